@@ -1,0 +1,56 @@
+"""Writing files so that a reader never meets half of one."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from hashbench.errors import HashbenchError
+
+
+@contextmanager
+def atomic(path: Path) -> Iterator[Path]:
+    """A temporary path beside ``path`` that replaces it when the block ends well, and vanishes otherwise."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        with temporary.open("rb") as file:
+            os.fsync(file.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        temporary.chmod(0o666 & ~umask)  # mkstemp made it private to this user
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Writes ``text`` to ``path``, whole or not at all."""
+    with atomic(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def require_writable(folder: Path, free_bytes: int = 64 << 20) -> None:
+    """Raises HashbenchError unless ``folder`` can be made, takes a file, and has ``free_bytes`` left.
+
+    Asked before hours of training, not after them.
+    """
+    probe = folder / f".write-test-{os.getpid()}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe.write_bytes(b"\0" * 4096)
+        stat = os.statvfs(folder)
+    except OSError as error:
+        raise HashbenchError(
+            f"{folder}: cannot be written ({error.strerror}): name another with --results"
+        ) from None
+    finally:
+        probe.unlink(missing_ok=True) if probe.parent.is_dir() else None
+    if stat.f_bavail * stat.f_frsize < free_bytes:
+        raise HashbenchError(
+            f"{folder}: less than {free_bytes >> 20} MiB free: make room or name another with --results"
+        )

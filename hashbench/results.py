@@ -1,0 +1,139 @@
+"""The store of rows: one small immutable JSON file a run, and the run's working folder."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from hashbench import paths
+from hashbench.config import Strict, canonical_json, parse
+from hashbench.errors import HashbenchError, unknown
+from hashbench.files import write_text
+
+SCHEMA = 1
+
+
+class MetricValue(Strict):
+    """A metric over the queries of a run, as a fraction; mean and std are null when every query is empty."""
+
+    mean: float | None
+    std: float | None
+    n_queries: int
+    n_empty: int  # queries without a relevant item, left out of the mean
+
+
+class Code(Strict):
+    """Which code made a row: of the package's own source tree, not of the folder one stands in."""
+
+    version: str
+    commit: str | None  # null where the package was installed without its repository
+    dirty: bool | None
+
+
+class Seconds(Strict):
+    """Wall time of a run's parts, in seconds."""
+
+    train: float
+    encode: float
+    score: float
+
+
+class Row(Strict):
+    """What one run measured, and everything needed to trust it (architecture, section 4)."""
+
+    schema_version: int = Field(alias="schema")
+    run: str
+    dataset: str
+    protocol: str
+    method: str
+    settings: dict[str, int | float | str | bool]  # the keys the method declares, sorted
+    budget: str
+    seed: int
+    config: dict[str, Any]  # fully resolved
+    config_hash: str  # of the config and the seed: names the run
+    cell_hash: str  # of the config without the seed: what a table's cell asks for
+    metrics: dict[str, MetricValue]
+    histogram_sha256: str | None
+    data_sha256: str
+    ids_sha256: str
+    code: Code
+    versions: dict[str, str | None]
+    hardware: dict[str, str | int | None]
+    utc: str
+    seconds: Seconds | None
+    status: Literal["ok", "failed"]
+    reason: str | None = None  # of a failure
+
+
+def to_json(row: Row) -> str:
+    """The row as one line of JSON, keys sorted."""
+    return canonical_json(row.model_dump(by_alias=True))
+
+
+@dataclass(frozen=True)
+class Store:
+    """The results folder."""
+
+    folder: Path
+
+    @staticmethod
+    def default() -> "Store":
+        """The store that ``--results``, HASHBENCH_RESULTS or the root names."""
+        return Store(paths.results())
+
+    def run_folder(self, run: str) -> Path:
+        """Where a run keeps its checkpoints, codes, histogram and log."""
+        return self.folder / "runs" / run
+
+    def row_path(self, dataset: str, protocol: str, run: str) -> Path:
+        """Where a run's row is kept."""
+        return self.folder / "rows" / f"{dataset}-{protocol}" / f"{run}.json"
+
+    def write(self, row: Row) -> Path:
+        """Writes the row; a successful row is written once and never replaced."""
+        path = self.row_path(row.dataset, row.protocol, row.run)
+        if path.exists() and read(path).status == "ok":
+            raise HashbenchError(f"{path}: a row is written once; remove the file to measure it again")
+        text = json.dumps(row.model_dump(by_alias=True), indent=1, sort_keys=True, allow_nan=False)
+        write_text(path, text + "\n")
+        return path
+
+    def find(self, dataset: str, protocol: str, run: str) -> Row | None:
+        """The row of a run, or None."""
+        path = self.row_path(dataset, protocol, run)
+        return read(path) if path.exists() else None
+
+    def rows(self) -> Iterator[Row]:
+        """All rows, ordered by path, so that what is rendered from them never depends on the machine."""
+        for path in sorted((self.folder / "rows").glob("*/*.json")):
+            yield read(path)
+
+    def named(self, run: str) -> Row:
+        """The row of the run called ``run`` (or whose name begins so); raises HashbenchError."""
+        if not re.fullmatch(r"[A-Za-z0-9_.+-]+", run):
+            raise HashbenchError(f"{run!r} is not the name of a run: hashbench train --json prints it")
+        found = {path.stem: path for path in (self.folder / "rows").glob(f"*/{run}*.json")}
+        if run in found:
+            return read(found[run])
+        if len(found) == 1:
+            return read(next(iter(found.values())))
+        if found:
+            raise HashbenchError(
+                f"run {run!r} is not one but {len(found)}: {', '.join(sorted(found)[:3])} ..."
+            )
+        raise unknown("run", run, (path.stem for path in (self.folder / "rows").glob("*/*.json")))
+
+
+def read(path: Path) -> Row:
+    """The row in a file; raises HashbenchError when it is damaged."""
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise HashbenchError(f"{path}: not a readable row: {error}") from None
+    if not isinstance(values, dict):
+        raise HashbenchError(f"{path}: not a row: an object was expected")
+    return parse(Row, values, str(path))

@@ -65,9 +65,7 @@ class SharedLabelAffinity:
     @property
     def levels(self) -> NDArray[np.int64]:
         """0 .. the largest number of labels that a query and an item could share."""
-        most = min(
-            int(labels.sum(axis=1).max(initial=0)) for labels in (self.query_labels, self.database_labels)
-        )
+        most = min(int(labels.sum(axis=1).max(initial=0)) for labels in (self.query_labels, self.database_labels))
         return np.arange(max(most, 1) + 1, dtype=np.int64)
 
     @property

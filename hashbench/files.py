@@ -45,9 +45,7 @@ def require_writable(folder: Path, free_bytes: int = 64 << 20) -> None:
         probe.write_bytes(b"\0" * 4096)
         stat = os.statvfs(folder)
     except OSError as error:
-        raise HashbenchError(
-            f"{folder}: cannot be written ({error.strerror}): name another with --results"
-        ) from None
+        raise HashbenchError(f"{folder}: cannot be written ({error.strerror}): name another with --results") from None
     finally:
         probe.unlink(missing_ok=True) if probe.parent.is_dir() else None
     if stat.f_bavail * stat.f_frsize < free_bytes:

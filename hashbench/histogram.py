@@ -82,9 +82,7 @@ def count(query: Codes, database: Codes, affinity: Affinity, *, workers: int | N
     no second thread pool fights with those of NumPy or torch.
     """
     if query.n_bits != database.n_bits:
-        raise HashbenchError(
-            f"query codes have {query.n_bits} bits, database codes {database.n_bits}: they must agree"
-        )
+        raise HashbenchError(f"query codes have {query.n_bits} bits, database codes {database.n_bits}: they must agree")
     if affinity.shape != (len(query), len(database)):
         raise HashbenchError(
             f"labels for {affinity.shape[0]} queries and {affinity.shape[1]} items, codes for "
@@ -97,9 +95,7 @@ def count(query: Codes, database: Codes, affinity: Affinity, *, workers: int | N
 
     def fill(rows: slice) -> None:
         for columns in _slices(len(database), DATABASE_BLOCK):
-            count_block(
-                query.words[rows], database.words[columns], affinity.block(rows, columns), counts[rows]
-            )
+            count_block(query.words[rows], database.words[columns], affinity.block(rows, columns), counts[rows])
 
     with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
         for _ in pool.map(fill, _slices(len(query), QUERY_BLOCK)):

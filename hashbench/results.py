@@ -122,9 +122,7 @@ class Store:
         if len(found) == 1:
             return read(next(iter(found.values())))
         if found:
-            raise HashbenchError(
-                f"run {run!r} is not one but {len(found)}: {', '.join(sorted(found)[:3])} ..."
-            )
+            raise HashbenchError(f"run {run!r} is not one but {len(found)}: {', '.join(sorted(found)[:3])} ...")
         raise unknown("run", run, (path.stem for path in (self.folder / "rows").glob("*/*.json")))
 
 

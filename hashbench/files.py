@@ -34,10 +34,10 @@ def write_text(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def require_writable(folder: Path, free_bytes: int = 64 << 20) -> None:
+def require_writable(folder: Path, free_bytes: int = 64 << 20, instead: str = "--results") -> None:
     """Raises HashbenchError unless ``folder`` can be made, takes a file, and has ``free_bytes`` left.
 
-    Asked before hours of training, not after them.
+    Asked before hours of training, not after them. ``instead`` is what names another folder.
     """
     probe = folder / f".write-test-{os.getpid()}"
     try:
@@ -45,10 +45,10 @@ def require_writable(folder: Path, free_bytes: int = 64 << 20) -> None:
         probe.write_bytes(b"\0" * 4096)
         stat = os.statvfs(folder)
     except OSError as error:
-        raise HashbenchError(f"{folder}: cannot be written ({error.strerror}): name another with --results") from None
+        raise HashbenchError(f"{folder}: cannot be written ({error.strerror}): name another with {instead}") from None
     finally:
         probe.unlink(missing_ok=True) if probe.parent.is_dir() else None
     if stat.f_bavail * stat.f_frsize < free_bytes:
         raise HashbenchError(
-            f"{folder}: less than {free_bytes >> 20} MiB free: make room or name another with --results"
+            f"{folder}: less than {free_bytes >> 20} MiB free: make room or name another with {instead}"
         )

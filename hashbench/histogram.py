@@ -1,5 +1,6 @@
 """The one histogram: how many database items lie at each distance with each affinity level."""
 
+import hashlib
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -61,6 +62,12 @@ class Histogram:
                 "queries, bits and levels must agree"
             )
         return Histogram(self.counts + other.counts, self.levels)
+
+    def sha256(self) -> str:
+        """Checksum of counts and levels as little-endian 64-bit integers: what a row says it was scored from."""
+        digest = hashlib.sha256(np.ascontiguousarray(self.counts, "<i8").tobytes())
+        digest.update(np.ascontiguousarray(self.levels, "<i8").tobytes())
+        return digest.hexdigest()
 
     def save(self, path: Path) -> None:
         """Writes the histogram as .npz, whole or not at all."""

@@ -9,6 +9,7 @@ from pydantic import Field
 from hashbench import paths
 from hashbench.config import Strict, parse, read_toml
 from hashbench.errors import HashbenchError, unknown
+from hashbench.tables.names import check_names
 
 Setting = int | float | str | bool
 PrintedAs = Literal["fraction", "percent", "number"]
@@ -62,6 +63,7 @@ class TableFile(Strict):
     # names that cells use and that no file of the catalogues defines yet; a name may be in one place only
     methods_to_come: list[str] = []
     datasets_to_come: list[str] = []
+    protocols_to_come: list[str] = []  # dataset/protocol, where the data set's card exists without it
     metrics_to_come: list[str] = []
     models_to_come: list[str] = []
     defaults: CellKeys = CellKeys()
@@ -115,12 +117,17 @@ def names() -> list[str]:
 
 
 def load(name: str) -> TableSpec:
-    """The table called ``name``; raises HashbenchError for an unknown one or a file that is not as it should be."""
+    """The table called ``name``; raises HashbenchError for an unknown one or a file that is not as it should be.
+
+    So does a cell that names what neither exists nor is said to be to come.
+    """
     stem = name.replace("-", "_")
     if stem not in names():
         raise unknown("table", name, names())
     path = paths.root() / "experiments" / "tables" / f"{stem}.toml"
-    return expand(stem, parse(TableFile, read_toml(path), str(path)), path)
+    spec = expand(stem, parse(TableFile, read_toml(path), str(path)), path)
+    check_names(spec)
+    return spec
 
 
 def expand(name: str, file: TableFile, path: Path) -> TableSpec:
@@ -128,6 +135,7 @@ def expand(name: str, file: TableFile, path: Path) -> TableSpec:
     to_come = {
         "method": file.methods_to_come,
         "dataset": file.datasets_to_come,
+        "protocol": file.protocols_to_come,
         "metric": file.metrics_to_come,
         "model": file.models_to_come,
     }

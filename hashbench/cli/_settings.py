@@ -1,0 +1,28 @@
+"""Settings given as KEY=VALUE on the command line."""
+
+import tomllib
+
+from hashbench.errors import HashbenchError
+
+
+def parse_settings(pairs: list[str]) -> dict[str, int | float | str | bool]:
+    """The settings of KEY=VALUE texts; a value is read as TOML reads it, or else is a string.
+
+    >>> parse_settings(["lr=0.1", "epochs=3", "variant=exact"])
+    {'lr': 0.1, 'epochs': 3, 'variant': 'exact'}
+    """
+    settings: dict[str, int | float | str | bool] = {}
+    for pair in pairs:
+        key, equals, text = pair.partition("=")
+        if not (key and equals and text):
+            raise HashbenchError(f"--set {pair!r}: KEY=VALUE is expected, as in --set lr=0.1")
+        settings[key.strip()] = _value(text.strip())
+    return settings
+
+
+def _value(text: str) -> int | float | str | bool:
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+    return value if isinstance(value, int | float | str | bool) else text

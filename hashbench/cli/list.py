@@ -1,0 +1,66 @@
+"""``hashbench list``: the catalogues."""
+
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from hashbench.errors import unknown
+
+
+def command(
+    what: Annotated[str, typer.Argument(metavar="methods|datasets|metrics|models|tables", help="Which catalogue.")],
+) -> None:
+    """List a catalogue: a name a line, with its paper and what it is."""
+    if what not in CATALOGUES:
+        raise unknown("catalogue", what, CATALOGUES)
+    lines = CATALOGUES[what]()
+    widths = [max((len(line[column]) for line in lines), default=0) for column in range(2)]
+    for name, paper, summary in lines:
+        typer.echo(f"{name:{widths[0]}}  {paper:{widths[1]}}  {summary}".rstrip())
+
+
+Lines = list[tuple[str, str, str]]
+
+
+def _methods() -> Lines:
+    from hashbench.methods import METHODS, _file
+
+    files = {name: _file.load(name) for name in METHODS.names}
+    return [(name, file.paper, f"{file.title}: {file.summary}") for name, file in files.items()]
+
+
+def _datasets() -> Lines:
+    from hashbench.datasets.card import cards, load_card
+
+    entries = {name: load_card(name) for name in cards()}
+    return [(name, ",".join(card.protocols), card.title) for name, card in entries.items()]
+
+
+def _metrics() -> Lines:
+    from hashbench.metrics import METRICS
+
+    entries = {name: METRICS.get(name) for name in METRICS.names}
+    return [(name, metric.paper, metric.summary) for name, metric in entries.items()]
+
+
+def _models() -> Lines:
+    from hashbench.models import MODELS
+
+    return [(name, "", MODELS.get(name).summary) for name in MODELS.names]
+
+
+def _tables() -> Lines:
+    from hashbench.tables import spec
+
+    tables = [spec.load(name) for name in spec.names()]
+    return [(table.name, table.paper, table.title) for table in tables]
+
+
+CATALOGUES: dict[str, Callable[[], Lines]] = {
+    "methods": _methods,
+    "datasets": _datasets,
+    "metrics": _metrics,
+    "models": _models,
+    "tables": _tables,
+}

@@ -1,0 +1,6 @@
+"""Methods: one file a published method, exporting METHOD; hyper-parameters in experiments/methods/*.toml."""
+
+from hashbench.methods._method import Method
+from hashbench.registry import Catalogue
+
+METHODS = Catalogue("method", "hashbench.methods", "METHOD", Method)

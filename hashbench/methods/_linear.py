@@ -1,0 +1,70 @@
+"""The linear hasher that the classical methods fit: a projection of centred features."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.errors import HashbenchError
+from hashbench.files import atomic
+from hashbench.methods._method import BitSettings, Fit, Method
+
+Floats = NDArray[np.float64]
+FILE = "hasher.npz"
+
+
+class LinearSettings(BitSettings):
+    """What every classical method declares: which features it hashes."""
+
+    features: Literal["pixels"]
+
+
+def as_features(items: NDArray[Any], value_max: float) -> Floats:
+    """Items as float64[n, d], one row each, scaled so that the largest possible value is 1."""
+    return items.reshape(len(items), -1).astype(np.float64) / value_max
+
+
+@dataclass(frozen=True)
+class LinearHasher:
+    """activations = (features - mean) @ projection; mean [d], projection [d, bits]."""
+
+    mean: Floats
+    projection: Floats
+    value_max: float
+
+    def encode(self, items: NDArray[Any], *, progress: bool = False) -> NDArray[np.float32]:  # noqa: ARG002
+        """Activations float32[n, bits], computed a block of items at a time."""
+        blocks = np.array_split(items, max(1, len(items) // 10_000))
+        return np.concatenate([self._activations(block) for block in blocks])
+
+    def _activations(self, items: NDArray[Any]) -> NDArray[np.float32]:
+        features = as_features(items, self.value_max)
+        if features.shape[1] != len(self.mean):
+            raise HashbenchError(f"items have {features.shape[1]} values each, the hasher takes {len(self.mean)}")
+        return ((features - self.mean) @ self.projection).astype(np.float32)
+
+    def save(self, folder: Path) -> None:
+        """Writes hasher.npz."""
+        with atomic(folder / FILE) as temporary, temporary.open("wb") as file:
+            np.savez(file, mean=self.mean, projection=self.projection, value_max=self.value_max)
+
+
+def load(settings: LinearSettings, folder: Path, device: str) -> LinearHasher:  # noqa: ARG001
+    """The hasher that ``save`` wrote."""
+    with np.load(folder / FILE, allow_pickle=False) as archive:
+        return LinearHasher(archive["mean"], archive["projection"], float(archive["value_max"]))
+
+
+def linear_method(
+    settings: type[LinearSettings], project: Callable[[Any, Floats, int], tuple[Floats, Floats]]
+) -> Method:
+    """A method whose ``project(settings, features, seed)`` gives the mean [d] and the projection [d, bits]."""
+
+    def fit(chosen: Any, data: Fit) -> LinearHasher:
+        mean, projection = project(chosen, as_features(data.items, data.value_max), data.seed)
+        return LinearHasher(mean, projection, data.value_max)
+
+    return Method(settings, ("bits", "features"), fit, load, needs_torch=False)

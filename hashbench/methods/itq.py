@@ -1,0 +1,38 @@
+"""ITQ: PCA, then the rotation that brings the data closest to the corners of the cube (Gong, Lazebnik 2011)."""
+
+import numpy as np
+from pydantic import Field
+
+from hashbench.errors import HashbenchError
+from hashbench.methods._linear import Floats, LinearSettings, linear_method
+
+
+class Settings(LinearSettings):
+    """``iterations``: alternations between codes and rotation."""
+
+    iterations: int = Field(ge=1)
+
+
+def _project(settings: Settings, features: Floats, seed: int) -> tuple[Floats, Floats]:
+    most = min(features.shape)
+    if settings.bits > most:
+        raise HashbenchError(f"itq: {settings.bits} bits from {most} principal components; at most {most} bits")
+    mean = features.mean(axis=0)
+    _, _, axes = np.linalg.svd(features - mean, full_matrices=False)
+    components = axes[: settings.bits].T
+    projected = (features - mean) @ components
+    return mean, components @ _rotation(projected, settings.iterations, seed)
+
+
+def _rotation(projected: Floats, iterations: int, seed: int) -> Floats:
+    """The rotation R [bits, bits] that alternates B = sign(V R) and the orthogonal Procrustes step."""
+    bits = projected.shape[1]
+    rotation, _ = np.linalg.qr(np.random.default_rng(seed).standard_normal((bits, bits)))
+    for _ in range(iterations):
+        codes = np.where(projected @ rotation > 0, 1.0, -1.0)
+        left, _, right = np.linalg.svd(projected.T @ codes)
+        rotation = left @ right
+    return rotation
+
+
+METHOD = linear_method(Settings, _project)

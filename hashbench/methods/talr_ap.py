@@ -1,0 +1,29 @@
+"""TALR-AP: gradient ascent on the relaxed tie-aware average precision (He, Cakir, Bargal, Sclaroff 2018)."""
+
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from hashbench.methods._deep import DeepSettings, deep_method
+
+if TYPE_CHECKING:
+    from hashbench.methods._deep import Objective
+
+
+class Settings(DeepSettings):
+    """``variant``: AP_s as the authors released it, or AP_r made exact at integers; bins of the soft histogram."""
+
+    variant: Literal["simplified", "exact"]
+    n_bins: int = Field(ge=0)  # 0: as many as bits
+    delta: float = Field(ge=1)  # half-width of a pulse in bins
+
+
+def _objective(settings: Settings) -> "Objective":
+    from hashbench.losses import tie_aware_ap
+
+    loss = getattr(tie_aware_ap, settings.variant)
+    return partial(loss, n_bins=settings.n_bins or None, delta=settings.delta)
+
+
+METHOD = deep_method(Settings, _objective, identity=("variant", "tanh_scale"))

@@ -1,0 +1,78 @@
+"""The grammar of a metric's name: ``name[(key=value,...)][@k | @rR | @r]``."""
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import Literal
+
+from hashbench.errors import HashbenchError
+from hashbench.registry import canonical
+
+AtKind = Literal["rank", "radius", "n_relevant"]
+
+_NAME = re.compile(r"\s*([A-Za-z][\w-]*)\s*(?:\(([^()]*)\))?\s*(?:@\s*(.*?))?\s*")
+_AT = re.compile(r"(r?)([0-9]{0,18})")  # 18 digits fit an int64
+
+
+@dataclass(frozen=True)
+class At:
+    """Where a metric stops reading the ranking: at a rank, at a Hamming radius, or at rank N^+ of the query."""
+
+    kind: AtKind
+    value: int = 0  # the rank k or the radius R; unused for n_relevant
+
+    def __str__(self) -> str:
+        return {"rank": f"@{self.value}", "radius": f"@r{self.value}", "n_relevant": "@r"}[self.kind]
+
+
+@dataclass(frozen=True)
+class MetricName:
+    """A metric with its parameters and its cutoff; ``str()`` is the canonical name, which parses back to it.
+
+    ``parameters`` are the (key, value) pairs that differ from their defaults, sorted by key.
+    """
+
+    metric: str
+    parameters: tuple[tuple[str, str], ...] = ()
+    at: At | None = None
+
+    def __str__(self) -> str:
+        inner = ",".join(f"{key}={value}" for key, value in self.parameters)
+        return self.metric + (f"({inner})" if inner else "") + str(self.at or "")
+
+
+def read(text: str) -> MetricName:
+    """The parts of a metric's name as they are written, whether or not such a metric exists.
+
+    >>> read("ap(norm=retrieved)@5000")
+    MetricName(metric='ap', parameters=(('norm', 'retrieved'),), at=At(kind='rank', value=5000))
+    """
+    match = _NAME.fullmatch(text)
+    if match is None:
+        raise HashbenchError(f"metric {text!r} is not written name, name@100, name@r2 or name(key=value)@100")
+    stem, inner, at = match.groups()
+    parameters = () if inner is None else _parameters(inner, text)
+    return MetricName(canonical(stem), parameters, None if at is None else _at(at, text))
+
+
+def _parameters(inner: str, text: str) -> tuple[tuple[str, str], ...]:
+    pairs = [tuple(part.strip().lower() for part in item.split("=")) for item in inner.split(",")]
+    for pair in pairs:
+        if len(pair) != 2 or not all(pair):
+            raise HashbenchError(f"metric {text!r}: parameters are written key=value, as in ap(norm=min)@100")
+    key, times = Counter(pair[0] for pair in pairs).most_common(1)[0]
+    if times > 1:
+        raise HashbenchError(f"metric {text!r}: parameter {key!r} is given {times} times; once is right")
+    return tuple(sorted((key, value) for key, value in pairs))
+
+
+def _at(at: str, text: str) -> At:
+    match = _AT.fullmatch(at.lower())
+    if match is None or at == "":
+        raise HashbenchError(f"metric {text!r}: after @ comes a whole number from 1 (a rank), or r2 (a Hamming radius)")
+    radius, digits = match.groups()
+    if not radius and int(digits) == 0:
+        raise HashbenchError(f"metric {text!r}: the cutoff is a whole number from 1, as in {text.split('@')[0]}@100")
+    if radius:
+        return At("radius", int(digits)) if digits else At("n_relevant")
+    return At("rank", int(digits))

@@ -1,0 +1,75 @@
+"""Tie-aware average precision."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.histogram import Histogram
+from hashbench.metrics._groups import Counts, Groups
+from hashbench.metrics._hypergeometric import half_width, mass
+from hashbench.metrics._metric import Metric
+from hashbench.metrics._name import MetricName
+from hashbench.metrics._precision_sums import expected, normalise, rank_sums
+
+WINDOW = 1 << 20  # entries of the tables of hypergeometric masses that are held at a time
+
+
+def evaluate(histogram: Histogram, name: MetricName) -> NDArray[np.float64]:
+    """The average precision of each query, float64[q], expected over all orders of the tied items.
+
+    AP_T = (1/N^+) sum_d G(N_{d-1}, N_{d-1}^+, n_d, n_d^+, n_d) [He et al. 2018, eq. 6]. With ``@k`` the sum runs
+    over the first k ranks, also where rank k cuts a tie, and is divided by N^+ (``norm=all``, eq. 17), by
+    min(N^+, k) (``min``), or by the relevant items among the first k (``retrieved``; a ranking without any scores
+    0), the division being inside the expectation.
+
+    Two items tie at distance 0 and one of them is relevant: precision 1 or 1/2 at its rank, 3/4 on average.
+
+    >>> both_orders = Histogram(np.array([[[1, 1]]]), np.array([0, 1]))
+    >>> evaluate(both_orders, MetricName("ap"))
+    array([0.75])
+    """
+    groups = Groups.of(histogram)
+    ranks = groups.ranks(name.at)
+    norm = METRIC.setting(name, "norm")
+    if norm == "retrieved":
+        return _over_retrieved(groups, ranks)
+    totals = expected(groups, groups.inside(ranks)).sum(axis=1)
+    return normalise(totals, groups, ranks, norm)
+
+
+def _over_retrieved(groups: Groups, ranks: Counts) -> NDArray[np.float64]:
+    """AP at ``ranks`` [q] over the relevant items retrieved; the divisor is random in the group that rank k cuts."""
+    whole = groups.n_before + groups.n < ranks[:, None]
+    totals = np.where(whole, expected(groups, groups.n), 0.0).sum(axis=1)
+    holds_k = whole.sum(axis=1)[:, None]  # the group of rank k, an empty one never: its N_d would be below k
+
+    def cut(values: Counts) -> Counts:
+        return np.take_along_axis(values, holds_k, axis=1)[:, 0]
+
+    n0, p0, n, p = cut(groups.n_before), cut(groups.p_before), cut(groups.n), cut(groups.p)
+    m = ranks - n0
+    widths = half_width(n, p, m)
+    step = max(1, WINDOW // (2 * int(widths.max(initial=0)) + 1))
+    values = np.zeros(len(ranks))
+    for first in range(0, len(ranks), step):
+        rows = slice(first, first + step)
+        x, probability = mass(n[rows], p[rows], m[rows], int(widths[rows].max()))
+        values[rows] = (probability * _given(x, totals[rows], n0[rows], p0[rows], m[rows])).sum(axis=1)
+    return values
+
+
+def _given(x: Counts, totals: NDArray[np.float64], n0: Counts, p0: Counts, m: Counts) -> NDArray[np.float64]:
+    """AP over the retrieved, float64[q, x], given that x of the m drawn items of the cut group are relevant."""
+    inverse, offset = rank_sums(n0, m)
+    seen = (p0 + 1)[:, None] * inverse[:, None] + (x - 1) / np.maximum(m - 1, 1)[:, None] * offset[:, None]
+    in_cut = x / m[:, None] * seen
+    retrieved = p0[:, None] + x
+    return np.where(retrieved > 0, totals[:, None] + in_cut, 0.0) / np.maximum(retrieved, 1)
+
+
+METRIC = Metric(
+    summary="average precision, expected over the orders of tied items",
+    paper="he2018tieaware",
+    evaluate=evaluate,
+    at=("rank",),
+    parameters={"norm": ("all", "min", "retrieved")},
+)

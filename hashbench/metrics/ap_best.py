@@ -1,0 +1,35 @@
+"""Average precision when every tie falls well."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.histogram import Histogram
+from hashbench.metrics._groups import Groups
+from hashbench.metrics._metric import Metric
+from hashbench.metrics._name import MetricName
+from hashbench.metrics._precision_sums import in_a_row, normalise
+
+
+def evaluate(histogram: Histogram, name: MetricName) -> NDArray[np.float64]:
+    """The largest average precision that any order of the tied items gives, float64[q].
+
+    Relevant items come first in every tie group (the upper end of the range in He et al. 2018, fig. 3). With ``@k``
+    and norm ``all`` or ``min`` that is still the best order. It need not be over the relevant items retrieved:
+    there a late relevant item can lower the mean, so that norm is not offered.
+
+    >>> evaluate(Histogram(np.array([[[1, 1]]]), np.array([0, 1])), MetricName("ap_best"))
+    array([1.])
+    """
+    groups = Groups.of(histogram)
+    ranks = groups.ranks(name.at)
+    found = np.minimum(groups.p, groups.inside(ranks))
+    return normalise(in_a_row(groups, groups.n_before, found).sum(axis=1), groups, ranks, METRIC.setting(name, "norm"))
+
+
+METRIC = Metric(
+    summary="average precision with the relevant items first in every tie",
+    paper="he2018tieaware",
+    evaluate=evaluate,
+    at=("rank",),
+    parameters={"norm": ("all", "min")},
+)

@@ -1,0 +1,33 @@
+"""Tie-aware recall, at a rank or at a Hamming radius."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.histogram import Histogram
+from hashbench.metrics._groups import Groups, share
+from hashbench.metrics._metric import Metric
+from hashbench.metrics._name import MetricName
+
+
+def evaluate(histogram: Histogram, name: MetricName) -> NDArray[np.float64]:
+    """The share of the relevant items that is retrieved, float64[q], expected over all orders of the tied items.
+
+    ``recall@k`` is R_T@k: full tie groups count whole, the group that rank k cuts counts in proportion
+    [McSherry and Najork 2008]. ``recall@rR`` looks at the items inside Hamming radius R.
+
+    >>> from hashbench.metrics import parse
+    >>> evaluate(Histogram(np.array([[[1, 1], [2, 1]]]), np.array([0, 1])), parse("recall@r0"))
+    array([0.5])
+    """
+    groups = Groups.of(histogram)
+    found = (groups.inside(groups.ranks(name.at)) * share(groups.p, groups.n)).sum(axis=1)
+    return found / np.maximum(groups.n_relevant, 1)
+
+
+METRIC = Metric(
+    summary="share of the relevant items among the first k, or within Hamming radius R (@rR)",
+    paper="mcsherry2008computing",
+    evaluate=evaluate,
+    at=("rank", "radius"),
+    at_required=True,
+)

@@ -1,0 +1,47 @@
+"""The NDCG that the StructHash paper prints."""
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.histogram import Histogram
+from hashbench.metrics._groups import Groups, share
+from hashbench.metrics._metric import Metric
+from hashbench.metrics._name import MetricName
+from hashbench.metrics._prefix import PrefixSums
+
+
+def evaluate(histogram: Histogram, name: MetricName) -> NDArray[np.float64]:
+    """The NDCG@K of Lin et al. 2014, eq. 21, float64[q], expected over all orders of the tied items.
+
+    Relevance is binary, S(1) = 1 and S(i) = 1 / log2(i), and the sum over the relevant ranks up to K is divided by
+    sum_{i<=K} S(i), not by the ideal order: a query with fewer than K relevant items cannot reach 1.
+
+    A relevant item tied with an irrelevant one: half of S(1) + S(2) = 2, over 2.
+
+    >>> from hashbench.metrics import parse
+    >>> evaluate(Histogram(np.array([[[1, 1]]]), np.array([0, 1])), parse("structhash_ndcg@2"))
+    array([0.5])
+    """
+    groups = Groups.of(histogram)
+    ranks = groups.ranks(name.at)
+    scores = _scores(int(ranks.max(initial=0)))
+    start = np.minimum(groups.n_before, ranks[:, None])
+    gained = share(groups.p, groups.n) * scores.between(start, start + groups.inside(ranks))
+    return gained.sum(axis=1) / scores.between(np.zeros_like(ranks), np.maximum(ranks, 1))
+
+
+@lru_cache(maxsize=4)
+def _scores(n: int) -> PrefixSums:
+    """Prefix sums of S(i) = 1 / log2(i), S(1) = 1, for at least one rank."""
+    return PrefixSums.of(1.0 / np.log2(np.maximum(np.arange(1, max(n, 1) + 1), 2)))
+
+
+METRIC = Metric(
+    summary="NDCG as StructHash defines it: binary, S(i) = 1/log2(i), over sum S(i); expected over tied orders",
+    paper="lin2014optimizing",
+    evaluate=evaluate,
+    at=("rank",),
+    at_required=True,
+)

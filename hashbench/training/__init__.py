@@ -1,0 +1,1 @@
+"""Training: the only training loop there is, and what it needs."""

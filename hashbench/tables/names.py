@@ -1,12 +1,14 @@
 """The names that a table's cells use: each is in its catalogue, or said to be still to come."""
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from hashbench.datasets.card import cards, load_card
 from hashbench.errors import HashbenchError, unknown
-from hashbench.registry import Catalogue
+from hashbench.methods import METHODS
+from hashbench.metrics import METRICS
+from hashbench.metrics._name import read
+from hashbench.models import MODELS
 
 if TYPE_CHECKING:
     from hashbench.tables.spec import Cell, TableSpec
@@ -24,7 +26,7 @@ def names_of(cell: "Cell") -> Iterator[tuple[str, str]]:
     yield "dataset", cell.dataset
     yield "protocol", f"{cell.dataset}/{cell.protocol}"
     yield "method", cell.method
-    yield "metric", re.split(r"[(@]", cell.metric, maxsplit=1)[0]
+    yield "metric", read(cell.metric).metric
     for key in ("model", "features"):
         name = cell.settings.get(key, STORED_FEATURES)
         if name != STORED_FEATURES:
@@ -67,7 +69,7 @@ def _known(datasets: set[str]) -> dict[str, list[str]]:
     return {
         "dataset": carded,
         "protocol": [f"{name}/{protocol}" for name in datasets & set(carded) for protocol in load_card(name).protocols],
-        "method": Catalogue("method", "hashbench.methods", "METHOD", object).names,
-        "metric": Catalogue("metric", "hashbench.metrics", "METRIC", object).names,
-        "model": Catalogue("model", "hashbench.models", "MODEL", object).names,
+        "method": METHODS.names,
+        "metric": METRICS.names,
+        "model": MODELS.names,
     }

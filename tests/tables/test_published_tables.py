@@ -1,0 +1,326 @@
+"""The published values in experiments/tables against the text of the papers, read here by other means."""
+
+import os
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from hashbench import metrics, paths
+from hashbench.config import parse, read_toml
+from hashbench.methods import METHODS
+from hashbench.tables import names, spec
+from hashbench.tables.spec import Cell, TableFile, TableSpec
+
+ROOT = Path(__file__).resolve().parents[2]
+TABLES = sorted(path.stem for path in (ROOT / "experiments" / "tables").glob("*.toml"))
+SHARED = Path(os.environ.get("HASHBENCH_SHARED", ROOT.parent / "shared"))
+
+Label = tuple[str, str, str]  # section, row, column
+
+
+def declared(table: str) -> TableSpec:
+    path = ROOT / "experiments" / "tables" / f"{table}.toml"
+    return spec.expand(table, parse(TableFile, read_toml(path), str(path)), path)
+
+
+def lines(paper: str) -> list[str]:
+    path = SHARED / "papers" / f"{paper}.txt"
+    if not path.is_file():
+        pytest.skip(f"{path} is not here: set HASHBENCH_SHARED to the folder that holds papers/")
+    return path.read_text(encoding="utf-8").splitlines()
+
+
+def as_printed(cell: Cell) -> Decimal:
+    """The fraction turned back into what the paper prints; decimal, so that no rounding hides a digit."""
+    return Decimal(repr(cell.published)) * (100 if cell.printed_as == "percent" else 1)
+
+
+def assert_as_printed(table: str, printed: dict[Label, str], count: int) -> None:
+    found = {(c.section, c.row, c.column): as_printed(c) for c in declared(table).cells if c.published is not None}
+    assert len(printed) == count
+    assert found == {label: Decimal(value) for label, value in printed.items()}
+
+
+# TALR: one line a row of the table, the row's name first; the venue's version is a second witness
+
+TALR_NAMES = "BRE|MACHash|FastHash|StructHash|DPSH|DTSH|MIHash|HashNet|TALR-AP|TALR-NDCG"
+TALR_ROW = re.compile(rf"({TALR_NAMES})(?: \[\d+\])?(\*?)((?: 0\.\d+)+)")
+
+
+def talr_rows(paper: str, width: int) -> Iterator[tuple[str, list[str]]]:
+    for line in lines(paper):
+        # the venue's text runs a turned label into the row that follows it: "5KDPSH [20]* ..."
+        match = TALR_ROW.fullmatch(line.strip().removeprefix("5K"))
+        if match and len(values := match[3].split()) == width:
+            yield match[1] + match[2], values
+
+
+def crossed(sections: list[str], columns: list[str], row: str, values: list[str]) -> dict[Label, str]:
+    """One printed row, whose sections lie side by side under the same columns."""
+    labels = [(section, row, column) for section in sections for column in columns]
+    return dict(zip(labels, values, strict=True))
+
+
+@pytest.mark.parametrize("paper", ["talr", "talr_conference"])
+def test_talr_table1(paper: str) -> None:
+    rows = list(talr_rows(paper, 8))[:12]
+    printed: dict[Label, str] = {}
+    for row, values in rows[:8]:
+        bits = [f"{b} bits" for b in (12, 24, 32, 48)]
+        printed |= crossed(["CIFAR-10 S1 (AP_T)", "NUS-WIDE (AP_T)"], bits, row, values)
+    for row, values in rows[8:]:
+        printed |= crossed(["CIFAR-10 S2 (AP_T)"], [f"{b} bits" for b in (16, 24, 32, 48)], row, values[:4])
+        printed |= crossed(["NUS-WIDE (AP@5K)"], [f"{b} bits" for b in (12, 24, 32, 48)], row, values[4:])
+    assert_as_printed("talr_table1", printed, 96)
+
+
+@pytest.mark.parametrize("paper", ["talr", "talr_conference"])
+def test_talr_table2(paper: str) -> None:
+    printed: dict[Label, str] = {}
+    for row, values in talr_rows(paper, 4):
+        printed |= crossed([""], [f"{b} bits" for b in (16, 32, 48, 64)], row, values)
+    assert_as_printed("talr_table2", printed, 12)
+
+
+@pytest.mark.parametrize("paper", ["talr", "talr_conference"])
+def test_talr_table3(paper: str) -> None:
+    printed: dict[Label, str] = {}
+    for row, values in list(talr_rows(paper, 8))[12:]:
+        printed |= crossed(["NUS-WIDE", "LabelMe"], [f"{b} bits" for b in (16, 32, 48, 64)], row, values)
+    assert_as_printed("talr_table3", printed, 64)
+
+
+@pytest.mark.parametrize("paper", ["talr", "talr_conference"])
+def test_talr_table_headers_give_the_bits(paper: str) -> None:
+    headers = [found for line in lines(paper) if (found := re.findall(r"\b(\d\d) [Bb]its", line))]
+    tables = [h for h in headers if len(h) >= 4]
+    bits = {cell.column: cell.settings["bits"] for table in TABLES if "talr" in table for cell in declared(table).cells}
+    assert sorted({int(b) for h in tables for b in h}) == sorted(set(bits.values()))
+    assert all(column == f"{value} bits" for column, value in bits.items())
+
+
+@pytest.mark.parametrize("paper", ["talr", "talr_conference"])
+def test_talr_appendix_d(paper: str) -> None:
+    text = lines(paper)
+    start = next(i for i, line in enumerate(text) if line.endswith("12 bits 24 bits 32 bits 48 bits"))
+    printed: dict[Label, str] = {}
+    for row, mark, line in zip(("alpha = 40", "alpha -> infinity"), ("40", "∞"), text[start + 1 :], strict=False):
+        name, *values = line.rsplit(maxsplit=4)
+        assert mark in name.replace("\\infty", "∞")
+        printed |= crossed([""], [f"{b} bits" for b in (12, 24, 32, 48)], row, values)
+    assert_as_printed("talr_appendix_d", printed, 8)
+
+
+# Sparse hash: a whole table is one line, the one before its caption
+
+
+def sparse_words(number: int) -> list[str]:
+    text = [line for line in lines("sparse_hash") if line.strip()]
+    return next(before for before, line in pairwise(text) if line.startswith(f"Table {number}:")).split()
+
+
+def sparse_rows(words: list[str]) -> Iterator[tuple[str, list[str]]]:
+    """Rows of a name and its numbers; where "k=1" stands before them, the name ends in it."""
+    row, values, suffix = "", [], ""
+    for word in words:
+        if re.fullmatch(r"\d+\.\d\d", word):
+            values.append(word)
+            continue
+        if values:
+            yield row, values
+        k = re.match(r"k=(\d)", word)
+        suffix = f" (k={k[1]})" if k else suffix
+        row, values = word + suffix, []
+    yield row, values
+
+
+@pytest.mark.parametrize(("number", "rows"), [(1, 13), (2, 13), (3, 10), (4, 10)])
+def test_sparse_hash_tables_1_to_4(number: int, rows: int) -> None:
+    words = sparse_words(number)
+    body = len(words) - words[::-1].index("Pr@16")
+    header = words[:body]
+    sides = [f"{word} " for word in header if word in ("train", "test")] or [""]
+    measures = header[header.index("SUF") :][:4]
+    assert measures == ["SUF", "Pr@1", "Pr@4", "Pr@16"]
+    columns = [side + measure for side in sides for measure in measures]
+    printed: dict[Label, str] = {}
+    for row, values in sparse_rows(words[body:]):
+        printed |= crossed([""], columns, row, values)
+    assert_as_printed(f"sparse_hash_table{number}", printed, rows * len(columns))
+
+
+def test_sparse_hash_table_5() -> None:
+    words = sparse_words(5)
+    assert words[:5] == ["Cifar-100", "ImageNet", "train", "test", "val"]
+    printed: dict[Label, str] = {}
+    for row, values in sparse_rows(words[5:]):
+        printed |= crossed([""], ["CIFAR-100 train", "CIFAR-100 test", "ImageNet val"], row, values)
+    assert_as_printed("sparse_hash_table5", printed, 18)
+
+
+# StructHash: a header line, then for each measure its name and one line a data set
+
+
+def structhash(number: int, sections: dict[str, str]) -> dict[Label, str]:
+    text = lines("structhash")
+    start = next(i for i, line in enumerate(text) if line.startswith(f"Table {number}:"))
+    columns = text[start + 1].split()[1:]
+    printed: dict[Label, str] = {}
+    section = ""
+    for line in text[start + 2 :]:
+        if line.startswith("Refer"):
+            break
+        row, *values = line.split()
+        if all(re.fullmatch(r"0\.\d{3}", value) for value in values) and values:
+            printed |= crossed([section], columns, row, values)
+        else:
+            section = next(name for beginning, name in sections.items() if line.startswith(beginning))
+    return printed
+
+
+def test_structhash_table1() -> None:
+    assert_as_printed("structhash_table1", structhash(1, {"NDCG (K=100": "NDCG (K=100)"}), 55)
+
+
+def test_structhash_table2() -> None:
+    sections = {
+        "Precision-at-K (K=100": "Precision-at-K (K=100)",
+        "Mean Average Precision (mAP)": "Mean Average Precision (mAP)",
+        "Precision-Recall": "Precision-Recall",
+    }
+    assert_as_printed("structhash_table2", structhash(2, sections), 165)
+
+
+# Every file of experiments/tables
+
+
+def test_every_published_table_is_declared() -> None:
+    sparse = [f"sparse_hash_table{n}" for n in range(1, 6)]
+    talr = ["talr_appendix_d", "talr_table1", "talr_table2", "talr_table3"]
+    assert {*sparse, *talr, "structhash_table1", "structhash_table2"} <= set(TABLES)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_table_loads_and_labels_are_unique(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HASHBENCH_ROOT", str(ROOT))
+    cells = spec.load(table).cells
+    assert paths.root() == ROOT
+    assert len({(c.section, c.row, c.column) for c in cells}) == len(cells)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_no_two_cells_ask_for_the_same_figure(table: str) -> None:
+    cells = declared(table).cells
+    keys = {
+        (c.dataset, c.protocol, c.method, tuple(sorted(c.settings.items())), c.metric, c.evaluation, c.budget)
+        for c in cells
+    }
+    assert len(keys) == len(cells)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_cells_that_wait_for_nothing_can_be_asked_for(table: str) -> None:
+    table_spec = declared(table)
+    for cell in table_spec.cells:
+        waits = names.awaited(cell, table_spec.to_come)
+        if not any(wait.startswith("metric ") for wait in waits):
+            assert str(metrics.parse(cell.metric)) == cell.metric
+        if not any(wait.startswith("method ") for wait in waits):
+            assert set(cell.settings) <= set(METHODS.get(cell.method).settings.model_fields)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_only_our_own_tables_are_without_published_values(table: str) -> None:
+    table_spec = declared(table)
+    ours = table_spec.paper == "hashbench"
+    unpublished = {c.section for c in table_spec.cells if c.published is None}
+    assert unpublished <= {"AP over the full ranking (not in the paper)"} or ours
+    assert ours == all(c.published is None for c in table_spec.cells)
+
+
+# What a label says and what its keys say are written apart, so they are held against each other
+
+METHOD_OF_LABEL = {
+    "dpsh*": "dpsh",
+    "bre*": "bre",
+    "structh-n": "structhash",
+    "structh-a": "structhash",
+    "sths": "sth",
+    "bres": "bre",
+    "spher": "spherical",
+}
+SPARSE_METHOD = {"": "exhaustive_search", "Th": "sparse_th", "VQ": "sparse_vq", "Ours": "sparse_hash"}
+METRIC_OF_COLUMN = {
+    "SUF": "suf",
+    "Pr@1": "rerank_precision@1",
+    "Pr@4": "rerank_precision@4",
+    "Pr@16": "rerank_precision@16",
+}
+
+
+@pytest.mark.parametrize("table", [t for t in TABLES if t.startswith(("talr_table", "digits", "cifar10"))])
+def test_rows_named_after_methods_run_them(table: str) -> None:
+    for cell in declared(table).cells:
+        label = cell.row.lower()
+        assert cell.method == METHOD_OF_LABEL.get(label, label.replace("-", "_"))
+
+
+@pytest.mark.parametrize("table", [t for t in TABLES if t.startswith("structhash")])
+def test_structhash_labels_agree_with_their_keys(table: str) -> None:
+    for cell in declared(table).cells:
+        label = cell.column.lower()
+        assert cell.method == METHOD_OF_LABEL.get(label, label)
+        assert cell.settings.get("loss") == {"StructH-N": "ndcg", "StructH-A": "auc"}.get(cell.column)
+        assert cell.dataset == {"CIFAR": "cifar10"}.get(cell.row, cell.row.lower())
+        assert cell.settings.get("features") == ("gist" if cell.row in ("CIFAR", "STL10") else None)
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4])
+def test_sparse_hash_labels_agree_with_their_keys(number: int) -> None:
+    for cell in declared(f"sparse_hash_table{number}").cells:
+        name, _, k = cell.row.partition(" (k=")
+        base, _, kind = name.partition("-")
+        side, _, measure = cell.column.rpartition(" ")
+        assert cell.method == SPARSE_METHOD[kind]
+        assert cell.settings["base"] == base.lower()
+        assert cell.settings.get("k") == (int(k.rstrip(")")) if k else None)
+        assert (cell.evaluation, cell.metric) == (side or "test", METRIC_OF_COLUMN[measure])
+        assert cell.printed_as == ("number" if measure == "SUF" else "percent")
+
+
+def test_sparse_hash_table_5_labels_agree_with_their_keys() -> None:
+    size = {("triplet", "cifar100"): 256, ("npairs", "cifar100"): 64, ("triplet", "imagenet32"): 256}
+    for cell in declared("sparse_hash_table5").cells:
+        base, _, kind = cell.row.partition("-")
+        dataset, side = cell.column.split()
+        assert cell.method == SPARSE_METHOD[kind]
+        assert cell.settings["base"] == base.lower()
+        assert cell.dataset == {"CIFAR-100": "cifar100", "ImageNet": "imagenet32"}[dataset]
+        assert cell.evaluation == {"train": "train"}.get(side, "test")
+        assert cell.settings["d"] == size.get((base.lower(), cell.dataset), 512)
+
+
+def test_published_metrics_are_the_ones_the_papers_printed() -> None:
+    found = {
+        (table, cell.section): (cell.dataset, cell.protocol, cell.metric, cell.tie_aware)
+        for table in TABLES
+        if table.startswith("talr")
+        for cell in declared(table).cells
+    }
+    assert found == {
+        ("talr_table1", "CIFAR-10 S1 (AP_T)"): ("cifar10", "s1", "ap", True),
+        ("talr_table1", "CIFAR-10 S2 (AP_T)"): ("cifar10", "s2", "ap", True),
+        ("talr_table1", "NUS-WIDE (AP_T)"): ("nuswide21", "s1", "ap", True),
+        ("talr_table1", "NUS-WIDE (AP@5K)"): ("nuswide21", "s1", "ap(norm=retrieved)@5000", False),
+        ("talr_table2", ""): ("imagenet100", "hashnet", "ap(norm=retrieved)@1000", False),
+        ("talr_table3", "NUS-WIDE"): ("nuswide21", "s1", "ndcg", True),
+        ("talr_table3", "LabelMe"): ("labelme", "s1", "ndcg", True),
+        ("talr_appendix_d", ""): ("cifar10", "s1", "ap", True),
+    }
+    sections = {cell.section: cell.metric for cell in declared("structhash_table2").cells}
+    assert list(sections.values()) == ["precision@100", "ap(norm=retrieved)@10000", "pr_area", "ap"]
+    assert {cell.metric for cell in declared("structhash_table1").cells} == {"structhash_ndcg@100"}

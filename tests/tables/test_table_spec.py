@@ -1,0 +1,242 @@
+"""Table files: what is refused, what is inherited, what a value becomes; and the names that cells may use."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hashbench.config import parse
+from hashbench.errors import HashbenchError
+from hashbench.tables import names, spec
+from hashbench.tables.spec import Cell, TableFile, TableSpec
+
+KEYS = {"dataset": "digits", "protocol": "s1", "method": "lsh", "metric": "ap"}
+
+
+def table(*groups: dict[str, Any], **keys: Any) -> dict[str, Any]:
+    return {"title": "t", "paper": "p", "source": "s", "defaults": KEYS, "groups": list(groups), **keys}
+
+
+def group(*rows: dict[str, Any], columns: tuple[str, ...] = ("a", "b"), **keys: Any) -> dict[str, Any]:
+    return {"columns": [{"label": label} for label in columns], "rows": list(rows), **keys}
+
+
+def expand(values: dict[str, Any]) -> TableSpec:
+    return spec.expand("x", parse(TableFile, values, "x.toml"), Path("x.toml"))
+
+
+def cells(values: dict[str, Any]) -> list[Cell]:
+    return expand(values).cells
+
+
+ROW = {"label": "r", "values": [0.25, 0.5]}
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        table(group(ROW), colour="red"),
+        table(group(ROW, colour="red")),
+        table(group({**ROW, "colour": "red"})),
+        table({**group(ROW), "columns": [{"label": "a", "colour": "red"}]}),
+        table(group(ROW), defaults={**KEYS, "colour": "red"}),
+    ],
+)
+def test_unknown_key_is_refused_wherever_it_stands(damaged: dict[str, Any]) -> None:
+    with pytest.raises(HashbenchError, match=r"^x\.toml: unknown key .*colour"):
+        expand(damaged)
+
+
+@pytest.mark.parametrize(
+    ("damaged", "key"),
+    [
+        (table(group(ROW), title=3), "title"),
+        (table(group(ROW), notes="one"), "notes"),
+        (table(group(ROW, tolerance="0.02")), "tolerance"),
+        (table(group(ROW, tie_aware=1)), "tie_aware"),
+        (table(group(ROW, settings={"bits": [12]})), "settings.bits"),
+        (table(group(ROW, evaluation="everything")), "evaluation"),
+        (table(group(ROW, printed_as="permille")), "printed_as"),
+        (table(group({"label": "r", "values": ["0.25", 0.5]})), "values"),
+        (table(group({"label": "r", "values": [0.25, "n/a"]})), "values"),
+        (table(group(columns=("a",))), "rows"),
+        (table(group(ROW, columns=())), "columns"),
+        (table(), "groups"),
+    ],
+)
+def test_wrong_type_is_one_line_that_names_the_key(damaged: dict[str, Any], key: str) -> None:
+    with pytest.raises(HashbenchError, match=rf"^x\.toml: .*{key}") as caught:
+        expand(damaged)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("values", [[0.25], [0.25, 0.5, 0.75]])
+def test_wrong_number_of_values_names_the_row(values: list[float]) -> None:
+    with pytest.raises(HashbenchError, match=rf"row 'r' has {len(values)} values for 2 columns"):
+        expand(table(group({"label": "r", "values": values})))
+
+
+@pytest.mark.parametrize("key", sorted(KEYS))
+def test_cell_without_a_needed_key_names_cell_and_key(key: str) -> None:
+    short = {name: value for name, value in KEYS.items() if name != key}
+    with pytest.raises(HashbenchError, match=rf"cell \(r, a\): key '{key}' is missing"):
+        expand(table(group(ROW), defaults=short))
+
+
+def test_row_wins_over_column_over_group_over_defaults() -> None:
+    layers = {
+        "defaults": {**KEYS, "metric": "of defaults"},
+        "group": {"metric": "of group"},
+        "column": {"metric": "of column"},
+        "row": {"metric": "of row"},
+    }
+
+    def metric(*given: str) -> str:
+        chosen = {name: keys if name in (*given, "defaults") else {} for name, keys in layers.items()}
+        columns = [{"label": "a", **chosen["column"]}]
+        rows = [{"label": "r", **chosen["row"]}]
+        return cells(table({"columns": columns, "rows": rows, **chosen["group"]}, defaults=chosen["defaults"]))[
+            0
+        ].metric
+
+    assert metric() == "of defaults"
+    assert metric("group") == "of group"
+    assert metric("group", "column") == "of column"
+    assert metric("group", "column", "row") == "of row"
+    assert metric("row", "group") == "of row"
+
+
+def test_settings_are_merged_key_by_key() -> None:
+    columns = [{"label": "a", "settings": {"bits": 16, "d": 1}}]
+    rows = [{"label": "r", "settings": {"d": 2}}]
+    block = {"columns": columns, "rows": rows, "settings": {"bits": 12, "k": 3}}
+    assert cells(table(block))[0].settings == {"bits": 16, "k": 3, "d": 2}
+
+
+def test_settings_of_one_row_do_not_reach_the_next() -> None:
+    rows = [{"label": "r", "settings": {"k": 1}}, {"label": "s"}]
+    assert [cell.settings for cell in cells(table(group(*rows, columns=("a",))))] == [{"k": 1}, {}]
+
+
+def test_what_no_layer_gives_has_its_fallback() -> None:
+    cell = cells(table(group(ROW)))[0]
+    assert (cell.section, cell.evaluation, cell.budget, cell.printed_as) == ("", "database", "full", "fraction")
+    assert (cell.tolerance, cell.tie_aware, cell.citation) == (None, None, "p")
+
+
+def test_cells_come_in_order_of_appearance() -> None:
+    found = cells(table(group(ROW, {**ROW, "label": "s"}), group(ROW, section="second")))
+    assert [(c.section, c.row, c.column) for c in found] == [
+        *[("", "r", "a"), ("", "r", "b"), ("", "s", "a"), ("", "s", "b")],
+        *[("second", "r", "a"), ("second", "r", "b")],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("printed_as", "printed", "published"),
+    [
+        ("fraction", 0.732, 0.732),
+        ("percent", 62.64, 0.6264),
+        ("percent", 56.78, 0.5678),
+        ("percent", 100, 1.0),
+        ("number", 478.46, 478.46),
+        ("percent", "-", None),
+        ("fraction", "-", None),
+    ],
+)
+def test_published_value(printed_as: str, printed: float | str, published: float | None) -> None:
+    row = {"label": "r", "values": [printed]}
+    assert cells(table(group(row, columns=("a",), printed_as=printed_as)))[0].published == published
+
+
+def test_row_without_values_has_no_published_value() -> None:
+    assert [cell.published for cell in cells(table(group({"label": "r"})))] == [None, None]
+
+
+def test_load_answers_an_unknown_table_with_the_nearest() -> None:
+    with pytest.raises(HashbenchError, match=r"unknown table 'talr_tabel1': did you mean talr_table1"):
+        spec.load("talr_tabel1")
+
+
+def test_load_takes_hyphens() -> None:
+    assert spec.load("talr-appendix-d").name == "talr_appendix_d"
+
+
+def test_load_checks_the_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "datasets").mkdir()
+    (tmp_path / "experiments" / "tables").mkdir(parents=True)
+    text = 'title = "t"\npaper = "p"\nsource = "s"\n[[groups]]\ncolumns = [{ label = "a" }]\n'
+    keys = 'dataset = "digits"\nprotocol = "s1"\nmethod = "lsh"\nmetric = "ap"\nrows = [{ label = "r" }]\n'
+    (tmp_path / "experiments" / "tables" / "mine.toml").write_text(text + keys)
+    monkeypatch.setenv("HASHBENCH_ROOT", str(tmp_path))
+    with pytest.raises(HashbenchError, match=r"table mine: unknown dataset 'digits'"):
+        spec.load("mine")
+
+
+@pytest.mark.parametrize(
+    ("kind", "keys"),
+    [
+        ("dataset", {"dataset": "digit"}),
+        ("protocol", {"protocol": "s9"}),
+        ("method", {"method": "talr_app"}),
+        ("metric", {"metric": "nddcg@5"}),
+        ("model", {"settings": {"model": "smal_cnn"}}),
+        ("model", {"settings": {"features": "vggg"}}),
+    ],
+)
+def test_name_in_neither_place_is_refused(kind: str, keys: dict[str, Any]) -> None:
+    with pytest.raises(HashbenchError, match=rf"table x: unknown {kind} .* goes into {kind}s_to_come"):
+        names.check_names(expand(table(group(ROW, **keys))))
+
+
+@pytest.mark.parametrize(
+    ("kind", "keys"),
+    [
+        ("dataset", {"dataset": "later"}),
+        ("protocol", {"protocol": "later"}),
+        ("method", {"method": "later"}),
+        ("metric", {"metric": "later(norm=min)@5"}),
+        ("model", {"settings": {"model": "later"}}),
+        ("model", {"settings": {"features": "later"}}),
+    ],
+)
+def test_name_to_come_is_accepted_and_awaited(kind: str, keys: dict[str, Any]) -> None:
+    name = "digits/later" if kind == "protocol" else "later"
+    accepted = expand(table(group(ROW, **keys), **{f"{kind}s_to_come": [name]}))
+    names.check_names(accepted)
+    assert names.awaited(accepted.cells[0], accepted.to_come) == [f"{kind} {name}"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [("dataset", "digits"), ("protocol", "digits/s1"), ("method", "lsh"), ("metric", "ap"), ("model", "linear")],
+)
+def test_name_in_both_places_is_refused(kind: str, name: str) -> None:
+    used = expand(table(group(ROW, settings={"model": "linear"}), **{f"{kind}s_to_come": [name]}))
+    with pytest.raises(HashbenchError, match=rf"{kind} '{name}' exists: take it out of {kind}s_to_come"):
+        names.check_names(used)
+
+
+def test_name_to_come_that_no_cell_uses_is_refused() -> None:
+    with pytest.raises(HashbenchError, match=r"no cell uses method 'later' of methods_to_come"):
+        names.check_names(expand(table(group(ROW), methods_to_come=["later"])))
+
+
+def test_dataset_to_come_brings_its_protocols() -> None:
+    names.check_names(expand(table(group(ROW, dataset="later", protocol="any"), datasets_to_come=["later"])))
+
+
+def test_stored_features_are_no_model() -> None:
+    names.check_names(expand(table(group(ROW, settings={"features": "pixels"}))))
+
+
+def test_loading_a_table_imports_no_entry_and_nothing_heavy() -> None:
+    code = (
+        "import sys; from hashbench.tables import spec; spec.load('digits');"
+        "heavy = {'torch', 'sklearn', 'pandas', 'scipy', 'matplotlib', 'hashbench.methods.lsh'};"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

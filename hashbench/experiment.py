@@ -16,8 +16,9 @@ from hashbench.datasets.split import Split, split
 from hashbench.datasets.store import Dataset, open_dataset
 from hashbench.errors import HashbenchError, unknown
 from hashbench.files import require_writable, write_text
+from hashbench.hasher import BitSettings, Fit, Hasher
 from hashbench.methods import METHODS, _file
-from hashbench.methods._method import BitSettings, Fit, Hasher, Method
+from hashbench.methods._method import Method
 from hashbench.models import MODELS
 from hashbench.registry import canonical
 from hashbench.results import SCHEMA, MetricValue, Row, Seconds, Store

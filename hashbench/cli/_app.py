@@ -1,4 +1,4 @@
-"""The command line: one file a command."""
+"""The application: its commands, its shared options, and how it ends."""
 
 import os
 import signal
@@ -13,14 +13,25 @@ import typer
 from hashbench import __version__
 from hashbench.errors import HashbenchError
 
+INTERRUPTED = 130
 # In the order in which a user meets them; the command of a name is the function `command` of that module.
 # The modules import nothing heavy until they are called, so --help answers at once.
-INTERRUPTED = 130
-COMMANDS = ("list", "download", "split", "train", "encode", "eval", "run", "status", "table", "doctor")
+COMMANDS = {
+    "list": "The catalogue: methods, datasets, metrics, models, tables.",
+    "download": "Get data sets, verify every byte, convert them.",
+    "split": "Write a protocol's id lists; --check proves them.",
+    "train": "One cell: train, encode, score, store.",
+    "encode": "Codes of a run's protocol, or of one's own items.",
+    "eval": "Score saved codes, exactly under ties.",
+    "run": "Run the cells of tables that are not measured yet.",
+    "status": "What of a table is measured, missing, failed.",
+    "table": "Render tables: paper and measured side by side.",
+    "doctor": "What is installed, downloaded, missing; what mends it.",
+}
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
-for _name in COMMANDS:
-    app.command(_name)(import_module(f"hashbench.cli.{_name}").command)
+for _name, _short in COMMANDS.items():
+    app.command(_name, short_help=_short)(import_module(f"hashbench.cli.{_name}").command)
 
 
 def _version(asked: bool) -> None:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from hashbench.errors import HashbenchError
 from hashbench.files import atomic
-from hashbench.methods._method import BitSettings, Fit, Method
+from hashbench.hasher import BitSettings, Fit
+from hashbench.methods._method import Method
 
 Floats = NDArray[np.float64]
 FILE = "hasher.npz"

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from hashbench.methods._deep import DeepSettings, deep_method
+from hashbench.methods._deep import deep_method
+from hashbench.training.settings import DeepSettings
 
 if TYPE_CHECKING:
-    from hashbench.methods._deep import Objective
+    from hashbench.training.objective import Objective
 
 
 class Settings(DeepSettings):

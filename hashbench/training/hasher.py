@@ -14,9 +14,9 @@ from tqdm import tqdm
 
 from hashbench.errors import HashbenchError
 from hashbench.files import atomic, write_text
-from hashbench.methods._deep import DeepSettings
 from hashbench.models import MODELS
 from hashbench.models._model import encoder
+from hashbench.training.settings import DeepSettings
 
 WEIGHTS, SHAPE = "hasher.safetensors", "hasher.json"
 ENCODE_BATCH = 1000

@@ -3,30 +3,27 @@
 import json
 import time
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
 from hashbench.config import digest
-from hashbench.methods._deep import DeepSettings
-from hashbench.methods._method import Fit
+from hashbench.hasher import Fit
 from hashbench.seeding import derive
 from hashbench.training import checkpoint
 from hashbench.training.augment import augment
 from hashbench.training.failure import TrainingFailed
 from hashbench.training.hasher import DeepHasher, pick_device
+from hashbench.training.objective import Objective
 from hashbench.training.sampler import epoch_batches
 from hashbench.training.schedule import learning_rate, tanh_scale
-
-if TYPE_CHECKING:
-    from hashbench.methods._deep import Objective
+from hashbench.training.settings import DeepSettings
 
 LOG = "train.jsonl"
 
 
-def train(settings: DeepSettings, objective: "Objective", data: Fit) -> DeepHasher:
+def train(settings: DeepSettings, objective: Objective, data: Fit) -> DeepHasher:
     """The hasher after the last epoch (never the best on the queries), trained on ``data``.
 
     A checkpoint is kept at the end of an epoch, every ``data.checkpoint_every_s`` seconds. Everything random is
@@ -45,7 +42,7 @@ def train(settings: DeepSettings, objective: "Objective", data: Fit) -> DeepHash
         leave=False,
     )
     for epoch in bar:
-        bar.set_postfix(loss=f"{run.epoch(epoch):.4f}")
+        bar.set_postfix(refresh=False, loss=f"{run.epoch(epoch):.4f}")
     run.hasher.save(data.folder)
     checkpoint.remove(data.folder)
     return run.hasher
@@ -54,7 +51,7 @@ def train(settings: DeepSettings, objective: "Objective", data: Fit) -> DeepHash
 class Run:
     """The state of one training: hasher, optimiser, and how many epochs are done."""
 
-    def __init__(self, settings: DeepSettings, objective: "Objective", data: Fit) -> None:
+    def __init__(self, settings: DeepSettings, objective: Objective, data: Fit) -> None:
         self.settings, self.objective, self.data = settings, objective, data
         self.device = pick_device(data.device)
         self.config = digest([settings.model_dump(), data.seed])

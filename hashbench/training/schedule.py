@@ -3,7 +3,7 @@
 import math
 from typing import assert_never
 
-from hashbench.methods._deep import DeepSettings
+from hashbench.training.settings import DeepSettings
 
 
 def learning_rate(settings: DeepSettings, epoch: int) -> float:

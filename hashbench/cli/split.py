@@ -24,6 +24,7 @@ def command(
     from hashbench.datasets.card import load_card
     from hashbench.datasets.split import split, write
     from hashbench.datasets.store import open_dataset
+    from hashbench.files import require_writable
     from hashbench.registry import canonical
 
     card = load_card(name)
@@ -33,13 +34,20 @@ def command(
     chosen = split(data.labels, rule, card.name, protocol, seed)
     found = audit(data, chosen, rule, seed) if check else None
     path = paths.data() / card.name / "splits" / f"{canonical(protocol)}-seed{seed}.npz"
+    require_writable(path.parent, instead="--data")
     write(path, chosen)
-    typer.echo(_as_json(path, chosen, found) if as_json else _as_text(path, chosen, found))
+    named: dict[str, str | int] = {
+        "dataset": card.name,
+        "protocol": canonical(protocol),
+        "seed": seed,
+        "path": str(path),
+    }
+    typer.echo(_as_json(named, chosen, found) if as_json else _as_text(path, chosen, found))
 
 
-def _as_json(path: Path, chosen: "Split", found: "Audit | None") -> str:
+def _as_json(named: dict[str, str | int], chosen: "Split", found: "Audit | None") -> str:
     sizes = {role: len(ids) for role, ids in chosen.lists().items()}
-    report: dict[str, object] = {"path": str(path), "sizes": sizes, "sha256": chosen.sha256}
+    report: dict[str, object] = {**named, "sizes": sizes, "sha256": chosen.sha256}
     if found is not None:
         report["check"] = {"n_duplicates": found.n_duplicates, "checksums": found.checksums}
     return json.dumps(report)

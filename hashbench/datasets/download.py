@@ -40,7 +40,7 @@ def _is_whole(card: Card) -> bool:
 
 
 def _places(card: Card, from_dir: Path | None) -> list[Path]:
-    require_writable(store.path_of(card).parent, _needed_bytes(card, from_dir), instead="HASHBENCH_DATA")
+    require_writable(store.path_of(card).parent, _needed_bytes(card, from_dir), instead="--data")
     if from_dir is not None:
         return [locate(from_dir, source) for source in card.sources]
     return [_fetch(source, paths.data() / card.name / "sources") for source in card.sources]
@@ -61,6 +61,7 @@ def _fetch(source: Source, folder: Path) -> Path:
     kept = folder / source.file
     known_hash = f"sha256:{source.sha256}" if source.sha256 else f"md5:{source.md5}" if source.md5 else None
     fetcher = pooch.HTTPDownloader(progressbar=True, chunk_size=1 << 16, timeout=TIMEOUT_S)
+    pooch.get_logger().setLevel("WARNING")  # the progress bar says enough
     try:
         pooch.retrieve(source.urls[0], known_hash, source.file, folder, downloader=fetcher)
     except (OSError, ValueError) as error:  # requests' errors are OSErrors, a wrong checksum is a ValueError

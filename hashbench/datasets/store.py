@@ -120,7 +120,7 @@ def _stored(card: Card) -> Dataset:
     try:
         with h5py.File(path, "r") as file:
             data = _read(card, file)
-    except (OSError, KeyError, RuntimeError, TypeError, ValueError) as error:
+    except (OSError, AttributeError, KeyError, RuntimeError, ValueError) as error:
         raise _damaged(card, _one_line(error)) from None
     if fault := _fault(card, data):
         raise _damaged(card, fault)

@@ -1,0 +1,199 @@
+import gc
+import hashlib
+import io
+import tarfile
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
+import numpy as np
+import pytest
+from toy_dataset import make_toy
+
+from hashbench.datasets.download import download
+from hashbench.datasets.store import open_dataset
+from hashbench.errors import HashbenchError
+
+
+def assert_is_toy(toy):
+    data = open_dataset("toy")
+    np.testing.assert_array_equal(data.items, toy.images)
+    np.testing.assert_array_equal(data.labels, toy.labels)
+
+
+def left_over(folder):
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("inside", ["", "toy-bin"])
+def test_a_folder_may_hold_the_files_or_the_folder_of_files(toy, tmp_path, data_folder, inside):
+    toy.write_files(tmp_path / "given" / inside)
+    path = download("toy", tmp_path / "given")
+    assert path == data_folder / "toy" / "toy.h5"
+    assert_is_toy(toy)
+    assert left_over(data_folder) == [path]
+
+
+def test_an_archive_is_read_without_being_extracted(toy, tmp_path, data_folder):
+    (tmp_path / "given").mkdir()
+    (tmp_path / "given" / "toy.tar.gz").write_bytes(toy.archive())
+    path = download("toy", tmp_path / "given")
+    assert_is_toy(toy)
+    assert left_over(data_folder) == [path]
+    assert [file.name for file in (tmp_path / "given").iterdir()] == ["toy.tar.gz"]
+
+
+def test_a_second_call_does_nothing(toy, tmp_path):
+    path = download("toy", toy.write_files(tmp_path / "given"))
+    before = path.stat()
+    assert download("toy", tmp_path / "nowhere") == path
+    assert (path.stat().st_mtime_ns, path.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
+
+
+def test_an_embedded_set_needs_none(data_folder):
+    assert download("digits") is None
+    assert not data_folder.exists()
+
+
+def without_one(toy):
+    del toy.files["two.bin"]
+
+
+def shorter(toy):
+    toy.files["one.bin"] = toy.files["one.bin"][:-1]
+
+
+def other_bytes(toy):
+    toy.files["two.bin"] = bytes([toy.files["two.bin"][0] ^ 1]) + toy.files["two.bin"][1:]
+
+
+FOLDER_FAULTS = {
+    without_one: "two.bin: missing; toy.tar.gz holds it",
+    shorter: "one.bin: 189 bytes; it should have 190",
+    other_bytes: "two.bin: md5 is [0-9a-f]{32}; it should be [0-9a-f]{32}",
+}
+ARCHIVE_FAULTS = {
+    without_one: "toy.tar.gz: toy-bin/two.bin: not in the archive",
+    shorter: "toy.tar.gz: toy-bin/one.bin: 189 bytes; it should have 190",
+    other_bytes: "toy.tar.gz: toy-bin/two.bin: md5 is",
+}
+
+
+def refused(message, folder, data_folder):
+    with pytest.raises(HashbenchError, match=message) as caught:
+        download("toy", folder)
+    assert "\n" not in str(caught.value)
+    assert left_over(data_folder) == []
+
+
+@pytest.mark.parametrize("fault", FOLDER_FAULTS)
+def test_a_faulty_folder_puts_nothing_in_place(toy, tmp_path, data_folder, fault):
+    fault(toy)
+    refused(FOLDER_FAULTS[fault], toy.write_files(tmp_path / "given"), data_folder)
+
+
+@pytest.mark.parametrize("fault", ARCHIVE_FAULTS)
+def test_a_faulty_archive_puts_nothing_in_place(toy, tmp_path, data_folder, fault):
+    fault(toy)
+    (tmp_path / "toy.tar.gz").write_bytes(toy.archive())
+    refused(ARCHIVE_FAULTS[fault], tmp_path, data_folder)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2, 0.5, 0.8])
+def test_a_truncated_archive_is_refused_wherever_it_ends(toy, tmp_path, data_folder, share):
+    whole = toy.archive()
+    (tmp_path / "toy.tar.gz").write_bytes(whole[: int(share * len(whole))])
+    refused("toy.tar.gz: (damaged, truncated or not a tar archive|toy-bin/)", tmp_path, data_folder)
+
+
+def test_a_page_instead_of_an_archive_is_refused(toy, tmp_path, data_folder):
+    (tmp_path / "toy.tar.gz").write_bytes(b"<!DOCTYPE html><html>quota exceeded</html>")
+    refused("toy.tar.gz: damaged, truncated or not a tar archive", tmp_path, data_folder)
+
+
+def test_a_link_inside_an_archive_is_not_followed(toy, tmp_path, data_folder):
+    toy.write_files(tmp_path / "outside")
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        for name in toy.files:
+            info = tarfile.TarInfo(f"toy-bin/{name}")
+            info.type, info.linkname = tarfile.SYMTYPE, str(tmp_path / "outside" / name)
+            archive.addfile(info)
+    (tmp_path / "toy.tar.gz").write_bytes(buffer.getvalue())
+    refused("toy-bin/one.bin: not a regular file", tmp_path, data_folder)
+
+
+def test_an_archive_with_another_checksum_is_not_opened(tmp_path, monkeypatch, data_folder):
+    monkeypatch.setenv("HASHBENCH_ROOT", str(tmp_path / "root"))
+    toy = make_toy(tmp_path / "root", f'sha256 = "{"0" * 64}"')
+    (tmp_path / "toy.tar.gz").write_bytes(toy.archive())
+    refused("toy.tar.gz: sha256 is [0-9a-f]{64}; it should be 0{64}", tmp_path, data_folder)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("n_items = 24", "n_items = 23", "more than the 23 items"),
+        ("n_items = 24", "n_items = 25", "24 items; the card states 25"),
+        ("[8, 8, 8]", "[7, 8, 9]", "class counts are"),
+        ("n_classes = 3\nclass_counts = [8, 8, 8]", "n_classes = 2", "one.bin: row 2 has label 2; 0 to 1 exist"),
+        ("[2, 3, 3]", "[2, 2, 3]", "one.bin: 190 bytes are not whole rows of 13"),
+    ],
+)
+def test_content_that_is_not_what_the_card_says_is_refused(toy, tmp_path, data_folder, old, new, message):
+    toy.edit(old, new)
+    refused(f"toy.*: {message}|{message}", toy.write_files(tmp_path / "given"), data_folder)
+
+
+def test_a_folder_without_any_of_it_says_what_was_expected(toy, tmp_path, data_folder):
+    refused("holds neither toy-bin/one.bin nor toy.tar.gz", tmp_path, data_folder)
+    refused("nowhere: not a folder; name the one that holds", tmp_path / "nowhere", data_folder)
+
+
+@pytest.fixture
+def server(tmp_path):
+    """The address of a server on loopback and the folder that it serves."""
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *arguments):
+            pass
+
+    folder = tmp_path / "served"
+    folder.mkdir()
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder)) as running:
+        threading.Thread(target=running.serve_forever, args=(0.01,), daemon=True).start()
+        yield f"http://127.0.0.1:{running.server_address[1]}", folder
+        running.shutdown()
+    gc.collect()  # a failed response is left open by pooch: collect it while that is ignored
+
+
+@pytest.fixture
+def served_toy(server, tmp_path, monkeypatch, data_folder):
+    """A toy whose card has the archive's checksum and an address on loopback."""
+    monkeypatch.setenv("HASHBENCH_ROOT", str(tmp_path / "root"))
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    address, folder = server
+    archive = make_toy(tmp_path / "root").archive()
+    (folder / "toy.tar.gz").write_bytes(archive)
+    checksum = f'size_bytes = {len(archive)}\nsha256 = "{hashlib.sha256(archive).hexdigest()}"'
+    return make_toy(tmp_path / "root", checksum, f"{address}/toy.tar.gz"), folder
+
+
+def test_the_network_gives_the_same_and_the_archive_is_kept(served_toy, data_folder, capfd):
+    toy, folder = served_toy
+    path = download("toy")
+    assert_is_toy(toy)
+    assert capfd.readouterr().out == ""  # progress goes to stderr
+    (folder / "toy.tar.gz").unlink()
+    path.unlink()
+    assert download("toy") == path  # from the archive that was kept
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.parametrize(("content", "message"), [(None, "404"), (b"<!DOCTYPE html>", "does not match")])
+def test_a_server_that_fails_or_lies_leaves_nothing(served_toy, data_folder, content, message):
+    _, folder = served_toy
+    (folder / "toy.tar.gz").unlink()
+    if content is not None:
+        (folder / "toy.tar.gz").write_bytes(content)
+    refused(f"^http://127.0.0.1:.*not downloaded .*{message}.*--from-dir$", None, data_folder)

@@ -1,0 +1,101 @@
+import hashlib
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hashbench.datasets.card import Protocol, load_card
+from hashbench.datasets.split import split, write
+from hashbench.datasets.store import open_dataset
+from hashbench.errors import HashbenchError
+
+
+def protocol(queries: int, train: int, seed: int = 0) -> Protocol:
+    return Protocol(title="", queries_per_class=queries, train_per_class=train, citation="", seed=seed)
+
+
+def slow_split(labels, queries, train, salt):
+    """The definition, item by item."""
+    query_ids, train_ids = [], []
+    for label in set(labels):
+        ids = [item for item, other in enumerate(labels) if other == label]
+        ids.sort(key=lambda item: hashlib.blake2b(f"{salt}/{item}".encode(), digest_size=16).hexdigest())
+        query_ids += ids[:queries]
+        train_ids += ids[queries : queries + train]
+    database_ids = [item for item in range(len(labels)) if item not in query_ids]
+    return sorted(query_ids), database_ids, sorted(train_ids) if train else database_ids
+
+
+@given(st.integers(1, 4), st.integers(0, 4), st.lists(st.integers(9, 15), min_size=1, max_size=4), st.data())
+def test_equals_the_definition_item_by_item(queries, train, sizes, data):
+    labels = data.draw(st.permutations([label for label, size in enumerate(sizes) for _ in range(size)]))
+    chosen = split(np.array(labels, np.int64), protocol(queries, train, seed=3), "Some-Set", "S1")
+    expected = slow_split(labels, queries, train, "some_set/s1-3")
+    assert tuple(ids.tolist() for ids in chosen.lists().values()) == expected
+    assert all(ids.dtype == np.int64 for ids in chosen.lists().values())
+    assert not set(expected[0]) & set(expected[1])
+    assert set(expected[2]) <= set(expected[1])
+
+
+# written down once: an id list that changes is another benchmark
+GOLDEN = "fd9d2da3b32a2450bb0c6f70a3c76e41645d7eb45ed80e892320bdbc0de8e110"
+
+
+def test_digits_s1_is_what_it_always_was():
+    data = open_dataset("digits")
+    chosen = split(data.labels, load_card("digits").protocol("s1"), "digits", "s1")
+    assert chosen.sha256 == GOLDEN
+    assert [len(ids) for ids in chosen.lists().values()] == [500, 1297, 500]
+    assert np.bincount(data.labels[chosen.query_ids]).tolist() == [50] * 10
+    assert np.bincount(data.labels[chosen.train_ids]).tolist() == [50] * 10
+    assert chosen.query_ids[:5].tolist() == [0, 2, 4, 7, 12]
+
+
+def test_the_checksum_is_of_the_lists_with_their_names_and_lengths():
+    chosen = split(np.array([0, 0, 1, 1]), protocol(1, 0), "a", "b")
+    by_hand = b"".join(
+        f"{role} 2\n".encode() + b"".join(int(item).to_bytes(8, "little") for item in ids)
+        for role, ids in chosen.lists().items()
+    )
+    assert chosen.sha256 == hashlib.sha256(by_hand).hexdigest()
+
+
+def test_dataset_protocol_and_seed_each_change_the_ids():
+    labels = np.repeat(np.arange(10), 60)
+    others = [("a", "s1", 0), ("b", "s1", 0), ("a", "s2", 0), ("a", "s1", 1)]
+    chosen = {split(labels, protocol(5, 5), dataset, name, seed).sha256 for dataset, name, seed in others}
+    assert len(chosen) == len(others)
+    assert split(labels, protocol(5, 5), "A", "S1").sha256 == split(labels, protocol(5, 5), "a", "s1", 0).sha256
+
+
+def test_an_item_without_a_class_is_in_the_database_only():
+    chosen = split(np.array([0, -1, 0, 0, -1]), protocol(1, 1), "a", "s1")
+    assert {1, 4} <= set(chosen.database_ids.tolist())
+    assert not {1, 4} & {*chosen.query_ids.tolist(), *chosen.train_ids.tolist()}
+
+
+@pytest.mark.parametrize(
+    ("labels", "train", "message"),
+    [
+        ([0, 0, 0, 1, 1], 2, "class 1 has 2 items; 1 queries and 2 to train need 3"),
+        ([0, 0, 1], 0, "class 1 has 1 items; 1 queries and 1 to train need 2"),
+        ([-1, -1], 1, "no item has a class"),
+        ([], 1, "no item has a class"),
+        ([[0, 1], [1, 0]], 1, "need one class id an item"),
+    ],
+)
+def test_labels_that_cannot_be_split_are_refused(labels, train, message):
+    with pytest.raises(HashbenchError, match=f"^a s1: .*{message}"):
+        split(np.array(labels, np.int64), protocol(1, train), "a", "s1")
+
+
+def test_the_file_holds_the_lists_and_their_checksum(tmp_path):
+    chosen = split(np.repeat(np.arange(3), 9), protocol(2, 3), "a", "s1")
+    for name in ("one.npz", "two.npz"):
+        write(tmp_path / "splits" / name, chosen)
+    with np.load(tmp_path / "splits" / "one.npz", allow_pickle=False) as file:
+        assert file["sha256"].item() == chosen.sha256
+        for role, ids in chosen.lists().items():
+            np.testing.assert_array_equal(file[f"{role}_ids"], ids)
+    assert (tmp_path / "splits" / "one.npz").read_bytes() == (tmp_path / "splits" / "two.npz").read_bytes()

@@ -1,0 +1,121 @@
+import h5py
+import numpy as np
+import pytest
+
+from hashbench.datasets.card import load_card
+from hashbench.datasets.download import download
+from hashbench.datasets.store import content_sha256, open_dataset, path_of, verify
+from hashbench.errors import HashbenchError
+
+
+@pytest.fixture
+def stored(toy, tmp_path):
+    """The path of the toy, converted."""
+    return download("toy", toy.write_files(tmp_path / "toy-bin"))
+
+
+def test_digits_need_no_download(data_folder):
+    data = open_dataset("digits")
+    assert (data.items.shape, data.items.dtype) == ((1797, 8, 8, 1), np.uint8)
+    assert (data.items.min(), data.items.max()) == (0, load_card("digits").value_max)
+    assert data.labels.dtype == np.int64
+    assert data.sha256 == verify("digits").sha256 == load_card("digits").content_sha256
+    assert not data_folder.exists()
+
+
+def test_what_is_stored_is_what_is_opened(toy, stored):
+    data = open_dataset("toy")
+    np.testing.assert_array_equal(data.items, toy.images)
+    np.testing.assert_array_equal(data.labels, toy.labels)
+    assert (data.items.dtype, data.labels.dtype) == (np.uint8, np.int64)
+    assert data.items.flags.c_contiguous
+    assert data.sha256 == content_sha256(toy.images, toy.labels.astype(np.int64))
+    assert stored == path_of(load_card("toy"))
+
+
+def test_the_checksum_knows_values_types_and_shapes():
+    items, labels = np.zeros((4, 2), np.float32), np.zeros(4, np.int64)
+    others = [(items.reshape(2, 4), labels), (items.astype(np.uint8), labels), (items + 1, labels), (items, labels + 1)]
+    assert len({content_sha256(*pair) for pair in [(items, labels), *others]}) == 5
+    assert content_sha256(np.asfortranarray(items), labels) == content_sha256(items, labels)
+    assert content_sha256(items.astype(">f4"), labels) == content_sha256(items, labels)
+
+
+def test_a_missing_one_names_the_command(toy):
+    with pytest.raises(HashbenchError, match=r"^toy is not downloaded: run hashbench download toy \(or --from-dir DIR"):
+        open_dataset("toy")
+
+
+def truncate(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def garble(path):
+    path.write_bytes(b"<!DOCTYPE html>" * 500)
+
+
+def flip_a_pixel(path):
+    with h5py.File(path) as file:
+        offset = file["items"].id.get_chunk_info(0).byte_offset
+    data = bytearray(path.read_bytes())
+    data[offset + 100] ^= 1
+    path.write_bytes(data)
+
+
+def drop_labels(path):
+    with h5py.File(path, "a") as file:
+        del file["labels"]
+
+
+def reshape(path):
+    with h5py.File(path, "a") as file:
+        del file["items"]
+        file["items"] = np.zeros((24, 18), np.uint8)
+
+
+def group_for_data(path):
+    with h5py.File(path, "a") as file:
+        del file["items"]
+        file.create_group("items")
+
+
+def drop_checksum(path):
+    with h5py.File(path, "a") as file:
+        del file.attrs["content_sha256"]
+
+
+@pytest.mark.parametrize(
+    "damage", [truncate, garble, flip_a_pixel, drop_labels, reshape, group_for_data, drop_checksum]
+)
+def test_damage_is_one_line_and_download_mends_it(toy, stored, tmp_path, damage):
+    damage(stored)
+    with pytest.raises(HashbenchError, match=r"run hashbench download toy again$") as caught:
+        open_dataset("toy")
+    assert str(caught.value).startswith(f"{stored}: damaged (")
+    assert "\n" not in str(caught.value)
+    download("toy", tmp_path / "toy-bin")
+    np.testing.assert_array_equal(open_dataset("toy").items, toy.images)
+
+
+def test_verify_reads_every_byte(toy, stored):
+    with h5py.File(stored, "a") as file:
+        file["items"][17, 1, 2, 0] ^= 1  # HDF5's own checksum is renewed
+    open_dataset("toy")
+    with pytest.raises(HashbenchError, match="another checksum than when it was written"):
+        verify("toy")
+
+
+def test_a_file_of_another_card_is_noticed(toy, stored):
+    toy.edit("class_counts = [8, 8, 8]", "class_counts = [9, 8, 7]")
+    with pytest.raises(HashbenchError, match=r"class counts are \[8, 8, 8\]; the card states \[9, 8, 7\]"):
+        open_dataset("toy")
+
+
+@pytest.mark.parametrize(
+    ("label", "sha256", "message"),
+    [(1, "0" * 64, "item 3 has label 0; the card states 1"), (0, "0" * 64, "item 3 has other bytes")],
+)
+def test_probes_are_compared(toy, stored, label, sha256, message):
+    toy.card.write_text(toy.card.read_text() + f'\n[[probes]]\nid = 3\nlabel = {label}\nsha256 = "{sha256}"\n')
+    with pytest.raises(HashbenchError, match=message):
+        open_dataset("toy")

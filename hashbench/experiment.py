@@ -19,9 +19,10 @@ from hashbench.files import require_writable, write_text
 from hashbench.hasher import BitSettings, Fit, Hasher
 from hashbench.methods import METHODS, _file
 from hashbench.methods._method import Method
+from hashbench.metrics import MetricValue
 from hashbench.models import MODELS
 from hashbench.registry import canonical
-from hashbench.results import SCHEMA, MetricValue, Row, Seconds, Store
+from hashbench.results import SCHEMA, Row, Seconds, Store
 from hashbench.seeding import derive
 
 Setting = int | float | str | bool

@@ -13,17 +13,9 @@ from hashbench import paths
 from hashbench.config import Strict, canonical_json, parse
 from hashbench.errors import HashbenchError, unknown
 from hashbench.files import write_text
+from hashbench.metrics import MetricValue
 
 SCHEMA = 1
-
-
-class MetricValue(Strict):
-    """A metric over the queries of a run, as a fraction; mean and std are null when every query is empty."""
-
-    mean: float | None
-    std: float | None
-    n_queries: int
-    n_empty: int  # queries without a relevant item, left out of the mean
 
 
 class Code(Strict):

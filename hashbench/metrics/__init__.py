@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from hashbench.histogram import Histogram
 from hashbench.metrics._metric import Metric
 from hashbench.metrics._name import At, MetricName, read
+from hashbench.metrics._value import MetricValue
 from hashbench.registry import Catalogue
-from hashbench.results import MetricValue
 
-__all__ = ["CATALOGUE", "At", "Metric", "MetricName", "evaluate", "parse", "summarise"]
+__all__ = ["METRICS", "At", "Metric", "MetricName", "MetricValue", "evaluate", "parse", "summarise"]
 
-CATALOGUE = Catalogue("metric", "hashbench.metrics", "METRIC", Metric)
+METRICS = Catalogue("metric", "hashbench.metrics", "METRIC", Metric)
 
 BLOCK = 1 << 20  # histogram entries looked at together: a few 8 MiB arrays, whatever the number of queries
 ROUNDING = 1e-9  # a value outside [0, 1] by more than this is a defect, not rounding
@@ -34,7 +34,7 @@ def parse(name: str) -> MetricName:
     'ap@5'
     """
     written = read(name)
-    return CATALOGUE.get(written.metric).accept(written)
+    return METRICS.get(written.metric).accept(written)
 
 
 def evaluate(histogram: Histogram, names: Sequence[str]) -> dict[str, NDArray[np.float64]]:
@@ -72,7 +72,7 @@ def _block(histogram: Histogram, names: dict[str, MetricName]) -> dict[str, NDAr
     empty = histogram.n_relevant == 0
     values = {}
     for canonical, name in names.items():
-        value = np.where(empty, np.nan, CATALOGUE.get(name.metric).evaluate(histogram, name))
+        value = np.where(empty, np.nan, METRICS.get(name.metric).evaluate(histogram, name))
         assert (empty | ((value >= -ROUNDING) & (value <= 1 + ROUNDING))).all(), f"{canonical} left [0, 1]"
         values[canonical] = np.clip(value, 0.0, 1.0)
     return values

@@ -57,5 +57,5 @@ class Groups:
 
 
 def share(part: Counts, whole: Counts) -> NDArray[np.float64]:
-    """part / whole, and 0 where the whole is 0 (then the part is 0 too)."""
+    """``part / whole``, and 0 where the whole is 0 (then the part is 0 too)."""
     return part / np.maximum(whole, 1)

@@ -72,7 +72,7 @@ def _at(at: str, text: str) -> At:
         raise HashbenchError(f"metric {text!r}: after @ comes a whole number from 1 (a rank), or r2 (a Hamming radius)")
     radius, digits = match.groups()
     if not radius and int(digits) == 0:
-        raise HashbenchError(f"metric {text!r}: the cutoff is a whole number from 1, as in {text.split('@')[0]}@100")
+        raise HashbenchError(f"metric {text!r}: the cutoff is a rank from 1 on; 0 ranks hold nothing")
     if radius:
         return At("radius", int(digits)) if digits else At("n_relevant")
     return At("rank", int(digits))

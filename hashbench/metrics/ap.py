@@ -61,7 +61,7 @@ def _given(x: Counts, totals: NDArray[np.float64], n0: Counts, p0: Counts, m: Co
     """AP over the retrieved, float64[q, x], given that x of the m drawn items of the cut group are relevant."""
     inverse, offset = rank_sums(n0, m)
     seen = (p0 + 1)[:, None] * inverse[:, None] + (x - 1) / np.maximum(m - 1, 1)[:, None] * offset[:, None]
-    in_cut = x / m[:, None] * seen
+    in_cut = x / np.maximum(m, 1)[:, None] * seen
     retrieved = p0[:, None] + x
     return np.where(retrieved > 0, totals[:, None] + in_cut, 0.0) / np.maximum(retrieved, 1)
 

@@ -27,7 +27,7 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toy:
 @pytest.fixture(scope="session")
 def official_cifar10(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with cifar-10-batches-bin/ in the official layout."""
-    shared = Path(os.environ.get("HASHBENCH_SHARED", REPOSITORY.parent / "shared" / "data"))
+    shared = Path(os.environ.get("HASHBENCH_SHARED", REPOSITORY.parent / "shared")) / "data"
     if not (shared / "unpack.py").is_file():
         pytest.skip(f"needs the packed CIFAR-10: no unpack.py in {shared} (HASHBENCH_SHARED names the folder)")
     folder = tmp_path_factory.mktemp("official")

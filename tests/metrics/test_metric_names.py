@@ -1,0 +1,107 @@
+"""The grammar of metric names."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hashbench import metrics
+from hashbench.errors import HashbenchError
+from hashbench.metrics import METRICS
+
+CANONICAL = [
+    "ap",
+    "ap@5000",
+    "ap(norm=retrieved)@5000",
+    "ap(norm=min)@100",
+    "ap_best",
+    "ap_worst@10",
+    "ap_best(norm=min)@10",
+    "ndcg",
+    "ndcg@100",
+    "precision@100",
+    "precision@r2",
+    "precision@r0",
+    "precision@r",
+    "recall@100",
+    "recall@r2",
+    "structhash_ndcg@100",
+]
+
+
+@pytest.mark.parametrize("name", CANONICAL)
+def test_a_canonical_name_reads_back_to_itself(name: str) -> None:
+    assert str(metrics.parse(name)) == name
+    assert metrics.parse(str(metrics.parse(name))) == metrics.parse(name)
+
+
+@pytest.mark.parametrize(
+    ("written", "canonical"),
+    [
+        ("ap(norm=all)@5", "ap@5"),
+        ("AP-Best", "ap_best"),
+        (" ap ( norm = Retrieved ) @ 5000 ", "ap(norm=retrieved)@5000"),
+        ("precision@R2", "precision@r2"),
+        ("ndcg@007", "ndcg@7"),
+    ],
+)
+def test_other_spellings_have_one_canonical_name(written: str, canonical: str) -> None:
+    assert str(metrics.parse(written)) == canonical
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("nddcg", "did you mean ndcg"),
+        ("zzz", "one of ap, ap_best"),
+        ("_metric", "not written"),
+        ("", "not written"),
+        ("ap@@5", "rank"),
+        ("ap@", "rank"),
+        ("ap@0", "from 1"),
+        ("ap@-5", "from 1"),
+        ("ap@1.5", "from 1"),
+        ("ap@ten", "from 1"),
+        ("ap@٣", "from 1"),  # a digit, but not one of ours
+        ("ap@" + "9" * 5000, "from 1"),
+        ("ap@r2", "ap does not take @r2: write ap@100"),
+        ("recall@r", "recall does not take @r"),
+        ("precision", "cutoff is required: precision@100 or precision@r2"),
+        ("recall", "cutoff is required"),
+        ("structhash_ndcg", "cutoff is required"),
+        ("ap(norm=min)", "needs a cutoff, as in ap(norm=min)@100"),
+        ("ap(norm=all)", "needs a cutoff"),
+        ("ap(norm=mni)@5", "did you mean min"),
+        ("ap(nrm=min)@5", "did you mean norm"),
+        ("ap_best(norm=retrieved)@5", "one of all, min"),
+        ("ndcg(norm=min)@5", "unknown parameter"),
+        ("ap()@5", "key=value"),
+        ("ap(norm)@5", "key=value"),
+        ("ap(norm=min=all)@5", "key=value"),
+        ("ap(norm=min,norm=all)@5", "2 times"),
+        ("ap(norm=min", "not written"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(name: str, says: str) -> None:
+    with pytest.raises(HashbenchError) as caught:
+        metrics.parse(name)
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@given(st.text(max_size=20) | st.from_regex(r"(ap|ndcg|recall)(\(norm=[a-z]*\))?(@r?-?[0-9]*)?", fullmatch=True))
+def test_any_text_is_a_name_or_a_hashbench_error(text: str) -> None:
+    try:
+        name = metrics.parse(text)
+    except HashbenchError:
+        return
+    assert metrics.parse(str(name)) == name
+
+
+def test_every_file_of_the_catalogue_is_a_metric_that_says_what_it_is() -> None:
+    assert {"ap", "ap_best", "ap_worst", "ndcg", "precision", "recall", "structhash_ndcg"} <= set(METRICS.names)
+    for name in METRICS.names:
+        entry = METRICS.get(name)
+        assert entry.summary
+        assert entry.paper
+        assert all(entry.parameters.values())
+        assert entry.at or not entry.at_required

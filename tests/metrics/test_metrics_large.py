@@ -1,0 +1,114 @@
+"""Large counts: the closed forms against sums over the ranks themselves, and against exact fractions."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from hashbench import metrics
+from hashbench.histogram import Histogram
+from hashbench.metrics._groups import Groups
+from hashbench.metrics._hypergeometric import half_width, mass
+from hashbench.metrics._precision_sums import expected, rank_sums
+from hashbench.metrics._prefix import discount, harmonic
+
+MILLION = 1_000_000
+
+
+def direct_group_sum(n0: int, p0: int, n: int, p: int, m: int) -> float:
+    """G by its definition, term by term, summed without loss."""
+    r = (p - 1) / (n - 1) if n > 1 else 0.0
+    return p / n * math.fsum((p0 + 1 + (j - 1) * r) / (n0 + j) for j in range(1, m + 1))
+
+
+@pytest.mark.parametrize(
+    ("n0", "p0", "n", "p", "m"),
+    [
+        (0, 0, MILLION, 100, MILLION),
+        (0, 0, MILLION, MILLION, MILLION),
+        (500_000, 0, 500_000, 250_000, 500_000),
+        (999_000, 3, 1000, 1000, 1000),
+        (999_998, 0, 2, 2, 2),
+        (999_999, 10, 1, 1, 1),
+        (400_000, 399_999, 200_000, 17, 123_456),
+        (10, 10, 900_000, 5, 1),
+    ],
+)
+def test_the_closed_form_of_a_group_is_its_direct_sum(n0: int, p0: int, n: int, p: int, m: int) -> None:
+    counts = np.array([[[n0 - p0, p0], [n - p, p]]])
+    groups = Groups.of(Histogram(counts, np.array([0, 1])))
+    closed = expected(groups, groups.inside(np.array([n0 + m])))[0, 1]
+    truth = direct_group_sum(n0, p0, n, p, m)
+    assert abs(closed - truth) <= 1e-12 * max(p, 1)  # what an AP feels: it is divided by N^+ >= p
+    assert abs(closed - truth) / max(p, 1) <= 2e-15
+
+
+def test_ap_of_a_million_items_is_the_sum_over_its_ranks() -> None:
+    rng = np.random.default_rng(0)
+    n = rng.multinomial(MILLION, np.full(33, 1 / 33))
+    p = rng.binomial(n, np.linspace(0.6, 0.001, 33))
+    histogram = Histogram(np.stack([n - p, p], axis=1)[None], np.array([0, 1]))
+    starts = zip(n.cumsum() - n, p.cumsum() - p, n, p, strict=True)
+    truth = math.fsum(direct_group_sum(*map(int, group), int(group[2])) for group in starts) / p.sum()
+    assert metrics.evaluate(histogram, ["ap"])["ap"][0] == pytest.approx(truth, abs=1e-13)
+
+
+def test_ndcg_of_one_relevant_item_at_the_very_end_keeps_its_digits() -> None:
+    counts = np.array([[[MILLION - 1, 0], [0, 1]]])
+    value = metrics.evaluate(Histogram(counts, np.array([0, 1])), ["ndcg"])["ndcg"][0]
+    assert value == pytest.approx(1 / math.log2(MILLION + 1), rel=1e-14)
+
+
+@pytest.mark.parametrize("sums", [harmonic, discount])
+def test_a_range_of_prefix_sums_is_right_to_its_own_last_places(sums: object) -> None:
+    prefix = sums(MILLION)  # type: ignore[operator]
+    term = (lambda t: 1 / t) if sums is harmonic else (lambda t: 1 / math.log2(t + 1))
+    for start, stop in [(0, 1), (0, MILLION), (MILLION - 1, MILLION), (123_456, 123_500), (31, 654_321)]:
+        truth = math.fsum(term(t) for t in range(start + 1, stop + 1))
+        assert prefix.between(np.array(start), np.array(stop)) == pytest.approx(truth, rel=1e-15)
+    assert prefix.between(np.array(77), np.array(77)) == 0
+
+
+def test_rank_sums_are_the_sums_they_stand_for() -> None:
+    start, length = np.array([0, 0, 5, 1000]), np.array([0, 1, 7, 400])
+    inverse, offset = rank_sums(start, length)
+    for index, (n0, m) in enumerate(zip(start.tolist(), length.tolist(), strict=True)):
+        assert inverse[index] == pytest.approx(float(sum(Fraction(1, n0 + j) for j in range(1, m + 1))), abs=1e-15)
+        exact = float(sum(Fraction(j - 1, n0 + j) for j in range(1, m + 1)))
+        assert offset[index] == pytest.approx(exact, abs=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("n", "p", "m"), [(1, 1, 1), (5, 0, 3), (5, 5, 5), (50, 20, 1), (60, 30, 30), (2000, 1000, 700), (4000, 3, 2000)]
+)
+def test_the_hypergeometric_mass_is_exact(n: int, p: int, m: int) -> None:
+    arguments = [np.array([value]) for value in (n, p, m)]
+    x, probability = mass(*arguments, int(half_width(*arguments)[0]))
+    assert probability.sum() == pytest.approx(1, abs=1e-14)
+    for value, got in zip(x[0].tolist(), probability[0].tolist(), strict=True):
+        possible = max(0, m + p - n) <= value <= min(m, p)
+        exact = Fraction(math.comb(p, value) * math.comb(n - p, m - value), math.comb(n, m)) if possible else 0
+        assert got == pytest.approx(float(exact), rel=1e-12, abs=1e-30)
+
+
+def test_what_lies_beyond_the_window_is_negligible() -> None:
+    n, p, m = 2_000, 1_000, 1_000
+    x, _ = mass(*(np.array([value]) for value in (n, p, m)), int(half_width(*map(np.array, ([n], [p], [m])))[0]))
+    inside = sum(math.comb(p, v) * math.comb(n - p, m - v) for v in x[0].tolist())
+    assert 1 - Fraction(inside, math.comb(n, m)) < Fraction(1, 10**20)
+
+
+def test_ap_over_the_retrieved_with_large_counts_is_the_mean_over_x() -> None:
+    # rank k cuts a group of 3000, 1200 of them relevant, after 500 items with 100 relevant
+    n0, p0, n, p, k = 500, 100, 3000, 1200, 1700
+    m = k - n0
+    counts = np.array([[[n0 - p0, p0], [n - p, p], [1000, 5]]])
+    value = metrics.evaluate(Histogram(counts, np.array([0, 1])), [f"ap(norm=retrieved)@{k}"])
+    head = direct_group_sum(0, 0, n0, p0, n0)
+    truth = 0.0
+    for x in range(max(0, m - (n - p)), min(m, p) + 1):
+        chance = Fraction(math.comb(p, x) * math.comb(n - p, m - x), math.comb(n, m))
+        if chance > Fraction(1, 10**25):
+            truth += float(chance) * (head + direct_group_sum(n0, p0, m, x, m)) / (p0 + x)
+    assert value[f"ap(norm=retrieved)@{k}"][0] == pytest.approx(truth, rel=1e-12)

@@ -1,0 +1,85 @@
+"""The one histogram: the same counts from a plain loop, whatever the pieces."""
+
+from pathlib import Path
+
+import numpy as np
+import oracles
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import CodeSet, code_sets
+
+from hashbench import histogram as module
+from hashbench.affinity import ClassAffinity
+from hashbench.codes import pack
+from hashbench.errors import HashbenchError
+from hashbench.histogram import Histogram, count
+
+
+def counted(drawn: CodeSet, workers: int = 1) -> Histogram:
+    return count(pack(drawn.query), pack(drawn.database), drawn.affinity, workers=workers)
+
+
+@given(code_sets())
+def test_the_kernel_counts_what_a_plain_loop_counts(drawn: CodeSet) -> None:
+    every = drawn.affinity.block(slice(0, len(drawn.query)), slice(0, len(drawn.database)))
+    truth = oracles.loop_counts(drawn.query, drawn.database, lambda q, n: every[q, n], len(drawn.affinity.levels))
+    assert np.array_equal(counted(drawn).counts, truth)
+
+
+@given(code_sets())
+def test_every_item_is_counted_once_for_each_query(drawn: CodeSet) -> None:
+    histogram = counted(drawn)
+    assert (histogram.counts.sum(axis=(1, 2)) == len(drawn.database)).all()
+    assert np.array_equal(histogram.at_distance, histogram.counts.sum(axis=2))
+    assert np.array_equal(histogram.n_relevant, histogram.counts[:, :, 1:].sum(axis=(1, 2)))
+    assert (histogram.n_queries, histogram.n_bits) == (len(drawn.query), drawn.query.shape[1])
+
+
+@given(code_sets(), st.integers(1, 11))
+def test_shards_of_the_database_add_up_to_the_whole(drawn: CodeSet, cut: int) -> None:
+    if cut >= len(drawn.database):
+        return
+    whole = counted(drawn)
+    parts = []
+    for rows in (slice(0, cut), slice(cut, None)):
+        # the kept levels are those of the whole: a shard alone may know fewer
+        shard = type(drawn.affinity)(drawn.affinity.query_labels, drawn.affinity.database_labels[rows])
+        part = count(pack(drawn.query), pack(drawn.database[rows]), shard, workers=1).counts
+        parts.append(np.pad(part, [(0, 0), (0, 0), (0, whole.counts.shape[2] - part.shape[2])]))
+    added = Histogram(parts[0], whole.levels) + Histogram(parts[1], whole.levels)
+    assert np.array_equal(added.counts, whole.counts)
+
+
+@given(drawn=code_sets(max_queries=6), query_block=st.integers(1, 4), database_block=st.integers(1, 5))
+def test_blocks_and_workers_change_nothing(drawn: CodeSet, query_block: int, database_block: int) -> None:
+    whole = counted(drawn)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "QUERY_BLOCK", query_block)
+        patch.setattr(module, "DATABASE_BLOCK", database_block)
+        assert np.array_equal(counted(drawn, workers=2).counts, whole.counts)
+
+
+def test_bits_and_rows_must_agree() -> None:
+    four, five = pack(np.ones((2, 4), np.uint8)), pack(np.ones((2, 5), np.uint8))
+    labels = ClassAffinity(np.zeros(2, np.int64), np.zeros(2, np.int64))
+    with pytest.raises(HashbenchError, match="4 bits, database codes 5"):
+        count(four, five, labels)
+    with pytest.raises(HashbenchError, match="rows must match"):
+        count(four, four[:1], labels)
+
+
+@pytest.mark.parametrize(("shape", "levels"), [((1, 3, 2), [0, 1]), ((2, 2, 2), [0, 1]), ((2, 3, 2), [0, 2])])
+def test_histograms_that_do_not_belong_together_are_not_added(shape: tuple[int, ...], levels: list[int]) -> None:
+    one = Histogram(np.ones((2, 3, 2), np.int64), np.array([0, 1]))
+    with pytest.raises(HashbenchError, match="cannot be added"):
+        one + Histogram(np.ones(shape, np.int64), np.array(levels))
+
+
+def test_a_saved_histogram_comes_back(tmp_path: Path) -> None:
+    histogram = Histogram(np.arange(12).reshape(2, 3, 2), np.array([0, 5]))
+    histogram.save(tmp_path / "deep" / "histogram.npz")
+    loaded = Histogram.load(tmp_path / "deep" / "histogram.npz")
+    assert np.array_equal(loaded.counts, histogram.counts)
+    assert loaded.levels.tolist() == [0, 5]
+    assert [path.name for path in (tmp_path / "deep").iterdir()] == ["histogram.npz"]

@@ -1,0 +1,176 @@
+"""The command line around training: train, encode, eval, run, list, doctor; through python -m and in process."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hashbench.cli._app import COMMANDS, main
+
+TRAIN = ["train", "lsh", "digits", "--protocol", "s1", "--bits", "16"]
+
+
+def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stopped:
+        main(list(arguments))
+    captured = capsys.readouterr()
+    assert isinstance(stopped.value.code, int)
+    return stopped.value.code, captured.out, captured.err
+
+
+def test_train_prints_one_json_object_and_nothing_else() -> None:
+    command = [sys.executable, "-m", "hashbench", *TRAIN, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    row = json.loads(done.stdout)
+    assert done.stdout.count("\n") == 1
+    assert row["run"].startswith("digits-s1-lsh-16b-s0-")
+    assert 0 < row["metrics"]["ap"]["mean"] < 1
+    assert set(row["code"]) == {"version", "commit", "dirty"}
+
+
+def test_eval_of_the_saved_codes_gives_the_row(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    _, out, _ = call(capsys, *TRAIN, "--json")
+    row = json.loads(out)
+    saved = tmp_path / "codes.npz"
+    assert call(capsys, "encode", row["run"], "--out", str(saved))[0] == 0
+    asked = [word for name in row["metrics"] for word in ("--metric", name)]
+    code, out, _ = call(capsys, "eval", str(saved), *asked, "--json")
+    assert code == 0
+    assert json.loads(out)["metrics"] == row["metrics"]
+    assert list(json.loads(out)["metrics"]) == list(row["metrics"])
+
+
+def test_encode_of_ones_own_items(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    row = json.loads(call(capsys, *TRAIN, "--json")[1])
+    np.save(tmp_path / "items.npy", np.zeros((5, 8, 8, 1), np.uint8))
+    out = tmp_path / "own.npz"
+    assert call(capsys, "encode", row["run"], str(tmp_path / "items.npy"), "--out", str(out))[0] == 0
+    with np.load(out) as archive:
+        assert archive["codes"].shape == (5, 16)
+        assert (archive["codes"] == archive["codes"][0]).all()
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        np.zeros((5, 9, 8, 1), np.uint8),
+        np.full((2, 8, 8, 1), np.nan, np.float32),
+        np.zeros((0, 8, 8, 1), np.uint8),
+        np.array(["a", "b"]),
+        np.zeros(5, np.uint8),
+    ],
+    ids=["shape", "nan", "empty", "text", "flat"],
+)
+def test_wrong_items_are_one_line(items: np.ndarray, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    row = json.loads(call(capsys, *TRAIN, "--json")[1])
+    np.save(tmp_path / "items.npy", items)
+    code, _, err = call(capsys, "encode", row["run"], str(tmp_path / "items.npy"), "--out", str(tmp_path / "o.npz"))
+    assert code == 2
+    assert [line for line in err.splitlines() if line.startswith("error: ")] == err.splitlines()[-1:]
+    assert not (tmp_path / "o.npz").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["trian"], "trian"),
+        ([*TRAIN[:-1], "0"], "bits: Input should be greater than or equal to 1, got 0"),
+        ([*TRAIN[:-1], "-8"], "got -8"),
+        ([*TRAIN[:-1], "eight"], "--bits"),
+        ([*TRAIN[:-1], "8.5"], "--bits"),
+        (["train", "lsh", "digits", "--bits", "8"], "--protocol"),
+        ([*TRAIN, "--set", "centre"], "KEY=VALUE"),
+        ([*TRAIN, "--set", "center=true"], "did you mean centre"),
+        ([*TRAIN, "--set", "centre=1"], "centre: Input should be a valid boolean, got 1"),
+        ([*TRAIN, "--seed", "-1"], "a seed is 0 or more"),
+        (["train", "talr-ap", "digits", "--protocol", "s1", "--bits", "8", "--device", "tpu"], "device 'tpu'"),
+        (["train", "lsh", "cifar10", "--protocol", "s1", "--bits", "8"], "hashbench download cifar10"),
+        (["encode", "nothing", "--out", "x.npz"], "unknown run 'nothing'"),
+        (["encode", "../../etc", "--out", "x.npz"], "not the name of a run"),
+        (["run", "digts"], "unknown table 'digts': did you mean digits"),
+        (["run", "digits", "--seeds", "0"], "--seeds"),
+        (["list", "method"], "did you mean methods"),
+        (["eval", "missing.npz"], "missing.npz"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_bad_usage_is_exit_2_and_one_line(
+    arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    code, out, err = call(capsys, *arguments)
+    assert code == 2
+    assert out == ""
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert complaint in err
+    assert not list((tmp_path / "results").glob("rows/*/*"))
+
+
+def test_a_failed_run_says_so_and_exits_2(capsys: pytest.CaptureFixture[str]) -> None:
+    wild = ["train", "dpsh", "digits", "--protocol", "s1", "--bits", "8", "--set", "lr=1e30", "--json"]
+    code, out, err = call(capsys, *wild)
+    assert code == 2
+    assert json.loads(out)["status"] == "failed"
+    assert "smaller lr" in err.splitlines()[-1]
+
+
+def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call(capsys, "--help")
+    assert code == 0
+    for name in COMMANDS:
+        assert f"\n  {name} " in out
+    assert "..." not in out.split("Commands:")[1]
+    for name in COMMANDS:
+        code, out, _ = call(capsys, name, "--help")
+        assert code == 0
+        assert f"hashbench {name}" in out
+
+
+@pytest.mark.parametrize(
+    ("what", "expected"),
+    [
+        ("methods", ["talr_ap", "he2018tieaware", "itq"]),
+        ("datasets", ["digits", "cifar10", "s1"]),
+        ("metrics", ["ap", "ndcg", "structhash_ndcg"]),
+        ("models", ["small_cnn"]),
+        ("tables", ["talr_table1", "digits", "structhash_table2"]),
+    ],
+)
+def test_list(what: str, expected: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call(capsys, "list", what)
+    assert code == 0
+    for word in expected:
+        assert word in out
+
+
+def test_doctor_names_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call(capsys, "doctor")
+    assert code == 0
+    assert "digits         1,797 items" in out
+    assert "hashbench download cifar10" in out
+
+
+def test_run_does_what_is_missing_and_no_more(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    table = tmp_path / "root"
+    (table / "experiments" / "tables").mkdir(parents=True)
+    from hashbench import paths
+
+    for shared in ("datasets", "experiments/methods"):
+        (table / shared).symlink_to(paths.root() / shared)
+    (table / "experiments" / "tables" / "tiny.toml").write_text(
+        'title = "Tiny"\npaper = "hashbench"\nsource = "a test"\n'
+        'defaults = { dataset = "digits", protocol = "s1", metric = "ap" }\n'
+        '[[groups]]\ncolumns = [{ label = "8 bits", settings = { bits = 8 } }]\n'
+        'rows = [{ label = "LSH", method = "lsh" }, { label = "ITQ", method = "itq" }]\n'
+    )
+    everything = ["--root", str(table), "run", "tiny"]
+    code, out, err = call(capsys, *everything, "--dry-run")
+    assert (code, out.count("\n")) == (0, 2)
+    assert "2 runs, 0 done, 2 to do" in err
+    assert call(capsys, *everything)[0] == 0
+    code, out, err = call(capsys, *everything, "--dry-run")
+    assert (code, out) == (0, "")
+    assert "2 runs, 2 done, 0 to do" in err

@@ -1,0 +1,122 @@
+"""Every method fits and encodes on a small real set, twice the same under one seed, and its TOML is strict."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hashbench import experiment
+from hashbench.codes import binarize
+from hashbench.datasets.card import load_card
+from hashbench.datasets.split import split
+from hashbench.datasets.store import open_dataset
+from hashbench.errors import HashbenchError
+from hashbench.hasher import Fit
+from hashbench.methods import METHODS, _file
+from hashbench.models import MODELS
+
+FAST = {"epochs": 3}
+
+
+def fit_data(folder: Path, seed: int = 3) -> Fit:
+    digits = open_dataset("digits")
+    ids = split(digits.labels, load_card("digits").protocol("s1"), "digits", "s1")
+    train = ids.train_ids[::2]
+    return Fit(digits.items[train], digits.labels[train], 16.0, seed, folder, device="cpu")
+
+
+def resolved(method: str, **changes: int | str) -> experiment.Experiment:
+    deep = METHODS.get(method).needs_torch
+    return experiment.resolve("digits", "s1", method, {"bits": 12, **(FAST if deep else {}), **changes})
+
+
+@pytest.mark.parametrize("method", METHODS.names)
+def test_fit_encode_save_load(method: str, tmp_path: Path) -> None:
+    chosen, items = resolved(method).settings, open_dataset("digits").items[:100]
+    folders = [tmp_path / name for name in "abc"]
+    for folder in folders:
+        folder.mkdir()
+    entry = METHODS.get(method)
+    first = entry.fit(chosen, fit_data(folders[0])).encode(items)
+    again = entry.fit(chosen, fit_data(folders[1])).encode(items)
+    other = entry.fit(chosen, fit_data(folders[2], seed=4)).encode(items)
+    assert first.shape == (100, 12)
+    assert first.dtype == np.float32
+    assert np.isfinite(first).all()
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+    hasher = entry.fit(chosen, fit_data(folders[0]))
+    hasher.save(folders[0])
+    np.testing.assert_array_equal(entry.load(chosen, folders[0], "cpu").encode(items), first)
+    # a bit depends on its item alone, not on what is encoded with it
+    np.testing.assert_array_equal(binarize(hasher.encode(items[:7])).words, binarize(first[:7]).words)
+
+
+@pytest.mark.parametrize("method", METHODS.names)
+def test_items_of_another_shape_are_refused(method: str, tmp_path: Path) -> None:
+    hasher = METHODS.get(method).fit(resolved(method).settings, fit_data(tmp_path))
+    with pytest.raises(HashbenchError, match="the hasher takes"):
+        hasher.encode(np.zeros((2, 9, 8, 1), np.uint8))
+
+
+@pytest.mark.parametrize("method", METHODS.names)
+def test_its_file_gives_every_setting_and_nothing_else(method: str) -> None:
+    file = _file.load(method)
+    declared = set(METHODS.get(method).settings.model_fields) - {"bits"}
+    assert set(file.parameters) == declared
+    for variant in file.variants:
+        assert set(variant.parameters) <= declared
+    assert set(METHODS.get(method).identity) <= declared | {"bits"}
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS.names if METHODS.get(name).needs_torch])
+def test_training_lowers_the_loss(method: str, tmp_path: Path) -> None:
+    import json
+
+    METHODS.get(method).fit(resolved(method, epochs=12).settings, fit_data(tmp_path))
+    losses = [json.loads(line)["loss"] for line in (tmp_path / "train.jsonl").read_text().splitlines()]
+    assert len(losses) == 12
+    assert losses[-1] < losses[0]
+
+
+@pytest.mark.parametrize("model", MODELS.names)
+def test_every_model_trains(model: str, tmp_path: Path) -> None:
+    hasher = METHODS.get("talr_ap").fit(resolved("talr_ap", model=model).settings, fit_data(tmp_path))
+    assert hasher.encode(open_dataset("digits").items[:5]).shape == (5, 12)
+
+
+def test_itq_rotates_the_principal_components(tmp_path: Path) -> None:
+    data = fit_data(tmp_path)
+    hasher = METHODS.get("itq").fit(resolved("itq").settings, data)
+    flat = data.items.reshape(len(data.items), -1) / 16.0
+    activations = hasher.encode(data.items)
+    centred = flat - flat.mean(0)
+    top = np.linalg.svd(centred, compute_uv=False)[:12]
+    # a rotation keeps the energy of the leading components, and brings the codes closer to the corners
+    assert np.square(activations).sum() == pytest.approx(np.square(top).sum(), rel=1e-5)
+    _, _, axes = np.linalg.svd(centred, full_matrices=False)
+    plain = centred @ axes[:12].T
+    scale = np.sqrt(np.square(plain).mean())
+
+    def quantisation(values: np.ndarray) -> float:
+        return float(np.square(np.sign(values) * scale - values).mean())
+
+    assert quantisation(activations) < quantisation(plain)
+
+
+def test_itq_refuses_more_bits_than_components(tmp_path: Path) -> None:
+    with pytest.raises(HashbenchError, match="at most 64 bits"):
+        METHODS.get("itq").fit(resolved("itq", bits=65).settings, fit_data(tmp_path))
+
+
+def test_lsh_projections_are_normal_and_centred_on_request(tmp_path: Path) -> None:
+    data = fit_data(tmp_path)
+    mean = data.items.reshape(len(data.items), -1).mean(0) / 16.0
+    centred = METHODS.get("lsh").fit(resolved("lsh", bits=2000).settings, data)
+    raw = METHODS.get("lsh").fit(
+        experiment.resolve("digits", "s1", "lsh", {"bits": 2000, "centre": False}).settings, data
+    )
+    np.testing.assert_allclose(centred.mean, mean)  # type: ignore[attr-defined]
+    np.testing.assert_array_equal(raw.mean, 0)  # type: ignore[attr-defined]
+    assert abs(float(raw.projection.mean())) < 0.02  # type: ignore[attr-defined]
+    assert float(raw.projection.std()) == pytest.approx(1, abs=0.02)  # type: ignore[attr-defined]

@@ -1,0 +1,169 @@
+"""One cell: its names and digests, what it stores, and what it refuses before it trains."""
+
+import fcntl
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hashbench import experiment, histogram, metrics, saved_codes
+from hashbench.datasets.card import load_card
+from hashbench.errors import HashbenchError
+from hashbench.experiment import Experiment, resolve
+from hashbench.grid import missing, plan, run_all
+from hashbench.results import Store
+from hashbench.tables import spec
+
+
+def lsh(seed: int = 0, **settings: int | bool) -> Experiment:
+    return resolve("digits", "s1", "lsh", {"bits": 16, **settings}, seed=seed)
+
+
+def test_seeds_share_the_cell_and_not_the_run() -> None:
+    first, second = lsh(0), lsh(1)
+    assert first.cell_hash == second.cell_hash
+    assert first.config_hash != second.config_hash
+    assert first.run != second.run
+    assert first.derived_seed != second.derived_seed
+
+
+def test_saying_what_holds_anyway_changes_nothing() -> None:
+    assert lsh(centre=True) == lsh()
+    assert lsh(centre=True).run == lsh().run
+    other = lsh(centre=False)
+    assert other.cell_hash != lsh().cell_hash
+    assert other.identity == {"bits": 16, "centre": False, "features": "pixels"}
+    # another hyper-parameter starts from the same random numbers
+    assert other.derived_seed == lsh().derived_seed
+
+
+def test_the_model_decides_which_variant_holds() -> None:
+    on_cifar = resolve("cifar10", "s1", "talr-ap", {"bits": 32})
+    assert on_cifar.identity["model"] == "small_cnn"
+    assert on_cifar.settings.model_dump()["augment"] == "crop_flip"
+    linear = resolve("cifar10", "s1", "talr-ap", {"bits": 32, "model": "linear"})
+    assert linear.settings.model_dump()["augment"] == "none"
+    assert resolve("digits", "s1", "talr-ap", {"bits": 32}).identity["model"] == "mlp"
+
+
+@pytest.mark.parametrize(
+    ("names", "settings", "complaint"),
+    [
+        (("digts", "s1", "lsh"), {"bits": 8}, "unknown dataset 'digts': did you mean digits"),
+        (("digits", "s9", "lsh"), {"bits": 8}, "unknown protocol"),
+        (("digits", "s1", "lhs"), {"bits": 8}, "unknown method 'lhs': did you mean"),
+        (("digits", "s1", "lsh"), {"bits": 0}, "bits: Input should be greater than or equal to 1, got 0"),
+        (("digits", "s1", "lsh"), {"bits": -4}, "got -4"),
+        (("digits", "s1", "lsh"), {"bits": 5000}, "less than or equal to 4096, got 5000"),
+        (("digits", "s1", "lsh"), {"bits": 8.5}, "bits: Input should be a valid integer, got 8.5"),
+        (("digits", "s1", "lsh"), {}, "key 'bits' is missing"),
+        (("digits", "s1", "talr_ap"), {"bits": 8, "lrr": 0.1}, "unknown setting of talr_ap 'lrr': did you mean lr"),
+        (("digits", "s1", "talr_ap"), {"bits": 8, "lr": "fast"}, "lr: Input should be a valid number, got 'fast'"),
+        (("digits", "s1", "talr_ap"), {"bits": 8, "model": "mpl"}, "unknown model 'mpl': did you mean mlp"),
+    ],
+)
+def test_wrong_names_and_settings_are_one_line(
+    names: tuple[str, str, str], settings: dict[str, int | float | str], complaint: str
+) -> None:
+    with pytest.raises(HashbenchError) as caught:
+        resolve(*names, settings)
+    assert complaint in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_row_says_what_its_histogram_gives(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    row = experiment.run(lsh(), store)
+    assert store.find("digits", "s1", row.run) == row
+    folder = store.run_folder(row.run)
+    kept = histogram.Histogram.load(folder / "histogram.npz")
+    assert row.histogram_sha256 == kept.sha256()
+    for name, value in row.metrics.items():
+        assert metrics.summarise(metrics.evaluate(kept, [name])[name]) == value
+    saved = saved_codes.load(folder / "codes.npz")
+    counted = histogram.count(saved.query, saved.database, saved.affinity)
+    np.testing.assert_array_equal(counted.counts, kept.counts)
+    assert row.metrics["ap_worst"].mean < row.metrics["ap"].mean < row.metrics["ap_best"].mean  # type: ignore[operator]
+    assert row.metrics["ap"].n_queries == 500
+    ids = load_card("digits").protocol("s1")
+    assert row.ids_sha256 == ids.sha256
+
+
+def test_what_is_done_is_not_done_again(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    row = experiment.run(lsh(), store)
+    path = store.row_path("digits", "s1", row.run)
+    before = path.stat().st_mtime_ns
+    assert experiment.run(lsh(), store) == row
+    assert path.stat().st_mtime_ns == before
+    with pytest.raises(HashbenchError, match="written once"):
+        store.write(row)
+
+
+def test_a_loaded_hasher_gives_the_same_codes(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    row = experiment.run(lsh(), store)
+    cell = experiment.of_row(row)
+    assert cell == lsh()
+    hasher = experiment.load_hasher(row, store)
+    again = experiment.encode_protocol(hasher, *experiment.open_protocol(cell), progress=False)
+    saved = saved_codes.load(store.run_folder(row.run) / "codes.npz")
+    np.testing.assert_array_equal(again.query.words, saved.query.words)
+    np.testing.assert_array_equal(again.database.words, saved.database.words)
+
+
+def test_a_hasher_whose_files_are_gone_is_one_line(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    row = experiment.run(lsh(), store)
+    with pytest.raises(HashbenchError, match="working files"):
+        experiment.load_hasher(row, Store(tmp_path / "elsewhere"))
+
+
+def test_two_processes_do_not_share_a_run(tmp_path: Path) -> None:
+    folder = Store(tmp_path).run_folder(lsh().run)
+    folder.mkdir(parents=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(HashbenchError, match="another process"):
+            experiment.run(lsh(), Store(tmp_path))
+
+
+def test_an_unwritable_results_folder_fails_before_training(tmp_path: Path) -> None:
+    (tmp_path / "results").write_text("a file, not a folder")
+    with pytest.raises(HashbenchError, match="cannot be written"):
+        experiment.run(resolve("digits", "s1", "talr-ap", {"bits": 8, "epochs": 100_000}), Store(tmp_path / "results"))
+
+
+def test_a_damaged_row_is_one_line(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    row = experiment.run(lsh(), store)
+    path = store.row_path("digits", "s1", row.run)
+    for damage in ("{", "[]", path.read_text().replace('"seed": 0', '"seed": "0"')):
+        path.write_text(damage)
+        with pytest.raises(HashbenchError) as caught:
+            store.find("digits", "s1", row.run)
+        assert "\n" not in str(caught.value)
+
+
+def test_the_grid_of_a_table_is_its_distinct_experiments() -> None:
+    digits = plan(spec.load("digits"), seeds=2)
+    assert len(digits.experiments) == 8 * 4 * 2
+    assert not digits.unavailable
+    assert len({e.run for e in digits.experiments}) == 64
+    talr = plan(spec.load("talr_table1"), seeds=1)
+    assert not talr.experiments
+    assert any("vggf" in reason or "bre" in reason for reason in talr.unavailable.values())
+
+
+def test_a_grid_runs_what_is_missing_in_any_number_of_processes(tmp_path: Path) -> None:
+    cells = [lsh(seed) for seed in range(3)]
+    store = Store(tmp_path)
+    experiment.run(cells[1], store)
+    todo = missing(cells, store)
+    assert todo == [cells[0], cells[2]]
+    rows = {row.run: row for row in run_all(todo, store, experiment.Options(), jobs=2)}
+    assert set(rows) == {cell.run for cell in todo}
+    assert missing(cells, store) == []
+    alone = experiment.run(cells[0], Store(tmp_path / "alone"))
+    assert alone.metrics == rows[cells[0].run].metrics
+    assert alone.histogram_sha256 == rows[cells[0].run].histogram_sha256

@@ -77,7 +77,8 @@ class Histogram:
     @staticmethod
     def load(path: Path) -> "Histogram":
         """The histogram that ``save`` wrote."""
-        with np.load(path, allow_pickle=False) as archive:
+        # opened here: NumPy does not close a file of its own when the archive in it is damaged
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             return Histogram(archive["counts"], archive["levels"])
 
 

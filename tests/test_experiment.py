@@ -86,7 +86,7 @@ def test_a_row_says_what_its_histogram_gives(tmp_path: Path) -> None:
     assert row.metrics["ap_worst"].mean < row.metrics["ap"].mean < row.metrics["ap_best"].mean  # type: ignore[operator]
     assert row.metrics["ap"].n_queries == 500
     ids = load_card("digits").protocol("s1")
-    assert row.ids_sha256 == ids.sha256
+    assert row.ids_sha256 == ids.ids_sha256
 
 
 def test_what_is_done_is_not_done_again(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from hashbench.results import Store
 from hashbench.training import checkpoint
 from hashbench.training.failure import TrainingFailed
 
-EPOCHS = 400  # long enough to be met in the middle, some seconds
+EPOCHS = 150  # long enough to be met in the middle
 COMMAND = [
     *(sys.executable, "-m", "hashbench", "train", "talr-ap", "digits", "--protocol", "s1", "--bits", "16"),
     *("--set", f"epochs={EPOCHS}", "--checkpoint-every", "0", "--device", "cpu", "--json"),

@@ -1,0 +1,140 @@
+"""A table as LaTeX: booktabs, published values in italics beside the measured ones."""
+
+import re
+from collections.abc import Iterator
+
+from hashbench.tables import notation
+from hashbench.tables.notation import Notation
+from hashbench.tables.table import Section, Table, TableCell
+
+COLUMNS = 4  # of labels in one tabular, each with a published and a measured value: about what a page takes
+SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "*": r"{*}",  # a row that begins with * or [ would be read as an argument of the \\ before it
+    "[": r"{[}",
+    "±": r"$\pm$",
+    "×": r"$\times$",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
+    "→": r"$\rightarrow$",
+    "∞": r"$\infty$",
+    "α": r"$\alpha$",
+    "λ": r"$\lambda$",
+}
+ESCAPES = str.maketrans(SPECIAL)
+
+
+def render_latex(table: Table, *, interval: bool = False) -> str:
+    """The table as a ``table`` environment, for a document that loads booktabs.
+
+    Published values are in italics, measured ones upright, with the standard deviation over seeds, the best in
+    bold; a dagger marks those outside their tolerance. What is missing is blank. ``interval`` adds [worst, best] AP
+    over all orders of ties. One tabular a section; one of many columns is cut into several.
+    """
+    how = Notation.of(table)
+    lines = [
+        r"% needs \usepackage{booktabs}",
+        r"\begin{table}[htbp]",
+        r"\centering",
+        rf"\caption{{{escape(table.title)} ({escape(notation.origin(table))}).}}",
+        rf"\label{{tab:{table.name.replace('_', '-')}}}",
+        r"\footnotesize",
+        r"\setlength{\tabcolsep}{3pt}",
+    ]
+    for section in table.sections:
+        for columns in notation.parts(section.columns, COLUMNS if table.has_published else 2 * COLUMNS):
+            lines += _tabular(section, columns, how, table.has_published, interval)
+            lines += [r"\par\medskip"]
+    notes = [_legend(table, interval), *map(escape, table.notes)]
+    lines += [r"\begin{minipage}{\linewidth}", "\\\\\n".join(notes), r"\end{minipage}", r"\end{table}"]
+    return "\n".join(lines) + "\n"
+
+
+def escape(text: str) -> str:
+    r"""``text`` on one line as LaTeX prints it literally.
+
+    >>> print(escape("AP_T & 5%"))
+    AP\_T \& 5\%
+    """
+    literal = " ".join(text.split()).translate(ESCAPES)
+    return re.sub("-(?=-)", "-{}", literal)  # two hyphens would become a dash
+
+
+def _legend(table: Table, interval: bool) -> str:
+    measured = notation.what_is_measured(table, r"$\pm$")
+    text = f"{'In italics: published. Upright' if table.has_published else 'Each cell'}: measured ({measured})"
+    if interval and any(notation.has_interval(cell.measured) for cell in table.cells()):
+        text += " {[}worst, best AP over all orders of ties]"
+    how = Notation.of(table)
+    if any(how.best(section) for section in table.sections):
+        text += "; best measured in bold"
+    if notation.outside(table):
+        text += r"; $^\dagger$: further from the published value than the tolerance"
+    return text + "."
+
+
+def _tabular(
+    section: Section, columns: tuple[str, ...], how: Notation, side_by_side: bool, interval: bool
+) -> Iterator[str]:
+    span = 2 if side_by_side else 1
+    yield rf"\begin{{tabular}}{{l{'r' * span * len(columns)}}}"
+    yield r"\toprule"
+    if section.title:
+        yield rf"\multicolumn{{{1 + span * len(columns)}}}{{l}}{{{escape(section.title)}}} \\"
+        yield r"\midrule"
+    headings = [escape(notation.heading(section, column)) for column in columns]
+    if side_by_side:
+        yield _row("", [rf"\multicolumn{{2}}{{c}}{{{heading}}}" for heading in headings])
+        yield " ".join(rf"\cmidrule(lr){{{first}-{first + 1}}}" for first in range(2, 2 + 2 * len(columns), 2))
+        yield _row("", [r"\textit{paper}", "measured"] * len(columns))
+    else:
+        yield _row("", headings)
+    yield r"\midrule"
+    best = how.best(section)
+    for row in section.rows:
+        cells = [section.cells.get((row, column)) for column in columns]
+        bold = [(row, column) in best for column in columns]
+        texts = [_cell(cell, how, b, side_by_side, interval) for cell, b in zip(cells, bold, strict=True)]
+        yield _row(escape(row), [text for pair in texts for text in pair])
+    yield r"\bottomrule"
+    yield r"\end{tabular}"
+
+
+def _row(label: str, cells: list[str]) -> str:
+    return rf"{' & '.join([label, *cells])} \\".lstrip()
+
+
+def _cell(cell: TableCell | None, how: Notation, bold: bool, side_by_side: bool, interval: bool) -> list[str]:
+    """The LaTeX of a cell: published and measured, or measured alone."""
+    measured = "" if cell is None else _measured(cell, how, bold, interval)
+    if not side_by_side:
+        return [measured]
+    published = "" if cell is None else how.published(cell)
+    return [rf"\textit{{{published}}}" if published else "", measured]
+
+
+def _measured(cell: TableCell, how: Notation, bold: bool, interval: bool) -> str:
+    measured = cell.measured
+    if measured is None:
+        return ""
+    mean = how.measured(cell, measured.mean)
+    text = rf"\textbf{{{mean}}}" if bold else mean
+    if measured.std is not None:
+        text += rf"\,$\pm$\,{how.measured(cell, measured.std)}"
+    if cell.within_tolerance is False:
+        text += r"$^\dagger$"
+    if interval and notation.has_interval(measured):
+        text += f" {{[}}{how.measured(cell, measured.worst)}, {how.measured(cell, measured.best)}]"
+    return text

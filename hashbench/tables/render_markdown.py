@@ -1,0 +1,128 @@
+"""A table as Markdown: for GitHub, and aligned so that a terminal shows it well."""
+
+import re
+from collections.abc import Sequence
+
+from hashbench.tables import notation
+from hashbench.tables.notation import Notation
+from hashbench.tables.table import Measured, Section, Table, TableCell
+
+WIDTH = 120  # columns of a terminal; a wider section goes on below, under the same row labels
+_SPECIAL = re.compile(r"[\\|`]|\*(?=\S)|<(?=[A-Za-z/!])|(?<!\w)_|_(?!\w)")
+
+Grid = list[list[str]]  # the heading, then the rows; the first column holds the row labels
+
+
+def render_markdown(table: Table, *, interval: bool = False) -> str:
+    """The table with published and measured values side by side, ``published / measured``.
+
+    A measured value is a mean with the standard deviation over seeds, the best ones in bold; what is missing is
+    blank on its side of the stroke. ``interval`` adds [worst, best] AP over all orders of ties. A table without
+    published values shows the measured ones alone.
+    """
+    how = Notation.of(table)
+    blocks = [f"## {escape(table.title)}", escape(notation.origin(table)), _legend(table, interval)]
+    for section in table.sections:
+        if section.title:
+            blocks.append(f"### {escape(section.title)}")
+        blocks += [_aligned(grid) for grid in _grids(section, how, table.has_published, interval)]
+    if table.notes:
+        blocks.append("\n".join(f"- {escape(note)}" for note in table.notes))
+    return "\n\n".join(blocks) + "\n"
+
+
+def escape(text: str) -> str:
+    r"""``text`` on one line, with what Markdown would take for markup escaped.
+
+    >>> print(escape("*a*, AP_T | P@H<=2"))
+    \*a\*, AP_T \| P@H<=2
+    """
+    return _SPECIAL.sub(r"\\\g<0>", " ".join(text.split()))
+
+
+def _legend(table: Table, interval: bool) -> str:
+    measured = notation.what_is_measured(table, "±")
+    text = f"Each cell: {'published / ' if table.has_published else ''}measured ({measured})"
+    if interval and any(notation.has_interval(cell.measured) for cell in table.cells()):
+        text += " [worst, best AP over all orders of ties]"
+    how = Notation.of(table)
+    if any(how.best(section) for section in table.sections):
+        text += "; best measured in bold"
+    if notation.outside(table):
+        text += "; ≠ in place of / where the two differ by more than the tolerance"
+    return text + "."
+
+
+def _grids(section: Section, how: Notation, side_by_side: bool, interval: bool) -> list[Grid]:
+    """The section in as few pieces as fit the width."""
+    best = how.best(section)
+    columns = {
+        label: [
+            escape(notation.heading(section, label)),
+            *(_cell(section, (row, label), how, best, side_by_side, interval) for row in section.rows),
+        ]
+        for label in section.columns
+    }
+    labels = ["", *map(escape, section.rows)]
+    for most in range(len(columns), 0, -1):
+        pieces = notation.parts(section.columns, most)
+        grids = [_grid([labels, *(columns[label] for label in piece)]) for piece in pieces]
+        if max(map(_width, grids)) <= WIDTH:
+            break
+    return grids
+
+
+def _cell(
+    section: Section,
+    place: tuple[str, str],
+    how: Notation,
+    best: set[tuple[str, str]],
+    side_by_side: bool,
+    interval: bool,
+) -> str:
+    cell = section.cells.get(place)
+    if cell is None:
+        return ""
+    measured = _measured(cell, cell.measured, how, place in best, interval) if cell.measured else ""
+    if not side_by_side:
+        return measured
+    stroke = "≠" if cell.within_tolerance is False else "/"
+    published = how.published(cell)
+    return f"{published} {stroke} {measured}".strip() if published or measured else ""
+
+
+def _measured(cell: TableCell, measured: Measured, how: Notation, bold: bool, interval: bool) -> str:
+    text = how.measured(cell, measured.mean)
+    if measured.std is not None:
+        text += f"±{how.measured(cell, measured.std)}"
+    if bold:
+        text = f"**{text}**"
+    if interval and notation.has_interval(measured):
+        text += f" [{how.measured(cell, measured.worst)}, {how.measured(cell, measured.best)}]"
+    return text
+
+
+def _grid(columns: Sequence[Sequence[str]]) -> Grid:
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _widths(grid: Grid) -> list[int]:
+    return [max(3, *map(len, column)) for column in zip(*grid, strict=True)]
+
+
+def _width(grid: Grid) -> int:
+    return sum(_widths(grid)) + 3 * len(grid[0]) + 1
+
+
+def _aligned(grid: Grid) -> str:
+    widths = _widths(grid)
+    rule = [":" + "-" * (widths[0] - 1), *("-" * (width - 1) + ":" for width in widths[1:])]
+    return "\n".join(_row(cells, widths) for cells in (grid[0], rule, *grid[1:]))
+
+
+def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
+    padded = [
+        cells[0].ljust(widths[0]),
+        *(cell.rjust(width) for cell, width in zip(cells[1:], widths[1:], strict=True)),
+    ]
+    return f"| {' | '.join(padded)} |"

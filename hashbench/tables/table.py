@@ -1,0 +1,88 @@
+"""A table filled in: what was declared and published, beside what was measured."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hashbench.tables.spec import Cell
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A cell's metric over the seeds that were run; all values are as the metric gives them, never percent.
+
+    ``std`` is the sample standard deviation over seeds, None with one seed. ``worst`` and ``best`` are the mean
+    AP over the least and the most favourable orders of ties, None where the metric is not AP.
+    """
+
+    mean: float
+    std: float | None
+    n_seeds: int
+    worst: float | None = None
+    best: float | None = None
+
+
+@dataclass(frozen=True)
+class TableCell:
+    """One cell: its declaration, published value included, and what was measured; None where nothing was."""
+
+    declared: Cell
+    measured: Measured | None = None
+
+    @property
+    def difference(self) -> float | None:
+        """Measured mean minus published value, None where either is missing."""
+        if self.measured is None or self.declared.published is None:
+            return None
+        return self.measured.mean - self.declared.published
+
+    @property
+    def within_tolerance(self) -> bool | None:
+        """Whether the measured mean is as near the published value as declared; None where that cannot be said."""
+        if self.difference is None or self.declared.tolerance is None:
+            return None
+        # 0.75 - 0.73 is a hair above 0.02 in binary: the boundary belongs to the tolerance
+        return abs(self.difference) <= self.declared.tolerance + 1e-12
+
+
+Place = tuple[str, str]  # row label, column label
+
+
+@dataclass(frozen=True)
+class Section:
+    """A block of a table; its axes are the distinct labels in order of appearance, and a place may have no cell."""
+
+    title: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: dict[Place, TableCell]
+
+    def column(self, label: str) -> list[TableCell]:
+        """The cells of a column, from the top."""
+        return [self.cells[row, label] for row in self.rows if (row, label) in self.cells]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table ready to be rendered."""
+
+    name: str
+    title: str
+    paper: str
+    source: str
+    notes: tuple[str, ...]
+    sections: tuple[Section, ...]
+
+    def cells(self) -> Iterator[TableCell]:
+        """All cells, in order of appearance."""
+        for section in self.sections:
+            yield from section.cells.values()
+
+    @property
+    def has_published(self) -> bool:
+        """Whether any cell has a published value: then published and measured stand side by side."""
+        return any(cell.declared.published is not None for cell in self.cells())
+
+    @property
+    def has_measured(self) -> bool:
+        """Whether any cell was measured."""
+        return any(cell.measured is not None for cell in self.cells())

@@ -1,0 +1,211 @@
+"""``hashbench table`` and ``hashbench status``, through main() as a user meets them."""
+
+import json
+import shutil
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fake_rows import fake_row
+
+from hashbench.cli._app import main
+from hashbench.experiment import resolve
+from hashbench.results import Store
+from hashbench.tables import spec
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+TINY = """
+title = "Tiny"
+paper = "he2018tieaware"
+source = "Table 0"
+methods_to_come = ["nothing"]
+[defaults]
+dataset = "digits"
+protocol = "s1"
+metric = "ap"
+tolerance = 0.02
+[[groups]]
+columns = [{ label = "12 bits", settings = { bits = 12 } }, { label = "24 bits", settings = { bits = 24 } }]
+rows = [
+  { label = "LSH", method = "lsh", values = [0.25, 0.5] },
+  { label = "Nothing", method = "nothing", values = [0.5, 0.5] },
+]
+"""
+
+
+@pytest.fixture(autouse=True)
+def tiny_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    root = tmp_path / "root"
+    shutil.copytree(REPOSITORY / "datasets", root / "datasets")
+    shutil.copytree(REPOSITORY / "experiments" / "methods", root / "experiments" / "methods")
+    tables = root / "experiments" / "tables"
+    tables.mkdir()
+    (tables / "tiny.toml").write_text(TINY)
+    (tables / "other.toml").write_text(
+        TINY.replace("Tiny", "Other").replace("values = [0.25, 0.5]", "values = [0.9, 0.9]")
+    )
+    monkeypatch.setenv("HASHBENCH_ROOT", str(root))
+    handler = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, handler)
+
+
+def measure(bits: int, *means: float, status: str = "ok", first_seed: int = 0) -> None:
+    """Stores rows for the cell of so many bits, a seed a mean."""
+    cell = next(cell for cell in spec.load("tiny").cells if cell.settings["bits"] == bits)
+    for seed, mean in enumerate(means, first_seed):
+        experiment = resolve(cell.dataset, cell.protocol, cell.method, cell.settings, seed=seed)
+        row = fake_row(cell, seed, status, experiment.cell_hash, ap=mean, ap_worst=mean / 2, ap_best=mean)
+        Store.default().write(row.model_copy(update={"run": experiment.run}))
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as exit_:
+        main(list(arguments))
+    assert isinstance(exit_.value.code, int)
+    return exit_.value.code
+
+
+def test_prints_markdown_with_the_measured_beside_the_published(capsys: pytest.CaptureFixture[str]) -> None:
+    measure(12, 0.24, 0.26)
+    assert run("table", "tiny") == 0
+    out = capsys.readouterr().out
+    assert "| LSH     | 0.25 / 0.250±0.014 |  0.50 / |" in out
+    assert "[0.125, 0.250]" not in out
+
+
+@pytest.mark.parametrize("format_", ["markdown", "latex"])
+def test_interval(capsys: pytest.CaptureFixture[str], format_: str) -> None:
+    measure(12, 0.25)
+    assert run("table", "tiny", "--interval", "--format", format_) == 0
+    assert "0.125, 0.250]" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("format_", "begins"), [("csv", "section,row,column"), ("latex", "% needs"), ("markdown", "## ")]
+)
+def test_format(capsys: pytest.CaptureFixture[str], format_: str, begins: str) -> None:
+    assert run("table", "tiny", "--format", format_) == 0
+    assert capsys.readouterr().out.startswith(begins)
+
+
+def test_several_tables_are_printed_one_after_the_other(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("table", "tiny", "other") == 0
+    out = capsys.readouterr().out
+    assert out.index("## Tiny") < out.index("\n\n## Other")
+
+
+def test_write_prints_the_table_then_the_paths(capsys: pytest.CaptureFixture[str]) -> None:
+    measure(12, 0.25)
+    assert run("table", "tiny", "--write") == 0
+    lines = capsys.readouterr().out.splitlines()
+    folder = Store.default().folder / "tables"
+    assert lines[0] == "## Tiny"
+    assert lines[-4:] == [str(folder / f"tiny{suffix}") for suffix in (".csv", ".tex", ".md", ".png")]
+    assert {path.name for path in folder.iterdir()} == {"tiny.csv", "tiny.tex", "tiny.md", "tiny.png"}
+    assert (folder / "tiny.md").read_text().splitlines() == lines[:-4]
+
+
+def test_write_twice_gives_the_same_bytes() -> None:
+    measure(12, 0.25, 0.5)
+    folder = Store.default().folder / "tables"
+    assert run("table", "tiny", "--write") == 0
+    first = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert run("table", "tiny", "--write") == 0
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == first
+
+
+def test_all_write_prints_only_paths_and_draws_nothing_unmeasured(capsys: pytest.CaptureFixture[str]) -> None:
+    folder = Store.default().folder / "tables"
+    folder.mkdir(parents=True)
+    (folder / "tiny.png").write_bytes(b"of rows that are gone")
+    assert run("table", "--all", "--write") == 0
+    names = [f"{table}{suffix}" for table in ("other", "tiny") for suffix in (".csv", ".tex", ".md")]
+    assert capsys.readouterr().out.splitlines() == [str(folder / name) for name in names]
+    assert sorted(path.name for path in folder.iterdir()) == sorted(names)
+
+
+def test_check_passes_where_every_measured_cell_is_near_and_blanks_do_not_count(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run("table", "tiny", "--check") == 0
+    measure(12, 0.26)
+    assert run("table", "tiny", "--check") == 0
+    assert "within their tolerance: 1 of 1" in capsys.readouterr().err
+
+
+def test_check_fails_where_a_cell_lies_outside(capsys: pytest.CaptureFixture[str]) -> None:
+    measure(12, 0.25)
+    measure(24, 0.47)
+    assert run("table", "tiny", "--check") == 1
+    captured = capsys.readouterr()
+    assert "outside: tiny: LSH / 24 bits: published 0.5000, measured 0.4700, difference -0.0300" in captured.err
+    assert "error: 1 of 2 measured cells lie outside their tolerance" in captured.err
+    assert "0.50 ≠ 0.470" in captured.out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("table",),
+        ("table", "tiny", "--all"),
+        ("table", "tinny"),
+        ("table", "tiny", "--format", "html"),
+        ("status", "x"),
+    ],
+)
+def test_bad_usage_exits_2_with_one_line(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]) -> None:
+    assert run(*arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == "" and captured.err.startswith("error: ") and captured.err.count("\n") == 1
+    assert not (Store.default().folder / "tables").exists()
+
+
+def test_damaged_row_exits_2_and_names_the_file(capsys: pytest.CaptureFixture[str]) -> None:
+    measure(12, 0.25)
+    (path,) = (Store.default().folder / "rows").glob("*/*.json")
+    path.write_text("{")
+    assert run("table", "tiny", "--write") == 2
+    assert str(path) in capsys.readouterr().err
+    assert not (Store.default().folder / "tables").exists()
+
+
+def test_status_counts_done_failed_missing_and_not_available(capsys: pytest.CaptureFixture[str]) -> None:
+    measure(12, 0.25, 0.5)
+    measure(24, 0.0, status="failed", first_seed=1)
+    assert run("status", "tiny", "--seeds", "2") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "digits s1 lsh bits=12      2 of 2 done"
+    assert lines[1] == "digits s1 lsh bits=24      0 of 2 done, 1 missing, seed 1 failed: it diverged"
+    assert lines[2].startswith("digits s1 nothing bits=12  not available yet: unknown method 'nothing'")
+    assert lines[-1] == "tiny: 2 runs done, 1 failed, 1 missing; 2 of 4 cells not available yet"
+
+
+def test_status_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    measure(24, 0.0, status="failed")
+    assert run("status", "tiny", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {key: found[key] for key in ("table", "seeds", "done", "failed", "missing", "unavailable")} == {
+        "table": "tiny",
+        "seeds": 1,
+        "done": 0,
+        "failed": 1,
+        "missing": 1,
+        "unavailable": 2,
+    }
+    (failed,) = (cell for cell in found["cells"] if cell["failed"])
+    assert failed["failed"] == {"0": "it diverged"} and failed["settings"] == {"bits": 24}
+
+
+def test_status_counts_runs_that_several_cells_share_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "root" / "experiments" / "tables" / "tiny.toml"
+    path.write_text(
+        TINY.replace(
+            'label = "24 bits", settings = { bits = 24 }', 'label = "NDCG", metric = "ndcg", settings = { bits = 12 }'
+        )
+    )
+    measure(12, 0.25)
+    assert run("status", "tiny") == 0
+    assert "tiny: 1 runs done, 0 failed, 0 missing; 1 of 2 cells" in capsys.readouterr().out

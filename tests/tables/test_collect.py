@@ -1,0 +1,192 @@
+"""What fills a cell, and what never may."""
+
+from pathlib import Path
+from statistics import stdev
+from typing import Any
+
+import numpy as np
+import pytest
+from fake_rows import FakeExperiment, fake_resolve, fake_row, sample_rows, sample_spec, sample_table
+
+from hashbench.errors import HashbenchError
+from hashbench.histogram import Histogram
+from hashbench.results import Row, Store
+from hashbench.tables.collect import collect
+from hashbench.tables.spec import Cell, TableSpec
+from hashbench.tables.table import Measured, Table, TableCell
+
+
+def one_cell(**keys: Any) -> TableSpec:
+    cell = {"label": "LSH", "method": "lsh", "values": [0.5]}
+    defaults = {"dataset": "digits", "protocol": "s1", "metric": "ap", "tolerance": 0.02, "settings": {"bits": 2}}
+    groups = [{"columns": [{"label": "2 bits"}], "rows": [cell]}]
+    return sample_spec(defaults={**defaults, **keys}, groups=groups)
+
+
+def measured(spec: TableSpec, rows: list[Row], store: Store | None = None) -> Measured | None:
+    (filled,) = collect(spec, rows, store, resolve=fake_resolve).cells()
+    return filled.measured
+
+
+def rows_of(spec: TableSpec, *means: float | None, **more: Any) -> list[Row]:
+    return [fake_row(spec.cells[0], seed, ap=mean, **more) for seed, mean in enumerate(means)]
+
+
+def test_axes_are_the_labels_in_order_of_appearance() -> None:
+    first, second = sample_table().sections
+    assert first.rows == ("DPSH*", "MIHash", "TALR_AP", "To come")
+    assert first.columns == ("12 bits", "24 bits", "48 bits")
+    assert (second.title, second.rows, second.columns) == ("Pr@1 | percent", ("[Npairs-Th]", "Npairs-VQ"), ("k=1",))
+
+
+def test_mean_and_sample_deviation_are_over_seeds() -> None:
+    spec = one_cell()
+    found = measured(spec, rows_of(spec, 0.5, 0.6, 0.8))
+    assert found is not None
+    assert found.mean == pytest.approx(1.9 / 3)
+    assert found.std == pytest.approx(stdev([0.5, 0.6, 0.8]))
+    assert found.n_seeds == 3
+
+
+def test_one_seed_has_no_deviation() -> None:
+    spec = one_cell()
+    assert measured(spec, rows_of(spec, 0.0)) == Measured(0.0, None, 1)
+
+
+def test_the_order_of_rows_does_not_matter() -> None:
+    spec = sample_spec()
+    rows = sample_rows()
+    assert collect(spec, rows, None, resolve=fake_resolve) == collect(spec, rows[::-1], None, resolve=fake_resolve)
+
+
+def test_failed_rows_and_null_means_never_count() -> None:
+    spec = one_cell()
+    rows = [*rows_of(spec, 0.5, None), fake_row(spec.cells[0], 7, status="failed", ap=0.9)]
+    assert measured(spec, rows) == Measured(0.5, None, 1)
+    assert measured(spec, rows[1:]) is None
+
+
+def test_rows_of_other_cells_never_count() -> None:
+    spec = one_cell()
+    others = [one_cell(settings={"bits": 4}), one_cell(protocol="s2"), one_cell(dataset="cifar10")]
+    assert measured(spec, [row for other in others for row in rows_of(other, 0.9)]) is None
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [{"metric": "suf_to_come"}, {"metric": "ap@0"}, {"evaluation": "train"}, {"evaluation": "test"}],
+)
+def test_cell_that_cannot_be_measured_yet_is_blank(keys: dict[str, str]) -> None:
+    spec = one_cell(**keys)
+    assert measured(spec, rows_of(spec, 0.5, metric=0.5)) is None
+
+
+def test_unresolvable_cell_is_blank() -> None:
+    assert all(cell.measured is None for cell in sample_table().cells() if cell.declared.method == "to_come")
+
+
+def test_metric_is_found_by_its_canonical_name() -> None:
+    spec = one_cell(metric="AP(norm=all)@5")
+    assert measured(spec, rows_of(spec, 0.1, **{"ap@5": 0.4})) == Measured(0.4, None, 1)
+
+
+def test_interval_is_the_mean_over_seeds_of_worst_and_best_ap() -> None:
+    spec = one_cell()
+    rows = [fake_row(spec.cells[0], 0, ap=0.5, ap_worst=0.4, ap_best=0.6), *rows_of(spec, 0.5)]
+    rows[1] = fake_row(spec.cells[0], 1, ap=0.5, ap_worst=0.2, ap_best=0.9)
+    found = measured(spec, rows)
+    assert found is not None
+    assert (found.worst, found.best) == (pytest.approx(0.3), pytest.approx(0.75))
+
+
+def test_interval_belongs_to_ap_alone() -> None:
+    spec = one_cell(metric="ndcg")
+    assert measured(spec, rows_of(spec, 0.5, ndcg=0.7, ap_worst=0.1, ap_best=0.9)) == Measured(0.7, None, 1)
+
+
+def test_two_cells_at_one_place_are_refused() -> None:
+    row = {"label": "LSH", "method": "lsh"}
+    group = {"columns": [{"label": "a"}], "rows": [row, row]}
+    spec = sample_spec(groups=[group])
+    with pytest.raises(HashbenchError, match="two cells at row 'LSH', column 'a'"):
+        collect(spec, [], None, resolve=fake_resolve)
+
+
+# a query: one relevant item at distance 0, then a tie of a relevant and an irrelevant one at distance 1
+COUNTS = np.array([[[0, 1], [1, 1], [0, 0]]], np.int64)
+
+
+def kept(tmp_path: Path, spec: TableSpec, sha256: str | None = None) -> tuple[list[Row], Store]:
+    store, histogram = Store(tmp_path), Histogram(COUNTS, np.array([0, 1]))
+    row = rows_of(spec, 0.5)[0].model_copy(update={"histogram_sha256": sha256 or histogram.sha256()})
+    histogram.save(store.run_folder(row.run) / "histogram.npz")
+    return [row], store
+
+
+def test_metric_that_the_row_lacks_comes_from_the_kept_histogram(tmp_path: Path) -> None:
+    spec = one_cell(metric="precision@2")
+    assert measured(spec, *kept(tmp_path, spec)) == Measured(0.75, None, 1)
+
+
+def test_interval_that_the_row_lacks_comes_from_the_kept_histogram(tmp_path: Path) -> None:
+    spec = one_cell()
+    found = measured(spec, *kept(tmp_path, spec))
+    assert found is not None
+    assert (found.mean, found.worst, found.best) == (0.5, pytest.approx((1 + 2 / 3) / 2), 1.0)
+
+
+def test_histogram_with_another_checksum_is_refused(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    spec = one_cell(metric="precision@2")
+    assert measured(spec, *kept(tmp_path, spec, sha256="0" * 64)) is None
+    assert "SHA-256 differs" in caplog.text
+
+
+@pytest.mark.parametrize("keep", [0, 10, 200])
+def test_damaged_histogram_is_refused(tmp_path: Path, caplog: pytest.LogCaptureFixture, keep: int) -> None:
+    spec = one_cell(metric="precision@2")
+    rows, store = kept(tmp_path, spec)
+    path = store.run_folder(rows[0].run) / "histogram.npz"
+    path.write_bytes(path.read_bytes()[:keep])
+    assert measured(spec, rows, store) is None
+    assert "not a readable histogram" in caplog.text
+
+
+def test_no_kept_histogram_leaves_the_cell_blank(tmp_path: Path) -> None:
+    spec = one_cell(metric="precision@2")
+    assert measured(spec, rows_of(spec, 0.5), Store(tmp_path)) is None
+    assert measured(spec, rows_of(spec, 0.5), None) is None
+
+
+def cell_with(published: float | None, mean: float | None, tolerance: float | None) -> TableCell:
+    declared: Cell = one_cell().cells[0].model_copy(update={"published": published, "tolerance": tolerance})
+    return TableCell(declared, None if mean is None else Measured(mean, None, 1))
+
+
+@pytest.mark.parametrize(
+    ("published", "mean", "tolerance", "verdict"),
+    [
+        (0.73, 0.75, 0.02, True),  # the boundary, though 0.75 - 0.73 > 0.02 in binary
+        (0.73, 0.7501, 0.02, False),
+        (0.73, 0.70, 0.02, False),
+        (0.73, 0.73, 0.0, True),
+        (0.0, 0.5, 0.02, False),
+        (None, 0.75, 0.02, None),
+        (0.73, None, 0.02, None),
+        (0.73, 0.75, None, None),
+    ],
+)
+def test_tolerance(published: float | None, mean: float | None, tolerance: float | None, verdict: bool | None) -> None:
+    assert cell_with(published, mean, tolerance).within_tolerance is verdict
+
+
+def test_experiment_is_asked_for_with_the_names_of_the_cell() -> None:
+    asked = []
+
+    def resolve(*names: Any, **more: Any) -> FakeExperiment:
+        asked.append((names, more))
+        return FakeExperiment("none")
+
+    spec = one_cell(budget="quick")
+    table: Table = collect(spec, [], None, resolve=resolve)
+    assert not table.has_measured
+    assert asked == [(("digits", "s1", "lsh", {"bits": 2}), {"budget": "quick"})]

@@ -1,0 +1,81 @@
+"""LaTeX: literal text, as many cells as columns, and it compiles where a TeX is."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from fake_rows import assert_golden, fake_resolve, sample_spec, sample_table
+
+from hashbench.tables import spec
+from hashbench.tables.collect import collect
+from hashbench.tables.render_latex import SPECIAL, escape, render_latex
+
+
+@pytest.mark.parametrize("interval", [False, True])
+def test_golden(interval: bool) -> None:
+    name = "sample_interval.tex" if interval else "sample.tex"
+    assert_golden(name, render_latex(sample_table(), interval=interval))
+
+
+def test_same_bytes_again() -> None:
+    assert render_latex(sample_table()) == render_latex(sample_table())
+
+
+def row(label: str) -> list[str]:
+    (line,) = (line for line in render_latex(sample_table()).splitlines() if line.startswith(f"{label} &"))
+    return [cell.strip() for cell in line.removesuffix(r"\\").split("&")][1:]
+
+
+def test_missing_is_blank() -> None:
+    assert row("To come") == [r"\textit{0.500}", "", r"\textit{0.500}", "", "", ""]
+    assert row("DPSH{*}")[4:] == ["", "0.000"]
+
+
+def test_nowhere_two_hyphens() -> None:
+    assert "--" not in render_latex(sample_table(), interval=True)
+
+
+def test_published_in_italics_measured_upright_best_in_bold() -> None:
+    cells = row("MIHash")
+    assert cells[0] == r"\textit{0.687}"
+    assert cells[1] == r"\textbf{0.723}\,$\pm$\,0.006$^\dagger$"
+    assert row("DPSH{*}")[1].startswith(r"\textbf{0.723}")
+    assert all(r"\textit" not in cell for cell in cells[1::2])
+
+
+@pytest.mark.parametrize("name", spec.names())
+def test_rows_have_as_many_cells_as_their_tabular(name: str) -> None:
+    text = render_latex(collect(spec.load(name), [], None, resolve=fake_resolve))
+    tabulars = re.findall(r"\\begin\{tabular\}\{l(r+)\}(.*?)\\end\{tabular\}", text, re.DOTALL)
+    assert len(tabulars) == text.count(r"\begin{tabular}")
+    for columns, body in tabulars:
+        for line in body.splitlines():
+            if line.endswith(r"\\") and "multicolumn" not in line:
+                assert len(re.findall(r"(?<!\\)&", line)) == len(columns), line
+    assert re.sub(r"\\[{}]", "", text).count("{") == re.sub(r"\\[{}]", "", text).count("}")
+
+
+@pytest.mark.parametrize("sign", SPECIAL)
+def test_special_signs_are_escaped(sign: str) -> None:
+    assert escape(f"a{sign}b") == f"a{SPECIAL[sign]}b"
+
+
+def test_escape_keeps_hyphens_apart_and_text_on_one_line() -> None:
+    assert escape("a---b\nc") == "a-{}-{}-b c"
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+@pytest.mark.parametrize("interval", [False, True])
+def test_compiles(tmp_path: Path, interval: bool) -> None:
+    special = sample_spec(title=" ".join(sign for sign in SPECIAL if sign != "\\") + r" \ [ -- end")
+    table = collect(special, [], None, resolve=fake_resolve)
+    tables = render_latex(sample_table(), interval=interval) + render_latex(table)
+    declared = [collect(spec.load(name), [], None, resolve=fake_resolve) for name in spec.names()]
+    tables += "\\clearpage\n".join(render_latex(each) for each in declared)
+    head = "\\documentclass{article}\n\\usepackage[utf8]{inputenc}\n\\usepackage{booktabs}\n\\begin{document}\n"
+    (tmp_path / "all.tex").write_text(f"{head}{tables}\\end{{document}}\n", encoding="utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]

@@ -1,0 +1,111 @@
+"""Markdown: published and measured cannot be taken for each other, and a terminal shows it aligned."""
+
+import pytest
+from fake_rows import SAMPLE, assert_golden, fake_resolve, sample_rows, sample_spec, sample_table
+
+from hashbench.tables.collect import collect
+from hashbench.tables.render_markdown import WIDTH, escape, render_markdown
+from hashbench.tables.table import Table
+
+
+def cells(text: str, row: str) -> list[str]:
+    (line,) = (line for line in text.splitlines() if line.startswith(f"| {row}"))
+    return [cell.strip() for cell in line.strip("|").split(" | ")][1:]
+
+
+def without_published() -> Table:
+    groups = [
+        {**g, "rows": [{k: v for k, v in row.items() if k != "values"} for row in g["rows"]]} for g in SAMPLE["groups"]
+    ]
+    return sample_table(groups=groups)
+
+
+@pytest.mark.parametrize("interval", [False, True])
+def test_golden(interval: bool) -> None:
+    name = "sample_interval.md" if interval else "sample.md"
+    assert_golden(name, render_markdown(sample_table(), interval=interval))
+
+
+def test_golden_without_published_values() -> None:
+    text = render_markdown(without_published())
+    assert_golden("sample_ours.md", text)
+    assert "published" not in text and " / " not in text
+
+
+def test_same_bytes_whatever_the_order_of_rows() -> None:
+    backwards = collect(sample_spec(), sample_rows()[::-1], None, resolve=fake_resolve)
+    assert render_markdown(backwards) == render_markdown(sample_table())
+
+
+def test_each_side_of_the_stroke_is_blank_where_it_is_missing() -> None:
+    text = render_markdown(sample_table())
+    assert cells(text, "To come") == ["0.500 /", "0.500 /", ""]
+    assert cells(text, "DPSH*")[2] == "/ 0.000"
+    assert cells(text, "TALR_AP")[0] == "0.732 /"
+
+
+def test_one_seed_has_no_deviation_and_three_have() -> None:
+    dpsh = cells(render_markdown(sample_table()), "DPSH*")
+    assert dpsh[0] == "0.720 / **0.723±0.015**"
+    assert "±" not in dpsh[1]
+
+
+def test_best_of_a_column_is_bold_and_what_prints_alike_is_bold_alike() -> None:
+    text = render_markdown(sample_table())
+    by_column = list(zip(*(cells(text, row) for row in ("DPSH*", "MIHash", "TALR_AP")), strict=True))
+    assert [["**" in cell for cell in column] for column in by_column] == [
+        [True, True, False],  # 0.723333 and 0.723333
+        [True, False, True],  # 0.7571 and 0.7569 print as 0.757
+        [False, False, False],  # one value alone is not best of anything
+    ]
+
+
+def test_outside_the_tolerance_is_marked() -> None:
+    text = render_markdown(sample_table())
+    assert cells(text, "MIHash")[0].startswith("0.687 ≠ ")
+    assert cells(text, "DPSH*")[0].startswith("0.720 / ")
+
+
+def test_percent_only_where_the_paper_prints_percent() -> None:
+    text = render_markdown(sample_table())
+    assert cells(text, r"[Npairs-Th]") == ["60.85 / **61.34±0.16**"]
+    assert "k=1 (%)" in text and "bits (%)" not in text
+
+
+def test_interval_is_shown_on_request_where_it_is_known() -> None:
+    dpsh = cells(render_markdown(sample_table(), interval=True), "DPSH*")
+    assert dpsh[0].endswith("[0.623, 0.823]")
+    assert "[" not in dpsh[1]
+
+
+def test_lines_of_a_section_are_as_long_as_each_other_and_fit_a_terminal() -> None:
+    columns = [{"label": f"{bits} bits", "settings": {"bits": bits}} for bits in range(8, 24)]
+    rows = [{"label": "MIHash", "method": "mihash", "values": [0.5] * 16}]
+    wide = render_markdown(sample_table(groups=[{"columns": columns, "rows": rows}]))
+    for block in wide.split("\n\n"):
+        lengths = {len(line) for line in block.splitlines() if line.startswith("|")}
+        assert len(lengths) <= 1 and max(lengths, default=0) <= WIDTH
+    assert wide.count("| MIHash |") == 2
+
+
+def test_a_table_without_rows_says_so() -> None:
+    text = render_markdown(collect(sample_spec(), [], None, resolve=fake_resolve))
+    assert "nothing is measured yet" in text
+    assert "±" not in text and "**" not in text
+
+
+@pytest.mark.parametrize(
+    ("text", "escaped"),
+    [
+        ("a | b", r"a \| b"),
+        ("*: with", r"\*: with"),
+        ("DPSH*", "DPSH*"),
+        ("AP_T ap_worst", "AP_T ap_worst"),
+        ("_x_", r"\_x\_"),
+        ("P@H<=2, <b>", r"P@H<=2, \<b>"),
+        ("two\n  lines", "two lines"),
+        ("a\\b `c`", r"a\\b \`c\`"),
+    ],
+)
+def test_escape(text: str, escaped: str) -> None:
+    assert escape(text) == escaped

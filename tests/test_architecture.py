@@ -33,7 +33,9 @@ def imports(tree: ast.AST) -> set[str]:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {f"{node.module}.{alias.name}" if node.module == "hashbench" else node.module for alias in node.names}
+            found |= {
+                f"{node.module}.{alias.name}" if node.module == "hashbench" else node.module for alias in node.names
+            }
     return {name for name in found if name.split(".")[0] == "hashbench"}
 
 

@@ -1,0 +1,91 @@
+"""Time and peak memory of the two-bin scatter against the bin-by-bin soft histogram, forward and backward.
+
+Run as `python benchmarks/soft_histogram.py`; every memory figure comes from a process of its own.
+"""
+
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from hashbench.losses._soft_histogram import relaxed_distance, soft_histogram
+
+BITS = 48
+CLASSES = 10
+
+
+def scatter(relaxed: Tensor, level: Tensor) -> Tensor:
+    return soft_histogram(relaxed_distance(relaxed), level, n_levels=2, n_bits=BITS)
+
+
+def bin_by_bin(relaxed: Tensor, level: Tensor) -> Tensor:
+    distance = relaxed_distance(relaxed)
+    off_diagonal = ~torch.eye(len(relaxed), dtype=torch.bool)
+    masks = [((level == v) & off_diagonal).to(distance.dtype) for v in (0, 1)]
+    pulses = (torch.relu(1 - (distance - centre).abs()) for centre in range(BITS + 1))
+    return torch.stack([torch.stack([(pulse * mask).sum(1) for mask in masks], 1) for pulse in pulses], 1).double()
+
+
+FORMS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"scatter": scatter, "bin_by_bin": bin_by_bin}
+
+
+def batch(n_examples: int) -> tuple[Tensor, Tensor]:
+    torch.manual_seed(0)
+    label = torch.randint(CLASSES, (n_examples,))
+    return torch.tanh(torch.randn(n_examples, BITS)), (label[:, None] == label).long()
+
+
+def once(form: str, relaxed: Tensor, level: Tensor) -> float:
+    leaf = relaxed.clone().requires_grad_()
+    started = time.perf_counter()
+    FORMS[form](leaf, level).square().sum().backward()
+    return time.perf_counter() - started
+
+
+def median_s(form: str, n_examples: int) -> float:
+    arrays = batch(n_examples)
+    once(form, *arrays)
+    return statistics.median(once(form, *arrays) for _ in range(5))
+
+
+def peak_mib(form: str, n_examples: int) -> float:
+    """Peak resident memory above what the process held before, in a fresh process (Linux only)."""
+    command = [sys.executable, __file__, form, str(n_examples)]
+    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)  # noqa: S603
+
+
+def resident_mib(field: str) -> float:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(field)) / 1024
+
+
+def report_peak(form: str, n_examples: int) -> None:
+    once(form, *batch(8))
+    arrays = batch(n_examples)
+    before = resident_mib("VmRSS:")
+    once(form, *arrays)
+    print(resident_mib("VmHWM:") - before)
+
+
+def main() -> None:
+    for n_examples in (256, 1024):
+        seconds = {form: median_s(form, n_examples) for form in FORMS}
+        for form, value in seconds.items():
+            times = seconds["bin_by_bin"] / value
+            print(f"M = {n_examples}, {BITS} bits, {form}: {1e3 * value:.1f} ms ({times:.0f}x)", flush=True)
+    peaks = {form: peak_mib(form, 2048) for form in FORMS}
+    for form, value in peaks.items():
+        ratio = peaks["bin_by_bin"] / value
+        print(f"M = 2048, {BITS} bits, {form}: {value:.0f} MiB at the peak ({ratio:.0f}x less)")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 3:
+        report_peak(sys.argv[1], int(sys.argv[2]))
+    else:
+        main()

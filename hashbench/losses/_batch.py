@@ -1,0 +1,57 @@
+"""What every objective asks of a minibatch in which each example is a query and the others its database."""
+
+import torch
+from torch import Tensor
+
+from hashbench.errors import HashbenchError
+
+
+def check(relaxed: Tensor, affinity: Tensor) -> None:
+    """Raises HashbenchError unless ``relaxed`` is float[M, bits], M >= 1, and ``affinity`` whole levels [M, M]."""
+    n_examples = len(relaxed) if relaxed.ndim else 0
+    if relaxed.ndim != 2 or not relaxed.is_floating_point() or relaxed.numel() == 0:
+        raise HashbenchError(
+            f"batch: codes are {relaxed.dtype}{list(relaxed.shape)}; floats [examples, bits] are needed"
+        )
+    if affinity.shape != (n_examples, n_examples) or affinity.is_floating_point():
+        raise HashbenchError(
+            f"batch: affinity is {affinity.dtype}{list(affinity.shape)}; "
+            f"whole levels [{n_examples}, {n_examples}] are needed"
+        )
+
+
+def others(affinity: Tensor) -> Tensor:
+    """True off the diagonal, bool[M, M]: an example never retrieves itself."""
+    return ~torch.eye(len(affinity), dtype=torch.bool, device=affinity.device)
+
+
+def relevance(affinity: Tensor) -> Tensor:
+    """True where another example has a level above 0, bool[M, M]; False on the diagonal."""
+    return (affinity > 0) & others(affinity)
+
+
+def mean_where(value: Tensor, counted: Tensor) -> Tensor:
+    """The mean of ``value`` [M] over the queries ``counted`` bool[M].
+
+    Without any it is 0 and still part of the graph, with zero gradients.
+    """
+    return (value * counted).sum() / counted.sum().clamp(min=1)
+
+
+def inner_products(activations: Tensor) -> Tensor:
+    """The inner products u_i . u_j, float64[M, M].
+
+    Double precision is left alone by autocast, and squares of large activations stay finite in it.
+    """
+    wide = activations.double()
+    return wide @ wide.T
+
+
+def quantisation(activations: Tensor) -> Tensor:
+    """The mean over examples of ||sign(u) - u||^2, summed (not averaged) over the bits; float64.
+
+    sign(0) is -1, as in the codes; no gradient passes through the sign.
+    """
+    wide = activations.double()
+    sign = torch.where(wide > 0, 1.0, -1.0)
+    return (sign - wide).square().sum() / max(len(wide), 1)

@@ -1,0 +1,51 @@
+"""Mutual information between distance and relevance in a minibatch: MIHash's objective."""
+
+import torch
+from torch import Tensor
+
+from hashbench.losses._batch import check, mean_where, relevance
+from hashbench.losses._soft_histogram import relaxed_distance, soft_histogram
+
+# Probabilities below it have their logarithm taken at it: p log p and its slope stay finite at p = 0.
+_SMALL_PROBABILITY = 1e-12
+
+
+def loss(relaxed: Tensor, affinity: Tensor, *, n_bins: int | None = None, delta: float = 1.0) -> Tensor:
+    """Minus the mean mutual information I(D; C) in bits (log2), a float64 scalar in [-1, 0] to minimise.
+
+    For each query I = H(D) - p^+ H(D | +) - p^- H(D | -), D the distance of another example by the soft histogram,
+    C whether that example is relevant (level above 0), p^+ = N^+ / (M - 1), and P(D) = p^+ P(D | +) +
+    p^- P(D | -). Each conditional distribution is divided by its own mass, so it sums to 1 for every ``delta``.
+
+    ``relaxed`` is float[M, bits] in [-1, 1], ``affinity`` whole levels [M, M] whose diagonal never counts. Queries
+    without a relevant example or without an irrelevant one have no information to give and are left out of the
+    mean; when all are, the loss is 0 with zero gradients.
+    """
+    check(relaxed, affinity)
+    relevant = relevance(affinity)
+    counts = soft_histogram(
+        relaxed_distance(relaxed), relevant.long(), n_levels=2, n_bits=relaxed.shape[1], n_bins=n_bins, delta=delta
+    )
+    n_relevant = relevant.sum(1)
+    share = n_relevant.double() / max(len(relaxed) - 1, 1)
+    both = (n_relevant > 0) & (n_relevant < len(relaxed) - 1)
+    return mean_where(-mutual_information(counts, share), both)
+
+
+def mutual_information(counts: Tensor, share: Tensor) -> Tensor:
+    """I(D; C) in bits, [M], of histograms ``counts`` [M, B, 2] (irrelevant, relevant) with p^+ = ``share`` [M].
+
+    >>> apart = torch.tensor([[[0.0, 1.0], [1.0, 0.0]]]).double()  # relevant near, irrelevant far
+    >>> mutual_information(apart, torch.tensor([0.5]).double()).item()
+    1.0
+    """
+    mass = counts.sum(1, keepdim=True)
+    conditional = counts / torch.where(mass > 0, mass, 1)
+    prior = torch.stack([1 - share, share], dim=1)
+    marginal = (conditional * prior[:, None, :]).sum(2)
+    return _entropy(marginal) - (prior * _entropy(conditional)).sum(1)
+
+
+def _entropy(probability: Tensor) -> Tensor:
+    """-sum p log2 p over dimension 1, with 0 log 0 = 0."""
+    return -(probability * probability.clamp(min=_SMALL_PROBABILITY).log2()).sum(1)

@@ -1,0 +1,108 @@
+"""Tie-aware average precision of a minibatch, relaxed (he2018tieaware, section 4): TALR's objective."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from hashbench.losses._batch import check, mean_where, relevance
+from hashbench.losses._soft_histogram import relaxed_distance, soft_histogram
+
+# Below it a quotient of two vanishing numbers is replaced by its limit; the value changes by less than 1e-7.
+_SMALL_GROUP = 1e-6
+_NEARLY_ONE = 1 + 1e-8
+
+
+def simplified(relaxed: Tensor, affinity: Tensor, *, n_bins: int | None = None, delta: float = 1.0) -> Tensor:
+    """1 - the batch mean of AP_s (he2018tieaware, eq. 62), a float64 scalar to minimise.
+
+    ``relaxed`` is float[M, bits] in [-1, 1], ``affinity`` whole levels [M, M], relevant above 0. Each example
+    queries the other M - 1; the diagonal never counts. Examples without a relevant other one are left out of the
+    mean; when all are, the loss is 0 with zero gradients. ``n_bins`` (None: bits) and ``delta`` are those of the
+    soft histogram. AP_s may lie far from the tie-aware AP on short or very tied lists.
+    """
+    return _loss(average_precision_simplified, relaxed, affinity, n_bins, delta)
+
+
+def exact(relaxed: Tensor, affinity: Tensor, *, n_bins: int | None = None, delta: float = 1.0) -> Tensor:
+    """1 - the batch mean of AP_r, a float64 scalar in [0, 1] to minimise; arguments and empties as ``simplified``.
+
+    At binary codes, n_bins = bits and delta = 1 it is 1 - the tie-aware AP itself, without error.
+    """
+    return _loss(average_precision_exact, relaxed, affinity, n_bins, delta)
+
+
+def average_precision_simplified(positive: Tensor, total: Tensor, n_relevant: Tensor | None = None) -> Tensor:
+    """AP_s of each histogram, [M]: sum_d (c_d^+ / N^+) (C_{d-1}^+ + C_d^+ + 1) / (C_{d-1} + C_d + 1).
+
+    Args:
+        positive: c^+, [M, B] relevant mass at each distance.
+        total: c, [M, B] mass at each distance, at least ``positive``.
+        n_relevant: N^+, [M]; None is the sum of ``positive``. A query with none has AP 0.
+
+    >>> average_precision_simplified(torch.tensor([[0.0, 1.0]]), torch.tensor([[1.0, 1.0]])).item()
+    0.5
+    """
+    after, after_positive = total.cumsum(1), positive.cumsum(1)
+    precision = (_before(after_positive) + after_positive + 1) / (_before(after) + after + 1)
+    return (positive * precision).sum(1) / _divisor(positive, n_relevant)
+
+
+def average_precision_exact(positive: Tensor, total: Tensor, n_relevant: Tensor | None = None) -> Tensor:
+    """AP_r of each histogram, [M] in [0, 1], equal to the tie-aware AP where all counts are whole numbers.
+
+    Equation 26 of he2018tieaware with the harmonic numbers continued by the digamma function,
+
+        sum_d (c_d^+ / N^+) [ r + (C_{d-1}^+ + 1 - r (C_{d-1} + 1)) (H(C_d) - H(C_{d-1})) / c_d ],
+
+    r = (c_d^+ - 1) / (c_d - 1) clipped to [0, 1], and 1 where c_d <= 1. Equation 11, which takes logarithms in
+    place of H, is infinite at the first distance that holds anything. This H is concave, H(x + 1) - H(x) =
+    1 / (x + 1) for every x, and its slope at x is below 1 / x: so each term lies between 0 and c_d^+ / N^+. An
+    empty distance contributes 0; its gradient is that of the first mass to arrive there. Arguments as
+    ``average_precision_simplified``.
+
+    >>> positive, total = torch.tensor([[1.0]]).double(), torch.tensor([[2.0]]).double()  # rank 1 or rank 2
+    >>> round(average_precision_exact(positive, total).item(), 12)
+    0.75
+    """
+    before, before_positive = _before(total.cumsum(1)), _before(positive.cumsum(1))
+    several = total > _NEARLY_ONE
+    ratio = ((positive - 1) / torch.where(several, total - 1, 1)).clamp(0, 1)
+    ratio = torch.where(several, ratio, 1)
+    precision = ratio + (before_positive + 1 - ratio * (before + 1)) * _mean_reciprocal(before, total)
+    return (positive * precision).sum(1) / _divisor(positive, n_relevant)
+
+
+def _mean_reciprocal(before: Tensor, total: Tensor) -> Tensor:
+    """The mean of 1 / rank over a group's ranks, (H(before + total) - H(before)) / total."""
+    some = total > _SMALL_GROUP
+    difference = torch.digamma(before + total + 1) - torch.digamma(before + 1)
+    return torch.where(some, difference / torch.where(some, total, 1), torch.polygamma(1, before + 1))
+
+
+def _before(cumulative: Tensor) -> Tensor:
+    """C_{d-1} from C_d; shifted, not subtracted, so that it starts at exactly 0."""
+    return pad(cumulative, (1, 0))[:, :-1]
+
+
+def _divisor(positive: Tensor, n_relevant: Tensor | None) -> Tensor:
+    given = positive.sum(1) if n_relevant is None else n_relevant
+    return torch.where(given > 0, given, 1)
+
+
+def _loss(
+    average_precision: Callable[[Tensor, Tensor, Tensor], Tensor],
+    relaxed: Tensor,
+    affinity: Tensor,
+    n_bins: int | None,
+    delta: float,
+) -> Tensor:
+    check(relaxed, affinity)
+    relevant = relevance(affinity)
+    counts = soft_histogram(
+        relaxed_distance(relaxed), relevant.long(), n_levels=2, n_bits=relaxed.shape[1], n_bins=n_bins, delta=delta
+    )
+    n_relevant = relevant.sum(1)
+    value = average_precision(counts[:, :, 1], counts.sum(2), n_relevant)
+    return mean_where(1 - value, n_relevant > 0)

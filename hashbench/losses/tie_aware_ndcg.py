@@ -1,0 +1,124 @@
+"""Tie-aware NDCG of a minibatch, relaxed (he2018tieaware, section 4): TALR's objective for graded relevance."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from hashbench.losses._batch import check, mean_where, relevance
+from hashbench.losses._soft_histogram import relaxed_distance, soft_histogram
+
+# Below it a quotient of two vanishing numbers is replaced by its limit.
+_SMALL_GROUP = 1e-6
+
+
+def simplified(relaxed: Tensor, affinity: Tensor, *, n_bins: int | None = None, delta: float = 1.0) -> Tensor:
+    """1 - the batch mean of NDCG_s (he2018tieaware, eq. 66), a float64 scalar to minimise.
+
+    ``relaxed`` is float[M, bits] in [-1, 1], ``affinity`` whole levels v >= 0, [M, M], with gains 2^v - 1 (below
+    2^1024: levels of at most 1023). Each example queries the other M - 1; the diagonal never counts, neither for
+    the gain nor for the ideal order. Examples without a relevant other one are left out of the mean; when all are,
+    the loss is 0 with zero gradients. ``n_bins`` (None: bits) and ``delta`` are those of the soft histogram.
+    NDCG_s takes each group's discount at its middle rank, so it can pass 1 by a little.
+    """
+    return _loss(dcg_simplified, relaxed, affinity, n_bins, delta)
+
+
+def exact(relaxed: Tensor, affinity: Tensor, *, n_bins: int | None = None, delta: float = 1.0) -> Tensor:
+    """1 - the batch mean of NDCG_r, a float64 scalar to minimise; arguments and empties as ``simplified``.
+
+    At binary codes, n_bins = bits and delta = 1 it is 1 - the tie-aware NDCG itself; at delta = 1 it is in [0, 1].
+    """
+    return _loss(dcg_exact, relaxed, affinity, n_bins, delta)
+
+
+def dcg_simplified(counts: Tensor, gains: Tensor) -> Tensor:
+    """DCG_s of each histogram, [M]: sum_d sum_v G(v) c[d, v] / log2(C_{d-1} + c_d / 2 + 3/2).
+
+    Args:
+        counts: c, [M, B, V] mass at each distance and level.
+        gains: G, [V] the gain of each level.
+
+    >>> dcg_simplified(torch.tensor([[[0.0, 1.0]]]), torch.tensor([0.0, 1.0])).item()
+    1.0
+    """
+    total = counts.sum(2)
+    middle = _before(total.cumsum(1)) + total / 2
+    return ((counts @ gains) / torch.log2(middle + 1.5)).sum(1)
+
+
+def dcg_exact(counts: Tensor, gains: Tensor) -> Tensor:
+    """DCG_r of each histogram, [M], equal to the tie-aware DCG where all counts are whole numbers.
+
+    sum_d (sum_v G(v) c[d, v]) (S(C_d) - S(C_{d-1})) / c_d, with S(x) the sum of the discounts 1 / log2(t + 1) of
+    the first x ranks, linear between whole numbers. The integral of he2018tieaware, eq. 12, stands in for that sum
+    and is infinite where C_{d-1} = 0. S is concave, so no histogram beats the ideal order. An empty distance
+    contributes 0; its gradient is that of the first mass to arrive there. Arguments as ``dcg_simplified``.
+
+    >>> counts = torch.tensor([[[1.0, 1.0]]]).double()  # one relevant item of two, tied: ranks 1 and 2
+    >>> round(dcg_exact(counts, torch.tensor([0.0, 1.0]).double()).item(), 6)  # (1 + 1 / log2(3)) / 2
+    0.815465
+    """
+    total = counts.sum(2)
+    before = _before(total.cumsum(1))
+    return ((counts @ gains) * _mean_discount(before, total)).sum(1)
+
+
+def ideal_dcg(level_counts: Tensor, gains: Tensor) -> Tensor:
+    """The DCG of the best order, [M], from ``level_counts`` [M, V] with ``gains`` [V] ascending: a counting sort."""
+    after = level_counts.flip(1).cumsum(1).double()
+    sums = _discount_sums(int(level_counts.sum(1).max()), after)
+    return (_interpolate(sums, after) - _interpolate(sums, _before(after))) @ gains.flip(0)
+
+
+def _mean_discount(before: Tensor, total: Tensor) -> Tensor:
+    """The mean discount over a group's ranks, (S(before + total) - S(before)) / total."""
+    sums = _discount_sums(int(total.sum(1).nan_to_num().max()) + 1, before)
+    some = total > _SMALL_GROUP
+    difference = _interpolate(sums, before + total) - _interpolate(sums, before)
+    next_discount = 1 / torch.log2(before.detach().floor() + 2)
+    return torch.where(some, difference / torch.where(some, total, 1), next_discount)
+
+
+def _discount_sums(n_ranks: int, like: Tensor) -> Tensor:
+    """S(0), S(1) .. S(n_ranks + 1)."""
+    ranks = torch.arange(1, n_ranks + 2, device=like.device, dtype=like.dtype)
+    return pad((1 / torch.log2(ranks + 1)).cumsum(0), (1, 0))
+
+
+def _interpolate(table: Tensor, x: Tensor) -> Tensor:
+    """table[x], linear between whole numbers."""
+    lower = x.detach().long().clamp(0, len(table) - 2)
+    return table[lower] + (x - lower) * (table[lower + 1] - table[lower])
+
+
+def _before(cumulative: Tensor) -> Tensor:
+    """C_{d-1} from C_d; shifted, not subtracted, so that it starts at exactly 0."""
+    return pad(cumulative, (1, 0))[:, :-1]
+
+
+def _loss(
+    dcg: Callable[[Tensor, Tensor], Tensor],
+    relaxed: Tensor,
+    affinity: Tensor,
+    n_bins: int | None,
+    delta: float,
+) -> Tensor:
+    check(relaxed, affinity)
+    level = affinity.long() * relevance(affinity)
+    present = torch.bincount(level.flatten()).nonzero().flatten()  # ascending; level 0 is on the diagonal
+    index = torch.searchsorted(present, level)
+    counts = soft_histogram(
+        relaxed_distance(relaxed),
+        index,
+        n_levels=len(present),
+        n_bits=relaxed.shape[1],
+        n_bins=n_bins,
+        delta=delta,
+    )
+    gains = torch.exp2(present.double()) - 1
+    # the example itself is among the items of level 0, which gain nothing: the ideal order is not changed
+    level_counts = level.new_zeros(len(level), len(present)).scatter_add_(1, index, torch.ones_like(index))
+    ideal = ideal_dcg(level_counts, gains)
+    return mean_where(1 - dcg(counts, gains) / ideal.clamp(min=1), ideal > 0)

@@ -1,0 +1,192 @@
+"""What holds for each objective: true gradients, finite values, no order, no self, one door."""
+
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from hashbench.errors import HashbenchError
+from hashbench.losses import dpsh, dtsh, hashnet, mihash, tie_aware_ap, tie_aware_ndcg
+
+Loss = Callable[[Tensor, Tensor], Tensor]
+
+LISTWISE: dict[str, Loss] = {
+    "ap_simplified": tie_aware_ap.simplified,
+    "ap_exact": tie_aware_ap.exact,
+    "ap_exact_wide": partial(tie_aware_ap.exact, n_bins=4, delta=2.0),
+    "ndcg_simplified": tie_aware_ndcg.simplified,
+    "ndcg_exact": tie_aware_ndcg.exact,
+    "ndcg_exact_wide": partial(tie_aware_ndcg.exact, n_bins=4, delta=1.5),
+    "mihash": mihash.loss,
+    "mihash_wide": partial(mihash.loss, n_bins=5, delta=2.0),
+}
+LIKELIHOOD: dict[str, Loss] = {
+    "dpsh": partial(dpsh.loss, eta=0.1),
+    "dtsh": partial(dtsh.loss, margin=3.0, eta=0.1),
+    "hashnet": partial(hashnet.loss, scale=10 / 6),
+}
+LOSSES = LISTWISE | LIKELIHOOD
+every_loss = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
+listwise = pytest.mark.parametrize("loss", LISTWISE.values(), ids=LISTWISE)
+
+
+def batch(m: int = 9, bits: int = 6, seed: int = 0) -> tuple[Tensor, Tensor]:
+    """Relaxed codes and the numbers of shared labels, several levels."""
+    generator = torch.Generator().manual_seed(seed)
+    relaxed = torch.tanh(torch.randn(m, bits, generator=generator, dtype=torch.float64))
+    labels = (torch.rand(m, 4, generator=generator) < 0.3).long()
+    return relaxed, labels @ labels.T
+
+
+def value_and_gradient(loss: Loss, relaxed: Tensor, affinity: Tensor) -> tuple[Tensor, Tensor]:
+    leaf = relaxed.clone().requires_grad_()
+    value = loss(leaf, affinity)
+    assert value.shape == ()
+    value.backward()
+    assert leaf.grad is not None
+    return value.detach(), leaf.grad
+
+
+@every_loss
+@pytest.mark.parametrize("seed", [0, 1])
+def test_gradient_is_that_of_the_value(loss: Loss, seed: int) -> None:
+    relaxed, affinity = batch(seed=seed)
+    assert torch.autograd.gradcheck(partial(loss, affinity=affinity), (relaxed.requires_grad_(),))
+
+
+@every_loss
+def test_gradient_is_that_of_the_value_outside_the_cube_too(loss: Loss) -> None:
+    relaxed, affinity = batch(seed=2)
+    assert torch.autograd.gradcheck(partial(loss, affinity=affinity), ((2.5 * relaxed).requires_grad_(),))
+
+
+def saturated() -> dict[str, Tensor]:
+    signs = torch.where(batch(20, 12)[0] > 0, 1.0, -1.0)
+    return {
+        "equal": torch.ones(20, 12),
+        "opposite": signs[:1] * torch.tensor([1.0, -1.0]).repeat(10)[:, None],
+        "signs": signs,
+        "zero": torch.zeros(20, 12),
+        "nearly signs": signs * (1 - 1e-7),
+        "beyond signs": signs * (1 + 1e-6),
+        "huge": 1e4 * signs,
+        "huge and random": 1e4 * batch(20, 12)[0].float(),
+        "tiny": 1e-30 * signs,
+    }
+
+
+@every_loss
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("kind", saturated())
+def test_value_and_gradient_are_finite_at_saturation(loss: Loss, dtype: torch.dtype, kind: str) -> None:
+    value, gradient = value_and_gradient(loss, saturated()[kind].to(dtype), batch(20, 12)[1])
+    assert value.isfinite()
+    assert gradient.isfinite().all()
+    assert gradient.dtype == dtype
+
+
+@every_loss
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_value_and_gradient_are_finite_for_any_small_batch(loss: Loss, data: st.DataObject) -> None:
+    m, bits = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 4))
+    number = st.one_of(st.sampled_from([-1.0, 0.0, 1.0, 0.5]), st.floats(-2, 2))
+    rows = data.draw(st.lists(st.lists(number, min_size=bits, max_size=bits), min_size=m, max_size=m))
+    levels = data.draw(st.lists(st.lists(st.integers(0, 3), min_size=m, max_size=m), min_size=m, max_size=m))
+    value, gradient = value_and_gradient(loss, torch.tensor(rows), torch.tensor(levels))
+    assert value.isfinite()
+    assert gradient.isfinite().all()
+
+
+@every_loss
+def test_order_of_the_batch_does_not_matter(loss: Loss) -> None:
+    relaxed, affinity = batch(16, 8)
+    order = torch.randperm(16, generator=torch.Generator().manual_seed(1))
+    value, gradient = value_and_gradient(loss, relaxed, affinity)
+    permuted_value, permuted_gradient = value_and_gradient(loss, relaxed[order], affinity[order][:, order])
+    torch.testing.assert_close(permuted_value, value, rtol=1e-12, atol=1e-14)
+    torch.testing.assert_close(permuted_gradient, gradient[order], rtol=1e-9, atol=1e-12)
+
+
+@every_loss
+def test_an_example_never_counts_for_itself(loss: Loss) -> None:
+    relaxed, affinity = batch(12, 8)
+    garbage = affinity.clone()
+    garbage.diagonal().copy_(torch.tensor([-7, 99, 0, 1] * 3))
+    expected, measured = (value_and_gradient(loss, relaxed, levels) for levels in (affinity, garbage))
+    assert torch.equal(measured[0], expected[0])
+    assert torch.equal(measured[1], expected[1])
+
+
+@listwise
+def test_a_batch_without_relevant_pairs_is_zero_and_can_be_differentiated(loss: Loss) -> None:
+    for m in (1, 8):
+        value, gradient = value_and_gradient(loss, batch(m)[0], torch.eye(m, dtype=torch.long))
+        assert value.item() == 0
+        assert gradient.count_nonzero() == 0
+
+
+@every_loss
+def test_autocast_changes_nothing(loss: Loss) -> None:
+    relaxed, affinity = batch(16, 24)
+    relaxed = relaxed.float()
+    outside = loss(relaxed, affinity)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert torch.equal(loss(relaxed, affinity), outside)
+
+
+@every_loss
+def test_single_precision_is_close_to_double(loss: Loss) -> None:
+    relaxed, affinity = batch(30, 16)
+    single = value_and_gradient(loss, relaxed.float(), affinity)
+    double = value_and_gradient(loss, relaxed.float().double(), affinity)
+    assert single[0].item() == pytest.approx(double[0].item(), abs=1e-5)
+    torch.testing.assert_close(single[1].double(), double[1], rtol=1e-3, atol=1e-5)
+
+
+@every_loss
+def test_a_gradient_step_lowers_it(loss: Loss) -> None:
+    generator = torch.Generator().manual_seed(5)
+    label = torch.randint(3, (30,), generator=generator)
+    affinity = (label[:, None] == label).long()
+    activations = 0.5 * torch.randn(30, 8, generator=generator)
+    before, gradient = value_and_gradient(lambda u, a: loss(torch.tanh(u), a), activations, affinity)
+    after = loss(torch.tanh(activations - 0.01 * gradient / gradient.norm()), affinity)
+    assert after.item() < before.item()
+
+
+@pytest.mark.parametrize("name", ["ap_simplified", "ap_exact", "mihash", "dpsh", "dtsh", "hashnet"])
+def test_binary_objectives_see_only_whether_a_level_is_above_zero(name: str) -> None:
+    relaxed, affinity = batch(14, 8)
+    assert (affinity > 1).any()
+    assert torch.equal(LOSSES[name](relaxed, affinity), LOSSES[name](relaxed, (affinity > 0).long()))
+    assert torch.equal(LOSSES[name](relaxed, affinity), LOSSES[name](relaxed, affinity > 0))
+
+
+@every_loss
+def test_not_a_number_in_gives_not_a_number_out(loss: Loss) -> None:
+    relaxed, affinity = batch(8)
+    relaxed[0] = torch.nan
+    assert loss(relaxed, torch.ones_like(affinity) - torch.eye(8, dtype=torch.long).roll(1, 0)).isnan()
+
+
+@every_loss
+@pytest.mark.parametrize(
+    ("relaxed", "affinity"),
+    [
+        (torch.zeros(3, 2), torch.zeros(3, 2, dtype=torch.long)),
+        (torch.zeros(3, 2), torch.zeros(3, 3)),
+        (torch.zeros(3), torch.zeros(3, 3, dtype=torch.long)),
+        (torch.zeros(0, 4), torch.zeros(0, 0, dtype=torch.long)),
+        (torch.zeros(3, 2, dtype=torch.long), torch.zeros(3, 3, dtype=torch.long)),
+    ],
+    ids=["not square", "float levels", "no bits", "no examples", "whole codes"],
+)
+def test_a_batch_of_a_wrong_shape_is_refused_in_one_line(loss: Loss, relaxed: Tensor, affinity: Tensor) -> None:
+    with pytest.raises(HashbenchError, match="needed") as caught:
+        loss(relaxed, affinity)
+    assert "\n" not in str(caught.value)

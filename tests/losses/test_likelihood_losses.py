@@ -1,0 +1,110 @@
+"""DPSH, DTSH and HashNet against loops over pairs and triplets."""
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from hashbench.losses import dpsh, dtsh, hashnet
+
+
+def softplus(x: float) -> float:
+    return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
+
+
+def batch(m: int, bits: int, seed: int = 0, n_classes: int = 3) -> tuple[Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    label = torch.randint(n_classes, (m,), generator=generator)
+    return torch.randn(m, bits, generator=generator, dtype=torch.float64), (label[:, None] == label).long()
+
+
+def quantisation(activations: Tensor) -> float:
+    rows = activations.tolist()
+    return sum((1 - u) ** 2 if u > 0 else (-1 - u) ** 2 for row in rows for u in row) / len(rows)
+
+
+def pairs(activations: Tensor, affinity: Tensor) -> list[tuple[float, int]]:
+    m = len(activations)
+    product = (activations @ activations.T).tolist()
+    return [(product[i][j], int(affinity[i, j] > 0)) for i in range(m) for j in range(m) if i != j]
+
+
+@pytest.mark.parametrize("eta", [0.0, 0.1, 10.0])
+def test_dpsh_is_the_loop_over_pairs(eta: float) -> None:
+    activations, affinity = batch(9, 5)
+    terms = [softplus(t / 2) - s * t / 2 for t, s in pairs(activations, affinity)]
+    expected = sum(terms) / (9 * 8) + eta * quantisation(activations)
+    assert dpsh.loss(activations, affinity, eta=eta).item() == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_sign_of_zero_is_minus_one() -> None:
+    zero, nothing = torch.zeros(1, 3, dtype=torch.float64, requires_grad=True), torch.zeros(1, 1, dtype=torch.long)
+    value = dpsh.loss(zero, nothing, eta=1.0)
+    value.backward()
+    assert value.item() == 3
+    assert zero.grad is not None
+    assert zero.grad.tolist() == [[2.0, 2.0, 2.0]]  # towards -1
+
+
+@pytest.mark.parametrize("clip", [15.0, 1.0])
+def test_hashnet_is_the_weighted_loop_over_pairs(clip: float) -> None:
+    activations, affinity = batch(9, 5)
+    relaxed, scale = torch.tanh(activations), 0.7
+    listed = pairs(relaxed, affinity)
+    n_similar = sum(s for _, s in listed)
+    weights = {1: len(listed) / n_similar, 0: len(listed) / (len(listed) - n_similar)}
+    costs = [(scale * t if scale * t > clip else softplus(scale * t)) - s * scale * t for t, s in listed]
+    expected = sum(weights[s] * cost for cost, (_, s) in zip(costs, listed, strict=True))
+    expected /= sum(weights[s] for _, s in listed)
+    assert hashnet.loss(relaxed, affinity, scale=scale, clip=clip).item() == pytest.approx(expected, rel=1e-12)
+
+
+def test_hashnet_with_one_kind_of_pair_is_its_mean() -> None:
+    relaxed = torch.tanh(batch(6, 4)[0])
+    for level in (0, 1):
+        affinity = torch.full((6, 6), level)
+        terms = [softplus(t) - level * t for t, _ in pairs(relaxed, affinity)]
+        assert hashnet.loss(relaxed, affinity, scale=1.0).item() == pytest.approx(sum(terms) / 30, rel=1e-12)
+
+
+def triplets(activations: Tensor, affinity: Tensor, margin: float) -> list[float]:
+    m = len(activations)
+    theta = (activations @ activations.T / 2).tolist()
+    return [
+        softplus(margin + theta[q][n] - theta[q][p])
+        for q in range(m)
+        for p in range(m)
+        for n in range(m)
+        if p != q and n != q and affinity[q, p] > 0 and affinity[q, n] == 0
+    ]
+
+
+@pytest.mark.parametrize(("margin", "eta"), [(2.5, 0.1), (0.0, 0.0)])
+def test_dtsh_is_the_loop_over_triplets(margin: float, eta: float) -> None:
+    activations, affinity = batch(11, 5, n_classes=4)
+    terms = triplets(activations, affinity, margin)
+    expected = sum(terms) / len(terms) + eta * quantisation(activations)
+    assert dtsh.loss(activations, affinity, margin=margin, eta=eta).item() == pytest.approx(expected, rel=1e-12)
+
+
+def test_dtsh_cuts_a_large_batch_into_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    activations, affinity = batch(40, 6, n_classes=5)
+
+    def run() -> tuple[Tensor, Tensor]:
+        leaf = activations.clone().requires_grad_()
+        value = dtsh.loss(leaf, affinity, margin=3.0, eta=0.0)
+        value.backward()
+        assert leaf.grad is not None
+        return value.detach(), leaf.grad
+
+    whole = run()
+    monkeypatch.setattr(dtsh, "_BLOCK", 1)
+    torch.testing.assert_close(run(), whole, rtol=1e-12, atol=1e-14)
+
+
+def test_dtsh_without_a_triplet_is_its_quantisation() -> None:
+    activations, _ = batch(6, 4)
+    for level in (0, 1):
+        value = dtsh.loss(activations, torch.full((6, 6), level), margin=2.0, eta=0.5)
+        assert value.item() == pytest.approx(0.5 * quantisation(activations))

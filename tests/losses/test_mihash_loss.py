@@ -1,0 +1,73 @@
+"""MIHash against the entropies written out in plain Python."""
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from hashbench.losses import mihash
+from hashbench.losses._soft_histogram import relaxed_distance, soft_histogram
+
+
+def entropy(masses: list[float]) -> float:
+    total = sum(masses)
+    return -sum(mass / total * math.log2(mass / total) for mass in masses if mass > 0)
+
+
+def information(irrelevant: list[float], relevant: list[float]) -> float:
+    """H(D) - p^+ H(D|+) - p^- H(D|-), of the counts of one query at delta = 1."""
+    both = [a + b for a, b in zip(irrelevant, relevant, strict=True)]
+    share = sum(relevant) / sum(both)
+    return entropy(both) - share * entropy(relevant) - (1 - share) * entropy(irrelevant)
+
+
+def batch(m: int, bits: int, seed: int) -> tuple[Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    label = torch.randint(4, (m,), generator=generator)
+    relaxed = torch.tanh(torch.randn(m, bits, generator=generator, dtype=torch.float64))
+    return relaxed, (label[:, None] == label).long()
+
+
+@pytest.mark.parametrize("n_bins", [None, 3, 8])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_equals_the_entropies(n_bins: int | None, seed: int) -> None:
+    relaxed, affinity = batch(13, 8, seed)
+    counts = soft_histogram(relaxed_distance(relaxed), affinity, n_levels=2, n_bits=8, n_bins=n_bins)
+    values = []
+    for i in range(13):
+        irrelevant, relevant = counts[i, :, 0].tolist(), counts[i, :, 1].tolist()
+        if sum(irrelevant) > 0.5 and sum(relevant) > 0.5:
+            values.append(information(irrelevant, relevant))
+    assert mihash.loss(relaxed, affinity, n_bins=n_bins).item() == pytest.approx(-sum(values) / len(values), abs=1e-9)
+
+
+def test_perfectly_separated_classes_have_the_information_of_the_class() -> None:
+    codes = torch.cat([torch.ones(4, 6), -torch.ones(4, 6)])
+    label = torch.tensor([0] * 4 + [1] * 4)
+    share = 3 / 7
+    expected = -share * math.log2(share) - (1 - share) * math.log2(1 - share)
+    measured = mihash.loss(codes, (label[:, None] == label).long())
+    assert measured.item() == pytest.approx(-expected, abs=1e-9)
+
+
+def test_equal_codes_carry_no_information() -> None:
+    label = torch.tensor([0, 0, 1, 1, 2])
+    assert mihash.loss(torch.ones(5, 6), (label[:, None] == label).long()).item() == pytest.approx(0, abs=1e-12)
+
+
+def test_information_is_not_negative_for_any_width() -> None:
+    for seed in range(20):
+        relaxed, affinity = batch(12, 8, seed)
+        for delta in (1.0, 1.5, 3.0):
+            assert -1 <= mihash.loss(relaxed, affinity, delta=delta).item() <= 1e-12
+
+
+def test_queries_without_an_irrelevant_example_are_left_out() -> None:
+    relaxed, affinity = batch(8, 6, seed=2)
+    everything = affinity.clone()
+    everything[0] = 1  # query 0 has no irrelevant example
+    nothing = affinity.clone()
+    nothing[0] = 0  # nor a relevant one
+    assert mihash.loss(relaxed, everything).item() == pytest.approx(mihash.loss(relaxed, nothing).item(), abs=1e-14)
+    assert mihash.loss(relaxed, torch.ones(8, 8, dtype=torch.long)).item() == 0

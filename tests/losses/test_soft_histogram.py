@@ -1,0 +1,143 @@
+"""The scatter against the kernel of eq. 14 written out bin by bin."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from hashbench.errors import HashbenchError
+from hashbench.losses._soft_histogram import relaxed_distance, soft_histogram
+
+
+def bin_by_bin(distance: Tensor, level: Tensor, n_levels: int, n_bits: int, n_bins: int, delta: float) -> Tensor:
+    width = n_bits / n_bins
+    counts = torch.zeros(len(distance), n_bins + 1, n_levels, dtype=torch.float64)
+    for i in range(len(distance)):
+        for j in range(len(distance)):
+            for d in range(n_bins + 1):
+                pulse = 1 - abs(float(distance[i, j]) - d * width) / (delta * width)
+                if i != j and pulse > 0:
+                    counts[i, d, level[i, j]] += pulse / delta
+    return counts
+
+
+def batch(n_examples: int, n_bits: int, n_levels: int, seed: int = 0) -> tuple[Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    relaxed = torch.tanh(2 * torch.randn(n_examples, n_bits, generator=generator, dtype=torch.float64))
+    return relaxed, torch.randint(n_levels, (n_examples, n_examples), generator=generator)
+
+
+@pytest.mark.parametrize("delta", [1, 1.5, 2, 2.25, 3])
+@pytest.mark.parametrize("n_bins", [1, 4, 8, 11])
+def test_equals_the_kernel_bin_by_bin(n_bins: int, delta: float) -> None:
+    relaxed, level = batch(7, 8, 3)
+    distance = relaxed_distance(relaxed)
+    measured = soft_histogram(distance, level, n_levels=3, n_bits=8, n_bins=n_bins, delta=delta)
+    torch.testing.assert_close(measured, bin_by_bin(distance, level, 3, 8, n_bins, delta), rtol=0, atol=1e-12)
+
+
+@given(st.integers(2, 12), st.integers(1, 20), st.integers(1, 25), st.integers(0, 1000))
+def test_the_mass_of_the_narrow_kernel_is_the_number_of_others(m: int, n_bits: int, n_bins: int, seed: int) -> None:
+    relaxed, level = batch(m, n_bits, 2, seed)
+    counts = soft_histogram(relaxed_distance(relaxed), level, n_levels=2, n_bits=n_bits, n_bins=n_bins)
+    torch.testing.assert_close(counts.sum((1, 2)), torch.full((m,), m - 1.0, dtype=torch.float64))
+    off_diagonal = ~torch.eye(m, dtype=torch.bool)
+    torch.testing.assert_close(counts[:, :, 1].sum(1), ((level == 1) & off_diagonal).sum(1).double())
+    assert (counts >= 0).all()
+
+
+def test_narrow_kernel_touches_two_bins_with_an_opposite_gradient() -> None:
+    distance = torch.tensor([[0, 2.25], [2.25, 0]], dtype=torch.float64, requires_grad=True)
+    counts = soft_histogram(distance, torch.zeros(2, 2, dtype=torch.long), n_levels=1, n_bits=8, n_bins=4)
+    assert counts[0, :, 0].tolist() == [0, 0.875, 0.125, 0, 0]
+    weight = torch.tensor([3.0, 5.0, 11.0, 2.0, 1.0], dtype=torch.float64)
+    (gradient,) = torch.autograd.grad((counts[0, :, 0] * weight).sum(), distance)
+    assert gradient.tolist() == [[0, (11 - 5) / 2], [0, 0]]  # over the bin width 2; none for the pair with itself
+
+
+@pytest.mark.parametrize("delta", [1, 1.5, 2, 3])
+def test_gradient_is_that_of_the_value(delta: float) -> None:
+    distance = relaxed_distance(batch(5, 6, 2)[0]).requires_grad_()
+    level = batch(5, 6, 2)[1]
+
+    def counts(at: Tensor) -> Tensor:
+        return soft_histogram(at, level, n_levels=2, n_bits=6, n_bins=5, delta=delta)
+
+    assert torch.autograd.gradcheck(counts, (distance,))
+
+
+def test_rounding_errors_are_clamped_into_the_end_bins() -> None:
+    distance = torch.tensor([[0, -1e-7, 8 + 1e-6], [8, 0, 0], [8 - 1e-12, 4, 0]], dtype=torch.float64)
+    counts = soft_histogram(distance, torch.zeros(3, 3, dtype=torch.long), n_levels=1, n_bits=8)[:, :, 0]
+    assert counts[0].tolist() == [1, 0, 0, 0, 0, 0, 0, 0, 1]
+    assert counts[1].tolist() == [1, 0, 0, 0, 0, 0, 0, 0, 1]
+    torch.testing.assert_close(counts.sum(1), torch.full((3,), 2.0, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("rounding", [0.0, 1e-7])
+def test_gradient_at_the_ends_points_inwards(rounding: float) -> None:
+    distance = torch.tensor([[0, -rounding], [4 + rounding, 0]], dtype=torch.float64, requires_grad=True)
+    counts = soft_histogram(distance, torch.zeros(2, 2, dtype=torch.long), n_levels=1, n_bits=4)[:, :, 0]
+    (counts * torch.arange(5.0).square()).sum().backward()
+    assert distance.grad is not None
+    assert distance.grad.tolist() == [[0, 1], [16 - 9, 0]]
+
+
+def test_distances_far_outside_are_clamped_without_a_gradient() -> None:
+    distance = torch.tensor([[0, -3.0], [1e30, 0]], dtype=torch.float64, requires_grad=True)
+    counts = soft_histogram(distance, torch.zeros(2, 2, dtype=torch.long), n_levels=1, n_bits=4)[:, :, 0]
+    assert counts.tolist() == [[1, 0, 0, 0, 0], [0, 0, 0, 0, 1]]
+    (counts * torch.arange(5.0).square()).sum().backward()
+    assert distance.grad is not None
+    assert distance.grad.count_nonzero() == 0
+
+
+def test_binary_codes_give_the_integer_histogram() -> None:
+    codes = torch.where(batch(20, 16, 2)[0] > 0, 1.0, -1.0)
+    level = batch(20, 16, 2)[1]
+    counts = soft_histogram(relaxed_distance(codes), level, n_levels=2, n_bits=16)
+    hamming = (codes[:, None] != codes[None]).sum(2)
+    for i in range(20):
+        others = torch.arange(20) != i
+        for v in (0, 1):
+            expected = torch.bincount(hamming[i][others & (level[i] == v)], minlength=17)
+            assert counts[i, :, v].tolist() == expected.tolist()
+
+
+def test_forward_and_backward_are_deterministic_on_the_cpu() -> None:
+    relaxed, level = batch(300, 24, 2)
+
+    def run() -> tuple[Tensor, Tensor]:
+        leaf = relaxed.float().requires_grad_()
+        counts = soft_histogram(relaxed_distance(leaf), level, n_levels=2, n_bits=24, delta=1.5)
+        counts.square().sum().backward()
+        assert leaf.grad is not None
+        return counts.detach(), leaf.grad
+
+    first, second = run(), run()
+    assert torch.equal(first[0], second[0])
+    assert torch.equal(first[1], second[1])
+
+
+def test_distances_are_not_rounded_by_autocast() -> None:
+    relaxed = batch(6, 48, 2)[0].float()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert not torch.equal(((48 - relaxed @ relaxed.T) / 2).float(), relaxed_distance(relaxed))
+        inside = relaxed_distance(relaxed)
+    assert torch.equal(inside, relaxed_distance(relaxed))
+
+
+def test_not_a_number_stays_visible() -> None:
+    distance = torch.tensor([[0.0, torch.nan], [1.0, 0.0]])
+    counts = soft_histogram(distance, torch.zeros(2, 2, dtype=torch.long), n_levels=1, n_bits=2)
+    assert counts[0].isnan().any()
+    assert not counts[1].isnan().any()
+
+
+@pytest.mark.parametrize(("n_bins", "delta"), [(0, 1.0), (4, 0.5), (4, float("nan"))])
+def test_impossible_bins_are_refused(n_bins: int, delta: float) -> None:
+    with pytest.raises(HashbenchError, match="at least 1"):
+        soft_histogram(
+            torch.zeros(2, 2), torch.zeros(2, 2, dtype=torch.long), n_levels=1, n_bits=4, n_bins=n_bins, delta=delta
+        )

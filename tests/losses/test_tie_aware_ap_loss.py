@@ -1,0 +1,182 @@
+"""AP_s against eq. 62 term by term; AP_r against the average over all orders of the ties, in fractions."""
+
+from fractions import Fraction
+from itertools import pairwise, permutations
+
+import pytest
+import torch
+from torch import Tensor
+
+from hashbench.losses import tie_aware_ap
+from hashbench.losses._soft_histogram import relaxed_distance, soft_histogram
+
+
+def average_over_orders(distance: list[int], relevant: list[bool]) -> Fraction:
+    """Mean AP over every order that sorts the distances: the definition, by enumeration."""
+    values = []
+    for order in permutations(range(len(distance))):
+        if all(distance[a] <= distance[b] for a, b in pairwise(order)):
+            hits, total = 0, Fraction(0)
+            for rank, item in enumerate(order, start=1):
+                if relevant[item]:
+                    hits += 1
+                    total += Fraction(hits, rank)
+            values.append(total / hits)
+    return sum(values, Fraction(0)) / len(values)
+
+
+def tie_aware_ap_in_fractions(total: list[int], positive: list[int]) -> Fraction:
+    """Eq. 6 rank by rank."""
+    value, before, before_positive = Fraction(0), 0, 0
+    for n, p in zip(total, positive, strict=True):
+        share = Fraction(p - 1, n - 1) if n > 1 else Fraction(0)
+        for j in range(n):
+            value += Fraction(p, n) * (before_positive + 1 + j * share) / (before + j + 1)
+        before, before_positive = before + n, before_positive + p
+    return value / before_positive
+
+
+def binary_batch(m: int, bits: int, seed: int, n_classes: int = 3) -> tuple[Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    codes = torch.where(torch.randn(m, bits, generator=generator) > 0, 1.0, -1.0)
+    label = torch.randint(n_classes, (m,), generator=generator)
+    return codes, (label[:, None] == label).long()
+
+
+def hamming(codes: Tensor) -> Tensor:
+    return (codes[:, None] != codes[None]).sum(2)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_exact_is_the_mean_over_all_orders_of_the_ties(seed: int) -> None:
+    codes, affinity = binary_batch(7, 3, seed, n_classes=2)
+    distance, values = hamming(codes), []
+    for i in range(7):
+        rest = [j for j in range(7) if j != i]
+        relevant = [bool(affinity[i, j]) for j in rest]
+        if any(relevant):
+            values.append(average_over_orders([int(distance[i, j]) for j in rest], relevant))
+    expected = 1 - float(sum(values, Fraction(0)) / len(values))
+    assert tie_aware_ap.exact(codes, affinity).item() == pytest.approx(expected, abs=1e-13)
+
+
+@pytest.mark.parametrize(("m", "bits"), [(30, 4), (60, 12), (120, 32)])
+def test_exact_is_the_tie_aware_metric_at_binary_codes(m: int, bits: int) -> None:
+    codes, affinity = binary_batch(m, bits, seed=m)
+    distance, values = hamming(codes), []
+    for i in range(m):
+        others = torch.arange(m) != i
+        total = torch.bincount(distance[i][others], minlength=bits + 1).tolist()
+        positive = torch.bincount(distance[i][others & (affinity[i] > 0)], minlength=bits + 1).tolist()
+        if sum(positive):
+            values.append(float(tie_aware_ap_in_fractions(total, positive)))
+    assert tie_aware_ap.exact(codes, affinity).item() == pytest.approx(1 - sum(values) / len(values), abs=1e-12)
+
+
+def test_exact_on_a_list_that_is_all_tied() -> None:
+    positive, total = torch.tensor([[1.0]]).double(), torch.tensor([[10.0]]).double()
+    harmonic = sum(1 / t for t in range(1, 11)) / 10
+    assert tie_aware_ap.average_precision_exact(positive, total).item() == pytest.approx(harmonic, abs=1e-14)
+    assert tie_aware_ap.average_precision_simplified(positive, total).item() == pytest.approx(2 / 11)
+
+
+def test_exact_at_large_whole_counts() -> None:
+    total, positive = [0, 1, 4000, 0, 25000, 2, 30000], [0, 1, 700, 0, 0, 2, 1234]
+    measured = tie_aware_ap.average_precision_exact(torch.tensor([positive]).double(), torch.tensor([total]).double())
+    expected, before, before_positive = 0.0, 0, 0
+    for n, p in zip(total, positive, strict=True):
+        share = (p - 1) / (n - 1) if n > 1 else 0.0
+        expected += sum(p / n * (before_positive + 1 + j * share) / (before + j + 1) for j in range(n))
+        before, before_positive = before + n, before_positive + p
+    assert measured.item() == pytest.approx(expected / before_positive, rel=1e-12)
+
+
+def fractional_histograms(n: int) -> tuple[Tensor, Tensor]:
+    """Positive and total mass with empty bins, bins just above and below 1, pure and mixed ones."""
+    generator = torch.Generator().manual_seed(7)
+    uniform = torch.rand(n, 13, 3, generator=generator, dtype=torch.float64)
+    scale = 10 ** (4 * torch.rand(n, 13, 2, generator=generator, dtype=torch.float64) - 3)
+    mass = uniform[:, :, :2] * scale * (uniform[:, :, 2:] > 0.25)
+    mass[::7, 3, 0], mass[::7, 3, 1] = 1 + 1e-12, 0
+    mass[::5, 6, 0], mass[::5, 6, 1] = 0.4, 0.6 + 1e-15
+    mass[::3, 8] = torch.tensor([0.9, 0.1 + 1e-6], dtype=torch.float64)
+    return mass[:, :, 0], mass.sum(2)
+
+
+def test_exact_is_a_fraction_for_every_histogram() -> None:
+    positive, total = (part.requires_grad_() for part in fractional_histograms(2000))
+    value = tie_aware_ap.average_precision_exact(positive, total)
+    assert ((value >= 0) & (value <= 1 + 1e-9)).all()
+    value.sum().backward()
+    assert positive.grad is not None
+    assert total.grad is not None
+    assert positive.grad.isfinite().all()
+    assert total.grad.isfinite().all()
+    assert max(positive.grad.abs().max(), total.grad.abs().max()) < 1e5  # finite, and not by a hair
+
+
+def test_exact_passes_one_only_by_rounding_where_a_linear_harmonic_sum_would() -> None:
+    # 0.9 relevant, then 1 relevant of 1.1: interpolating H linearly would give 1.02
+    value = tie_aware_ap.average_precision_exact(
+        torch.tensor([[0.9, 1.0]]).double(), torch.tensor([[0.9, 1.1]]).double()
+    )
+    assert 0.9 < value.item() <= 1
+
+
+def test_exact_is_continuous_at_a_group_of_one_and_at_an_empty_group() -> None:
+    def value(positive: float, total: float) -> float:
+        counts = torch.tensor([[1.5, positive, 2.0]]).double(), torch.tensor([[3.25, total, 3.0]]).double()
+        return tie_aware_ap.average_precision_exact(*counts, torch.tensor([5.0])).item()
+
+    for centre, positive in ((1.0, 0.4), (1.0, 1.0), (1e-6, 5e-7)):
+        below, above = value(positive, centre * (1 - 1e-9)), value(positive, centre * (1 + 1e-7))
+        assert above == pytest.approx(below, abs=1e-6)
+    assert value(1e-13, 1e-13) == pytest.approx(value(0, 0), abs=1e-12)
+
+
+def test_exact_gradient_at_an_empty_distance_is_the_one_sided_derivative() -> None:
+    positive = torch.tensor([[2.0, 0.0, 3.0]], dtype=torch.float64, requires_grad=True)
+    negative = torch.tensor([[4.0, 0.0, 1.0]], dtype=torch.float64, requires_grad=True)
+    n_relevant = torch.tensor([5.0])
+
+    def value(p: Tensor, n: Tensor) -> Tensor:
+        return tie_aware_ap.average_precision_exact(p, p + n, n_relevant).sum()
+
+    step = 1e-5 * torch.tensor([[0.0, 1.0, 0.0]], dtype=torch.float64)
+    gradients = torch.autograd.grad(value(positive, negative), (positive, negative))
+    numeric = (
+        (value(positive + step, negative) - value(positive, negative)) / 1e-5,
+        (value(positive, negative + step) - value(positive, negative)) / 1e-5,
+    )
+    for gradient, difference in zip(gradients, numeric, strict=True):
+        assert gradient[0, 1].item() == pytest.approx(difference.item(), abs=1e-4)
+
+
+@pytest.mark.parametrize(("n_bins", "delta"), [(None, 1.0), (4, 1.0), (8, 2.0)])
+def test_simplified_is_equation_62(n_bins: int | None, delta: float) -> None:
+    generator = torch.Generator().manual_seed(3)
+    relaxed = torch.tanh(torch.randn(12, 8, generator=generator, dtype=torch.float64))
+    label = torch.randint(4, (12,), generator=generator)
+    affinity = (label[:, None] == label).long()
+    counts = soft_histogram(relaxed_distance(relaxed), affinity, n_levels=2, n_bits=8, n_bins=n_bins, delta=delta)
+    values = []
+    for i in range(12):
+        n_relevant = sum(int(affinity[i, j]) for j in range(12) if j != i)
+        if n_relevant == 0:
+            continue
+        value = cumulated = cumulated_positive = 0.0
+        for d in range(counts.shape[1]):
+            c, c_positive = counts[i, d].sum().item(), counts[i, d, 1].item()
+            share = (2 * cumulated_positive + c_positive + 1) / (2 * cumulated + c + 1)
+            value += c_positive / n_relevant * share
+            cumulated, cumulated_positive = cumulated + c, cumulated_positive + c_positive
+        values.append(value)
+    measured = tie_aware_ap.simplified(relaxed, affinity, n_bins=n_bins, delta=delta)
+    assert measured.item() == pytest.approx(1 - sum(values) / len(values), abs=1e-12)
+
+
+def test_examples_without_a_relevant_one_are_left_out() -> None:
+    codes = torch.tensor([[1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]])
+    affinity = torch.tensor([[1, 1, 0], [1, 1, 0], [0, 0, 1]])
+    # example 0 finds 1 first (AP 1); example 1 finds 0 and 2 tied (AP 3/4); example 2 asks for nothing
+    assert tie_aware_ap.exact(codes, affinity).item() == pytest.approx(1 - (1 + 0.75) / 2, abs=1e-14)

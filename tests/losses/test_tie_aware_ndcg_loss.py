@@ -1,0 +1,107 @@
+"""DCG_s against eq. 66 term by term; DCG_r against the tie-aware DCG rank by rank."""
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from hashbench.losses import tie_aware_ndcg
+from hashbench.losses._soft_histogram import relaxed_distance, soft_histogram
+
+
+def graded_batch(m: int, bits: int, seed: int) -> tuple[Tensor, Tensor]:
+    """Activations and the numbers of labels shared: levels 0 .. 5, some of them absent."""
+    generator = torch.Generator().manual_seed(seed)
+    activations = torch.randn(m, bits, generator=generator, dtype=torch.float64)
+    labels = (torch.rand(m, 5, generator=generator) < 0.35).long()
+    return activations, labels @ labels.T
+
+
+def discount(rank: int) -> float:
+    return 1 / math.log2(rank + 1)
+
+
+def ideal(levels: list[int]) -> float:
+    return sum((2**v - 1) * discount(t) for t, v in enumerate(sorted(levels, reverse=True), start=1))
+
+
+def tie_aware_dcg(distance: list[int], levels: list[int]) -> float:
+    """Every item of a tie takes the mean of the tie's discounts."""
+    value, before = 0.0, 0
+    for d in sorted(set(distance)):
+        tied = [v for at, v in zip(distance, levels, strict=True) if at == d]
+        mean = sum(discount(before + j) for j in range(1, len(tied) + 1)) / len(tied)
+        value += mean * sum(2**v - 1 for v in tied)
+        before += len(tied)
+    return value
+
+
+@pytest.mark.parametrize(("m", "bits"), [(8, 2), (40, 6), (90, 24)])
+def test_exact_is_the_tie_aware_metric_at_binary_codes(m: int, bits: int) -> None:
+    activations, affinity = graded_batch(m, bits, seed=m)
+    codes = torch.where(activations > 0, 1.0, -1.0)
+    distance, values = (codes[:, None] != codes[None]).sum(2), []
+    for i in range(m):
+        rest = [j for j in range(m) if j != i]
+        levels = [int(affinity[i, j]) for j in rest]
+        if any(levels):
+            values.append(tie_aware_dcg([int(distance[i, j]) for j in rest], levels) / ideal(levels))
+    expected = 1 - sum(values) / len(values)
+    assert tie_aware_ndcg.exact(codes, affinity).item() == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(("n_bins", "delta"), [(None, 1.0), (3, 1.0), (6, 2.0)])
+def test_simplified_is_equation_66(n_bins: int | None, delta: float) -> None:
+    activations, affinity = graded_batch(14, 6, seed=1)
+    relaxed = torch.tanh(activations)
+    counts = soft_histogram(relaxed_distance(relaxed), affinity, n_levels=6, n_bits=6, n_bins=n_bins, delta=delta)
+    values = []
+    for i in range(14):
+        levels = [int(affinity[i, j]) for j in range(14) if j != i]
+        if not any(levels):
+            continue
+        value = cumulated = 0.0
+        for d in range(counts.shape[1]):
+            c = counts[i, d].sum().item()
+            gain = sum((2**v - 1) * counts[i, d, v].item() for v in range(6))
+            value += gain / math.log2(cumulated + c / 2 + 1.5)
+            cumulated += c
+        values.append(value / ideal(levels))
+    measured = tie_aware_ndcg.simplified(relaxed, affinity, n_bins=n_bins, delta=delta)
+    assert measured.item() == pytest.approx(1 - sum(values) / len(values), abs=1e-12)
+
+
+def test_exact_never_beats_the_ideal_order() -> None:
+    for seed in range(30):
+        activations, affinity = graded_batch(20, 8, seed)
+        value = tie_aware_ndcg.exact(torch.tanh(3 * activations), affinity).item()
+        assert 0 <= value <= 1
+    generator = torch.Generator().manual_seed(0)
+    counts = torch.rand(500, 9, 3, generator=generator, dtype=torch.float64) ** 6
+    counts = counts / counts.sum(1, keepdim=True) * torch.tensor([7.0, 4.0, 2.0])  # whole level counts
+    gains = torch.tensor([0.0, 1.0, 3.0], dtype=torch.float64)
+    best = tie_aware_ndcg.ideal_dcg(torch.tensor([[7, 4, 2]]), gains)
+    assert (tie_aware_ndcg.dcg_exact(counts, gains) <= best + 1e-12).all()
+    assert best.item() == pytest.approx(ideal([0] * 7 + [1] * 4 + [2] * 2))
+
+
+def test_exact_gradient_at_an_empty_distance_is_the_one_sided_derivative() -> None:
+    counts = torch.tensor([[[2.0, 1.0], [0.0, 0.0], [1.0, 2.5]]], dtype=torch.float64, requires_grad=True)
+    gains = torch.tensor([0.0, 3.0], dtype=torch.float64)
+    (gradient,) = torch.autograd.grad(tie_aware_ndcg.dcg_exact(counts, gains).sum(), counts)
+    for v in (0, 1):
+        step = torch.zeros_like(counts)
+        step[0, 1, v] = 1e-5
+        difference = tie_aware_ndcg.dcg_exact(counts + step, gains) - tie_aware_ndcg.dcg_exact(counts, gains)
+        assert gradient[0, 1, v].item() == pytest.approx(difference.item() / 1e-5, abs=1e-4)
+
+
+def test_high_levels_keep_their_gain() -> None:
+    codes = torch.tensor([[1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]])
+    affinity = torch.tensor([[0, 1, 10], [1, 0, 40], [10, 40, 0]])
+    first = (1 + 1023 * discount(2)) / (1023 + discount(2))
+    top = 2**40 - 1
+    second = (1 + top) * (1 + discount(2)) / 2 / (top + discount(2))
+    third = 1.0
+    assert tie_aware_ndcg.exact(codes, affinity).item() == pytest.approx(1 - (first + second + third) / 3, abs=1e-12)

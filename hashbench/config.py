@@ -40,7 +40,9 @@ def parse(model: type[M], values: Mapping[str, Any], where: str) -> M:
 
 
 def _first_complaint(model: type[BaseModel], error: ValidationError) -> str:
-    first = error.errors(include_url=False)[0]
+    complaints = error.errors(include_url=False)
+    # a misspelt key is missing under its right name too, but the nearest names help more
+    first = next((each for each in complaints if each["type"] == "extra_forbidden"), complaints[0])
     key = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
         if len(first["loc"]) == 1:

@@ -210,7 +210,7 @@ def _measure(experiment: Experiment, folder: Path, options: Options) -> Row:
     saved = encode_protocol(hasher, dataset, ids, progress=options.progress)
     saved_codes.save(folder / "codes.npz", saved)
     encoded = time.perf_counter()
-    counted = histogram.count(saved.query, saved.database, saved.affinity)
+    counted = histogram.count(saved.query, saved.database, saved.affinity, progress=options.progress)
     counted.save(folder / "histogram.npz")
     values = metrics.evaluate(counted, ROW_METRICS)
     seconds = Seconds(

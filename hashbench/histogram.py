@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from tqdm import tqdm
 
 from hashbench.affinity import Affinity
 from hashbench.codes import Codes
@@ -82,12 +83,14 @@ class Histogram:
             return Histogram(archive["counts"], archive["levels"])
 
 
-def count(query: Codes, database: Codes, affinity: Affinity, *, workers: int | None = None) -> Histogram:
+def count(
+    query: Codes, database: Codes, affinity: Affinity, *, workers: int | None = None, progress: bool = False
+) -> Histogram:
     """The histogram of ``query`` codes against ``database`` codes.
 
     Costs one popcount a word and one increment a pair; memory is the result plus one block of levels a
     worker, never queries x database. Workers are plain threads around a kernel that releases the GIL, so
-    no second thread pool fights with those of NumPy or torch.
+    no second thread pool fights with those of NumPy or torch. ``progress`` shows a bar when it takes long.
     """
     if query.n_bits != database.n_bits:
         raise HashbenchError(f"query codes have {query.n_bits} bits, database codes {database.n_bits}: they must agree")
@@ -105,8 +108,9 @@ def count(query: Codes, database: Codes, affinity: Affinity, *, workers: int | N
         for columns in _slices(len(database), DATABASE_BLOCK):
             count_block(query.words[rows], database.words[columns], affinity.block(rows, columns), counts[rows])
 
+    blocks = list(_slices(len(query), QUERY_BLOCK))
     with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
-        for _ in pool.map(fill, _slices(len(query), QUERY_BLOCK)):
+        for _ in tqdm(pool.map(fill, blocks), "count", len(blocks), leave=False, disable=not progress, delay=2):
             pass
     assert (counts.sum(axis=(1, 2)) == len(database)).all(), "every item is counted once for each query"
     return Histogram(counts, levels)

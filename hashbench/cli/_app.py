@@ -74,6 +74,10 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except BrokenPipeError:  # whoever read our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
+    except OSError as error:
+        if os.environ.get("HASHBENCH_DEBUG"):
+            raise
+        code = _complain(HashbenchError(f"{error.filename or 'a file'}: {error.strerror or error}"))
     if code == INTERRUPTED:
         typer.echo("interrupted: the same command continues from here", err=True)
     sys.exit(code if isinstance(code, int) else 0)

@@ -31,7 +31,7 @@ def command(
 
     names = [metrics.parse(name) for name in metric or DEFAULT]
     saved = saved_codes.load(file)
-    counted = histogram.count(saved.query, saved.database, saved.affinity)
+    counted = histogram.count(saved.query, saved.database, saved.affinity, progress=True)
     bounds = [] if as_json else [bound for name in names for bound in _bounds(name)]
     values = metrics.evaluate(counted, [str(name) for name in (*names, *bounds)])
     summaries = {name: metrics.summarise(value) for name, value in values.items()}

@@ -10,7 +10,7 @@ from hashbench.models._model import Model
 if TYPE_CHECKING:
     from torch import nn
 
-WIDTHS = (32, 64, 128)
+WIDTHS = (32, 64, 128, 256)  # channels at 32, 16, 8 and 4 pixels
 
 
 def _backbone(shape: tuple[int, ...]) -> tuple[nn.Module, int]:
@@ -21,15 +21,10 @@ def _backbone(shape: tuple[int, ...]) -> tuple[nn.Module, int]:
     layers: list[nn.Module] = []
     before = shape[0]
     for width in WIDTHS:
-        layers += [*_convolution(before, width), *_convolution(width, width), nn.MaxPool2d(2)]
+        layers += [nn.Conv2d(before, width, 3, padding=1, bias=False), nn.BatchNorm2d(width), nn.ReLU(inplace=True)]
+        layers += [nn.MaxPool2d(2)] if width != WIDTHS[-1] else [nn.AdaptiveAvgPool2d(1), nn.Flatten()]
         before = width
-    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten()), before
+    return nn.Sequential(*layers), before
 
 
-def _convolution(before: int, after: int) -> list[nn.Module]:
-    from torch import nn
-
-    return [nn.Conv2d(before, after, 3, padding=1, bias=False), nn.BatchNorm2d(after), nn.ReLU(inplace=True)]
-
-
-MODEL = Model("six 3 x 3 convolutions with batch normalisation, 32 to 128 channels", _backbone)
+MODEL = Model("four 3 x 3 convolutions with batch normalisation, 32 to 256 channels", _backbone)

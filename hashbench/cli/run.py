@@ -1,11 +1,14 @@
 """``hashbench run``: the missing cells of tables."""
 
+import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
-    from hashbench.grid import Plan
+    from hashbench.grid import Asked
+    from hashbench.results import Row
 
 
 def command(
@@ -16,40 +19,48 @@ def command(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be run, and stop.")] = False,
 ) -> None:
     """Run every cell that is not measured yet; a killed grid continues with the same command."""
-    from tqdm import tqdm
-
     from hashbench import grid
     from hashbench.experiment import Options
     from hashbench.results import Store
     from hashbench.tables import spec
 
     store = Store.default()
-    plans = [grid.plan(spec.load(table), seeds) for table in tables]
-    wanted = list({e.run: e for plan in plans for e in plan.experiments}.values())
+    asked = [each for table in tables for each in grid.asked(spec.load(table), seeds)]
+    wanted = list({e.run: e for each in asked for e in each.experiments}.values())
     todo = grid.missing(wanted, store)
-    _explain(plans)
+    _explain(asked)
     typer.echo(f"{len(wanted)} runs, {len(wanted) - len(todo)} done, {len(todo)} to do", err=True)
     if dry_run:
         for experiment in todo:
             typer.echo(experiment.run)
+    if dry_run or not todo:
         return
-    options = Options(device=device, progress=jobs == 1)
-    failed = 0
-    bar = tqdm(total=len(todo), unit="run", desc=" ".join(tables))
-    for row in grid.run_all(todo, store, options, jobs):
-        bar.update()
-        if row.status == "failed":
-            failed += 1
-            bar.write(f"failed: {row.run}: {row.reason}")
-        else:
-            bar.set_postfix_str(f"{row.method} {row.settings['bits']} bits: ap {row.metrics['ap'].mean or 0:.3f}")
-    bar.close()
+    rows = grid.run_all(todo, store, Options(device=device, progress=jobs == 1), jobs)
+    failed = _follow(rows, len(todo), " ".join(tables))
     if failed:
         typer.echo(f"error: {failed} of {len(todo)} runs failed: hashbench status tells why", err=True)
         raise typer.Exit(1)
 
 
-def _explain(plans: "list[Plan]") -> None:
-    for plan in plans:
-        for cell, reason in plan.unavailable.items():
-            typer.echo(f"left out: {cell}: {reason}", err=True)
+def _follow(rows: "Iterable[Row]", n_rows: int, title: str) -> int:
+    """Shows the rows as they come in; returns how many of them failed."""
+    from tqdm import tqdm
+
+    failed = 0
+    with tqdm(total=n_rows, unit="run", desc=title) as bar:
+        for row in rows:
+            bar.update()
+            if row.status == "failed":
+                failed += 1
+                bar.write(f"failed: {row.run}: {row.reason}", file=sys.stderr)
+            else:
+                bar.set_postfix_str(f"{row.method} {row.settings['bits']} bits: ap {row.metrics['ap'].mean or 0:.3f}")
+    return failed
+
+
+def _explain(asked: "list[Asked]") -> None:
+    """Says what is left out, once for each data set, method and reason."""
+    left_out = {f"{a.cell.method} on {a.cell.dataset} {a.cell.protocol}: {a.unavailable}": a for a in asked}
+    for line, each in left_out.items():
+        if each.unavailable:
+            typer.echo(f"left out: {line}", err=True)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from hashbench.grid import Asked
     from hashbench.results import Store
-    from hashbench.tables.spec import Cell, Setting, TableSpec
+    from hashbench.tables.spec import Setting, TableSpec
 
 
 @dataclass
@@ -54,30 +55,16 @@ def command(
 
 def status(declared: "TableSpec", store: "Store", seeds: int) -> list[CellStatus]:
     """The distinct experiments of a table's cells, in order of appearance, with what the store has of them."""
-    from hashbench.config import canonical_json
+    from hashbench import grid
 
-    found: dict[str, CellStatus] = {}
-    for cell in declared.cells:
-        key = canonical_json([cell.dataset, cell.protocol, cell.method, cell.settings, cell.budget])
-        if key not in found:
-            found[key] = _look(cell, store, seeds)
-    return list(found.values())
+    return [_look(each, store) for each in grid.asked(declared, seeds)]
 
 
-def _look(cell: "Cell", store: "Store", seeds: int) -> CellStatus:
-    from hashbench.errors import HashbenchError
-    from hashbench.experiment import resolve
-
+def _look(asked: "Asked", store: "Store") -> CellStatus:
+    cell = asked.cell
     state = CellStatus(cell.dataset, cell.protocol, cell.method, dict(cell.settings), cell.budget)
-    try:
-        runs = [
-            resolve(cell.dataset, cell.protocol, cell.method, cell.settings, seed=seed, budget=cell.budget)
-            for seed in range(seeds)
-        ]
-    except HashbenchError as error:
-        state.unavailable = str(error)
-        return state
-    for experiment in runs:
+    state.unavailable = asked.unavailable
+    for experiment in asked.experiments:
         row = store.find(experiment.dataset, experiment.protocol, experiment.run)
         if row is None:
             state.missing.append(experiment.seed)

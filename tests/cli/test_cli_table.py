@@ -179,7 +179,7 @@ def test_status_counts_done_failed_missing_and_not_available(capsys: pytest.Capt
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "digits s1 lsh bits=12      2 of 2 done"
     assert lines[1] == "digits s1 lsh bits=24      0 of 2 done, 1 missing, seed 1 failed: it diverged"
-    assert lines[2].startswith("digits s1 nothing bits=12  not available yet: unknown method 'nothing'")
+    assert lines[2].startswith("digits s1 nothing bits=12  not available yet: needs method nothing, still to come")
     assert lines[-1] == "tiny: 2 runs done, 1 failed, 1 missing; 2 of 4 cells not available yet"
 
 

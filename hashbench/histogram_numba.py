@@ -1,5 +1,6 @@
 """The counting kernel on the CPU."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,15 @@ def popcount(typing_context: Any, word: Any) -> Any:  # noqa: ARG001
     return types.uint64(types.uint64), build
 
 
-@njit(nogil=True, cache=True)
+def compiled(function: Callable[..., None]) -> Callable[..., None]:
+    """``function`` compiled without the GIL, kept on disk for later processes where a cache can be written."""
+    try:
+        return njit(nogil=True, cache=True)(function)
+    except RuntimeError:  # neither beside this file nor in the user's cache folder
+        return njit(nogil=True)(function)
+
+
+@compiled
 def count_block(
     query: NDArray[np.uint64],
     database: NDArray[np.uint64],

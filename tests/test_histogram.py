@@ -1,6 +1,7 @@
 """The one histogram: the same counts from a plain loop, whatever the pieces."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import oracles
@@ -83,3 +84,15 @@ def test_a_saved_histogram_comes_back(tmp_path: Path) -> None:
     assert np.array_equal(loaded.counts, histogram.counts)
     assert loaded.levels.tolist() == [0, 5]
     assert [path.name for path in (tmp_path / "deep").iterdir()] == ["histogram.npz"]
+
+
+def test_without_a_folder_to_cache_in_the_kernel_still_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    from hashbench import histogram_numba
+
+    def njit(**options: bool) -> Any:
+        if options.get("cache"):
+            raise RuntimeError("no locator available")  # what Numba says where nothing can be written
+        return lambda function: function
+
+    monkeypatch.setattr(histogram_numba, "njit", njit)
+    assert histogram_numba.compiled(len) is len

@@ -84,7 +84,9 @@ class DeepHasher(nn.Module):
             raise HashbenchError(f"items of shape {items.shape[1:]}, the hasher takes {self.item_shape}")
         self.eval()
         device = self.normalised.mean.device
-        starts = tqdm(range(0, len(items), ENCODE_BATCH), "encode", unit="batch", disable=not progress, leave=False)
+        starts = tqdm(
+            range(0, len(items), ENCODE_BATCH), "encode", unit="batch", disable=not progress, leave=False, delay=2
+        )
         batches = (torch.from_numpy(items[start : start + ENCODE_BATCH]).to(device) for start in starts)
         return np.concatenate([self(self.normalised(batch)).float().cpu().numpy() for batch in batches])
 

@@ -40,6 +40,7 @@ def train(settings: DeepSettings, objective: Objective, data: Fit) -> DeepHasher
         unit="epoch",
         disable=not data.progress,
         leave=False,
+        delay=2,  # seconds: what is done before needs no bar
     )
     for epoch in bar:
         bar.set_postfix(refresh=False, loss=f"{run.epoch(epoch):.4f}")

@@ -1,0 +1,37 @@
+"""What only a GPU can show; make gpu-check."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from hashbench import experiment
+from hashbench.results import Store
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here"),
+]
+
+
+def cell(**settings: int | str) -> experiment.Experiment:
+    return experiment.resolve("digits", "s1", "talr_ap", {"bits": 16, **settings})
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_training_on_the_gpu_is_as_good_as_on_the_cpu(precision: str, tmp_path: Path) -> None:
+    chosen = cell(precision=precision)
+    on_gpu = experiment.run(chosen, Store(tmp_path / "gpu"), experiment.Options(device="cuda"))
+    on_cpu = experiment.run(cell(), Store(tmp_path / "cpu"), experiment.Options(device="cpu"))
+    assert on_gpu.hardware["gpu"]
+    assert on_gpu.metrics["ap"].mean == pytest.approx(on_cpu.metrics["ap"].mean, abs=0.03)
+
+
+def test_a_hasher_gives_the_same_codes_on_both(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    row = experiment.run(cell(), store, experiment.Options(device="cpu"))
+    data, ids = experiment.open_protocol(cell())
+    items = data.items[ids.query_ids]
+    activations = [experiment.load_hasher(row, store, device).encode(items) for device in ("cpu", "cuda")]
+    np.testing.assert_allclose(*activations, atol=1e-3)

@@ -15,7 +15,7 @@ from hashbench.errors import HashbenchError, unknown
 class Strict(BaseModel):
     """Base of everything read from a TOML or JSON file: no unknown keys, no silent conversions."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
 M = TypeVar("M", bound=BaseModel)

@@ -3,7 +3,7 @@
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from hashbench.errors import HashbenchError
@@ -13,7 +13,7 @@ from hashbench.errors import HashbenchError
 def atomic(path: Path) -> Iterator[Path]:
     """A temporary path beside ``path`` that replaces it when the block ends well, and vanishes otherwise."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     os.close(handle)
     temporary = Path(name)
     try:
@@ -47,7 +47,8 @@ def require_writable(folder: Path, free_bytes: int = 64 << 20, instead: str = "-
     except OSError as error:
         raise HashbenchError(f"{folder}: cannot be written ({error.strerror}): name another with {instead}") from None
     finally:
-        probe.unlink(missing_ok=True) if probe.parent.is_dir() else None
+        with suppress(OSError):  # what went wrong is said already
+            probe.unlink(missing_ok=True)
     if stat.f_bavail * stat.f_frsize < free_bytes:
         raise HashbenchError(
             f"{folder}: less than {free_bytes >> 20} MiB free: make room or name another with {instead}"

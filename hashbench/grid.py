@@ -2,14 +2,16 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 
 from hashbench.config import canonical_json
 from hashbench.errors import HashbenchError
-from hashbench.experiment import Experiment, Options, resolve, run
+from hashbench.experiment import Experiment, resolve
+from hashbench.measure import Options, run
 from hashbench.results import Row, Store
 from hashbench.tables.names import awaited
 from hashbench.tables.spec import Cell, TableSpec
@@ -40,10 +42,7 @@ def _ask(cell: Cell, spec: TableSpec, seeds: int) -> Asked:
     if awaits:
         return Asked(cell, [], f"needs {', '.join(awaits)}, still to come")
     names = cell.dataset, cell.protocol, cell.method, cell.settings
-    try:
-        return Asked(cell, [resolve(*names, seed=seed, budget=cell.budget) for seed in range(seeds)], None)
-    except HashbenchError as error:
-        return Asked(cell, [], str(error))
+    return Asked(cell, [resolve(*names, seed=seed, budget=cell.budget) for seed in range(seeds)], None)
 
 
 def missing(experiments: list[Experiment], store: Store) -> list[Experiment]:
@@ -52,35 +51,53 @@ def missing(experiments: list[Experiment], store: Store) -> list[Experiment]:
     return [e for e in experiments if (row := rows[e.run]) is None or row.status != "ok"]
 
 
-def run_all(experiments: list[Experiment], store: Store, options: Options, jobs: int) -> Iterator[Row]:
-    """Runs the experiments, ``jobs`` at a time, and yields each row as it is there.
+@dataclass(frozen=True)
+class Outcome:
+    """How one experiment ended: with a row, which may say that it failed, or with an error before it began."""
 
-    One experiment that fails leaves a failed row and does not stop the others.
+    experiment: Experiment
+    row: Row | None
+    error: str | None
+
+    @property
+    def failure(self) -> str | None:
+        """Why there is no measurement."""
+        return self.error if self.row is None else self.row.reason
+
+
+def run_all(experiments: list[Experiment], store: Store, options: Options, jobs: int) -> Iterator[Outcome]:
+    """Runs the experiments, ``jobs`` at a time, and yields how each ended.
+
+    One that fails does not stop the others; an interrupt stops all of them at once.
     """
     if jobs == 1:
         for experiment in experiments:
-            yield run(experiment, store, options)
+            yield _run_one(experiment, store.folder, options)
         return
     # spawn: a fork of a process that has used threads or a GPU does not work
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=partial(_share_cores, jobs)) as pool:
+    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=partial(_share_cores, jobs))
+    try:
         futures = [pool.submit(_run_one, experiment, store.folder, options) for experiment in experiments]
-        try:
-            for future in as_completed(futures):
-                yield future.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+        for future in as_completed(futures):
+            yield future.result()
+    except BrokenProcessPool:
+        raise HashbenchError(f"a worker died (out of memory?): fewer --jobs than {jobs} may help") from None
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for worker in active_children():  # those still training when we are interrupted: they resume
+            worker.terminate()
 
 
-def _run_one(experiment: Experiment, folder: Path, options: Options) -> Row:
-    return run(experiment, Store(folder), options)
+def _run_one(experiment: Experiment, folder: Path, options: Options) -> Outcome:
+    try:
+        return Outcome(experiment, run(experiment, Store(folder), options), None)
+    except HashbenchError as error:
+        return Outcome(experiment, None, str(error))
 
 
 def _share_cores(jobs: int) -> None:
-    import os
-
     try:
         import torch
     except ImportError:
         return
-    torch.set_num_threads(max(1, (os.cpu_count() or 1) // jobs))
+    torch.set_num_threads(max(1, torch.get_num_threads() // jobs))

@@ -15,7 +15,7 @@ from hashbench.errors import HashbenchError, unknown
 from hashbench.files import write_text
 from hashbench.metrics import MetricValue
 
-SCHEMA = 1
+SCHEMA: Literal[1] = 1
 
 
 class Code(Strict):
@@ -27,7 +27,7 @@ class Code(Strict):
 
 
 class Seconds(Strict):
-    """Wall time of a run's parts, in seconds."""
+    """Wall time of a run's parts, in seconds; of a resumed run, in the process that finished it."""
 
     train: float
     encode: float
@@ -37,7 +37,7 @@ class Seconds(Strict):
 class Row(Strict):
     """What one run measured, and everything needed to trust it (architecture, section 4)."""
 
-    schema_version: int = Field(alias="schema")
+    schema_version: Literal[1] = Field(alias="schema")
     run: str
     dataset: str
     protocol: str

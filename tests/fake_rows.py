@@ -70,6 +70,7 @@ SAMPLE: dict[str, Any] = {
     "title": "A sample: 50% of AP_T & <NDCG>",
     "paper": "he2018tieaware",
     "source": "Table 0",
+    "methods_to_come": ["to_come"],
     "notes": ["*: with parameters of its authors -- see #3, {a_b} ~ $x^2$ | y\\z."],
     "defaults": {"dataset": "digits", "protocol": "s1", "metric": "ap", "tie_aware": True, "tolerance": 0.02},
     "groups": [

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hashbench import experiment, histogram, metrics, saved_codes
+from hashbench import experiment, histogram, measure, metrics, saved_codes
 from hashbench.datasets.card import load_card
 from hashbench.errors import HashbenchError
 from hashbench.experiment import Experiment, resolve
@@ -73,7 +73,7 @@ def test_wrong_names_and_settings_are_one_line(
 
 def test_a_row_says_what_its_histogram_gives(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    row = experiment.run(lsh(), store)
+    row = measure.run(lsh(), store)
     assert store.find("digits", "s1", row.run) == row
     folder = store.run_folder(row.run)
     kept = histogram.Histogram.load(folder / "histogram.npz")
@@ -91,10 +91,10 @@ def test_a_row_says_what_its_histogram_gives(tmp_path: Path) -> None:
 
 def test_what_is_done_is_not_done_again(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    row = experiment.run(lsh(), store)
+    row = measure.run(lsh(), store)
     path = store.row_path("digits", "s1", row.run)
     before = path.stat().st_mtime_ns
-    assert experiment.run(lsh(), store) == row
+    assert measure.run(lsh(), store) == row
     assert path.stat().st_mtime_ns == before
     with pytest.raises(HashbenchError, match="written once"):
         store.write(row)
@@ -102,11 +102,11 @@ def test_what_is_done_is_not_done_again(tmp_path: Path) -> None:
 
 def test_a_loaded_hasher_gives_the_same_codes(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    row = experiment.run(lsh(), store)
+    row = measure.run(lsh(), store)
     cell = experiment.of_row(row)
     assert cell == lsh()
-    hasher = experiment.load_hasher(row, store)
-    again = experiment.encode_protocol(hasher, *experiment.open_protocol(cell), progress=False)
+    hasher = measure.load_hasher(row, store)
+    again = measure.encode_protocol(hasher, *measure.open_protocol(cell), progress=False)
     saved = saved_codes.load(store.run_folder(row.run) / "codes.npz")
     np.testing.assert_array_equal(again.query.words, saved.query.words)
     np.testing.assert_array_equal(again.database.words, saved.database.words)
@@ -114,9 +114,9 @@ def test_a_loaded_hasher_gives_the_same_codes(tmp_path: Path) -> None:
 
 def test_a_hasher_whose_files_are_gone_is_one_line(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    row = experiment.run(lsh(), store)
+    row = measure.run(lsh(), store)
     with pytest.raises(HashbenchError, match="working files"):
-        experiment.load_hasher(row, Store(tmp_path / "elsewhere"))
+        measure.load_hasher(row, Store(tmp_path / "elsewhere"))
 
 
 def test_two_processes_do_not_share_a_run(tmp_path: Path) -> None:
@@ -125,18 +125,18 @@ def test_two_processes_do_not_share_a_run(tmp_path: Path) -> None:
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with pytest.raises(HashbenchError, match="another process"):
-            experiment.run(lsh(), Store(tmp_path))
+            measure.run(lsh(), Store(tmp_path))
 
 
 def test_an_unwritable_results_folder_fails_before_training(tmp_path: Path) -> None:
     (tmp_path / "results").write_text("a file, not a folder")
     with pytest.raises(HashbenchError, match="cannot be written"):
-        experiment.run(resolve("digits", "s1", "talr-ap", {"bits": 8, "epochs": 100_000}), Store(tmp_path / "results"))
+        measure.run(resolve("digits", "s1", "talr-ap", {"bits": 8, "epochs": 100_000}), Store(tmp_path / "results"))
 
 
 def test_a_damaged_row_is_one_line(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    row = experiment.run(lsh(), store)
+    row = measure.run(lsh(), store)
     path = store.row_path("digits", "s1", row.run)
     for damage in ("{", "[]", path.read_text().replace('"seed": 0', '"seed": "0"')):
         path.write_text(damage)
@@ -159,12 +159,64 @@ def test_the_grid_of_a_table_is_its_distinct_experiments() -> None:
 def test_a_grid_runs_what_is_missing_in_any_number_of_processes(tmp_path: Path) -> None:
     cells = [lsh(seed) for seed in range(3)]
     store = Store(tmp_path)
-    experiment.run(cells[1], store)
+    measure.run(cells[1], store)
     todo = missing(cells, store)
     assert todo == [cells[0], cells[2]]
-    rows = {row.run: row for row in run_all(todo, store, experiment.Options(), jobs=2)}
+    rows = {outcome.experiment.run: outcome.row for outcome in run_all(todo, store, measure.Options(), jobs=2)}
     assert set(rows) == {cell.run for cell in todo}
     assert missing(cells, store) == []
-    alone = experiment.run(cells[0], Store(tmp_path / "alone"))
+    alone = measure.run(cells[0], Store(tmp_path / "alone"))
     assert alone.metrics == rows[cells[0].run].metrics
     assert alone.histogram_sha256 == rows[cells[0].run].histogram_sha256
+
+
+def test_names_are_kept_in_one_spelling() -> None:
+    typed = resolve("Digits", "S1", "TALR-AP", {"bits": 8, "model": "small-cnn"})
+    assert typed == resolve("digits", "s1", "talr_ap", {"bits": 8, "model": "small_cnn"})
+    assert typed.run.startswith("digits-s1-talr_ap-8b-s0-")
+
+
+def test_another_split_is_another_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from hashbench import paths
+
+    root = paths.root()
+    (tmp_path / "datasets").mkdir()
+    (tmp_path / "experiments").symlink_to(root / "experiments")
+    card = (root / "datasets" / "digits.toml").read_text()
+    before = lsh()
+    monkeypatch.setenv("HASHBENCH_ROOT", str(tmp_path))
+    (tmp_path / "datasets" / "digits.toml").write_text(card.replace("queries_per_class = 50", "queries_per_class = 40"))
+    assert lsh().cell_hash != before.cell_hash
+    (tmp_path / "datasets" / "digits.toml").write_text(card.replace('title = "50 queries', 'title = "Fifty queries'))
+    assert lsh().cell_hash == before.cell_hash
+
+
+def test_a_half_written_row_of_a_killed_process_is_not_met(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    row = measure.run(lsh(), store)
+    path = store.row_path("digits", "s1", row.run)
+    (path.parent / f".{path.name}.abc.part").write_text("{")
+    assert [each.run for each in store.rows()] == [row.run]
+    assert store.named(row.run) == row
+
+
+def test_a_cell_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    too_long = resolve("digits", "s1", "itq", {"bits": 96})
+    outcomes = list(run_all([too_long, lsh()], store, measure.Options(), jobs=1))
+    assert [bool(outcome.failure) for outcome in outcomes] == [True, False]
+    failed = store.find("digits", "s1", too_long.run)
+    assert failed is not None
+    assert (failed.status, failed.reason) == ("failed", "itq: 96 bits from 64 principal components; at most 64 bits")
+    missing_data = resolve("cifar10", "s1", "lsh", {"bits": 8})
+    (outcome,) = run_all([missing_data], store, measure.Options(), jobs=1)
+    assert outcome.row is None
+    assert "hashbench download cifar10" in str(outcome.failure)
+
+
+def test_weights_that_are_not_finite_fail_the_run(tmp_path: Path) -> None:
+    row = measure.run(
+        resolve("digits", "s1", "dpsh", {"bits": 8, "lr": 1e38, "epochs": 1, "clip_norm": 0.0}), Store(tmp_path)
+    )
+    assert row.status == "failed"
+    assert not list(tmp_path.glob("runs/*/hasher.safetensors"))

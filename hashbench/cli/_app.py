@@ -78,6 +78,10 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         if os.environ.get("HASHBENCH_DEBUG"):
             raise
         code = _complain(HashbenchError(f"{error.filename or 'a file'}: {error.strerror or error}"))
+    except Exception as error:
+        if os.environ.get("HASHBENCH_DEBUG"):
+            raise
+        code = _complain(HashbenchError(f"{type(error).__name__}: {error} (hashbench --debug ... shows where)"))
     if code == INTERRUPTED:
         typer.echo("interrupted: the same command continues from here", err=True)
     sys.exit(code if isinstance(code, int) else 0)

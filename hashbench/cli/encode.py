@@ -21,15 +21,17 @@ def command(
 
     Of one's own items the file holds `codes`, uint8 of 0 and 1, items x bits.
     """
-    from hashbench import experiment, saved_codes
+    from hashbench import experiment, measure, saved_codes
+    from hashbench.files import require_writable
     from hashbench.results import Store
 
+    require_writable(out.resolve().parent, instead="--out")
     store = Store.default()
     row = store.named(run)
-    hasher = experiment.load_hasher(row, store, device)
+    hasher = measure.load_hasher(row, store, device)
     if items is None:
         cell = experiment.of_row(row)
-        saved_codes.save(out, experiment.encode_protocol(hasher, *experiment.open_protocol(cell), progress=True))
+        saved_codes.save(out, measure.encode_protocol(hasher, *measure.open_protocol(cell), progress=True))
     else:
         _encode_own(hasher, _read_items(items), out)
     typer.echo(str(out))
@@ -47,13 +49,15 @@ def _encode_own(hasher: Any, items: "NDArray[Any]", out: Path) -> None:
 
 
 def _read_items(path: Path) -> "NDArray[Any]":
+    from zipfile import BadZipFile
+
     import numpy as np
 
     from hashbench.errors import HashbenchError
 
     try:
         items = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, EOFError, BadZipFile) as error:
         raise HashbenchError(f"{path}: not a readable .npy file: {error}") from None
     if not isinstance(items, np.ndarray) or items.ndim < 2 or len(items) == 0:
         raise HashbenchError(f"{path}: an array of items was expected, [n, height, width, channels] or [n, d]")

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hashbench.errors import CheckFailed
+
 if TYPE_CHECKING:
-    from hashbench.grid import Asked
-    from hashbench.results import Row
+    from hashbench.grid import Asked, Outcome
 
 
 def command(
@@ -20,7 +21,7 @@ def command(
 ) -> None:
     """Run every cell that is not measured yet; a killed grid continues with the same command."""
     from hashbench import grid
-    from hashbench.experiment import Options
+    from hashbench.measure import Options
     from hashbench.results import Store
     from hashbench.tables import spec
 
@@ -35,24 +36,24 @@ def command(
             typer.echo(experiment.run)
     if dry_run or not todo:
         return
-    rows = grid.run_all(todo, store, Options(device=device, progress=jobs == 1), jobs)
-    failed = _follow(rows, len(todo), " ".join(tables))
+    outcomes = grid.run_all(todo, store, Options(device=device, progress=jobs == 1), jobs)
+    failed = _follow(outcomes, len(todo), " ".join(tables))
     if failed:
-        typer.echo(f"error: {failed} of {len(todo)} runs failed: hashbench status tells why", err=True)
-        raise typer.Exit(1)
+        raise CheckFailed(f"{failed} of {len(todo)} runs failed")
 
 
-def _follow(rows: "Iterable[Row]", n_rows: int, title: str) -> int:
-    """Shows the rows as they come in; returns how many of them failed."""
+def _follow(outcomes: "Iterable[Outcome]", n_runs: int, title: str) -> int:
+    """Shows the outcomes as they come in; returns how many runs failed."""
     from tqdm import tqdm
 
     failed = 0
-    with tqdm(total=n_rows, unit="run", desc=title) as bar:
-        for row in rows:
+    with tqdm(total=n_runs, unit="run", desc=title) as bar:
+        for outcome in outcomes:
             bar.update()
-            if row.status == "failed":
+            row = outcome.row
+            if outcome.failure or row is None:
                 failed += 1
-                bar.write(f"failed: {row.run}: {row.reason}", file=sys.stderr)
+                bar.write(f"failed: {outcome.experiment.run}: {outcome.failure}", file=sys.stderr)
             else:
                 bar.set_postfix_str(f"{row.method} {row.settings['bits']} bits: ap {row.metrics['ap'].mean or 0:.3f}")
     return failed

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from hashbench.cli._settings import parse_settings
+from hashbench.errors import HashbenchError
 
 
 def command(
@@ -22,14 +23,18 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the row as one JSON object.")] = False,
 ) -> None:
     """Train one cell, encode the data, score the codes, store the row; resumes by itself."""
-    from hashbench import experiment
+    from hashbench import experiment, measure
     from hashbench.results import Store, to_json
 
-    given = {"bits": bits, **({"model": model} if model else {}), **parse_settings(settings or [])}
+    chosen = parse_settings(settings or [])
+    for key in ("bits", "model"):
+        if key in chosen:
+            raise HashbenchError(f"--set {key}=...: give it as --{key}")
+    given = {"bits": bits, **({"model": model} if model else {}), **chosen}
     cell = experiment.resolve(dataset, protocol, method, given, seed=seed)
     store = Store.default()
-    options = experiment.Options(device=device, progress=True, checkpoint_every_s=checkpoint_every)
-    row = experiment.run(cell, store, options)
+    options = measure.Options(device=device, progress=True, checkpoint_every_s=checkpoint_every)
+    row = measure.run(cell, store, options)
     if as_json:
         typer.echo(to_json(row))
     else:

@@ -62,14 +62,15 @@ def _fetch(source: Source, folder: Path) -> Path:
     known_hash = f"sha256:{source.sha256}" if source.sha256 else f"md5:{source.md5}" if source.md5 else None
     fetcher = pooch.HTTPDownloader(progressbar=True, chunk_size=1 << 16, timeout=TIMEOUT_S)
     pooch.get_logger().setLevel("WARNING")  # the progress bar says enough
-    try:
-        pooch.retrieve(source.urls[0], known_hash, source.file, folder, downloader=fetcher)
-    except (OSError, ValueError) as error:  # requests' errors are OSErrors, a wrong checksum is a ValueError
-        reason = " ".join(str(error).split())
-        raise HashbenchError(
-            f"{source.urls[0]}: not downloaded ({reason}): fetch it by other means and name its folder with --from-dir"
-        ) from None
-    return kept
+    reasons = []
+    for url in source.urls:
+        try:
+            pooch.retrieve(url, known_hash, source.file, folder, downloader=fetcher)
+        except (OSError, ValueError) as error:  # requests' errors are OSErrors, a wrong checksum is a ValueError
+            reasons.append(f"{url}: not downloaded ({' '.join(str(error).split())})")
+        else:
+            return kept
+    raise HashbenchError(f"{'; '.join(reasons)}: fetch it by other means and name its folder with --from-dir")
 
 
 def _convert(card: Card, places: list[Path]) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,8 +56,11 @@ class LinearHasher:
 
 def load(settings: LinearSettings, folder: Path, device: str) -> LinearHasher:  # noqa: ARG001
     """The hasher that ``save`` wrote."""
-    with np.load(folder / FILE, allow_pickle=False) as archive:
-        return LinearHasher(archive["mean"], archive["projection"], float(archive["value_max"]))
+    try:
+        with (folder / FILE).open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            return LinearHasher(archive["mean"], archive["projection"], float(archive["value_max"]))
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+        raise HashbenchError(f"{folder / FILE}: not a whole hasher ({error}): run hashbench train again") from None
 
 
 def linear_method(

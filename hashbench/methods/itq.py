@@ -3,8 +3,8 @@
 import numpy as np
 from pydantic import Field
 
-from hashbench.errors import HashbenchError
 from hashbench.methods._linear import Floats, LinearSettings, linear_method
+from hashbench.training.failure import TrainingFailed
 
 
 class Settings(LinearSettings):
@@ -16,7 +16,7 @@ class Settings(LinearSettings):
 def _project(settings: Settings, features: Floats, seed: int) -> tuple[Floats, Floats]:
     most = min(features.shape)
     if settings.bits > most:
-        raise HashbenchError(f"itq: {settings.bits} bits from {most} principal components; at most {most} bits")
+        raise TrainingFailed(f"itq: {settings.bits} bits from {most} principal components; at most {most} bits")
     mean = features.mean(axis=0)
     _, _, axes = np.linalg.svd(features - mean, full_matrices=False)
     components = axes[: settings.bits].T

@@ -3,21 +3,17 @@
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import Field
-
 from hashbench.methods._deep import deep_method
-from hashbench.training.settings import DeepSettings
+from hashbench.training.settings import PulseSettings
 
 if TYPE_CHECKING:
     from hashbench.training.objective import Objective
 
 
-class Settings(DeepSettings):
-    """``variant``: AP_s as the authors released it, or AP_r made exact at integers; bins of the soft histogram."""
+class Settings(PulseSettings):
+    """``variant``: AP_s as the authors released it, or AP_r made exact at integers."""
 
     variant: Literal["simplified", "exact"]
-    n_bins: int = Field(ge=0)  # 0: as many as bits
-    delta: float = Field(ge=1)  # half-width of a pulse in bins
 
 
 def _objective(settings: Settings) -> "Objective":

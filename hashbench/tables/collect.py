@@ -12,6 +12,7 @@ from hashbench import experiment, metrics
 from hashbench.errors import HashbenchError
 from hashbench.histogram import Histogram
 from hashbench.results import Row, Store
+from hashbench.tables.names import awaited
 from hashbench.tables.spec import Cell, Setting, TableSpec
 from hashbench.tables.table import Measured, Place, Section, Table, TableCell
 
@@ -48,9 +49,9 @@ def collect(
     because no row fits, because a name in it has no entry yet, or because the queries are asked to search another
     set than the protocol's database, which is the only one a row is about.
 
-    Raises HashbenchError when two cells stand at one place.
+    Raises HashbenchError when two cells stand at one place, and when a cell names what cannot be run.
     """
-    evidence = _Evidence.of(rows, store, resolve)
+    evidence = _Evidence.of(rows, store, resolve, spec.to_come)
     sections: dict[str, dict[Place, TableCell]] = defaultdict(dict)
     for cell in spec.cells:
         section = sections[cell.section]
@@ -84,19 +85,20 @@ class _Evidence:
     rows: dict[str, dict[int, Row]]
     store: Store | None
     resolve: Resolve
+    to_come: Mapping[str, list[str]]
 
     @staticmethod
-    def of(rows: Iterable[Row], store: Store | None, resolve: Resolve) -> "_Evidence":
+    def of(rows: Iterable[Row], store: Store | None, resolve: Resolve, to_come: Mapping[str, list[str]]) -> "_Evidence":
         found: dict[str, dict[int, Row]] = defaultdict(dict)
         for row in rows:
             if row.status == "ok":
                 found[row.cell_hash][row.seed] = row
-        return _Evidence(dict(found), store, resolve)
+        return _Evidence(dict(found), store, resolve, to_come)
 
     def measured(self, cell: Cell) -> Measured | None:
-        name = _canonical(cell.metric)
-        if name is None or cell.evaluation != "database":
+        if awaited(cell, self.to_come) or cell.evaluation != "database":
             return None
+        name = str(metrics.parse(cell.metric))
         rows = self._rows(cell)
         means = self._means(rows, name)
         if not means:
@@ -109,10 +111,7 @@ class _Evidence:
 
     def _rows(self, cell: Cell) -> list[Row]:
         """The successful rows that fill a cell, by seed."""
-        try:
-            named = self.resolve(cell.dataset, cell.protocol, cell.method, cell.settings, budget=cell.budget)
-        except HashbenchError:
-            return []
+        named = self.resolve(cell.dataset, cell.protocol, cell.method, cell.settings, budget=cell.budget)
         by_seed = self.rows.get(named.cell_hash, {})
         return [by_seed[seed] for seed in sorted(by_seed)]
 
@@ -131,14 +130,6 @@ class _Evidence:
         except HashbenchError as error:
             log.warning("%s: %s cannot be computed: %s", row.run, metric, error)
             return None
-
-
-def _canonical(metric: str) -> str | None:
-    """The metric's name as rows spell it, None for one that has no entry yet."""
-    try:
-        return str(metrics.parse(metric))
-    except HashbenchError:
-        return None
 
 
 def _kept_histogram(row: Row, store: Store | None) -> Histogram | None:

@@ -9,6 +9,7 @@ from pydantic import Field
 from hashbench import paths
 from hashbench.config import Strict, parse, read_toml
 from hashbench.errors import HashbenchError, unknown
+from hashbench.registry import canonical
 from hashbench.tables.names import check_names
 
 Setting = int | float | str | bool
@@ -121,7 +122,7 @@ def load(name: str) -> TableSpec:
 
     So does a cell that names what neither exists nor is said to be to come.
     """
-    stem = name.replace("-", "_")
+    stem = canonical(name)
     if stem not in names():
         raise unknown("table", name, names())
     path = paths.root() / "experiments" / "tables" / f"{stem}.toml"

@@ -87,8 +87,11 @@ class DeepHasher(nn.Module):
         starts = tqdm(
             range(0, len(items), ENCODE_BATCH), "encode", unit="batch", disable=not progress, leave=False, delay=2
         )
+        # float32 means float32: cuDNN would take TF32 for it, and bits near 0 would differ from the CPU's
+        exactly = torch.backends.cudnn.flags(enabled=True, allow_tf32=False)
         batches = (torch.from_numpy(items[start : start + ENCODE_BATCH]).to(device) for start in starts)
-        return np.concatenate([self(self.normalised(batch)).float().cpu().numpy() for batch in batches])
+        with exactly:
+            return np.concatenate([self(self.normalised(batch)).float().cpu().numpy() for batch in batches])
 
     def save(self, folder: Path) -> None:
         """Writes hasher.safetensors and hasher.json."""

@@ -44,6 +44,7 @@ def train(settings: DeepSettings, objective: Objective, data: Fit) -> DeepHasher
     )
     for epoch in bar:
         bar.set_postfix(refresh=False, loss=f"{run.epoch(epoch):.4f}")
+    run.check_weights()
     run.hasher.save(data.folder)
     checkpoint.remove(data.folder)
     return run.hasher
@@ -55,7 +56,8 @@ class Run:
     def __init__(self, settings: DeepSettings, objective: Objective, data: Fit) -> None:
         self.settings, self.objective, self.data = settings, objective, data
         self.device = pick_device(data.device)
-        self.config = digest([settings.model_dump(), data.seed])
+        # a run does not change its arithmetic half-way
+        self.config = digest([settings.model_dump(), data.seed, self.device.type])
         torch.manual_seed(derive(data.seed, "weights"))
         self.items = torch.from_numpy(data.items).to(self.device)
         self.labels = torch.from_numpy(data.labels).to(self.device)
@@ -99,6 +101,11 @@ class Run:
         if time.monotonic() - self.saved_at >= self.data.checkpoint_every_s and self.epochs_done < self.settings.epochs:
             self.save()
         return loss
+
+    def check_weights(self) -> None:
+        """Raises TrainingFailed where the last update was one too many."""
+        if not all(torch.isfinite(weight).all() for weight in self.hasher.parameters()):
+            raise TrainingFailed("the weights are not finite after the last epoch: a smaller lr may help")
 
     def step(self, epoch: int, step: int, batch: Tensor, draws: torch.Generator) -> Tensor:
         """One update; returns the loss, detached."""

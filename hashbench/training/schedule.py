@@ -26,6 +26,6 @@ def tanh_scale(settings: DeepSettings, epoch: int, step: int) -> float:
             return settings.tanh_scale * math.sqrt(1 + settings.tanh_rate * step)
         case "doubling":
             # the released code anneals for as long as it trains; past 2^20 tanh is sign in any arithmetic
-            return settings.tanh_scale * 2.0 ** min(20, epoch // max(1, int(settings.tanh_rate)))
+            return settings.tanh_scale * 2.0 ** min(20, epoch // int(settings.tanh_rate))
         case other:
             assert_never(other)

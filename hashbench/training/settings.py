@@ -1,9 +1,10 @@
 """Settings that every deep method has: encoder, optimiser, relaxation."""
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from hashbench.codes import MAX_BITS
 from hashbench.hasher import BitSettings
 
 
@@ -27,3 +28,16 @@ class DeepSettings(BitSettings):
     tanh_scale: float = Field(gt=0)  # alpha of tanh(alpha f(x)) at the first step
     tanh_schedule: Literal["fixed", "power", "doubling"]
     tanh_rate: float = Field(ge=0)  # power: alpha sqrt(1 + rate * step); doubling: epochs between doublings
+
+    @model_validator(mode="after")
+    def _whole_doublings(self) -> Self:
+        if self.tanh_schedule == "doubling" and (self.tanh_rate < 1 or self.tanh_rate % 1):
+            raise ValueError("tanh_schedule 'doubling' needs a tanh_rate of whole epochs, 1 or more")
+        return self
+
+
+class PulseSettings(DeepSettings):
+    """Settings of the objectives on a soft histogram: its bins, and how wide the pulse of a distance is."""
+
+    n_bins: int = Field(ge=0, le=MAX_BITS)  # 0: as many as bits
+    delta: float = Field(ge=1, le=MAX_BITS)  # half-width of a pulse in bins

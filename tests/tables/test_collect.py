@@ -72,13 +72,24 @@ def test_rows_of_other_cells_never_count() -> None:
     assert measured(spec, [row for other in others for row in rows_of(other, 0.9)]) is None
 
 
-@pytest.mark.parametrize(
-    "keys",
-    [{"metric": "suf_to_come"}, {"metric": "ap@0"}, {"evaluation": "train"}, {"evaluation": "test"}],
-)
-def test_cell_that_cannot_be_measured_yet_is_blank(keys: dict[str, str]) -> None:
-    spec = one_cell(**keys)
+@pytest.mark.parametrize("evaluation", ["train", "test"])
+def test_cell_that_searches_another_set_is_blank(evaluation: str) -> None:
+    spec = one_cell(evaluation=evaluation)
     assert measured(spec, rows_of(spec, 0.5, metric=0.5)) is None
+
+
+def test_cell_whose_metric_is_to_come_is_blank() -> None:
+    spec = one_cell(metric="suf_to_come").model_copy(
+        update={"to_come": {**one_cell().to_come, "metric": ["suf_to_come"]}}
+    )
+    assert measured(spec, rows_of(spec, 0.5, metric=0.5)) is None
+
+
+@pytest.mark.parametrize("metric", ["suf_to_come", "ap@0", "ap(norm=min)"])
+def test_cell_with_a_metric_that_does_not_exist_is_an_error(metric: str) -> None:
+    spec = one_cell(metric=metric)
+    with pytest.raises(HashbenchError, match="metric"):
+        measured(spec, rows_of(spec, 0.5))
 
 
 def test_unresolvable_cell_is_blank() -> None:

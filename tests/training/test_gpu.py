@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from hashbench import experiment
+from hashbench import experiment, measure
 from hashbench.results import Store
 
 pytestmark = [
@@ -22,16 +22,16 @@ def cell(**settings: int | str) -> experiment.Experiment:
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_training_on_the_gpu_is_as_good_as_on_the_cpu(precision: str, tmp_path: Path) -> None:
     chosen = cell(precision=precision)
-    on_gpu = experiment.run(chosen, Store(tmp_path / "gpu"), experiment.Options(device="cuda"))
-    on_cpu = experiment.run(cell(), Store(tmp_path / "cpu"), experiment.Options(device="cpu"))
+    on_gpu = measure.run(chosen, Store(tmp_path / "gpu"), measure.Options(device="cuda"))
+    on_cpu = measure.run(cell(), Store(tmp_path / "cpu"), measure.Options(device="cpu"))
     assert on_gpu.hardware["gpu"]
     assert on_gpu.metrics["ap"].mean == pytest.approx(on_cpu.metrics["ap"].mean, abs=0.03)
 
 
 def test_a_hasher_gives_the_same_codes_on_both(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    row = experiment.run(cell(), store, experiment.Options(device="cpu"))
-    data, ids = experiment.open_protocol(cell())
+    row = measure.run(cell(), store, measure.Options(device="cpu"))
+    data, ids = measure.open_protocol(cell())
     items = data.items[ids.query_ids]
-    activations = [experiment.load_hasher(row, store, device).encode(items) for device in ("cpu", "cuda")]
+    activations = [measure.load_hasher(row, store, device).encode(items) for device in ("cpu", "cuda")]
     np.testing.assert_allclose(*activations, atol=1e-3)

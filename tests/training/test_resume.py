@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 
-from hashbench import experiment
+from hashbench import experiment, measure
 from hashbench.errors import HashbenchError
 from hashbench.hasher import Fit
 from hashbench.methods import METHODS
@@ -137,7 +137,7 @@ def test_a_finished_run_keeps_no_checkpoint(tmp_path: Path) -> None:
 
 def test_a_loss_that_is_not_finite_fails_the_run_and_leaves_a_row(tmp_path: Path) -> None:
     wild = experiment.resolve("digits", "s1", "dpsh", {"bits": 8, "lr": 1e30})
-    row = experiment.run(wild, Store(tmp_path))
+    row = measure.run(wild, Store(tmp_path))
     assert (row.status, row.metrics) == ("failed", {})
     assert row.reason is not None
     assert "smaller lr" in row.reason

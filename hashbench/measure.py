@@ -1,0 +1,211 @@
+"""One cell, run: train, encode, score, store."""
+
+import fcntl
+import json
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from hashbench import affinity, codes, histogram, metrics, provenance, saved_codes
+from hashbench.config import parse
+from hashbench.datasets.card import load_card
+from hashbench.datasets.split import Split, split
+from hashbench.datasets.store import Dataset, open_dataset
+from hashbench.errors import CheckFailed, HashbenchError
+from hashbench.experiment import Experiment
+from hashbench.files import require_writable, write_text
+from hashbench.hasher import Fit, Hasher
+from hashbench.methods import METHODS
+from hashbench.metrics import MetricValue
+from hashbench.results import SCHEMA, Row, Seconds, Store
+from hashbench.training.failure import TrainingFailed
+
+# Every row holds these; the kept histogram gives any other metric later, without a new run.
+ROW_METRICS = (
+    "ap",
+    "ap_worst",
+    "ap_best",
+    "ap(norm=retrieved)@1000",
+    "ap(norm=retrieved)@5000",
+    "ndcg",
+    "ndcg@100",
+    "precision@100",
+    "precision@r2",
+    "recall@100",
+)
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to run. The device changes the arithmetic and nothing else; the row says which it was."""
+
+    device: str = "auto"
+    progress: bool = False
+    checkpoint_every_s: float = 10.0
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", self.device):
+            raise HashbenchError(f"device {self.device!r}: one of auto, cpu, cuda, cuda:N")
+
+
+def run(experiment: Experiment, store: Store, options: Options = Options()) -> Row:
+    """The row of ``experiment``: as stored if it was run before, else measured now and stored.
+
+    A run that training gives up on is stored as a failed row, and tried again when asked for again. A killed
+    one continues from its checkpoint.
+    """
+    provenance.code()  # of the code that starts, not of what the tree holds hours later
+    if (kept := _kept(experiment, store)) is not None:
+        return kept
+    folder = store.run_folder(experiment.run)
+    for place in (folder, store.row_path(experiment.dataset, experiment.protocol, experiment.run).parent):
+        require_writable(place)
+    with _alone_in(folder):
+        if (kept := _kept(experiment, store)) is not None:  # made by the process that was here before us
+            return kept
+        row = _measure(experiment, folder, options)
+        store.write(row)
+    return row
+
+
+def _kept(experiment: Experiment, store: Store) -> Row | None:
+    row = store.find(experiment.dataset, experiment.protocol, experiment.run)
+    return row if row is not None and row.status == "ok" else None
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise HashbenchError(f"{folder}: another process is running this cell: wait for it") from None
+        for left in folder.glob(".*.part"):  # of a process that was killed while it wrote
+            left.unlink()
+        yield
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a successful run brings to its row."""
+
+    metrics: dict[str, MetricValue]
+    histogram_sha256: str
+    seconds: Seconds
+
+
+def _measure(experiment: Experiment, folder: Path, options: Options) -> Row:
+    dataset, ids = open_protocol(experiment)
+    text = json.dumps({**experiment.config, "seed": experiment.seed}, indent=1, sort_keys=True)
+    write_text(folder / "config.json", text + "\n")
+    started = time.perf_counter()
+    try:
+        hasher = _fit(experiment, dataset, ids, folder, options)
+    except TrainingFailed as failure:
+        return _row(experiment, dataset, ids, options, reason=str(failure))
+    trained = time.perf_counter()
+    saved = encode_protocol(hasher, dataset, ids, progress=options.progress)
+    saved_codes.save(folder / "codes.npz", saved)
+    encoded = time.perf_counter()
+    counted = histogram.count(saved.query, saved.database, saved.affinity, progress=options.progress)
+    counted.save(folder / "histogram.npz")
+    means = {name: metrics.summarise(value) for name, value in metrics.evaluate(counted, ROW_METRICS).items()}
+    seconds = Seconds(
+        train=round(trained - started, 3),
+        encode=round(encoded - trained, 3),
+        score=round(time.perf_counter() - encoded, 3),
+    )
+    return _row(experiment, dataset, ids, options, measured=Measured(means, counted.sha256(), seconds))
+
+
+def open_protocol(experiment: Experiment) -> tuple[Dataset, Split]:
+    """The data of an experiment and the ids of its queries, database and training set."""
+    dataset = open_dataset(experiment.dataset)
+    protocol = load_card(experiment.dataset).protocol(experiment.protocol)
+    ids = split(dataset.labels, protocol, experiment.dataset, experiment.protocol)
+    # where a card pins no checksum yet, there is nothing to hold the data against
+    pinned = experiment.data["split"]["ids_sha256"], experiment.data["content_sha256"]
+    if any(a is not None and a != b for a, b in zip(pinned, (ids.sha256, dataset.sha256), strict=True)):
+        raise CheckFailed(f"{experiment.run}: the data or the split are no longer those that the run is named by")
+    return dataset, ids
+
+
+def _fit(experiment: Experiment, dataset: Dataset, ids: Split, folder: Path, options: Options) -> Hasher:
+    data = Fit(
+        items=dataset.items[ids.train_ids],
+        labels=dataset.labels[ids.train_ids],
+        value_max=load_card(experiment.dataset).value_max or 1.0,
+        seed=experiment.derived_seed,
+        folder=folder,
+        device=options.device,
+        progress=options.progress,
+        checkpoint_every_s=options.checkpoint_every_s,
+    )
+    hasher = METHODS.get(experiment.method).fit(experiment.settings, data)
+    hasher.save(folder)
+    return hasher
+
+
+def encode_protocol(hasher: Hasher, dataset: Dataset, ids: Split, *, progress: bool) -> saved_codes.SavedCodes:
+    """The codes and labels of a protocol's queries and database."""
+    query = codes.binarize(hasher.encode(dataset.items[ids.query_ids], progress=progress))
+    database = codes.binarize(hasher.encode(dataset.items[ids.database_ids], progress=progress))
+    labels = affinity.from_labels(dataset.labels[ids.query_ids], dataset.labels[ids.database_ids])
+    return saved_codes.SavedCodes(query, database, labels)
+
+
+def load_hasher(row: Row, store: Store, device: str = "auto") -> Hasher:
+    """The hasher of a stored run; raises HashbenchError when its working files are gone."""
+    folder = store.run_folder(row.run)
+    if row.status != "ok" or not folder.is_dir():
+        raise HashbenchError(f"{folder}: the working files of this run are not here: run hashbench train again")
+    entry = METHODS.get(row.method)
+    settings = parse(entry.settings, row.config["settings"], row.run)
+    return entry.load(settings, folder, device)
+
+
+def _row(
+    experiment: Experiment,
+    dataset: Dataset,
+    ids: Split,
+    options: Options,
+    *,
+    measured: Measured | None = None,
+    reason: str | None = None,
+) -> Row:
+    return Row(
+        schema=SCHEMA,
+        run=experiment.run,
+        dataset=experiment.dataset,
+        protocol=experiment.protocol,
+        method=experiment.method,
+        settings=experiment.identity,
+        budget=experiment.budget,
+        seed=experiment.seed,
+        config=experiment.config,
+        config_hash=experiment.config_hash,
+        cell_hash=experiment.cell_hash,
+        metrics=measured.metrics if measured else {},
+        histogram_sha256=measured.histogram_sha256 if measured else None,
+        data_sha256=dataset.sha256,
+        ids_sha256=ids.sha256,
+        code=provenance.code(),
+        versions=provenance.versions(),
+        hardware=provenance.hardware(_device(experiment, options)),
+        utc=provenance.utc(),
+        seconds=measured.seconds if measured else None,
+        status="failed" if reason else "ok",
+        reason=reason,
+    )
+
+
+def _device(experiment: Experiment, options: Options) -> str:
+    if not METHODS.get(experiment.method).needs_torch:
+        return "cpu"
+    from hashbench.training.hasher import pick_device
+
+    return str(pick_device(options.device))

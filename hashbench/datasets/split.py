@@ -77,9 +77,9 @@ def split(
 
 def write(path: Path, chosen: Split) -> None:
     """Writes the three lists and their checksum as a .npz: query_ids, database_ids, train_ids, sha256."""
-    with atomic(path) as temporary:
+    with atomic(path) as temporary, temporary.open("wb") as file:
         np.savez(
-            temporary,
+            file,
             query_ids=chosen.query_ids,
             database_ids=chosen.database_ids,
             train_ids=chosen.train_ids,

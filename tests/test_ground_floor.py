@@ -135,8 +135,12 @@ def test_root_is_found_from_below_and_named_first(tmp_path: Path, monkeypatch: p
     monkeypatch.delenv("HASHBENCH_RESULTS")
     assert paths.root() == checkout
     assert paths.results() == checkout / "results"
-    monkeypatch.setenv("HASHBENCH_ROOT", "/elsewhere")
-    assert paths.root() == Path("/elsewhere")
+    elsewhere = tmp_path / "elsewhere"
+    monkeypatch.setenv("HASHBENCH_ROOT", str(elsewhere))
+    with pytest.raises(HashbenchError, match="not a root"):
+        paths.root()
+    (elsewhere / "datasets").mkdir(parents=True)
+    assert paths.root() == elsewhere
 
 
 def test_away_from_any_checkout_the_package_finds_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

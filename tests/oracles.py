@@ -113,3 +113,9 @@ def structhash_ndcg(order: Order, k: int) -> float:
     """Lin et al. 2014, eq. 21."""
     weights = [1.0 if t == 1 else 1 / math.log2(t) for t in range(1, min(k, len(order)) + 1)]
     return math.fsum(w for w, level in zip(weights, order, strict=False) if level > 0) / math.fsum(weights)
+
+
+def auc(order: Order) -> Fraction:
+    """The share of (relevant, irrelevant) pairs in the right order; 1 where there is no pair."""
+    pairs = [(a, b) for a, one in enumerate(order) if one > 0 for b, other in enumerate(order) if other == 0]
+    return Fraction(sum(a < b for a, b in pairs), len(pairs)) if pairs else Fraction(1)

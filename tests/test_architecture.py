@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "hashbench"
 FLOORS = [
     {"errors", "registry", "config", "paths", "files", "seeding", ""},
     {"codes", "affinity", "affinity_distance", "histogram", "histogram_numba", "histogram_torch", "hasher"}
-    | {"saved_codes", "ties", "ranking", "curves", "buckets", "diagnostics", "trec"},
+    | {"histogram_triton", "saved_codes", "ties", "ranking", "curves", "buckets", "diagnostics", "trec"},
     {"losses", "models", "sparse", "training"},
     {"methods", "datasets", "metrics", "conventions"},
     {"experiment", "measure", "results", "provenance", "scoring"},

@@ -1,86 +1,168 @@
 """``hashbench eval``: scores saved codes, one's own or other people's."""
 
-import json
-from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 if TYPE_CHECKING:
-    from hashbench.metrics import MetricName, MetricValue
-    from hashbench.saved_codes import SavedCodes
+    from hashbench.histogram import Histogram
+    from hashbench.report import Evaluation
+    from hashbench.saved_codes import Explicit, SavedCodes
+    from hashbench.scoring import Scores
 
-DEFAULT = ("ap", "ap_worst", "ap_best", "ndcg")
+Array = Annotated[str | None, typer.Option(metavar="FILE[:KEY]", help="Read this array from here; no guessing.")]
 
 
 def command(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The .npz of codes and labels.")],
+    files: Annotated[list[Path] | None, typer.Argument(metavar="FILE_OR_FOLDER...", help="Codes and labels.")] = None,
     metric: Annotated[
         list[str] | None,
         typer.Option(help='Such as ap, "ap(norm=retrieved)@1000", ndcg@100, precision@r2; may be repeated.'),
     ] = None,
+    ties: Annotated[
+        Literal["expected", "order", "best", "worst"],
+        typer.Option(help="Of items at equal distance: the mean over all orders, database order, or an end."),
+    ] = "expected",
+    as_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--as",
+            metavar="CODE_BASE",
+            help="Also what that code would print at the cutoffs asked for: deephash, hashnet, sklearn, talr, trec.",
+        ),
+    ] = None,
+    empty: Annotated[
+        Literal["skip", "zero"], typer.Option(help="A query without a relevant item is left out, or scores 0.")
+    ] = "skip",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a CSV line a metric.")] = None,
+    per_query: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a CSV line a query.")] = None,
+    curves: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Write precision-recall, precision at N, recall by radius: CSV and PNG."),
+    ] = None,
+    trec_run: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the rankings as a TREC run.")] = None,
+    trec_depth: Annotated[int, typer.Option(min=1, help="Items a query in the TREC run.")] = 1000,
+    qrels: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the relevant pairs as TREC qrels.")] = None,
+    query_codes: Array = None,
+    database_codes: Array = None,
+    query_labels: Array = None,
+    database_labels: Array = None,
+    train_codes: Annotated[
+        str | None, typer.Option(metavar="FILE[:KEY]", help="Training codes, for the leak check; needs --train-labels.")
+    ] = None,
+    train_labels: Annotated[str | None, typer.Option(metavar="FILE[:KEY]", help="Their labels.")] = None,
+    bits: Annotated[int | None, typer.Option(min=1, help="Code length, where codes are packed.")] = None,
+    bit_order: Annotated[
+        Literal["big", "little"] | None, typer.Option(help="Which bit of a packed byte comes first.")
+    ] = None,
+    layout: Annotated[
+        Literal["items-by-bits", "bits-by-items"] | None, typer.Option(help="What the rows of the codes are.")
+    ] = None,
 ) -> None:
-    """Score the codes in FILE, exactly under ties.
+    """Score saved codes, exactly under ties.
 
-    FILE holds query_codes and database_codes (0 and 1, items x bits; or packed, with n_bits), query_labels and
-    database_labels (class ids, or multi-hot). Means are over the queries with a relevant item.
+    The codes may be .npz, .npy, .mat, .h5 or packed bytes; a folder is searched for the names other code bases use.
+    The report gives each metric with its range over the orders of tied items, and what is odd about the codes.
+    Means are over the queries with a relevant item.
     """
-    from hashbench import histogram, metrics, saved_codes
+    from hashbench import histogram, metrics, saved_codes, scoring
+    from hashbench.conventions import CONVENTIONS
+    from hashbench.errors import HashbenchError
 
-    names = [metrics.parse(name) for name in metric or DEFAULT]
-    saved = saved_codes.load(file)
+    names = [str(metrics.parse(name)) for name in metric or scoring.DEFAULT]
+    for name in as_ or []:
+        CONVENTIONS.get(name)  # an unknown one is said before anything is counted
+    explicit = saved_codes.Explicit(
+        query_codes, database_codes, query_labels, database_labels, bits=bits, bit_order=bit_order, layout=layout
+    )
+    if (train_codes is None) != (train_labels is None):
+        raise HashbenchError("the training items: --train-codes and --train-labels go together")
+    saved = _load(files or [], explicit)
     counted = histogram.count(saved.query, saved.database, saved.affinity, progress=True)
-    bounds = [] if as_json else [bound for name in names for bound in _bounds(name)]
-    values = metrics.evaluate(counted, [str(name) for name in (*names, *bounds)])
-    summaries = {name: metrics.summarise(value) for name, value in values.items()}
-    n_empty = int((counted.n_relevant == 0).sum())
-    if n_empty == len(saved.query):
-        typer.echo(f"warning: {file}: no query has a relevant item, so there is no mean", err=True)
-    if as_json:
-        typer.echo(_json(file, saved, {str(name): summaries[str(name)] for name in names}))
-    else:
-        typer.echo(f"{file}: {len(saved.query)} queries, {len(saved.database)} items, {saved.query.n_bits} bits")
-        typer.echo(_table(names, summaries))
-        if n_empty:
-            typer.echo(f"{n_empty} queries have no relevant item and are left out")
+    scores = scoring.evaluate(saved.query, saved.database, saved.affinity, names, ties, empty=empty, counted=counted)
+    found = _evaluation(_source(files, explicit), saved, scores, counted, as_ or [])
+    if train_codes is not None:
+        found = _beside(found, saved, replace(explicit, query_codes=train_codes, query_labels=train_labels))
+    _write(found, csv, per_query, curves, counted)
+    _write_trec(saved, trec_run, trec_depth, qrels)
+    _print(found, as_json)
 
 
-def _bounds(name: "MetricName") -> list["MetricName"]:
-    """The worst and the best AP over tie orders, where ``name`` is an AP that has them."""
-    from hashbench.metrics import MetricName
+def _load(files: list[Path], explicit: "Explicit") -> "SavedCodes":
+    from hashbench import saved_codes
+    from hashbench.errors import HashbenchError
 
-    if name.metric != "ap" or ("norm", "retrieved") in name.parameters:
-        return []
-    return [MetricName(bound, name.parameters, name.at) for bound in ("ap_worst", "ap_best")]
+    if not files and explicit.query_codes is None:
+        raise HashbenchError("nothing to score: name a file or folder of codes, or --query-codes and the other three")
+    saved = saved_codes.load(files, explicit=explicit)
+    for note in saved.notes:
+        typer.echo(f"note: {note}", err=True)
+    return saved
 
 
-def _json(file: Path, saved: "SavedCodes", summaries: "Mapping[str, MetricValue]") -> str:
-    return json.dumps(
-        {
-            "file": str(file),
-            "n_queries": len(saved.query),
-            "n_database": len(saved.database),
-            "n_bits": saved.query.n_bits,
-            "metrics": {name: value.model_dump() for name, value in summaries.items()},
-        },
-        allow_nan=False,
+def _source(files: list[Path] | None, explicit: "Explicit") -> str:
+    return ", ".join(map(str, files or filter(None, (explicit.query_codes, explicit.database_codes))))
+
+
+def _evaluation(
+    source: str, saved: "SavedCodes", scores: "Scores", counted: "Histogram", as_: list[str]
+) -> "Evaluation":
+    from hashbench import diagnostics
+    from hashbench.report import Evaluation, Leak, cutoffs, foreign
+
+    met = diagnostics.retrieval(counted)
+    ranks = cutoffs(list(scores))
+    return Evaluation(
+        source,
+        scores,
+        met,
+        diagnostics.diagnose(saved.query),
+        diagnostics.diagnose(saved.database),
+        Leak.of(saved.query_ids, saved.database_ids, met),
+        tuple(foreign(name, saved.query, saved.database, saved.affinity, ranks) for name in as_),
+        saved.notes,
     )
 
 
-def _table(names: "Sequence[MetricName]", summaries: "Mapping[str, MetricValue]") -> str:
-    lines = [["metric", "mean", "std", "[worst, best]"]]
-    for name in dict.fromkeys(names):
-        value = summaries[str(name)]
-        interval = ", ".join(_number(summaries[str(bound)].mean) for bound in _bounds(name))
-        lines.append([str(name), _number(value.mean), _number(value.std), f"[{interval}]" if interval else ""])
-    widths = [max(len(line[column]) for line in lines) for column in range(3)]
-    return "\n".join(
-        f"{name:<{widths[0]}}  {mean:>{widths[1]}}  {std:>{widths[2]}}  {interval}".rstrip()
-        for name, mean, std, interval in lines
-    )
+def _beside(found: "Evaluation", saved: "SavedCodes", training: "Explicit") -> "Evaluation":
+    """What was found, with the queries that have a training item's code and label; the items are its queries."""
+    from hashbench import affinity, diagnostics, histogram, saved_codes
+
+    both = replace(training, database_codes=training.query_codes, database_labels=training.query_labels)
+    items = saved_codes.load(explicit=both)
+    relevance = affinity.from_labels(saved.affinity.query_labels, items.affinity.query_labels)
+    met = diagnostics.retrieval(histogram.count(saved.query, items.query, relevance, progress=True))
+    return replace(found, leak=replace(found.leak, twins_in_training=met.twins))
 
 
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4f}"
+def _write(
+    found: "Evaluation", csv: Path | None, per_query: Path | None, curves: Path | None, counted: "Histogram"
+) -> None:
+    from hashbench import report
+
+    if curves is not None:  # first: without a relevant item there are none, and then nothing is written
+        report.write_curves(curves, counted)
+    if csv is not None:
+        report.write_csv(csv, found.scores)
+    if per_query is not None:
+        report.write_per_query(per_query, found.scores, counted)
+
+
+def _write_trec(saved: "SavedCodes", run: Path | None, depth: int, qrels: Path | None) -> None:
+    from hashbench import trec
+
+    if run is not None:
+        trec.write_run(run, saved.query, saved.database, depth=depth)
+    if qrels is not None:
+        trec.write_qrels(qrels, saved.affinity)
+
+
+def _print(found: "Evaluation", as_json: bool) -> None:
+    from hashbench import report
+
+    if found.retrieval.without_relevant == found.scores.n_queries:
+        typer.echo(f"warning: {found.source}: no query has a relevant item, so there is no mean", err=True)
+    typer.echo(report.as_json(found) if as_json else report.as_text(found))

@@ -3,21 +3,42 @@
 A metric is asked for by name, and the name reads back to itself::
 
     ap  ap@5000  ap(norm=min)@100  ap(norm=retrieved)@5000  ap_best  ap_worst  ndcg  ndcg@100
-    precision@100  precision@r2 (Hamming radius 2)  precision@r (R-precision)  recall@100  recall@r2
+    precision@100  precision@r2 (Hamming radius 2)  precision@r (R-precision)  recall@100  recall@r2  auc
+    pr_area  pr_area@10000
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hashbench import ranking, ties
+from hashbench.affinity import Affinity
+from hashbench.codes import Codes
+from hashbench.errors import HashbenchError
 from hashbench.histogram import Histogram
 from hashbench.metrics._metric import Metric
 from hashbench.metrics._name import At, MetricName, read
 from hashbench.metrics._value import MetricValue
+from hashbench.ranking import Distances, Ranked
 from hashbench.registry import Catalogue
+from hashbench.ties import Policy
 
-__all__ = ["METRICS", "At", "Metric", "MetricName", "MetricValue", "evaluate", "parse", "summarise"]
+__all__ = [
+    "METRICS",
+    "At",
+    "Metric",
+    "MetricName",
+    "MetricValue",
+    "evaluate",
+    "evaluate_distances",
+    "evaluate_rankings",
+    "evaluate_ties",
+    "extremes",
+    "parse",
+    "summarise",
+]
 
 METRICS = Catalogue("metric", "hashbench.metrics", "METRIC", Metric)
 
@@ -41,11 +62,76 @@ def evaluate(histogram: Histogram, names: Sequence[str]) -> dict[str, NDArray[np
     """The values per query, float64[q], of each metric, keyed by canonical name in the order asked.
 
     NaN marks exactly the queries that are left out: those without a relevant item (N^+ = 0). A cutoff larger than
-    the database is the database.
+    the database is the database. A metric that speaks of Hamming radii raises HashbenchError on tie groups that are
+    not Hamming distances (``Ranked``).
     """
     wanted = {str(name): name for name in map(parse, names)}
-    parts = [_block(block, wanted) for block in _blocks(histogram)]
-    return {canonical: np.concatenate([part[canonical] for part in parts]) for canonical in wanted}
+    for name in wanted.values():
+        if isinstance(histogram, Ranked) and _needs_radii(name):
+            raise HashbenchError(f"metric '{name}' speaks of Hamming radii, which this ranking does not have")
+    together = {canonical: name for canonical, name in wanted.items() if METRICS.get(name.metric).together}
+    single = {canonical: name for canonical, name in wanted.items() if canonical not in together}
+    values = _joined((_block(block, single) for block in _blocks(histogram)), single)
+    values |= _block(histogram, together) if together else {}
+    return {canonical: values[canonical] for canonical in wanted}
+
+
+def evaluate_ties(
+    query: Codes,
+    database: Codes,
+    affinity: Affinity,
+    histogram: Histogram,
+    names: Sequence[str],
+    policy: Policy,
+) -> dict[str, NDArray[np.float64]]:
+    """The values per query of each metric under a tie policy, as ``evaluate`` gives them.
+
+    ``histogram`` is that of the codes; ``order`` looks at the codes again, one sort a query. What lies inside a
+    Hamming radius does not depend on ties: ``precision@rR``, ``recall@rR`` and ``pr_area`` are the same under every
+    policy. ``pr_area@k`` is defined for ``expected`` only; another policy raises HashbenchError.
+    """
+    by_radius, others = _by_radius(names, policy)
+    values = evaluate(histogram, by_radius)
+    if others and policy == "order":
+        values |= evaluate_rankings(ties.in_order(ranking.hamming(query, database), affinity), others)
+    elif others:
+        values |= evaluate_rankings((ties.apply(block, policy) for block in _blocks(histogram)), others)
+    return {canonical: values[canonical] for canonical in map(str, map(parse, names))}
+
+
+def extremes(histogram: Histogram, names: Sequence[str]) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """The least and the largest value per query that any order of the tied items gives, by canonical name.
+
+    A metric that does not depend on the order of ties, and ``ap_worst`` and ``ap_best`` themselves, are left out.
+    """
+    ranged = [
+        name for name in map(parse, names) if not _needs_radii(name) and name.metric not in ("ap_worst", "ap_best")
+    ]
+    by_order = [str(name) for name in ranged if name.metric != "ap"]
+    found = {}
+    for end in ("worst", "best"):
+        of_ap = {str(name): str(replace(name, metric=f"ap_{end}")) for name in ranged if name.metric == "ap"}
+        values = evaluate(histogram, list(of_ap.values()))
+        split = (ties.apply(block, ties.check(end)) for block in _blocks(histogram))
+        found[end] = {name: values[of] for name, of in of_ap.items()} | evaluate_rankings(split, by_order)
+    return {name: (found["worst"][name], found["best"][name]) for name in map(str, ranged)}
+
+
+def evaluate_distances(
+    distances: Distances, affinity: Affinity, names: Sequence[str], policy: Policy = "expected"
+) -> dict[str, NDArray[np.float64]]:
+    """The values per query of each metric on a ranking by weighted or real distances; equal distances tie.
+
+    A metric that speaks of Hamming radii raises HashbenchError.
+    """
+    if policy == "order":
+        return evaluate_rankings(ties.in_order(distances, affinity), names)
+    return evaluate_rankings((ties.apply(block, policy) for block in ranking.rankings(distances, affinity)), names)
+
+
+def evaluate_rankings(rankings: Iterable[Histogram], names: Sequence[str]) -> dict[str, NDArray[np.float64]]:
+    """The values per query of each metric on rankings that come in blocks of queries, as ``evaluate`` gives them."""
+    return _joined((evaluate(part, names) for part in rankings), [str(parse(name)) for name in names])
 
 
 def summarise(values: NDArray[np.float64]) -> MetricValue:
@@ -62,10 +148,29 @@ def summarise(values: NDArray[np.float64]) -> MetricValue:
     return MetricValue(mean=mean, std=std, n_queries=len(values), n_empty=len(values) - len(kept))
 
 
+def _needs_radii(name: MetricName) -> bool:
+    return METRICS.get(name.metric).over_radii or (name.at is not None and name.at.kind == "radius")
+
+
+def _by_radius(names: Sequence[str], policy: Policy) -> tuple[list[str], list[str]]:
+    """The metrics that ask for Hamming radii, which no tie policy changes, and the others."""
+    wanted = list(map(parse, names))
+    for name in wanted:
+        if policy != "expected" and name.at is not None and METRICS.get(name.metric).over_radii:
+            raise HashbenchError(f"metric '{name}': rank k cuts ties at every radius: only ties 'expected' has it")
+    by_radius = [str(name) for name in wanted if _needs_radii(name)]
+    return by_radius, [str(name) for name in wanted if not _needs_radii(name)]
+
+
+def _joined(parts: Iterable[dict[str, NDArray[np.float64]]], names: Iterable[str]) -> dict[str, NDArray[np.float64]]:
+    collected = list(parts)
+    return {name: np.concatenate([part[name] for part in collected]) for name in names}
+
+
 def _blocks(histogram: Histogram) -> Iterator[Histogram]:
     step = max(1, BLOCK // max(1, histogram.counts[:1].size))
     for first in range(0, max(1, histogram.n_queries), step):
-        yield Histogram(histogram.counts[first : first + step], histogram.levels)
+        yield replace(histogram, counts=histogram.counts[first : first + step])
 
 
 def _block(histogram: Histogram, names: dict[str, MetricName]) -> dict[str, NDArray[np.float64]]:

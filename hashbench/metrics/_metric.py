@@ -28,6 +28,8 @@ class Metric:
     at_required: bool = False
     # values a parameter may have, the default first; a parameter speaks of the cutoff, so it needs one
     parameters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    over_radii: bool = False  # its points are the Hamming radii, whatever the cutoff
+    together: bool = False  # a query's value depends on the other queries
 
     def setting(self, name: MetricName, key: str) -> str:
         """The value of parameter ``key`` in ``name``, or its default."""

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.histogram import Histogram
+from hashbench.metrics._cut import Cut
 from hashbench.metrics._groups import Counts, Groups
 from hashbench.metrics._hypergeometric import half_width, mass
 from hashbench.metrics._metric import Metric
@@ -38,22 +39,15 @@ def evaluate(histogram: Histogram, name: MetricName) -> NDArray[np.float64]:
 
 def _over_retrieved(groups: Groups, ranks: Counts) -> NDArray[np.float64]:
     """AP at ``ranks`` [q] over the relevant items retrieved; the divisor is random in the group that rank k cuts."""
-    whole = groups.n_before + groups.n < ranks[:, None]
-    totals = np.where(whole, expected(groups, groups.n), 0.0).sum(axis=1)
-    holds_k = whole.sum(axis=1)[:, None]  # the group of rank k, an empty one never: its N_d would be below k
-
-    def cut(values: Counts) -> Counts:
-        return np.take_along_axis(values, holds_k, axis=1)[:, 0]
-
-    n0, p0, n, p = cut(groups.n_before), cut(groups.p_before), cut(groups.n), cut(groups.p)
-    m = ranks - n0
+    cut = Cut.of(groups, ranks, expected(groups, groups.n))
+    n0, p0, n, p, m = cut.n_before, cut.p_before, cut.n, cut.p, cut.m
     widths = half_width(n, p, m)
     step = max(1, WINDOW // (2 * int(widths.max(initial=0)) + 1))
     values = np.zeros(len(ranks))
     for first in range(0, len(ranks), step):
         rows = slice(first, first + step)
         x, probability = mass(n[rows], p[rows], m[rows], int(widths[rows].max()))
-        values[rows] = (probability * _given(x, totals[rows], n0[rows], p0[rows], m[rows])).sum(axis=1)
+        values[rows] = (probability * _given(x, cut.totals[rows], n0[rows], p0[rows], m[rows])).sum(axis=1)
     return values
 
 

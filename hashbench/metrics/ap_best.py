@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.histogram import Histogram
+from hashbench.metrics._cut import Cut
 from hashbench.metrics._groups import Groups
 from hashbench.metrics._metric import Metric
 from hashbench.metrics._name import MetricName
@@ -13,17 +14,23 @@ from hashbench.metrics._precision_sums import in_a_row, normalise
 def evaluate(histogram: Histogram, name: MetricName) -> NDArray[np.float64]:
     """The largest average precision that any order of the tied items gives, float64[q].
 
-    Relevant items come first in every tie group (the upper end of the range in He et al. 2018, fig. 3). With ``@k``
-    and norm ``all`` or ``min`` that is still the best order. It need not be over the relevant items retrieved:
-    there a late relevant item can lower the mean, so that norm is not offered.
+    Relevant items come first in every tie group (the upper end of the range in He et al. 2018, fig. 3), also where
+    ``@k`` cuts one. With norm ``retrieved`` a late relevant item can lower the mean: there the group that rank k cuts
+    shows as many relevant items as it can, or as few, whichever gives more. Precision grows along items that are all
+    relevant, so what they add to a mean first lowers and then raises it, and the best is at one of the two ends.
 
     >>> evaluate(Histogram(np.array([[[1, 1]]]), np.array([0, 1])), MetricName("ap_best"))
     array([1.])
     """
     groups = Groups.of(histogram)
     ranks = groups.ranks(name.at)
+    norm = METRIC.setting(name, "norm")
+    if norm == "retrieved":
+        cut = Cut.of(groups, ranks, in_a_row(groups, groups.n_before, groups.p))
+        at_start = np.zeros_like(ranks)
+        return np.maximum(cut.over_retrieved(cut.least, at_start), cut.over_retrieved(cut.most, at_start))
     found = np.minimum(groups.p, groups.inside(ranks))
-    return normalise(in_a_row(groups, groups.n_before, found).sum(axis=1), groups, ranks, METRIC.setting(name, "norm"))
+    return normalise(in_a_row(groups, groups.n_before, found).sum(axis=1), groups, ranks, norm)
 
 
 METRIC = Metric(
@@ -31,5 +38,5 @@ METRIC = Metric(
     paper="he2018tieaware",
     evaluate=evaluate,
     at=("rank",),
-    parameters={"norm": ("all", "min")},
+    parameters={"norm": ("all", "min", "retrieved")},
 )

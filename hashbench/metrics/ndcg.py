@@ -7,7 +7,7 @@ from hashbench.errors import HashbenchError
 from hashbench.histogram import Histogram
 from hashbench.metrics._groups import Counts, Groups
 from hashbench.metrics._metric import Metric
-from hashbench.metrics._name import MetricName
+from hashbench.metrics._name import At, MetricName
 from hashbench.metrics._prefix import PrefixSums, discount
 
 MAX_LEVEL = 1000  # 2^1024 is no float64, and sums of gains need room
@@ -25,9 +25,13 @@ def evaluate(histogram: Histogram, name: MetricName) -> NDArray[np.float64]:
     >>> evaluate(Histogram(np.array([[[1, 1]]]), np.array([0, 1])), MetricName("ndcg")).round(6)
     array([0.815465])
     """
+    return of_gains(histogram, _gains(histogram.levels), name.at)
+
+
+def of_gains(histogram: Histogram, gains: NDArray[np.float64], at: At | None) -> NDArray[np.float64]:
+    """The NDCG of each query where a level has the gain ``gains`` [v], float64[q]; 0 where no item has a gain."""
     groups = Groups.of(histogram)
-    ranks = groups.ranks(name.at)
-    gains = _gains(histogram.levels)
+    ranks = groups.ranks(at)
     discounts = discount(int(ranks.max(initial=0)))
     mean_gain = (histogram.counts @ gains) / np.maximum(groups.n, 1)
     inside = groups.inside(ranks)

@@ -1,5 +1,6 @@
 """``hashbench eval``, through its runner and as a process."""
 
+import csv
 import json
 import subprocess
 import sys
@@ -44,16 +45,21 @@ def run_json(*arguments: str) -> dict[str, Any]:
 
 def test_json_is_one_object_with_the_default_metrics(file: Path) -> None:
     printed = run_json(str(file))
-    assert {key: value for key, value in printed.items() if key != "metrics"} == {
-        "file": str(file),
-        "n_queries": 1,
-        "n_database": 3,
-        "n_bits": 3,
+    sizes = {"file": str(file), "n_queries": 1, "n_database": 3, "n_bits": 3, "ties": "expected", "empty": "skip"}
+    assert {key: printed[key] for key in sizes} == sizes
+    assert list(printed["metrics"]) == ["ap", "ndcg", "precision@r2"]
+    approx = {"mean": 0.75, "std": 0.0, "n_queries": 1, "n_empty": 0, "worst": 0.5, "best": 1.0}
+    assert printed["metrics"]["ap"] == pytest.approx(approx)
+    assert printed["queries"] == {"without_relevant": 0, "empty_balls": 0, "radius": 2}
+    assert printed["database_codes"] == {
+        "n_items": 3,
+        "n_distinct": 2,
+        "dead_bits": [],
+        "duplicate_bits": [[1, 0], [2, 0]],
+        "share_of_ones": pytest.approx({"min": 1 / 3, "mean": 1 / 3, "max": 1 / 3}),
     }
-    assert list(printed["metrics"]) == ["ap", "ap_worst", "ap_best", "ndcg"]
-    assert printed["metrics"]["ap"] == {"mean": pytest.approx(0.75), "std": 0.0, "n_queries": 1, "n_empty": 0}
-    assert printed["metrics"]["ap_worst"]["mean"] == pytest.approx(0.5)
-    assert printed["metrics"]["ap_best"]["mean"] == pytest.approx(1.0)
+    assert printed["leak"]["ids_in_database"] is None
+    assert printed["leak"]["twins_in_database"] == 1
 
 
 def test_json_keeps_the_order_asked_and_gives_canonical_names(file: Path) -> None:
@@ -62,14 +68,169 @@ def test_json_keeps_the_order_asked_and_gives_canonical_names(file: Path) -> Non
     assert list(printed["metrics"]) == ["ndcg@2", "ap@5", "ap(norm=retrieved)@1000", "ap_best"]
 
 
-def test_the_table_shows_the_tie_interval_beside_ap(file: Path) -> None:
-    result = CliRunner().invoke(app, [str(file), "--metric", "ap", "--metric", "ndcg"], catch_exceptions=False)
-    assert result.stdout.splitlines() == [
+def report(*arguments: str) -> str:
+    result = CliRunner().invoke(app, [*arguments], catch_exceptions=False)
+    assert result.exit_code == 0
+    return result.stdout
+
+
+def test_the_report_says_all_there_is_to_know(file: Path) -> None:
+    assert report(str(file), "--metric", "ap", "--metric", "ndcg").splitlines() == [
         f"{file}: 1 queries, 3 items, 3 bits",
         "metric    mean     std  [worst, best]",
         "ap      0.7500  0.0000  [0.5000, 1.0000]",
-        "ndcg    0.8155  0.0000",
+        "ndcg    0.8155  0.0000  [0.6309, 1.0000]",
+        "",
+        "queries  0 have no relevant item; 0 find nothing within Hamming radius 2",
+        "codes    2 distinct among 3 items, 1 distinct among 1 queries",
+        "bits     dead: none; duplicate: 1 as 0, 2 as 0; share of ones: 0.33 to 0.33, 0.33 on average",
+        "leak     no ids to compare",
+        "         1 queries have the code and a label of a database item",
+        "         (equal codes are a hint, not a proof: different items can have them)",
     ]
+
+
+def test_long_lists_of_bits_are_cut(tmp_path: Path) -> None:
+    path = tmp_path / "dead.npz"
+    np.savez(
+        path,
+        query_codes=np.zeros((1, 12), np.uint8),
+        database_codes=np.zeros((2, 12), np.uint8),
+        query_labels=np.zeros(1, int),
+        database_labels=np.zeros(2, int),
+    )
+    assert "dead: 0, 1, 2, 3, 4, 5, 6, 7 and 4 more; duplicate: none" in report(str(path))
+
+
+@pytest.mark.parametrize(("ties", "ap"), [("expected", 0.75), ("order", 1.0), ("best", 1.0), ("worst", 0.5)])
+def test_a_tie_policy_is_that_of_the_mean(file: Path, ties: str, ap: float) -> None:
+    printed = run_json(str(file), "--ties", ties, "--metric", "ap")
+    assert printed["ties"] == ties
+    assert printed["metrics"]["ap"]["mean"] == pytest.approx(ap)
+    assert (printed["metrics"]["ap"]["worst"], printed["metrics"]["ap"]["best"]) == pytest.approx((0.5, 1.0))
+    assert ("ties: " in report(str(file), "--ties", ties)) == (ties != "expected")
+
+
+def two_queries(path: Path) -> Path:
+    """The query of ``file``, and one of a class that the database does not have."""
+    np.savez(
+        path,
+        query_codes=np.zeros((2, 3), np.uint8),
+        database_codes=np.array([[0, 0, 0], [0, 0, 0], [1, 1, 1]], np.uint8),
+        query_labels=np.array([0, 9]),
+        database_labels=np.array([0, 1, 1]),
+    )
+    return path
+
+
+def test_an_empty_query_is_left_out_or_scores_0(tmp_path: Path) -> None:
+    path = two_queries(tmp_path / "two.npz")
+    skipped = run_json(str(path), "--metric", "ap")["metrics"]["ap"]
+    zero = run_json(str(path), "--metric", "ap", "--empty", "zero")["metrics"]["ap"]
+    assert (skipped["mean"], skipped["n_empty"]) == (0.75, 1)
+    assert (zero["mean"], zero["n_empty"], zero["worst"]) == (0.375, 1, 0.25)
+    assert "1 have no relevant item (left out)" in report(str(path))
+    assert "1 have no relevant item (score 0)" in report(str(path), "--empty", "zero")
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_csv_has_a_line_a_metric(tmp_path: Path) -> None:
+    path, out = two_queries(tmp_path / "two.npz"), tmp_path / "new" / "scores.csv"
+    printed = run_json(str(path), "--metric", "ap", "--metric", "ap_best", "--csv", str(out))["metrics"]
+    found = rows(out)
+    assert [row["metric"] for row in found] == ["ap", "ap_best"]
+    assert {row["ties"] for row in found} == {"expected"}
+    for row in found:
+        for key, value in printed[row["metric"]].items():
+            assert (float(row[key]) if row[key] else None) == value
+
+
+def test_per_query_has_a_line_a_query_blank_where_left_out(tmp_path: Path) -> None:
+    path, out = two_queries(tmp_path / "two.npz"), tmp_path / "queries.csv"
+    report(str(path), "--metric", "ap", "--per-query", str(out))
+    assert out.read_text() == "query,n_relevant,ap\n0,1,0.75\n1,0,\n"
+    report(str(path), "--metric", "ap", "--empty", "zero", "--per-query", str(out))
+    assert out.read_text() == "query,n_relevant,ap\n0,1,0.75\n1,0,0.0\n"
+
+
+def test_curves_are_written_as_csv_and_png(file: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "curves"
+    report(str(file), "--curves", str(folder))
+    names = ("precision_recall", "precision_at_n", "recall_by_radius")
+    assert {path.name for path in folder.iterdir()} == {f"{name}.{end}" for name in names for end in ("csv", "png")}
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in folder.glob("*.png"))
+    recall = [float(row["recall"]) for row in rows(folder / "recall_by_radius.csv")]
+    assert recall == [1.0] * 4
+    assert [float(row["precision"]) for row in rows(folder / "precision_at_n.csv")] == pytest.approx(
+        [1 / 2, 1 / 2, 1 / 3]
+    )
+    points = [(float(row["recall"]), float(row["precision"])) for row in rows(folder / "precision_recall.csv")]
+    assert points[0] == (1.0, 0.5)
+    assert points[3] == (1.0, pytest.approx(1 / 3))
+
+
+def test_curves_of_nothing_are_refused_and_not_written(file: Path, tmp_path: Path) -> None:
+    written(file, np.zeros((3, 3), np.uint8), query_class=9)
+    outputs = [tmp_path / name for name in ("curves", "scores.csv")]
+    result = CliRunner().invoke(app, [str(file), "--curves", str(outputs[0]), "--csv", str(outputs[1])])
+    assert isinstance(result.exception, HashbenchError)
+    assert not any(path.exists() for path in outputs)
+
+
+def test_trec_files_hold_the_ranking_and_the_relevance(file: Path, tmp_path: Path) -> None:
+    run, qrels = tmp_path / "run", tmp_path / "qrels"
+    report(str(file), "--trec-run", str(run), "--trec-depth", "2", "--qrels", str(qrels))
+    assert run.read_text() == "q0 Q0 d0 1 3 hashbench\nq0 Q0 d1 2 3 hashbench\n"
+    assert qrels.read_text() == "q0 0 d0 1\n"
+
+
+def test_as_prints_what_other_code_would(file: Path) -> None:
+    printed = run_json(str(file), "--metric", "ap@2", "--as", "deephash", "--as", "TREC")["as"]
+    assert list(printed) == ["deephash", "trec"]
+    assert printed["deephash"]["figures"]["mAP@2"]["of_this_machine"]
+    assert printed["deephash"]["figures"]["mAP@2"]["value"] in (0.5, 1.0)
+    assert not any(figure["of_this_machine"] for figure in printed["trec"]["figures"].values())
+    text = report(str(file), "--as", "deephash")
+    assert "as deephash: swuxyj/DeepHash-pytorch" in text
+    assert "its sort is not stable" in text
+
+
+def test_arrays_can_be_named_one_by_one(tmp_path: Path) -> None:
+    with np.load(two_queries(tmp_path / "two.npz")) as archive:
+        options = []
+        for key, array in archive.items():
+            np.save(tmp_path / f"{key}.npy", array)
+            options += [f"--{key.replace('_', '-')}", str(tmp_path / f"{key}.npy")]
+    assert run_json(*options, "--metric", "ap")["metrics"]["ap"]["mean"] == 0.75
+
+
+def test_queries_among_the_training_items_are_counted(tmp_path: Path) -> None:
+    path = two_queries(tmp_path / "two.npz")
+    np.save(tmp_path / "codes.npy", np.array([[0, 0, 0], [1, 1, 1], [0, 0, 0], [1, 1, 1]], np.uint8))
+    np.save(tmp_path / "labels.npy", np.array([9, 0, 0, 9]))
+    options = ["--train-codes", str(tmp_path / "codes.npy"), "--train-labels", str(tmp_path / "labels.npy")]
+    assert run_json(str(path), *options)["leak"]["twins_in_training"] == 2
+    assert "2 queries have the code and a label of a training item" in report(str(path), *options)
+    assert run_json(str(path))["leak"]["twins_in_training"] is None
+    result = CliRunner().invoke(app, [str(path), *options[:2]])
+    assert "--train-labels" in str(result.exception)
+
+
+def test_query_ids_in_the_database_are_counted(tmp_path: Path) -> None:
+    with np.load(two_queries(tmp_path / "two.npz")) as archive:
+        np.savez(tmp_path / "ids.npz", query_ids=np.array([5, 6]), database_ids=np.array([6, 7, 8]), **archive)
+    assert run_json(str(tmp_path / "ids.npz"))["leak"]["ids_in_database"] == 1
+    assert "1 queries are in the database, by their ids" in report(str(tmp_path / "ids.npz"))
+
+
+def test_nothing_to_score_is_said() -> None:
+    result = CliRunner().invoke(app, [])
+    assert isinstance(result.exception, HashbenchError)
+    assert "nothing to score" in str(result.exception)
 
 
 def test_without_a_relevant_item_the_mean_is_null_with_a_warning(file: Path) -> None:
@@ -78,11 +239,12 @@ def test_without_a_relevant_item_the_mean_is_null_with_a_warning(file: Path) -> 
     assert result.exit_code == 0
     assert "warning" in result.stderr
     assert "NaN" not in result.stdout
+    nothing = {"mean": None, "std": None, "n_queries": 1, "n_empty": 1, "worst": None, "best": None}
     for value in json.loads(result.stdout)["metrics"].values():
-        assert value == {"mean": None, "std": None, "n_queries": 1, "n_empty": 1}
+        assert value == nothing
     table = CliRunner().invoke(app, [str(file)], catch_exceptions=False)
     assert "nan" not in table.stdout
-    assert "1 queries have no relevant item" in table.stdout
+    assert "1 have no relevant item (left out)" in table.stdout
 
 
 @pytest.mark.parametrize(
@@ -91,6 +253,7 @@ def test_without_a_relevant_item_the_mean_is_null_with_a_warning(file: Path) -> 
         (["--metric", "nddcg"], "did you mean ndcg"),
         (["--metric", "ap@0"], "rank"),
         (["--metric", "precision"], "cutoff"),
+        (["--as", "deephsh"], "did you mean deephash"),
     ],
 )
 def test_a_wrong_metric_is_said_before_anything_is_printed(file: Path, arguments: list[str], says: str) -> None:

@@ -16,6 +16,10 @@ CANONICAL = [
     "ap_best",
     "ap_worst@10",
     "ap_best(norm=min)@10",
+    "ap_worst(norm=retrieved)@10",
+    "auc",
+    "pr_area",
+    "pr_area@10000",
     "ndcg",
     "ndcg@100",
     "precision@100",
@@ -72,7 +76,9 @@ def test_other_spellings_have_one_canonical_name(written: str, canonical: str) -
         ("ap(norm=all)", "needs a cutoff"),
         ("ap(norm=mni)@5", "did you mean min"),
         ("ap(nrm=min)@5", "did you mean norm"),
-        ("ap_best(norm=retrieved)@5", "one of all, min"),
+        ("ap_best(norm=each)@5", "one of all, min, retrieved"),
+        ("auc@5", "auc does not take @5: write auc"),
+        ("pr_area@r2", "write pr_area@100"),
         ("ndcg(norm=min)@5", "unknown parameter"),
         ("ap()@5", "key=value"),
         ("ap(norm)@5", "key=value"),
@@ -98,7 +104,9 @@ def test_any_text_is_a_name_or_a_hashbench_error(text: str) -> None:
 
 
 def test_every_file_of_the_catalogue_is_a_metric_that_says_what_it_is() -> None:
-    assert {"ap", "ap_best", "ap_worst", "ndcg", "precision", "recall", "structhash_ndcg"} <= set(METRICS.names)
+    assert {"ap", "ap_best", "ap_worst", "ndcg", "precision", "recall", "structhash_ndcg", "auc", "pr_area"} <= set(
+        METRICS.names
+    )
     for name in METRICS.names:
         entry = METRICS.get(name)
         assert entry.summary

@@ -28,6 +28,7 @@ def binary(ranking: Ranking) -> Ranking:
     return Ranking(ranking.distances, [int(level > 0) for level in ranking.levels])
 
 
+NORMS = ("all", "min", "retrieved")
 cutoffs = st.integers(1, 9)  # some beyond the database
 
 
@@ -43,8 +44,8 @@ def test_ap_at_k(norm: str, ranking: Ranking, k: int) -> None:
     assert measured(f"ap(norm={norm})@{k}", ranking) == pytest.approx(truth, abs=1e-14)
 
 
-@pytest.mark.parametrize("norm", ["all", "min"])
-@given(ranking=rankings(), k=cutoffs)
+@pytest.mark.parametrize("norm", ["all", "min", "retrieved"])
+@given(ranking=rankings(max_items=8), k=cutoffs)
 def test_best_and_worst_ap_are_the_ends_of_the_range(norm: str, ranking: Ranking, k: int) -> None:
     flat = binary(ranking)
     values = oracles.scores(lambda order: oracles.average_precision(order, k, norm), flat.distances, flat.levels)
@@ -107,21 +108,40 @@ def test_structhash_ndcg(ranking: Ranking, k: int) -> None:
     assert measured(f"structhash_ndcg@{k}", ranking) == pytest.approx(truth, abs=1e-14)
 
 
+@given(rankings())
+def test_auc(ranking: Ranking) -> None:
+    truth = enumerated(oracles.auc, binary(ranking))
+    assert measured("auc", ranking) == pytest.approx(truth, abs=1e-14)
+
+
+@given(rankings(max_items=20))
+def test_auc_is_scikit_learns(ranking: Ranking) -> None:
+    from sklearn.metrics import roc_auc_score
+
+    relevant = np.array(ranking.levels) > 0
+    if relevant.all():
+        assert measured("auc", ranking) == 1
+    else:
+        truth = roc_auc_score(relevant, -np.array(ranking.distances, float))
+        assert measured("auc", ranking) == pytest.approx(truth, abs=1e-14)
+
+
 ALL = ["ap", "ap(norm=min)@K", "ap(norm=retrieved)@K", "ap@K", "ap_best", "ap_worst", "ndcg", "ndcg@K", "precision@K"]
-ALL += ["precision@r", "precision@r1", "recall@K", "recall@r1", "structhash_ndcg@K"]
+ALL += ["precision@r", "precision@r1", "recall@K", "recall@r1", "structhash_ndcg@K", "auc", "pr_area", "pr_area@K"]
 
 
 @given(st.lists(st.lists(st.integers(0, 40), min_size=8, max_size=8), min_size=1, max_size=5), st.integers(1, 300))
 def test_every_metric_lies_in_range_and_the_expectation_between_worst_and_best(rows: list[list[int]], k: int) -> None:
     counted = Histogram(np.array(rows, np.int64).reshape(-1, 4, 2), np.array([0, 1]))
-    bounds = [f"ap_{end}(norm={norm})@{k}" for norm in ("all", "min") for end in ("worst", "best")]
+    bounds = [f"ap_{end}(norm={norm})@{k}" for norm in NORMS for end in ("worst", "best")]
     values = metrics.evaluate(counted, [*(name.replace("K", str(k)) for name in ALL), *bounds])
     empty = counted.n_relevant == 0
     for value in values.values():
         assert np.array_equal(np.isnan(value), empty)
         assert ((value[~empty] >= 0) & (value[~empty] <= 1)).all()
     for middle, low, high in [("ap", "ap_worst", "ap_best")] + [
-        (f"ap{norm}@{k}", f"ap_worst{norm}@{k}", f"ap_best{norm}@{k}") for norm in ("", "(norm=min)")
+        (f"ap{norm}@{k}", f"ap_worst{norm}@{k}", f"ap_best{norm}@{k}")
+        for norm in ("", "(norm=min)", "(norm=retrieved)")
     ]:
         kept = ~empty
         assert (values[low][kept] <= values[middle][kept] + 1e-13).all()

@@ -44,9 +44,10 @@ def test_what_is_saved_comes_back(drawn: CodeSet, tmp_path_factory: pytest.TempP
     again = saved_codes.load(path)
     assert np.array_equal(again.query.bits(), drawn.query)
     assert np.array_equal(again.database.bits(), drawn.database)
-    assert type(again.affinity) is type(drawn.affinity)
-    assert np.array_equal(again.affinity.query_labels, drawn.affinity.query_labels)
-    assert np.array_equal(again.affinity.database_labels, drawn.affinity.database_labels)
+    rows, columns = slice(0, len(drawn.query)), slice(0, len(drawn.database))
+    levels = [kind.levels[kind.block(rows, columns)] for kind in (again.affinity, drawn.affinity)]
+    assert np.array_equal(*levels)
+    assert again.notes == ()
 
 
 def test_the_file_holds_bytes_of_0_and_1_items_by_bits(tmp_path: Path) -> None:
@@ -92,9 +93,19 @@ def test_labels_as_a_column_and_as_whole_floats_are_ids(tmp_path: Path) -> None:
 
 def test_multi_hot_labels_count_what_is_shared(tmp_path: Path) -> None:
     hot = np.eye(4, dtype=np.int64)
-    read = loaded(tmp_path, query_labels=hot[:3] == 1, database_labels=np.vstack([hot, hot[:1]]).astype(float))
+    twice = np.vstack([hot, hot[:1] + hot[1:2]]).astype(float)
+    read = loaded(tmp_path, query_labels=hot[:3] + hot[1:] == 1, database_labels=twice)
     assert isinstance(read.affinity, SharedLabelAffinity)
-    assert read.affinity.block(slice(0, 1), slice(0, 5)).tolist() == [[1, 0, 0, 0, 1]]
+    assert read.affinity.block(slice(0, 1), slice(0, 5)).tolist() == [[1, 1, 0, 0, 2]]
+
+
+def test_one_hot_labels_are_classes_and_a_row_of_none_is_no_class(tmp_path: Path) -> None:
+    hot = np.eye(4, dtype=np.int64)
+    hot[2, 2] = 0
+    read = loaded(tmp_path, query_labels=hot[:3] == 1, database_labels=np.vstack([hot, hot[:1]]).astype(float))
+    assert isinstance(read.affinity, ClassAffinity)
+    assert read.affinity.query_labels.tolist() == [0, 1, -1]
+    assert read.affinity.database_labels.tolist() == [0, 1, -1, 3, 0]
 
 
 def without(key: str) -> Arrays:
@@ -114,14 +125,23 @@ FAULTS: dict[str, tuple[Arrays, str]] = {
     "text": (but(query_codes=QUERY.astype(str)), "query_codes: not numeric"),
     "complex numbers": (but(database_codes=DATABASE.astype(complex)), "database_codes: not numeric"),
     "dates": (but(query_labels=np.zeros(3, "M8[D]")), "query_labels: not numeric"),
-    "Python objects": (but(query_labels=np.array([1, None, 2], object)), "query_labels: cannot be read"),
+    "Python objects": (
+        but(query_labels=np.array([1, None, 2], object)),
+        "query_labels: Python objects, that is a pickle",
+    ),
     "NaN codes": (but(query_codes=nan_codes), "query_codes: not finite"),
     "infinite codes": (but(query_codes=inf_codes), "query_codes: not finite"),
     "NaN labels": (but(database_labels=np.full(5, np.nan)), "database_labels: not finite"),
     "a 2": (but(query_codes=QUERY + 1), "query_codes: 2 is in it; 0 and 1"),
     "a half": (but(query_codes=QUERY / 2 + 0.5), "query_codes: 0.5 is in it"),
-    "-1, 0 and 1": (but(query_codes=np.repeat([[-1], [0], [1]], 12, axis=1)), "-1, 0 and 1 are in it"),
-    "packed without n_bits": (but(query_codes=np.full((3, 2), 200, np.uint8)), "n_bits beside them"),
+    "-1 and 0": (but(query_codes=QUERY.astype(int) - 1, database_codes=-DATABASE.astype(int)), "no +1 are in it"),
+    "real values on one side of 0": (but(query_codes=QUERY + 0.25), "query_codes: 1.25 is in it"),
+    "integers": (but(query_codes=7 * QUERY.astype(int) - 3), "query_codes: 4 is in it"),
+    "packed without n_bits": (
+        but(query_codes=np.full((3, 2), 200, np.uint8), database_codes=np.full((5, 2), 201, np.uint8)),
+        "query_codes: 200 is in it; 0 and 1, or -1 and +1, are expected, or real values on both sides of 0, or packed",
+    ),
+    "packed beside bits": (but(query_codes=np.packbits(QUERY, axis=1), n_bits=12), "say --bit-order big or"),
     "other bits": (but(query_codes=QUERY[:, :8]), "query_codes has 8 bits and database_codes 12"),
     "no queries": (but(query_codes=QUERY[:0], query_labels=IDS[0][:0]), "query_codes: 0 items"),
     "no items": (but(database_codes=DATABASE[:0], database_labels=IDS[1][:0]), "database_codes: 0 items"),
@@ -131,7 +151,10 @@ FAULTS: dict[str, tuple[Arrays, str]] = {
     "fewer labels": (but(query_labels=IDS[0][:2]), "query_labels: 2 rows, query_codes has 3"),
     "more labels": (but(database_labels=np.arange(9)), "database_labels: 9 rows, database_codes has 5"),
     "one label for all": (but(query_labels=np.array(3)), "query_labels: shape () is neither"),
-    "a scalar beside multi-hot": (but(query_labels=np.eye(3), database_labels=np.array(3)), "query_labels: shape"),
+    "a scalar beside multi-hot": (
+        but(query_labels=np.eye(3), database_labels=np.array(3)),
+        "database_labels: shape ()",
+    ),
     "labels of no width": (but(query_labels=np.zeros((3, 0))), "query_labels: shape (3, 0)"),
     "ids beside multi-hot": (but(query_labels=np.eye(3)), "both must be class ids"),
     "multi-hot of two widths": (but(query_labels=np.eye(3), database_labels=np.eye(5)), "both multi-hot"),
@@ -149,7 +172,13 @@ FAULTS: dict[str, tuple[Arrays, str]] = {
         but(query_codes=np.packbits(QUERY, axis=1).astype(np.int32), n_bits=12),
         "int32 of width 2 does not hold n_bits = 12",
     ),
-    "bits beyond n_bits": (but(query_codes=np.full((3, 2), 255, np.uint8), n_bits=12), "bits beyond n_bits = 12"),
+    "bits beyond n_bits": (
+        but(query_codes=np.full((3, 2), 255, np.uint8), database_codes=np.packbits(DATABASE, axis=1), n_bits=12),
+        "bits beyond n_bits = 12",
+    ),
+    "a layout that is none": (but(layout=np.array("rows")), "layout: one of items-by-bits, bits-by-items"),
+    "fewer ids": (but(query_ids=np.arange(2)), "query_ids: int64 of shape (2,): 3 integers or texts"),
+    "ids with a point": (but(database_ids=np.arange(5.0)), "database_ids: float64"),
 }
 
 

@@ -1,0 +1,34 @@
+"""Tie-aware area under the ROC curve."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.histogram import Histogram
+from hashbench.metrics._groups import Groups
+from hashbench.metrics._metric import Metric
+from hashbench.metrics._name import MetricName
+
+
+def evaluate(histogram: Histogram, name: MetricName) -> NDArray[np.float64]:  # noqa: ARG001
+    """The share of (relevant, irrelevant) pairs that stand in the right order, float64[q]; a tied pair counts 1/2.
+
+    AUC_T, the expectation of Lin et al. 2014, eq. 19, over all orders of the tied items. A query without irrelevant
+    items has no pair, and none in the wrong order: it scores 1. Pairs are counted in whole numbers.
+
+    >>> evaluate(Histogram(np.array([[[1, 1], [2, 0]]]), np.array([0, 1])), MetricName("auc")).round(6)
+    array([0.833333])
+    """
+    groups = Groups.of(histogram)
+    tied = groups.n - groups.p
+    n_irrelevant = tied.sum(axis=1)
+    behind = n_irrelevant[:, None] - (groups.n_before - groups.p_before) - tied
+    halves = (groups.p * (2 * behind + tied)).sum(axis=1)
+    pairs = 2 * groups.n_relevant * n_irrelevant
+    return np.where(pairs > 0, halves, 1) / np.maximum(pairs, 1)
+
+
+METRIC = Metric(
+    summary="area under the ROC curve: relevant-irrelevant pairs in the right order, tied pairs counting one half",
+    paper="lin2014optimizing",
+    evaluate=evaluate,
+)

@@ -1,0 +1,19 @@
+"""What ``hashbench eval`` says of saved codes: as text, as JSON, as CSV, as curves."""
+
+from hashbench.report._curves import write_curves
+from hashbench.report._evaluation import Evaluation, Foreign, Leak, cutoffs, foreign
+from hashbench.report._text import as_text
+from hashbench.report._values import as_json, write_csv, write_per_query
+
+__all__ = [
+    "Evaluation",
+    "Foreign",
+    "Leak",
+    "as_json",
+    "as_text",
+    "cutoffs",
+    "foreign",
+    "write_csv",
+    "write_curves",
+    "write_per_query",
+]

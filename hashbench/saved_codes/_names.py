@@ -1,0 +1,51 @@
+"""The names under which known code bases save codes: of keys in one file, or of files in one folder.
+
+A file's name may have anything before it: ``cifar10-0.79-trn_binary.npy`` is a ``trn_binary``.
+"""
+
+from dataclasses import dataclass
+
+ROLES = ("query_codes", "database_codes", "query_labels", "database_labels")
+
+
+@dataclass(frozen=True)
+class Convention:
+    """How one code base calls the four arrays; of several names of labels a file has one, or none."""
+
+    origin: str
+    query_codes: str
+    database_codes: str
+    query_labels: tuple[str, ...]
+    database_labels: tuple[str, ...]
+
+    def names(self, role: str) -> tuple[str, ...]:
+        """The names of one of the ``ROLES``."""
+        found: str | tuple[str, ...] = getattr(self, role)
+        return (found,) if isinstance(found, str) else found
+
+
+MATLAB_QUERY = ("Ytest", "Y_tst", "Ltest", "test_labels", "test_label", "tstlabel")
+MATLAB_DATABASE = ("Ytrain", "Y_trn", "Ltrain", "train_labels", "train_label", "trnlabel")
+
+CONVENTIONS = (
+    Convention("hashbench", "query_codes", "database_codes", ("query_labels",), ("database_labels",)),
+    # trn is the database, not the training set
+    Convention("DeepHash-pytorch", "tst_binary", "trn_binary", ("tst_label",), ("trn_label",)),
+    Convention("HashNet (PyTorch)", "test_code", "database_code", ("test_labels",), ("database_labels",)),
+    Convention("HashNet (Caffe)", "validation_code", "database_code", ("validation_label",), ("database_label",)),
+    Convention("ADSH", "qB", "rB", ("queryL", "query_labels", "qL"), ("retrievalL", "database_labels", "rL")),
+    Convention(
+        "ADSH (.mat)",
+        "test_bit",
+        "database_bit",
+        ("test_label", "test_labels", "queryL"),
+        ("database_label", "database_labels", "retrievalL"),
+    ),
+    Convention("TALR, MIHash", "Htest", "Htrain", MATLAB_QUERY, MATLAB_DATABASE),
+    Convention("MATLAB hashing", "B_tst", "B_trn", MATLAB_QUERY, MATLAB_DATABASE),
+    Convention("pytorch_deephash", "test_binary", "train_binary", ("test_label",), ("train_label",)),
+)
+
+# Beside the arrays, in one file with them.
+N_BITS, LAYOUT = "n_bits", "layout"
+IDS = ("query_ids", "database_ids")

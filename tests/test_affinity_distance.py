@@ -1,0 +1,90 @@
+"""Levels from distances, against the distances themselves."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hashbench import affinity_distance
+from hashbench.affinity_distance import DistanceAffinity, euclidean, percentiles
+from hashbench.codes import pack
+from hashbench.errors import HashbenchError
+from hashbench.histogram import count
+
+
+def by_loop(affinity: DistanceAffinity) -> np.ndarray:
+    level = np.zeros(affinity.shape, np.uint16)
+    for q, one in enumerate(affinity.query_features.astype(np.float64)):
+        for n, item in enumerate(affinity.database_features.astype(np.float64)):
+            distance = np.sqrt(((one - item) ** 2).sum())
+            level[q, n] = sum(distance <= threshold for threshold in affinity.thresholds)
+    return level
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 1e8]), st.sampled_from([np.float32, np.float64]))
+def test_levels_are_exact_where_a_distance_is_the_threshold(seed: int, offset: float, kind: type) -> None:
+    rng = np.random.default_rng(seed)
+    # few whole coordinates, far from the origin: a product of vectors loses all digits, distances hit thresholds
+    query, database = (rng.integers(0, 3, (size, 5)).astype(kind) + kind(offset) for size in (4, 17))
+    affinity = DistanceAffinity(query, database, (np.sqrt(8), 2.0, 1.0, 0.0), (1, 2, 5, 10))
+    whole = affinity.block(slice(0, 4), slice(0, 17))
+    assert np.array_equal(whole, by_loop(affinity))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(affinity_distance, "PAIRS", 9)
+        assert np.array_equal(affinity.block(slice(1, 3), slice(2, 15)), whole[1:3, 2:15])
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_a_threshold_that_is_a_pairs_distance_holds_the_pair(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    query, database = rng.standard_normal((3, 40)), rng.standard_normal((9, 40))
+    threshold = float(euclidean(query[1], database[4]))
+    affinity = DistanceAffinity(query, database, (threshold,))
+    assert affinity.block(slice(1, 2), slice(4, 5)).item() == 1
+    below = DistanceAffinity(query, database, (float(np.nextafter(threshold, 0)),))
+    assert below.block(slice(1, 2), slice(4, 5)).item() == 0
+
+
+def test_it_is_counted_as_any_other_affinity() -> None:
+    rng = np.random.default_rng(0)
+    features = rng.standard_normal((5, 3)), rng.standard_normal((50, 3))
+    affinity = DistanceAffinity(*features, (3.0, 2.0, 1.0, 0.5), affinity_distance.TALR_LEVELS)
+    codes = [pack(part > 0) for part in features]
+    histogram = count(*codes, affinity, workers=1)
+    assert histogram.levels.tolist() == [0, 1, 2, 5, 10]
+    per_level = [(by_loop(affinity) == v).sum() for v in range(5)]
+    assert histogram.counts.sum(axis=(0, 1)).tolist() == per_level
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "values"),
+    [
+        ((1.0, 2.0), (1, 2)),
+        ((2.0, 2.0), (1, 2)),
+        ((2.0, 1.0), (2, 1)),
+        ((1.0,), (1, 2)),
+        ((1.0,), (0,)),
+        ((-1.0,), (1,)),
+        ((float("nan"),), (1,)),
+        ((), ()),
+    ],
+)
+def test_bands_that_make_no_sense_are_refused(thresholds: tuple[float, ...], values: tuple[int, ...]) -> None:
+    with pytest.raises(HashbenchError, match="descending"):
+        DistanceAffinity(np.zeros((1, 2)), np.zeros((1, 2)), thresholds, values)
+
+
+def test_features_that_do_not_match_or_are_not_finite_are_refused() -> None:
+    with pytest.raises(HashbenchError, match="alike"):
+        DistanceAffinity(np.zeros((1, 2)), np.zeros((1, 3)), (1.0,))
+    with pytest.raises(HashbenchError, match="not finite"):
+        DistanceAffinity(np.zeros((1, 2)), np.full((1, 2), np.nan), (1.0,))
+
+
+def test_percentiles_are_of_all_pairs() -> None:
+    features = np.random.default_rng(0).standard_normal((30, 4))
+    distances = sorted(float(euclidean(features[i], features[j])) for i in range(30) for j in range(i))
+    # of 435 values the 50th percentile is the 218th, and the 100th the largest
+    assert percentiles(features, [50, 100]) == (distances[217], distances[-1])
+    with pytest.raises(HashbenchError, match="at least 2"):
+        percentiles(features[:1], [50])

@@ -1,6 +1,7 @@
 """Binary codes: packed bits, 64 to a word."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,11 @@ class Codes:
         if self.words.ndim != 2 or self.words.shape[1] != -(-self.n_bits // 64):
             raise HashbenchError(f"codes: words of shape {self.words.shape} do not hold {self.n_bits} bits")
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(items, bits)."""
+        return len(self.words), self.n_bits
+
     def __len__(self) -> int:
         return len(self.words)
 
@@ -46,10 +52,19 @@ def pack(bits: NDArray[np.bool_] | NDArray[np.uint8]) -> Codes:
     """
     if bits.ndim != 2:
         raise HashbenchError(f"codes: an array of shape {bits.shape} is not items x bits")
+    return Codes(pack_words(bits), bits.shape[1])
+
+
+def pack_words(bits: NDArray[Any]) -> NDArray[np.uint64]:
+    """``bits`` [n, any number] as uint64[n, words], 64 to a word; a non-zero entry is a set bit, the padding is zero.
+
+    >>> pack_words(np.eye(2, 65, k=63)).tolist()
+    [[9223372036854775808, 0], [0, 1]]
+    """
     packed = np.packbits(bits != 0, axis=1, bitorder="little")
     padded = np.zeros((len(bits), 8 * -(-bits.shape[1] // 64)), np.uint8)
     padded[:, : packed.shape[1]] = packed
-    return Codes(padded.view("<u8").astype(np.uint64, copy=False), bits.shape[1])
+    return padded.view("<u8").astype(np.uint64, copy=False)
 
 
 def binarize(activations: NDArray[np.floating]) -> Codes:

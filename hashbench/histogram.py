@@ -2,10 +2,11 @@
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +17,8 @@ from hashbench.codes import Codes
 from hashbench.errors import HashbenchError
 from hashbench.files import atomic
 
-QUERY_BLOCK = 32
-DATABASE_BLOCK = 1 << 16  # with 32 queries the uint16 level block is 4 MiB, about a core's cache
+BLOCK_WORDS = 1 << 17  # of the database, counted together: 1 MiB, which stays in a core's second cache
+LEAST_BLOCK = 1 << 12  # items: less would be spent on adding up
 
 
 @dataclass(frozen=True)
@@ -88,34 +89,93 @@ def count(
 ) -> Histogram:
     """The histogram of ``query`` codes against ``database`` codes.
 
-    Costs one popcount a word and one increment a pair; memory is the result plus one block of levels a
-    worker, never queries x database. Workers are plain threads around a kernel that releases the GIL, so
-    no second thread pool fights with those of NumPy or torch. ``progress`` shows a bar when it takes long.
+    Costs one popcount a word and at most one increment a pair; memory is the result and a few MiB, never queries x
+    database. Workers (one for each core that this process may use) are plain threads around kernels that release the
+    GIL, so that no second thread pool fights with those of NumPy or torch. ``progress`` shows a bar when it takes long.
     """
-    if query.n_bits != database.n_bits:
-        raise HashbenchError(f"query codes have {query.n_bits} bits, database codes {database.n_bits}: they must agree")
-    if affinity.shape != (len(query), len(database)):
+    pairs = len(query) * len(database)
+    return _counted(query, [(database, affinity)], workers, tqdm(total=pairs, **_bar(progress)))
+
+
+def count_blocks(
+    query: Codes,
+    blocks: Iterable[tuple[Codes, Affinity]],
+    *,
+    workers: int | None = None,
+    progress: bool = False,
+) -> Histogram:
+    """The histogram of ``query`` codes against a database that comes in pieces, so that it is never in memory whole.
+
+    Each piece is its codes and the affinity of all queries to it. The result is that of ``count`` on the whole,
+    whatever the cuts: where a piece knows more levels than those before it, they are added. No piece at all raises
+    HashbenchError.
+
+    >>> from hashbench.affinity import ClassAffinity
+    >>> from hashbench.codes import pack
+    >>> query, labels = pack(np.array([[0, 1]])), np.array([5])
+    >>> pieces = ((pack(np.array([bits])), ClassAffinity(labels, labels)) for bits in ([0, 1], [1, 1]))
+    >>> count_blocks(query, pieces).counts.tolist()
+    [[[0, 1], [0, 1], [0, 0]]]
+    """
+    return _counted(query, blocks, workers, tqdm(**_bar(progress)))
+
+
+def _bar(progress: bool) -> dict[str, Any]:
+    return {"desc": "count", "unit": "pair", "unit_scale": True, "leave": False, "disable": not progress, "delay": 2}
+
+
+def _counted(query: Codes, blocks: Iterable[tuple[Codes, Affinity]], workers: int | None, bar: tqdm) -> Histogram:
+    n_items = 0
+    total = Histogram(np.zeros((len(query), query.n_bits + 1, 0), np.int64), np.zeros(0, np.int64))
+    with bar, ThreadPoolExecutor(workers or available_cores()) as pool:
+        for database, affinity in blocks:
+            check_shapes(query.shape, database.shape, affinity)
+            total = _with_levels(total, affinity.levels)
+            _add(pool, bar, query, database, affinity, total.counts)
+            n_items += len(database)
+    if not len(total.levels):
+        raise HashbenchError("nothing to count: no piece of a database")
+    assert (total.counts.sum(axis=(1, 2)) == n_items).all(), "every item is counted once for each query"
+    return total
+
+
+def _add(
+    pool: ThreadPoolExecutor,
+    bar: tqdm,
+    query: Codes,
+    database: Codes,
+    affinity: Affinity,
+    counts: NDArray[np.int64],
+) -> None:
+    from hashbench.histogram_numba import jobs, slices
+
+    step = max(LEAST_BLOCK, BLOCK_WORDS // query.words.shape[1])
+    for columns in slices(len(database), step):
+        for pairs in pool.map(lambda job: job(), jobs(affinity, query, database, columns, counts)):
+            bar.update(pairs)
+
+
+def check_shapes(query: tuple[int, int], database: tuple[int, int], affinity: Affinity) -> None:
+    """Raises HashbenchError unless codes of those shapes, [items, bits], and the affinity belong together."""
+    if query[1] != database[1]:
+        raise HashbenchError(f"query codes have {query[1]} bits, database codes {database[1]}: they must agree")
+    if affinity.shape != (query[0], database[0]):
         raise HashbenchError(
             f"labels for {affinity.shape[0]} queries and {affinity.shape[1]} items, codes for "
-            f"{len(query)} and {len(database)}: rows must match"
+            f"{query[0]} and {database[0]}: rows must match"
         )
-    from hashbench.histogram_numba import count_block
-
-    levels = affinity.levels
-    counts = np.zeros((len(query), query.n_bits + 1, len(levels)), np.int64)
-
-    def fill(rows: slice) -> None:
-        for columns in _slices(len(database), DATABASE_BLOCK):
-            count_block(query.words[rows], database.words[columns], affinity.block(rows, columns), counts[rows])
-
-    blocks = list(_slices(len(query), QUERY_BLOCK))
-    with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
-        for _ in tqdm(pool.map(fill, blocks), "count", len(blocks), leave=False, disable=not progress, delay=2):
-            pass
-    assert (counts.sum(axis=(1, 2)) == len(database)).all(), "every item is counted once for each query"
-    return Histogram(counts, levels)
 
 
-def _slices(length: int, size: int) -> Iterator[slice]:
-    for start in range(0, length, size):
-        yield slice(start, min(start + size, length))
+def _with_levels(total: Histogram, levels: NDArray[np.int64]) -> Histogram:
+    """``total`` with room for ``levels`` too; raises HashbenchError where one is not the beginning of the other."""
+    known = len(total.levels)
+    if not np.array_equal(levels[:known], total.levels[: len(levels)]):
+        raise HashbenchError(f"affinity levels {levels} and {total.levels}: the pieces of a database must agree")
+    if len(levels) <= known:
+        return total
+    return Histogram(np.pad(total.counts, ((0, 0), (0, 0), (0, len(levels) - known))), levels)
+
+
+def available_cores() -> int:
+    """The number of cores that this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

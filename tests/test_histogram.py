@@ -1,16 +1,13 @@
 """The one histogram: the same counts from a plain loop, whatever the pieces."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import oracles
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from strategies import CodeSet, code_sets
 
-from hashbench import histogram as module
 from hashbench.affinity import ClassAffinity
 from hashbench.codes import pack
 from hashbench.errors import HashbenchError
@@ -37,30 +34,6 @@ def test_every_item_is_counted_once_for_each_query(drawn: CodeSet) -> None:
     assert (histogram.n_queries, histogram.n_bits) == (len(drawn.query), drawn.query.shape[1])
 
 
-@given(code_sets(), st.integers(1, 11))
-def test_shards_of_the_database_add_up_to_the_whole(drawn: CodeSet, cut: int) -> None:
-    if cut >= len(drawn.database):
-        return
-    whole = counted(drawn)
-    parts = []
-    for rows in (slice(0, cut), slice(cut, None)):
-        # the kept levels are those of the whole: a shard alone may know fewer
-        shard = type(drawn.affinity)(drawn.affinity.query_labels, drawn.affinity.database_labels[rows])
-        part = count(pack(drawn.query), pack(drawn.database[rows]), shard, workers=1).counts
-        parts.append(np.pad(part, [(0, 0), (0, 0), (0, whole.counts.shape[2] - part.shape[2])]))
-    added = Histogram(parts[0], whole.levels) + Histogram(parts[1], whole.levels)
-    assert np.array_equal(added.counts, whole.counts)
-
-
-@given(drawn=code_sets(max_queries=6), query_block=st.integers(1, 4), database_block=st.integers(1, 5))
-def test_blocks_and_workers_change_nothing(drawn: CodeSet, query_block: int, database_block: int) -> None:
-    whole = counted(drawn)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "QUERY_BLOCK", query_block)
-        patch.setattr(module, "DATABASE_BLOCK", database_block)
-        assert np.array_equal(counted(drawn, workers=2).counts, whole.counts)
-
-
 def test_bits_and_rows_must_agree() -> None:
     four, five = pack(np.ones((2, 4), np.uint8)), pack(np.ones((2, 5), np.uint8))
     labels = ClassAffinity(np.zeros(2, np.int64), np.zeros(2, np.int64))
@@ -84,15 +57,3 @@ def test_a_saved_histogram_comes_back(tmp_path: Path) -> None:
     assert np.array_equal(loaded.counts, histogram.counts)
     assert loaded.levels.tolist() == [0, 5]
     assert [path.name for path in (tmp_path / "deep").iterdir()] == ["histogram.npz"]
-
-
-def test_without_a_folder_to_cache_in_the_kernel_still_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
-    from hashbench import histogram_numba
-
-    def njit(**options: bool) -> Any:
-        if options.get("cache"):
-            raise RuntimeError("no locator available")  # what Numba says where nothing can be written
-        return lambda function: function
-
-    monkeypatch.setattr(histogram_numba, "njit", njit)
-    assert histogram_numba.compiled(len) is len

@@ -1,0 +1,271 @@
+"""Time and memory of counting, side by side with the ways of counting that are usual in the field.
+
+Run as `python benchmarks/scoring.py`; medians of 5, of one process and its children. Writes
+results/benchmarks/scoring-MACHINE.json. Times are nanoseconds a query-database pair, wall-clock.
+"""
+
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from sklearn.metrics import average_precision_score
+
+from hashbench import histogram, histogram_numba, histogram_torch, metrics, provenance, saved_codes
+from hashbench.affinity import Affinity, ClassAffinity, SharedLabelAffinity
+from hashbench.codes import Codes, pack
+from hashbench.files import write_text
+
+REPETITIONS = 5
+QUERIES, ITEMS = 1000, 59_000
+CLASSES, LABELS = 10, 21
+REPOSITORY = Path(__file__).resolve().parent.parent
+LARGE = 10_000, 1_000_000, 64  # queries, items, bits of the memory figure
+
+rng = np.random.default_rng(0)
+
+
+@dataclass(frozen=True)
+class Case:
+    """Codes of a trained kind: an item has the code of its class with a tenth of the bits flipped."""
+
+    bits: int
+    classes: tuple[np.ndarray, np.ndarray]
+    codes: tuple[np.ndarray, np.ndarray]
+
+    @staticmethod
+    def draw(bits: int, sizes: tuple[int, int] = (QUERIES, ITEMS)) -> "Case":
+        """Random codes of that length for that many queries and items."""
+        centres = rng.integers(0, 2, (CLASSES, bits), np.uint8)
+        classes = [rng.integers(0, CLASSES, size) for size in sizes]
+        codes = [centres[ids] ^ (rng.random((len(ids), bits), np.float32) < 0.1) for ids in classes]
+        return Case(bits, (classes[0], classes[1]), (codes[0], codes[1]))
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What was timed, and how long it took for so many query-database pairs."""
+
+    what: str
+    bits: int
+    pairs: int
+    median_s: float
+    fastest_s: float
+
+    @property
+    def ns(self) -> float:
+        """Nanoseconds a pair, at the median."""
+        return 1e9 * self.median_s / self.pairs
+
+
+def timed(what: str, bits: int, pairs: int, run: Callable[[], object], between: Callable[[], object] = int) -> Timing:
+    run()
+    seconds = []
+    for _ in range(REPETITIONS):
+        between()
+        started = time.perf_counter()
+        run()
+        seconds.append(time.perf_counter() - started)
+    found = Timing(what, bits, pairs, statistics.median(seconds), min(seconds))
+    print(f"{what:<44} {bits:>4} bits  {found.ns:>9.3f} ns a pair", flush=True)
+    return found
+
+
+def ours(case: Case, what: str = "count, classes", between: Callable[[], object] = int) -> Timing:
+    query, database = map(pack, case.codes)
+    affinity = ClassAffinity(*case.classes)
+    return timed(what, case.bits, QUERIES * ITEMS, lambda: histogram.count(query, database, affinity), between)
+
+
+def shared(case: Case) -> Timing:
+    query, database = map(pack, case.codes)
+    affinity = SharedLabelAffinity(*((rng.random((size, LABELS)) < 0.12).astype(np.uint8) for size in (QUERIES, ITEMS)))
+    return timed("count, 21 labels", case.bits, QUERIES * ITEMS, lambda: histogram.count(query, database, affinity))
+
+
+def score(case: Case) -> Timing:
+    """Counting and the mean average precision, tie-aware: what the evaluators below are asked for."""
+    query, database = map(pack, case.codes)
+    affinity = ClassAffinity(*case.classes)
+
+    def run() -> object:
+        return metrics.evaluate(histogram.count(query, database, affinity), ["ap"])
+
+    return timed("count and ap, classes", case.bits, QUERIES * ITEMS, run)
+
+
+def argsort(case: Case, n_queries: int = 50) -> Timing:
+    """The evaluator of many training scripts: distances by a product, argsort, average precision, query by query."""
+    query, database = (bits.astype(np.float32) * 2 - 1 for bits in case.codes)
+
+    def run() -> float:
+        total = 0.0
+        for code, label in zip(query[:n_queries], case.classes[0], strict=False):
+            relevant = (case.classes[1] == label).astype(np.float32)
+            relevant = relevant[np.argsort(0.5 * (case.bits - code @ database.T))]
+            ranks = np.nonzero(relevant)[0] + 1.0
+            total += float(np.mean(np.arange(1, len(ranks) + 1) / ranks))
+        return total / n_queries
+
+    return timed("per-query argsort and ap", case.bits, n_queries * ITEMS, run)
+
+
+def sklearn(case: Case, n_queries: int = 10) -> Timing:
+    query, database = (bits.astype(np.float32) * 2 - 1 for bits in case.codes)
+
+    def run() -> float:
+        return statistics.fmean(
+            average_precision_score(case.classes[1] == label, code @ database.T)
+            for code, label in zip(query[:n_queries], case.classes[0], strict=False)
+        )
+
+    return timed("scikit-learn average_precision_score", case.bits, n_queries * ITEMS, run)
+
+
+def stirred(pause_s: float) -> Callable[[], object]:
+    """Work for NumPy's and torch's thread pools, and a pause in which they may fall asleep again."""
+    matrix = rng.random((1024, 1024), np.float32)
+    tensor = torch.from_numpy(matrix)
+    return lambda: (matrix @ matrix, tensor @ tensor, time.sleep(pause_s))
+
+
+def cuda(bits: int) -> list[Timing]:
+    """On a CUDA device, codes and labels already packed; nothing where there is none."""
+    if not torch.cuda.is_available():
+        return []
+    n_queries, n_items, _ = LARGE
+    query, database, affinity = large(bits)
+    return [
+        timed(
+            f"torch on {torch.cuda.get_device_name(0)}, with the transfers",
+            bits,
+            n_queries * n_items,
+            lambda: histogram_torch.count(query, database, affinity, device="cuda"),
+        )
+    ]
+
+
+def whole_process(folder: Path) -> Timing:
+    """`hashbench eval` from start to exit, its byte code and kernels cached by a first run that is not timed."""
+    case = Case.draw(48)
+    path = folder / "codes.npz"
+    query, database = map(pack, case.codes)
+    saved_codes.save(path, saved_codes.SavedCodes(query, database, ClassAffinity(*case.classes)))
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment |= {"PYTHONPYCACHEPREFIX": str(folder / "pyc"), "NUMBA_CACHE_DIR": str(folder / "numba")}
+    command = [sys.executable, "-m", "hashbench", "eval", str(path)]
+
+    def run() -> object:
+        return subprocess.run(command, env=environment, check=True, capture_output=True)  # noqa: S603
+
+    found = timed("hashbench eval, the whole process", 48, QUERIES * ITEMS, run)
+    print(f"{'':<44} {found.median_s:.2f} s")
+    return found
+
+
+def large(bits: int) -> tuple[Codes, Codes, ClassAffinity]:
+    n_queries, n_items, _ = LARGE
+    sizes = (n_queries, n_items)
+    words = (rng.integers(0, 2**64, (size, -(-bits // 64)), np.uint64) >> np.uint64(-bits % 64) for size in sizes)
+    query, database = (Codes(packed, bits) for packed in words)
+    return query, database, ClassAffinity(*(rng.integers(0, CLASSES, size).astype(np.int16) for size in sizes))
+
+
+def report_peak(streamed: bool) -> None:
+    """Prints MiB at the peak above what a process holds that has counted something small, and seconds (Linux only)."""
+    small, ids = pack(np.eye(64, dtype=np.uint8)), np.arange(64)
+    histogram.count(small, small, ClassAffinity(ids, ids))
+    before = resident_mib("VmRSS:")
+    query, database, affinity = large(LARGE[2])
+    started = time.perf_counter()
+
+    def pieces() -> Iterator[tuple[Codes, Affinity]]:
+        for part in histogram_numba.slices(len(database), 1 << 16):
+            yield database[part], ClassAffinity(affinity.query_labels, affinity.database_labels[part])
+
+    counted = histogram.count_blocks(query, pieces()) if streamed else histogram.count(query, database, affinity)
+    seconds = time.perf_counter() - started
+    assert counted.counts.sum() == LARGE[0] * LARGE[1]
+    packed = (query.words.nbytes + database.words.nbytes) / 2**20
+    print(json.dumps({"peak_mib": resident_mib("VmHWM:") - before, "packed_codes_mib": packed, "seconds": seconds}))
+
+
+def resident_mib(field: str) -> float:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(field)) / 1024
+
+
+def peak(mode: str) -> dict[str, float]:
+    done = subprocess.run([sys.executable, __file__, mode], check=True, capture_output=True, text=True)  # noqa: S603
+    found: dict[str, float] = json.loads(done.stdout)
+    print(
+        f"10,000 x 1,000,000 x 64 bits, {mode}: {found['peak_mib']:.0f} MiB at the peak, of which "
+        f"{found['packed_codes_mib']:.0f} are the packed codes; {found['seconds']:.1f} s"
+    )
+    return found
+
+
+def measure() -> list[Timing]:
+    found = [ours(Case.draw(bits)) for bits in (12, 32, 48, 64, 128, 256, 512)]
+    found += [shared(Case.draw(bits)) for bits in (48, 64, 128, 256, 512)]
+    for bits in (12, 48, 64):
+        case = Case.draw(bits)
+        found += [score(case), argsort(case), sklearn(case)]
+    for what, pause_s in {"idle": 0.3, "spinning": 0.0}.items():
+        stir = stirred(pause_s)
+        found += [ours(Case.draw(bits), f"count, classes, beside {what} pools", stir) for bits in (12, 48, 64)]
+    with tempfile.TemporaryDirectory() as folder:
+        found.append(whole_process(Path(folder)))
+    return found + [timing for bits in (48, 64, 512) for timing in cuda(bits)]
+
+
+def ratios(timings: list[Timing]) -> dict[str, float]:
+    """How many times longer the usual evaluators take a pair, for the same codes."""
+    ns = {(timing.what, timing.bits): timing.ns for timing in timings}
+    usual = ("per-query argsort and ap", "scikit-learn average_precision_score")
+    found = {}
+    for bits in (12, 48, 64):
+        for fast in ("count, classes", "count and ap, classes"):
+            found |= {f"{what} / {fast}, {bits} bits": round(ns[what, bits] / ns[fast, bits], 1) for what in usual}
+    return found
+
+
+def main() -> None:
+    timings = measure()
+    peaks = {mode: peak(mode) for mode in ("whole", "streamed")} if sys.platform == "linux" else {}
+    times = ratios(timings)
+    for what, ratio in times.items():
+        print(f"{what}: {ratio:.0f} times")
+    machine = {**provenance.hardware("cpu"), "cores": histogram.available_cores()}
+    record = {
+        "utc": provenance.utc(),
+        "machine": machine,
+        "load_average": [round(load, 2) for load in os.getloadavg()],
+        "versions": provenance.versions(),
+        "repetitions": REPETITIONS,
+        "queries": QUERIES,
+        "items": ITEMS,
+        "timings": [{**asdict(timing), "ns_per_pair": round(timing.ns, 4)} for timing in timings],
+        "ratios": times,
+        "peak_memory": peaks,
+    }
+    name = re.sub(r"[^a-z0-9]+", "-", f"{machine['cpu']} {machine['cores']} cores".lower()).strip("-")
+    path = REPOSITORY / "results" / "benchmarks" / f"scoring-{name}.json"
+    write_text(path, json.dumps(record, indent=1) + "\n")
+    print(path.relative_to(REPOSITORY))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 2:
+        report_peak(streamed=sys.argv[1] == "streamed")
+    else:
+        main()

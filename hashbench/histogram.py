@@ -121,7 +121,8 @@ def count_blocks(
 
 
 def _bar(progress: bool) -> dict[str, Any]:
-    return {"desc": "count", "unit": "pair", "unit_scale": True, "leave": False, "disable": not progress, "delay": 2}
+    disable = None if progress else True  # None: shown on a terminal only
+    return {"desc": "count", "unit": "pair", "unit_scale": True, "leave": False, "disable": disable, "delay": 2}
 
 
 def _counted(query: Codes, blocks: Iterable[tuple[Codes, Affinity]], workers: int | None, bar: tqdm) -> Histogram:

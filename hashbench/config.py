@@ -18,6 +18,8 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
+Setting = int | float | str | bool  # the value of a hyper-parameter
+
 M = TypeVar("M", bound=BaseModel)
 
 

@@ -28,3 +28,12 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> HashbenchError:
     close = get_close_matches(name, names, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(close)}?" if close else f"one of {', '.join(names) or 'none'}"
     return HashbenchError(f"unknown {kind} {name!r}: {hint}")
+
+
+def one_line(error: BaseException) -> str:
+    r"""What a library's error says, on one line; its type where it says nothing.
+
+    >>> one_line(ValueError("first\n  second")), one_line(EOFError())
+    ('first second', 'EOFError')
+    """
+    return " ".join(str(error).split()) or type(error).__name__

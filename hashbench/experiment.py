@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hashbench.config import digest, parse
+from hashbench.config import Setting, digest, parse
 from hashbench.datasets.card import load_card
 from hashbench.errors import HashbenchError, unknown
 from hashbench.hasher import BitSettings
@@ -14,8 +14,6 @@ from hashbench.models import MODELS
 from hashbench.registry import canonical
 from hashbench.results import Row
 from hashbench.seeding import derive
-
-Setting = int | float | str | bool
 
 # What of a protocol decides a result; its title, notes and expected sizes do not.
 DECIDING = {"queries_per_class", "train_per_class", "database", "seed", "ids_sha256"}

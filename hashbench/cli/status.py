@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from hashbench.config import Setting
     from hashbench.grid import Asked
     from hashbench.results import Store
-    from hashbench.tables.spec import Setting, TableSpec
+    from hashbench.tables.spec import TableSpec
 
 
 @dataclass

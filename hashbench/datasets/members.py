@@ -8,7 +8,7 @@ from lzma import LZMAError
 from pathlib import Path
 
 from hashbench.datasets.card import Member, Source, Verified
-from hashbench.errors import HashbenchError
+from hashbench.errors import HashbenchError, one_line
 
 UNREADABLE = (tarfile.TarError, EOFError, OSError, zlib.error, LZMAError)
 
@@ -64,7 +64,7 @@ def _from_archive(path: Path, source: Source) -> Iterator[tuple[Member, bytes]]:
                 where = f"{path}: {member.path}"
                 yield member, _verified(_extract(archive, member, where), member, where)
     except UNREADABLE as error:
-        raise HashbenchError(f"{path}: damaged, truncated or not a tar archive ({_one_line(error)})") from None
+        raise HashbenchError(f"{path}: damaged, truncated or not a tar archive ({one_line(error)})") from None
 
 
 def _extract(archive: tarfile.TarFile, member: Member, where: str) -> bytes:
@@ -99,7 +99,3 @@ def _require_size(size_bytes: int, expected: Verified, where: str) -> None:
 def _require_equal(found: str, expected: str, algorithm: str, where: str) -> None:
     if found != expected:
         raise HashbenchError(f"{where}: {algorithm} is {found}; it should be {expected}")
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split()) or type(error).__name__

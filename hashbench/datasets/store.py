@@ -14,7 +14,7 @@ from hashbench.config import canonical_json
 from hashbench.datasets.card import Card, load_card
 from hashbench.datasets.readers import READERS
 from hashbench.datasets.readers._reader import Block, Items
-from hashbench.errors import HashbenchError
+from hashbench.errors import HashbenchError, one_line
 from hashbench.files import atomic
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def write(card: Card, blocks: Iterable[Block], sources: Mapping[str, str | None]
             file.create_dataset("labels", data=data.labels, chunks=_chunk(data.labels), fletcher32=True)
             file.attrs.update(card=card.name, sources=canonical_json(dict(sources)), content_sha256=data.sha256)
     except OSError as error:
-        raise HashbenchError(f"{path}: cannot be written ({_one_line(error)})") from None
+        raise HashbenchError(f"{path}: cannot be written ({one_line(error)})") from None
     return path
 
 
@@ -121,7 +121,7 @@ def _stored(card: Card) -> Dataset:
         with h5py.File(path, "r") as file:
             data = _read(card, file)
     except (OSError, AttributeError, KeyError, RuntimeError, ValueError) as error:
-        raise _damaged(card, _one_line(error)) from None
+        raise _damaged(card, one_line(error)) from None
     if fault := _fault(card, data):
         raise _damaged(card, fault)
     return data
@@ -167,7 +167,3 @@ def _chunk(array: NDArray[np.generic]) -> tuple[int, ...]:
 
 def _damaged(card: Card, reason: str) -> HashbenchError:
     return HashbenchError(f"{path_of(card)}: damaged ({reason}): run hashbench download {card.name} again")
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split()) or type(error).__name__

@@ -7,11 +7,20 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from hashbench.errors import HashbenchError
 
+# Below it a quotient of two vanishing numbers is replaced by its limit.
+SMALL_GROUP = 1e-6
+
 _BLOCK = 1 << 16  # pairs at a time on a CPU: half a MiB of indices
 _ROUNDING = 1e-6  # by how much, relative to the longest distance, float32 may leave the range
+
+
+def cumulative_before(cumulative: Tensor) -> Tensor:
+    """C_{d-1} from C_d, [M, B]; shifted, not subtracted, so that it starts at exactly 0."""
+    return pad(cumulative, (1, 0))[:, :-1]
 
 
 def relaxed_distance(relaxed: Tensor) -> Tensor:

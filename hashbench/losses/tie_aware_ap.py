@@ -4,13 +4,10 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor
-from torch.nn.functional import pad
 
 from hashbench.losses._batch import check, mean_where, relevance
-from hashbench.losses._soft_histogram import relaxed_distance, soft_histogram
+from hashbench.losses._soft_histogram import SMALL_GROUP, cumulative_before, relaxed_distance, soft_histogram
 
-# Below it a quotient of two vanishing numbers is replaced by its limit; the value changes by less than 1e-7.
-_SMALL_GROUP = 1e-6
 _NEARLY_ONE = 1 + 1e-8
 
 
@@ -45,7 +42,7 @@ def average_precision_simplified(positive: Tensor, total: Tensor, n_relevant: Te
     0.5
     """
     after, after_positive = total.cumsum(1), positive.cumsum(1)
-    precision = (_before(after_positive) + after_positive + 1) / (_before(after) + after + 1)
+    precision = (cumulative_before(after_positive) + after_positive + 1) / (cumulative_before(after) + after + 1)
     return (positive * precision).sum(1) / _divisor(positive, n_relevant)
 
 
@@ -66,7 +63,7 @@ def average_precision_exact(positive: Tensor, total: Tensor, n_relevant: Tensor 
     >>> round(average_precision_exact(positive, total).item(), 12)
     0.75
     """
-    before, before_positive = _before(total.cumsum(1)), _before(positive.cumsum(1))
+    before, before_positive = cumulative_before(total.cumsum(1)), cumulative_before(positive.cumsum(1))
     several = total > _NEARLY_ONE
     ratio = ((positive - 1) / torch.where(several, total - 1, 1)).clamp(0, 1)
     ratio = torch.where(several, ratio, 1)
@@ -76,14 +73,9 @@ def average_precision_exact(positive: Tensor, total: Tensor, n_relevant: Tensor 
 
 def _mean_reciprocal(before: Tensor, total: Tensor) -> Tensor:
     """The mean of 1 / rank over a group's ranks, (H(before + total) - H(before)) / total."""
-    some = total > _SMALL_GROUP
+    some = total > SMALL_GROUP  # the limit changes the value by less than 1e-7
     difference = torch.digamma(before + total + 1) - torch.digamma(before + 1)
     return torch.where(some, difference / torch.where(some, total, 1), torch.polygamma(1, before + 1))
-
-
-def _before(cumulative: Tensor) -> Tensor:
-    """C_{d-1} from C_d; shifted, not subtracted, so that it starts at exactly 0."""
-    return pad(cumulative, (1, 0))[:, :-1]
 
 
 def _divisor(positive: Tensor, n_relevant: Tensor | None) -> Tensor:

@@ -7,10 +7,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from hashbench.losses._batch import check, mean_where, relevance
-from hashbench.losses._soft_histogram import relaxed_distance, soft_histogram
-
-# Below it a quotient of two vanishing numbers is replaced by its limit.
-_SMALL_GROUP = 1e-6
+from hashbench.losses._soft_histogram import SMALL_GROUP, cumulative_before, relaxed_distance, soft_histogram
 
 
 def simplified(relaxed: Tensor, affinity: Tensor, *, n_bins: int | None = None, delta: float = 1.0) -> Tensor:
@@ -44,7 +41,7 @@ def dcg_simplified(counts: Tensor, gains: Tensor) -> Tensor:
     1.0
     """
     total = counts.sum(2)
-    middle = _before(total.cumsum(1)) + total / 2
+    middle = cumulative_before(total.cumsum(1)) + total / 2
     return ((counts @ gains) / torch.log2(middle + 1.5)).sum(1)
 
 
@@ -61,7 +58,7 @@ def dcg_exact(counts: Tensor, gains: Tensor) -> Tensor:
     0.815465
     """
     total = counts.sum(2)
-    before = _before(total.cumsum(1))
+    before = cumulative_before(total.cumsum(1))
     return ((counts @ gains) * _mean_discount(before, total)).sum(1)
 
 
@@ -69,13 +66,13 @@ def ideal_dcg(level_counts: Tensor, gains: Tensor) -> Tensor:
     """The DCG of the best order, [M], from ``level_counts`` [M, V] with ``gains`` [V] ascending: a counting sort."""
     after = level_counts.flip(1).cumsum(1).double()
     sums = _discount_sums(int(level_counts.sum(1).max()), after)
-    return (_interpolate(sums, after) - _interpolate(sums, _before(after))) @ gains.flip(0)
+    return (_interpolate(sums, after) - _interpolate(sums, cumulative_before(after))) @ gains.flip(0)
 
 
 def _mean_discount(before: Tensor, total: Tensor) -> Tensor:
     """The mean discount over a group's ranks, (S(before + total) - S(before)) / total."""
     sums = _discount_sums(int(total.sum(1).nan_to_num().max()) + 1, before)
-    some = total > _SMALL_GROUP
+    some = total > SMALL_GROUP
     difference = _interpolate(sums, before + total) - _interpolate(sums, before)
     next_discount = 1 / torch.log2(before.detach().floor() + 2)
     return torch.where(some, difference / torch.where(some, total, 1), next_discount)
@@ -91,11 +88,6 @@ def _interpolate(table: Tensor, x: Tensor) -> Tensor:
     """table[x], linear between whole numbers."""
     lower = x.detach().long().clamp(0, len(table) - 2)
     return table[lower] + (x - lower) * (table[lower + 1] - table[lower])
-
-
-def _before(cumulative: Tensor) -> Tensor:
-    """C_{d-1} from C_d; shifted, not subtracted, so that it starts at exactly 0."""
-    return pad(cumulative, (1, 0))[:, :-1]
 
 
 def _loss(

@@ -5,15 +5,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hashbench import paths
-from hashbench.config import Strict, parse, read_toml
-
-Value = int | float | str | bool
+from hashbench.config import Setting, Strict, parse, read_toml
 
 
 class Parameter(Strict):
     """A hyper-parameter, who says so, and where."""
 
-    value: Value
+    value: Setting
     source: Literal["paper", "code", "ours"]
     note: str = ""
 
@@ -54,7 +52,7 @@ def load(method: str) -> MethodFile:
     return parse(MethodFile, read_toml(path), str(path))
 
 
-def resolve(file: MethodFile, names: Mapping[str, str], given: Mapping[str, Value]) -> dict[str, Any]:
+def resolve(file: MethodFile, names: Mapping[str, str], given: Mapping[str, Setting]) -> dict[str, Any]:
     """All values for a run: general, then the variants that fit, then ``given``.
 
     The model is settled first, because variants may depend on it.

@@ -9,11 +9,12 @@ from typing import Protocol
 from zipfile import BadZipFile
 
 from hashbench import experiment, metrics
+from hashbench.config import Setting
 from hashbench.errors import HashbenchError
 from hashbench.histogram import Histogram
 from hashbench.results import Row, Store
 from hashbench.tables.names import awaited
-from hashbench.tables.spec import Cell, Setting, TableSpec
+from hashbench.tables.spec import Cell, TableSpec
 from hashbench.tables.table import Measured, Place, Section, Table, TableCell
 
 log = logging.getLogger(__name__)

@@ -4,8 +4,8 @@ import csv
 import io
 from collections.abc import Mapping
 
+from hashbench.config import Setting
 from hashbench.tables.notation import number
-from hashbench.tables.spec import Setting
 from hashbench.tables.table import Measured, Table, TableCell
 
 HEADER = (

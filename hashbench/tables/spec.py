@@ -7,12 +7,11 @@ from typing import Any, Literal
 from pydantic import Field
 
 from hashbench import paths
-from hashbench.config import Strict, parse, read_toml
+from hashbench.config import Setting, Strict, parse, read_toml
 from hashbench.errors import HashbenchError, unknown
 from hashbench.registry import canonical
 from hashbench.tables.names import check_names
 
-Setting = int | float | str | bool
 PrintedAs = Literal["fraction", "percent", "number"]
 
 

@@ -15,9 +15,6 @@ from hashbench.registry import canonical
 from hashbench.results import Row
 from hashbench.seeding import derive
 
-# What of a protocol decides a result; its title, notes and expected sizes do not.
-DECIDING = {"queries_per_class", "train_per_class", "database", "seed", "ids_sha256"}
-
 
 @dataclass(frozen=True)
 class Experiment:
@@ -96,7 +93,7 @@ def resolve(
         raise HashbenchError(f"seed {seed}: a seed is 0 or more")
     return Experiment(
         **names,
-        data={"content_sha256": card.content_sha256, "split": split.model_dump(include=DECIDING)},
+        data={"content_sha256": card.content_sha256, "split": split.deciding()},
         settings=chosen,
         identity=_identity(chosen, entry, file, names),
         budget=budget,

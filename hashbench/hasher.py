@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from hashbench.affinity import Labels
 from hashbench.codes import MAX_BITS
 from hashbench.config import Strict
 
@@ -35,7 +36,7 @@ class Fit:
     """Everything a method may use to fit: the training examples, never the queries."""
 
     items: NDArray[Any]  # uint8 images [n, H, W, C] or float32 features [n, d]
-    labels: NDArray[np.int64]  # class ids [n], or multi-hot [n, labels]
+    labels: Labels  # class ids [n], or multi-hot [n, labels]
     value_max: float  # the item value that means 1.0
     seed: int
     folder: Path  # for checkpoints and the training log

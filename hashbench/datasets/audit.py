@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hashbench.datasets.card import Protocol
+from hashbench.affinity import Labels
+from hashbench.datasets.draw import Ids
+from hashbench.datasets.protocol import PerClass, Protocol
 from hashbench.datasets.readers._reader import Items
-from hashbench.datasets.split import Ids, Split, canonical_bytes
+from hashbench.datasets.split import Split, canonical_bytes
 from hashbench.datasets.store import Dataset
 from hashbench.errors import CheckFailed
 
@@ -39,7 +40,7 @@ def audit(data: Dataset, chosen: Split, protocol: Protocol, seed: int) -> Audit:
     return Audit(_n_duplicates(data.items, chosen), checksums)
 
 
-def _faults(labels: NDArray[np.int64], chosen: Split, protocol: Protocol, seed: int) -> Iterator[str]:
+def _faults(labels: Labels, chosen: Split, protocol: Protocol, seed: int) -> Iterator[str]:
     for role, ids in chosen.lists().items():
         yield from _id_faults(role, ids, len(labels))
     if shared := np.intersect1d(chosen.query_ids, chosen.database_ids).size:
@@ -47,9 +48,10 @@ def _faults(labels: NDArray[np.int64], chosen: Split, protocol: Protocol, seed: 
     if outside := np.setdiff1d(chosen.train_ids, chosen.database_ids).size:
         yield f"{outside} training items are not in the database"
     yield from _size_faults(chosen, protocol)
-    yield from _class_faults("query", labels[chosen.query_ids], protocol.queries_per_class)
-    if protocol.train_per_class:
-        yield from _class_faults("train", labels[chosen.train_ids], protocol.train_per_class)
+    if isinstance(protocol, PerClass):
+        yield from _class_faults("query", labels[chosen.query_ids], protocol.queries_per_class)
+        if protocol.train_per_class:
+            yield from _class_faults("train", labels[chosen.train_ids], protocol.train_per_class)
     if seed == protocol.seed and protocol.ids_sha256 not in (None, chosen.sha256):
         yield f"the ids have checksum {chosen.sha256}; the card states {protocol.ids_sha256}"
 
@@ -68,7 +70,7 @@ def _size_faults(chosen: Split, protocol: Protocol) -> Iterator[str]:
             yield f"{len(ids)} {role} ids; the card states {stated[role]}"
 
 
-def _class_faults(role: str, labels: NDArray[np.int64], expected: int) -> Iterator[str]:
+def _class_faults(role: str, labels: Labels, expected: int) -> Iterator[str]:
     for label, count in zip(*np.unique(labels, return_counts=True), strict=True):
         if count != expected:
             yield f"class {label} has {count} {role} ids; the protocol asks for {expected}"

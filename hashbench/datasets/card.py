@@ -3,17 +3,24 @@
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Discriminator, Field, StringConstraints, Tag, model_validator
 
 from hashbench import paths
 from hashbench.config import Strict, parse, read_toml
+from hashbench.datasets.protocol import Count, Parts, PerClass, PerLabel, Positive, Protocol, Random, Sha256, Stratified
 from hashbench.errors import HashbenchError, unknown
 from hashbench.registry import canonical
 
-Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+Sha512 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{128}$")]
 Md5 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
-Count = Annotated[int, Field(ge=0)]
-Positive = Annotated[int, Field(ge=1)]
+AnyProtocol = Annotated[
+    Annotated[PerClass, Tag("per_class")]
+    | Annotated[PerLabel, Tag("per_label")]
+    | Annotated[Random, Tag("random")]
+    | Annotated[Parts, Tag("parts")]
+    | Annotated[Stratified, Tag("stratified")],
+    Discriminator(lambda value: value.get("draw", "per_class") if isinstance(value, dict) else value.draw),
+]
 
 
 class Verified(Strict):
@@ -21,64 +28,76 @@ class Verified(Strict):
 
     size_bytes: Count | None = None
     sha256: Sha256 | None = None
+    sha512: Sha512 | None = None
     md5: Md5 | None = None
     note: str = ""
 
     @model_validator(mode="after")
     def _checksum_or_reason(self) -> "Verified":
-        if self.sha256 is None and self.md5 is None and not self.note:
-            raise ValueError("a file needs sha256 or md5, or a note that says why it has none")
+        if not self.checksums and not self.note:
+            raise ValueError("a file needs sha256, sha512 or md5, or a note that says why it has none")
         return self
+
+    @property
+    def checksums(self) -> dict[str, str]:
+        """The checksums that are known, by algorithm, as ``hashlib`` names them."""
+        known = {"sha256": self.sha256, "sha512": self.sha512, "md5": self.md5}
+        return {algorithm: value for algorithm, value in known.items() if value is not None}
 
 
 class Member(Verified):
-    """A file inside a source; ``path`` is its name there, with forward slashes."""
+    """A file that a reader needs; ``path`` is its name inside the source, with forward slashes.
+
+    What is known of it is known of its decompressed bytes. ``packed`` is its name there where it is compressed
+    by itself (.gz, .bz2, .xz or .Z), and ``limit_bytes`` what a member without ``size_bytes`` may grow to.
+    """
 
     path: str
+    packed: str | None = None
+    limit_bytes: Positive = 4 << 30
 
 
 class Source(Verified):
-    """A file to be fetched: where from (in order of preference), its name, and the members that a reader needs."""
+    """A file to be fetched: where from (in order of preference), its name, and the members that a reader needs.
 
-    urls: list[str] = Field(min_length=1)
+    Where no address serves it to a program, ``urls`` is empty and ``manual`` tells a person what to do.
+    ``images = true`` is an archive of images that the lists of other sources name: it is not read as an archive,
+    but unpacked by the user into a folder.
+    """
+
+    urls: list[str] = []
     file: Annotated[str, StringConstraints(pattern=r"^[\w.+-]+$")]
-    members: list[Member] = Field(min_length=1)
+    manual: list[str] = []
+    members: list[Member] = []
+    images: bool = False
+
+    @model_validator(mode="after")
+    def _can_be_had(self) -> "Source":
+        if not self.urls and not self.manual:
+            raise ValueError("a source needs urls, or the manual steps that lead to it")
+        if self.images == bool(self.members):
+            raise ValueError("a source has members, unless it is an archive of images")
+        return self
 
 
 class Probe(Strict):
-    """One item whose bytes are known: SHA-256 of its row, as stored (C order, little-endian)."""
+    """One item whose bytes are known: SHA-256 of its row, as stored (C order, little-endian).
 
-    id: Count
-    label: int
-    sha256: Sha256
-
-
-class Protocol(Strict):
-    """How a data set is split: so many queries and training items a class.
-
-    ``train_per_class`` 0 trains on the whole database. ``database = "rest"`` is everything that is not a
-    query, the training items included. The expected sizes and the checksum of the ids (for ``seed``) are
-    what ``hashbench split --check`` compares with.
+    ``label`` is its class; of a multi-label set, or one without labels, it is left out.
     """
 
-    title: str
-    queries_per_class: Positive
-    train_per_class: Count
-    database: Literal["rest"] = "rest"
-    seed: Count = 0
-    citation: str
-    note: str = ""
-    n_queries: Count | None = None
-    n_database: Count | None = None
-    n_train: Count | None = None
-    ids_sha256: Sha256 | None = None
+    id: Count
+    label: int | None = None
+    sha256: Sha256
 
 
 class Card(Strict):
     """A file of datasets/; ``name`` is its stem.
 
     ``item_shape`` is [height, width, channels] of images (uint8, 0 .. ``value_max``) or [d] of features
-    (float32). An ``embedded`` set comes with an installed package and has no sources.
+    (float32). ``labels`` are one class an item, several of ``n_classes`` labels an item, or none. An ``embedded``
+    set comes with an installed package and has no sources. ``labels_sha256`` is the checksum of the labels alone,
+    for a set whose images not everybody can have.
     """
 
     name: str
@@ -90,16 +109,17 @@ class Card(Strict):
     item_shape: list[Positive] = Field(min_length=1)
     value_max: Positive | None = None
     n_items: Positive
-    n_classes: Positive
+    n_classes: Count
+    labels: Literal["class", "multi", "none"] = "class"
     class_names: list[str] = []
     class_counts: list[Count] | None = None
-    multi_label: bool = False
     embedded: bool = False
     reader: str
     sources: list[Source] = []
     content_sha256: Sha256 | None = None
+    labels_sha256: Sha256 | None = None
     probes: list[Probe] = []
-    protocols: dict[str, Protocol] = {}
+    protocols: dict[str, AnyProtocol] = {}
 
     @model_validator(mode="after")
     def _hangs_together(self) -> "Card":
@@ -109,6 +129,10 @@ class Card(Strict):
             raise ValueError("images have item_shape [height, width, channels], features [d]")
         if (self.kind == "images") != (self.value_max is not None):
             raise ValueError("images state value_max, features do not")
+        if (self.labels == "none") != (self.n_classes == 0):
+            raise ValueError('a set has classes, unless labels = "none"')
+        if self.class_names and len(self.class_names) != self.n_classes:
+            raise ValueError("class_names needs one entry a class")
         if self.class_counts is not None and len(self.class_counts) != self.n_classes:
             raise ValueError("class_counts needs one entry a class")
         if any(probe.id >= self.n_items for probe in self.probes):

@@ -1,13 +1,16 @@
 """Downloads: fetch a data set's sources or find them in a folder, verify, convert, put in place whole."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
+from contextlib import closing
 from pathlib import Path
+from typing import BinaryIO
 
 from hashbench import paths
 from hashbench.datasets import store
 from hashbench.datasets.card import Card, Member, Source, load_card
-from hashbench.datasets.members import locate, read_members
+from hashbench.datasets.members import locate, open_members
 from hashbench.datasets.readers import READERS
+from hashbench.datasets.readers._reader import Files
 from hashbench.errors import HashbenchError
 from hashbench.files import require_writable
 
@@ -74,16 +77,17 @@ def _fetch(source: Source, folder: Path) -> Path:
 
 
 def _convert(card: Card, places: list[Path]) -> None:
-    blocks = READERS.get(card.reader).read(card, _members(card, places))
-    store.write(card, blocks, {source.file: source.sha256 or source.md5 for source in card.sources})
+    checksums = {source.file: next(iter(source.checksums.values()), None) for source in card.sources}
+    with closing(_members(card, places)) as members:  # or a refused file would stay open
+        store.write(card, READERS.get(card.reader).read(card, Files(members)), checksums)
 
 
-def _members(card: Card, places: list[Path]) -> Iterator[tuple[Member, bytes]]:
+def _members(card: Card, places: list[Path]) -> Generator[tuple[Member, BinaryIO]]:
     from tqdm import tqdm
 
     total = sum(len(source.members) for source in card.sources)
     with tqdm(total=total, desc=f"{card.name}: verify and convert", unit="file", leave=False, disable=None) as bar:
         for source, place in zip(card.sources, places, strict=True):
-            for member in read_members(place, source):
+            for member in open_members(place, source):
                 yield member
                 bar.update()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hashbench.datasets.audit import audit
-from hashbench.datasets.card import Protocol
+from hashbench.datasets.protocol import PerClass as Protocol
 from hashbench.datasets.split import Split, split
 from hashbench.datasets.store import Dataset
 from hashbench.errors import CheckFailed

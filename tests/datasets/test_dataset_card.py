@@ -43,7 +43,7 @@ FAULTS = {
     "shape of features": ("item_shape = [2, 3, 3]", "item_shape = [18]", "images have item_shape"),
     "no value_max": ("value_max = 255", "", "images state value_max"),
     "counts of other classes": ("class_counts = [8, 8, 8]", "class_counts = [24]", "one entry a class"),
-    "no queries": ("queries_per_class = 2", "queries_per_class = 0", "protocols.s1.queries_per_class"),
+    "no queries": ("queries_per_class = 2", "queries_per_class = 0", "protocols.s1.per_class.queries_per_class"),
     "not TOML": ("n_items = 24", "n_items 24", "not a readable TOML file"),
 }
 

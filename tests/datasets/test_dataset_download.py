@@ -103,12 +103,12 @@ def test_a_faulty_archive_puts_nothing_in_place(toy, tmp_path, data_folder, faul
 def test_a_truncated_archive_is_refused_wherever_it_ends(toy, tmp_path, data_folder, share):
     whole = toy.archive()
     (tmp_path / "toy.tar.gz").write_bytes(whole[: int(share * len(whole))])
-    refused("toy.tar.gz: (damaged, truncated or not a tar archive|toy-bin/)", tmp_path, data_folder)
+    refused("toy.tar.gz: (damaged, truncated or not a tar( or zip)? archive|toy-bin/)", tmp_path, data_folder)
 
 
 def test_a_page_instead_of_an_archive_is_refused(toy, tmp_path, data_folder):
     (tmp_path / "toy.tar.gz").write_bytes(b"<!DOCTYPE html><html>quota exceeded</html>")
-    refused("toy.tar.gz: damaged, truncated or not a tar archive", tmp_path, data_folder)
+    refused("toy.tar.gz: damaged, truncated or not a tar( or zip)? archive", tmp_path, data_folder)
 
 
 def test_a_link_inside_an_archive_is_not_followed(toy, tmp_path, data_folder):

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hashbench.datasets.card import Protocol, load_card
+from hashbench.datasets.card import load_card
+from hashbench.datasets.protocol import PerClass as Protocol
 from hashbench.datasets.split import split, write
 from hashbench.datasets.store import open_dataset
 from hashbench.errors import HashbenchError

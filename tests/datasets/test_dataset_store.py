@@ -2,6 +2,7 @@ import h5py
 import numpy as np
 import pytest
 
+from hashbench.datasets import store
 from hashbench.datasets.card import load_card
 from hashbench.datasets.download import download
 from hashbench.datasets.store import content_sha256, open_dataset, path_of, verify
@@ -56,7 +57,7 @@ def garble(path):
 
 def flip_a_pixel(path):
     with h5py.File(path) as file:
-        offset = file["items"].id.get_chunk_info(0).byte_offset
+        offset = file["items"].id.get_offset()
     data = bytearray(path.read_bytes())
     data[offset + 100] ^= 1
     path.write_bytes(data)
@@ -97,10 +98,10 @@ def test_damage_is_one_line_and_download_mends_it(toy, stored, tmp_path, damage)
     np.testing.assert_array_equal(open_dataset("toy").items, toy.images)
 
 
-def test_verify_reads_every_byte(toy, stored):
-    with h5py.File(stored, "a") as file:
-        file["items"][17, 1, 2, 0] ^= 1  # HDF5's own checksum is renewed
-    open_dataset("toy")
+def test_verify_reads_every_byte_of_a_set_too_large_for_memory(toy, stored, monkeypatch):
+    monkeypatch.setattr(store, "IN_MEMORY_BYTES", 0)
+    flip_a_pixel(stored)
+    assert isinstance(open_dataset("toy").items, np.memmap)
     with pytest.raises(HashbenchError, match="another checksum than when it was written"):
         verify("toy")
 

@@ -1,19 +1,19 @@
 """The handwritten digits that scikit-learn carries with it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
-from hashbench.datasets.card import Card, Member
-from hashbench.datasets.readers._reader import Block, Reader
+from hashbench.datasets.card import Card
+from hashbench.datasets.readers._reader import Block, Files, Reader
 
 
-def _read(card: Card, members: Iterable[tuple[Member, bytes]]) -> Iterator[Block]:  # noqa: ARG001  (none: embedded)
+def _read(card: Card, files: Files) -> Iterator[Block]:  # noqa: ARG001  (it has none: embedded)
     from sklearn.datasets import load_digits
 
     images, labels = load_digits(return_X_y=True)
     # the values are whole numbers 0..16 kept as floats: nothing is lost
-    yield images.astype(np.uint8).reshape(len(images), *card.item_shape), labels.astype(np.int64)
+    yield Block(images.astype(np.uint8).reshape(len(images), *card.item_shape), labels.astype(np.int64))
 
 
 READER = Reader(_read)

@@ -1,0 +1,124 @@
+"""Draws: one way of choosing queries, database and training items for each kind of protocol.
+
+Wherever something is drawn at random, items are ordered by the BLAKE2b digest of ``dataset/protocol-seed/id``. A hash
+of names keeps its order for ever; the stream of a random generator may change between versions of a library.
+"""
+
+import hashlib
+from functools import singledispatch
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.affinity import Labels
+from hashbench.datasets.protocol import Database, Parts, PerClass, PerLabel, Protocol, Random, Stratified
+from hashbench.errors import HashbenchError
+
+Ids = NDArray[np.int64]
+Roles = dict[str, Ids]  # query, database, train and perhaps validation, each sorted
+
+
+@singledispatch
+def draw(protocol: Protocol, labels: Labels, salt: str, seed: int) -> Roles:
+    """The ids of each role: what ``protocol`` makes of ``labels`` [n] or [n, labels]; pure.
+
+    Raises HashbenchError, without saying of which set, where the labels cannot be split like that.
+    """
+    raise NotImplementedError(type(protocol))
+
+
+@draw.register
+def _per_class(protocol: PerClass, labels: Labels, salt: str, _seed: int) -> Roles:
+    """An item with a negative label has no class and is in the database only."""
+    if labels.ndim != 1:
+        raise HashbenchError("splits by class need one class id an item")
+    _require_enough(labels, protocol)
+    orders = [_order(np.flatnonzero(labels == label), salt) for label in np.unique(labels[labels >= 0])]
+    first, last = protocol.queries_per_class, protocol.queries_per_class + protocol.train_per_class
+    queries = np.concatenate([order[:first] for order in orders])
+    train = np.concatenate([order[first:last] for order in orders])
+    return _roles(len(labels), queries, train, protocol.database)
+
+
+@draw.register
+def _per_label(protocol: PerLabel, labels: Labels, salt: str, _seed: int) -> Roles:
+    if labels.ndim != 2:
+        raise HashbenchError("splits by label need several labels an item")
+    per_label = protocol.queries_per_label, protocol.train_per_label
+    free = np.ones(len(labels), np.bool_)
+    taken: tuple[list[Ids], list[Ids]] = ([], [])
+    for label in np.argsort(-labels.sum(axis=0, dtype=np.int64), kind="stable"):
+        carrying = _order(np.flatnonzero(free & (labels[:, label] > 0)), salt)
+        if len(carrying) < sum(per_label):
+            raise HashbenchError(f"label {label} has {len(carrying)} items not drawn yet; {sum(per_label)} are needed")
+        for ids, start, size in zip(taken, (0, per_label[0]), per_label, strict=True):
+            ids.append(carrying[start : start + size])
+            free[ids[-1]] = False
+    return _roles(len(labels), np.concatenate(taken[0]), np.concatenate(taken[1]), "rest")
+
+
+@draw.register
+def _random(protocol: Random, labels: Labels, salt: str, _seed: int) -> Roles:
+    needed = protocol.queries + max(protocol.train, 1)
+    if len(labels) < needed:
+        raise HashbenchError(f"{len(labels)} items; {protocol.queries} queries and the training set need {needed}")
+    order = _order(np.arange(len(labels)), salt)
+    queries, train = order[: protocol.queries], order[protocol.queries : protocol.queries + protocol.train]
+    return _roles(len(labels), queries, train, protocol.database)
+
+
+@draw.register
+def _parts(protocol: Parts, labels: Labels, _salt: str, _seed: int) -> Roles:
+    ranges = {"query": protocol.query, "database": protocol.database, "train": protocol.train}
+    return {role: _range(within, len(labels)) for role, within in ranges.items()}
+
+
+@draw.register
+def _stratified(protocol: Stratified, labels: Labels, _salt: str, seed: int) -> Roles:
+    from sklearn.model_selection import train_test_split
+
+    pool = _range(protocol.pool, len(labels))
+    try:
+        train, validation = train_test_split(
+            pool, test_size=protocol.validation, random_state=seed, stratify=labels[pool]
+        )
+    except ValueError as error:  # too few of a class, or fewer validation items than classes
+        raise HashbenchError(f"validation: {error}") from None
+    train = np.sort(train)
+    query = _range(protocol.query, len(labels))
+    return {"query": query, "database": train, "train": train, "validation": np.sort(validation)}
+
+
+def _roles(n_items: int, queries: Ids, train: Ids, database: Database) -> Roles:
+    """No training items drawn: the whole database is trained on."""
+    query, train = np.sort(queries), np.sort(train)
+    rest = np.setdiff1d(np.arange(n_items), query, assume_unique=True)
+    if database == "rest_without_train":
+        rest = np.setdiff1d(rest, train, assume_unique=True)
+    return {"query": query, "database": rest, "train": train if train.size else rest}
+
+
+def _order(ids: Ids, salt: str) -> Ids:
+    keys = [hashlib.blake2b(f"{salt}/{item}".encode(), digest_size=16).digest() for item in ids.tolist()]
+    return ids[sorted(range(len(ids)), key=keys.__getitem__)]
+
+
+def _range(within: list[int], n_items: int) -> Ids:
+    first, end = within
+    if not first < end <= n_items:
+        raise HashbenchError(f"ids {first} to {end - 1} are asked for; 0 to {n_items - 1} exist")
+    return np.arange(first, end)
+
+
+def _require_enough(labels: Labels, protocol: PerClass) -> None:
+    classes, counts = np.unique(labels[labels >= 0], return_counts=True)
+    if not classes.size:
+        raise HashbenchError("no item has a class")
+    # where the whole database is trained on, a class still needs an item there to be found
+    needed = protocol.queries_per_class + max(protocol.train_per_class, 1)
+    smallest = int(counts.argmin())
+    if counts[smallest] < needed:
+        raise HashbenchError(
+            f"class {classes[smallest]} has {counts[smallest]} items; "
+            f"{protocol.queries_per_class} queries and {needed - protocol.queries_per_class} to train need {needed}"
+        )

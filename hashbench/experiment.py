@@ -38,7 +38,7 @@ class Experiment:
             "method": self.method,
             "data": self.data,
             "budget": self.budget,
-            "settings": self.settings.model_dump(),
+            "settings": self.settings.model_dump(exclude_defaults=True),
         }
 
     @property

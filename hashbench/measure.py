@@ -9,11 +9,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from hashbench import affinity, codes, histogram, metrics, provenance, saved_codes
+from hashbench import metrics, provenance
 from hashbench.config import parse
 from hashbench.datasets.card import load_card
+from hashbench.datasets.protocol import Protocol
+from hashbench.datasets.relevance import affinity_of
 from hashbench.datasets.split import Split, split
 from hashbench.datasets.store import Dataset, open_dataset
+from hashbench.encoded import encode_protocol
 from hashbench.errors import CheckFailed, HashbenchError
 from hashbench.experiment import Experiment
 from hashbench.files import require_writable, write_text
@@ -57,6 +60,7 @@ def run(experiment: Experiment, store: Store, options: Options = Options()) -> R
     A run that training gives up on is stored as a failed row, and tried again when asked for again. A killed
     one continues from its checkpoint.
     """
+    _require_labels(experiment)
     provenance.code()  # of the code that starts, not of what the tree holds hours later
     if (kept := _kept(experiment, store)) is not None:
         return kept
@@ -74,6 +78,14 @@ def run(experiment: Experiment, store: Store, options: Options = Options()) -> R
 def _kept(experiment: Experiment, store: Store) -> Row | None:
     row = store.find(experiment.dataset, experiment.protocol, experiment.run)
     return row if row is not None and row.status == "ok" else None
+
+
+def _require_labels(experiment: Experiment) -> None:
+    if METHODS.get(experiment.method).needs_labels and load_card(experiment.dataset).labels == "none":
+        free = ", ".join(name for name in METHODS.names if not METHODS.get(name).needs_labels)
+        raise HashbenchError(
+            f"{experiment.method} learns from labels, and {experiment.dataset} has none: these need none: {free}"
+        )
 
 
 @contextmanager
@@ -108,30 +120,37 @@ def _measure(experiment: Experiment, folder: Path, options: Options) -> Row:
     except TrainingFailed as failure:
         return _row(experiment, dataset, ids, options, reason=str(failure))
     trained = time.perf_counter()
-    saved = encode_protocol(hasher, dataset, ids, progress=options.progress)
-    saved_codes.save(folder / "codes.npz", saved)
-    encoded = time.perf_counter()
-    counted = histogram.count(saved.query, saved.database, saved.affinity, progress=options.progress)
+    encoded = encode_protocol(hasher, dataset, ids, progress=options.progress)
+    protocol = protocol_of(experiment)
+    encoded.save(folder / "codes.npz", dataset, ids, protocol)
+    encoding_done = time.perf_counter()
+    counted = encoded.count(affinity_of(dataset, ids, protocol), progress=options.progress)
     counted.save(folder / "histogram.npz")
     means = {name: metrics.summarise(value) for name, value in metrics.evaluate(counted, ROW_METRICS).items()}
     seconds = Seconds(
         train=round(trained - started, 3),
-        encode=round(encoded - trained, 3),
-        score=round(time.perf_counter() - encoded, 3),
+        encode=round(encoding_done - trained, 3),
+        score=round(time.perf_counter() - encoding_done, 3),
     )
     return _row(experiment, dataset, ids, options, measured=Measured(means, counted.sha256(), seconds))
 
 
 def open_protocol(experiment: Experiment) -> tuple[Dataset, Split]:
     """The data of an experiment and the ids of its queries, database and training set."""
-    dataset = open_dataset(experiment.dataset)
-    protocol = load_card(experiment.dataset).protocol(experiment.protocol)
+    dataset, protocol = open_dataset(experiment.dataset), protocol_of(experiment)
     ids = split(dataset.labels, protocol, experiment.dataset, experiment.protocol)
     # where a card pins no checksum yet, there is nothing to hold the data against
-    pinned = experiment.data["split"]["ids_sha256"], experiment.data["content_sha256"]
-    if any(a is not None and a != b for a, b in zip(pinned, (ids.sha256, dataset.sha256), strict=True)):
+    rule = experiment.data["split"]
+    pinned = rule.get("ids_sha256"), experiment.data["content_sha256"]
+    is_other = any(a not in (None, b) for a, b in zip(pinned, (ids.sha256, dataset.sha256), strict=True))
+    if is_other or rule.get("relevance") != protocol.deciding().get("relevance"):
         raise CheckFailed(f"{experiment.run}: the data or the split are no longer those that the run is named by")
     return dataset, ids
+
+
+def protocol_of(experiment: Experiment) -> Protocol:
+    """The protocol of an experiment, as its data set's card has it."""
+    return load_card(experiment.dataset).protocol(experiment.protocol)
 
 
 def _fit(experiment: Experiment, dataset: Dataset, ids: Split, folder: Path, options: Options) -> Hasher:
@@ -148,14 +167,6 @@ def _fit(experiment: Experiment, dataset: Dataset, ids: Split, folder: Path, opt
     hasher = METHODS.get(experiment.method).fit(experiment.settings, data)
     hasher.save(folder)
     return hasher
-
-
-def encode_protocol(hasher: Hasher, dataset: Dataset, ids: Split, *, progress: bool) -> saved_codes.SavedCodes:
-    """The codes and labels of a protocol's queries and database."""
-    query = codes.binarize(hasher.encode(dataset.items[ids.query_ids], progress=progress))
-    database = codes.binarize(hasher.encode(dataset.items[ids.database_ids], progress=progress))
-    labels = affinity.from_labels(dataset.labels[ids.query_ids], dataset.labels[ids.database_ids])
-    return saved_codes.SavedCodes(query, database, labels)
 
 
 def load_hasher(row: Row, store: Store, device: str = "auto") -> Hasher:

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hashbench import affinity_distance
-from hashbench.affinity_distance import DistanceAffinity, euclidean, percentiles
+from hashbench.affinity_distance import DistanceAffinity, euclidean
 from hashbench.codes import pack
 from hashbench.errors import HashbenchError
-from hashbench.histogram import count
+from hashbench.histogram import count, count_blocks
 
 
 def by_loop(affinity: DistanceAffinity) -> np.ndarray:
@@ -17,7 +17,10 @@ def by_loop(affinity: DistanceAffinity) -> np.ndarray:
     for q, one in enumerate(affinity.query_features.astype(np.float64)):
         for n, item in enumerate(affinity.database_features.astype(np.float64)):
             distance = np.sqrt(((one - item) ** 2).sum())
-            level[q, n] = sum(distance <= threshold for threshold in affinity.thresholds)
+            thresholds = np.broadcast_to(
+                np.reshape(affinity.thresholds, (len(affinity.values), -1)).T, (len(level), len(affinity.values))
+            )
+            level[q, n] = sum(distance <= threshold for threshold in thresholds[q])
     return level
 
 
@@ -31,7 +34,24 @@ def test_levels_are_exact_where_a_distance_is_the_threshold(seed: int, offset: f
     assert np.array_equal(whole, by_loop(affinity))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(affinity_distance, "PAIRS", 9)
+        patch.setattr(affinity_distance, "HELD", 20)
         assert np.array_equal(affinity.block(slice(1, 3), slice(2, 15)), whole[1:3, 2:15])
+        pieces = list(affinity.pieces())
+    assert [part.stop - part.start for part, _ in pieces] == [5, 5, 5, 2]
+    assert np.array_equal(np.concatenate([known.level for _, known in pieces], axis=1), whole)
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_each_query_may_have_thresholds_of_its_own(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    query, database = (rng.integers(0, 3, (size, 3)).astype(np.float32) for size in (4, 11))
+    near = np.sqrt(rng.integers(0, 4, 4))
+    affinity = DistanceAffinity(query, database, np.stack([near + 1, near]), (1, 4))
+    whole = affinity.block(slice(0, 4), slice(0, 11))
+    assert np.array_equal(whole, by_loop(affinity))
+    assert np.array_equal(affinity.block(slice(1, 2), slice(3, 9)), whole[1:2, 3:9])
+    with pytest.raises(HashbenchError, match="thresholds of 3 queries, features of 4"):
+        DistanceAffinity(query, database, near[None, :3])
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -52,6 +72,8 @@ def test_it_is_counted_as_any_other_affinity() -> None:
     codes = [pack(part > 0) for part in features]
     histogram = count(*codes, affinity, workers=1)
     assert histogram.levels.tolist() == [0, 1, 2, 5, 10]
+    pieces = [(codes[1][part], known) for part, known in affinity.pieces()]
+    assert np.array_equal(count_blocks(codes[0], pieces, workers=1).counts, histogram.counts)
     per_level = [(by_loop(affinity) == v).sum() for v in range(5)]
     assert histogram.counts.sum(axis=(0, 1)).tolist() == per_level
 
@@ -79,12 +101,3 @@ def test_features_that_do_not_match_or_are_not_finite_are_refused() -> None:
         DistanceAffinity(np.zeros((1, 2)), np.zeros((1, 3)), (1.0,))
     with pytest.raises(HashbenchError, match="not finite"):
         DistanceAffinity(np.zeros((1, 2)), np.full((1, 2), np.nan), (1.0,))
-
-
-def test_percentiles_are_of_all_pairs() -> None:
-    features = np.random.default_rng(0).standard_normal((30, 4))
-    distances = sorted(float(euclidean(features[i], features[j])) for i in range(30) for j in range(i))
-    # of 435 values the 50th percentile is the 218th, and the 100th the largest
-    assert percentiles(features, [50, 100]) == (distances[217], distances[-1])
-    with pytest.raises(HashbenchError, match="at least 2"):
-        percentiles(features[:1], [50])

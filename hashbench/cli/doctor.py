@@ -1,28 +1,59 @@
 """``hashbench doctor``: what is here, what is missing, and the command that mends it."""
 
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
 import typer
 
+if TYPE_CHECKING:
+    from hashbench.datasets.inventory import Stock
 
-def command() -> None:
-    """Say what is installed and downloaded, which GPU is there, and how to get what is missing."""
+
+def command(
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Hash every byte of the data sets that are here; exit 1 if one is wrong.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Say what is installed and downloaded, which GPU is there, and how to get what is missing.
+
+    Of data sets the heads of the files are looked at; --verify reads them whole.
+    """
+    from hashbench.datasets.card import cards
+    from hashbench.datasets.inventory import stock
+
+    found = _found()
+    stocks = [stock(name) for name in cards()]
+    verified = {each.name: _fault_of(each) for each in stocks if each.size_bytes} if verify else {}
+    typer.echo(_as_json(found, stocks, verified) if as_json else _as_text(found, stocks, verified))
+    if any(verified.values()):
+        raise typer.Exit(1)
+
+
+def _found() -> dict[str, Any]:
+    import shutil
+
     from hashbench import paths, provenance
+    from hashbench.datasets.inventory import weights
 
     code = provenance.code()
-    state = {True: ", with local changes", False: "", None: ""}[code.dirty]
-    typer.echo(f"hashbench {code.version}  commit {code.commit or 'unknown (installed without its repository)'}{state}")
-    for name, folder in (("root", paths.root()), ("results", paths.results()), ("data", paths.data())):
-        typer.echo(f"{name:10} {folder}")
-    typer.echo("")
-    for library, found in provenance.versions().items():
-        if library != "cuda":
-            typer.echo(f"{library:14} {found or _mend(library)}")
-    typer.echo(f"{'gpu':14} {_gpu()}")
-    typer.echo("")
-    _datasets()
+    folders = {"root": paths.root(), "results": paths.results(), "data": paths.data()}
+    return {
+        "version": code.version,
+        "commit": code.commit,
+        "dirty": code.dirty,
+        "folders": {name: str(folder) for name, folder in folders.items()},
+        "free_bytes": {name: shutil.disk_usage(_standing_part(folder)).free for name, folder in folders.items()},
+        "versions": {library: found for library, found in provenance.versions().items() if library != "cuda"},
+        "gpu": _gpu(),
+        "weights": {path.name: path.stat().st_size for path in weights()},
+    }
 
 
-def _mend(library: str) -> str:
-    return f"missing: pip install {'hashbench[train]' if library.startswith('torch') else library}"
+def _standing_part(folder: Path) -> Path:
+    """The folder, or the nearest above it that is there already."""
+    return next(part for part in (folder.absolute(), *folder.absolute().parents) if part.exists())
 
 
 def _gpu() -> str:
@@ -34,13 +65,53 @@ def _gpu() -> str:
         return "unknown without torch"
 
 
-def _datasets() -> None:
-    from hashbench.datasets.card import cards
-    from hashbench.datasets.store import open_dataset
+def _fault_of(each: "Stock") -> str | None:
+    """What is wrong with a data set that is here; None where every byte is right."""
+    from tqdm import tqdm
+
+    from hashbench.datasets.store import open_labels, verify
     from hashbench.errors import HashbenchError
 
-    for name in cards():
+    bar = tqdm(total=each.size_bytes, desc=f"{each.name}: verify", unit="B", unit_scale=True, leave=False, disable=None)
+    with bar:
         try:
-            typer.echo(f"{name:14} {len(open_dataset(name).labels):,} items")
+            open_labels(each.name) if each.state == "labels only" else verify(each.name, bar.update)
         except HashbenchError as error:
-            typer.echo(f"{name:14} missing: {error}")
+            return str(error)
+    return None
+
+
+def _as_json(found: dict[str, Any], stocks: "list[Stock]", verified: dict[str, str | None]) -> str:
+    from dataclasses import asdict
+
+    datasets = {each.name: asdict(each) for each in stocks}
+    for name, fault in verified.items():
+        datasets[name] |= {"verified": fault is None, "fault": fault}
+    return json.dumps({**found, "datasets": datasets})
+
+
+def _as_text(found: dict[str, Any], stocks: "list[Stock]", verified: dict[str, str | None]) -> str:
+    from hashbench.datasets.inventory import readable
+
+    state = {True: ", with local changes", False: "", None: ""}[found["dirty"]]
+    commit = found["commit"] or "unknown (installed without its repository)"
+    lines = [f"hashbench {found['version']}  commit {commit}{state}"]
+    for name, folder in found["folders"].items():
+        lines.append(f"{name:14} {folder}  ({readable(found['free_bytes'][name])} free)")
+    lines += ["", *(f"{library:14} {version or _mend(library)}" for library, version in found["versions"].items())]
+    lines += [f"{'gpu':14} {found['gpu']}", ""]
+    width = max(14, *(len(each.name) for each in stocks))
+    lines += [f"{each.name:{width}} {_line(each, verified)}" for each in stocks]
+    kept = sum(each.kept_bytes for each in stocks)
+    weights = ", ".join(f"{name} ({readable(size)})" for name, size in found["weights"].items())
+    return "\n".join([*lines, "", f"{'weights':14} {weights or 'none'}", f"{'sources':14} {readable(kept)} kept"])
+
+
+def _line(each: "Stock", verified: dict[str, str | None]) -> str:
+    if each.name not in verified:
+        return each.line()
+    return verified[each.name] or f"{each.line()}; every byte is right"
+
+
+def _mend(library: str) -> str:
+    return f"missing: pip install {'hashbench[train]' if library.startswith('torch') else library}"

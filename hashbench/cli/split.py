@@ -1,38 +1,46 @@
 """``hashbench split``: write the id lists of a protocol."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
-    from hashbench.datasets.audit import Audit
+    from hashbench.datasets.audit import Audit, Leak
+    from hashbench.datasets.card import Card
+    from hashbench.datasets.protocol import Protocol
     from hashbench.datasets.split import Split
+    from hashbench.datasets.store import Labelled
 
 
 def command(
     name: Annotated[str, typer.Argument(help="A data set, as hashbench list datasets shows.")],
     protocol: Annotated[str, typer.Option(help="One of the data set's protocols.")],
     seed: Annotated[int | None, typer.Option(min=0, help="Another draw than the protocol's own.")] = None,
-    check: Annotated[bool, typer.Option("--check", help="Prove sizes, class counts and disjointness.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Prove sizes, class counts, disjointness; find leaks.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Write the query, database and training ids of a protocol, with their checksum."""
+    """Write the query, database, training and validation ids of a protocol, with their checksum.
+
+    The labels are enough. With --check and the items at hand, those that two lists hold byte for byte are found too.
+    """
     from hashbench import paths
-    from hashbench.datasets.audit import audit
     from hashbench.datasets.card import load_card
     from hashbench.datasets.split import split, write
-    from hashbench.datasets.store import open_dataset
+    from hashbench.datasets.store import open_labels
     from hashbench.files import require_writable
     from hashbench.registry import canonical
 
     card = load_card(name)
     rule = card.protocol(protocol)
     seed = rule.seed if seed is None else seed
-    data = open_dataset(card.name)
+    data = open_labels(card.name)
     chosen = split(data.labels, rule, card.name, protocol, seed)
-    found = audit(data, chosen, rule, seed) if check else None
+    found = _audit(card, data, chosen, rule, seed) if check else None
     path = paths.data() / card.name / "splits" / f"{canonical(protocol)}-seed{seed}.npz"
     require_writable(path.parent, instead="--data")
     write(path, chosen)
@@ -45,11 +53,19 @@ def command(
     typer.echo(_as_json(named, chosen, found) if as_json else _as_text(path, chosen, found))
 
 
+def _audit(card: "Card", labels: "Labelled", chosen: "Split", rule: "Protocol", seed: int) -> "Audit":
+    from hashbench.datasets.audit import audit
+    from hashbench.datasets.store import open_dataset, standing
+
+    has_items = standing(card.name).state != "labels only"
+    return audit(open_dataset(card.name) if has_items else labels, chosen, rule, seed)
+
+
 def _as_json(named: dict[str, str | int], chosen: "Split", found: "Audit | None") -> str:
     sizes = {role: len(ids) for role, ids in chosen.lists().items()}
     report: dict[str, object] = {**named, "sizes": sizes, "sha256": chosen.sha256}
     if found is not None:
-        report["check"] = {"n_duplicates": found.n_duplicates, "checksums": found.checksums}
+        report["check"] = asdict(found)
     return json.dumps(report)
 
 
@@ -57,11 +73,31 @@ def _as_text(path: Path, chosen: "Split", found: "Audit | None") -> str:
     lines = [str(path)]
     for role, ids in chosen.lists().items():
         checksum = f"  sha256 {found.checksums[role]}" if found is not None else ""
-        lines.append(f"{role:8} {len(ids):>7,}{checksum}")
-    lines.append(f"{'ids':8} {sum(map(len, chosen.lists().values())):>7,}  sha256 {chosen.sha256}")
-    if found is not None:
-        lines.append(
-            "sizes and class counts as the protocol says; queries and database are disjoint by id; "
-            f"{found.n_duplicates} queries have an identical item in the database"
-        )
-    return "\n".join(lines)
+        lines.append(f"{role:10} {len(ids):>9,}{checksum}")
+    lines.append(f"{'ids':10} {sum(map(len, chosen.lists().values())):>9,}  sha256 {chosen.sha256}")
+    return "\n".join(lines if found is None else [*lines, *_findings(found)])
+
+
+def _findings(found: "Audit") -> list[str]:
+    lines = [f"{'labels':10} {'':>9}  sha256 {found.labels_sha256}"]
+    for role, counts in found.class_counts.items():
+        if counts:
+            few = f"{min(counts):,} to {max(counts):,}" if min(counts) < max(counts) else f"{counts[0]:,}"
+            lines.append(f"{role:10} {few} items of each of {len(counts)} labels")
+    lines.append("sizes, counts and places are as the protocol says; no query is in another list by its id")
+    return [*lines, *_leaks(found)]
+
+
+def _leaks(found: "Audit") -> list[str]:
+    lines = [_leak(leak) for leak in found.leaks]
+    for by, what in (("bytes", "an identical item"), ("file name", "an item of the same file name")):
+        if by in found.compared_by and not any(leak.by == by for leak in found.leaks):
+            lines.append(f"0 queries have {what} in the database or in training")
+    return lines if "bytes" in found.compared_by else [*lines, "not compared by bytes: the items are not here"]
+
+
+def _leak(leak: "Leak") -> str:
+    shown = ", ".join(f"{one} (is {other})" for one, other in leak.first)
+    more = ", ..." if leak.n > len(leak.first) else ""
+    what = "an identical item" if leak.by == "bytes" else "an item of the same file name"
+    return f"leak: {leak.n} {leak.role} items have {what} in the {leak.inside} list: {shown}{more}"

@@ -3,55 +3,99 @@
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import singledispatch
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hashbench.affinity import Labels
 from hashbench.datasets.draw import Ids
-from hashbench.datasets.protocol import PerClass, Protocol
+from hashbench.datasets.duplicates import Keys, byte_keys, same_bytes, twins
+from hashbench.datasets.protocol import Parts, PerClass, PerLabel, Protocol, Random, Stratified
 from hashbench.datasets.readers._reader import Items
 from hashbench.datasets.split import Split, canonical_bytes
-from hashbench.datasets.store import Dataset
+from hashbench.datasets.store import Dataset, Labelled, labels_sha256
 from hashbench.errors import CheckFailed
+
+APART = [("query", "database"), ("query", "train"), ("validation", "database"), ("validation", "train")]
+N_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Leak:
+    """Items of one role that are also in another, under another id: the same ``by`` bytes, or by file name.
+
+    ``first`` are some of them, each with its twin's id.
+    """
+
+    role: str
+    inside: str
+    by: str
+    n: int
+    first: list[tuple[int, int]]
 
 
 @dataclass(frozen=True)
 class Audit:
     """What an audit found in a sound split.
 
-    ``n_duplicates`` counts the queries that the database holds byte for byte under another id;
-    ``checksums`` are SHA-256 (hex) of each list, 8 little-endian bytes an id.
+    ``checksums`` are SHA-256 (hex) of each list, 8 little-endian bytes an id. ``class_counts`` are, by role, the items
+    of each class, or with each label; empty of a set without labels. ``leaks`` are compared by the ways in
+    ``compared_by``: by bytes only where the items are here, by file name only where items have one.
     """
 
-    n_duplicates: int
+    sizes: dict[str, int]
     checksums: dict[str, str]
+    ids_sha256: str
+    labels_sha256: str
+    class_counts: dict[str, list[int]]
+    compared_by: list[str]
+    leaks: list[Leak]
+
+    @property
+    def n_duplicates(self) -> int:
+        """How many queries the database holds byte for byte under another id."""
+        return sum(leak.n for leak in self.leaks if (leak.role, leak.inside, leak.by) == ("query", "database", "bytes"))
 
 
-def audit(data: Dataset, chosen: Split, protocol: Protocol, seed: int) -> Audit:
+def audit(data: Dataset | Labelled, chosen: Split, protocol: Protocol, seed: int) -> Audit:
     """What is found in the split; raises CheckFailed with the first thing that is not as ``protocol`` says.
 
-    Checked are the ids (sorted, unique, of this data set), disjointness of queries and database, training
-    inside the database, the number of items in all and of each class, and, for the protocol's own seed, the
-    pinned checksum of the ids.
+    Checked are the ids (sorted, unique, of this data set), that queries and validation items are in no other list,
+    that training is inside the database or outside as the protocol has it, the number of items in all and of each
+    class or label, that no item is left out, and, for the protocol's own seed, the pinned checksum of the ids. The
+    rest is reported: items that another list holds too, by file name or, where ``data`` has the items, byte for byte,
+    are not the split's fault.
     """
     for fault in _faults(data.labels, chosen, protocol, seed):
         raise CheckFailed(f"{data.name}: {fault}")
-    checksums = {role: hashlib.sha256(canonical_bytes(ids)).hexdigest() for role, ids in chosen.lists().items()}
-    return Audit(_n_duplicates(data.items, chosen), checksums)
+    lists, items = chosen.lists(), data.items if isinstance(data, Dataset) else None
+    keys: dict[str, Keys | NDArray[np.bytes_]] = {}
+    if items is not None:
+        keys["bytes"] = byte_keys(items)
+    if data.names is not None:
+        keys["file name"] = data.names
+    return Audit(
+        sizes={role: len(ids) for role, ids in lists.items()},
+        checksums={role: hashlib.sha256(canonical_bytes(ids)).hexdigest() for role, ids in lists.items()},
+        ids_sha256=chosen.sha256,
+        labels_sha256=labels_sha256(data.labels),
+        class_counts={role: _counts(data.labels, ids).tolist() for role, ids in lists.items()},
+        compared_by=list(keys),
+        leaks=[leak for by, of in keys.items() for leak in _leaks(by, of, lists, items)],
+    )
 
 
 def _faults(labels: Labels, chosen: Split, protocol: Protocol, seed: int) -> Iterator[str]:
-    for role, ids in chosen.lists().items():
+    lists = chosen.lists()
+    for role, ids in lists.items():
         yield from _id_faults(role, ids, len(labels))
-    if shared := np.intersect1d(chosen.query_ids, chosen.database_ids).size:
-        yield f"{shared} queries are in the database"
-    if outside := np.setdiff1d(chosen.train_ids, chosen.database_ids).size:
-        yield f"{outside} training items are not in the database"
+    for role, other in APART:
+        if shared := np.intersect1d(lists.get(role, []), lists[other]).size:
+            yield f"{shared} {role} ids are in the {other} list"
+    yield from _train_faults(chosen, protocol)
     yield from _size_faults(chosen, protocol)
-    if isinstance(protocol, PerClass):
-        yield from _class_faults("query", labels[chosen.query_ids], protocol.queries_per_class)
-        if protocol.train_per_class:
-            yield from _class_faults("train", labels[chosen.train_ids], protocol.train_per_class)
+    yield from promised(protocol, labels, lists)
     if seed == protocol.seed and protocol.ids_sha256 not in (None, chosen.sha256):
         yield f"the ids have checksum {chosen.sha256}; the card states {protocol.ids_sha256}"
 
@@ -63,23 +107,102 @@ def _id_faults(role: str, ids: Ids, n_items: int) -> Iterator[str]:
         yield f"{role} ids run from {ids[0]} to {ids[-1]}; 0 to {n_items - 1} exist"
 
 
+def _train_faults(chosen: Split, protocol: Protocol) -> Iterator[str]:
+    inside = np.intersect1d(chosen.train_ids, chosen.database_ids).size
+    if isinstance(protocol, Parts):  # a published list may have it either way
+        return
+    if getattr(protocol, "database", "rest") == "rest_without_train":
+        if inside:
+            yield f"{inside} training items are in the database, which the protocol keeps apart"
+    elif outside := len(chosen.train_ids) - inside:
+        yield f"{outside} training items are not in the database"
+
+
 def _size_faults(chosen: Split, protocol: Protocol) -> Iterator[str]:
-    stated = {"query": protocol.n_queries, "database": protocol.n_database, "train": protocol.n_train}
-    for role, ids in chosen.lists().items():
+    stated = {
+        "query": protocol.n_queries,
+        "database": protocol.n_database,
+        "train": protocol.n_train,
+        "validation": protocol.n_validation,
+    }
+    for role, ids in {**chosen.lists(), "validation": chosen.validation_ids}.items():
         if stated[role] not in (None, len(ids)):
             yield f"{len(ids)} {role} ids; the card states {stated[role]}"
 
 
-def _class_faults(role: str, labels: Labels, expected: int) -> Iterator[str]:
-    for label, count in zip(*np.unique(labels, return_counts=True), strict=True):
-        if count != expected:
-            yield f"class {label} has {count} {role} ids; the protocol asks for {expected}"
+@singledispatch
+def promised(protocol: Protocol, labels: Labels, lists: dict[str, Ids]) -> Iterator[str]:
+    """In what the lists, sound in themselves, are not what a protocol of that kind asks for."""
+    raise NotImplementedError(type(protocol))
 
 
-def _n_duplicates(items: Items, chosen: Split) -> int:
-    database = {_key(items, item) for item in chosen.database_ids}
-    return sum(_key(items, item) in database for item in chosen.query_ids)
+@promised.register
+def _per_class(protocol: PerClass, labels: Labels, lists: dict[str, Ids]) -> Iterator[str]:
+    asked = {"query": protocol.queries_per_class, "train": protocol.train_per_class}
+    for role, expected in asked.items():
+        counts = _counts(labels, lists[role])
+        for label in np.unique(labels[labels >= 0]):
+            if expected and counts[label] != expected:
+                yield f"class {label} has {counts[label]} {role} ids; the protocol asks for {expected}"
+    yield from _left_out(lists, len(labels))
 
 
-def _key(items: Items, item: int) -> bytes:
-    return hashlib.blake2b(items[item].tobytes(), digest_size=16).digest()
+@promised.register
+def _per_label(protocol: PerLabel, labels: Labels, lists: dict[str, Ids]) -> Iterator[str]:
+    """An item may be drawn for one label and carry others: of each there are so many, or more."""
+    for role, expected in (("query", protocol.queries_per_label), ("train", protocol.train_per_label)):
+        counts = _counts(labels, lists[role])
+        for label in np.flatnonzero(counts < expected):
+            yield f"label {label} is on {counts[label]} {role} items; the protocol asks for {expected}"
+        if expected and len(lists[role]) != expected * labels.shape[1]:
+            yield f"{len(lists[role])} {role} ids; {labels.shape[1]} labels give {expected * labels.shape[1]}"
+    yield from _left_out(lists, len(labels))
+
+
+@promised.register
+def _random(protocol: Random, labels: Labels, lists: dict[str, Ids]) -> Iterator[str]:
+    for role, expected in (("query", protocol.queries), ("train", protocol.train)):
+        if expected and len(lists[role]) != expected:
+            yield f"{len(lists[role])} {role} ids; the protocol asks for {expected}"
+    yield from _left_out(lists, len(labels))
+
+
+@promised.register
+def _parts(protocol: Parts, labels: Labels, lists: dict[str, Ids]) -> Iterator[str]:  # noqa: ARG001
+    for role, within in (("query", protocol.query), ("database", protocol.database), ("train", protocol.train)):
+        if not np.array_equal(lists[role], np.arange(*within)):
+            yield f"{role} ids are not {within[0]} to {within[1] - 1}"
+
+
+@promised.register
+def _stratified(protocol: Stratified, labels: Labels, lists: dict[str, Ids]) -> Iterator[str]:
+    if not np.array_equal(lists["query"], np.arange(*protocol.query)):
+        yield f"query ids are not {protocol.query[0]} to {protocol.query[1] - 1}"
+    drawn = np.sort(np.concatenate([lists["train"], lists["validation"]]))
+    if not np.array_equal(drawn, pool := np.arange(*protocol.pool)):
+        yield f"training and validation ids are not together {protocol.pool[0]} to {protocol.pool[1] - 1}"
+    share = _counts(labels, pool) * (protocol.validation / len(pool))
+    for label in np.flatnonzero(np.abs(_counts(labels, lists["validation"]) - share) >= 1):
+        yield f"class {label} has not its share of the validation items, {share[label]:.1f}"
+
+
+def _left_out(lists: dict[str, Ids], n_items: int) -> Iterator[str]:
+    n_listed = np.unique(np.concatenate(list(lists.values()))).size
+    if n_listed != n_items:
+        yield f"{n_items - n_listed} items are in no list"
+
+
+def _counts(labels: Labels, ids: Ids) -> Ids:
+    """How many of those items are of each class, or carry each label; int64[classes]."""
+    if labels.ndim == 2:
+        return labels[ids].sum(axis=0, dtype=np.int64)
+    return np.bincount(labels[ids][labels[ids] >= 0], minlength=int(labels.max(initial=-1)) + 1).astype(np.int64)
+
+
+def _leaks(by: str, keys: Keys | NDArray[np.bytes_], lists: dict[str, Ids], items: Items | None) -> Iterator[Leak]:
+    for role, inside in APART:
+        found = twins(keys, lists.get(role, np.empty(0, np.int64)), lists[inside])
+        if by == "bytes" and items is not None:
+            found = same_bytes(items, found)
+        if len(found):
+            yield Leak(role, inside, by, len(found), found.first(N_SHOWN))

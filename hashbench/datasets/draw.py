@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hashbench.affinity import Labels
 from hashbench.datasets.protocol import Database, Parts, PerClass, PerLabel, Protocol, Random, Stratified
-from hashbench.errors import HashbenchError
+from hashbench.errors import HashbenchError, one_line
 
 Ids = NDArray[np.int64]
 Roles = dict[str, Ids]  # query, database, train and perhaps validation, each sorted
@@ -42,7 +42,8 @@ def _per_class(protocol: PerClass, labels: Labels, salt: str, _seed: int) -> Rol
 
 @draw.register
 def _per_label(protocol: PerLabel, labels: Labels, salt: str, _seed: int) -> Roles:
-    if labels.ndim != 2:
+    """Of labels as frequent as each other, the first comes first."""
+    if labels.ndim != 2 or not labels.shape[1]:
         raise HashbenchError("splits by label need several labels an item")
     per_label = protocol.queries_per_label, protocol.train_per_label
     free = np.ones(len(labels), np.bool_)
@@ -54,14 +55,19 @@ def _per_label(protocol: PerLabel, labels: Labels, salt: str, _seed: int) -> Rol
         for ids, start, size in zip(taken, (0, per_label[0]), per_label, strict=True):
             ids.append(carrying[start : start + size])
             free[ids[-1]] = False
-    return _roles(len(labels), np.concatenate(taken[0]), np.concatenate(taken[1]), "rest")
+    roles = _roles(len(labels), np.concatenate(taken[0]), np.concatenate(taken[1]), "rest")
+    if (lost := np.flatnonzero(~(labels[roles["database"]] > 0).any(axis=0))).size:
+        raise HashbenchError(f"label {lost[0]} is on queries alone; an item of the database must carry it to be found")
+    return roles
 
 
 @draw.register
 def _random(protocol: Random, labels: Labels, salt: str, _seed: int) -> Roles:
-    needed = protocol.queries + max(protocol.train, 1)
+    needed = protocol.queries + protocol.train + _spare(protocol.train, protocol.database)
     if len(labels) < needed:
-        raise HashbenchError(f"{len(labels)} items; {protocol.queries} queries and the training set need {needed}")
+        raise HashbenchError(
+            f"{len(labels)} items; {protocol.queries} queries, {protocol.train} to train and the database need {needed}"
+        )
     order = _order(np.arange(len(labels)), salt)
     queries, train = order[: protocol.queries], order[protocol.queries : protocol.queries + protocol.train]
     return _roles(len(labels), queries, train, protocol.database)
@@ -70,6 +76,7 @@ def _random(protocol: Random, labels: Labels, salt: str, _seed: int) -> Roles:
 @draw.register
 def _parts(protocol: Parts, labels: Labels, _salt: str, _seed: int) -> Roles:
     ranges = {"query": protocol.query, "database": protocol.database, "train": protocol.train}
+    ranges |= {"validation": protocol.validation} if protocol.validation else {}
     return {role: _range(within, len(labels)) for role, within in ranges.items()}
 
 
@@ -77,13 +84,17 @@ def _parts(protocol: Parts, labels: Labels, _salt: str, _seed: int) -> Roles:
 def _stratified(protocol: Stratified, labels: Labels, _salt: str, seed: int) -> Roles:
     from sklearn.model_selection import train_test_split
 
+    if labels.ndim != 1:
+        raise HashbenchError("splits by class need one class id an item")
     pool = _range(protocol.pool, len(labels))
+    if (labels[pool] < 0).any():
+        raise HashbenchError("an item of the pool has no class; a share of each class is drawn")
     try:
         train, validation = train_test_split(
             pool, test_size=protocol.validation, random_state=seed, stratify=labels[pool]
         )
     except ValueError as error:  # too few of a class, or fewer validation items than classes
-        raise HashbenchError(f"validation: {error}") from None
+        raise HashbenchError(f"validation: {one_line(error)}") from None
     train = np.sort(train)
     query = _range(protocol.query, len(labels))
     return {"query": query, "database": train, "train": train, "validation": np.sort(validation)}
@@ -114,11 +125,16 @@ def _require_enough(labels: Labels, protocol: PerClass) -> None:
     classes, counts = np.unique(labels[labels >= 0], return_counts=True)
     if not classes.size:
         raise HashbenchError("no item has a class")
-    # where the whole database is trained on, a class still needs an item there to be found
-    needed = protocol.queries_per_class + max(protocol.train_per_class, 1)
+    needed = protocol.queries_per_class + protocol.train_per_class
+    needed += _spare(protocol.train_per_class, protocol.database)
     smallest = int(counts.argmin())
     if counts[smallest] < needed:
         raise HashbenchError(
             f"class {classes[smallest]} has {counts[smallest]} items; "
-            f"{protocol.queries_per_class} queries and {needed - protocol.queries_per_class} to train need {needed}"
+            f"{protocol.queries_per_class} queries, {protocol.train_per_class} to train and the database need {needed}"
         )
+
+
+def _spare(n_train: int, database: Database) -> int:
+    """The items that are needed beyond queries and training: in the database there must be one to be found."""
+    return int(n_train == 0 or database == "rest_without_train")

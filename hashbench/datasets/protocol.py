@@ -13,6 +13,7 @@ Percent = Annotated[float, Field(gt=0, le=100)]
 Range = Annotated[list[Count], Field(min_length=2, max_length=2)]
 Database = Literal["rest", "rest_without_train"]
 
+NO_TRAINING = 'database = "rest_without_train" needs training items to leave out'
 DESCRIPTIVE = {"title", "citation", "note", "n_queries", "n_database", "n_train", "n_validation"}
 
 
@@ -83,6 +84,12 @@ class PerClass(_Protocol):
     train_per_class: Count
     database: Database = "rest"
 
+    @model_validator(mode="after")
+    def _has_what_it_leaves_out(self) -> "PerClass":
+        if self.database == "rest_without_train" and not self.train_per_class:
+            raise ValueError(NO_TRAINING)
+        return self
+
 
 class PerLabel(_Protocol):
     """Multi-label: label by label, the most frequent first, so many queries and training items that carry it.
@@ -103,14 +110,32 @@ class Random(_Protocol):
     train: Count
     database: Database = "rest"
 
+    @model_validator(mode="after")
+    def _has_what_it_leaves_out(self) -> "Random":
+        if self.database == "rest_without_train" and not self.train:
+            raise ValueError(NO_TRAINING)
+        return self
+
 
 class Parts(_Protocol):
-    """Ranges of ids, [first, last + 1], that somebody published or the order of the files gives."""
+    """Ranges of ids, [first, last + 1], that somebody published or the order of the files gives.
+
+    Nothing is drawn, so that a seed changes nothing. ``train`` may lie inside the database or outside.
+    """
 
     draw: Literal["parts"]
     query: Range
     database: Range
     train: Range
+    validation: Range | None = None
+
+    @model_validator(mode="after")
+    def _queries_apart(self) -> "Parts":
+        others = {"database": self.database, "train": self.train}
+        _require_apart(self.query, others)
+        if self.validation is not None:
+            _require_apart(self.validation, {"query": self.query, **others})
+        return self
 
 
 class Stratified(_Protocol):
@@ -125,6 +150,16 @@ class Stratified(_Protocol):
     pool: Range
     validation: Positive
 
+    @model_validator(mode="after")
+    def _queries_apart(self) -> "Stratified":
+        _require_apart(self.query, {"pool": self.pool})
+        return self
 
-Drawn = PerLabel | Random | Parts | Stratified
+
+def _require_apart(held_out: list[int], others: dict[str, list[int]]) -> None:
+    for role, (first, end) in others.items():
+        if max(first, held_out[0]) < min(end, held_out[1]):
+            raise ValueError(f"held out {held_out} and {role} {[first, end]} share ids")
+
+
 Protocol = PerClass | PerLabel | Random | Parts | Stratified

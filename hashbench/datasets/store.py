@@ -5,11 +5,11 @@ a set larger than memory is opened like a small one, and the operating system ke
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 # What is read into memory, and its checksum verified, each time it is opened: half a second at most.
 # More is mapped, and verified byte for byte by `download` alone.
 IN_MEMORY_BYTES = 1 << 30
+HASHED_BYTES = 16 << 20  # between two signs of progress
 
 WRONG_CHECKSUM = "its content has another checksum than when it was written"
 Names = NDArray[np.bytes_] | None
@@ -61,6 +62,22 @@ class Dataset:
     labels: Labels
     sha256: str
     names: Names = None
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What is on the disk of a data set, by the head of its file and no more.
+
+    ``sha256`` is what the file says of its content; it is ``pinned`` where the card states the same. ``fault`` says
+    why a damaged file cannot be used.
+    """
+
+    state: Literal["embedded", "stored", "labels only", "missing", "damaged"]
+    path: Path | None = None
+    size_bytes: int = 0
+    sha256: str | None = None
+    pinned: bool = False
+    fault: str | None = None
 
 
 def path_of(card: Card) -> Path:
@@ -97,20 +114,65 @@ def open_labels(name: str) -> Labelled:
     return Labelled(card.name, labels, names, labels_sha256(labels))
 
 
-def verify(name: str) -> Dataset:
-    """The data set called ``name`` after every byte has been checked; raises HashbenchError where one is wrong."""
+def standing(name: str) -> Standing:
+    """What is there of the data set called ``name``; takes milliseconds, whatever its size.
+
+    Of a stored one the shapes and types are compared with the card's, and the file's length with what they need:
+    ``verify`` looks at the bytes.
+    """
+    card = load_card(name)
+    if card.embedded:
+        return Standing("embedded")
+    path = next((path for path in (path_of(card), labels_path_of(card)) if path.is_file()), None)
+    if path is None:
+        return Standing("missing")
+    size = path.stat().st_size
+    try:
+        with _open(card, path) as file:
+            sha256 = _head_of(card, file, path)
+    except HashbenchError as error:
+        return Standing("damaged", path, size, fault=str(error))
+    if path == labels_path_of(card):
+        return Standing("labels only", path, size)
+    return Standing("stored", path, size, sha256, sha256 == card.content_sha256)
+
+
+def _head_of(card: Card, file: "h5py.File", path: Path) -> str:
+    """The checksum that the file states, its labels and items being of the card's shapes and types."""
+    empty = _empty_labels(card)
+    _require(file["labels"], empty.shape, empty.dtype)
+    sha256 = str(file.attrs["content_sha256"])
+    if path == path_of(card):
+        _offset_of(card, file, path)
+        if card.content_sha256 not in (None, sha256):
+            raise ValueError(_other_content(card, sha256))
+    return sha256
+
+
+def _other_content(card: Card, sha256: str) -> str:
+    return f"the content has checksum {sha256[:12]}; the card states {str(card.content_sha256)[:12]}"
+
+
+def verify(name: str, progress: Callable[[int], object] = int) -> Dataset:
+    """The data set called ``name`` after every byte has been checked; raises HashbenchError where one is wrong.
+
+    ``progress`` is told how many bytes have been hashed since it was told last.
+    """
     data = open_dataset(name)
-    if content_sha256(data.items, data.labels) != data.sha256:
+    if content_sha256(data.items, data.labels, progress) != data.sha256:
         raise _damaged(path_of(load_card(name)), load_card(name), WRONG_CHECKSUM)
     return data
 
 
-def content_sha256(items: Items, labels: Labels) -> str:
+def content_sha256(items: Items, labels: Labels, progress: Callable[[int], object] = int) -> str:
     """SHA-256 (hex) of items, then labels: each a line with type and shape, then little-endian bytes in C order."""
     digest = hashlib.sha256()
     for array in (items, labels):
         digest.update(_head(array))
-        digest.update(_bytes(array))
+        whole = _bytes(array)
+        for first in range(0, len(whole), HASHED_BYTES):
+            digest.update(block := whole[first : first + HASHED_BYTES])
+            progress(len(block))
     return digest.hexdigest()
 
 
@@ -216,16 +278,22 @@ def _labels_of(card: Card, file: "h5py.File") -> tuple[Labels, Names]:
 
 
 def _items_of(card: Card, file: "h5py.File", path: Path) -> Items:
-    stored, shape = file["items"], (card.n_items, *card.item_shape)
-    _require(stored, shape, card.dtype)
+    offset, stored = _offset_of(card, file, path), file["items"]
+    if stored.nbytes <= IN_MEMORY_BYTES:
+        return cast("Items", stored[:])
+    return cast("Items", np.memmap(path, card.dtype, "r", offset, stored.shape))
+
+
+def _offset_of(card: Card, file: "h5py.File", path: Path) -> int:
+    """Where the items begin in the file, which holds them all as one run of bytes; raises ValueError otherwise."""
+    stored = file["items"]
+    _require(stored, (card.n_items, *card.item_shape), card.dtype)
     offset = stored.id.get_offset()
     if offset is None:
         raise ValueError("the items are not one run of bytes")
     if offset + stored.nbytes > path.stat().st_size:
         raise ValueError("the items end before they should")
-    if stored.nbytes <= IN_MEMORY_BYTES:
-        return cast("Items", stored[:])
-    return cast("Items", np.memmap(path, card.dtype, "r", offset, shape))
+    return int(offset)
 
 
 def _require(stored: "h5py.Dataset", shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
@@ -247,7 +315,7 @@ def _faults(card: Card, labels: Labels, content: "tuple[Items | h5py.Dataset, st
     if card.labels_sha256 not in (None, labels_sha256(labels)):
         yield f"the labels have checksum {labels_sha256(labels)[:12]}; the card states {str(card.labels_sha256)[:12]}"
     if content and card.content_sha256 not in (None, content[1]):
-        yield f"the content has checksum {content[1][:12]}; the card states {str(card.content_sha256)[:12]}"
+        yield _other_content(card, content[1])
 
 
 def _label_faults(card: Card, labels: Labels) -> Iterator[str]:

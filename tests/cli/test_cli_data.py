@@ -2,6 +2,7 @@ import json
 
 import numpy as np
 import pytest
+from stored_toy import store_toy
 from toy_dataset import make_toy
 
 from hashbench import paths
@@ -47,8 +48,10 @@ def test_split_json_is_one_object_and_check_adds_its_findings(hashbench):
     assert (report["dataset"], report["protocol"], report["seed"]) == ("digits", "s1", 1)
     assert report["sizes"] == {"query": 500, "database": 1297, "train": 500}
     assert report["sha256"] != DIGITS_S1
-    assert report["check"]["n_duplicates"] == 0
+    assert report["check"]["leaks"] == []
     assert list(report["check"]["checksums"]) == ["query", "database", "train"]
+    assert report["check"]["class_counts"]["query"] == [50] * 10
+    assert len(report["check"]["labels_sha256"]) == 64
 
 
 def test_split_check_that_fails_exits_1_and_writes_nothing(hashbench, toy, tmp_path):
@@ -58,6 +61,54 @@ def test_split_check_that_fails_exits_1_and_writes_nothing(hashbench, toy, tmp_p
     assert (code, out) == (1, "")
     assert err.startswith("error: toy: the ids have checksum")
     assert not (paths.data() / "toy" / "splits").exists()
+
+
+def test_split_check_says_what_it_proved_and_found(hashbench, tmp_path):
+    items = np.arange(24, dtype=np.float32).reshape(12, 2)
+    items[11] = items[3]
+    names = np.array([b"%d.jpg" % item for item in range(12)])
+    parts = '[protocols.s1]\ndraw = "parts"\ntitle = ""\ncitation = ""\nquery = [10, 12]\n'
+    store_toy(tmp_path, items, np.arange(12) % 2, parts + "database = [0, 10]\ntrain = [2, 8]\n", names=names)
+    code, out, err = hashbench("split", "toy", "--protocol", "s1", "--check")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[-7:] == [
+        "query      1 items of each of 2 labels",
+        "database   5 items of each of 2 labels",
+        "train      3 items of each of 2 labels",
+        "sizes, counts and places are as the protocol says; no query is in another list by its id",
+        "leak: 1 query items have an identical item in the database list: 11 (is 3)",
+        "leak: 1 query items have an identical item in the train list: 11 (is 3)",
+        "0 queries have an item of the same file name in the database or in training",
+    ]
+    report = json.loads(hashbench("split", "toy", "--protocol", "s1", "--check", "--json")[1])
+    assert report["check"]["leaks"][1] == {
+        "role": "query",
+        "inside": "train",
+        "by": "bytes",
+        "n": 1,
+        "first": [[11, 3]],
+    }
+
+
+def test_split_needs_the_labels_alone(hashbench, tmp_path):
+    rule = '[protocols.s1]\ndraw = "stratified"\ntitle = ""\ncitation = ""\n'
+    rule += "query = [20, 24]\npool = [0, 20]\nvalidation = 4\n"
+    store_toy(tmp_path, np.zeros((24, 2, 2, 3), np.uint8), np.arange(24) % 2, rule, labels_only=True)
+    code, out, err = hashbench("split", "toy", "--protocol", "s1", "--check")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[-1] == "not compared by bytes: the items are not here"
+    assert "validation         4  sha256" in out
+    with np.load(paths.data() / "toy" / "splits" / "s1-seed0.npz", allow_pickle=False) as file:
+        assert len(file["validation_ids"]) == 4
+
+
+def test_split_of_labels_that_do_not_fit_is_one_line(hashbench, tmp_path):
+    rule = '[protocols.s1]\ndraw = "per_label"\ntitle = ""\ncitation = ""\n'
+    rule += "queries_per_label = 1\ntrain_per_label = 1\n"
+    store_toy(tmp_path, np.zeros((24, 2), np.float32), np.arange(24) % 2, rule)
+    code, out, err = hashbench("split", "toy", "--protocol", "s1")
+    assert (code, out, err) == (2, "", "error: toy s1: splits by label need several labels an item\n")
 
 
 def test_download_from_a_folder_then_again(hashbench, toy, tmp_path):
@@ -74,12 +125,12 @@ def test_download_of_an_embedded_set_says_so(hashbench):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["split", "digit", "--protocol", "s1"], "unknown dataset 'digit': did you mean digits?"),
+        (["split", "digit", "--protocol", "s1"], "unknown dataset 'digit': did you mean digits"),
         (["split", "digits", "--protocol", "s9"], "unknown protocol of digits 's9': did you mean s1?"),
         (["split", "digits"], "Missing option '--protocol'"),
         (["split", "digits", "--protocol", "s1", "--seed", "-1"], "Invalid value for '--seed'"),
         (["split", "cifar10", "--protocol", "s1"], "cifar10 is not downloaded: run hashbench download cifar10"),
-        (["download", "digits", "cifra10"], "unknown dataset 'cifra10': did you mean cifar10?"),
+        (["download", "digits", "cifra10"], "unknown dataset 'cifra10': did you mean cifar10"),
         (["download", "cifar10", "--from-dir", "nowhere"], "nowhere: not a folder; name the one that holds"),
         (["download"], "Missing argument"),
     ],

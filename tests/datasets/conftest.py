@@ -1,8 +1,10 @@
-"""The real CIFAR-10 where it is at hand, and a toy in its layout everywhere."""
+"""The real data sets where they are at hand, and a toy in CIFAR-10's layout everywhere."""
 
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -25,11 +27,29 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toy:
 
 
 @pytest.fixture(scope="session")
-def official_cifar10(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with cifar-10-batches-bin/ in the official layout."""
-    shared = Path(os.environ.get("HASHBENCH_SHARED", REPOSITORY.parent / "shared")) / "data"
-    if not (shared / "unpack.py").is_file():
-        pytest.skip(f"needs the packed CIFAR-10: no unpack.py in {shared} (HASHBENCH_SHARED names the folder)")
-    folder = tmp_path_factory.mktemp("official")
-    subprocess.run([sys.executable, str(shared / "unpack.py"), str(folder), "cifar10"], check=True)
+def shared_data() -> Path:
+    """The folder of packed data sets."""
+    folder = Path(os.environ.get("HASHBENCH_SHARED", REPOSITORY.parent / "shared")) / "data"
+    if not (folder / "unpack.py").is_file():
+        pytest.skip(f"needs the packed data sets: no unpack.py in {folder} (HASHBENCH_SHARED names the folder above)")
     return folder
+
+
+@pytest.fixture(scope="session")
+def unpacked(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Gives the folder in which a data set lies in its official layout, unpacked when it is first asked for."""
+
+    @cache
+    def unpack(name: str) -> Path:
+        folder = tmp_path_factory.mktemp(f"official_{name}")
+        command = [sys.executable, str(shared_data / "unpack.py"), str(folder), name]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        return folder
+
+    return unpack
+
+
+@pytest.fixture(scope="session")
+def official_cifar10(unpacked: Callable[[str], Path]) -> Path:
+    """A folder with cifar-10-batches-bin/ in the official layout."""
+    return unpacked("cifar10")

@@ -1,62 +1,217 @@
+"""Audits: what fails them, and the twins they find."""
+
 import dataclasses
 
 import numpy as np
 import pytest
 
-from hashbench.datasets.audit import audit
-from hashbench.datasets.protocol import PerClass as Protocol
+from hashbench.datasets import duplicates
+from hashbench.datasets.audit import Audit, Leak, audit
+from hashbench.datasets.duplicates import byte_keys, same_bytes, twins
+from hashbench.datasets.protocol import Parts, PerClass, PerLabel, Protocol, Random, Stratified
 from hashbench.datasets.split import Split, split
-from hashbench.datasets.store import Dataset
+from hashbench.datasets.store import Dataset, Labelled, labels_sha256
 from hashbench.errors import CheckFailed
 
-RULE = Protocol(title="", queries_per_class=2, train_per_class=3, citation="", n_queries=4, n_database=14, n_train=6)
-LABELS = np.repeat(np.arange(2), 9)
-DATA = Dataset("toy", np.arange(18, dtype=np.uint8).reshape(18, 1, 1, 1), LABELS, "")
-SOUND = split(LABELS, RULE, "toy", "s1")
+SAID = {"title": "", "citation": ""}
+N = 36
+CLASSES = np.r_[np.arange(N - 1) % 2, -1]
+HOT = np.stack([np.arange(N) % 2, np.arange(N) % 3 == 0], axis=1).astype(np.uint8)
+ITEMS = np.arange(N, dtype=np.uint8).reshape(N, 1, 1, 1)
+RULES: dict[str, Protocol] = {
+    "per_class": PerClass(**SAID, queries_per_class=2, train_per_class=3, n_queries=4, n_database=N - 4, n_train=6),
+    "apart": PerClass(**SAID, queries_per_class=2, train_per_class=3, database="rest_without_train"),
+    "whole": PerClass(**SAID, queries_per_class=2, train_per_class=0),
+    "per_label": PerLabel(**SAID, draw="per_label", queries_per_label=2, train_per_label=3),
+    "random": Random(**SAID, draw="random", queries=5, train=7),
+    "parts": Parts(**SAID, draw="parts", query=[30, 36], database=[0, 20], train=[10, 25]),
+    "stratified": Stratified(**SAID, draw="stratified", query=[30, 35], pool=[0, 30], validation=8, n_validation=8),
+}
 
 
-def changed(**lists: list[int]) -> Split:
-    return dataclasses.replace(SOUND, **{key: np.array(ids, np.int64) for key, ids in lists.items()})
+def labelled(kind: str, names: np.ndarray | None = None) -> Labelled:
+    labels = HOT if kind == "per_label" else CLASSES
+    return Labelled("toy", labels, names, labels_sha256(labels))
 
 
-def test_a_sound_split_passes_and_each_list_has_a_checksum():
-    found = audit(DATA, SOUND, RULE, seed=0)
-    assert found.n_duplicates == 0
-    assert list(found.checksums) == ["query", "database", "train"]
-    assert len(set(found.checksums.values())) == 3
+def sound(kind: str) -> Split:
+    return split(labelled(kind).labels, RULES[kind], "toy", "s1")
 
 
-def test_identical_items_under_two_ids_are_counted():
-    items = DATA.items.copy()
-    items[SOUND.query_ids[1]] = items[SOUND.database_ids[0]]
-    items[SOUND.query_ids[2]] = items[SOUND.query_ids[3]]  # two equal queries are no leak
-    assert audit(dataclasses.replace(DATA, items=items), SOUND, RULE, seed=0).n_duplicates == 1
+def data(kind: str, items: np.ndarray = ITEMS, names: np.ndarray | None = None) -> Dataset:
+    return Dataset("toy", items, labelled(kind).labels, "", names)
 
 
-QUERY, DATABASE, TRAIN = (ids.tolist() for ids in SOUND.lists().values())
+def audited(kind: str, chosen: Split | None = None, **given: np.ndarray) -> Audit:
+    return audit(data(kind, **given), chosen or sound(kind), RULES[kind], seed=0)
+
+
+@pytest.mark.parametrize("kind", RULES)
+def test_a_sound_split_of_any_kind_passes(kind: str) -> None:
+    chosen, found = sound(kind), audited(kind)
+    assert found.leaks == []
+    assert found.compared_by == ["bytes"]
+    assert found.sizes == {role: len(ids) for role, ids in chosen.lists().items()}
+    assert len(set(found.checksums.values())) == len({ids.tobytes() for ids in chosen.lists().values()})
+    assert found.ids_sha256 == chosen.sha256
+    assert found.labels_sha256 == labels_sha256(labelled(kind).labels)
+
+
+def test_counts_are_of_each_class_or_label() -> None:
+    assert audited("per_class").class_counts == {"query": [2, 2], "database": [16, 15], "train": [3, 3]}
+    query = HOT[sound("per_label").query_ids]
+    assert audited("per_label").class_counts["query"] == [sum(query[:, 0]), sum(query[:, 1])]
+    assert audited("stratified").class_counts["validation"] == [4, 4]
+
+
+def moved(kind: str, item: str, to: str) -> Split:
+    """The sound split with the first id of one list in the place of the first of another, which is dropped."""
+    lists = {f"{role}_ids": ids for role, ids in sound(kind).lists().items()}
+    changed = np.unique(np.append(lists[f"{to}_ids"][1:], lists[f"{item}_ids"][0]))
+    return Split(**{**lists, f"{to}_ids": changed})
+
+
+def changed(kind: str, **lists: list[int] | np.ndarray) -> Split:
+    return dataclasses.replace(sound(kind), **{role: np.array(ids, np.int64) for role, ids in lists.items()})
+
+
+def ids(kind: str, role: str) -> np.ndarray:
+    return sound(kind).lists()[role]
+
+
+def of_class(label: int, role: str, n: int) -> np.ndarray:
+    """``n`` ids of one class from the role."""
+    chosen = ids("per_class", role)
+    return chosen[CLASSES[chosen] == label][:n]
+
+
 FAULTS = {
-    "shared": (changed(database_ids=sorted([*DATABASE[1:], QUERY[0]])), "1 queries are in the database"),
-    "outside": (changed(train_ids=sorted([*TRAIN[1:], QUERY[0]])), "1 training items are not in the database"),
-    "unsorted": (changed(query_ids=QUERY[::-1]), "query ids are not sorted and unique"),
-    "twice": (changed(train_ids=[TRAIN[0], *TRAIN[:-1]]), "train ids are not sorted and unique"),
-    "beyond": (changed(database_ids=[*DATABASE[:-1], 18]), "0 to 17 exist"),
-    "fewer": (changed(database_ids=DATABASE[:-1], train_ids=[]), "13 database ids; the card states 14"),
+    "shared": ("per_class", moved("per_class", "query", "database"), "1 query ids are in the database list"),
+    "trained on": ("parts", moved("parts", "query", "train"), "1 query ids are in the train list"),
+    "validation": ("stratified", moved("stratified", "validation", "train"), "1 validation ids are in the train list"),
+    "outside": (
+        "per_class",
+        changed("per_class", database_ids=np.setdiff1d(ids("per_class", "database"), ids("per_class", "train")[:1])),
+        "1 training items are not in the database",
+    ),
+    "inside": (
+        "apart",
+        changed("apart", database_ids=np.union1d(ids("apart", "database"), ids("apart", "train")[:2])),
+        "2 training items are in the database, which the protocol keeps apart",
+    ),
+    "unsorted": ("per_class", changed("per_class", query_ids=ids("per_class", "query")[::-1]), "not sorted and unique"),
+    "twice": (
+        "per_class",
+        changed("per_class", train_ids=np.repeat(ids("per_class", "train")[:3], 2)),
+        "train ids are not sorted and unique",
+    ),
+    "beyond": ("per_class", changed("per_class", query_ids=[1, N]), "0 to 35 exist"),
+    "negative": ("per_class", changed("per_class", query_ids=[-1, 3]), "query ids run from -1"),
     "unbalanced": (
-        changed(train_ids=[item for item in DATABASE if LABELS[item] == 0][:6]),
+        "per_class",
+        changed("per_class", train_ids=of_class(0, "database", 6)),
         "class 0 has 6 train ids; the protocol asks for 3",
+    ),
+    "no class": ("whole", changed("whole", query_ids=[]), "class 0 has 0 query ids; the protocol asks for 2"),
+    "left out": (
+        "whole",
+        changed("whole", database_ids=ids("whole", "database")[1:], train_ids=[]),
+        "1 items are in no",
+    ),
+    "label": ("per_label", changed("per_label", train_ids=[], query_ids=[]), "label 0 is on 0 query items; .* for 2"),
+    "random": (
+        "random",
+        changed("random", train_ids=ids("random", "train")[1:]),
+        "6 train ids; the protocol asks for 7",
+    ),
+    "parts": ("parts", changed("parts", train_ids=[10, 11]), "train ids are not 10 to 24"),
+    "share": (
+        "stratified",
+        changed(
+            "stratified",
+            validation_ids=np.arange(0, 16, 2),
+            **dict.fromkeys(("train_ids", "database_ids"), np.setdiff1d(np.arange(30), np.arange(0, 16, 2))),
+        ),
+        "class 0 has not its share of the validation items, 4.0",
+    ),
+    "no validation": (
+        "stratified",
+        changed("stratified", validation_ids=[]),
+        "0 validation ids; the card states 8",
     ),
 }
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_fails_the_check(fault):
-    chosen, message = FAULTS[fault]
-    with pytest.raises(CheckFailed, match=message):
-        audit(DATA, chosen, RULE, seed=0)
+def test_a_fault_fails_the_check(fault: str) -> None:
+    kind, chosen, message = FAULTS[fault]
+    with pytest.raises(CheckFailed, match=f"^toy: .*{message}"):
+        audited(kind, chosen)
 
 
-def test_the_pinned_checksum_holds_for_the_protocols_own_seed_only():
-    pinned = RULE.model_copy(update={"ids_sha256": "0" * 64})
-    with pytest.raises(CheckFailed, match=f"the ids have checksum {SOUND.sha256}"):
-        audit(DATA, SOUND, pinned, seed=0)
-    audit(DATA, SOUND, pinned, seed=1)
+def test_stated_sizes_are_compared() -> None:
+    rule = RULES["per_class"].model_copy(update={"n_database": 99})
+    with pytest.raises(CheckFailed, match="32 database ids; the card states 99"):
+        audit(data("per_class"), sound("per_class"), rule, seed=0)
+
+
+def test_the_pinned_checksum_holds_for_the_protocols_own_seed_only() -> None:
+    chosen, pinned = sound("per_class"), RULES["per_class"].model_copy(update={"ids_sha256": "0" * 64})
+    with pytest.raises(CheckFailed, match=f"the ids have checksum {chosen.sha256}"):
+        audit(data("per_class"), chosen, pinned, seed=0)
+    audit(data("per_class"), chosen, pinned, seed=1)
+
+
+def test_twins_in_other_lists_are_found_with_their_ids() -> None:
+    query, database, train = (ids("apart", role) for role in ("query", "database", "train"))
+    items = ITEMS.copy()
+    items[query[1]] = items[database[3]] = items[database[0]]
+    items[train[2]] = items[query[3]]
+    items[query[0]] = items[query[2]]  # two equal queries are no leak
+    assert audited("apart", items=items).n_duplicates == 1
+    assert audited("apart", items=items).leaks == [
+        Leak("query", "database", "bytes", 1, [(int(query[1]), int(database[0]))]),
+        Leak("query", "train", "bytes", 1, [(int(query[3]), int(train[2]))]),
+    ]
+
+
+def test_validation_items_are_no_twins_of_training_items() -> None:
+    items = ITEMS.copy()
+    held, train = ids("stratified", "validation"), ids("stratified", "train")
+    items[held] = items[train[4]]
+    found = audited("stratified", items=items)
+    leaks = found.leaks
+    assert found.n_duplicates == 0  # of queries
+    assert [(leak.role, leak.inside, leak.n) for leak in leaks] == [
+        ("validation", "database", 8),
+        ("validation", "train", 8),
+    ]
+    assert leaks[1].first == [(int(item), int(train[4])) for item in held[:5]]
+
+
+def test_names_are_compared_where_there_are_any_and_bytes_where_there_are_items() -> None:
+    names = np.array([f"{item}.jpg".encode() for item in range(N)])
+    query, database = ids("per_class", "query"), ids("per_class", "database")
+    names[query[0]] = names[database[5]]
+    found = audit(labelled("per_class", names), sound("per_class"), RULES["per_class"], seed=0)
+    assert found.compared_by == ["file name"]
+    assert found.leaks[0] == Leak("query", "database", "file name", 1, [(int(query[0]), int(database[5]))])
+    assert audited("per_class", names=names).compared_by == ["bytes", "file name"]
+
+
+def test_keys_are_of_the_bytes_whatever_the_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    items = np.random.default_rng(0).standard_normal((40, 3)).astype(np.float32)
+    items[7] = items[33]
+    items[8], items[9] = 0.0, -0.0  # equal numbers of other bytes
+    whole = byte_keys(items)
+    assert len(set(whole.tolist())) == 39
+    monkeypatch.setattr(duplicates, "BLOCK_BYTES", 50)
+    assert byte_keys(items).tolist() == byte_keys(np.asfortranarray(items)).tolist() == whole.tolist()
+
+
+def test_keys_that_agree_by_chance_are_no_twins() -> None:
+    keys = np.array([5, 5, 5, 6], np.uint64)
+    found = twins(keys, np.array([0, 3]), np.array([1, 2]))
+    assert found.first(9) == [(0, 1)]
+    assert len(same_bytes(ITEMS, found)) == 0
+    assert len(twins(keys, np.array([0]), np.array([], np.int64))) == 0

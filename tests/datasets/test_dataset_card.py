@@ -1,9 +1,12 @@
 import re
 
+import numpy as np
 import pytest
 
 from hashbench.datasets.card import cards, load_card
+from hashbench.datasets.protocol import Parts, Random, Stratified
 from hashbench.datasets.readers import READERS
+from hashbench.datasets.split import split
 from hashbench.errors import HashbenchError
 
 
@@ -12,23 +15,140 @@ def test_every_card_is_complete(name):
     card = load_card(name)
     assert card.name == name
     assert card.reader in READERS
-    assert card.probes[0].id == 0
-    assert card.probes[-1].id == card.n_items - 1
-    assert card.class_counts is None or sum(card.class_counts) == card.n_items
-    for name, protocol in card.protocols.items():
-        assert re.fullmatch("[a-z0-9_]+", name)
-        assert protocol.ids_sha256 is not None
-        assert protocol.n_queries + protocol.n_database == card.n_items
+    assert card.class_counts is None or card.labels == "multi" or sum(card.class_counts) == card.n_items
+    ids = [probe.id for probe in card.probes]
+    assert ids == sorted(set(ids))
+    assert not ids or (ids[0], ids[-1]) == (0, card.n_items - 1)
+    if card.content_sha256:  # somebody has seen it: then first, middle and last are known
+        assert len(ids) >= 3
 
 
-def test_the_first_two_are_there_and_dashes_do_not_matter():
-    assert {"cifar10", "digits"} <= set(cards())
-    assert load_card("CIFAR10").protocol("S1") == load_card("cifar10").protocols["s1"]
+@pytest.mark.parametrize("name", cards())
+def test_every_source_of_a_card_can_be_found_and_verified(name):
+    for source in load_card(name).sources:
+        assert all(re.match("(https?|ftp)://[^ ]+$", url) for url in source.urls)
+        assert all(step.strip() for step in source.manual)
+        names = [name for member in source.members for name in (member.path, member.packed) if name]
+        assert len(set(names)) == len(names)
+        assert not any(name.startswith("/") or ".." in name.split("/") or "\\" in name for name in names)
+        for member in source.members:
+            # the archive's checksum, its own or, where nobody publishes one, that of the content vouches for it
+            assert source.checksums or member.checksums or member.note
+
+
+PROTOCOLS = [(name, protocol) for name in cards() for protocol in load_card(name).protocols]
+
+
+@pytest.mark.parametrize(("name", "protocol"), PROTOCOLS)
+def test_every_protocol_states_its_sizes(name, protocol):
+    card = load_card(name)
+    rule = card.protocols[protocol]
+    assert re.fullmatch("[a-z0-9_]+", protocol)
+    assert rule.title
+    assert rule.citation
+    assert min(rule.n_queries, rule.n_database, rule.n_train) > 0
+    left_out = rule.n_train if getattr(rule, "database", "rest") == "rest_without_train" else 0
+    if isinstance(rule, Parts):
+        sizes = [end - start for start, end in (rule.query, rule.database, rule.train)]
+        assert [rule.n_queries, rule.n_database, rule.n_train] == sizes
+    elif isinstance(rule, Stratified):
+        assert rule.n_train + rule.n_validation == rule.pool[1] - rule.pool[0]
+    else:
+        assert rule.n_queries + rule.n_database + left_out == card.n_items
+
+
+def pinned_without_labels(most: int) -> list[tuple[str, str]]:
+    """Protocols that draw without looking at labels, so that their ids are known before the data are."""
+    chosen = []
+    for name, protocol in PROTOCOLS:
+        card = load_card(name)
+        if isinstance(card.protocols[protocol], Parts | Random) and card.n_items <= most:
+            chosen.append((name, protocol))
+    return chosen
+
+
+def check_pinned_ids(name: str, protocol: str) -> None:
+    card = load_card(name)
+    rule = card.protocols[protocol]
+    no_labels = np.empty((card.n_items, 0), np.uint8)
+    assert split(no_labels, rule, name, protocol).sha256 == rule.ids_sha256
+
+
+SMALL = pinned_without_labels(most=100_000)
+
+
+@pytest.mark.parametrize(("name", "protocol"), SMALL)
+def test_ids_drawn_without_labels_are_pinned(name, protocol):
+    check_pinned_ids(name, protocol)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "protocol"), sorted({*pinned_without_labels(most=1 << 30)} - {*SMALL}))
+def test_ids_of_large_sets_drawn_without_labels_are_pinned(name, protocol):
+    check_pinned_ids(name, protocol)
+
+
+@pytest.mark.parametrize("name", cards())
+def test_where_the_labels_were_seen_all_ids_are_pinned(name):
+    card = load_card(name)
+    if card.content_sha256 or card.labels_sha256:
+        assert all(rule.ids_sha256 for rule in card.protocols.values())
+
+
+# data set: what the papers and the sets' own pages say
+SIZES = {
+    "cifar10": (60_000, 10),
+    "cifar100": (60_000, 100),
+    "digits": (1_797, 10),
+    "flickr1m": (1_000_000, 0),
+    "gist1m": (1_000_000, 0),
+    "imagenet32": (1_331_167, 1_000),
+    "isolet": (7_797, 26),
+    "mnist": (70_000, 10),
+    "sift1m": (1_000_000, 0),
+    "stl10": (13_000, 10),
+    "tiny580k": (580_000, 0),
+    "usps": (9_298, 10),
+    "usps_libsvm": (9_298, 10),
+}
+ROLES = {  # queries, database, training
+    "cifar10/s1": (1_000, 59_000, 5_000),
+    "cifar10/s1_54k": (1_000, 54_000, 5_000),
+    "cifar10/s2": (10_000, 50_000, 50_000),
+    "cifar10/s2_official": (10_000, 50_000, 50_000),
+    "cifar100/full": (10_000, 50_000, 50_000),
+    "cifar100/sparse_hash": (10_000, 45_000, 45_000),
+    "imagenet32/sparse_hash": (50_000, 1_153_044, 1_153_044),
+    **{
+        f"{name}/structhash": (2_000, SIZES[name][0] - 2_000, 5_000 if SIZES[name][1] == 0 else 2_000)
+        for name in SIZES
+        if name not in ("digits", "cifar100", "imagenet32")
+    },
+}
+
+
+def test_sizes_are_those_of_the_papers():
+    for name, sizes in SIZES.items():
+        assert (load_card(name).n_items, load_card(name).n_classes) == sizes
+    for cell, sizes in ROLES.items():
+        name, protocol = cell.split("/")
+        rule = load_card(name).protocol(protocol)
+        assert (rule.n_queries, rule.n_database, rule.n_train) == sizes
+
+
+@pytest.mark.parametrize("name", ["flickr1m", "gist1m", "sift1m", "tiny580k"])
+def test_without_classes_the_nearest_are_relevant(name):
+    relevance = load_card(name).protocol("structhash").relevance
+    assert (relevance.kind, relevance.percent) == ("nearest", 2)
+
+
+def test_dashes_and_capitals_do_not_matter():
+    assert load_card("CIFAR10").protocol("S1-54k") == load_card("cifar10").protocols["s1_54k"]
 
 
 def test_unknown_names_are_answered_with_the_nearest():
-    with pytest.raises(HashbenchError, match=r"^unknown dataset 'cifra10': did you mean cifar10\?$"):
-        load_card("cifra10")
+    with pytest.raises(HashbenchError, match=r"^unknown dataset 'stl1': did you mean stl10\b"):
+        load_card("stl1")
     with pytest.raises(HashbenchError, match=r"^unknown protocol of digits 's9': did you mean s1\?$"):
         load_card("digits").protocol("s9")
 

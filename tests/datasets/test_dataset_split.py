@@ -2,11 +2,10 @@ import hashlib
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from hashbench.datasets.card import load_card
 from hashbench.datasets.protocol import PerClass as Protocol
+from hashbench.datasets.protocol import Stratified
 from hashbench.datasets.split import split, write
 from hashbench.datasets.store import open_dataset
 from hashbench.errors import HashbenchError
@@ -14,29 +13,6 @@ from hashbench.errors import HashbenchError
 
 def protocol(queries: int, train: int, seed: int = 0) -> Protocol:
     return Protocol(title="", queries_per_class=queries, train_per_class=train, citation="", seed=seed)
-
-
-def slow_split(labels, queries, train, salt):
-    """The definition, item by item."""
-    query_ids, train_ids = [], []
-    for label in set(labels):
-        ids = [item for item, other in enumerate(labels) if other == label]
-        ids.sort(key=lambda item: hashlib.blake2b(f"{salt}/{item}".encode(), digest_size=16).hexdigest())
-        query_ids += ids[:queries]
-        train_ids += ids[queries : queries + train]
-    database_ids = [item for item in range(len(labels)) if item not in query_ids]
-    return sorted(query_ids), database_ids, sorted(train_ids) if train else database_ids
-
-
-@given(st.integers(1, 4), st.integers(0, 4), st.lists(st.integers(9, 15), min_size=1, max_size=4), st.data())
-def test_equals_the_definition_item_by_item(queries, train, sizes, data):
-    labels = data.draw(st.permutations([label for label, size in enumerate(sizes) for _ in range(size)]))
-    chosen = split(np.array(labels, np.int64), protocol(queries, train, seed=3), "Some-Set", "S1")
-    expected = slow_split(labels, queries, train, "some_set/s1-3")
-    assert tuple(ids.tolist() for ids in chosen.lists().values()) == expected
-    assert all(ids.dtype == np.int64 for ids in chosen.lists().values())
-    assert not set(expected[0]) & set(expected[1])
-    assert set(expected[2]) <= set(expected[1])
 
 
 # written down once: an id list that changes is another benchmark
@@ -79,8 +55,8 @@ def test_an_item_without_a_class_is_in_the_database_only():
 @pytest.mark.parametrize(
     ("labels", "train", "message"),
     [
-        ([0, 0, 0, 1, 1], 2, "class 1 has 2 items; 1 queries and 2 to train need 3"),
-        ([0, 0, 1], 0, "class 1 has 1 items; 1 queries and 1 to train need 2"),
+        ([0, 0, 0, 1, 1], 2, "class 1 has 2 items; 1 queries, 2 to train and the database need 3"),
+        ([0, 0, 1], 0, "class 1 has 1 items; 1 queries, 0 to train and the database need 2"),
         ([-1, -1], 1, "no item has a class"),
         ([], 1, "no item has a class"),
         ([[0, 1], [1, 0]], 1, "need one class id an item"),
@@ -99,4 +75,13 @@ def test_the_file_holds_the_lists_and_their_checksum(tmp_path):
         assert file["sha256"].item() == chosen.sha256
         for role, ids in chosen.lists().items():
             np.testing.assert_array_equal(file[f"{role}_ids"], ids)
+        assert "validation_ids" not in file
     assert (tmp_path / "splits" / "one.npz").read_bytes() == (tmp_path / "splits" / "two.npz").read_bytes()
+
+
+def test_the_file_holds_validation_ids_where_there_are_any(tmp_path):
+    rule = Stratified(title="", citation="", draw="stratified", query=[20, 24], pool=[0, 20], validation=4)
+    write(tmp_path / "s.npz", chosen := split(np.arange(24) % 2, rule, "a", "s1"))
+    with np.load(tmp_path / "s.npz", allow_pickle=False) as file:
+        assert file["validation_ids"].tolist() == chosen.validation_ids.tolist()
+        assert len(file["validation_ids"]) == 4

@@ -1,11 +1,13 @@
 import h5py
 import numpy as np
 import pytest
+from stored_toy import store_toy
 
 from hashbench.datasets import store
 from hashbench.datasets.card import load_card
 from hashbench.datasets.download import download
-from hashbench.datasets.store import content_sha256, open_dataset, path_of, verify
+from hashbench.datasets.readers._reader import Block
+from hashbench.datasets.store import content_sha256, open_dataset, open_labels, path_of, standing, verify
 from hashbench.errors import HashbenchError
 
 
@@ -104,6 +106,61 @@ def test_verify_reads_every_byte_of_a_set_too_large_for_memory(toy, stored, monk
     assert isinstance(open_dataset("toy").items, np.memmap)
     with pytest.raises(HashbenchError, match="another checksum than when it was written"):
         verify("toy")
+
+
+def test_progress_adds_up_to_every_byte(toy, stored, monkeypatch):
+    monkeypatch.setattr(store, "HASHED_BYTES", 100)
+    seen = []
+    verify("toy", seen.append)
+    assert sum(seen) == toy.images.nbytes + toy.labels.nbytes
+    assert max(seen) == 100
+
+
+def test_standing_looks_at_the_head_alone(toy, stored, tmp_path):
+    found = standing("toy")
+    assert (found.state, found.path, found.size_bytes) == ("stored", stored, stored.stat().st_size)
+    assert (found.sha256, found.pinned) == (open_dataset("toy").sha256, False)
+    toy.card.write_text(f'content_sha256 = "{found.sha256}"\n{toy.card.read_text()}')
+    flip_a_pixel(stored)
+    assert standing("toy").pinned  # what the file says of itself; verify reads the bytes
+    with pytest.raises(HashbenchError, match="another checksum"):
+        verify("toy")
+    stored.unlink()
+    assert standing("toy").state == "missing"
+
+
+def test_standing_of_a_file_that_the_card_no_longer_means(toy, stored):
+    toy.card.write_text(f'content_sha256 = "{"0" * 64}"\n{toy.card.read_text()}')
+    found = standing("toy")
+    assert found.state == "damaged"
+    assert "the card states 000000000000" in found.fault
+
+
+def test_an_embedded_set_stands_nowhere():
+    assert standing("digits").state == "embedded"
+
+
+@pytest.mark.parametrize("damage", [truncate, garble, drop_labels, reshape, group_for_data, drop_checksum])
+def test_standing_notices_a_damaged_head(toy, stored, damage):
+    damage(stored)
+    found = standing("toy")
+    assert found.state == "damaged"
+    assert found.fault.endswith("run hashbench download toy again")
+
+
+def test_labels_alone_are_opened_where_there_are_no_items(tmp_path):
+    names = np.array([b"a.jpg", b"b.jpg", b"c.jpg"])
+    hot = np.array([[1, 0], [1, 1], [0, 1]], np.uint8)
+    card = store_toy(tmp_path, np.zeros((3, 2, 2, 3), np.uint8), hot, "", names=names, labels_only=True)
+    found = open_labels("toy")
+    assert standing("toy").state == "labels only"
+    assert found.labels.tolist() == hot.tolist()
+    assert found.names.tolist() == names.tolist()
+    with pytest.raises(HashbenchError, match="toy is not downloaded"):
+        open_dataset("toy")
+    store.write(card, [Block(np.zeros((3, 2, 2, 3), np.uint8), hot, names)], {})
+    assert standing("toy").state == "stored"
+    assert open_labels("toy").sha256 == found.sha256 == store.labels_sha256(open_dataset("toy").labels)
 
 
 def test_a_file_of_another_card_is_noticed(toy, stored):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from hashbench.datasets.card import Card
+from hashbench.datasets.readers._classes import class_ids
 from hashbench.datasets.readers._reader import Block
 from hashbench.errors import HashbenchError
 
@@ -14,8 +15,6 @@ def decode(card: Card, path: str, data: bytes, label_bytes: int) -> Block:
     if len(data) % row:
         raise HashbenchError(f"{path}: {len(data)} bytes are not whole rows of {row}")
     rows = np.frombuffer(data, np.uint8).reshape(-1, row)
-    labels = rows[:, label_bytes - 1].astype(np.int64)
-    if (wrong := np.flatnonzero(labels >= card.n_classes)).size:
-        raise HashbenchError(f"{path}: row {wrong[0]} has label {labels[wrong[0]]}; 0 to {card.n_classes - 1} exist")
+    labels = class_ids(card, path, rows[:, label_bytes - 1])
     planes = rows[:, label_bytes:].reshape(-1, channels, height, width)
     return Block(np.ascontiguousarray(planes.transpose(0, 2, 3, 1)), labels)

@@ -1,0 +1,93 @@
+"""The inventory: which data sets are here, how large they are, and how to get those that are not."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hashbench import paths
+from hashbench.datasets.card import Card, Source, load_card
+from hashbench.datasets.store import standing
+
+FOLDER = "FOLDER"  # what a person puts the name of their own in place of
+
+
+@dataclass(frozen=True)
+class Stock:
+    """A data set on this machine; ``steps`` lead to what is not here, commands and things to do by hand.
+
+    ``size_bytes`` is of the converted file, ``kept_bytes`` of the downloaded sources beside it, which may go.
+    """
+
+    name: str
+    state: str
+    n_items: int
+    size_bytes: int
+    kept_bytes: int
+    pinned: bool
+    fault: str | None = None
+    steps: list[str] = field(default_factory=list)
+
+    def line(self) -> str:
+        """What there is to say, on one line."""
+        said = {
+            "embedded": f"{self.n_items:,} items, ships with an installed package",
+            "stored": f"{self.n_items:,} items, {readable(self.size_bytes)}, {self._checksum()}",
+            "labels only": f"labels of {self.n_items:,} items; the items: {'; '.join(self.steps)}",
+            "missing": f"missing: {'; '.join(self.steps)}",
+            "damaged": str(self.fault),
+        }
+        return said[self.state]
+
+    def _checksum(self) -> str:
+        return "the checksum that the card states" if self.pinned else "the card states no checksum"
+
+
+def stock(name: str) -> Stock:
+    """What there is of the data set called ``name``; looks at the heads of files only."""
+    card, found = load_card(name), standing(name)
+    steps = [] if found.state in ("embedded", "stored") else steps_to(card)
+    kept = sum(path.stat().st_size for path in _files(paths.data() / card.name / "sources"))
+    return Stock(card.name, found.state, card.n_items, found.size_bytes, kept, found.pinned, found.fault, steps)
+
+
+def steps_to(card: Card) -> list[str]:
+    """How a person gets the data set: one command where every source is served to programs."""
+    by_hand = [step for source in card.sources for step in _by_hand(source)]
+    if not by_hand:
+        return [f"hashbench download {card.name}"]
+    labels = [f"or the labels alone: hashbench download {card.name} --labels-only"] if _has_lists(card) else []
+    return ["by hand", *by_hand, f"then hashbench download {card.name} --from-dir {FOLDER}", *labels]
+
+
+def _by_hand(source: Source) -> list[str]:
+    if source.urls and not source.images:
+        return []
+    if source.manual:
+        return source.manual
+    return [f"fetch {source.urls[0]} and unpack it into {FOLDER}"]
+
+
+def _has_lists(card: Card) -> bool:
+    """Whether the labels come from files that are served, beside images that are not."""
+    return any(source.images for source in card.sources) and all(s.urls for s in card.sources if not s.images)
+
+
+def weights() -> list[Path]:
+    """The pretrained weights that are here."""
+    return _files(paths.data() / "weights")
+
+
+def readable(size_bytes: float) -> str:
+    """A size for a person.
+
+    >>> readable(184_320_000), readable(12)
+    ('184.3 MB', '12 B')
+    """
+    for unit in ("B", "kB", "MB", "GB"):
+        if size_bytes < 1000:
+            return f"{size_bytes:.0f} B" if unit == "B" else f"{size_bytes:.1f} {unit}"
+        size_bytes /= 1000
+    return f"{size_bytes:.1f} TB"
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else []

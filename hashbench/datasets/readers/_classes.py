@@ -1,0 +1,22 @@
+"""Classes as a file states them, and as the card counts them."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.datasets.card import Card
+from hashbench.errors import HashbenchError
+
+
+def class_ids(card: Card, path: str, stated: NDArray[Any], first: int = 0) -> NDArray[np.int64]:
+    """The class of each row, int64[rows] from 0; in the file they count from ``first``.
+
+    Raises HashbenchError for a row whose class does not exist.
+    """
+    ids = stated.astype(np.float64) - first
+    wrong = np.flatnonzero(~((ids >= 0) & (ids < card.n_classes) & (ids == np.floor(ids))))
+    if wrong.size:
+        last = card.n_classes - 1 + first
+        raise HashbenchError(f"{path}: row {wrong[0]} has label {stated[wrong[0]]:g}; {first} to {last} exist")
+    return ids.astype(np.int64)

@@ -1,0 +1,134 @@
+"""Image files: found below a folder by the names in a list, decoded, brought to one shape."""
+
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.affinity import Labels
+from hashbench.datasets.card import Card
+from hashbench.datasets.readers._lists import shown
+from hashbench.datasets.readers._reader import Block
+from hashbench.errors import HashbenchError, one_line
+
+FORMATS = ("JPEG", "PNG", "GIF", "BMP")  # whatever a file's name ends with: one of ILSVRC2012's .JPEG is a PNG
+EIGHT_BITS = {"1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr"}
+MOST_PIXELS = 100_000_000  # the largest of ILSVRC2012 has 61 million
+FOLDERS = ("", "train", "val", "images", "ILSVRC2012_img_train", "ILSVRC2012_img_val")
+BLOCK = 256
+MOST_THREADS = 8
+
+
+def blocks(card: Card, folder: Path | None, paths: Sequence[bytes], labels: Labels) -> Iterator[Block]:
+    """The listed images below ``folder``, resized to the card's shape; without a folder their labels alone.
+
+    All are found before the first is decoded. Raises HashbenchError where one is not there or cannot be read.
+    """
+    from tqdm import tqdm
+
+    names = np.array([_parts(path)[-1] for path in paths])
+    if folder is None:
+        yield Block(None, labels, names)
+        return
+    files = _find_all(card, folder, paths, labels)
+    threads = min(os.cpu_count() or 1, MOST_THREADS)
+    with (
+        ThreadPoolExecutor(threads) as pool,
+        tqdm(total=len(files), desc=f"{card.name}: decode", unit="image", leave=False, disable=None) as bar,
+    ):
+        for start in range(0, len(files), BLOCK):
+            part = slice(start, start + BLOCK)
+            yield Block(_decode_all(pool, files[part], card.item_shape), labels[part], names[part])
+            bar.update(len(files[part]))
+
+
+def decode(path: Path, shape: Sequence[int]) -> NDArray[np.uint8]:
+    """The image, uint8 [height, width, channels]: all of it, bicubic, its proportions not kept.
+
+    Grey is repeated in all channels, a palette and CMYK are turned into RGB, transparency is left out, an orientation
+    noted beside the pixels is not looked at. Raises HashbenchError for what is damaged, truncated, of more than 8 bits
+    a channel or too large to be an ordinary picture.
+    """
+    from PIL import Image
+
+    height, width, channels = shape
+    try:
+        with Image.open(path, formats=FORMATS) as image:  # reads the header alone
+            _require_ordinary(path, image.size, image.mode)
+            plain = image.convert("RGB" if channels == 3 else "L")
+    except HashbenchError:
+        raise
+    except Exception as error:  # a damaged image can raise nearly anything inside Pillow
+        raise HashbenchError(f"{path}: not an image that can be read ({one_line(error)})") from None
+    return np.asarray(plain.resize((width, height), Image.Resampling.BICUBIC)).reshape(height, width, channels)
+
+
+def _require_ordinary(path: Path, size: tuple[int, int], mode: str) -> None:
+    if size[0] * size[1] > MOST_PIXELS:
+        raise HashbenchError(f"{path}: {size[0]} x {size[1]} pixels; at most {MOST_PIXELS:,} are decoded")
+    if mode not in EIGHT_BITS:
+        raise HashbenchError(f"{path}: pixels of kind {mode}; 8 bits a channel are expected")
+
+
+def _decode_all(pool: ThreadPoolExecutor, files: Sequence[Path], shape: Sequence[int]) -> NDArray[np.uint8]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Pillow warns of odd metadata, and sizes are looked at here
+        return np.stack(list(pool.map(lambda path: decode(path, shape), files)))
+
+
+def _find_all(card: Card, folder: Path, paths: Sequence[bytes], labels: Labels) -> list[Path]:
+    grouped = bool(card.class_names) and labels.ndim == 1
+    groups = (card.class_names[label] if grouped else "" for label in labels)
+    root = folder.resolve()
+    found = [find(root, path, group) if root.is_dir() else None for path, group in zip(paths, groups, strict=True)]
+    files = [file for file in found if file is not None]
+    if len(files) < len(paths):
+        raise HashbenchError(
+            f"{card.name}: {len(paths) - len(files):,} of {len(paths):,} images are not in {folder}, the first is "
+            f"{shown(paths[found.index(None)])}: {_where_from(card)}, or convert the labels alone with --labels-only"
+        )
+    return files
+
+
+def find(root: Path, listed: bytes, group: str = "") -> Path | None:
+    """Where below ``root``, a resolved folder, the listed image lies; None where it does not.
+
+    It lies at its path or the end of its path, or by its base name in one of a few folders or in the folder there that
+    is called as its class (``group``). A drive or root is left out of the path; a path that leads upward, or a link
+    that leads out of the folder, raises HashbenchError.
+    """
+    for candidate in _candidates(_parts(listed), group):
+        path = root / candidate
+        if os.path.isfile(path):  # noqa: PTH113  (no error for a name that no file can have)
+            if not path.resolve().is_relative_to(root):
+                raise HashbenchError(f"{path}: a link that leads out of {root}: put the image itself there")
+            return path
+    return None
+
+
+def _candidates(parts: Sequence[bytes], group: str) -> Iterator[str]:
+    names = [os.fsdecode(part) for part in parts]
+    for start in range(len(names)):
+        yield "/".join(names[start:])
+    for folder in FOLDERS:
+        yield f"./{folder}/{names[-1]}"
+        if group:
+            yield f"./{folder}/{group}/{names[-1]}"
+
+
+def _parts(listed: bytes) -> list[bytes]:
+    parts = [part for part in listed.replace(b"\\", b"/").split(b"/") if part not in (b"", b".")]
+    parts = parts[1:] if parts and parts[0].endswith(b":") else parts
+    if b".." in parts or not parts:
+        raise HashbenchError(f"{shown(listed)}: not the path of an image below a folder")
+    return parts
+
+
+def _where_from(card: Card) -> str:
+    archives = [source for source in card.sources if source.images]
+    steps = (f"unpack {one.file} ({'; '.join(one.manual) or one.urls[0]})" for one in archives)
+    return f"{', '.join(steps)} and name the folder with --from-dir"

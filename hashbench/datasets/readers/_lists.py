@@ -1,0 +1,128 @@
+"""Lists of images: a line is the path of an image and its labels, a 0 or a 1 each."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.errors import HashbenchError
+
+MOST_BYTES = 1 << 28  # the longest published list has 28 MB
+ROLES = ("train", "database", "test")
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """Paths of images, as the list writes them, and their labels, uint8[n, n_labels] of 0 and 1."""
+
+    paths: list[bytes]
+    labels: NDArray[np.uint8]
+
+    @property
+    def names(self) -> list[bytes]:
+        """The base names, by which an image is known: published copies of a list differ in the folders."""
+        return [base_name(path) for path in self.paths]
+
+    def take(self, rows: Sequence[int]) -> "Listed":
+        """The images in these rows."""
+        return Listed([self.paths[row] for row in rows], self.labels[np.asarray(rows, np.int64)])
+
+
+def base_name(path: bytes) -> bytes:
+    r"""The last part of a path of either kind.
+
+    >>> base_name(rb"C:\\ImageData\\Flickr\\actor\\0001_2124494179.jpg"), base_name(b"./data/image/a.JPEG")
+    (b'0001_2124494179.jpg', b'a.JPEG')
+    """
+    return path.replace(b"\\", b"/").rpartition(b"/")[2]
+
+
+def lines_of(where: str, file: BinaryIO) -> list[bytes]:
+    """The lines of a text file, without those that end it empty; raises HashbenchError for none, or for too many."""
+    text = file.read(MOST_BYTES + 1)
+    if len(text) > MOST_BYTES:
+        raise HashbenchError(f"{where}: more than {MOST_BYTES >> 20} MiB: this is no list of images")
+    lines = text.rstrip().splitlines()
+    if not lines:
+        raise HashbenchError(f"{where}: empty: a line for each image was expected")
+    return lines
+
+
+def read_list(where: str, file: BinaryIO, n_labels: int) -> Listed:
+    """The images of a list; raises HashbenchError for a line that is not a path and ``n_labels`` of 0 and 1."""
+    split = [line.split(None, 1) for line in lines_of(where, file)]
+    labels = label_rows(where, [parts[1] if len(parts) == 2 else b"" for parts in split], n_labels)
+    return Listed([parts[0] for parts in split], labels)
+
+
+def label_rows(where: str, rows: Iterable[bytes], n_labels: int) -> NDArray[np.uint8]:
+    r"""The labels, uint8[n, n_labels]; raises HashbenchError for a row that is not ``n_labels`` of 0 and 1.
+
+    >>> label_rows("list", [b"0 1 0", b"1 1  0\t"], 3).tolist()
+    [[0, 1, 0], [1, 1, 0]]
+    """
+    tidy = [b" ".join(row.split()) for row in rows]
+    length = 2 * n_labels - 1
+    if wrong := next((number for number, row in enumerate(tidy, 1) if len(row) != length), None):
+        raise _fault(where, wrong, tidy[wrong - 1], n_labels)
+    # a digit, a space, a digit: all rows at once
+    signs = np.frombuffer(b"".join(tidy), np.uint8).reshape(-1, length)
+    labels = signs[:, ::2] - ord("0")
+    if (rows_at_fault := np.flatnonzero((labels > 1).any(1) | (signs[:, 1::2] != ord(" ")).any(1))).size:
+        wrong = int(rows_at_fault[0]) + 1
+        raise _fault(where, wrong, tidy[wrong - 1], n_labels)
+    return labels
+
+
+def _fault(where: str, line: int, row: bytes, n_labels: int) -> HashbenchError:
+    found = row.split()
+    if len(found) != n_labels:
+        return HashbenchError(f"{where}: line {line} has {len(found)} labels; {n_labels} are expected")
+    other = next(label for label in found if label not in (b"0", b"1"))
+    return HashbenchError(f"{where}: line {line} has label {other[:20].decode('ascii', 'replace')!r}; 0 or 1 is right")
+
+
+def joined(lists: Sequence[Listed]) -> Listed:
+    """Several lists of one role as one."""
+    return Listed([path for one in lists for path in one.paths], np.concatenate([one.labels for one in lists]))
+
+
+def in_order_of_ids(lists: Mapping[str, Listed]) -> Listed:
+    """All images: those trained on, those that are only in the database, the queries; by name within each.
+
+    So every published role is a range of ids, whatever the order of the lines. Raises HashbenchError, without saying
+    of which set, for an image that is twice in a role, a query and in the database, or trained on with other labels.
+    """
+    train, database, test = (_by_name(role, lists[role]) for role in ROLES)
+    _require_apart("test", test, "train", train)
+    _require_apart("test", test, "database", database)
+    rows = {name: row for row, name in enumerate(train.names)}
+    only = []
+    for row, name in enumerate(database.names):
+        if name not in rows:
+            only.append(row)
+        elif (database.labels[row] != train.labels[rows[name]]).any():
+            raise HashbenchError(f"{shown(name)} has other labels in the train list than in the database list")
+    return joined([train, database.take(only), test])
+
+
+def _by_name(role: str, listed: Listed) -> Listed:
+    names = listed.names
+    order = sorted(range(len(names)), key=names.__getitem__)
+    for first, second in pairwise(order):
+        if names[first] == names[second]:
+            raise HashbenchError(f"{shown(names[first])} is twice in the {role} list")
+    return listed.take(order)
+
+
+def _require_apart(role: str, one: Listed, other_role: str, other: Listed) -> None:
+    if shared := sorted(set(one.names).intersection(other.names)):
+        raise HashbenchError(f"{shown(shared[0])} is in the {role} list and in the {other_role} list")
+
+
+def shown(name: bytes) -> str:
+    """A name from a list, fit for one line."""
+    return ascii(name[:200].decode("utf-8", "replace"))[1:-1]

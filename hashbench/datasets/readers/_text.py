@@ -1,0 +1,37 @@
+"""What readers of text have in common: rows of numbers, some of them a class."""
+
+import warnings
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.datasets.card import Card
+from hashbench.datasets.readers._classes import class_ids
+from hashbench.datasets.readers._reader import Block
+from hashbench.errors import HashbenchError, one_line
+
+
+def table(path: str, file: BinaryIO, delimiter: str | None, n_columns: int) -> NDArray[np.float64]:
+    """The numbers of the file, float64[rows, n_columns]; raises HashbenchError for anything else in it."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a file without a row: said below
+            rows = np.loadtxt(file, delimiter=delimiter, ndmin=2, comments=None, encoding="ascii")
+    except (ValueError, UnicodeError) as error:
+        raise HashbenchError(f"{path}: damaged or truncated ({one_line(error)})") from None
+    if not rows.size or rows.shape[1] != n_columns:
+        raise HashbenchError(f"{path}: {len(rows)} rows of {rows.shape[1]} numbers; rows of {n_columns} are expected")
+    return rows
+
+
+def block(card: Card, path: str, features: NDArray[np.float64], classes: NDArray[np.float64], first: int) -> Block:
+    """The items and their classes, counted from ``first`` in the file; raises HashbenchError for impossible ones.
+
+    A zero of either sign becomes 0.0, so that two texts of the same numbers give the same bytes.
+    """
+    with np.errstate(over="ignore"):
+        items = features.astype(np.float32) + np.float32(0)
+    if not np.isfinite(items).all():
+        raise HashbenchError(f"{path}: a feature is not a finite number")
+    return Block(items, class_ids(card, path, classes, first))

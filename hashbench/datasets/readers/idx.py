@@ -1,0 +1,45 @@
+"""MNIST's idx files: a magic number, the lengths of the axes, then bytes; each file of labels, then its images."""
+
+import math
+import struct
+from collections.abc import Iterator
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.datasets.card import Card
+from hashbench.datasets.readers._classes import class_ids
+from hashbench.datasets.readers._reader import Block, Files, Reader
+from hashbench.errors import HashbenchError
+
+UNSIGNED_BYTES = 8  # the type in the magic number; its lowest byte is the number of axes
+
+
+def _read(card: Card, files: Files) -> Iterator[Block]:
+    """The labels come first in the card: then no image has to wait in memory for them."""
+    labels: NDArray[np.int64] | None = None
+    for member, file in files.members:
+        if labels is None:
+            labels = class_ids(card, member.path, _array(member.path, file, n_axes=1))
+            continue
+        images = _array(member.path, file, n_axes=3)
+        if images.shape != (len(labels), *card.item_shape[:2]):
+            raise HashbenchError(f"{member.path}: images {images.shape}; {len(labels)} of {card.item_shape} are due")
+        yield Block(images.reshape(len(labels), *card.item_shape), labels)
+        labels = None
+
+
+def _array(path: str, file: BinaryIO, n_axes: int) -> NDArray[np.uint8]:
+    magic = struct.pack(">I", UNSIGNED_BYTES << 8 | n_axes)
+    header = file.read(4 + 4 * n_axes)
+    if len(header) != 4 + 4 * n_axes or not header.startswith(magic):
+        raise HashbenchError(f"{path}: not an idx file of bytes with {n_axes} axes")
+    shape = struct.unpack_from(f">{n_axes}I", header, 4)
+    data = file.read()
+    if len(data) != math.prod(shape):
+        raise HashbenchError(f"{path}: {len(data)} bytes after the header; {shape} needs {math.prod(shape)}")
+    return np.frombuffer(data, np.uint8).reshape(shape)
+
+
+READER = Reader(_read)

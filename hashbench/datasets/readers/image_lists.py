@@ -1,0 +1,48 @@
+"""Published lists of images, train, database and test, each line a path and one-hot or multi-hot labels.
+
+An id is a row of: the train list, what is only in the database list, the test list (the queries), each by base name.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.affinity import Labels
+from hashbench.datasets.card import Card
+from hashbench.datasets.readers._image_files import blocks
+from hashbench.datasets.readers._lists import ROLES, Listed, in_order_of_ids, joined, read_list, shown
+from hashbench.datasets.readers._reader import Block, Files, Reader
+from hashbench.errors import HashbenchError
+
+
+def _read(card: Card, files: Files) -> Iterator[Block]:
+    lists: dict[str, list[Listed]] = {role: [] for role in ROLES}
+    for member, file in files.members:
+        lists[_role(member.path)].append(read_list(member.path, file, card.n_classes))
+    try:
+        listed = in_order_of_ids({role: joined(of_role) for role, of_role in lists.items()})
+        labels: Labels = _classes(listed) if card.labels == "class" else listed.labels
+    except HashbenchError as error:
+        raise HashbenchError(f"{card.name}: {error}") from None
+    yield from blocks(card, files.images, listed.paths, labels)
+
+
+def _role(path: str) -> str:
+    """What a list is for: a role may be published in several files, test0.txt, test1.txt ..."""
+    name = re.fullmatch(r"(train|database|test)\d*", PurePosixPath(path).stem)
+    if name is None:
+        raise HashbenchError(f"{path}: a list is called train, database or test, perhaps with a number")
+    return name[1]
+
+
+def _classes(listed: Listed) -> NDArray[np.int64]:
+    n_labels = listed.labels.sum(axis=1, dtype=np.int64)
+    if (wrong := np.flatnonzero(n_labels != 1)).size:
+        raise HashbenchError(f"{shown(listed.names[wrong[0]])} has {n_labels[wrong[0]]} labels; one class is expected")
+    return listed.labels.argmax(axis=1).astype(np.int64)
+
+
+READER = Reader(_read)

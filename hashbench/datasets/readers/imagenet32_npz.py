@@ -1,0 +1,77 @@
+"""ImageNet32's .npz batches: ``data`` of the planes R, G, B a row, and ``labels`` from 1.
+
+Of ``train_data_batch_10`` the first 50 images of each class come first: they validate, and so are one range of ids.
+The version in pickles is not read: a pickle can run any program.
+"""
+
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import IO, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.datasets.card import Card
+from hashbench.datasets.readers._classes import class_ids
+from hashbench.datasets.readers._npy import Header, header
+from hashbench.datasets.readers._reader import Block, Files, Reader
+from hashbench.errors import HashbenchError, one_line
+
+BLOCK = 8192  # images; 25 MB
+VALIDATED_BATCH, VALIDATED_PER_CLASS = "train_data_batch_10", 50
+
+
+def _read(card: Card, files: Files) -> Iterator[Block]:
+    for member, file in files.members:
+        try:
+            yield from _batch(card, member.path, file)
+        except (zipfile.BadZipFile, zlib.error, OSError, EOFError, KeyError, ValueError, RuntimeError) as error:
+            raise HashbenchError(
+                f"{member.path}: damaged, truncated or no .npz of data and labels ({one_line(error)}); the archives "
+                "are those whose names end with _npz.zip, pickles are not read"
+            ) from None
+
+
+def _batch(card: Card, path: str, file: BinaryIO) -> Iterator[Block]:
+    with zipfile.ZipFile(file) as batch:
+        labels = class_ids(card, path, _labels(card, batch), first=1)
+        for chosen in _passes(path, labels):
+            with batch.open("data.npy") as data:
+                yield from _images(card, data, labels, chosen)
+
+
+def _passes(path: str, labels: NDArray[np.int64]) -> list[NDArray[np.bool_]]:
+    """Which images are read in one pass and which in another; all in one, but of the batch that validates."""
+    if PurePosixPath(path).stem != VALIDATED_BATCH:
+        return [np.ones(len(labels), np.bool_)]
+    order = np.argsort(labels, kind="stable")
+    first_of_class = np.searchsorted(labels[order], labels[order])
+    early = np.empty(len(labels), np.bool_)
+    early[order] = np.arange(len(labels)) - first_of_class < VALIDATED_PER_CLASS
+    return [early, ~early]
+
+
+def _labels(card: Card, batch: zipfile.ZipFile) -> NDArray[np.int64]:
+    with batch.open("labels.npy") as file:
+        shape, _, dtype = header(file)
+        if len(shape) != 1 or dtype.kind not in "iu" or shape[0] > card.n_items:
+            raise ValueError(f"labels are {dtype} {shape}")
+        return np.frombuffer(file.read(shape[0] * dtype.itemsize), dtype).astype(np.int64)
+
+
+def _images(card: Card, file: IO[bytes], labels: NDArray[np.int64], chosen: NDArray[np.bool_]) -> Iterator[Block]:
+    height, width, channels = card.item_shape
+    row = height * width * channels
+    found, due = header(file), Header((len(labels), row), "C", np.dtype(np.uint8))
+    if found != due:
+        raise ValueError(f"data are {found.dtype} {found.shape} {found.order}, not {due.dtype} {due.shape} {due.order}")
+    for start in range(0, len(labels), BLOCK):
+        rows = slice(start, start + BLOCK)
+        data = file.read(len(labels[rows]) * row)
+        planes = np.frombuffer(data, np.uint8).reshape(-1, channels, height, width)[chosen[rows]]
+        yield Block(np.ascontiguousarray(planes.transpose(0, 2, 3, 1)), labels[rows][chosen[rows]])
+
+
+READER = Reader(_read)

@@ -1,0 +1,54 @@
+"""22K LabelMe: the variable ``gist``, 512 GIST features an image, of a MATLAB file that holds much else."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from hashbench.datasets.card import Card
+from hashbench.datasets.readers._reader import Block, Files, Reader
+from hashbench.errors import HashbenchError, unknown
+from hashbench.saved_codes._find import arrays_in
+from hashbench.saved_codes._stored import printable
+
+VARIABLE = "gist"
+
+
+def _read(card: Card, files: Files) -> Iterator[Block]:
+    for _, file in files.members:
+        with _on_disk(file) as path:
+            yield _features(card, path)
+
+
+@contextmanager
+def _on_disk(file: BinaryIO) -> Iterator[Path]:
+    """The file's path, or that of a copy where it has none: a member of an archive."""
+    if not isinstance(file.name, int):
+        yield Path(file.name)
+        return
+    with tempfile.NamedTemporaryFile(suffix=".mat") as copy:
+        shutil.copyfileobj(file, copy)
+        copy.flush()
+        yield Path(copy.name)
+
+
+def _features(card: Card, path: Path) -> Block:
+    """The other variables, a distance matrix of 4 GB among them, are not read."""
+    arrays = arrays_in(path)
+    if VARIABLE not in arrays:
+        raise HashbenchError(f"{path}: {unknown('variable', VARIABLE, map(printable, arrays))}")
+    stored = arrays[VARIABLE]()
+    expected = (card.n_items, *card.item_shape)
+    if stored.shape != expected:
+        raise HashbenchError(f"{stored.where}: shape {stored.shape}; {expected} is expected")
+    items = np.empty(expected, np.float32)
+    for place, values in stored.slabs():
+        items[place] = values
+    return Block(items, np.zeros((len(items), 0), np.uint8))
+
+
+READER = Reader(_read)

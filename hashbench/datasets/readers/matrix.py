@@ -1,0 +1,157 @@
+"""A matrix of features, an item a row, in whatever its maker wrote: .npy, HDF5, MATLAB's .mat, or .fvecs and .bvecs.
+
+The first bytes of a file say which it is, not its name. Of HDF5 and .mat that matrix is read which has as many rows as
+the set has items; it may lie transposed, as MATLAB's own HDF5 does.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.datasets.card import Card
+from hashbench.datasets.readers._npy import header
+from hashbench.datasets.readers._reader import Block, Files, Reader
+from hashbench.errors import HashbenchError, one_line
+
+if TYPE_CHECKING:
+    import h5py
+
+BLOCK = 8192  # items; 33 MB of 1,024 features
+NPY, HDF5, MAT = b"\x93NUMPY", b"\x89HDF\r\n\x1a\n", b"MATLAB 5.0"
+MATLAB_HEADER_BYTES = 512  # before the HDF5 of MATLAB 7.3
+NUMBERS = ("float32", "float64", "uint8")
+MAT_NUMBERS = ("single", "double", "uint8")
+
+
+class _Rows(Protocol):
+    """What gives rows by slices: an array, a map of the file, a data set of HDF5."""
+
+    def __getitem__(self, rows: slice, /) -> NDArray[Any]: ...
+
+
+def _read(card: Card, files: Files) -> Iterator[Block]:
+    for member, file in files.members:
+        with ExitStack() as stack:
+            try:
+                n_rows, rows = _format(file)(card, file, stack)
+                for start in range(0, n_rows, BLOCK):
+                    yield _block(rows[start : start + BLOCK])
+            except (OSError, EOFError, KeyError, RuntimeError, TypeError, ValueError) as error:
+                raise HashbenchError(f"{member.path}: {one_line(error)}") from None
+
+
+def _block(rows: NDArray[Any]) -> Block:
+    with np.errstate(over="ignore"):
+        items = rows.astype(np.float32)
+    if not np.isfinite(items).all():
+        raise ValueError("a feature is not a finite number")
+    return Block(items, np.empty((len(items), 0), np.uint8))
+
+
+_Open = Callable[[Card, BinaryIO, ExitStack], tuple[int, _Rows]]
+
+
+def _format(file: BinaryIO) -> _Open:
+    head = file.read(MATLAB_HEADER_BYTES + len(HDF5))
+    file.seek(0)
+    if HDF5 in (head[: len(HDF5)], head[MATLAB_HEADER_BYTES:]):
+        return _hdf5
+    if head.startswith(NPY):
+        return _npy
+    return _mat if head.startswith(MAT) else _vectors
+
+
+def _npy(card: Card, file: BinaryIO, _stack: ExitStack) -> tuple[int, _Rows]:
+    found = header(file)
+    _require(card, found.shape, found.dtype)
+    return card.n_items, np.memmap(file, found.dtype, "r", file.tell(), found.shape, found.order)
+
+
+def _hdf5(card: Card, file: BinaryIO, stack: ExitStack) -> tuple[int, _Rows]:
+    import h5py
+
+    found: dict[str, h5py.Dataset] = {}
+    opened = stack.enter_context(h5py.File(file, "r"))
+    opened.visititems(lambda name, item: found.update({name: item} if isinstance(item, h5py.Dataset) else {}))
+    name = _only(card, {name: item.shape for name, item in found.items()})
+    matrix = found[name]
+    if matrix.external or matrix.is_virtual:
+        raise ValueError(f"{name} lies in other files")
+    _require(card, _upright(card, matrix.shape), matrix.dtype)
+    return card.n_items, matrix if matrix.shape[1] == card.item_shape[0] else _Transposed(matrix)
+
+
+def _mat(card: Card, file: BinaryIO, _stack: ExitStack) -> tuple[int, _Rows]:
+    """MATLAB's format before HDF5: no matrix of it is larger than 2 GiB."""
+    from scipy.io import loadmat, whosmat
+
+    try:
+        shapes = {name: tuple(shape) for name, shape, kind in whosmat(file) if kind in MAT_NUMBERS}
+        file.seek(0)
+        name = _only(card, shapes)
+        matrix = np.asarray(loadmat(file, variable_names=[name])[name])
+    except Exception as error:  # SciPy says nowhere what a damaged file raises
+        raise ValueError(one_line(error)) from None
+    upright = matrix if matrix.shape[1] == card.item_shape[0] else matrix.T
+    _require(card, upright.shape, upright.dtype)
+    return card.n_items, upright
+
+
+def _vectors(card: Card, file: BinaryIO, _stack: ExitStack) -> tuple[int, _Rows]:
+    """Rows of the length, int32, and that many values: float32 in .fvecs, bytes in .bvecs."""
+    (d,) = card.item_shape
+    size_bytes = file.seek(0, 2)
+    file.seek(0)
+    if file.read(4) != np.int32(d).astype("<i4").tobytes():
+        raise ValueError(f"neither .npy, HDF5 or .mat, nor .fvecs or .bvecs of {d} dimensions")
+    for kind in ("<f4", "u1"):
+        row = np.dtype([("length", "<i4"), ("values", kind, (d,))])
+        if size_bytes == card.n_items * row.itemsize:
+            return card.n_items, _Vectors(np.memmap(file, row, "r", 0, card.n_items))
+    raise ValueError(f"{size_bytes:,} bytes are not {card.n_items:,} vectors of {d} floats or bytes")
+
+
+class _Vectors:
+    def __init__(self, rows: NDArray[np.void]) -> None:
+        self.rows = rows
+
+    def __getitem__(self, rows: slice) -> NDArray[Any]:
+        chosen = self.rows[rows]
+        if (chosen["length"] != chosen["values"].shape[1]).any():
+            raise ValueError(f"a vector of another length among the first {rows.stop:,}")
+        return chosen["values"]
+
+
+class _Transposed:
+    def __init__(self, matrix: "h5py.Dataset") -> None:
+        self.matrix = matrix
+
+    def __getitem__(self, rows: slice) -> NDArray[Any]:
+        return self.matrix[:, rows].T
+
+
+def _only(card: Card, shapes: dict[str, tuple[int, ...]]) -> str:
+    """The name of the only matrix that could be the set's."""
+    due = (card.n_items, *card.item_shape)
+    names = [name for name, shape in shapes.items() if _upright(card, shape) == due]
+    if len(names) != 1:
+        found = ", ".join(f"{name} {shape}" for name, shape in sorted(shapes.items())) or "nothing"
+        raise ValueError(f"one matrix {due} is expected, found {found[:200]}")
+    return names[0]
+
+
+def _upright(card: Card, shape: tuple[int, ...]) -> tuple[int, ...]:
+    return shape[::-1] if shape == (*card.item_shape, card.n_items) else shape
+
+
+def _require(card: Card, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    """Asked before a value is read: a header may promise any size, and any type."""
+    due = (card.n_items, *card.item_shape)
+    if shape != due or dtype.name not in NUMBERS:
+        raise ValueError(f"a matrix of {dtype} {shape}; {due} of {', '.join(NUMBERS)} is expected")
+
+
+READER = Reader(_read)

@@ -1,0 +1,57 @@
+"""NUS-WIDE as its authors give it: the list of its images, and a file of 0 and 1 for each concept or for all.
+
+Kept are the ``n_classes`` concepts that most images carry, the most frequent first, and the images that carry one of
+them, in the order of the list [He et al. 2018, section 5.1, and the code of its authors].
+"""
+
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.datasets.card import Card
+from hashbench.datasets.readers._image_files import blocks
+from hashbench.datasets.readers._lists import label_rows, lines_of
+from hashbench.datasets.readers._reader import Block, Files, Reader
+from hashbench.errors import HashbenchError
+
+
+def _read(card: Card, files: Files) -> Iterator[Block]:
+    paths: list[bytes] = []
+    columns = []
+    for member, file in files.members:
+        if PurePosixPath(member.path).stem.lower() == "imagelist":
+            paths = [line.strip() for line in lines_of(member.path, file)]
+        else:
+            columns.append(_concepts(member.path, file))
+    kept, labels = _frequent(_side_by_side(card, columns, len(paths)), card.n_classes)
+    yield from blocks(card, files.images, [paths[row] for row in kept], labels)
+
+
+def _concepts(where: str, file: BinaryIO) -> NDArray[np.uint8]:
+    """The concepts of a file, uint8[n, concepts]: Labels_<concept>.txt has one, AllLabels81.txt all."""
+    rows = lines_of(where, file)
+    return label_rows(where, rows, max(len(rows[0].split()), 1))
+
+
+def _side_by_side(card: Card, columns: list[NDArray[np.uint8]], n_images: int) -> NDArray[np.uint8]:
+    if any(len(column) != n_images for column in columns):
+        rows = ", ".join(sorted({f"{len(column):,}" for column in columns}))
+        raise HashbenchError(f"{card.name}: {n_images:,} images are listed, but there are labels of {rows}")
+    concepts = np.hstack(columns)
+    if concepts.shape[1] < card.n_classes:
+        raise HashbenchError(f"{card.name}: {concepts.shape[1]} concepts; at least {card.n_classes} are expected")
+    return concepts
+
+
+def _frequent(concepts: NDArray[np.uint8], n_classes: int) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """The rows that carry one of the most frequent concepts, and these concepts of them."""
+    order = np.argsort(-concepts.sum(axis=0, dtype=np.int64), kind="stable")
+    labels = concepts[:, order[:n_classes]]
+    kept = np.flatnonzero(labels.any(axis=1))
+    return kept, labels[kept]
+
+
+READER = Reader(_read)

@@ -1,0 +1,41 @@
+"""USPS as AT&T gave it away: a digit and 256 grey values of three decimals a line, in either of two texts.
+
+The ``zip.train`` of The Elements of Statistical Learning has the digit 0 to 9 and then the values; the other text is
+LIBSVM's, its class one more than the digit. LIBSVM's own copy of USPS is another set, smoothed, and is refused here.
+"""
+
+from collections.abc import Iterator
+from typing import BinaryIO
+
+import numpy as np
+
+from hashbench.datasets.card import Card
+from hashbench.datasets.readers import _libsvm, _text
+from hashbench.datasets.readers._reader import Block, Files, Reader
+from hashbench.errors import HashbenchError
+
+DECIMALS = 3
+
+
+def _read(card: Card, files: Files) -> Iterator[Block]:
+    for member, file in files.members:
+        block = _decode(card, member.path, file)
+        assert block.items is not None
+        if (block.items != np.round(block.items, DECIMALS)).any():
+            raise HashbenchError(
+                f"{member.path}: values of more than {DECIMALS} decimals: this is LIBSVM's smoothed copy of USPS, "
+                "which is the data set usps_libsvm"
+            )
+        yield block
+
+
+def _decode(card: Card, path: str, file: BinaryIO) -> Block:
+    colon = b":" in file.readline()
+    file.seek(0)
+    if colon:
+        return _libsvm.decode(card, path, file)
+    rows = _text.table(path, file, None, 1 + card.item_shape[0])
+    return _text.block(card, path, rows[:, 1:], rows[:, 0], first=0)
+
+
+READER = Reader(_read)

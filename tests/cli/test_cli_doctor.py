@@ -1,0 +1,112 @@
+"""``hashbench doctor``: what is here, what is not, and how to get it."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from stored_toy import card_of, store_toy
+
+from hashbench import paths
+from hashbench.cli._app import main
+from hashbench.datasets import inventory
+
+ITEMS, LABELS = np.zeros((6, 2, 2, 3), np.uint8), np.arange(6) % 2
+
+
+@pytest.fixture
+def doctor(capsys):
+    """Runs it: (exit code, stdout by the first word of a line)."""
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as done:
+            main(["doctor", *arguments])
+        out, err = capsys.readouterr()
+        assert err == ""
+        if "--json" in arguments:
+            return done.value.code, json.loads(out)
+        return done.value.code, {line.split()[0]: line.split(maxsplit=1)[1] for line in out.splitlines() if line}
+
+    return run
+
+
+def test_each_data_set_has_a_line(doctor, tmp_path):
+    store_toy(tmp_path, ITEMS, LABELS, "")
+    card_of(tmp_path, ITEMS, LABELS, "", name="other")
+    code, lines = doctor()
+    assert code == 0
+    size = inventory.readable((paths.data() / "toy" / "toy.h5").stat().st_size)
+    assert lines["toy"] == f"6 items, {size}, the card states no checksum"
+    assert lines["other"] == (
+        "missing: by hand; ask its authors for toy.bin; then hashbench download other --from-dir FOLDER"
+    )
+    assert lines["weights"] == "none"
+    assert lines["data"].startswith(str(paths.data()))
+    assert lines["data"].endswith("free)")
+
+
+def test_labels_without_items_and_what_downloads_left(doctor, tmp_path):
+    store_toy(tmp_path, ITEMS, LABELS, "", labels_only=True)
+    for folder, name, size in (("toy/sources", "toy.bin", 1500), ("weights", "vggf.safetensors", 12)):
+        (paths.data() / folder).mkdir(parents=True)
+        (paths.data() / folder / name).write_bytes(b"0" * size)
+    _, lines = doctor()
+    assert lines["toy"].startswith("labels of 6 items; the items: by hand; ask its authors")
+    assert lines["weights"] == "vggf.safetensors (12 B)"
+    assert lines["sources"] == "1.5 kB kept"
+
+
+def test_json_has_it_all(doctor, tmp_path):
+    store_toy(tmp_path, ITEMS, LABELS, "")
+    code, found = doctor("--json", "--verify")
+    assert code == 0
+    assert found["datasets"]["toy"]["verified"] is True
+    assert found["datasets"]["toy"]["state"] == "stored"
+    assert found["datasets"]["toy"]["steps"] == []
+    assert found["free_bytes"]["data"] > 0
+    assert {"version", "commit", "folders", "versions", "gpu", "weights"} <= found.keys()
+
+
+def flip(path: Path) -> None:
+    import h5py
+
+    with h5py.File(path) as file:
+        offset = file["items"].id.get_offset()
+    data = bytearray(path.read_bytes())
+    data[offset + 5] ^= 1
+    path.write_bytes(data)
+
+
+def test_verify_reads_every_byte_and_fails_where_one_is_wrong(doctor, tmp_path):
+    card = store_toy(tmp_path, ITEMS, LABELS, "")
+    code, lines = doctor("--verify")
+    assert (code, lines["toy"].endswith("; every byte is right")) == (0, True)
+    flip(paths.data() / card.name / "toy.h5")
+    code, lines = doctor()
+    assert code == 0  # the head is whole
+    code, lines = doctor("--verify")
+    assert code == 1
+    assert lines["toy"].endswith("run hashbench download toy again")
+
+
+def test_a_damaged_file_is_said_without_verify(doctor, tmp_path):
+    store_toy(tmp_path, ITEMS, LABELS, "")
+    path = paths.data() / "toy" / "toy.h5"
+    path.write_bytes(path.read_bytes()[:1000])
+    code, lines = doctor()
+    assert (code, "damaged" in lines["toy"]) == (0, True)
+    assert doctor("--verify")[0] == 1
+
+
+def test_no_data_set_is_loaded_for_it(doctor, tmp_path, monkeypatch):
+    from hashbench.datasets import store
+
+    store_toy(tmp_path, ITEMS, LABELS, "")
+    monkeypatch.setattr(store, "_stored", lambda card: pytest.fail("loaded"))
+    assert doctor()[0] == 0
+
+
+def test_sources_that_are_served_are_one_command():
+    from hashbench.datasets.card import load_card
+
+    assert inventory.steps_to(load_card("cifar10")) == ["hashbench download cifar10"]

@@ -1,0 +1,197 @@
+"""Every kind of protocol, against its definition item by item."""
+
+import hashlib
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from hashbench.datasets.protocol import Parts, PerClass, PerLabel, Random, Stratified
+from hashbench.datasets.split import Split, split
+from hashbench.errors import HashbenchError
+
+SAID = {"title": "", "citation": ""}
+
+
+def by_name(ids: list[int], salt: str) -> list[int]:
+    return sorted(ids, key=lambda item: hashlib.blake2b(f"{salt}/{item}".encode(), digest_size=16).hexdigest())
+
+
+def lists(chosen: Split) -> dict[str, list[int]]:
+    return {role: ids.tolist() for role, ids in chosen.lists().items()}
+
+
+def roles(n: int, query: list[int], train: list[int], database: str) -> dict[str, list[int]]:
+    rest = [item for item in range(n) if item not in query]
+    if database == "rest_without_train":
+        rest = [item for item in rest if item not in train]
+    return {"query": sorted(query), "database": rest, "train": sorted(train) or rest}
+
+
+def slow_per_class(rule: PerClass, labels: list[int], salt: str) -> dict[str, list[int]]:
+    query, train = [], []
+    for label in {label for label in labels if label >= 0}:
+        order = by_name([item for item, other in enumerate(labels) if other == label], salt)
+        query += order[: rule.queries_per_class]
+        train += order[rule.queries_per_class :][: rule.train_per_class]
+    return roles(len(labels), query, train, rule.database)
+
+
+def slow_per_label(rule: PerLabel, labels: list[list[int]], salt: str) -> dict[str, list[int]] | None:
+    """None where a label cannot be drawn from, or is in the database no more."""
+    query, train = [], []
+    totals = [sum(column) for column in zip(*labels, strict=True)]
+    for label in sorted(range(len(totals)), key=lambda label: (-totals[label], label)):
+        free = [item for item, row in enumerate(labels) if row[label] and item not in query + train]
+        if len(free) < rule.queries_per_label + rule.train_per_label:
+            return None
+        order = by_name(free, salt)
+        query += order[: rule.queries_per_label]
+        train += order[rule.queries_per_label :][: rule.train_per_label]
+    chosen = roles(len(labels), query, train, "rest")
+    found = all(any(labels[item][label] for item in chosen["database"]) for label in range(len(totals)))
+    return chosen if found else None
+
+
+@given(
+    st.integers(1, 3), st.integers(0, 3), st.booleans(), st.lists(st.integers(7, 9), min_size=1, max_size=4), st.data()
+)
+def test_per_class(queries: int, train: int, apart: bool, sizes: list[int], data: st.DataObject) -> None:
+    database = "rest_without_train" if apart and train else "rest"
+    rule = PerClass(**SAID, queries_per_class=queries, train_per_class=train, database=database, seed=3)
+    labels = data.draw(st.permutations([-1, -1, *(label for label, size in enumerate(sizes) for _ in range(size))]))
+    chosen = split(np.array(labels, np.int64), rule, "Some-Set", "S1")
+    assert lists(chosen) == slow_per_class(rule, labels, "some_set/s1-3")
+
+
+@given(st.integers(1, 2), st.integers(0, 2), st.integers(1, 3), st.integers(4, 14), st.data())
+def test_per_label(queries: int, train: int, n_labels: int, n: int, data: st.DataObject) -> None:
+    rule = PerLabel(**SAID, draw="per_label", queries_per_label=queries, train_per_label=train)
+    row = st.lists(st.integers(0, 1), min_size=n_labels, max_size=n_labels)
+    labels = data.draw(st.lists(row, min_size=n, max_size=n))
+    expected = slow_per_label(rule, labels, "a/s1-7")
+    if expected is None:
+        with pytest.raises(HashbenchError, match=r"^a s1: label "):
+            split(np.array(labels, np.uint8), rule, "a", "s1", 7)
+    else:
+        assert lists(split(np.array(labels, np.uint8), rule, "a", "s1", 7)) == expected
+
+
+@given(st.integers(1, 4), st.integers(0, 4), st.booleans(), st.integers(10, 30))
+def test_random(queries: int, train: int, apart: bool, n: int) -> None:
+    database = "rest_without_train" if apart and train else "rest"
+    rule = Random(**SAID, draw="random", queries=queries, train=train, database=database)
+    order = by_name(list(range(n)), "a/s1-0")
+    expected = roles(n, order[:queries], order[queries : queries + train], database)
+    for labels in (np.zeros(n, np.int64), np.zeros((n, 0), np.uint8), np.zeros((n, 2), np.uint8)):
+        assert lists(split(labels, rule, "a", "s1")) == expected
+
+
+def test_parts() -> None:
+    rule = Parts(**SAID, draw="parts", query=[8, 10], database=[0, 6], train=[4, 8])
+    expected = {"query": [8, 9], "database": [0, 1, 2, 3, 4, 5], "train": [4, 5, 6, 7]}
+    assert lists(split(np.zeros((10, 0), np.uint8), rule, "a", "s1")) == expected
+    assert lists(split(np.zeros(10, np.int64), rule, "a", "s1", seed=5)) == expected  # nothing is drawn
+
+
+@given(st.integers(0, 50), st.integers(0, 2**32 - 1))
+def test_stratified_is_scikit_learns_draw(seed: int, data_seed: int) -> None:
+    from sklearn.model_selection import train_test_split
+
+    labels = np.random.default_rng(data_seed).permutation(np.repeat(np.arange(4), [20, 30, 10, 50]))
+    rule = Stratified(**SAID, draw="stratified", query=[100, 110], pool=[0, 100], validation=12, seed=seed)
+    chosen = split(labels, rule, "a", "s1")
+    train, validation = train_test_split(range(100), test_size=12, random_state=seed, stratify=labels[:100])
+    expected = {"query": list(range(100, 110)), "database": sorted(train), "train": sorted(train)}
+    assert lists(chosen) == {**expected, "validation": sorted(validation)}
+
+
+def test_stratified_draws_what_the_sparse_hash_code_draws() -> None:
+    """CIFAR-100's shape: a tenth, as a fraction, of a pool of 50,000."""
+    from sklearn.model_selection import train_test_split
+
+    labels = np.random.default_rng(0).permutation(np.repeat(np.arange(100), 500))
+    rule = Stratified(**SAID, draw="stratified", query=[50000, 50001], pool=[0, 50000], validation=5000, seed=40)
+    chosen = split(np.append(labels, 0), rule, "a", "s1")
+    _, validation = train_test_split(range(50000), test_size=0.1, random_state=40, stratify=labels)
+    assert chosen.validation_ids.tolist() == sorted(validation)
+    assert np.bincount(labels[chosen.validation_ids]).tolist() == [50] * 100
+
+
+CLASSES = np.arange(120) % 6
+HOT = (np.arange(120)[:, None] % np.array([2, 3, 5, 7]) == 0).astype(np.uint8)
+GOLDEN = {  # written down once: an id list that changes is another benchmark
+    "per_class": "20b081e9dc8e73e1cad6229788db214a6de4e5e094beaddff86b520576f078cf",
+    "per_class apart": "c9d2893171cee2ab46c70ff9a463a39b78ded9698c850a38c416e44f95f6eb58",
+    "per_label": "c1bf2b42a37a4cd180f01f53077e1fc7de00735b2167575b4f6d9514db50b79b",
+    "random": "8b47450686d2829ec01288a73f4f9985eac229e7f3aaeca34794bb7b6d560f39",
+    "parts": "76716a230720e6bf9bccf59bca49b0e07be108860e12a042c4ada59c6d7388ee",
+    "stratified": "7b76c747e3a5eb82ddf0409c0351eb6c7aec8aa9ce99e8e253f04fc60a1b46b6",
+}
+RULES = {
+    "per_class": PerClass(**SAID, queries_per_class=3, train_per_class=5),
+    "per_class apart": PerClass(**SAID, queries_per_class=3, train_per_class=5, database="rest_without_train"),
+    "per_label": PerLabel(**SAID, draw="per_label", queries_per_label=2, train_per_label=4),
+    "random": Random(**SAID, draw="random", queries=10, train=20),
+    "parts": Parts(**SAID, draw="parts", query=[100, 120], database=[0, 100], train=[0, 50]),
+    "stratified": Stratified(**SAID, draw="stratified", query=[100, 120], pool=[0, 100], validation=15, seed=40),
+}
+
+
+@pytest.mark.parametrize("kind", GOLDEN)
+def test_the_lists_are_what_they_always_were(kind: str) -> None:
+    labels = HOT if kind == "per_label" else CLASSES
+    assert split(labels, RULES[kind], "set", "s1").sha256 == GOLDEN[kind]
+
+
+UNFIT = {
+    "classes by label": (RULES["per_label"], CLASSES, "splits by label need several labels an item"),
+    "no labels by label": (RULES["per_label"], HOT[:, :0], "splits by label need several labels an item"),
+    "labels by class": (RULES["per_class"], HOT, "splits by class need one class id an item"),
+    "no labels by class": (RULES["per_class"], HOT[:, :0], "splits by class need one class id an item"),
+    "labels stratified": (RULES["stratified"], HOT, "splits by class need one class id an item"),
+    "no class stratified": (RULES["stratified"], CLASSES - 1, "an item of the pool has no class"),
+    "parts beyond": (RULES["parts"], CLASSES[:119], "ids 100 to 119 are asked for; 0 to 118 exist"),
+    "a class alone": (RULES["stratified"], np.r_[9, CLASSES[1:]], "validation: The least populated class"),
+    "too few at random": (RULES["random"], CLASSES[:29], "29 items; 10 queries, 20 to train and the database need 30"),
+    "label too rare": (RULES["per_label"], HOT[:20], "label . has . items not drawn yet; 6 are needed"),
+    "class too small": (
+        RULES["per_class apart"],
+        np.repeat([0, 1], [8, 9]),
+        "class 0 has 8 items; 3 queries, 5 to train and the database need 9",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", UNFIT)
+def test_labels_that_do_not_fit_the_protocol_are_one_line(case: str) -> None:
+    rule, labels, message = UNFIT[case]
+    with pytest.raises(HashbenchError, match=f"^a s1: {message}") as caught:
+        split(labels, rule, "a", "s1")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_label_that_queries_alone_carry_cannot_be_found() -> None:
+    rule = PerLabel(**SAID, draw="per_label", queries_per_label=2, train_per_label=0)
+    labels = np.array([[1, 0]] * 4 + [[0, 1]] * 2, np.uint8)
+    with pytest.raises(HashbenchError, match="label 1 is on queries alone"):
+        split(labels, rule, "a", "s1")
+    chosen = split(np.append(labels, [[0, 1]], axis=0), rule, "a", "s1")
+    assert (len(chosen.query_ids), len(chosen.database_ids)) == (4, 3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "message"),
+    [
+        (PerClass, {"queries_per_class": 1, "train_per_class": 0, "database": "rest_without_train"}, "needs training"),
+        (Random, {"draw": "random", "queries": 1, "train": 0, "database": "rest_without_train"}, "needs training"),
+        (Parts, {"draw": "parts", "query": [3, 6], "database": [0, 4], "train": [0, 3]}, "query .* and database"),
+        (Parts, {"draw": "parts", "query": [3, 6], "database": [0, 3], "train": [5, 9]}, "query .* and train"),
+        (Stratified, {"draw": "stratified", "query": [0, 9], "pool": [8, 20], "validation": 1}, "query .* and pool"),
+    ],
+)
+def test_a_protocol_that_contradicts_itself_is_refused(kind: type, values: dict[str, object], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        kind(**SAID, **values)

@@ -1,0 +1,161 @@
+"""The features of 22K LabelMe in MATLAB files of both kinds, whole and damaged."""
+
+import zipfile
+
+import h5py
+import numpy as np
+import pytest
+
+from hashbench.datasets import store
+from hashbench.datasets.card import load_card
+from hashbench.datasets.download import download
+from hashbench.datasets.split import split
+from hashbench.errors import HashbenchError
+
+CARD = """
+title = "Features"
+citation = "none"
+licence = "none"
+homepage = "none"
+kind = "features"
+item_shape = [7]
+n_items = 30
+n_classes = 0
+labels = "none"
+reader = "labelme_gist"
+
+[[sources]]
+manual = ["ask"]
+file = "code.zip"
+note = "made anew by each test"
+
+[[sources.members]]
+path = "code/LabelMe_gist.mat"
+note = "made anew by each test"
+
+[protocols.s1]
+title = "as labelme"
+citation = "none"
+draw = "random"
+queries = 4
+train = 9
+[protocols.s1.relevance]
+kind = "percentiles"
+percent = [5, 1]
+levels = [1, 2]
+"""
+GIST = np.random.default_rng(0).random((30, 7))
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path, monkeypatch):
+    monkeypatch.setenv("HASHBENCH_ROOT", str(tmp_path / "root"))
+    card = tmp_path / "root" / "datasets" / "features.toml"
+    card.parent.mkdir(parents=True)
+    card.write_text(CARD)
+
+
+def version_5(path, compressed=False, **variables):
+    from scipy.io import savemat
+
+    others = {"names": np.array(["a", "b"], object), "meta": {"year": 2008}, "DistLM": np.zeros((30, 30))}
+    savemat(path, {**others, **variables}, do_compression=compressed)
+
+
+def version_5_compressed(path, **variables):
+    version_5(path, compressed=True, **variables)
+
+
+def version_7_3(path, **variables):
+    with h5py.File(path, "w", userblock_size=512) as file:
+        for name, values in {"DistLM": np.zeros((30, 30)), **variables}.items():
+            file[name] = values.T
+            file[name].attrs["MATLAB_class"] = np.bytes_("double" if values.dtype == np.float64 else "single")
+        file.create_group("#refs#")
+    with path.open("r+b") as file:
+        file.write(b"MATLAB 7.3 MAT-file".ljust(124) + b"\0\2IM")
+
+
+WRITERS = [version_5, version_5_compressed, version_7_3]
+
+
+@pytest.fixture(params=WRITERS)
+def write(request):
+    return request.param
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_features_are_read_and_nothing_else(tmp_path, write, dtype):
+    write(tmp_path / "LabelMe_gist.mat", gist=GIST.astype(dtype))
+    download("features", tmp_path)
+    data = store.open_dataset("features")
+    assert np.array_equal(data.items, GIST.astype(np.float32))
+    assert data.labels.shape == (30, 0)
+
+
+def test_inside_an_archive_too(tmp_path, write):
+    write(tmp_path / "unpacked.mat", gist=GIST)
+    with zipfile.ZipFile(tmp_path / "code.zip", "w") as archive:
+        archive.write(tmp_path / "unpacked.mat", "code/LabelMe_gist.mat")
+    download("features", tmp_path)
+    assert np.array_equal(store.open_dataset("features").items, GIST.astype(np.float32))
+
+
+def infinite():
+    values = GIST.copy()
+    values[3, 4] = np.inf
+    return values
+
+
+FAULTS = {
+    "another name": ({"gists": GIST}, "unknown variable 'gist': did you mean gists"),
+    "turned": ({"gist": GIST.T}, r"gist: shape \(7, 30\); \(30, 7\) is expected"),
+    "short": ({"gist": GIST[:-1]}, r"gist: shape \(29, 7\); \(30, 7\) is expected"),
+    "not finite": ({"gist": infinite()}, r"gist: not finite \(NaN or inf\)"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_other_variables_are_refused(tmp_path, data_folder, write, fault):
+    variables, message = FAULTS[fault]
+    write(tmp_path / "LabelMe_gist.mat", **variables)
+    with pytest.raises(HashbenchError, match=message) as caught:
+        download("features", tmp_path)
+    assert "\n" not in str(caught.value)
+    assert not [path for path in data_folder.rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.3, 0.6, 0.9, 0.99])
+def test_a_truncated_file_is_refused(tmp_path, write, share):
+    path = tmp_path / "LabelMe_gist.mat"
+    write(path, gist=GIST)
+    path.write_bytes(path.read_bytes()[: int(share * path.stat().st_size)])
+    with pytest.raises(HashbenchError, match=r"LabelMe_gist.mat: ") as caught:
+        download("features", tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_page_instead_of_the_file_is_refused(tmp_path):
+    (tmp_path / "LabelMe_gist.mat").write_bytes(b"<!DOCTYPE html><html>quota exceeded</html>" * 20)
+    with pytest.raises(HashbenchError, match=r"LabelMe_gist.mat: not a readable"):
+        download("features", tmp_path)
+
+
+def test_labels_of_none_are_no_columns(tmp_path):
+    version_5(tmp_path / "LabelMe_gist.mat", gist=GIST)
+    download("features", tmp_path, labels_only=True)
+    labels = store.open_labels("features").labels
+    chosen = split(labels, load_card("features").protocol("s1"), "features", "s1")
+    assert [len(ids) for ids in chosen.lists().values()] == [4, 26, 9]
+
+
+def test_the_protocol_of_the_paper_needs_no_data(monkeypatch):
+    monkeypatch.undo()
+    card = load_card("labelme")
+    rule = card.protocol("s1")
+    chosen = split(np.zeros((card.n_items, 0), np.uint8), rule, "labelme", "s1")
+    assert chosen.sha256 == rule.ids_sha256
+    assert {role: len(ids) for role, ids in chosen.lists().items()} == {"query": 2000, "database": 20019, "train": 5000}
+    assert len(np.setdiff1d(chosen.database_ids, chosen.train_ids)) == 15019
+    assert rule.relevance.percent == [5, 1, 0.2, 0.1]
+    assert rule.relevance.levels == [1, 2, 5, 10]

@@ -1,0 +1,295 @@
+"""Data sets made of published lists of image names: the order of ids, what is refused, labels without images."""
+
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from toy_lists import CLASSES, ORDER, make_lists, pixels
+
+from hashbench.cli._app import main
+from hashbench.datasets import store
+from hashbench.datasets.card import load_card
+from hashbench.datasets.download import download
+from hashbench.datasets.readers import _lists
+from hashbench.datasets.readers._lists import label_rows, read_list
+from hashbench.datasets.split import split
+from hashbench.errors import HashbenchError
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+FORMS = ["", "image/", "./data/lists/image/", "/home/somebody/lists/val_image/", "C:\\\\Data\\\\image\\\\"]
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    monkeypatch.setenv("HASHBENCH_ROOT", str(tmp_path / "root"))
+    return tmp_path / "root"
+
+
+@pytest.fixture
+def lists(root):
+    return make_lists(root)
+
+
+def refused(message, folder, data_folder, **options):
+    with pytest.raises(HashbenchError, match=message) as caught:
+        download("lists", folder, **options)
+    assert "\n" not in str(caught.value)
+    assert not [path for path in data_folder.rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("before", FORMS)
+def test_roles_are_ranges_of_ids_in_the_order_of_names_whatever_the_folders(root, tmp_path, before):
+    make_lists(root, before).write(tmp_path / "given")
+    path = download("lists", tmp_path / "given", labels_only=True)
+    found = store.open_labels("lists")
+    assert path == store.labels_path_of(load_card("lists"))
+    assert [name.decode() for name in found.names] == ORDER
+    assert found.labels.tolist() == CLASSES
+    chosen = split(found.labels, load_card("lists").protocol("published"), "lists", "published")
+    assert {role: len(ids) for role, ids in chosen.lists().items()} == {"query": 2, "database": 5, "train": 2}
+
+
+def test_a_role_may_come_in_several_files(lists, tmp_path):
+    first, second = lists.lines.pop("test")
+    lists.lines |= {"test0": [first], "test1": [second]}
+    lists.write_card()
+    download("lists", lists.write(tmp_path / "given"), labels_only=True)
+    assert [name.decode() for name in store.open_labels("lists").names] == ORDER
+
+
+def test_a_folder_of_the_packed_lists_is_found_by_their_path(lists, tmp_path):
+    lists.write(tmp_path / "given" / "lists" / "lists")
+    download("lists", tmp_path / "given", labels_only=True)
+    assert store.open_labels("lists").labels.tolist() == CLASSES
+
+
+def test_several_labels_an_image_and_none(lists, tmp_path):
+    lists.lines["test"] = ["val_2.JPEG 0 0 0", "val_1.JPEG 1 0 1"]
+    lists.write_card(labels="multi")
+    download("lists", lists.write(tmp_path / "given"), labels_only=True)
+    labels = store.open_labels("lists").labels
+    assert labels.dtype == np.uint8
+    assert labels[5:].tolist() == [[1, 0, 1], [0, 0, 0]]
+
+
+FAULTS = {
+    "val_3.JPEG 0 1": "test.txt: line 3 has 2 labels; 3 are expected",
+    "val_3.JPEG 0 1 0 0": "test.txt: line 3 has 4 labels; 3 are expected",
+    "val_3.JPEG": "test.txt: line 3 has 0 labels; 3 are expected",
+    "val 3.JPEG 0 1 0": "test.txt: line 3 has 4 labels; 3 are expected",
+    "val_3.JPEG 0 2 0": "test.txt: line 3 has label '2'; 0 or 1 is right",
+    "val_3.JPEG 0 -1 0": "test.txt: line 3 has label '-1'; 0 or 1 is right",
+    "val_3.JPEG 01 0 1": "test.txt: line 3 has label '01'; 0 or 1 is right",
+    "val_3.JPEG 0 \u0661 0": "test.txt: line 3 has label '.*'; 0 or 1 is right",
+    "val_3.JPEG 1 1 0": "lists: val_3.JPEG has 2 labels; one class is expected",
+    "val_3.JPEG 0 0 0": "lists: val_3.JPEG has 0 labels; one class is expected",
+    "image/val_1.JPEG 0 1 0": "lists: val_1.JPEG is twice in the test list",
+    "n02_1.JPEG 0 1 0": "lists: n02_1.JPEG is in the test list and in the database list",
+    "n01_5.JPEG 1 0 0": "lists: n01_5.JPEG is in the test list and in the train list",
+    "val_3.JPEG 0 1 0": "lists: more than the 7 items that the card states",
+    "../val_3.JPEG 0 1 0": r"\.\./val_3.JPEG: not the path of an image below a folder",
+    "a\\..\\val_3.JPEG 0 1 0": "not the path of an image below a folder",
+    "/ 0 1 0": "/: not the path of an image below a folder",
+}
+
+
+@pytest.mark.parametrize("line", FAULTS)
+def test_a_wrong_line_is_named_and_nothing_put_in_place(lists, tmp_path, data_folder, line):
+    lists.lines["test"].append(line)
+    refused(FAULTS[line], lists.write(tmp_path / "given"), data_folder, labels_only=True)
+
+
+def test_an_image_with_two_opinions_is_refused(lists, tmp_path, data_folder):
+    lists.lines["train"][0] = "n03_7.JPEG 0 1 0"
+    folder = lists.write(tmp_path / "given")
+    refused(
+        "n03_7.JPEG has other labels in the train list than in the database list", folder, data_folder, labels_only=True
+    )
+
+
+@pytest.mark.parametrize("text", [b"", b"\n \n"])
+def test_an_empty_list_is_refused(lists, tmp_path, data_folder, text):
+    folder = lists.write(tmp_path / "given")
+    (folder / "database.txt").write_bytes(text)
+    refused("database.txt: empty: a line for each image was expected", folder, data_folder, labels_only=True)
+
+
+def test_what_is_much_too_long_is_not_read(monkeypatch):
+    monkeypatch.setattr(_lists, "MOST_BYTES", 1 << 20)
+    with pytest.raises(HashbenchError, match="list: more than 1 MiB: this is no list of images"):
+        read_list("list", io.BytesIO(b"a 0 1 0\n" * (1 << 18)), 3)
+
+
+def test_a_list_by_another_name_is_refused(lists, tmp_path, data_folder):
+    lists.lines["validation"] = lists.lines["test"]
+    lists.write_card()
+    folder = lists.write(tmp_path / "given")
+    refused("validation.txt: a list is called train, database or test", folder, data_folder, labels_only=True)
+
+
+@given(st.lists(st.lists(st.integers(0, 1), min_size=4, max_size=4), min_size=1), st.sampled_from([" ", "  ", "\t"]))
+def test_rows_of_labels_are_read_as_they_were_written(rows, between):
+    written = [between.join(map(str, row)).encode() + b"\r" for row in rows]
+    assert label_rows("list", written, 4).tolist() == rows
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_a_list_or_one_clear_line(text):
+    try:
+        listed = read_list("list", io.BytesIO(text), 2)
+    except HashbenchError as error:
+        assert "\n" not in str(error) and str(error).startswith("list: ")
+    else:
+        assert listed.labels.max() <= 1 and len(listed.paths) == len(listed.labels)
+
+
+def test_a_missing_list_says_how_to_get_it(lists, tmp_path, data_folder):
+    folder = lists.write(tmp_path / "given")
+    (folder / "database.txt").unlink()
+    refused("given: holds neither .*database.txt; to get it, make it", folder, data_folder, labels_only=True)
+
+
+def test_lists_that_the_folder_of_the_images_has_not_are_fetched(lists, tmp_path, data_folder, monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    lists.write_card(urls=True)
+    images = lists.write_images(tmp_path / "images")
+    with pytest.raises(HashbenchError, match=r"images: holds neither .*, and http://127.0.0.1:9/none: "):
+        download("lists", images)
+    lists.write(data_folder / "lists" / "sources")  # where fetched files are kept
+    download("lists", images)
+    assert np.array_equal(store.open_dataset("lists").items, [pixels(row) for row in range(7)])
+
+
+def test_without_images_it_says_what_is_missing_and_that_labels_can_be_had_alone(lists, tmp_path, data_folder):
+    folder = lists.write(tmp_path / "given")
+    message = "lists: 7 of 7 images are not in .*given, the first is n01_5.JPEG: "
+    refused(message + r"unpack pictures.tar.gz \(ask the authors; wait\) .*--labels-only$", folder, data_folder)
+
+
+def test_without_a_folder_the_images_are_looked_for_beside_the_data(lists, data_folder):
+    lists.write_card(urls=True)
+    lists.write(data_folder / "lists" / "sources")
+    with pytest.raises(HashbenchError, match=r"7 of 7 images are not in .*data/lists/images, "):
+        download("lists")
+    lists.write_images(data_folder / "lists" / "images")
+    assert download("lists") == store.path_of(load_card("lists"))
+
+
+def test_labels_first_and_images_later(lists, tmp_path):
+    folder = lists.write(tmp_path / "given")
+    alone = download("lists", folder, labels_only=True)
+    stamp = alone.stat().st_mtime_ns
+    assert download("lists", folder, labels_only=True) == alone
+    assert alone.stat().st_mtime_ns == stamp  # whole: left alone
+    lists.write_images(folder)
+    whole = download("lists", folder)
+    assert whole == store.path_of(load_card("lists"))
+    assert download("lists", folder, labels_only=True) == whole  # it has the labels too
+    assert store.open_labels("lists").labels.tolist() == CLASSES
+
+
+def test_damaged_labels_are_made_anew(lists, tmp_path):
+    folder = lists.write(tmp_path / "given")
+    path = download("lists", folder, labels_only=True)
+    path.write_bytes(path.read_bytes()[:100])
+    assert download("lists", folder, labels_only=True) == path
+    assert store.open_labels("lists").labels.tolist() == CLASSES
+
+
+def test_a_split_is_checked_with_the_labels_alone(lists, tmp_path, capsys):
+    folder = lists.write(tmp_path / "given")
+    for command in (
+        ["download", "lists", "--from-dir", str(folder), "--labels-only"],
+        ["split", "lists", "--protocol", "published", "--check"],
+    ):
+        with pytest.raises(SystemExit) as done:
+            main(command)
+        assert done.value.code == 0
+    assert capsys.readouterr().out.startswith("lists: the labels of 7 items, in ")
+
+
+@pytest.fixture(scope="session")
+def published(tmp_path_factory):
+    """A folder with lists/NAME/{train,test,database}.txt."""
+    shared = Path(os.environ.get("HASHBENCH_SHARED", REPOSITORY.parent / "shared")) / "data"
+    if not (shared / "lists").is_dir():
+        pytest.skip(f"needs the packed lists: no lists in {shared} (HASHBENCH_SHARED names the folder above)")
+    folder = tmp_path_factory.mktemp("published")
+    subprocess.run([sys.executable, str(shared / "unpack.py"), str(folder), "lists"], check=True)
+    return folder
+
+
+@pytest.mark.parametrize("name", ["imagenet100", "mirflickr25k"])
+def test_the_published_lists_are_what_the_card_says(published, name):
+    download(name, published, labels_only=True)  # class counts and the checksum of the labels are compared there
+    card, found = load_card(name), store.open_labels(name)
+    assert card.labels_sha256 == found.sha256
+    (protocol_name,) = card.protocols
+    rule = card.protocol(protocol_name)
+    chosen = split(found.labels, rule, name, protocol_name)
+    assert rule.ids_sha256 == chosen.sha256
+    assert len(np.unique(found.names)) == card.n_items
+
+
+def test_imagenet100_has_the_published_counts(published):
+    download("imagenet100", published, labels_only=True)
+    found, card = store.open_labels("imagenet100"), load_card("imagenet100")
+    train, database, query = found.labels[:13000], found.labels[:128503], found.labels[128503:]
+    assert set(np.bincount(train)) == {130}
+    assert set(np.bincount(query)) == {50}
+    assert (np.bincount(database).min(), np.bincount(database).max()) == (1029, 1300)
+    groups = np.array([card.class_names[label] for label in database], "S")
+    assert (np.char.partition(found.names[:128503], b"_")[:, 0] == groups).all()
+
+
+def test_mirflickr_keeps_the_images_without_a_label(published):
+    download("mirflickr25k", published, labels_only=True)
+    bare = ~store.open_labels("mirflickr25k").labels.any(axis=1)
+    assert [int(bare[4000:24000].sum()), int(bare[:4000].sum()), int(bare[24000:].sum())] == [328, 72, 19]
+
+
+PARTIAL = {  # name: labels, train, queries, mean labels of either
+    "nuswide21_partial": (21, 10500, 2100, 2.86, 3.32),
+    "nuswide21m_partial": (21, 10500, 2100, 2.93, 2.90),
+    "nuswide81_partial": (81, 10000, 5000, 1.90, 1.87),
+}
+
+
+@pytest.mark.parametrize("name", PARTIAL)
+def test_lists_without_their_database_are_sound_so_far(published, name):
+    n_labels, n_train, n_queries, mean_train, mean_queries = PARTIAL[name]
+    lists = {}
+    for role in ("train", "test"):
+        with (published / "lists" / name / f"{role}.txt").open("rb") as file:
+            lists[role] = read_list(role, file, n_labels)
+    train, queries = lists["train"], lists["test"]
+    assert (len(set(train.names)), len(set(queries.names))) == (n_train, n_queries)
+    assert not set(train.names) & set(queries.names)
+    means = [one.labels.sum(axis=1).mean() for one in (train, queries)]
+    assert means == pytest.approx([mean_train, mean_queries], abs=0.006)
+    if n_labels == 21:  # an image may carry a label drawn before
+        assert train.labels.sum(axis=0).min() >= 500 and queries.labels.sum(axis=0).min() >= 100
+        assert train.labels.any(axis=1).all() and queries.labels.any(axis=1).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "folder"), [("nuswide21_lists", "nuswide21_partial"), ("nuswide81", "nuswide81_partial")]
+)
+def test_a_set_without_its_database_list_says_so(published, monkeypatch, name, folder):
+    monkeypatch.setattr("hashbench.datasets.download._fetch", _no_network)
+    message = (
+        "partial: holds neither .*database.txt(, and https://.*/nuswide_81/database.txt|; to get it, run .*code.py)"
+    )
+    with pytest.raises(HashbenchError, match=message) as caught:
+        download(name, published / "lists" / folder, labels_only=True)
+    assert "\n" not in str(caught.value)
+
+
+def _no_network(source, *_):
+    raise HashbenchError(f"{source.urls[0]}: not downloaded (no network)")

@@ -1,0 +1,82 @@
+import io
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+import unlzw3
+from hypothesis import given
+from hypothesis import strategies as st
+from lzw_writer import bomb, compress
+
+from hashbench.datasets import lzw
+
+
+def unpack(data: bytes) -> bytes:
+    return b"".join(lzw.unpack(io.BytesIO(data)))
+
+
+TEXTS = st.one_of(st.binary(max_size=3000), st.text("ab", max_size=3000).map(str.encode))
+
+
+@given(TEXTS, st.integers(10, 16), st.sampled_from([0, 7, 300]))
+def test_gives_back_what_compress_packed(data, max_bits, clear_every):
+    assert unpack(compress(data, max_bits, clear_every=clear_every)) == data
+
+
+@pytest.mark.parametrize("max_bits", [10, 12, 16])
+def test_equals_a_library_where_codes_grow_and_the_table_fills(max_bits):
+    words = np.random.default_rng(3).integers(0, 40, 60_000)
+    data = b"".join(b"%d," % word for word in words)
+    packed = compress(data, max_bits)
+    assert unpack(packed) == unlzw3.unlzw(packed) == data
+
+
+@pytest.mark.skipif(not shutil.which("gzip"), reason="needs gzip, which unpacks .Z too")
+def test_the_writer_of_these_tests_writes_what_gzip_reads():
+    data = b"-0.4394, -0.0930, 0.1718\n" * 4000
+    for packed in (compress(data), compress(data, clear_every=50)):
+        assert subprocess.run(["gzip", "-dc"], input=packed, capture_output=True, check=True).stdout == data
+
+
+def test_the_bomb_of_these_tests_is_one():
+    assert unpack(bomb(1000)) == unlzw3.unlzw(bomb(1000)) == b"a" * 500_500
+
+
+def test_pieces_come_before_the_end_is_read():
+    packed = io.BytesIO(bomb(4000))  # 8 MB out of 6 KB
+    first = next(lzw.unpack(packed))
+    assert lzw.PIECE <= len(first) < lzw.PIECE + 65536
+    assert set(first) == {ord("a")}
+
+
+@pytest.mark.parametrize(
+    ("packed", "message"),
+    [
+        (b"", "not a .Z file"),
+        (b"\x1f\x9d", "not a .Z file"),
+        (b"\x1f\x8b\x08" + b"\0" * 20, "not a .Z file"),
+        (b"\x1f\x9d\xb0" + b"\0" * 9, "flags"),  # 16 bits with an unknown flag
+        (b"\x1f\x9d\x88" + b"\0" * 9, "flags"),  # codes of 8 bits
+        (b"\x1f\x9d\x91" + b"\0" * 9, "flags"),  # of 17
+        (b"\x1f\x9d\x90" + b"a", "within a code"),
+        (b"\x1f\x9d\x90" + b"\xff\xff", "stands for nothing yet"),  # the first code is no literal
+        (b"\x1f\x9d\x90" + (97 | 300 << 9).to_bytes(3, "little"), "stands for nothing yet"),
+    ],
+)
+def test_what_compress_does_not_write_is_refused(packed, message):
+    with pytest.raises(ValueError, match=message):
+        unpack(packed)
+
+
+@given(st.binary(min_size=1, max_size=200))
+def test_rubbish_gives_bytes_or_a_value_error(rubbish):
+    try:
+        found = unpack(b"\x1f\x9d\x90" + rubbish)
+    except ValueError:
+        return
+    assert len(found) <= len(rubbish) ** 2
+
+
+def test_nothing_is_the_empty_file():
+    assert unpack(compress(b"")) == unlzw3.unlzw(compress(b"")) == b""

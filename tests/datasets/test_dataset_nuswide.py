@@ -1,0 +1,169 @@
+"""NUS-WIDE in its official layout, small: the most frequent concepts, the images that carry one of them."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from toy_lists import pixels, write_image
+
+from hashbench.datasets import store
+from hashbench.datasets.card import load_card
+from hashbench.datasets.download import download
+from hashbench.datasets.split import split
+from hashbench.errors import HashbenchError
+
+CONCEPTS = ["airport", "animal", "beach", "bear", "birds"]
+CARD = """
+title = "NUS"
+citation = "none"
+licence = "none"
+homepage = "none"
+kind = "images"
+item_shape = [4, 6, 3]
+value_max = 255
+n_items = {n_items}
+n_classes = {n_classes}
+labels = "multi"
+reader = "nuswide"
+
+[[sources]]
+manual = ["ask"]
+file = "NUS-WIDE.zip"
+note = "made anew by each test"
+{members}
+[[sources]]
+manual = ["ask"]
+file = "images.zip"
+note = "made anew by each test"
+images = true
+
+[protocols.s1]
+title = "as nuswide21"
+citation = "none"
+draw = "per_label"
+queries_per_label = 2
+train_per_label = 3
+"""
+MEMBER = """
+[[sources.members]]
+path = "{path}"
+note = "made anew by each test"
+"""
+
+
+class Nus:
+    """60 images; the concepts are carried with a chance of 1/10 to 5/10, ``beach`` most often."""
+
+    def __init__(self, root):
+        self.root = root
+        rng = np.random.default_rng(3)
+        self.labels = (rng.random((60, 5)) < np.array([0.1, 0.4, 0.5, 0.2, 0.3])).astype(int)
+        self.names = [f"{i % 7}_{1000 + i}.jpg" for i in range(60)]
+        self.lines = [f"C:\\ImageData\\Flickr\\{CONCEPTS[i % 5]}\\{name}" for i, name in enumerate(self.names)]
+
+    def expected(self, n_classes):
+        """(rows kept, labels): by counting one image after another."""
+        count = Counter({concept: int(self.labels[:, concept].sum()) for concept in range(5)})
+        chosen = [concept for concept, _ in count.most_common(n_classes)]
+        kept = [row for row in range(60) if any(self.labels[row, concept] for concept in chosen)]
+        return kept, [[int(self.labels[row, concept]) for concept in chosen] for row in kept]
+
+    def write_card(self, n_classes, paths):
+        path = self.root / "datasets" / "nus.toml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        members = "".join(MEMBER.format(path=member) for member in paths)
+        n_items = len(self.expected(n_classes)[0])
+        path.write_text(CARD.format(n_items=n_items, n_classes=n_classes, members=members))
+
+    def write(self, folder):
+        """The list and the labels, all in one file and a file a concept."""
+        folder.mkdir(exist_ok=True)
+        (folder / "Imagelist.txt").write_text("".join(f"{line} \r\n" for line in self.lines))
+        rows = [" ".join(map(str, row)) + " \n" for row in self.labels]
+        (folder / "AllLabels81.txt").write_text("".join(rows))
+        for concept, column in zip(CONCEPTS, self.labels.T, strict=True):
+            (folder / f"Labels_{concept}.txt").write_text("".join(f"{value}\n" for value in column))
+        return folder
+
+
+TOGETHER = ["ImageList/Imagelist.txt", "AllLabels/AllLabels81.txt"]
+APART = ["ImageList/Imagelist.txt", *(f"AllLabels/Labels_{concept}.txt" for concept in CONCEPTS)]
+
+
+@pytest.fixture
+def nus(tmp_path, monkeypatch):
+    monkeypatch.setenv("HASHBENCH_ROOT", str(tmp_path / "root"))
+    return Nus(tmp_path / "root")
+
+
+@pytest.mark.parametrize("paths", [TOGETHER, APART], ids=["together", "apart"])
+@pytest.mark.parametrize("n_classes", [1, 3, 5])
+def test_the_most_frequent_concepts_and_the_images_that_carry_one(nus, tmp_path, n_classes, paths):
+    nus.write_card(n_classes, paths)
+    download("nus", nus.write(tmp_path / "given"), labels_only=True)
+    kept, labels = nus.expected(n_classes)
+    found = store.open_labels("nus")
+    assert found.labels.tolist() == labels
+    assert [name.decode() for name in found.names] == [nus.names[row] for row in kept]
+    assert (np.diff(found.labels.sum(axis=0, dtype=int)) <= 0).all()
+
+
+def test_images_are_found_by_the_end_of_their_windows_path(nus, tmp_path):
+    nus.write_card(3, TOGETHER)
+    folder = nus.write(tmp_path / "given")
+    for row, line in enumerate(nus.lines):
+        write_image(folder.joinpath(*line.split("\\")[2:]), pixels(row))  # Flickr/airport/0_1000.jpg
+    download("nus", folder)
+    data = store.open_dataset("nus")
+    assert np.array_equal(data.items, [pixels(row) for row in nus.expected(3)[0]])
+    chosen = split(data.labels, load_card("nus").protocol("s1"), "nus", "s1")
+    assert [len(chosen.query_ids), len(chosen.train_ids)] == [6, 9]
+
+
+def one_line_short(nus, folder):
+    (folder / "Imagelist.txt").write_text("\n".join(nus.lines[:-1]))
+
+
+def no_bit(_, folder):
+    text = (folder / "AllLabels81.txt").read_text()
+    (folder / "AllLabels81.txt").write_text(text.replace("1", "2", 1))
+
+
+def ragged(_, folder):
+    with (folder / "AllLabels81.txt").open("a") as file:
+        file.write("0 1\n")
+
+
+def few(nus, folder):
+    (folder / "AllLabels81.txt").write_text("0 1\n" * len(nus.lines))
+
+
+def nothing(_, folder):
+    (folder / "AllLabels81.txt").write_text("")
+
+
+FAULTS = {
+    one_line_short: "nus: 59 images are listed, but there are labels of 60",
+    no_bit: "AllLabels81.txt: line 1 has label '2'; 0 or 1 is right",
+    ragged: "AllLabels81.txt: line 61 has 2 labels; 5 are expected",
+    few: "nus: 2 concepts; at least 3 are expected",
+    nothing: "AllLabels81.txt: empty",
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_lists_that_do_not_fit_are_refused(nus, tmp_path, data_folder, fault):
+    nus.write_card(3, TOGETHER)
+    folder = nus.write(tmp_path / "given")
+    fault(nus, folder)
+    with pytest.raises(HashbenchError, match=FAULTS[fault]) as caught:
+        download("nus", folder, labels_only=True)
+    assert "\n" not in str(caught.value)
+    assert not [path for path in data_folder.rglob("*") if path.is_file()]
+
+
+def test_fewer_images_than_the_card_states_are_refused(nus, tmp_path):
+    nus.write_card(3, TOGETHER)
+    nus.lines, nus.labels, nus.names = nus.lines[:-5], nus.labels[:-5], nus.names[:-5]
+    with pytest.raises(HashbenchError, match=r"nus: \d+ items; the card states \d+"):
+        download("nus", nus.write(tmp_path / "given"), labels_only=True)

@@ -1,0 +1,116 @@
+"""Affinities of protocols, against the whole matrix of distances."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hashbench import affinity_distance, distance_ranks
+from hashbench.affinity import ClassAffinity, SharedLabelAffinity
+from hashbench.affinity_distance import DistanceAffinity
+from hashbench.datasets.protocol import Nearest, Parts, Percentiles
+from hashbench.datasets.relevance import affinity_of
+from hashbench.datasets.split import Split, split
+from hashbench.datasets.store import Dataset
+from hashbench.errors import HashbenchError
+
+N = 90
+PARTS = {"title": "", "citation": "", "draw": "parts", "query": [0, 10], "database": [10, 90], "train": [40, 80]}
+LABELME = Percentiles(kind="percentiles", percent=[20, 5, 1, 0.5], levels=[1, 2, 5, 10])
+
+
+def drawn(items: np.ndarray, relevance: Percentiles | Nearest | None) -> tuple[Dataset, Split, Parts]:
+    data = Dataset("toy", items, np.zeros((len(items), 0), np.uint8), "")
+    rule = Parts(**PARTS, relevance=relevance)
+    return data, split(data.labels, rule, "toy", "s1"), rule
+
+
+def full_block(affinity: DistanceAffinity) -> np.ndarray:
+    return affinity.levels[affinity.block(slice(0, affinity.shape[0]), slice(0, affinity.shape[1]))]
+
+
+def distances(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    return np.sqrt(((one[:, None] - other[None]) ** 2).sum(axis=2))
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([7, 1000]))
+def test_percentiles_equal_the_definition_on_the_full_matrix(seed: int, tile: int) -> None:
+    """dMI's labelme_gist.m: minus the training mean, unit norm, percentiles of pdist, thresholds of all queries."""
+    items = np.random.default_rng(seed).standard_normal((N, 12)).astype(np.float32)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(distance_ranks, "TILE", tile)
+        patch.setattr(affinity_distance, "PAIRS", 10 * tile)
+        found = full_block(affinity_of(*drawn(items, LABELME)))
+    centred = items.astype(np.float64) - items[40:80].mean(axis=0, dtype=np.float64)
+    unit = centred / np.linalg.norm(centred, axis=1, keepdims=True)
+    pairs = distances(unit[40:80], unit[40:80])[np.triu_indices(40, 1)]
+    expected = np.zeros((10, 80), np.int64)
+    for percent, level in zip(LABELME.percent, LABELME.levels, strict=True):
+        expected[distances(unit[:10], unit[10:]) <= np.percentile(pairs, percent, method="hazen")] = level
+    np.testing.assert_array_equal(found, expected)
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.1, 2.0, 10.0, 100.0]), st.sampled_from([7, 1000]))
+def test_the_nearest_equal_the_definition_on_the_full_matrix(seed: int, percent: float, tile: int) -> None:
+    items = np.random.default_rng(seed).integers(0, 4, (N, 3)).astype(np.float32)  # many at equal distance
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(distance_ranks, "TILE", tile)
+        found = full_block(affinity_of(*drawn(items, Nearest(kind="nearest", percent=percent))))
+    k = max(1, round(0.8 * percent))
+    for row, distance in zip(found, distances(items[:10], items[10:]), strict=True):
+        assert row.tolist() == (distance <= np.sort(distance)[k - 1]).astype(int).tolist()
+
+
+def test_images_count_as_their_pixels_and_are_read_in_blocks() -> None:
+    images = np.random.default_rng(0).integers(0, 256, (N, 2, 3, 3), np.uint8)
+    rule = Nearest(kind="nearest", percent=5)
+    flat = affinity_of(*drawn(images.reshape(N, -1).astype(np.float32), rule))
+    np.testing.assert_array_equal(full_block(affinity_of(*drawn(images, rule))), full_block(flat))
+
+
+class Counted(np.ndarray):
+    """Items that remember how many were asked for at once."""
+
+    most = 0
+
+    def __getitem__(self, key):  # type: ignore[no-untyped-def]
+        found = super().__getitem__(key)
+        Counted.most = max(Counted.most, len(np.atleast_2d(found)))
+        return np.asarray(found)
+
+
+def test_no_more_than_a_block_of_items_is_ever_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    from hashbench.datasets import relevance
+
+    for module, name in ((distance_ranks, "TILE"), (affinity_distance, "ROWS"), (relevance, "BLOCK")):
+        monkeypatch.setattr(module, name, 16)
+    items = np.random.default_rng(0).standard_normal((N, 4)).view(Counted)
+    for rule in (LABELME, Nearest(kind="nearest", percent=5)):
+        found = affinity_of(*drawn(items, rule))
+        assert sum(known.level.size for _, known in found.pieces()) == 800
+    assert 0 < Counted.most <= 16
+
+
+def test_an_item_that_is_the_mean_has_no_direction() -> None:
+    items = np.random.default_rng(0).standard_normal((N, 4))
+    items[5] = items[40:80].mean(axis=0)
+    affinity = affinity_of(*drawn(items, LABELME))
+    assert np.linalg.norm(affinity.query_features[5:6]) in (0.0, pytest.approx(1.0))
+    assert np.isfinite(affinity.query_features[0:10]).all()
+
+
+def test_labels_decide_where_the_protocol_says_nothing_else() -> None:
+    rule = Parts(**PARTS)
+    for labels, kind in ((np.arange(N) % 3, ClassAffinity), (np.ones((N, 2), np.uint8), SharedLabelAffinity)):
+        data = Dataset("toy", np.zeros((N, 1)), labels, "")
+        affinity = affinity_of(data, split(labels, rule, "toy", "s1"), rule)
+        assert isinstance(affinity, kind)
+        assert affinity.query_labels.tolist() == labels[:10].tolist()
+        assert affinity.shape == (10, 80)
+
+
+def test_what_cannot_be_is_one_line() -> None:
+    with pytest.raises(HashbenchError, match=r"^toy: it has no labels: its protocol needs relevance"):
+        affinity_of(*drawn(np.zeros((N, 1), np.float32), None))
+    with pytest.raises(HashbenchError, match=r"^toy: percentiles .* are not all different"):
+        affinity_of(*drawn(np.ones((N, 1), np.float32), LABELME))

@@ -1,0 +1,526 @@
+"""Every way of failing ends in the right file or in one clear line, and never in a wrong file in place."""
+
+import gzip
+import hashlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from email.utils import formatdate
+
+import pytest
+from fault_server import Answer, FaultServer, FtpServer
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hashbench import __version__
+from hashbench.datasets import fetch as fetching
+from hashbench.datasets import mirror
+from hashbench.datasets.card import Member, Source
+from hashbench.datasets.fetch import fetch
+from hashbench.datasets.mirror import MirrorError, ask, redirected
+from hashbench.datasets.resume import Origin, Part
+from hashbench.errors import HashbenchError
+
+BODY = random.Random(7).randbytes(50_000)
+WRONG = bytes([BODY[0] ^ 1]) + BODY[1:]
+PAGE = b'\n<!DOCTYPE html>\n<html><body>Google Drive: quota exceeded, "Download anyway"</body></html>' + b" " * 600
+
+
+@contextmanager
+def running(server):
+    with server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+@pytest.fixture
+def server():
+    with running(FaultServer()) as started:
+        yield started
+        started.closing.set()
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    """Loopback needs no patience, and no proxy."""
+    monkeypatch.setattr(mirror, "STALL_S", 0.2)
+    monkeypatch.setattr(mirror, "PIECE", 1 << 10)
+    monkeypatch.setattr(fetching, "BACKOFF_S", 0.001)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "sources"
+
+
+def source(*urls, file="toy.bin", **known):
+    if not {"size_bytes", "md5", "sha256", "sha512", "note"} & set(known):
+        known = {"size_bytes": len(BODY), "sha256": hashlib.sha256(BODY).hexdigest()}
+    known.setdefault("manual", [] if urls else ["Log in at the site.", "Accept the licence."])
+    return Source(urls=list(urls), file=file, members=[Member(path=file, note="a toy")], **({"note": "a toy"} | known))
+
+
+def left(folder):
+    return sorted(path.name for path in folder.iterdir() if path.name != ".lock")
+
+
+def fetched(server, folder, *urls, **known):
+    """The right file is in place, and nothing else; gives back what the server was asked."""
+    assert fetch([source(*urls, **known)], folder) == [folder / "toy.bin"]
+    assert (folder / "toy.bin").read_bytes() == BODY
+    assert left(folder) == ["toy.bin"]
+    return server.requests
+
+
+def refused(folder, message, *urls, **known):
+    """One line; what was there before is there still. A part may be kept, to go on from."""
+    before = (folder / "toy.bin").read_bytes() if (folder / "toy.bin").exists() else None
+    with pytest.raises(HashbenchError, match=message) as caught:
+        fetch([source(*urls, **known)], folder)
+    assert "\n" not in str(caught.value) and str(caught.value).isprintable()
+    assert ((folder / "toy.bin").read_bytes() if (folder / "toy.bin").exists() else None) == before
+    return str(caught.value)
+
+
+def test_a_good_server_is_asked_once_and_then_never_again(server, folder, capfd):
+    url = server.serve("/toy.bin", BODY)
+    requests = fetched(server, folder, url)
+    assert [(one.range, one.agent) for one in requests] == [(None, f"hashbench/{__version__}")]
+    fetched(server, folder, url)
+    assert len(requests) == 1
+    out, err = capfd.readouterr()
+    assert (out, err) == ("", "toy.bin: 0.1 MB from 127.0.0.1\n")  # no bar where nobody looks
+
+
+def test_without_progress_it_is_silent(server, folder, capfd):
+    fetch([source(server.serve("/toy.bin", BODY))], folder, progress=False)
+    assert capfd.readouterr() == ("", "")
+
+
+PASSING = {
+    "cut": [Answer(cut_after=20_000)],
+    "cut at once": [Answer(cut_after=0)],
+    "cut again and again": [Answer(cut_after=9_000)] * 5,
+    "cut between chunks": [Answer(chunked=True, cut_after=20_000)],
+    "stall": [Answer(stall_after=20_000)],
+    "stall before the first byte": [Answer(stall_after=0)],
+    "busy": [Answer(status=429), Answer(status=503, headers={"Retry-After": "0"})],
+    "busy until long ago": [Answer(status=429, headers={"Retry-After": formatdate(0, usegmt=True)})],
+    "busy until nobody knows": [Answer(status=429, headers={"Retry-After": "soon"})],
+    "broken": [Answer(status=500, body=PAGE)] * 3,
+    "announces more than it sends, once": [Answer(announced=len(BODY), body=BODY[:-7])],
+    "cut, then ignores ranges": [Answer(cut_after=20_000), Answer(ranges=False)],
+    "cut, then another version": [Answer(cut_after=20_000, body=WRONG), *[Answer(etag='"2"')] * 2],
+    "cut, then another range": [Answer(cut_after=20_000), Answer(first_byte=7)],
+    "cut, then shorter": [Answer(cut_after=20_000), Answer(body=BODY[:10_000])],
+    "cut in a wrong body of the same mark": [Answer(cut_after=20_000, body=WRONG)],
+    "no length": [Answer(chunked=True), Answer(until_closed=True)],
+}
+
+
+@pytest.mark.parametrize("fault", PASSING)
+def test_what_passes_is_outlasted(server, folder, fault):
+    fetched(server, folder, server.serve("/toy.bin", BODY, *PASSING[fault]))
+
+
+def test_a_cut_connection_costs_no_byte_twice(server, folder):
+    url = server.serve("/toy.bin", BODY, Answer(cut_after=20_000), Answer(cut_after=10_000))
+    requests = fetched(server, folder, url)
+    assert [one.range for one in requests] == [None, "bytes=20000-", "bytes=30000-"]
+    assert sum(one.sent for one in requests) == len(BODY)
+
+
+def test_the_next_call_goes_on_where_the_last_gave_up(server, folder):
+    url = server.serve("/toy.bin", BODY, Answer(cut_after=30_000), *[Answer(cut_after=0)] * 5)
+    refused(folder, r"\(.*30,000 of 50,000 bytes.*|the connection was cut, 5 times in a row\)", url)
+    assert left(folder) == ["toy.bin.part", "toy.bin.part.json"]
+    requests = fetched(server, folder, url)
+    assert requests[-1].range == "bytes=30000-"
+    assert sum(one.sent for one in requests) == len(BODY)
+
+
+def test_the_next_mirror_goes_on_with_the_part_of_the_last(server, folder):
+    first = server.serve("/one", BODY, Answer(cut_after=30_000), always=Answer(status=403))
+    requests = fetched(server, folder, first, server.serve("/two", BODY, always=Answer(etag='"another"')))
+    assert requests[-1].range == "bytes=30000-" and sum(one.sent for one in requests) == len(BODY)
+
+
+def test_without_a_checksum_halves_of_two_mirrors_are_not_joined(server, folder):
+    first = server.serve("/one", WRONG, Answer(cut_after=30_000), always=Answer(status=403))
+    second = server.serve("/two", BODY)
+    fetched(server, folder, first, second, size_bytes=len(BODY))
+
+
+@pytest.mark.parametrize("json_text", [None, b"{", b'{"url": 3}'])
+def test_a_part_of_unknown_origin_counts_nothing(server, folder, json_text):
+    folder.mkdir()
+    (folder / "toy.bin.part").write_bytes(WRONG[:30_000])
+    if json_text is not None:
+        (folder / "toy.bin.part.json").write_bytes(json_text)
+    assert [one.range for one in fetched(server, folder, server.serve("/toy.bin", BODY))] == [None]
+
+
+def leave_part(folder, body, url):
+    folder.mkdir()
+    part = Part(folder / "toy.bin")
+    part.begin(Origin(url=url, etag='"1"', total=len(BODY)))
+    part.path.write_bytes(body)
+
+
+def test_a_part_that_is_whole_needs_no_request(server, folder):
+    leave_part(folder, BODY, server.address("/toy.bin"))
+    assert fetched(server, folder, server.address("/toy.bin")) == []
+
+
+@pytest.mark.parametrize("body", [WRONG, WRONG[:30_000], WRONG + b"more"])
+def test_a_part_that_is_wrong_is_given_up_for_a_right_file(server, folder, body):
+    url = server.serve("/toy.bin", BODY)
+    leave_part(folder, body, url)
+    assert fetched(server, folder, url)[-1].range is None
+
+
+FINAL = {
+    "forbidden": (Answer(status=403), r"\(403 Forbidden\)"),
+    "not found": (Answer(status=404, body=PAGE), r"\(404 Not Found\)"),
+    "teapot": (Answer(status=418), r"\(status 418\)"),
+    "busy": (Answer(status=429), r"\(429 Too Many Requests, 5 times in a row\)"),
+    "broken": (Answer(status=500), r"\(status 500, 5 times in a row\)"),
+    "page": (Answer(body=PAGE), r"\(a web page came in place of the file\)"),
+    "page by its type": (
+        Answer(body=b"Sorry!", headers={"Content-Type": "text/html; charset=utf-8"}),
+        r"\(a web page came in place of the file\)",
+    ),
+    "page in xml": (Answer(body=b"<?xml version='1.0'?>\n" + PAGE), r"\(a web page came in place of the file\)"),
+    "page in small chunks": (Answer(body=PAGE, chunked=True), r"\(a web page came in place of the file\)"),
+    "wrong bytes": (Answer(body=WRONG), r"\(sha256 is [0-9a-f]{64}; it should be [0-9a-f]{64}\)"),
+    "shorter": (Answer(body=BODY[:-1]), r"\(announces 49,999 bytes; it should have 50,000\)"),
+    "longer": (Answer(body=BODY + b"x"), r"\(announces 50,001 bytes; it should have 50,000\)"),
+    "longer, unannounced": (Answer(body=BODY + b"x", chunked=True), r"sends more than the 50,000 bytes"),
+    "shorter, unannounced": (Answer(body=BODY[:-1], chunked=True), r"ended after 49,999 of 50,000 bytes, 5 times"),
+    "announces too much, always": (
+        Answer(body=BODY[:-1], announced=len(BODY), ranges=False),
+        r"\(the connection was cut, 5 times in a row\)",
+    ),
+    "announces too little": (Answer(announced=len(BODY) - 1), r"\(announces 49,999 bytes; it should have 50,000\)"),
+    "stalls for ever": (Answer(stall_after=10_000), r"\(no byte for 0.2 s, 5 times in a row\)"),
+    "cut for ever": (Answer(cut_after=0), r"\(the connection was cut, 5 times in a row\)"),
+    "no range ever": (Answer(status=416), r"\(status 416, 5 times in a row\)"),
+    "part of it unasked": (
+        Answer(status=206, headers={"Content-Range": "bytes 5-9/50000"}),
+        r"\(sends another range than was asked for, 5 times in a row\)",
+    ),
+    "nothing": (Answer(status=204, body=b""), r"\(status 204\)"),
+    "compressed on the way": (
+        Answer(body=gzip.compress(BODY), headers={"Content-Encoding": "gzip"}),
+        r"\(it was compressed on the way, which was not asked for\)",
+    ),
+    "redirects for ever": (Answer(status=302, headers={"Location": "/toy.bin"}), r"\(more than 10 redirects\)"),
+    "redirects to a file": (
+        Answer(status=302, headers={"Location": "file:///etc/passwd"}),
+        r"\(redirects to something that is neither http nor https\)",
+    ),
+    "redirects to nonsense": (Answer(status=302, headers={"Location": "http://[x/"}), r"\(redirects to no address \("),
+}
+
+
+@pytest.mark.parametrize("fault", FINAL)
+def test_what_does_not_pass_is_one_line(server, folder, fault):
+    answer, message = FINAL[fault]
+    url = server.serve("/toy.bin", BODY, always=answer)
+    said = refused(folder, message, url)
+    assert said.startswith(f"{url}: not downloaded (")
+    assert said.endswith("): fetch it by other means and name its folder with --from-dir")
+    assert "toy.bin" not in left(folder)
+
+
+@pytest.mark.parametrize("fault", FINAL)
+def test_the_next_mirror_makes_up_for_it(server, folder, fault):
+    bad = server.serve("/bad", BODY, always=FINAL[fault][0])
+    fetched(server, folder, bad, server.serve("/toy.bin", BODY))
+
+
+@pytest.mark.parametrize("status", [403, 404, 410])
+def test_who_says_no_is_not_asked_again(server, folder, status):
+    requests = fetched(
+        server, folder, server.serve("/no", b"", always=Answer(status=status)), server.serve("/toy.bin", BODY)
+    )
+    assert [one.path for one in requests] == ["/no", "/toy.bin"]
+
+
+def test_every_mirror_is_named_with_its_reason(server, folder):
+    urls = [
+        server.serve("/one", BODY, always=Answer(status=404)),
+        server.serve("/two", PAGE),
+        server.serve("/three", WRONG),
+        "http://127.0.0.1:9/four",
+        "gopher://127.0.0.1/five",
+        "http://[x/six",
+    ]
+    said = refused(folder, "404 Not Found", *urls, manual=["Ask the authors."])
+    wanted = [
+        "404 Not Found",
+        "it should have|a web page",
+        "sha256 is",
+        "Connection refused",
+        "only http, https and ftp",
+    ]
+    parts = said.split("; http")
+    assert len(parts) == 5 or "gopher" in said
+    assert all(url in said for url in urls)
+    assert all(any(reason in said for reason in one.split("|")) for one in wanted)
+    assert said.endswith(": Ask the authors and name its folder with --from-dir")
+
+
+def test_a_wrong_file_leaves_nothing_behind(server, folder):
+    refused(folder, "sha256 is", server.serve("/toy.bin", WRONG))
+    assert left(folder) == []
+
+
+def test_the_length_is_looked_at_before_the_body_comes(server, folder):
+    url = server.serve("/toy.bin", b"x", always=Answer(announced=5 << 30, stall_after=1))
+    started = time.monotonic()
+    refused(folder, "announces 5,368,709,120 bytes; it should have 50,000", url)
+    assert time.monotonic() - started < 5 and len(server.requests) == 1
+
+
+def test_a_body_without_end_is_stopped(server, folder, monkeypatch):
+    monkeypatch.setattr(fetching, "MOST_BYTES", 20_000)
+    known = {"note": "its size is not known"}
+    refused(folder, "sends more than the 20,000", server.serve("/a", BODY, always=Answer(chunked=True)), **known)
+    refused(folder, "announces 50,000 bytes; 20,000 are taken at most", server.serve("/b", BODY), **known)
+    assert left(folder) == []
+
+
+ALGORITHMS = ("md5", "sha256", "sha512")
+
+
+@pytest.mark.parametrize("wrong", ALGORITHMS)
+def test_all_checksums_that_are_stated_must_hold(server, folder, wrong):
+    stated = {name: hashlib.new(name, BODY).hexdigest() for name in ALGORITHMS}
+    url = server.serve("/toy.bin", BODY)
+    fetched(server, folder, url, **stated)
+    (folder / "toy.bin").unlink()
+    refused(folder, f"{wrong} is", url, **(stated | {wrong: hashlib.new(wrong, WRONG).hexdigest()}))
+
+
+def test_without_a_checksum_the_size_decides(server, folder):
+    url = server.serve("/toy.bin", BODY, Answer(cut_after=20_000))
+    assert fetched(server, folder, url, size_bytes=len(BODY))[-1].range == "bytes=20000-"
+
+
+def test_without_a_checksum_or_a_mark_nothing_is_joined(server, folder):
+    url = server.serve("/toy.bin", BODY, Answer(etag=None, body=WRONG, cut_after=20_000), always=Answer(etag=None))
+    assert fetched(server, folder, url, size_bytes=len(BODY))[-1].range is None
+
+
+def test_a_redirect_to_another_host_is_followed_and_resumed(server, folder):
+    server.serve("/there", BODY, Answer(cut_after=20_000))
+    away = Answer(status=302, headers={"Location": server.address("/there", host="localhost")})
+    requests = fetched(server, folder, server.serve("/toy.bin", b"", always=away))
+    assert [(one.path, one.range) for one in requests if one.sent] == [("/there", None), ("/there", "bytes=20000-")]
+
+
+def test_https_leads_to_http_only_where_a_checksum_tells():
+    assert redirected("https://a/x", "http://b/x", checked=True) == "http://b/x"
+    assert redirected("http://a/x", "https://b/x", checked=False) == "https://b/x"
+    with pytest.raises(MirrorError, match="from https to http"):
+        redirected("https://a/x", "http://b/x", checked=False)
+
+
+def test_the_usual_variables_name_a_proxy(server, folder, monkeypatch):
+    monkeypatch.setenv("http_proxy", server.address(""))
+    server.serve("/toy.bin", BODY)
+    requests = fetched(server, folder, "http://no.such.host.invalid/toy.bin")
+    assert [one.path for one in requests] == ["http://no.such.host.invalid/toy.bin"]
+
+
+def test_the_wait_that_a_server_asks_for_is_kept_and_capped(server, folder, monkeypatch):
+    monkeypatch.setattr(fetching, "LONGEST_WAIT_S", 0.3)
+    url = server.serve("/toy.bin", BODY, Answer(status=429, headers={"Retry-After": "3600"}))
+    started = time.monotonic()
+    fetched(server, folder, url)
+    assert 0.3 <= time.monotonic() - started < 20
+
+
+def test_a_file_that_is_wrong_stays_until_the_right_one_is_whole(server, folder):
+    folder.mkdir()
+    (folder / "toy.bin").write_bytes(WRONG)
+    refused(folder, "404", server.address("/toy.bin"))
+    fetched(server, folder, server.serve("/toy.bin", BODY))
+
+
+def test_a_set_behind_a_login_says_what_to_do(server, folder):
+    message = (
+        "^toy.bin: no address serves it; to get it, Log in at the site; Accept the licence and name .* --from-dir$"
+    )
+    other = source(server.serve("/other.bin", BODY), file="other.bin")
+    with pytest.raises(HashbenchError, match=message):
+        fetch([other, source()], folder)
+    assert server.requests == []  # it is said before gigabytes of the others come
+    folder.mkdir()
+    (folder / "toy.bin").write_bytes(WRONG)
+    refused(folder, "sha256 is .*; to get it, Log in at the site; Accept")
+    (folder / "toy.bin").write_bytes(BODY)
+    assert fetch([source()], folder) == [folder / "toy.bin"]
+
+
+def test_files_come_side_by_side_in_the_order_of_the_sources(server, folder):
+    slow = server.serve("/slow.bin", BODY, Answer(stall_after=100, stall_s=0.15))
+    sources = [source(slow, file="slow.bin")]
+    sources += [source(server.serve(f"/{n}.bin", BODY), file=f"{n}.bin") for n in range(6)]
+    assert fetch(sources, folder) == [folder / one.file for one in sources]
+    assert all((folder / one.file).read_bytes() == BODY for one in sources)
+
+
+def test_what_came_stays_where_others_failed(server, folder):
+    good = source(server.serve("/good.bin", BODY), file="good.bin")
+    bad = [source(server.address(f"/{name}"), file=name) for name in ("a.bin", "b.bin")]
+    with pytest.raises(
+        HashbenchError, match=r"a.bin: not downloaded .404 .*; http.*b.bin: not downloaded .404"
+    ) as caught:
+        fetch([bad[0], good, bad[1]], folder)
+    assert "\n" not in str(caught.value)
+    assert left(folder) == ["good.bin"]
+
+
+def test_a_full_disk_says_how_much_was_needed(server, folder, monkeypatch):
+    begin = Part.begin
+
+    def begin_on_a_full_disk(self, origin):
+        begin(self, origin)
+        self.path.symlink_to("/dev/full")
+
+    monkeypatch.setattr(Part, "begin", begin_on_a_full_disk)
+    folder.mkdir()
+    (folder / "toy.bin").write_bytes(WRONG)
+    urls = [server.serve("/one", BODY), server.serve("/two", BODY)]
+    refused(
+        folder, "toy.bin: No space left on device after 0 bytes, 50,000 more are needed: make room .*--data$", *urls
+    )
+    assert len(server.requests) == 1  # another mirror does not empty a disk
+
+
+def test_room_is_asked_for_before_anything_comes(server, folder, monkeypatch):
+    url = server.serve("/toy.bin", b"x", always=Answer(announced=1 << 50))
+    refused(folder, "MiB free: make room or name another with --data", url, size_bytes=1 << 50)
+    assert server.requests == []
+    monkeypatch.setattr(fetching, "MOST_BYTES", 1 << 60)
+    refused(folder, "MiB free: make room or name another with --data", url, note="its size is not known")
+
+
+def test_a_folder_that_cannot_be_locked_is_one_line(server, folder):
+    (folder / ".lock").mkdir(parents=True)
+    refused(folder, r"\.lock: cannot be locked", server.address("/toy.bin"))
+
+
+FETCH = """
+import json, sys
+from pathlib import Path
+from hashbench.datasets.card import Source
+from hashbench.datasets import mirror
+from hashbench.datasets.fetch import fetch
+mirror.PIECE = 1 << 10
+fetch([Source.model_validate_json(text) for text in json.loads(sys.argv[2])], Path(sys.argv[1]))
+"""
+
+
+def start(folder, *sources):
+    texts = json.dumps([one.model_dump_json() for one in sources])
+    return subprocess.Popen([sys.executable, "-c", FETCH, str(folder), texts], stderr=subprocess.PIPE, text=True)
+
+
+def wait_until(condition):
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_two_processes_do_the_work_once(server, folder):
+    url = server.serve("/toy.bin", BODY, Answer(stall_after=20_000))
+    first = start(folder, source(url))
+    wait_until(lambda: server.requests)
+    second = start(folder, source(url))
+    told = second.stderr.readline()
+    assert "another process is fetching into it" in told
+    server.closing.set()  # the stall ends
+    assert (first.communicate()[1], second.communicate()[1]) == ("toy.bin: 0.1 MB from 127.0.0.1\n", "")
+    assert (first.returncode, second.returncode) == (0, 0)
+    assert [one.sent for one in server.requests] == [len(BODY)]
+    assert (folder / "toy.bin").read_bytes() == BODY and left(folder) == ["toy.bin"]
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_an_end_in_the_middle_is_quick_and_resumed(server, folder, how):
+    files = ("toy.bin", "other.bin")
+    sources = [source(server.serve(f"/{file}", BODY, Answer(stall_after=1 << 15)), file=file) for file in files]
+    process = start(folder, *sources)
+    parts = [Part(folder / file) for file in files]
+    wait_until(lambda: all(part.size_bytes for part in parts))
+    os.kill(process.pid, how)
+    process.communicate(timeout=20)  # a stalled server would hold it for a minute
+    come = [part.size_bytes for part in parts]
+    assert all(0 < size <= 1 << 15 for size in come)
+    fetch(sources, folder)
+    assert sorted(one.range for one in server.requests[2:]) == sorted(f"bytes={size}-" for size in come)
+    assert left(folder) == sorted(files)
+
+
+def ftp_source(server):
+    return source(server.address, sha512=hashlib.sha512(BODY).hexdigest())
+
+
+def test_ftp_is_spoken_and_resumed(folder):
+    with running(FtpServer("/pub/toy.bin", BODY, 20_000, 10_000)) as server:
+        fetch([ftp_source(server)], folder)
+    assert (folder / "toy.bin").read_bytes() == BODY and left(folder) == ["toy.bin"]
+    assert server.starts == [0, 20_000, 30_000]
+
+
+def test_ftp_that_cannot_resume_begins_anew(folder):
+    with running(FtpServer("/pub/toy.bin", BODY, 20_000, resumes=False)) as server:
+        fetch([ftp_source(server)], folder)
+    assert (folder / "toy.bin").read_bytes() == BODY and server.starts == [0, 0]
+
+
+def test_ftp_without_the_file_is_one_line(folder):
+    with running(FtpServer("/pub/toy.bin", BODY)) as server:
+        url = server.address.replace("toy", "other")
+        refused(folder, r"other.bin: not downloaded \(550 no such file\[2J\)", url)
+    refused(folder, "ftp://127.0.0.1:9/x: not downloaded .*refused", "ftp://127.0.0.1:9/x")
+
+
+def test_what_is_asked_for_need_not_be_written(server):
+    with ask(server.serve("/toy.bin", BODY), 40_000) as reply:
+        assert (reply.start, b"".join(reply.pieces)) == (40_000, BODY[40_000:])
+
+
+ANSWERS = {f"{name} {n}": answer for name, answers in PASSING.items() for n, answer in enumerate(answers)}
+ANSWERS |= {name: answer for name, (answer, _) in FINAL.items()}
+NAMES = st.sampled_from([name for name in ANSWERS if "stall" not in name])  # a stall takes its time
+
+
+@settings(max_examples=60)
+@given(st.lists(NAMES, max_size=6), st.lists(NAMES, max_size=6), NAMES, NAMES)
+def test_whatever_servers_do_no_wrong_file_is_in_place(tmp_path_factory, first, second, first_then, second_then):
+    folder = tmp_path_factory.mktemp("any")
+    with running(FaultServer()) as server:
+        mirrors = {"/toy.bin": (first, first_then), "/two": (second, second_then)}
+        for path, (names, then) in mirrors.items():
+            server.serve(path, BODY, *(ANSWERS[name] for name in names), always=ANSWERS[then])
+        urls = [server.address(path) for path in mirrors]
+        try:
+            fetched(server, folder, *urls)
+        except HashbenchError as error:
+            assert "\n" not in str(error)
+            assert "toy.bin" not in left(folder)
+            server.serve("/two", BODY)  # one good mirror is enough, whatever was left behind
+            fetched(server, folder, *urls)

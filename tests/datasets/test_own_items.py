@@ -1,0 +1,77 @@
+import re
+
+import h5py
+import numpy as np
+import pytest
+from PIL import Image
+
+from hashbench.datasets.own_items import read
+from hashbench.errors import HashbenchError
+
+SHAPE = (4, 6, 3)
+ITEMS = np.random.default_rng(3).integers(0, 256, (5, *SHAPE), np.uint8)
+
+
+def as_images(folder, names):
+    for name, item in zip(names, ITEMS, strict=True):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(item).save(folder / name)
+    return folder
+
+
+def test_the_images_of_a_folder_come_in_the_order_of_their_names(tmp_path):
+    names = ["a/1.png", "a/2.png", "b.PNG", "b/0.png", "c.bmp"]
+    (tmp_path / "readme.txt").write_text("no image")
+    own = read(as_images(tmp_path, names), SHAPE)
+    assert own.names == ["a/1.png", "a/2.png", "b/0.png", "b.PNG", "c.bmp"]
+    order = [names.index(name) for name in own.names]
+    np.testing.assert_array_equal(own.items, ITEMS[order])
+
+
+def test_images_of_another_size_or_grey_are_brought_to_the_shape(tmp_path):
+    Image.new("L", (50, 9), 77).save(tmp_path / "grey.png")
+    np.testing.assert_array_equal(read(tmp_path, SHAPE).items, np.full((1, *SHAPE), 77))
+
+
+def test_arrays_are_read_as_they_are(tmp_path):
+    np.save(tmp_path / "items.npy", ITEMS)
+    with h5py.File(tmp_path / "items.h5", "w") as file:
+        file["items"] = ITEMS
+    for name in ("items.npy", "items.h5"):
+        own = read(tmp_path / name, SHAPE)
+        np.testing.assert_array_equal(own.items, ITEMS)
+        assert own.names == ["0", "1", "2", "3", "4"]
+
+
+def refused(path, message, shape=SHAPE):
+    with pytest.raises(HashbenchError, match=re.escape(message)) as caught:
+        read(path, shape)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_is_not_items_is_refused_in_one_line(tmp_path):
+    np.save(tmp_path / "wrong.npy", ITEMS[:, :2])
+    np.save(tmp_path / "empty.npy", ITEMS[:0])
+    np.save(tmp_path / "objects.npy", np.array([{}], object), allow_pickle=True)
+    np.save(tmp_path / "words.npy", np.full((2, *SHAPE), "a"))
+    np.save(tmp_path / "nan.npy", np.full((2, *SHAPE), np.nan))
+    (tmp_path / "text.npy").write_text("hello")
+    (tmp_path / "short.npy").write_bytes((tmp_path / "wrong.npy").read_bytes()[:-1])
+    with h5py.File(tmp_path / "other.h5", "w") as file:
+        file["images"] = ITEMS
+    refused(tmp_path / "wrong.npy", "shape (5, 2, 6, 3); the hasher takes [n, 4, 6, 3]")
+    refused(tmp_path / "empty.npy", "shape (0, 4, 6, 3); the hasher takes")
+    refused(tmp_path / "objects.npy", "a pickle, which can run code")
+    refused(tmp_path / "words.npy", "items must be numbers")
+    refused(tmp_path / "nan.npy", "not finite")
+    refused(tmp_path / "text.npy", "neither .npy nor .h5")
+    refused(tmp_path / "short.npy", "cannot be read")
+    refused(tmp_path / "other.h5", "holds images; 'items' is expected")
+    refused(tmp_path / "nothing", "no such file or folder")
+
+
+def test_a_folder_without_images_or_for_features_is_refused(tmp_path):
+    refused(tmp_path, "no image in it")
+    refused(as_images(tmp_path, [f"{n}.png" for n in range(5)]), "the hasher takes features of 7 numbers", (7,))
+    (tmp_path / "0.png").write_bytes((tmp_path / "0.png").read_bytes()[:40])
+    refused(tmp_path, "0.png: not an image that can be read")

@@ -1,0 +1,112 @@
+"""ImageNet32's .npz batches: streamed out of the archive, the validating images of batch 10 first, never unpickled."""
+
+import io
+import pickle
+import struct
+import zipfile
+
+import numpy as np
+import pytest
+from reader_inputs import card, read, refusal
+
+RNG = np.random.default_rng(11)
+SHAPE = [2, 3, 3]
+OF = card("imagenet32_npz", SHAPE, 100_000, 4)
+
+
+def batch(
+    n: int, labels: np.ndarray | None = None, data: np.ndarray | None = None, drop: str = ""
+) -> tuple[bytes, np.ndarray, np.ndarray]:
+    """An .npz as the authors wrote theirs, its images, and its classes counted from 0."""
+    images = RNG.integers(0, 256, (n, *SHAPE), np.uint8)
+    labels = RNG.integers(1, 5, n) if labels is None else labels
+    arrays = {"data": images.transpose(0, 3, 1, 2).reshape(n, -1), "labels": labels, "mean": np.zeros(18)}
+    if data is not None:
+        arrays["data"] = data
+    buffer = io.BytesIO()
+    np.savez(buffer, **{name: array for name, array in arrays.items() if name != drop})
+    return buffer.getvalue(), images, labels - 1
+
+
+def test_batches_in_their_order(tmp_path, monkeypatch):
+    monkeypatch.setattr("hashbench.datasets.readers.imagenet32_npz.BLOCK", 4)
+    one, images, labels = batch(10)
+    two, more_images, more_labels = batch(3)
+    items, found, blocks = read(OF, tmp_path, {"train_data_batch_1.npz": one, "val_data.npz": two})
+    np.testing.assert_array_equal(items, np.concatenate([images, more_images]))
+    np.testing.assert_array_equal(found, np.concatenate([labels, more_labels]))
+    assert (found.dtype, blocks) == (np.int64, [4, 4, 2, 3])
+
+
+def test_of_batch_10_the_first_50_of_each_class_come_first(tmp_path, monkeypatch):
+    monkeypatch.setattr("hashbench.datasets.readers.imagenet32_npz.BLOCK", 64)
+    data, images, labels = batch(500)
+    items, found, _ = read(OF, tmp_path, {"train_data_batch_10.npz": data})
+    seen = np.zeros(4, int)
+    early, late = [], []
+    for row, label in enumerate(labels.tolist()):
+        (early if seen[label] < 50 else late).append(row)
+        seen[label] += 1
+    np.testing.assert_array_equal(items, images[early + late])
+    np.testing.assert_array_equal(found, labels[early + late])
+    assert np.bincount(found[:200]).tolist() == [50] * 4
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.uint16, ">i8"])
+def test_labels_of_any_integers(tmp_path, dtype):
+    data, _, labels = batch(5, labels=np.array([1, 4, 2, 2, 3], dtype))
+    np.testing.assert_array_equal(read(OF, tmp_path, {"a.npz": data})[1], labels)
+
+
+class Evil:
+    def __reduce__(self):
+        return pytest.fail, ("unpickled",)
+
+
+def objects() -> bytes:
+    buffer = io.BytesIO()
+    np.savez(buffer, data=np.array([Evil()], object), labels=np.array([1]))
+    return buffer.getvalue()
+
+
+def lying_header() -> bytes:
+    """A matrix that its header makes larger than any memory."""
+    header = b"{'descr': '|u1', 'fortran_order': False, 'shape': (4000000000000, 18), }\n"
+    npy = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("data.npy", npy)
+        archive.writestr("labels.npy", npy)
+    return buffer.getvalue()
+
+
+FAULTS = {
+    "a pickle": (lambda: pickle.dumps(Evil()), "whose names end with _npz.zip, pickles are not read"),
+    "objects": (objects, "data are object (1,) C, not uint8 (1, 18) C"),
+    "a lying header": (lying_header, "labels are uint8 (4000000000000, 18)"),
+    "cut": (lambda: batch(50)[0][:-40], "damaged, truncated"),
+    "cut in the middle": (lambda: batch(50)[0][:500], "damaged, truncated"),
+    "empty": (lambda: b"", "damaged, truncated"),
+    "no labels": (lambda: batch(5, drop="labels")[0], "labels.npy"),
+    "fewer labels": (lambda: batch(5, labels=np.array([1, 2]))[0], "data are uint8 (5, 18) C, not uint8 (2, 18) C"),
+    "label 0": (lambda: batch(2, labels=np.array([1, 0]))[0], "row 1 has label 0; 1 to 4 exist"),
+    "label 5": (lambda: batch(2, labels=np.array([5, 1]))[0], "row 0 has label 5; 1 to 4 exist"),
+    "labels of floats": (lambda: batch(2, labels=np.array([1.0, 2.0]))[0], "labels are float64 (2,)"),
+    "other images": (lambda: batch(2, data=np.zeros((2, 17), np.uint8))[0], "data are uint8 (2, 17)"),
+    "by columns": (lambda: batch(2, data=np.zeros((18, 2), np.uint8).T)[0], "data are uint8 (2, 18) F, not"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_faulty_batch_is_one_line(tmp_path, fault):
+    make, message = FAULTS[fault]
+    said = refusal(OF, tmp_path, {"train_data_batch_1.npz": make()})
+    assert message in said
+    assert said.startswith("train_data_batch_1.npz: ")
+
+
+def test_a_flipped_byte_of_an_image_is_noticed(tmp_path):
+    """By the archive's own checksum."""
+    data = bytearray(batch(50)[0])
+    data[400] ^= 1
+    assert "Bad CRC-32" in refusal(OF, tmp_path, {"a.npz": bytes(data)})

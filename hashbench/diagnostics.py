@@ -1,6 +1,5 @@
 """What is wrong with codes before any query is asked: dead, duplicate, lopsided bits; codes that are not distinct."""
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,8 +10,10 @@ from numpy.typing import NDArray
 from hashbench.codes import Codes
 from hashbench.histogram import Histogram
 
-BLOCK = 1 << 16  # codes whose bits are looked at together
-DISTINCT_LIMIT = 1 << 23  # words that are sorted to find the distinct codes; beyond it they are not counted
+MOST_IN_A_BYTE = 255
+BLOCK = 16 * MOST_IN_A_BYTE  # codes whose bits are looked at together
+DISTINCT_BLOCK = 1 << 16  # codes that are compared together, at least
+DISTINCT_LIMIT = 1 << 21  # words of different codes, 16 MiB; beyond it they are not counted
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Diagnostics:
 
     n_items: int
     n_bits: int
-    n_distinct: int | None  # None where there are too many codes to compare them all
+    n_distinct: int | None  # None where more differ than DISTINCT_LIMIT words hold
     dead: tuple[int, ...]  # bits with one value in all codes
     duplicates: tuple[tuple[int, int], ...]
     ones: NDArray[np.float64]  # the share of ones of each bit, float64[bits]; 1/2 is balanced
@@ -48,22 +49,83 @@ def diagnose(codes: Codes) -> Diagnostics:
 
     >>> from hashbench.codes import pack
     >>> found = diagnose(pack(np.array([[0, 1, 1], [1, 0, 1], [1, 0, 1]], np.uint8)))
-    >>> found.n_distinct, found.dead, found.duplicates, found.ones.round(2)
-    (2, (2,), ((1, 0),), array([0.67, 0.33, 1.  ]))
+    >>> found.n_distinct, found.dead, found.duplicates
+    (2, (2,), ((1, 0),))
     """
-    n_ones = np.zeros(codes.n_bits, np.int64)
-    columns = [hashlib.blake2b(digest_size=16) for _ in range(codes.n_bits)]
-    first = codes[:1].bits()
-    for block in _blocks(codes):
-        bits = np.ascontiguousarray(block.bits().T)
-        n_ones += bits.sum(axis=1, dtype=np.int64)
+    tally = Tally(codes.n_bits)
+    tally.add(codes)
+    return tally.diagnostics()
+
+
+class Tally:
+    """The diagnostics of codes that come in pieces: exactly those of the whole, whatever the cuts."""
+
+    def __init__(self, n_bits: int) -> None:
+        self.n_items = 0
+        self._ones = np.zeros(n_bits, np.int64)
+        self._first: NDArray[np.uint8] | None = None  # bits of the very first code
+        self._like = np.zeros(n_bits, np.int64)  # the earliest bit that has been equal to it, or opposite, so far
+        self._distinct = Distinct(DISTINCT_LIMIT)
+
+    def add(self, codes: Codes) -> None:
+        """Takes one piece into account."""
+        self._distinct.add(codes.words)
+        for block in _blocks(codes):
+            bits = block.bits()
+            self._ones += _sums(bits)
+            self._tell_apart(bits)
+        self.n_items += len(codes)
+
+    def diagnostics(self) -> Diagnostics:
+        """What has been found so far."""
+        n, like = self.n_items, self._like.tolist()
+        dead = tuple(int(bit) for bit in np.flatnonzero((self._ones == 0) | (self._ones == n)))
+        duplicates = tuple((bit, of) for bit, of in enumerate(like) if bit != of and bit not in dead)
+        return Diagnostics(n, len(like), self._distinct.count(), dead, duplicates, self._ones / max(n, 1))
+
+    def _tell_apart(self, bits: NDArray[np.uint8]) -> None:
+        """Compares the bits that were alike until now; soon there are none left."""
+        if self._first is None:
+            self._first = bits[0].copy()
+        alike = np.flatnonzero(np.bincount(self._like)[self._like] > 1)
         # a bit that differs from that of the first code: the same column for a bit and for its opposite
-        for column, changed in zip(columns, np.packbits(bits ^ first.T, axis=1), strict=True):
-            column.update(changed.tobytes())
-    n = len(codes)
-    dead = tuple(int(bit) for bit in np.flatnonzero((n_ones == 0) | (n_ones == n)))
-    duplicates = _duplicates([column.digest() for column in columns], set(dead))
-    return Diagnostics(n, codes.n_bits, count_distinct(codes), dead, duplicates, n_ones / max(n, 1))
+        columns = np.packbits((bits[:, alike] ^ self._first[alike]).T, axis=1)
+        earliest: dict[tuple[int, bytes], int] = {}
+        for bit, column in zip(alike.tolist(), columns, strict=True):
+            self._like[bit] = earliest.setdefault((int(self._like[bit]), column.tobytes()), bit)
+
+
+class Distinct:
+    """Counts different codes exactly, as long as they are few: ``limit`` words of them and no more are kept."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._known: NDArray[np.uint64] | None = None  # sorted, each once
+        self._pending: list[NDArray[np.uint64]] = []
+        self._is_beyond = False
+
+    def add(self, words: NDArray[np.uint64]) -> None:
+        """Takes codes into account, uint64[n, words of a code]."""
+        for start in range(0, 0 if self._is_beyond else len(words), DISTINCT_BLOCK):
+            self._pending.append(words[start : start + DISTINCT_BLOCK])
+            known = 0 if self._known is None else len(self._known)
+            if sum(map(len, self._pending)) >= max(known, DISTINCT_BLOCK):  # so a code is sorted a few times at most
+                self._merge()
+
+    def count(self) -> int | None:
+        """How many there are; None beyond the limit, which does not depend on the pieces."""
+        self._merge()
+        if self._is_beyond:
+            return None
+        return 0 if self._known is None else len(self._known)
+
+    def _merge(self) -> None:
+        if self._is_beyond or not self._pending:
+            return
+        held = self._pending if self._known is None else [self._known, *self._pending]
+        self._known, self._pending = _once(np.concatenate(held)), []
+        if self._known.size > self.limit:
+            self._known, self._is_beyond = None, True
 
 
 def retrieval(histogram: Histogram, radius: int = 2) -> Retrieval:
@@ -77,24 +139,12 @@ def retrieval(histogram: Histogram, radius: int = 2) -> Retrieval:
     )
 
 
-def count_distinct(codes: Codes) -> int | None:
-    """How many different codes there are; None beyond DISTINCT_LIMIT words, which nobody wants to sort.
-
-    >>> from hashbench.codes import pack
-    >>> count_distinct(pack(np.array([[0, 1], [1, 0], [0, 1]], np.uint8)))
-    2
-    """
-    words_each = -(-codes.n_bits // 64)
-    if len(codes) * words_each > DISTINCT_LIMIT:
-        return None
-    if len(codes) == 0:
-        return 0
-    words = codes[: len(codes)].words
-    if words_each == 1:
-        ordered = np.sort(words[:, 0])
-        return 1 + int((ordered[1:] != ordered[:-1]).sum())
-    ordered = words[np.lexsort(words.T)]
-    return 1 + int((ordered[1:] != ordered[:-1]).any(axis=1).sum())
+def _once(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The different rows, sorted."""
+    ordered = np.sort(words, axis=0) if words.shape[1] == 1 else words[np.lexsort(words.T)]
+    is_new = np.ones(len(ordered), bool)
+    is_new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    return ordered if is_new.all() else ordered[is_new]
 
 
 def _blocks(codes: Codes) -> Iterator[Codes]:
@@ -102,10 +152,9 @@ def _blocks(codes: Codes) -> Iterator[Codes]:
         yield codes[start:stop]
 
 
-def _duplicates(columns: list[bytes], dead: set[int]) -> tuple[tuple[int, int], ...]:
-    earliest: dict[bytes, int] = {}
-    pairs = []
-    for bit, column in enumerate(columns):
-        if bit not in dead and earliest.setdefault(column, bit) != bit:
-            pairs.append((bit, earliest[column]))
-    return tuple(pairs)
+def _sums(bits: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """The number of ones in each column; added up in bytes as far as these go, which is many times faster."""
+    whole = len(bits) - len(bits) % MOST_IN_A_BYTE
+    runs = bits[:whole].reshape(-1, MOST_IN_A_BYTE, bits.shape[1])
+    sums = np.add.reduce(runs, axis=1, dtype=np.uint8).sum(axis=0, dtype=np.int64)
+    return sums + bits[whole:].sum(axis=0, dtype=np.int64)

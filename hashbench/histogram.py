@@ -2,11 +2,11 @@
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,8 @@ from hashbench.files import atomic
 
 BLOCK_WORDS = 1 << 17  # of the database, counted together: 1 MiB, which stays in a core's second cache
 LEAST_BLOCK = 1 << 12  # items: less would be spent on adding up
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -101,14 +103,15 @@ def count_blocks(
     query: Codes,
     blocks: Iterable[tuple[Codes, Affinity]],
     *,
+    n_items: int | None = None,
     workers: int | None = None,
     progress: bool = False,
 ) -> Histogram:
     """The histogram of ``query`` codes against a database that comes in pieces, so that it is never in memory whole.
 
-    Each piece is its codes and the affinity of all queries to it. The result is that of ``count`` on the whole,
-    whatever the cuts: where a piece knows more levels than those before it, they are added. No piece at all raises
-    HashbenchError.
+    Each piece is its codes and the affinity of all queries to it; the next one is fetched, in a thread, while one is
+    counted. The result is that of ``count`` on the whole, whatever the cuts: where a piece knows more levels than
+    those before it, they are added. No piece at all raises HashbenchError. ``n_items`` is for the progress bar.
 
     >>> from hashbench.affinity import ClassAffinity
     >>> from hashbench.codes import pack
@@ -117,7 +120,18 @@ def count_blocks(
     >>> count_blocks(query, pieces).counts.tolist()
     [[[0, 1], [0, 1], [0, 0]]]
     """
-    return _counted(query, blocks, workers, tqdm(**_bar(progress)))
+    pairs = None if n_items is None else len(query) * n_items
+    return _counted(query, _ahead(blocks), workers, tqdm(total=pairs, **_bar(progress)))
+
+
+def _ahead(blocks: Iterable[T]) -> Iterator[T]:
+    """The same blocks, each asked for while the one before it is in use."""
+    coming, end = iter(blocks), object()
+    with ThreadPoolExecutor(1) as reader:
+        fetched = reader.submit(next, coming, end)
+        while (block := fetched.result()) is not end:
+            fetched = reader.submit(next, coming, end)
+            yield cast(T, block)
 
 
 def _bar(progress: bool) -> dict[str, Any]:
@@ -150,10 +164,14 @@ def _add(
 ) -> None:
     from hashbench.histogram_numba import jobs, slices
 
-    step = max(LEAST_BLOCK, BLOCK_WORDS // query.words.shape[1])
-    for columns in slices(len(database), step):
+    for columns in slices(len(database), block_items(query.n_bits)):
         for pairs in pool.map(lambda job: job(), jobs(affinity, query, database, columns, counts)):
             bar.update(pairs)
+
+
+def block_items(n_bits: int) -> int:
+    """How many items are counted together; a piece of a database should have as many, or a multiple of it."""
+    return max(LEAST_BLOCK, BLOCK_WORDS // -(-n_bits // 64))
 
 
 def check_shapes(query: tuple[int, int], database: tuple[int, int], affinity: Affinity) -> None:

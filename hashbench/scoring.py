@@ -127,25 +127,30 @@ def score(
 
 def evaluate(
     query: Codes,
-    database: Codes,
-    relevance: Affinity,
+    database: Codes | None,
+    relevance: Affinity | None,
     names: Sequence[str],
     policy: str = "expected",
     *,
     empty: Empty = "skip",
     counted: Histogram | None = None,
 ) -> Scores:
-    """The scores of ``names``; ``counted`` is the histogram of the codes where it is already known."""
+    """The scores of ``names``; ``counted`` is the histogram of the codes where it is already known.
+
+    Then database and affinity may be None, as those of a stream are, unless the policy is ``order``.
+    """
     chosen = ties.check(policy)
     asked = [str(metrics.parse(name)) for name in names]
     if counted is None:
+        assert database is not None and relevance is not None, "nothing to count"
         counted = histogram.count(query, database, relevance)
 
     values = metrics.evaluate_ties(query, database, relevance, counted, asked, chosen)
     ends = {name: (found, found) for name, found in values.items() if _ignores_ties(metrics.parse(name))}
     ends |= metrics.extremes(counted, asked)
     of = {name: PerQuery(found, *ends.get(name, (None, None))) for name, found in values.items()}
-    return Scores(len(query), len(database), query.n_bits, chosen, empty, of)
+    n_database = int(counted.counts[:1].sum()) if database is None else len(database)
+    return Scores(len(query), n_database, query.n_bits, chosen, empty, of)
 
 
 def _ignores_ties(name: MetricName) -> bool:

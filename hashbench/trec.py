@@ -11,15 +11,14 @@ from pathlib import Path
 from typing import TextIO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hashbench.affinity import Affinity
 from hashbench.codes import Codes
 from hashbench.files import atomic
+from hashbench.neighbours import DATABASE_BLOCK, neighbours
 
 DEPTH = 1000  # items a query in a run, as is usual
 TAG = "hashbench"
-DATABASE_BLOCK = 1 << 20  # codes compared with a query at a time
 
 
 def write_run(path: Path, query: Codes, database: Codes, *, depth: int = DEPTH) -> None:
@@ -28,10 +27,10 @@ def write_run(path: Path, query: Codes, database: Codes, *, depth: int = DEPTH) 
 
     def lines(file: TextIO) -> None:
         for q, name in enumerate(_all_names("q", len(query))):
-            items, distances = nearest(query[q : q + 1], database, depth)
+            found = neighbours(query[q : q + 1], database, depth)
             file.writelines(
                 f"{name} Q0 {item(n)} {rank} {query.n_bits - d} {TAG}\n"
-                for rank, (n, d) in enumerate(zip(items.tolist(), distances.tolist(), strict=True), 1)
+                for rank, (n, d) in enumerate(zip(found.items.tolist(), found.distances.tolist(), strict=True), 1)
             )
 
     _write(path, lines)
@@ -53,24 +52,6 @@ def write_qrels(path: Path, affinity: Affinity) -> None:
                 file.writelines(f"{name} 0 {item(n)} {level}\n" for n, level in pairs)
 
     _write(path, lines)
-
-
-def nearest(query: Codes, database: Codes, depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The ``depth`` items nearest to one query and their distances, both int64[k], ties in database order.
-
-    >>> from hashbench.codes import pack
-    >>> nearest(pack(np.array([[0, 0]])), pack(np.array([[1, 1], [0, 1], [1, 0]])), 2)
-    (array([1, 2]), array([1, 1]))
-    """
-    items, distances = np.empty(0, np.int64), np.empty(0, np.int64)
-    for start in range(0, len(database), DATABASE_BLOCK):
-        words = database[start : start + DATABASE_BLOCK].words
-        added = np.bitwise_count(words ^ query.words).sum(axis=1, dtype=np.int64)
-        items = np.concatenate([items, np.arange(start, start + len(added))])
-        distances = np.concatenate([distances, added])
-        first = np.argsort(distances.astype(np.int16), kind="stable")[:depth]  # a radix sort; 4,096 bits fit
-        items, distances = items[first], distances[first]
-    return items, distances
 
 
 def _write(path: Path, lines: Callable[[TextIO], None]) -> None:

@@ -12,11 +12,20 @@ PACKAGE = Path(__file__).resolve().parent.parent / "hashbench"
 # A module may import modules of its own floor and of those below.
 FLOORS = [
     {"errors", "registry", "config", "paths", "files", "seeding", ""},
-    {"codes", "affinity", "affinity_distance", "histogram", "histogram_numba", "histogram_torch", "hasher"}
-    | {"histogram_triton", "saved_codes", "ties", "ranking", "curves", "buckets", "diagnostics", "trec"},
+    {
+        "codes",
+        "affinity",
+        "affinity_distance",
+        "distance_ranks",
+        "histogram",
+        "histogram_numba",
+        "histogram_torch",
+        "hasher",
+    }
+    | {"histogram_triton", "saved_codes", "ties", "ranking", "curves", "buckets", "diagnostics", "neighbours", "trec"},
     {"losses", "models", "sparse", "training"},
-    {"methods", "datasets", "metrics", "conventions"},
-    {"experiment", "measure", "results", "provenance", "scoring"},
+    {"methods", "datasets", "metrics", "conventions", "features"},
+    {"experiment", "encoded", "measure", "results", "provenance", "scoring"},
     {"grid", "tables", "figures", "report"},
     {"cli", "__main__", "__init__"},  # the package's own front door opens what is asked for, and nothing before
 ]

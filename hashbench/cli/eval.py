@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hashbench.affinity import Affinity
+    from hashbench.codes import Codes
+    from hashbench.diagnostics import Diagnostics
     from hashbench.histogram import Histogram
-    from hashbench.report import Evaluation
-    from hashbench.saved_codes import Explicit, SavedCodes
-    from hashbench.scoring import Scores
+    from hashbench.report import Evaluation, Foreign
+    from hashbench.saved_codes import CodeStream, Explicit, SavedCodes
+    from hashbench.scoring import Empty, Scores
 
 Array = Annotated[str | None, typer.Option(metavar="FILE[:KEY]", help="Read this array from here; no guessing.")]
 
@@ -38,7 +43,10 @@ def command(
     ] = "skip",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a CSV line a metric.")] = None,
-    per_query: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a CSV line a query.")] = None,
+    per_query: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write a CSV line a query, numbered from 0 in the order of the file."),
+    ] = None,
     curves: Annotated[
         Path | None,
         typer.Option(metavar="FOLDER", help="Write precision-recall, precision at N, recall by radius: CSV and PNG."),
@@ -61,6 +69,13 @@ def command(
     layout: Annotated[
         Literal["items-by-bits", "bits-by-items"] | None, typer.Option(help="What the rows of the codes are.")
     ] = None,
+    stream: Annotated[
+        bool | None,
+        typer.Option(
+            "--stream/--no-stream",
+            help="Read the database piece by piece, or hold it in memory. [default: piece by piece from 128 MiB on]",
+        ),
+    ] = None,
 ) -> None:
     """Score saved codes, exactly under ties.
 
@@ -68,7 +83,7 @@ def command(
     The report gives each metric with its range over the orders of tied items, and what is odd about the codes.
     Means are over the queries with a relevant item.
     """
-    from hashbench import histogram, metrics, saved_codes, scoring
+    from hashbench import metrics, saved_codes, scoring
     from hashbench.conventions import CONVENTIONS
     from hashbench.errors import HashbenchError
 
@@ -80,62 +95,102 @@ def command(
     )
     if (train_codes is None) != (train_labels is None):
         raise HashbenchError("the training items: --train-codes and --train-labels go together")
-    saved = _load(files or [], explicit)
-    counted = histogram.count(saved.query, saved.database, saved.affinity, progress=True)
-    scores = scoring.evaluate(saved.query, saved.database, saved.affinity, names, ties, empty=empty, counted=counted)
-    found = _evaluation(_source(files, explicit), saved, scores, counted, as_ or [])
-    if train_codes is not None:
-        found = _beside(found, saved, replace(explicit, query_codes=train_codes, query_labels=train_labels))
+    if not files and query_codes is None:
+        raise HashbenchError("nothing to score: name a file or folder of codes, or --query-codes and the other three")
+    saved = saved_codes.opened(files or [], explicit=explicit, streamed=stream)
+    by_order = {"--as": as_, "--ties order": ties == "order", "--trec-run": trec_run, "--qrels": qrels}
+    _check_held(saved, [option for option, given in by_order.items() if given])
+    counted, database = _count(saved)
+    _note(saved)
+    scores = _scores(saved, counted, names, ties, empty)
+    found = _evaluation(_source(files, explicit), saved, scores, counted, database, as_ or [])
+    if train_codes is not None and train_labels is not None:
+        training = train_codes, train_labels
+        found = _beside(found, saved_codes.opened(files or [], explicit=explicit, streamed=stream, training=training))
     _write(found, csv, per_query, curves, counted)
     _write_trec(saved, trec_run, trec_depth, qrels)
     _print(found, as_json)
 
 
-def _load(files: list[Path], explicit: "Explicit") -> "SavedCodes":
-    from hashbench import saved_codes
+def _check_held(saved: "SavedCodes | CodeStream", options: list[str]) -> None:
+    """Raises HashbenchError where one of the options asks for what a stream does not have."""
     from hashbench.errors import HashbenchError
+    from hashbench.saved_codes import CodeStream
 
-    if not files and explicit.query_codes is None:
-        raise HashbenchError("nothing to score: name a file or folder of codes, or --query-codes and the other three")
-    saved = saved_codes.load(files, explicit=explicit)
+    if options and isinstance(saved, CodeStream):
+        raise HashbenchError(
+            f"{', '.join(options)}: the whole database would be needed at once, but it is read piece by piece "
+            f"({saved.n_database:,} items of {saved.query.n_bits} bits): say --no-stream where it fits into memory"
+        )
+
+
+def _count(saved: "SavedCodes | CodeStream") -> "tuple[Histogram, Diagnostics]":
+    """The histogram, and what the database is like; a fault anywhere in its file is raised here."""
+    from hashbench import diagnostics, histogram
+
+    tally = diagnostics.Tally(saved.query.n_bits)
+
+    def seen() -> "Iterator[tuple[Codes, Affinity]]":
+        for codes, affinity in saved.pieces():
+            tally.add(codes)
+            yield codes, affinity
+
+    counted = histogram.count_blocks(saved.query, seen(), n_items=saved.n_database, progress=True)
+    return counted, tally.diagnostics()
+
+
+def _note(saved: "SavedCodes | CodeStream") -> None:
     for note in saved.notes:
         typer.echo(f"note: {note}", err=True)
-    return saved
 
 
 def _source(files: list[Path] | None, explicit: "Explicit") -> str:
     return ", ".join(map(str, files or filter(None, (explicit.query_codes, explicit.database_codes))))
 
 
+def _scores(
+    saved: "SavedCodes | CodeStream", counted: "Histogram", names: list[str], ties: str, empty: "Empty"
+) -> "Scores":
+    from hashbench import scoring
+    from hashbench.saved_codes import SavedCodes
+
+    codes, affinity = (saved.database, saved.affinity) if isinstance(saved, SavedCodes) else (None, None)
+    return scoring.evaluate(saved.query, codes, affinity, names, ties, empty=empty, counted=counted)
+
+
 def _evaluation(
-    source: str, saved: "SavedCodes", scores: "Scores", counted: "Histogram", as_: list[str]
+    source: str,
+    saved: "SavedCodes | CodeStream",
+    scores: "Scores",
+    counted: "Histogram",
+    database: "Diagnostics",
+    as_: list[str],
 ) -> "Evaluation":
     from hashbench import diagnostics
-    from hashbench.report import Evaluation, Leak, cutoffs, foreign
+    from hashbench.report import Evaluation, Leak
 
     met = diagnostics.retrieval(counted)
+    leak = Leak(saved.ids_in_database(), met.twins)
+    query = diagnostics.diagnose(saved.query)
+    return Evaluation(source, scores, met, query, database, leak, _foreign(saved, scores, as_), saved.notes)
+
+
+def _foreign(saved: "SavedCodes | CodeStream", scores: "Scores", as_: list[str]) -> "tuple[Foreign, ...]":
+    from hashbench.report import cutoffs, foreign
+    from hashbench.saved_codes import SavedCodes
+
+    if not isinstance(saved, SavedCodes):
+        return ()  # what a stream cannot do was refused
     ranks = cutoffs(list(scores))
-    return Evaluation(
-        source,
-        scores,
-        met,
-        diagnostics.diagnose(saved.query),
-        diagnostics.diagnose(saved.database),
-        Leak.of(saved.query_ids, saved.database_ids, met),
-        tuple(foreign(name, saved.query, saved.database, saved.affinity, ranks) for name in as_),
-        saved.notes,
-    )
+    return tuple(foreign(name, saved.query, saved.database, saved.affinity, ranks) for name in as_)
 
 
-def _beside(found: "Evaluation", saved: "SavedCodes", training: "Explicit") -> "Evaluation":
-    """What was found, with the queries that have a training item's code and label; the items are its queries."""
-    from hashbench import affinity, diagnostics, histogram, saved_codes
+def _beside(found: "Evaluation", training: "SavedCodes | CodeStream") -> "Evaluation":
+    """What was found, with the number of queries that have a training item's code and label."""
+    from hashbench import diagnostics, histogram
 
-    both = replace(training, database_codes=training.query_codes, database_labels=training.query_labels)
-    items = saved_codes.load(explicit=both)
-    relevance = affinity.from_labels(saved.affinity.query_labels, items.affinity.query_labels)
-    met = diagnostics.retrieval(histogram.count(saved.query, items.query, relevance, progress=True))
-    return replace(found, leak=replace(found.leak, twins_in_training=met.twins))
+    counted = histogram.count_blocks(training.query, training.pieces(), n_items=training.n_database, progress=True)
+    return replace(found, leak=replace(found.leak, twins_in_training=diagnostics.retrieval(counted).twins))
 
 
 def _write(
@@ -151,9 +206,12 @@ def _write(
         report.write_per_query(per_query, found.scores, counted)
 
 
-def _write_trec(saved: "SavedCodes", run: Path | None, depth: int, qrels: Path | None) -> None:
+def _write_trec(saved: "SavedCodes | CodeStream", run: Path | None, depth: int, qrels: Path | None) -> None:
     from hashbench import trec
+    from hashbench.saved_codes import SavedCodes
 
+    if not isinstance(saved, SavedCodes):
+        return  # what a stream cannot do was refused
     if run is not None:
         trec.write_run(run, saved.query, saved.database, depth=depth)
     if qrels is not None:

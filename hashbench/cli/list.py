@@ -9,7 +9,9 @@ from hashbench.errors import unknown
 
 
 def command(
-    what: Annotated[str, typer.Argument(metavar="methods|datasets|metrics|models|tables", help="Which catalogue.")],
+    what: Annotated[
+        str, typer.Argument(metavar="methods|datasets|metrics|models|tables|conventions", help="Which catalogue.")
+    ],
 ) -> None:
     """List a catalogue: a name a line, with its paper and what it is."""
     if what not in CATALOGUES:
@@ -57,10 +59,18 @@ def _tables() -> Lines:
     return [(table.name, table.paper, table.title) for table in tables]
 
 
+def _conventions() -> Lines:
+    from hashbench.conventions import CONVENTIONS
+
+    entries = {name: CONVENTIONS.get(name) for name in CONVENTIONS.names}
+    return [(name, convention.source, convention.summary) for name, convention in entries.items()]
+
+
 CATALOGUES: dict[str, Callable[[], Lines]] = {
     "methods": _methods,
     "datasets": _datasets,
     "metrics": _metrics,
     "models": _models,
     "tables": _tables,
+    "conventions": _conventions,
 }

@@ -8,7 +8,7 @@ from typing import BinaryIO
 from hashbench import paths
 from hashbench.datasets import store
 from hashbench.datasets.card import Card, Member, Source, load_card
-from hashbench.datasets.fetch import fetch
+from hashbench.datasets.fetch import alone, fetch
 from hashbench.datasets.members import locate, open_members
 from hashbench.datasets.readers import READERS
 from hashbench.datasets.readers._reader import Files
@@ -31,18 +31,26 @@ def download(name: str, from_dir: Path | None = None, *, labels_only: bool = Fal
     card = load_card(name)
     if card.embedded:
         return None
-    if _is_whole(card, labels_only):
-        return store.path_of(card) if store.path_of(card).is_file() else store.labels_path_of(card)
-    images = None if labels_only else from_dir or paths.data() / card.name / "images"
-    return _convert(card, _places(card, from_dir, images), images)
+    if (stored := _stored(card, labels_only)) is not None:
+        return stored
+    if from_dir is not None:
+        return _make(card, from_dir, labels_only)
+    with alone(paths.data() / card.name):  # what another process made meanwhile is made
+        return _stored(card, labels_only) or _make(card, None, labels_only)
 
 
-def _is_whole(card: Card, labels_only: bool) -> bool:
+def _stored(card: Card, labels_only: bool) -> Path | None:
+    """Where the data set lies, if it is there and whole."""
     try:
         store.open_labels(card.name) if labels_only else store.verify(card.name)
     except HashbenchError:
-        return False
-    return True
+        return None
+    return store.path_of(card) if store.path_of(card).is_file() else store.labels_path_of(card)
+
+
+def _make(card: Card, from_dir: Path | None, labels_only: bool) -> Path:
+    images = None if labels_only else from_dir or paths.data() / card.name / "images"
+    return _convert(card, _places(card, from_dir, images), images)
 
 
 def _read_sources(card: Card) -> list[Source]:

@@ -47,7 +47,7 @@ def fetch(sources: Sequence[Source], folder: Path, *, progress: bool = True) -> 
         if not source.urls and not (folder / source.file).is_file():
             raise HashbenchError(f"{source.file}: no address serves it; to get it, {_by_hand(source)}")
     require_writable(folder, sum(_missing_bytes(source, folder) for source in sources) + SPARE_BYTES, instead="--data")
-    with _alone(folder, progress):
+    with alone(folder, progress=progress):
         stop = Event()
         return _in_parallel([partial(_fetch, source, folder, stop, progress) for source in sources], stop)
 
@@ -63,16 +63,20 @@ def _by_hand(source: Source) -> str:
 
 
 @contextmanager
-def _alone(folder: Path, progress: bool) -> Iterator[None]:
-    """No other process fetches into ``folder`` meanwhile; a process that dies holds nothing up."""
+def alone(folder: Path, *, progress: bool = True) -> Iterator[None]:
+    """No other process that asks for this works in ``folder`` meanwhile; one that dies holds nothing up.
+
+    Raises HashbenchError where ``folder`` takes no lock.
+    """
     from filelock import FileLock, Timeout
 
     lock = FileLock(folder / ".lock")
     try:
+        folder.mkdir(parents=True, exist_ok=True)
         try:
             lock.acquire(timeout=0)
         except Timeout:
-            _say(f"{folder}: another process is fetching into it; waiting for it to end", progress)
+            _say(f"{folder}: another process is at work in it; waiting for it to end", progress)
             lock.acquire(poll_interval=0.1)
     except (OSError, NotImplementedError) as error:
         raise HashbenchError(
@@ -139,7 +143,8 @@ def _fetch(source: Source, folder: Path, stop: Event, progress: bool) -> Path:
             except MirrorError as error:
                 reasons.append(f"{url}: not downloaded ({error})")
             else:
-                _say(f"{path.name}: {path.stat().st_size / 1e6:,.1f} MB from {urlsplit(url).hostname}", progress)
+                size = bar.format_sizeof(path.stat().st_size, "B")
+                _say(f"{path.name}: {size} from {urlsplit(url).hostname}", progress)
                 return path
     raise HashbenchError(f"{'; '.join(reasons)}: {_by_hand(source)}")
 
@@ -202,10 +207,10 @@ def _try(url: str, source: Source, path: Path, bar: Any, stop: Event) -> None:
     begun, start = part.origin, part.size_bytes
     if begun is None or begun.total != start or not start:
         with ask(url, start, checked=bool(source.checksums)) as reply:
+            first = next(reply.pieces, b"")  # a page or a stall shows here, and leaves the part as it was
             _require_promised(reply, source)
             if reply.start and not (begun and begun.goes_on(reply.origin, checked=bool(source.checksums))):
                 raise StaleError("the file on the server is another one than before")
-            first = next(reply.pieces, b"")  # what fails at its first byte leaves the part as it was
             if not reply.start:
                 part.begin(reply.origin)
             _append(reply, chain([first], reply.pieces), source, part, bar, stop)
@@ -214,7 +219,7 @@ def _try(url: str, source: Source, path: Path, bar: Any, stop: Event) -> None:
 
 
 def _require_promised(reply: Reply, source: Source) -> None:
-    """Before gigabytes come: the length that the server announces is the one that is expected."""
+    """Raises MirrorError, before gigabytes come, unless the length that is announced is the one that is expected."""
     total = reply.origin.total
     if total is not None and source.size_bytes not in (None, total):
         raise MirrorError(f"announces {total:,} bytes; it should have {source.size_bytes:,}")

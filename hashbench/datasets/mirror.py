@@ -101,6 +101,7 @@ def _ask_http(url: str, start: int, checked: bool) -> Iterator[Reply]:
     import requests
 
     with requests.Session() as session:
+        session.get_redirect_target = lambda resp: None  # type: ignore[method-assign]  # noqa: ARG005
         session.headers.update({"User-Agent": f"hashbench/{__version__}", "Accept-Encoding": "identity"})
         if start:
             session.headers["Range"] = f"bytes={start}-"
@@ -114,10 +115,13 @@ def _ask_http(url: str, start: int, checked: bool) -> Iterator[Reply]:
 
 
 def _follow(session: "requests.Session", url: str, checked: bool) -> "requests.Response":
-    """Redirects are followed here: requests would read the whole body of each, and ask http for what https has."""
+    """Redirects are followed here: requests would ask http for what https has, and read whatever body comes with it.
+
+    It reads that body even where it is told not to follow, unless the session sees no redirect.
+    """
     for _ in range(MAX_REDIRECTS):
         response = _get(session, url)
-        if not response.is_redirect:
+        if not response.is_redirect:  # a status that redirects, and a Location
             return response
         response.close()
         url = redirected(url, response.headers["Location"], checked=checked)
@@ -172,7 +176,7 @@ def _require_served(response: "requests.Response") -> None:
     status = response.status_code
     said = f"{status} {REASONS[status]}" if status in REASONS else f"status {status}"
     if status == 416:
-        raise StaleError(said)
+        raise StaleError("its file is no longer than the part at hand")
     if status in {408, 425, 429} or status >= 500:
         raise PassingError(said, _retry_after(response))
     if status not in {200, 206}:

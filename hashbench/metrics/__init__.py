@@ -78,21 +78,23 @@ def evaluate(histogram: Histogram, names: Sequence[str]) -> dict[str, NDArray[np
 
 def evaluate_ties(
     query: Codes,
-    database: Codes,
-    affinity: Affinity,
+    database: Codes | None,
+    affinity: Affinity | None,
     histogram: Histogram,
     names: Sequence[str],
     policy: Policy,
 ) -> dict[str, NDArray[np.float64]]:
     """The values per query of each metric under a tie policy, as ``evaluate`` gives them.
 
-    ``histogram`` is that of the codes; ``order`` looks at the codes again, one sort a query. What lies inside a
+    ``histogram`` is that of the codes; ``order`` looks at the codes again, one sort a query, and only then must the
+    database and the affinity be there. What lies inside a
     Hamming radius does not depend on ties: ``precision@rR``, ``recall@rR`` and ``pr_area`` are the same under every
     policy. ``pr_area@k`` is defined for ``expected`` only; another policy raises HashbenchError.
     """
     by_radius, others = _by_radius(names, policy)
     values = evaluate(histogram, by_radius)
     if others and policy == "order":
+        assert database is not None and affinity is not None, "the order of items is not in a histogram"
         values |= evaluate_rankings(ties.in_order(ranking.hamming(query, database), affinity), others)
     elif others:
         values |= evaluate_rankings((ties.apply(block, policy) for block in _blocks(histogram)), others)

@@ -35,7 +35,7 @@ def evaluate(histogram: Histogram, name: MetricName) -> NDArray[np.float64]:
 @lru_cache(maxsize=4)
 def _scores(n: int) -> PrefixSums:
     """Prefix sums of S(i) = 1 / log2(i), S(1) = 1, for at least one rank."""
-    return PrefixSums.of(1.0 / np.log2(np.maximum(np.arange(1, max(n, 1) + 1), 2)))
+    return PrefixSums.of(lambda t: 1.0 / np.log2(np.maximum(t, 2)), max(n, 1))
 
 
 METRIC = Metric(

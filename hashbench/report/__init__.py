@@ -1,5 +1,6 @@
 """What ``hashbench eval`` says of saved codes: as text, as JSON, as CSV, as curves."""
 
+from hashbench.report._contact_sheet import Tile, write_contact_sheet
 from hashbench.report._curves import write_curves
 from hashbench.report._evaluation import Evaluation, Foreign, Leak, cutoffs, foreign
 from hashbench.report._text import as_text
@@ -9,10 +10,12 @@ __all__ = [
     "Evaluation",
     "Foreign",
     "Leak",
+    "Tile",
     "as_json",
     "as_text",
     "cutoffs",
     "foreign",
+    "write_contact_sheet",
     "write_csv",
     "write_curves",
     "write_per_query",

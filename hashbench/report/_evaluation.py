@@ -2,10 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from hashbench.affinity import Affinity
 from hashbench.codes import Codes
@@ -14,8 +10,6 @@ from hashbench.diagnostics import Diagnostics, Retrieval
 from hashbench.metrics import parse
 from hashbench.registry import canonical
 from hashbench.scoring import Scores
-
-Ids = NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -29,13 +23,6 @@ class Leak:
     ids_in_database: int | None  # queries whose id is that of a database item
     twins_in_database: int  # queries whose code and a label are those of a database item
     twins_in_training: int | None = None  # the same of training items
-
-    @staticmethod
-    def of(query_ids: Ids | None, database_ids: Ids | None, retrieval: Retrieval) -> "Leak":
-        """What ids and codes show of queries in the database."""
-        if query_ids is None or database_ids is None:
-            return Leak(None, retrieval.twins)
-        return Leak(int(np.isin(query_ids, database_ids).sum()), retrieval.twins)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from hashbench.diagnostics import Diagnostics
+from hashbench.diagnostics import DISTINCT_LIMIT, Diagnostics
 from hashbench.report._evaluation import Evaluation, Foreign, Leak
 from hashbench.scoring import Scores, number, table
 
@@ -58,8 +58,10 @@ def _queries(found: Evaluation) -> list[str]:
 
 def _codes(found: Evaluation) -> list[str]:
     def distinct(of: Diagnostics, what: str) -> str:
-        many = f"{of.n_distinct:,}" if of.n_distinct is not None else "(not counted)"
+        many = f"{of.n_distinct:,}" if of.n_distinct is not None else f"over {most:,}"
         return f"{many} distinct among {of.n_items:,} {what}"
+
+    most = DISTINCT_LIMIT // -(-found.scores.n_bits // 64)
 
     return [f"{distinct(found.database, 'items')}, {distinct(found.query, 'queries')}"]
 

@@ -9,7 +9,7 @@ looked at.
 A format is a file of this package (npz, npy, mat, h5, pt); the names of other code bases are data in ``_names``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -17,18 +17,21 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.affinity import ClassAffinity, SharedLabelAffinity
+from hashbench.affinity import Affinity, ClassAffinity, SharedLabelAffinity
 from hashbench.codes import MAX_BITS, Codes
 from hashbench.errors import HashbenchError
 from hashbench.files import atomic
-from hashbench.saved_codes import _codes, _labels
-from hashbench.saved_codes._find import Found, find
-from hashbench.saved_codes._layout import LAYOUTS, Arranged, arrange, is_packed
+from hashbench.saved_codes import _codes, _ids, _labels, _stream
+from hashbench.saved_codes._find import Found, array_at, find
+from hashbench.saved_codes._layout import LAYOUTS, Arranged, arrange
 from hashbench.saved_codes._names import ROLES
 from hashbench.saved_codes._stored import Stored
-from hashbench.saved_codes._stream import CodeStream, finish, require_rows
+from hashbench.saved_codes._stream import CodeStream
+
+__all__ = ["CodeStream", "Explicit", "SavedCodes", "load", "opened", "save", "stream"]
 
 BIT_ORDERS = ("big", "little")
+HELD_BYTES = 128 << 20  # a database that takes more is streamed, if nobody says otherwise
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,21 @@ class SavedCodes:
     notes: tuple[str, ...] = ()
     query_ids: NDArray[Any] | None = None
     database_ids: NDArray[Any] | None = None
+
+    @property
+    def n_database(self) -> int:
+        """Number of items in the database."""
+        return len(self.database)
+
+    def pieces(self) -> Iterator[tuple[Codes, Affinity]]:
+        """The database codes and the affinity of all queries to them: a ``CodeStream`` of one piece."""
+        yield self.database, self.affinity
+
+    def ids_in_database(self) -> int | None:
+        """The number of queries whose id is that of a database item; None where the file does not name both."""
+        if self.query_ids is None or self.database_ids is None:
+            return None
+        return _ids.count_in(self.query_ids, [self.database_ids])
 
 
 @dataclass(frozen=True)
@@ -100,41 +118,80 @@ def load(sources: Path | Sequence[Path] = (), *, explicit: Explicit = Explicit()
     right, for anything that is not codes and labels, and where the layout of codes can be read both ways. Nothing is
     ever unpickled.
     """
-    where, found, arranged = _arranged(sources, explicit)
-    query, database, notes = _codes.read(arranged, explicit.bit_order)
-    affinity, label_notes = _labels.read(arranged.query_labels, arranged.database_labels)
-    notes = [*_turned(where, arranged), *notes, *label_notes]
-    ids = [_ids(found.ids.get(f"{side}_ids"), len(of)) for side, of in (("query", query), ("database", database))]
-    return SavedCodes(query, database, affinity, tuple(notes), *ids)
+    return _loaded(_arranged(sources, explicit), explicit.bit_order)
 
 
 def stream(sources: Path | Sequence[Path] = (), *, explicit: Explicit = Explicit()) -> CodeStream:
-    """Like ``load``, with the database codes left in their file, to be read block by block.
+    """Like ``load``, with the database left in its file, to be read piece by piece.
 
-    Raises HashbenchError too where the file has them bit by bit, and where packed bytes that do not fill their last
-    byte come without a ``bit_order``: their padding would have to be read first.
+    Raises HashbenchError too where no piece of the file holds whole items: bits x items, in anything but HDF5.
     """
-    where, _, arranged = _arranged(sources, explicit)
-    require_rows(arranged.database)
-    query = _codes.packed(arranged.query, arranged.n_bits)
-    sides = [is_packed(stored, arranged.n_bits) for stored in (arranged.query, arranged.database)]
-    undecided = arranged.n_bits > 1 and (arranged.n_bits % 8 or sides[0] != sides[1])
-    if any(sides) and undecided and explicit.bit_order is None:
-        raise HashbenchError(f"{where}: packed bytes: say --bit-order big or --bit-order little")
-    order = explicit.bit_order or ("little" if arranged.n_bits == 1 else "big")
-    finish(query, order)
-    affinity, notes = _labels.read(arranged.query_labels, arranged.database_labels)
-    census = None if query.is_packed else query.census
-    notes = [*_turned(where, arranged), *notes]
-    return CodeStream(query.codes(), affinity, arranged.database.shape[0], notes, arranged, census, order)
+    return _streamed(_arranged(sources, explicit), explicit.bit_order)
 
 
-def _arranged(sources: Path | Sequence[Path], explicit: Explicit) -> tuple[str, Found, Arranged]:
+def opened(
+    sources: Path | Sequence[Path] = (),
+    *,
+    explicit: Explicit = Explicit(),
+    streamed: bool | None = None,
+    training: tuple[str, str] | None = None,
+) -> SavedCodes | CodeStream:
+    """Codes as ``stream`` gives them, or as ``load`` does, which ``streamed`` decides.
+
+    When it is None, a database is streamed if it would take more than ``HELD_BYTES`` of memory; one that cannot be is
+    loaded, with a note. ``training`` names the codes and the labels of training items, each ``FILE`` or ``FILE:KEY``,
+    which then stand where the database would.
+    """
+    found = _arranged(sources, explicit, training)
+    database = found.arranged.database
+    n_bytes = _held_bytes(found.arranged)
+    if streamed or (streamed is None and n_bytes > HELD_BYTES and database.by_rows):
+        return _streamed(found, explicit.bit_order)
+    if streamed is None and n_bytes > HELD_BYTES:
+        note = f"{database.where}: cannot be read item by item, so the whole is in memory: {n_bytes >> 20} MiB"
+        found.notes.append(note)
+    return _loaded(found, explicit.bit_order)
+
+
+@dataclass(frozen=True)
+class _Sources:
+    """The stored arrays, each with its part, before any of their values is read."""
+
+    arranged: Arranged
+    ids: Mapping[str, Stored]
+    notes: list[str]
+
+
+def _arranged(sources: Path | Sequence[Path], explicit: Explicit, training: tuple[str, str] | None = None) -> _Sources:
     paths = [sources] if isinstance(sources, Path) else list(sources)
     found = find(paths, {role: getattr(explicit, role) for role in ROLES})
     where = ", ".join(map(str, paths)) or found.roles["query_codes"].where
     n_bits, layout = explicit.bits or _n_bits(found), explicit.layout or _layout(found)
-    return where, found, arrange(where, found.roles, n_bits, layout)
+    roles, ids = dict(found.roles), found.ids
+    if training is not None:
+        for what, place in zip(("codes", "labels"), training, strict=True):
+            roles[f"database_{what}"] = array_at(place, f"database_{what}", f"--train-{what}")
+        ids = {}
+    arranged = arrange(where, roles, n_bits, layout)
+    return _Sources(arranged, ids, _turned(where, arranged))
+
+
+def _loaded(found: _Sources, bit_order: str | None) -> SavedCodes:
+    arranged = found.arranged
+    query, database, notes = _codes.read(arranged, bit_order)
+    affinity, label_notes = _labels.read(arranged.query_labels, arranged.database_labels)
+    ids = [_ids.read(found.ids.get(f"{side}_ids"), len(of)) for side, of in (("query", query), ("database", database))]
+    return SavedCodes(query, database, affinity, (*found.notes, *notes, *label_notes), *ids)
+
+
+def _streamed(found: _Sources, bit_order: str | None) -> CodeStream:
+    return _stream.opened(found.arranged, found.notes, bit_order, found.ids)
+
+
+def _held_bytes(arranged: Arranged) -> int:
+    """Of a loaded database: packed codes, and labels of eight bytes a class or one byte a label."""
+    labels = arranged.database_labels
+    return arranged.database.shape[0] * (8 * -(-arranged.n_bits // 64) + (8 if labels.is_ids else labels.width))
 
 
 def _turned(where: str, arranged: Arranged) -> list[str]:
@@ -165,16 +222,3 @@ def _layout(found: Found) -> str | None:
     if text not in LAYOUTS:
         raise HashbenchError(f"{stored.where}: one of {', '.join(LAYOUTS)} is expected")
     return text
-
-
-def _ids(stored: Stored | None, n_items: int) -> NDArray[Any] | None:
-    if stored is None:
-        return None
-    if stored.shape != (n_items,) or stored.dtype.kind not in "uiUS":
-        raise HashbenchError(
-            f"{stored.where}: {stored.dtype} of shape {stored.shape}: {n_items} integers or texts are expected"
-        )
-    ids = np.empty(n_items, stored.dtype)
-    for at, slab in stored.slabs():
-        ids[at] = slab
-    return ids

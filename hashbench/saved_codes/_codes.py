@@ -1,5 +1,6 @@
 """Stored codes, packed piece by piece: never the whole array of floats."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,11 +8,11 @@ from numpy.typing import NDArray
 
 from hashbench.codes import Codes
 from hashbench.errors import HashbenchError
+from hashbench.saved_codes import _bit_order
 from hashbench.saved_codes._layout import Arranged, is_packed
 from hashbench.saved_codes._stored import Stored
 
 Bytes = NDArray[np.uint8]
-REVERSED = np.array([int(f"{byte:08b}"[::-1], 2) for byte in range(256)], np.uint8)
 
 
 @dataclass
@@ -73,13 +74,18 @@ class Packed:
                 self.rows[:, column // 8] |= set_bits.view(np.uint8) << (column % 8)
 
     def last_byte(self) -> int:
-        """All bits that are set in some row's last byte."""
-        return int(np.bitwise_or.reduce(self.rows[:, (self.n_bits - 1) // 8]))
+        """All bits that are set in some row's last byte; 0 for codes that did not come packed."""
+        return int(np.bitwise_or.reduce(self.rows[:, (self.n_bits - 1) // 8])) if self.is_packed else 0
 
-    def reverse(self) -> None:
-        """Makes the highest bit of each byte the first."""
-        for start in range(0, len(self.rows), 1 << 16):
-            self.rows[start : start + (1 << 16)] = REVERSED[self.rows[start : start + (1 << 16)]]
+    def put_in_order(self, bit_order: str) -> None:
+        """Makes the first bit of packed bytes the lowest, which ``bit_order`` says where it is now.
+
+        Raises HashbenchError where bits beyond ``n_bits`` are set.
+        """
+        if self.is_packed:
+            _bit_order.check(self.census.where, self.n_bits, self.last_byte(), bit_order)
+            if bit_order == "big":
+                _bit_order.reverse(self.rows)
 
     def codes(self) -> Codes:
         """The codes, once all is added."""
@@ -92,10 +98,22 @@ def read(arranged: Arranged, bit_order: str | None) -> tuple[Codes, Codes, list[
     A bit is set where the value is > 0. Packed codes keep the bits that ``bit_order`` says; without it, the one order
     whose padding is clear, and where both are (whole bytes) it changes no distance.
     """
-    sides = [packed(stored, arranged.n_bits) for stored in (arranged.query, arranged.database)]
-    notes = interpret([side.census for side in sides if not side.is_packed])
-    notes += _order([side for side in sides if side.is_packed], len(sides), bit_order)
-    return sides[0].codes(), sides[1].codes(), notes
+    query, database = (packed(stored, arranged.n_bits) for stored in (arranged.query, arranged.database))
+    notes = interpret([query.census, database.census])
+    chosen, more = _bit_order.choose(arranged, query.last_byte() | database.last_byte(), bit_order)
+    for side in (query, database):
+        side.put_in_order(chosen)
+    return query.codes(), database.codes(), notes + more
+
+
+def packed_slabs(stored: Stored, n_bits: int, bit_order: str, census: Census) -> Iterator[Packed]:
+    """The codes of an array that comes row by row, a slab at a time; ``census`` is added to."""
+    for _, slab in stored.slabs():
+        codes = Packed.empty(stored, n_bits, len(slab))
+        codes.census = census
+        codes.add((slice(0, len(slab)),), slab)
+        codes.put_in_order(bit_order)
+        yield codes
 
 
 def packed(stored: Stored, n_bits: int) -> Packed:
@@ -107,7 +125,11 @@ def packed(stored: Stored, n_bits: int) -> Packed:
 
 
 def interpret(counted: list[Census]) -> list[str]:
-    """Notes about values; raises HashbenchError where binarising at > 0 would not be what was meant."""
+    """Notes about values; raises HashbenchError where binarising at > 0 would not be what was meant.
+
+    A census of nothing, that of packed codes, says nothing.
+    """
+    counted = [census for census in counted if census.n_values]
     others = [census for census in counted if census.n_other]
     if others and not (any(census.n_negative for census in others) and all(census.is_float for census in others)):
         raise HashbenchError(
@@ -125,30 +147,3 @@ def _note(census: Census) -> str:
     if census.n_other:
         return f"{census.where}: real values, binarised at > 0; {zeros}"
     return f"{census.where}: codes of -1 and +1 with zeros: {zeros}" if census.n_negative and census.n_zero else ""
-
-
-def _order(sides: list[Packed], n_sides: int, bit_order: str | None) -> list[str]:
-    if not sides:
-        return []
-    n_bits, where = sides[0].n_bits, sides[0].census.where
-    if bit_order is None and len(sides) < n_sides and n_bits > 1:
-        raise HashbenchError(f"{where}: packed, beside codes that are not: say --bit-order big or --bit-order little")
-    chosen = order_of(where, n_bits, sides[0].last_byte() | sides[-1].last_byte(), bit_order)
-    if chosen == "big":
-        for side in sides:
-            side.reverse()
-    is_news = bit_order is None and chosen == "little" and n_bits > 1
-    return [f"{where}: packed with the lowest bit first, as the clear padding shows"] if is_news else []
-
-
-def order_of(where: str, n_bits: int, last_byte: int, bit_order: str | None) -> str:
-    """The order of bits in a byte in which no bit beyond ``n_bits`` is set; big where both are possible."""
-    used = n_bits % 8 or 8
-    clear = {"big": not last_byte & (0xFF >> used), "little": not last_byte >> used}
-    chosen = bit_order or next((order for order, fits in clear.items() if fits), None)
-    if chosen is None or not clear[chosen]:
-        raise HashbenchError(
-            f"{where}: bits beyond n_bits = {n_bits} are set: pack with numpy.packbits(bits, axis=1), highest bit "
-            "first, or say --bit-order little"
-        )
-    return chosen

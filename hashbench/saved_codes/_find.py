@@ -6,11 +6,11 @@ from pathlib import Path
 
 from hashbench.errors import HashbenchError, unknown
 from hashbench.registry import Catalogue
-from hashbench.saved_codes._names import CONVENTIONS, IDS, LAYOUT, N_BITS, ROLES, Convention
+from hashbench.saved_codes._names import IDS, LAYOUT, N_BITS, NAMINGS, ROLES, Naming
 from hashbench.saved_codes._stored import Arrays, Format, Stored, printable, quietly
 
 FORMATS = Catalogue("format", "hashbench.saved_codes", "FORMAT", Format)
-KNOWN = {name for convention in CONVENTIONS for role in ROLES for name in convention.names(role)}
+KNOWN = {name for naming in NAMINGS for role in ROLES for name in naming.names(role)}
 
 
 def arrays_in(path: Path) -> Arrays:
@@ -50,7 +50,7 @@ class Found:
 
 def find(sources: Sequence[Path], explicit: Mapping[str, str | None]) -> Found:
     """The arrays of ``explicit`` (role: FILE or FILE:KEY), and of ``sources`` those that are not in it."""
-    said = {role: _said(role, place) for role, place in explicit.items() if place is not None}
+    said = {role: array_at(place, role) for role, place in explicit.items() if place is not None}
     files = [file for source in sources for file in _files(source)] if len(said) < len(ROLES) else []
     beside: dict[str, Arrays] = {str(file): arrays_in(file) for file in files}
     names = _one_namespace(beside)
@@ -61,7 +61,11 @@ def find(sources: Sequence[Path], explicit: Mapping[str, str | None]) -> Found:
     return Found(roles, others.get(N_BITS), others.get(LAYOUT), ids, origin)
 
 
-def _said(role: str, place: str) -> Stored:
+def array_at(place: str, role: str, option: str | None = None) -> Stored:
+    """The array at ``place``, FILE or FILE:KEY, given with ``option`` (--ROLE) on the command line.
+
+    Without a key it is the only array of the file, or the only one with a known name of the ``role``.
+    """
     path, key = Path(place), None
     if not path.is_file() and ":" in place:
         before, _, key = place.rpartition(":")
@@ -71,11 +75,11 @@ def _said(role: str, place: str) -> Stored:
         if key not in arrays:
             raise HashbenchError(f"{path}: {unknown('key', key, map(printable, arrays))}")
         return arrays[key]()
-    own = {name for convention in CONVENTIONS for name in convention.names(role)}
+    own = {name for naming in NAMINGS for name in naming.names(role)}
     fitting = list(arrays) if len(arrays) == 1 else [name for name in arrays if name in own]
     if len(fitting) != 1:
-        option = role.replace("_", "-")
-        raise HashbenchError(f"{path}: which array is it? say --{option} {path}:KEY; it holds {listed(arrays)}")
+        option = option or f"--{role.replace('_', '-')}"
+        raise HashbenchError(f"{path}: which array is it? say {option} {path}:KEY; it holds {listed(arrays)}")
     return arrays[fitting[0]]()
 
 
@@ -121,13 +125,13 @@ def _one_namespace(files: Mapping[str, Arrays]) -> Arrays:
 
 
 def _guess(where: str, names: Arrays, said: Mapping[str, Stored]) -> tuple[dict[str, str], str]:
-    """The name of each role that was not said, in the one convention that has its codes."""
+    """The name of each role that was not said, in the one naming that has its codes."""
     needed = [role for role in ROLES if role not in said]
-    fitting = [c for c in CONVENTIONS if _codes_of(c, needed) <= names.keys()]
+    fitting = [one for one in NAMINGS if _codes_of(one, needed) <= names.keys()]
     if not fitting or (not _codes_of(fitting[0], needed) and not names):
         raise _missing(where, names, needed)
-    complete = [c for c in fitting if all(set(c.names(role)) & names.keys() for role in needed)]
-    guesses = {tuple(_named(where, c, role, names) for role in needed): c.origin for c in complete}
+    complete = [one for one in fitting if all(set(one.names(role)) & names.keys() for role in needed)]
+    guesses = {tuple(_named(where, one, role, names) for role in needed): one.origin for one in complete}
     if len(guesses) == 1:
         ((chosen, origin),) = guesses.items()
         return dict(zip(needed, chosen, strict=True)), origin
@@ -141,12 +145,12 @@ def _guess(where: str, names: Arrays, said: Mapping[str, Stored]) -> tuple[dict[
     )
 
 
-def _codes_of(convention: Convention, needed: Iterable[str]) -> set[str]:
-    return {convention.names(role)[0] for role in needed if role.endswith("codes")}
+def _codes_of(naming: Naming, needed: Iterable[str]) -> set[str]:
+    return {naming.names(role)[0] for role in needed if role.endswith("codes")}
 
 
-def _named(where: str, convention: Convention, role: str, names: Arrays) -> str:
-    found = [name for name in convention.names(role) if name in names]
+def _named(where: str, naming: Naming, role: str, names: Arrays) -> str:
+    found = [name for name in naming.names(role) if name in names]
     if len(found) > 1:
         raise HashbenchError(
             f"{where}: {' and '.join(found)} could all be {role}: say which with --{role.replace('_', '-')}"
@@ -154,10 +158,8 @@ def _named(where: str, convention: Convention, role: str, names: Arrays) -> str:
     return found[0]
 
 
-def _missing(
-    where: str, names: Iterable[str], missing: Sequence[str], convention: Convention | None = None
-) -> HashbenchError:
-    expected = ", ".join(convention.names(role)[0] if convention else role for role in ROLES)
+def _missing(where: str, names: Iterable[str], missing: Sequence[str], naming: Naming | None = None) -> HashbenchError:
+    expected = ", ".join(naming.names(role)[0] if naming else role for role in ROLES)
     option = missing[0].replace("_", "-")
     return HashbenchError(
         f"{where or 'codes'}: {missing[0]} is missing: {expected} are expected, or --{option} FILE:KEY; "

@@ -1,5 +1,7 @@
 """Stored labels: class ids, or one column a label, of 0 and 1 or of -1 and +1."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,23 +13,59 @@ from hashbench.errors import HashbenchError
 from hashbench.saved_codes._layout import View
 
 
+@dataclass
+class Reader:
+    """The labels of one side, whole or in pieces; class ids are int64[n], others uint8[n, labels] of 0 and 1."""
+
+    view: View
+    n_negative: int = 0  # labels of -1, so far
+
+    def whole(self) -> Labels:
+        """All labels."""
+        stored = self.view.stored
+        labels = np.empty(stored.shape, np.int64 if self.view.is_ids else np.uint8)
+        for at, slab in stored.slabs():
+            labels[at] = self._checked(slab)
+        return labels.ravel() if self.view.is_ids else labels
+
+    def pieces(self) -> Iterator[Labels]:
+        """The labels of some items at a time; of all at once where the file has them label by label."""
+        if not self.view.stored.by_rows:
+            yield self.whole()
+            return
+        for _, slab in self.view.stored.slabs():
+            labels = self._checked(slab)
+            yield labels.ravel() if self.view.is_ids else labels
+
+    def notes(self) -> list[str]:
+        """What there is to say about the labels that were read."""
+        where = self.view.stored.where
+        return [f"{where}: {self.n_negative} labels are -1, read as absent"] if self.n_negative else []
+
+    def _checked(self, slab: NDArray[Any]) -> Labels:
+        if self.view.is_ids:
+            return _whole(self.view.stored.where, slab)
+        present, absent = slab == 1, slab == -1
+        if not (present | absent | (slab == 0)).all():
+            raise HashbenchError(
+                f"{self.view.stored.where}: multi-hot labels [n, labels] are 0 or 1 (or -1 or 1); others are in it"
+            )
+        self.n_negative += int(np.count_nonzero(absent))
+        return present.view(np.uint8)
+
+
 def read(query: View, database: View) -> tuple[ClassAffinity | SharedLabelAffinity, list[str]]:
-    """The affinity of stored labels, and what there is to say about them.
-
-    Where no row on either side has two labels they are classes: the same affinity, counted faster.
-    """
-    notes: list[str] = []
-    labels = [_ids(view) if view.is_ids else _hot(view, notes) for view in (query, database)]
-    if not query.is_ids and not any(_is_multi(hot) for hot in labels):
-        labels = [_class_of(hot) for hot in labels]
-    return affinity.from_labels(*labels), notes
+    """The affinity of stored labels, and what there is to say about them."""
+    sides = Reader(query), Reader(database)
+    labels = [side.whole() for side in sides]
+    return relevance(*labels), [note for side in sides for note in side.notes()]
 
 
-def _ids(view: View) -> Labels:
-    ids = np.empty(view.stored.shape, np.int64)
-    for at, slab in view.stored.slabs():
-        ids[at] = _whole(view.stored.where, slab)
-    return ids.ravel()
+def relevance(query: Labels, database: Labels) -> ClassAffinity | SharedLabelAffinity:
+    """The affinity of labels; where no row on either side has two they are classes: the same, counted faster."""
+    if query.ndim == database.ndim == 2 and not (_is_multi(query) or _is_multi(database)):
+        return ClassAffinity(_class_of(query), _class_of(database))
+    return affinity.from_labels(query, database)
 
 
 def _whole(where: str, slab: NDArray[Any]) -> NDArray[np.int64]:
@@ -36,20 +74,6 @@ def _whole(where: str, slab: NDArray[Any]) -> NDArray[np.int64]:
     if not (ids == slab).all() or (slab.dtype.kind == "u" and (ids < 0).any()):
         raise HashbenchError(f"{where}: class ids are whole numbers that fit 64 bits; others are in it")
     return ids
-
-
-def _hot(view: View, notes: list[str]) -> Labels:
-    where, n_negative = view.stored.where, 0
-    hot = np.empty(view.stored.shape, np.uint8)
-    for at, slab in view.stored.slabs():
-        present, absent = slab == 1, slab == -1
-        if not (present | absent | (slab == 0)).all():
-            raise HashbenchError(f"{where}: multi-hot labels [n, labels] are 0 or 1 (or -1 or 1); others are in it")
-        n_negative += int(np.count_nonzero(absent))
-        hot[at] = present
-    if n_negative:
-        notes.append(f"{where}: {n_negative} labels are -1, read as absent")
-    return hot
 
 
 def _is_multi(hot: Labels) -> bool:

@@ -134,7 +134,7 @@ def _views(labels: Stored, side: str, codes: Stored) -> list[View]:
     shape, n = labels.shape, codes.shape[0]
     views = []
     if prod(shape) == n and n in shape:
-        views.append(View(labels, is_ids=True, turned=False))
+        views.append(View(labels.turned(shape[0] != n), is_ids=True, turned=False))
     if len(shape) == 2 and shape[0] == n and shape[1] > 1:
         views.append(View(labels, is_ids=False, turned=False))
     if len(shape) == 2 and shape[1] == n and shape[0] > 1:

@@ -9,7 +9,7 @@ ROLES = ("query_codes", "database_codes", "query_labels", "database_labels")
 
 
 @dataclass(frozen=True)
-class Convention:
+class Naming:
     """How one code base calls the four arrays; of several names of labels a file has one, or none."""
 
     origin: str
@@ -27,23 +27,23 @@ class Convention:
 MATLAB_QUERY = ("Ytest", "Y_tst", "Ltest", "test_labels", "test_label", "tstlabel")
 MATLAB_DATABASE = ("Ytrain", "Y_trn", "Ltrain", "train_labels", "train_label", "trnlabel")
 
-CONVENTIONS = (
-    Convention("hashbench", "query_codes", "database_codes", ("query_labels",), ("database_labels",)),
+NAMINGS = (
+    Naming("hashbench", "query_codes", "database_codes", ("query_labels",), ("database_labels",)),
     # trn is the database, not the training set
-    Convention("DeepHash-pytorch", "tst_binary", "trn_binary", ("tst_label",), ("trn_label",)),
-    Convention("HashNet (PyTorch)", "test_code", "database_code", ("test_labels",), ("database_labels",)),
-    Convention("HashNet (Caffe)", "validation_code", "database_code", ("validation_label",), ("database_label",)),
-    Convention("ADSH", "qB", "rB", ("queryL", "query_labels", "qL"), ("retrievalL", "database_labels", "rL")),
-    Convention(
+    Naming("DeepHash-pytorch", "tst_binary", "trn_binary", ("tst_label",), ("trn_label",)),
+    Naming("HashNet (PyTorch)", "test_code", "database_code", ("test_labels",), ("database_labels",)),
+    Naming("HashNet (Caffe)", "validation_code", "database_code", ("validation_label",), ("database_label",)),
+    Naming("ADSH", "qB", "rB", ("queryL", "query_labels", "qL"), ("retrievalL", "database_labels", "rL")),
+    Naming(
         "ADSH (.mat)",
         "test_bit",
         "database_bit",
         ("test_label", "test_labels", "queryL"),
         ("database_label", "database_labels", "retrievalL"),
     ),
-    Convention("TALR, MIHash", "Htest", "Htrain", MATLAB_QUERY, MATLAB_DATABASE),
-    Convention("MATLAB hashing", "B_tst", "B_trn", MATLAB_QUERY, MATLAB_DATABASE),
-    Convention("pytorch_deephash", "test_binary", "train_binary", ("test_label",), ("train_label",)),
+    Naming("TALR, MIHash", "Htest", "Htrain", MATLAB_QUERY, MATLAB_DATABASE),
+    Naming("MATLAB hashing", "B_tst", "B_trn", MATLAB_QUERY, MATLAB_DATABASE),
+    Naming("pytorch_deephash", "test_binary", "train_binary", ("test_label",), ("train_label",)),
 )
 
 # Beside the arrays, in one file with them.

@@ -25,7 +25,8 @@ class Stored:
     """One array of a file, in its file's order until it is ``turned``.
 
     ``where`` is how errors name it, ``name`` its key (or its file's stem), ``file_shape`` the order in which it is
-    stored, and ``read(n)`` gives it in pieces of n along the first axis of that.
+    stored, and ``read(n)`` gives it in pieces of n along the first axis of that; ``read_across(n)`` along the second,
+    where a format can.
     """
 
     where: str
@@ -34,29 +35,37 @@ class Stored:
     dtype: np.dtype[Any]
     read: Reader
     is_turned: bool = False
+    read_across: Reader | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape, as the array is meant."""
         return self.file_shape[::-1] if self.is_turned else self.file_shape
 
+    @property
+    def by_rows(self) -> bool:
+        """Whether ``slabs`` are whole rows of ``shape``; else they are whole columns."""
+        return not self.is_turned or len(self.file_shape) < 2 or self.read_across is not None
+
     def turned(self, turn: bool = True) -> "Stored":
         """The transposed array, or, with ``turn`` false, the same."""
         return replace(self, is_turned=self.is_turned != turn)
 
     def slabs(self) -> Iterator[tuple[tuple[slice, ...], NDArray[Any]]]:
-        """The array in pieces of at most about 4 MiB, each with the place that it takes."""
+        """The array in pieces of about 4 MiB, each with the place that it takes: rows where that is possible."""
         if prod(self.shape) == 0:
             return
-        row_bytes = prod(self.file_shape[1:]) * self.dtype.itemsize
+        across = self.read_across if self.is_turned and len(self.file_shape) == 2 else None
+        n_lines, *line = self.shape if self.by_rows else self.file_shape
+        n_read = max(1, SLAB_BYTES // (prod(line) * self.dtype.itemsize))
         start = 0
-        for raw in _faults_named(self.where, self.read(max(1, SLAB_BYTES // row_bytes))):
-            at = slice(start, start + len(raw))
-            start += len(raw)
-            piece = self._checked(raw)
-            yield ((slice(None),) * (piece.ndim - 1) + (at,), piece.T) if self.is_turned else ((at,), piece)
-        if start != self.file_shape[0]:
-            raise HashbenchError(f"{self.where}: cannot be read: {start} of {self.file_shape[0]} rows are there")
+        for raw in _faults_named(self.where, (across or self.read)(n_read)):
+            piece = self._checked(raw.T if self.is_turned else raw)
+            at = slice(start, start + (raw.shape[1] if across else len(raw)))
+            start = at.stop
+            yield (at,) if self.by_rows else (slice(None), at), piece
+        if start != n_lines:
+            raise HashbenchError(f"{self.where}: cannot be read: {start} of {n_lines} rows are there")
 
     def _checked(self, slab: NDArray[Any]) -> NDArray[Any]:
         if slab.dtype.kind == "f" and not np.isfinite(slab).all():

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from hashbench.errors import HashbenchError
 from hashbench.saved_codes._stored import Arrays, Format, Stored, printable, refuse_bomb
 
+MOST_SLABS = 4  # that are read together
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 MATLAB_NUMBERS = {
     "double",
@@ -47,7 +48,8 @@ def _stored(path: Path, name: str) -> Stored:
         shape, dtype = dataset.shape, dataset.dtype
     if matlab is not None:
         _check_matlab(where, matlab)
-    return Stored(where, name, shape, dtype, partial(_pieces, path, name), is_turned=matlab is not None)
+    ways = [partial(_pieces, path, name, axis) for axis in (0, 1)]
+    return Stored(where, name, shape, dtype, ways[0], is_turned=matlab is not None, read_across=ways[1])
 
 
 def _dataset(where: str, file: Any, name: str) -> Any:
@@ -86,7 +88,7 @@ def _check_matlab(where: str, matlab: Any) -> None:
         raise HashbenchError(f"{where}: not numeric (MATLAB {printable(kind)}): a matrix of numbers is expected")
 
 
-def _pieces(path: Path, name: str, n: int) -> Iterator[NDArray[Any]]:
+def _pieces(path: Path, name: str, axis: int, n: int) -> Iterator[NDArray[Any]]:
     import h5py
 
     with h5py.File(path, "r") as file:
@@ -94,10 +96,12 @@ def _pieces(path: Path, name: str, n: int) -> Iterator[NDArray[Any]]:
         if not dataset.shape:
             yield np.asarray(dataset[()]).reshape(1)
             return
-        chunk = dataset.chunks[0] if dataset.chunks else 1
-        step = max(chunk, n // chunk * chunk)  # whole chunks, each inflated once
-        for start in range(0, dataset.shape[0], step):
-            yield dataset[start : start + step]
+        chunk = dataset.chunks[axis] if dataset.chunks else 1
+        # whole chunks, each inflated once; but not all of an array whose chunks are long and narrow
+        step = min(max(chunk, n // chunk * chunk), MOST_SLABS * n)
+        for start in range(0, dataset.shape[axis], step):
+            part = slice(start, start + step)
+            yield dataset[:, part] if axis else dataset[part]
 
 
 FORMAT = Format(_recognises, _arrays)

@@ -220,6 +220,87 @@ def test_queries_among_the_training_items_are_counted(tmp_path: Path) -> None:
     assert "--train-labels" in str(result.exception)
 
 
+@pytest.fixture
+def streamable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Codes with ids, shared labels and odd values, in many pieces."""
+    monkeypatch.setattr("hashbench.saved_codes._stored.SLAB_BYTES", 200)
+    monkeypatch.setattr("hashbench.saved_codes._stream.block_items", lambda n_bits: 16)
+    rng = np.random.default_rng(0)
+    np.savez(
+        tmp_path / "codes.npz",
+        query_codes=rng.normal(size=(20, 12)),
+        database_codes=rng.normal(size=(300, 12)) * rng.integers(0, 2, (300, 12)),
+        query_labels=rng.integers(-1, 2, (20, 5)),
+        database_labels=rng.integers(0, 2, (300, 5)),
+        query_ids=np.arange(20),
+        database_ids=np.arange(17, 317),
+    )
+    return tmp_path / "codes.npz"
+
+
+def test_a_streamed_database_has_the_same_report(streamable: Path, tmp_path: Path) -> None:
+    found = []
+    for way in ("--stream", "--no-stream"):
+        out = tmp_path / way
+        files = ["--csv", str(out / "a.csv"), "--per-query", str(out / "b.csv"), "--curves", str(out / "curves")]
+        train = ["--train-codes", f"{streamable}:database_codes", "--train-labels", f"{streamable}:database_labels"]
+        metrics = [part for name in ("ap@50", "ndcg", "pr_area", "recall@r2") for part in ("--metric", name)]
+        result = CliRunner().invoke(
+            app, [str(streamable), way, *files, *train, *metrics, "--ties", "worst"], catch_exceptions=False
+        )
+        as_json = CliRunner().invoke(app, [str(streamable), way, "--json"], catch_exceptions=False).stdout
+        written = {path.name: path.read_bytes() for path in sorted(out.rglob("*.csv"))}
+        found.append((result.exit_code, result.stdout, result.stderr, as_json, written))
+    assert found[0] == found[1]
+    assert "3 queries are in the database, by their ids" in found[0][1]
+    assert "have the code and a label of a training item" in found[0][1]
+    assert found[0][2].count("note: ") == 3
+    assert len(found[0][4]) == 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--as", "trec"], "--as"),
+        (["--ties", "order"], "--ties order"),
+        (["--trec-run", "run"], "--trec-run"),
+        (["--qrels", "qrels", "--as", "talr"], "--as, --qrels"),
+    ],
+)
+def test_what_needs_the_whole_database_is_refused_before_a_stream_is_read(
+    streamable: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], named: str, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("hashbench.saved_codes.CodeStream.pieces", lambda self: pytest.fail("read"))
+    monkeypatch.setattr("hashbench.saved_codes.HELD_BYTES", 1000)
+    monkeypatch.chdir(tmp_path)
+    for way in ([], ["--stream"]):
+        result = CliRunner().invoke(app, [str(streamable), *arguments, *way])
+        assert isinstance(result.exception, HashbenchError)
+        assert str(result.exception).startswith(f"{named}: the whole database would be needed at once")
+        assert "say --no-stream" in str(result.exception)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_fault_at_the_end_of_a_stream_leaves_no_number(streamable: Path, tmp_path: Path) -> None:
+    with np.load(streamable) as archive:
+        content = dict(archive)
+    content["database_codes"][-1, -1] = np.inf
+    np.savez(streamable, **content)
+    done = process(str(streamable), "--stream", "--json", "--csv", str(tmp_path / "scores.csv"))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"error: {streamable}: database_codes: not finite")
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "scores.csv").exists()
+
+
+def test_more_different_codes_than_are_counted(streamable: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hashbench.diagnostics.DISTINCT_LIMIT", 25)
+    monkeypatch.setattr("hashbench.report._text.DISTINCT_LIMIT", 25)
+    assert "over 25 distinct among 300 items, 20 distinct among 20 queries" in report(str(streamable))
+    result = CliRunner().invoke(app, [str(streamable), "--json"], catch_exceptions=False)
+    assert json.loads(result.stdout)["database_codes"]["n_distinct"] is None
+
+
 def test_query_ids_in_the_database_are_counted(tmp_path: Path) -> None:
     with np.load(two_queries(tmp_path / "two.npz")) as archive:
         np.savez(tmp_path / "ids.npz", query_ids=np.array([5, 6]), database_ids=np.array([6, 7, 8]), **archive)
@@ -287,9 +368,10 @@ app()
 """
 
 
-def test_scoring_needs_none_of_the_heavy_libraries(file: Path) -> None:
+@pytest.mark.parametrize("way", ["--stream", "--no-stream"])
+def test_scoring_needs_none_of_the_heavy_libraries(file: Path, way: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", BLOCKED, str(file), "--json"], capture_output=True, text=True, check=False
+        [sys.executable, "-c", BLOCKED, str(file), "--json", way], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["metrics"]["ap"]["mean"] == pytest.approx(0.75)

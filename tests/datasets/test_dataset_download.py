@@ -1,13 +1,14 @@
-import gc
 import hashlib
 import io
+import selectors
+import subprocess
+import sys
 import tarfile
 import threading
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
+from fault_server import Answer, FaultServer
 from toy_dataset import make_toy
 
 from hashbench.datasets.download import download
@@ -22,7 +23,7 @@ def assert_is_toy(toy):
 
 
 def left_over(folder):
-    return [path for path in folder.rglob("*") if path.is_file()]
+    return [path for path in folder.rglob("*") if path.is_file() and path.name != ".lock"]
 
 
 @pytest.mark.parametrize("inside", ["", "toy-bin"])
@@ -151,49 +152,46 @@ def test_a_folder_without_any_of_it_says_what_was_expected(toy, tmp_path, data_f
 
 
 @pytest.fixture
-def server(tmp_path):
-    """The address of a server on loopback and the folder that it serves."""
-
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *arguments):
-            pass
-
-    folder = tmp_path / "served"
-    folder.mkdir()
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder)) as running:
-        threading.Thread(target=running.serve_forever, args=(0.01,), daemon=True).start()
-        yield f"http://127.0.0.1:{running.server_address[1]}", folder
-        running.shutdown()
-    gc.collect()  # a failed response is left open by pooch: collect it while that is ignored
-
-
-@pytest.fixture
-def served_toy(server, tmp_path, monkeypatch, data_folder):
-    """A toy whose card has the archive's checksum and an address on loopback."""
+def served_toy(tmp_path, monkeypatch, data_folder):
+    """A toy whose card has the archive's checksum and an address on loopback; and the server."""
     monkeypatch.setenv("HASHBENCH_ROOT", str(tmp_path / "root"))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    address, folder = server
     archive = make_toy(tmp_path / "root").archive()
-    (folder / "toy.tar.gz").write_bytes(archive)
     checksum = f'size_bytes = {len(archive)}\nsha256 = "{hashlib.sha256(archive).hexdigest()}"'
-    return make_toy(tmp_path / "root", checksum, f"{address}/toy.tar.gz"), folder
+    with FaultServer() as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        yield make_toy(tmp_path / "root", checksum, server.serve("/toy.tar.gz", archive)), server
+        server.shutdown()
 
 
-def test_the_network_gives_the_same_and_the_archive_is_kept(served_toy, data_folder, capfd):
-    toy, folder = served_toy
+def test_the_network_gives_the_same_and_the_archive_is_kept(served_toy, capfd):
+    toy, server = served_toy
     path = download("toy")
     assert_is_toy(toy)
     assert capfd.readouterr().out == ""  # progress goes to stderr
-    (folder / "toy.tar.gz").unlink()
     path.unlink()
     assert download("toy") == path  # from the archive that was kept
+    assert len(server.requests) == 1
 
 
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
-@pytest.mark.parametrize(("content", "message"), [(None, "404"), (b"<!DOCTYPE html>", "does not match")])
-def test_a_server_that_fails_or_lies_leaves_nothing(served_toy, data_folder, content, message):
-    _, folder = served_toy
-    (folder / "toy.tar.gz").unlink()
-    if content is not None:
-        (folder / "toy.tar.gz").write_bytes(content)
+@pytest.mark.parametrize(("always", "message"), [(Answer(status=404), "404"), (Answer(body=b"<html>"), "a web page")])
+def test_a_server_that_fails_or_lies_leaves_nothing(served_toy, data_folder, always, message):
+    _, server = served_toy
+    server.always["/toy.tar.gz"] = always
     refused(f"^http://127.0.0.1:.*not downloaded .*{message}.*--from-dir$", None, data_folder)
+
+
+def test_two_processes_download_once(served_toy):
+    toy, server = served_toy
+    server.script["/toy.tar.gz"] = [Answer(stall_after=100)]
+    command = [sys.executable, "-m", "hashbench", "download", "toy"]
+    running = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    with selectors.DefaultSelector() as told:
+        for process in running:
+            told.register(process.stderr, selectors.EVENT_READ)
+        assert "another process is at work in it" in told.select(60)[0][0].fileobj.readline()
+    server.closing.set()  # the stall ends
+    assert [process.communicate()[0] for process in running] == [None, None]
+    assert [process.returncode for process in running] == [0, 0]
+    assert_is_toy(toy)
+    assert len(server.requests) == 1

@@ -187,9 +187,14 @@ def test_a_label_that_queries_alone_carry_cannot_be_found() -> None:
     [
         (PerClass, {"queries_per_class": 1, "train_per_class": 0, "database": "rest_without_train"}, "needs training"),
         (Random, {"draw": "random", "queries": 1, "train": 0, "database": "rest_without_train"}, "needs training"),
-        (Parts, {"draw": "parts", "query": [3, 6], "database": [0, 4], "train": [0, 3]}, "query .* and database"),
-        (Parts, {"draw": "parts", "query": [3, 6], "database": [0, 3], "train": [5, 9]}, "query .* and train"),
-        (Stratified, {"draw": "stratified", "query": [0, 9], "pool": [8, 20], "validation": 1}, "query .* and pool"),
+        (Parts, {"draw": "parts", "query": [3, 6], "database": [0, 4], "train": [0, 3]}, "held out .* and database"),
+        (Parts, {"draw": "parts", "query": [3, 6], "database": [0, 3], "train": [5, 9]}, "held out .* and train"),
+        (
+            Parts,
+            {"draw": "parts", "query": [3, 6], "database": [0, 3], "train": [0, 3], "validation": [5, 8]},
+            "held out .* and query",
+        ),
+        (Stratified, {"draw": "stratified", "query": [0, 9], "pool": [8, 20], "validation": 1}, "held out .* and pool"),
     ],
 )
 def test_a_protocol_that_contradicts_itself_is_refused(kind: type, values: dict[str, object], message: str) -> None:

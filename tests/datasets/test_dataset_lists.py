@@ -282,7 +282,7 @@ def test_lists_without_their_database_are_sound_so_far(published, name):
     ("name", "folder"), [("nuswide21_lists", "nuswide21_partial"), ("nuswide81", "nuswide81_partial")]
 )
 def test_a_set_without_its_database_list_says_so(published, monkeypatch, name, folder):
-    monkeypatch.setattr("hashbench.datasets.download._fetch", _no_network)
+    monkeypatch.setattr("hashbench.datasets.download.fetch", _no_network)
     message = (
         "partial: holds neither .*database.txt(, and https://.*/nuswide_81/database.txt|; to get it, run .*code.py)"
     )
@@ -291,5 +291,5 @@ def test_a_set_without_its_database_list_says_so(published, monkeypatch, name, f
     assert "\n" not in str(caught.value)
 
 
-def _no_network(source, *_):
-    raise HashbenchError(f"{source.urls[0]}: not downloaded (no network)")
+def _no_network(sources, *_):
+    raise HashbenchError(f"{sources[0].urls[0]}: not downloaded (no network)")

@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hashbench.histogram import Histogram
 from hashbench.metrics._groups import Groups
 from hashbench.metrics._hypergeometric import half_width, mass
 from hashbench.metrics._precision_sums import expected, rank_sums
-from hashbench.metrics._prefix import discount, harmonic
+from hashbench.metrics._prefix import STEP, TABLE, discount, harmonic
 
 MILLION = 1_000_000
 
@@ -68,6 +69,45 @@ def test_a_range_of_prefix_sums_is_right_to_its_own_last_places(sums: object) ->
         truth = math.fsum(term(t) for t in range(start + 1, stop + 1))
         assert prefix.between(np.array(start), np.array(stop)) == pytest.approx(truth, rel=1e-15)
     assert prefix.between(np.array(77), np.array(77)) == 0
+
+
+@pytest.mark.parametrize("sums", [harmonic, discount])
+@pytest.mark.parametrize(
+    ("start", "stop"),
+    [
+        (TABLE - 1, TABLE + 1),
+        (TABLE, TABLE + 1),
+        (TABLE, TABLE + STEP),
+        (TABLE + 5, TABLE + STEP - 1),
+        (TABLE + 5, TABLE + STEP + 1),
+        (TABLE - 7, TABLE + 5 * STEP),
+        (TABLE + STEP - 1, TABLE + 3 * STEP + 2),
+        (0, 3 * MILLION),
+        (99_999_998, 10**8),
+        (99_000_000, 10**8),
+        (10**8, 10**8),
+    ],
+)
+def test_sums_far_down_the_ranking_are_those_of_their_terms(sums: object, start: int, stop: int) -> None:
+    prefix = sums(10**8)  # type: ignore[operator]
+    assert prefix.far.high.nbytes < 1 << 20
+    truth = math.fsum(prefix.term(np.arange(start + 1.0, stop + 1.0)))
+    assert prefix.between(np.array([start]), np.array([stop])) == pytest.approx(truth, rel=2e-15, abs=0)
+
+
+def test_the_harmonic_numbers_of_large_ranks_are_those_of_euler() -> None:
+    n = 10**8 - 12_345
+    truth = math.log(n) + 0.57721566490153286061 + 1 / (2 * n) - 1 / (12 * n**2)
+    assert harmonic(10**8).between(np.array(0), np.array(n)) == pytest.approx(truth, rel=1e-15)
+
+
+def test_neighbouring_ranges_add_up_wherever_they_are_cut() -> None:
+    prefix = discount(2 * TABLE)
+    cuts = np.unique(np.random.default_rng(0).integers(0, 2 * TABLE, 2000))
+    parts = prefix.between(cuts[:-1], cuts[1:])
+    assert math.fsum(parts) == pytest.approx(float(prefix.between(cuts[:1], cuts[-1:])[0]), rel=1e-15)
+    truth = [math.fsum(prefix.term(np.arange(a + 1.0, b + 1.0))) for a, b in pairwise(cuts.tolist())]
+    np.testing.assert_allclose(parts, truth, rtol=2e-15)
 
 
 def test_rank_sums_are_the_sums_they_stand_for() -> None:

@@ -18,7 +18,7 @@ from hashbench import saved_codes
 from hashbench.errors import HashbenchError
 from hashbench.saved_codes import Explicit, SavedCodes
 from hashbench.saved_codes._find import FORMATS
-from hashbench.saved_codes._names import CONVENTIONS, ROLES
+from hashbench.saved_codes._names import NAMINGS, ROLES
 
 rng = np.random.default_rng(3)
 BITS = rng.integers(0, 2, (4, 20), np.uint8), rng.integers(0, 2, (30, 20), np.uint8)
@@ -218,27 +218,27 @@ def test_minus_1_in_labels_of_one_side_is_noted(tmp_path: Path) -> None:
     assert read.notes == (f"{tmp_path / 'codes.npz'}: query_labels: 20 labels are -1, read as absent",)
 
 
-def renamed(convention: Any, of: int = 0) -> Arrays:
-    return {convention.names(role)[min(of, len(convention.names(role)) - 1)]: array for role, array in arrays().items()}
+def renamed(naming: Any, of: int = 0) -> Arrays:
+    return {naming.names(role)[min(of, len(naming.names(role)) - 1)]: array for role, array in arrays().items()}
 
 
-@pytest.mark.parametrize("convention", CONVENTIONS, ids=lambda one: one.origin)
+@pytest.mark.parametrize("naming", NAMINGS, ids=lambda one: one.origin)
 @pytest.mark.parametrize("prefix", ["", "cifar10-0.79-", "imagenet_64_"])
-def test_names_of_other_code_bases_as_files_in_a_folder(tmp_path: Path, convention: Any, prefix: str) -> None:
-    npy(tmp_path, {prefix + name: array for name, array in renamed(convention).items()})
+def test_names_of_other_code_bases_as_files_in_a_folder(tmp_path: Path, naming: Any, prefix: str) -> None:
+    npy(tmp_path, {prefix + name: array for name, array in renamed(naming).items()})
     (tmp_path / "model.pt").write_bytes(b"\x80\x02 a pickle that is not looked at")
     assert_right(saved_codes.load(tmp_path))
 
 
-@pytest.mark.parametrize("convention", CONVENTIONS, ids=lambda one: one.origin)
+@pytest.mark.parametrize("naming", NAMINGS, ids=lambda one: one.origin)
 @pytest.mark.parametrize("of", [0, 1, 2])
-def test_names_of_other_code_bases_as_keys(tmp_path: Path, convention: Any, of: int) -> None:
-    assert_right(saved_codes.load(mat(tmp_path, renamed(convention, of))))
+def test_names_of_other_code_bases_as_keys(tmp_path: Path, naming: Any, of: int) -> None:
+    assert_right(saved_codes.load(mat(tmp_path, renamed(naming, of))))
 
 
 def test_a_folder_with_two_runs_is_asked_about(tmp_path: Path) -> None:
     for prefix in ("a-", "b-"):
-        npy(tmp_path, {prefix + name: array for name, array in renamed(CONVENTIONS[1]).items()})
+        npy(tmp_path, {prefix + name: array for name, array in renamed(NAMINGS[1]).items()})
     with pytest.raises(HashbenchError, match=r"b-trn_binary\.npy: trn_binary is in .*a-trn_binary\.npy too"):
         saved_codes.load(tmp_path)
 

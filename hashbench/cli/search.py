@@ -1,0 +1,96 @@
+"""``hashbench search``: the nearest images of a run, to be looked at."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from hashbench.affinity import Labels
+    from hashbench.codes import Codes
+    from hashbench.datasets.readers._reader import Items
+    from hashbench.datasets.split import Split
+    from hashbench.datasets.store import Dataset
+    from hashbench.report import Tile
+
+
+def command(
+    run: Annotated[str, typer.Argument(help="A run's name, as train --json prints it, or its beginning.")],
+    items: Annotated[
+        Path | None,
+        typer.Argument(help="Own queries: a folder of images, FILE.npy or FILE.h5; default: some of the protocol's."),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The .png to write.")] = ...,  # type: ignore[assignment]
+    top: Annotated[int, typer.Option(min=1, max=50, help="Nearest images a query.")] = 10,
+    queries: Annotated[int, typer.Option(min=1, max=100, help="How many queries, evenly among those there are.")] = 8,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
+) -> None:
+    """Draw the nearest images of a run's database: queries in the first column, images of a wrong class in red.
+
+    Under an image stand its rank and its Hamming distance; tied images share their ranks, as in 2-5. Own queries have
+    no class, so nothing of theirs is wrong.
+    """
+    from hashbench import codes, experiment, measure, saved_codes
+    from hashbench.errors import HashbenchError
+    from hashbench.files import require_writable
+    from hashbench.report import write_contact_sheet
+    from hashbench.results import Store
+
+    require_writable(out.resolve().parent, instead="--out")
+    store = Store.default()
+    row = store.named(run)
+    hasher = measure.load_hasher(row, store, device)
+    data, ids = measure.open_protocol(experiment.of_row(row))
+    if data.items.ndim != 4:
+        raise HashbenchError(f"{row.run}: {data.name} has features, and no images to show")
+    chosen, labels, names = _chosen(items, data, ids, queries)
+    database = saved_codes.load(store.run_folder(row.run) / "codes.npz").database
+    query = codes.binarize(hasher.encode(chosen))
+    write_contact_sheet(out, _rows(query, database, chosen, labels, names, data, ids, top))
+    typer.echo(str(out))
+
+
+def _chosen(path: Path | None, data: "Dataset", ids: "Split", queries: int) -> "tuple[Items, Labels | None, list[str]]":
+    """The query images, their labels where they are known, and what to call them."""
+    from hashbench.datasets import own_items
+
+    if path is not None:
+        own = own_items.read(path, data.items.shape[1:])
+        rows = _evenly(len(own.names), queries)
+        return own.items[rows], None, [own.names[row] for row in rows]
+    chosen = ids.query_ids[_evenly(len(ids.query_ids), queries)]
+    return data.items[chosen], data.labels[chosen], [f"query {item}" for item in chosen]
+
+
+def _evenly(n: int, wanted: int) -> list[int]:
+    """``wanted`` rows spread over ``n``, or all where there are fewer."""
+    return list(range(n)) if n <= wanted else [n * place // wanted for place in range(wanted)]
+
+
+def _rows(
+    query: "Codes",
+    database: "Codes",
+    images: "Items",
+    labels: "Labels | None",
+    names: list[str],
+    data: "Dataset",
+    ids: "Split",
+    top: int,
+) -> "list[list[Tile]]":
+    from hashbench import affinity
+    from hashbench.neighbours import neighbours
+    from hashbench.report import Tile
+
+    rows = []
+    for q, name in enumerate(names):
+        found = neighbours(query[q : q + 1], database, top)
+        items = ids.database_ids[found.items]
+        wrong = [False] * len(items)
+        if labels is not None:
+            relevance = affinity.from_labels(labels[q : q + 1], data.labels[items])
+            wrong = (relevance.block(slice(0, 1), slice(0, len(items)))[0] == 0).tolist()
+        places = zip(found.first.tolist(), found.last.tolist(), found.distances.tolist(), strict=True)
+        captions = [f"{first if first == last else f'{first}-{last}'}: {d} bits" for first, last, d in places]
+        tiles = zip(data.items[items], captions, wrong, strict=True)
+        rows.append([Tile(images[q], name), *(Tile(*tile) for tile in tiles)])
+    return rows

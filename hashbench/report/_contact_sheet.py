@@ -1,0 +1,67 @@
+"""A contact sheet: queries in the first column, their nearest items beside them."""
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.files import atomic
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+TILE, FRAME, GAP, TEXT = 96, 3, 6, 12  # pixels
+INK, PAPER, WRONG, RIGHT = "#222222", "#ffffff", "#d62728", "#ffffff"
+
+
+@dataclass(frozen=True)
+class Tile:
+    """An image, uint8[height, width, 1 or 3], with its caption; ``wrong`` frames it in red."""
+
+    image: NDArray[np.uint8]
+    caption: str
+    wrong: bool = False
+
+
+def write_contact_sheet(path: Path, rows: Sequence[Sequence[Tile]]) -> None:
+    """Writes the tiles as a PNG, a line of ``rows`` each, the first of a row set apart from the others."""
+    with atomic(path) as temporary:
+        temporary.write_bytes(_draw(rows))
+
+
+def _draw(rows: Sequence[Sequence[Tile]]) -> bytes:
+    from PIL import Image, ImageDraw, ImageFont
+
+    font = ImageFont.load_default(TEXT - 2)
+    step_x, step_y = TILE + 2 * FRAME + GAP, TILE + 2 * FRAME + GAP + TEXT
+    width = GAP + max(map(len, rows)) * step_x + 2 * GAP
+    sheet = Image.new("RGB", (width, GAP + len(rows) * step_y), PAPER)
+    pen = ImageDraw.Draw(sheet)
+    for y, row in enumerate(rows):
+        for x, tile in enumerate(row):
+            left, top = GAP + x * step_x + 2 * GAP * (x > 0), GAP + y * step_y
+            frame = WRONG if tile.wrong else INK if x == 0 else RIGHT
+            pen.rectangle((left, top, left + TILE + 2 * FRAME - 1, top + TILE + 2 * FRAME - 1), fill=frame)
+            sheet.paste(_picture(tile.image), (left + FRAME, top + FRAME))
+            pen.text((left + FRAME, top + TILE + 2 * FRAME), tile.caption, fill=INK, font=font)
+    image = io.BytesIO()
+    sheet.save(image, format="png")
+    return image.getvalue()
+
+
+def _picture(image: NDArray[Any]) -> "Image":
+    """The image, scaled so that it fits a tile; small ones with their pixels seen."""
+    from PIL import Image
+
+    grey = image.shape[2] == 1
+    picture = Image.fromarray(image[:, :, 0] if grey else image).convert("RGB")
+    scale = TILE / max(picture.size)
+    size = (max(1, round(picture.width * scale)), max(1, round(picture.height * scale)))
+    scaled = picture.resize(size, Image.Resampling.NEAREST if scale > 1 else Image.Resampling.LANCZOS)
+    tile = Image.new("RGB", (TILE, TILE), PAPER)
+    tile.paste(scaled, ((TILE - size[0]) // 2, (TILE - size[1]) // 2))
+    return tile

@@ -1,0 +1,132 @@
+"""``hashbench index``: build an index of sparse codes, and search it."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from hashbench.sparse.index import Index
+    from hashbench.sparse.search import Found
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command("build", short_help="Write an index of items.")
+def build(
+    items: Annotated[
+        Path, typer.Argument(metavar="CODES|ACTIVATIONS", help="activations [n, d]; or buckets [n, k] with d.")
+    ],
+    embeddings: Annotated[Path, typer.Option(metavar="FILE", help="embeddings [n, m], for the distances.")],
+    out: Annotated[Path, typer.Option(metavar="FILE.h5", help="The index to write.")],
+    k: Annotated[int | None, typer.Option("--k", min=1, help="Buckets an item stands in, of activations.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Write the index of items: which stand in each bucket, and their embeddings in that order, as float32.
+
+    Files are .npz, .npy, .h5 or .mat; arrays are called activations, embeddings, buckets and d, and a file of one array
+    may call it anything. The index holds an item's embedding k times.
+    """
+    from hashbench.files import require_writable
+    from hashbench.sparse import index, index_file, saved
+
+    require_writable(out.resolve().parent, instead="--out")
+    codes = saved.read_codes(items, k)
+    built = index.build(codes, saved.read_matrix(embeddings, saved.EMBEDDINGS))
+    index_file.save(built, out)
+    size_bytes = out.stat().st_size
+    report = {"index": str(out), **_sizes(built), "size_bytes": size_bytes}
+    typer.echo(json.dumps(report) if as_json else f"{out}: {_text(built)}; {size_bytes:,} bytes")
+
+
+@app.command("query", short_help="The nearest items of queries.")
+def query(
+    file: Annotated[Path, typer.Argument(metavar="INDEX.h5", help="What index build wrote.")],
+    queries: Annotated[Path, typer.Argument(metavar="QUERIES", help="activations [q, d] and embeddings [q, m].")],
+    top: Annotated[int, typer.Option(min=1, help="Nearest items a query.")] = 10,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE.npz", help="Write ids, distances, n_candidates and n_opened.")
+    ] = None,
+    exclude_self: Annotated[
+        bool, typer.Option("--exclude-self", help="The queries are the items themselves, in order.")
+    ] = False,
+    codes: Annotated[Path | None, typer.Option(metavar="FILE", help="Refuse an index of other codes.")] = None,
+    embeddings: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Refuse an index of other embeddings.")
+    ] = None,
+    verify: Annotated[bool, typer.Option("--verify", help="Compare the whole index with its checksum.")] = False,
+) -> None:
+    """Print the nearest items of each query among those in its buckets, in order of their Euclidean distance.
+
+    A query opens the buckets of its k largest activations, and the next largest after them while there are fewer items
+    than asked for. SUF is the number of items over the mean number retrieved.
+    """
+    import numpy as np
+
+    from hashbench.errors import HashbenchError
+    from hashbench.sparse import index_file, saved, search
+
+    index = index_file.load(file, verify=verify)
+    index.require(
+        None if codes is None else saved.read_codes(codes, index.codes.k),
+        None if embeddings is None else saved.read_matrix(embeddings, saved.EMBEDDINGS),
+    )
+    activations = saved.read_matrix(queries, saved.ACTIVATIONS)
+    if exclude_self and len(activations) != len(index):
+        raise HashbenchError(f"--exclude-self: {len(activations)} queries, {len(index)} items: they are not the same")
+    itself = np.arange(len(index)) if exclude_self else None
+    own = saved.read_matrix(queries, saved.EMBEDDINGS)
+    found = search.query(index, activations, own, top, exclude=itself, progress=True)
+    if out is not None:
+        _write(out, found)
+    typer.echo(_as_json(file, index, found, exclude_self) if as_json else _as_text(file, index, found, exclude_self))
+
+
+def _sizes(index: "Index") -> dict[str, int]:
+    return {"n_items": len(index), "d": index.codes.d, "k": index.codes.k, "width": index.width}
+
+
+def _text(index: "Index") -> str:
+    codes = index.codes
+    return f"{len(index):,} items in {codes.d} buckets, {codes.k} an item, embeddings of width {index.width}"
+
+
+def _summary(index: "Index", found: "Found", exclude_self: bool) -> dict[str, float]:
+    from hashbench.buckets import speed_up
+
+    return {
+        "n_queries": len(found.ids),
+        "mean_candidates": float(found.n_candidates.mean()),
+        "suf": speed_up(found.n_candidates, len(index) - exclude_self),
+        "n_opened_more": int((found.n_opened > index.codes.k).sum()),
+    }
+
+
+def _as_json(file: Path, index: "Index", found: "Found", exclude_self: bool) -> str:
+    arrays = {name: array.tolist() for name, array in found._asdict().items()}
+    return json.dumps({"index": str(file), **_sizes(index), **_summary(index, found, exclude_self), **arrays})
+
+
+def _as_text(file: Path, index: "Index", found: "Found", exclude_self: bool) -> str:
+    summary = _summary(index, found, exclude_self)
+    retrieved = f"{summary['mean_candidates']:,.1f} candidates a query, SUF {summary['suf']:.2f}"
+    further = f"{summary['n_opened_more']:,} opened more than {index.codes.k}"
+    lines = [f"{file}: {_text(index)}", f"{summary['n_queries']:,} queries: {retrieved}; {further}"]
+    lines.append("query  candidates  items (distance)")
+    for q, (ids, distances, n_candidates) in enumerate(
+        zip(found.ids, found.distances, found.n_candidates, strict=True)
+    ):
+        nearest = "  ".join(f"{item} ({distance:.4g})" for item, distance in zip(ids, distances, strict=True))
+        lines.append(f"{q:5}  {n_candidates:10}  {nearest}")
+    return "\n".join(lines)
+
+
+def _write(out: Path, found: "Found") -> None:
+    import numpy as np
+
+    from hashbench.files import atomic
+
+    with atomic(out) as temporary, temporary.open("wb") as file:
+        np.savez_compressed(file, allow_pickle=False, **found._asdict())

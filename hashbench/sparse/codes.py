@@ -1,0 +1,114 @@
+"""k-sparse codes: k of d bits are set, and the item stands in the buckets of those bits."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.errors import HashbenchError
+
+MAX_D = 1 << 20  # buckets
+BLOCK_VALUES = 1 << 20  # activations compared together
+
+Ints = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class SparseCodes:
+    """``buckets`` int32[n, k]: the set bits of each code, ascending; a bit is one of ``d``.
+
+    Anything else raises HashbenchError.
+    """
+
+    buckets: Ints
+    d: int
+
+    def __post_init__(self) -> None:
+        shape, of = self.buckets.shape, f"{self.d} buckets"
+        if not 1 <= self.d <= MAX_D:
+            raise HashbenchError(f"sparse codes of {of}: 1 to {MAX_D} are possible")
+        if self.buckets.ndim != 2 or not 1 <= shape[1] <= self.d:
+            raise HashbenchError(f"sparse codes of shape {shape}: [n, k] with k from 1 to {self.d}, of {of}")
+        if self.buckets.dtype.kind not in "ui" or (self.buckets.size and not self._in_range()):
+            raise HashbenchError(f"sparse codes: whole numbers from 0 to {self.d - 1} are expected, of {of}")
+        if not (self.buckets[:, 1:] > self.buckets[:, :-1]).all():
+            raise HashbenchError("sparse codes: the buckets of an item must ascend, none twice")
+        object.__setattr__(self, "buckets", np.ascontiguousarray(self.buckets, np.int32))
+
+    def _in_range(self) -> bool:
+        return bool(self.buckets.min() >= 0 and self.buckets.max() < self.d)
+
+    @property
+    def k(self) -> int:
+        """Set bits a code."""
+        return int(self.buckets.shape[1])
+
+    def __len__(self) -> int:
+        return len(self.buckets)
+
+    def bits(self) -> NDArray[np.bool_]:
+        """The codes as bool[n, d], to be packed as Hamming codes or to gate a distance."""
+        whole = np.zeros((len(self), self.d), bool)
+        np.put_along_axis(whole, self.buckets, True, axis=1)
+        return whole
+
+    def sha256(self) -> str:
+        """The checksum of the codes, d included: what an index says it was built for."""
+        digest = hashlib.sha256(f"{self.d} {len(self)} {self.k} ".encode())
+        digest.update(np.ascontiguousarray(self.buckets, "<i4").data)
+        return digest.hexdigest()
+
+
+def top_k(activations: NDArray[np.floating], k: int) -> SparseCodes:
+    """The codes of ``activations`` [n, d]: the k largest of each row are set [eq. 1]; of equal ones, the first.
+
+    They are compared as they are, signs and all. k of 0 or more than d and values that are not finite raise
+    HashbenchError.
+
+    >>> top_k(np.array([[0.5, -3.0, 2.0, 0.5]]), k=2).buckets
+    array([[0, 2]], dtype=int32)
+    """
+    if activations.ndim != 2 or not 1 <= k <= activations.shape[1]:
+        raise HashbenchError(
+            f"k = {k}, activations of shape {activations.shape}: [n, d] and k from 1 to d are expected"
+        )
+    n, d = activations.shape
+    buckets = np.empty((n, k), np.int32)
+    for rows in _blocks(n, d):
+        buckets[rows] = _largest(finite(activations[rows]), k)
+    return SparseCodes(buckets, d)
+
+
+def preference(activations: NDArray[np.floating]) -> Ints:
+    """All bits of each row, int32[n, d], in the order in which ``top_k`` would take them.
+
+    >>> preference(np.array([[0.5, -3.0, 2.0, 0.5]]))
+    array([[2, 0, 3, 1]], dtype=int32)
+    """
+    return np.argsort(-finite(activations), axis=1, kind="stable").astype(np.int32)
+
+
+def finite(activations: NDArray[np.floating]) -> NDArray[np.floating]:
+    """``activations`` themselves, whole numbers as float64; raises HashbenchError where one is NaN or infinite."""
+    if not np.isfinite(activations).all():
+        raise HashbenchError("activations: not finite (NaN or inf): finite ones are expected")
+    return activations if activations.dtype.kind == "f" else activations.astype(np.float64)
+
+
+def _blocks(n: int, d: int) -> Iterator[slice]:
+    step = max(1, BLOCK_VALUES // d)
+    for first in range(0, n, step):
+        yield slice(first, first + step)
+
+
+def _largest(block: NDArray[np.floating], k: int) -> NDArray[np.intp]:
+    """The k largest of each row, ascending by place; those equal to the k-th fill up from the left."""
+    n, d = block.shape
+    if k == 1:
+        return block.argmax(axis=1)[:, None]
+    least = np.partition(block, d - k, axis=1)[:, d - k, None]
+    above, level = block > least, block == least
+    missing = k - above.sum(axis=1, keepdims=True)
+    return np.nonzero(above | (level & (level.cumsum(axis=1) <= missing)))[1].reshape(n, k)

@@ -1,20 +1,20 @@
 """The histogram of relaxed distances in a minibatch, as a scatter: O(M^2) whatever the number of bins."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
 from hashbench.errors import HashbenchError
+from hashbench.losses import _soft_histogram_numba
 
 # Below it a quotient of two vanishing numbers is replaced by its limit.
 SMALL_GROUP = 1e-6
 
-_BLOCK = 1 << 16  # pairs at a time on a CPU: half a MiB of indices
 _ROUNDING = 1e-6  # by how much, relative to the longest distance, float32 may leave the range
 
 
@@ -87,6 +87,11 @@ class _Bins:
     def reach(self) -> int:
         return math.ceil(self.delta)
 
+    @property
+    def farthest(self) -> float:
+        """How far from 1/2 a fraction may be by rounding alone."""
+        return 0.5 + _ROUNDING * self.n_bins
+
     def with_margins(self, n_examples: int, like: Tensor) -> Tensor:
         """Empty counts, [M, reach - 1 + n_bins + 1 + reach - 1, n_levels + 1]."""
         return like.new_zeros(n_examples, self.n_bins + 2 * self.reach - 1, self.n_levels + 1)
@@ -100,20 +105,23 @@ class _Bins:
         n_columns = self.n_levels + 1
         return counts.flatten(1)[:, k * n_columns : (k + self.n_bins) * n_columns]
 
-    def locate(self, distance: Tensor, level: Tensor, rows: slice) -> tuple[Tensor, Tensor]:
-        """The place of each triangle of these rows, and how far its centre is past bin k = reach - 1."""
-        position = distance[rows] * (self.n_bins / self.n_bits)
+    def locate(self, distance: Tensor, level: Tensor) -> tuple[Tensor, Tensor]:
+        """The place of each triangle, and how far its centre is past bin k = reach - 1."""
+        position = distance * (self.n_bins / self.n_bits)
         lower = position.floor().clamp_(0, self.n_bins - 1)  # the last bin is always an upper one
         fraction = position.sub_(lower)  # outside [0, 1] only for distances outside [0, n_bits]
-        column = level[rows].clone()
-        column.diagonal(rows.start).fill_(self.n_levels)
+        column = level.clone()
+        column.diagonal().fill_(self.n_levels)
         # NaN stays in the fraction; as an integer it would be an index out of range
         return lower.long().clamp_(min=0).mul_(self.n_levels + 1).add_(column), fraction
 
     def weight(self, fraction: Tensor, k: int) -> Tensor:
         """The share that the k-th bin gets."""
-        offset = abs(k - self.reach + 1)
-        return fraction.mul(self.slope(k)).add_((1 - offset / self.delta) / self.delta).relu_()
+        return fraction.mul(self.slope(k)).add_(self.height(k)).relu_()
+
+    def height(self, k: int) -> float:
+        """That share where the centre is that of bin reach - 1."""
+        return (1 - abs(k - self.reach + 1) / self.delta) / self.delta
 
     def slope(self, k: int) -> float:
         """The derivative of that share: bins ahead of the centre gain, those behind it lose."""
@@ -126,11 +134,8 @@ class _Scatter(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, distance: Tensor, level: Tensor, bins: _Bins) -> Tensor:
         counts = bins.with_margins(len(distance), distance)
-        for rows in _row_blocks(distance):
-            place, fraction = bins.locate(distance, level, rows)
-            fraction.clamp_(0, 1)
-            for k in range(2 * bins.reach):
-                bins.under(counts[rows], k).scatter_add_(1, place, bins.weight(fraction, k))
+        scatter = _scatter_numba if distance.device.type == "cpu" else _scatter_torch
+        scatter(distance, level, bins, counts)
         ctx.save_for_backward(distance, level)
         ctx.bins = bins
         return bins.kept(counts)
@@ -144,20 +149,75 @@ class _Scatter(torch.autograd.Function):
         ends = () if bins.delta == bins.reach else (0, 2 * bins.reach - 1)  # a triangle may fail to reach them
         slopes = [bins.slope(k) * bins.under(of_counts, k) for k in range(2 * bins.reach) if k not in ends]
         of_position, of_distance = torch.stack(slopes).sum(0), torch.empty_like(distance)
-        for rows in _row_blocks(distance):
-            place, fraction = bins.locate(distance, level, rows)
-            gathered = of_position[rows].gather(1, place)
-            for k in ends:
-                reached = bins.weight(fraction, k) > 0
-                gathered += reached * bins.slope(k) * bins.under(of_counts[rows], k).gather(1, place)
-            outside = fraction.sub_(0.5).abs_() > 0.5 + _ROUNDING * bins.n_bins
-            torch.mul(gathered.masked_fill_(outside, 0), bins.n_bins / bins.n_bits, out=of_distance[rows])
+        gather = _gather_numba if distance.device.type == "cpu" else _gather_torch
+        gather(distance, level, bins, of_counts, of_position, ends, of_distance)
         return of_distance, None, None
 
 
-def _row_blocks(distance: Tensor) -> Iterator[slice]:
-    """The rows in blocks that a CPU's cache holds; fresh memory for whole matrices would cost more than the sums."""
-    n_examples = len(distance)
-    step = max(1, _BLOCK // n_examples) if distance.device.type == "cpu" else n_examples
-    for start in range(0, n_examples, step):
-        yield slice(start, min(start + step, n_examples))
+def _scatter_torch(distance: Tensor, level: Tensor, bins: _Bins, counts: Tensor) -> None:
+    """Adds the triangles of all pairs to ``counts``: the form for a GPU, and the oracle of the other."""
+    place, fraction = bins.locate(distance, level)
+    fraction.clamp_(0, 1)
+    for k in range(2 * bins.reach):
+        bins.under(counts, k).scatter_add_(1, place, bins.weight(fraction, k))
+
+
+def _gather_torch(
+    distance: Tensor,
+    level: Tensor,
+    bins: _Bins,
+    of_counts: Tensor,
+    of_position: Tensor,
+    ends: tuple[int, ...],
+    of_distance: Tensor,
+) -> None:
+    """Writes the gradient of the distances: the form for a GPU, and the oracle of the other."""
+    place, fraction = bins.locate(distance, level)
+    gathered = of_position.gather(1, place)
+    for k in ends:
+        reached = bins.weight(fraction, k) > 0
+        gathered += reached * (bins.slope(k) * bins.under(of_counts, k).gather(1, place))
+    outside = fraction.sub_(0.5).abs_() > bins.farthest
+    torch.mul(gathered.masked_fill_(outside, 0), bins.n_bins / bins.n_bits, out=of_distance)
+
+
+def _scatter_numba(distance: Tensor, level: Tensor, bins: _Bins, counts: Tensor) -> None:
+    weights, constants = _numbers(bins, distance)
+    _soft_histogram_numba.scatter(
+        _array(distance), _array(level), _array(counts.flatten(1)), bins.n_levels + 1, weights, constants
+    )
+
+
+def _gather_numba(
+    distance: Tensor,
+    level: Tensor,
+    bins: _Bins,
+    of_counts: Tensor,
+    of_position: Tensor,
+    ends: tuple[int, ...],
+    of_distance: Tensor,
+) -> None:
+    weights, constants = _numbers(bins, distance)
+    _soft_histogram_numba.gather(
+        _array(distance),
+        _array(level),
+        _array(of_counts.flatten(1)),
+        _array(of_position),
+        of_distance.numpy(),
+        bins.n_levels + 1,
+        weights,
+        np.array(ends, np.int64),
+        constants,
+    )
+
+
+def _array(values: Tensor) -> Any:
+    """The values as a C-contiguous array, of the same memory where that is so already."""
+    return values.detach().contiguous().numpy()
+
+
+def _numbers(bins: _Bins, like: Tensor) -> tuple[Any, Any]:
+    """What the kernels ask of the bins, in the precision of the distances."""
+    weights = torch.tensor([[bins.slope(k), bins.height(k)] for k in range(2 * bins.reach)], dtype=like.dtype)
+    each = [bins.n_bins / bins.n_bits, 0, 1, bins.n_bins - 1, 0.5, bins.farthest]
+    return weights.numpy(), torch.tensor(each, dtype=like.dtype).numpy()

@@ -1,9 +1,11 @@
 """Pairwise likelihood with quantisation: DPSH's objective."""
 
+import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
 from hashbench.losses._batch import check, inner_products, others, quantisation, relevance
+from hashbench.losses._memory import Memory
 
 
 def loss(activations: Tensor, affinity: Tensor, *, eta: float) -> Tensor:
@@ -24,3 +26,23 @@ def loss(activations: Tensor, affinity: Tensor, *, eta: float) -> Tensor:
     off_diagonal = others(affinity)
     cost = (softplus(theta) - relevance(affinity) * theta) * off_diagonal
     return cost.sum() / off_diagonal.sum().clamp(min=1) + eta * quantisation(activations)
+
+
+class WithMemory(Memory):
+    """The objective of li2016feature as its authors minimise it: a minibatch against all training examples.
+
+    As ``loss``, but the mean runs over the M n pairs of an example of the batch and a training example, itself
+    included. The outputs of the others are those last computed; a training example that was not seen yet has
+    theta = 0 and so no gradient.
+    """
+
+    def __init__(self, labels: Tensor, bits: int, *, eta: float) -> None:
+        super().__init__(labels, bits)
+        self.eta = eta
+
+    def forward(self, activations: Tensor, rows: Tensor, draws: torch.Generator) -> Tensor:  # noqa: ARG002
+        """The scalar to minimise, float64; nothing is drawn."""
+        self.remember(rows, activations)
+        theta = activations.double() @ self.outputs.double().T / 2
+        cost = softplus(theta) - self.shares_label(rows) * theta
+        return cost.mean() + self.eta * quantisation(activations)

@@ -6,9 +6,12 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
+from hashbench.errors import HashbenchError
 from hashbench.losses._batch import check, inner_products, others, quantisation, relevance
+from hashbench.losses._memory import Memory
 
 _BLOCK = 1 << 18  # triplets at a time: 2 MiB, about a core's cache
+DRAWN = 50  # the authors draw so many positives and, of each other class, so many negatives for a query
 
 
 def loss(activations: Tensor, affinity: Tensor, *, margin: float, eta: float) -> Tensor:
@@ -31,41 +34,121 @@ def loss(activations: Tensor, affinity: Tensor, *, margin: float, eta: float) ->
     theta = inner_products(activations) / 2
     relevant = relevance(affinity)
     irrelevant = others(affinity) & ~relevant
-    likelihood: Tensor = _Triplets.apply(theta, relevant, irrelevant, margin)
+    # Rows have different numbers of positives; an infinite filling costs nothing: softplus(-inf) = 0.
+    positive, negative = _members(theta, relevant, torch.inf), _members(theta, irrelevant, -torch.inf)
     n_triplets = (relevant.sum(1) * irrelevant.sum(1)).sum()
-    return likelihood / n_triplets.clamp(min=1) + eta * quantisation(activations)
+    return sum_over_pairs(positive, negative, margin) / n_triplets.clamp(min=1) + eta * quantisation(activations)
 
 
-class _Triplets(torch.autograd.Function):
-    """theta [M, M] -> the sum of softplus(margin + theta_qn - theta_qp) over all triplets."""
+class WithMemory(Memory):
+    """The objective of wang2016deep as its authors minimise it: a query of the batch, two outputs from the memory.
+
+    For each query and each class but its own, DRAWN positives and DRAWN negatives from outside the batch, and all
+    their pairs. Each such draw is uniform and without replacement (where a class has fewer, round and round); the
+    draws of a step share one shuffle. The likelihood is summed over the batch and divided by ``batch_size`` and by
+    the triplets of a query, DRAWN^2 (classes - 1), and so is the quantisation by ``batch_size``: as released, a
+    smaller last batch weighs less. The released step, lr g, is lr 2 DRAWN^2 (classes - 1) / n times the gradient of
+    this mean, with eta / (DRAWN^2 (classes - 1)) here for eta there.
+
+    Raises HashbenchError unless items have one class each, and there are two classes, two examples in each, and more
+    examples than a batch holds.
+    """
+
+    class_of: Tensor
+
+    def __init__(self, labels: Tensor, bits: int, *, margin: float, eta: float, batch_size: int) -> None:
+        super().__init__(labels, bits)
+        check_classes(labels)
+        if labels.ndim != 1 or int(labels.min()) < 0:
+            several = "these items have several labels" if labels.ndim != 1 else "some items have none"
+            raise HashbenchError(f"dtsh draws triplets by class, and {several}: pairing = 'batch'")
+        if len(labels) <= batch_size:
+            raise HashbenchError(
+                f"dtsh draws triplets from outside the minibatch: batch_size {batch_size} must be less than the "
+                f"{len(labels)} training examples, or pairing = 'batch'"
+            )
+        self.margin, self.eta, self.batch_size = margin, eta, batch_size
+        classes, class_of = torch.unique(labels, return_inverse=True)
+        self.n_classes = len(classes)
+        self.register_buffer("class_of", class_of, persistent=False)
+
+    def forward(self, activations: Tensor, rows: Tensor, draws: torch.Generator) -> Tensor:
+        """The scalar to minimise, float64."""
+        self.remember(rows, activations)
+        positive_at, negative_at, possible = self.draw(rows, draws)
+        theta = activations.double() @ self.outputs.double().T / 2
+        positive = theta.gather(1, positive_at.flatten(1)).view_as(positive_at)
+        negative = theta.gather(1, negative_at.flatten(1)).view_as(negative_at)
+        positive = positive.masked_fill(~possible[:, :, None], torch.inf)
+        total = sum_over_pairs(positive.flatten(0, 1), negative.flatten(0, 1), self.margin)
+        likelihood = total / (DRAWN**2 * (self.n_classes - 1))
+        return (likelihood + self.eta * quantisation(activations) * len(rows)) / self.batch_size
+
+    def draw(self, rows: Tensor, draws: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
+        """Positives and negatives [M, classes - 1, DRAWN], and whether both classes have any [M, classes - 1]."""
+        order = torch.randperm(len(self.class_of), generator=draws).to(rows.device)
+        order = order[torch.isin(order, rows, invert=True)]
+        order = order[self.class_of[order].argsort(stable=True)]
+        sizes = torch.bincount(self.class_of[order], minlength=self.n_classes)
+        own = self.class_of[rows][:, None]
+        other = torch.arange(self.n_classes - 1, device=rows.device).expand(len(rows), -1)
+        other = other + (other >= own)
+        own = own.expand_as(other)
+        starts = sizes.cumsum(0) - sizes
+
+        def window(of: Tensor) -> Tensor:
+            size = sizes[of].clamp(min=1)[:, :, None]
+            begin = (torch.rand(of.shape, generator=draws, dtype=torch.float64).to(of.device) * sizes[of]).long()
+            place = (begin[:, :, None] + torch.arange(DRAWN, device=of.device)) % size
+            return order[(starts[of][:, :, None] + place).clamp(max=len(order) - 1)]
+
+        return window(own), window(other), (sizes[own] > 0) & (sizes[other] > 0)
+
+
+def check_classes(labels: Tensor) -> None:
+    """Raises HashbenchError where class ids [n] leave a class without a triplet; nothing is said of shared labels."""
+    if labels.ndim != 1:
+        return
+    classes, sizes = torch.unique(labels[labels >= 0], return_counts=True)
+    if len(classes) < 2:
+        raise HashbenchError("dtsh: all training examples are of one class: a triplet needs a negative")
+    if int(sizes.min()) < 2:
+        lone = int(classes[sizes.argmin()])
+        raise HashbenchError(f"dtsh: class {lone} has one training example: a triplet needs two of a class")
+
+
+def sum_over_pairs(positive: Tensor, negative: Tensor, margin: float) -> Tensor:
+    """The sum of log(1 + e^(margin + negative - positive)) over all pairs in a row; [R, P] and [R, N] -> scalar."""
+    total: Tensor = _SumOverPairs.apply(positive, negative, margin)
+    return total
+
+
+class _SumOverPairs(torch.autograd.Function):
+    """Sums the gradient in the forward pass, a block of rows at a time: no array of all triplets is kept."""
 
     @staticmethod
-    def forward(ctx: Any, theta: Tensor, relevant: Tensor, irrelevant: Tensor, margin: float) -> Tensor:
-        # Rows have different numbers of positives; an infinite filling costs nothing: softplus(-inf) = 0.
-        positive, positive_at = _members(theta, relevant, torch.inf)
-        negative, negative_at = _members(theta, irrelevant, -torch.inf)
+    def forward(ctx: Any, positive: Tensor, negative: Tensor, margin: float) -> Tensor:
         pull, push = torch.zeros_like(positive), torch.zeros_like(negative)
-        total = theta.new_zeros(())
+        total = positive.new_zeros(())
         step = max(1, _BLOCK // max(1, positive.shape[1] * negative.shape[1]))
-        for start in range(0, len(theta), step):
+        for start in range(0, len(positive), step):
             rows = slice(start, start + step)
             excess = margin + negative[rows, None, :] - positive[rows, :, None]
             total += softplus(excess).sum()
             weight = excess.sigmoid_()
-            pull[rows], push[rows] = weight.sum(2), weight.sum(1)
-        gradient = torch.zeros_like(theta).scatter_(1, negative_at, push).scatter_add_(1, positive_at, -pull)
-        ctx.save_for_backward(gradient)
+            pull[rows], push[rows] = -weight.sum(2), weight.sum(1)
+        ctx.save_for_backward(pull, push)
         return total
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        (gradient,) = ctx.saved_tensors
-        return gradient * gradients[0], None, None, None
+        pull, push = ctx.saved_tensors
+        return pull * gradients[0], push * gradients[0], None
 
 
-def _members(theta: Tensor, member: Tensor, filling: float) -> tuple[Tensor, Tensor]:
-    """Each row's entries where ``member``, first and padded with ``filling`` to the longest row, and their columns."""
+def _members(theta: Tensor, member: Tensor, filling: float) -> Tensor:
+    """Each row's entries where ``member``, first, and padded with ``filling`` to the longest row."""
     longest = int(member.sum(1).max()) if len(member) else 0
     columns = member.byte().argsort(dim=1, descending=True, stable=True)[:, :longest]
-    return theta.gather(1, columns).masked_fill(~member.gather(1, columns), filling), columns
+    return theta.gather(1, columns).masked_fill(~member.gather(1, columns), filling)

@@ -30,6 +30,22 @@ def exact(relaxed: Tensor, affinity: Tensor, *, n_bins: int | None = None, delta
     return _loss(average_precision_exact, relaxed, affinity, n_bins, delta)
 
 
+def as_released(relaxed: Tensor, affinity: Tensor, *, n_bins: int | None = None, delta: float = 1.0) -> Tensor:
+    """The value of ``simplified`` with the gradient of the authors' code, which is not that of the value.
+
+    A distance l < d moves the precision at d through C_{d-1} and C_d alike; equations 71 to 73 have that factor 2,
+    apr_s_backward.m does not. Arguments and empties as ``simplified``.
+    """
+    return _loss(_average_precision_as_released, relaxed, affinity, n_bins, delta)
+
+
+def _average_precision_as_released(positive: Tensor, total: Tensor, n_relevant: Tensor | None = None) -> Tensor:
+    before, before_positive = cumulative_before(total.cumsum(1)), cumulative_before(positive.cumsum(1))
+    before, before_positive = ((each + each.detach()) / 2 for each in (before, before_positive))  # half its gradient
+    precision = (2 * before_positive + positive + 1) / (2 * before + total + 1)
+    return (positive * precision).sum(1) / _divisor(positive, n_relevant)
+
+
 def average_precision_simplified(positive: Tensor, total: Tensor, n_relevant: Tensor | None = None) -> Tensor:
     """AP_s of each histogram, [M]: sum_d (c_d^+ / N^+) (C_{d-1}^+ + C_d^+ + 1) / (C_{d-1} + C_d + 1).
 

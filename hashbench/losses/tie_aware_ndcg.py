@@ -30,6 +30,15 @@ def exact(relaxed: Tensor, affinity: Tensor, *, n_bins: int | None = None, delta
     return _loss(dcg_exact, relaxed, affinity, n_bins, delta)
 
 
+def as_released(relaxed: Tensor, affinity: Tensor, *, n_bins: int | None = None, delta: float = 1.0) -> Tensor:
+    """1 - the batch mean of NDCG_s as the authors' code has it; arguments and empties as ``simplified``.
+
+    Levels were int8 there, where 2^v stops at 127: a level of 7 or more gains 126. And the ideal order has the query
+    itself in it, at the level on the diagonal of ``affinity``, though the histogram has not: the value stays below 1.
+    """
+    return _loss(dcg_simplified, relaxed, affinity, n_bins, delta, with_itself=True, largest=126)
+
+
 def dcg_simplified(counts: Tensor, gains: Tensor) -> Tensor:
     """DCG_s of each histogram, [M]: sum_d sum_v G(v) c[d, v] / log2(C_{d-1} + c_d / 2 + 3/2).
 
@@ -96,9 +105,12 @@ def _loss(
     affinity: Tensor,
     n_bins: int | None,
     delta: float,
+    *,
+    with_itself: bool = False,
+    largest: float = torch.inf,
 ) -> Tensor:
     check(relaxed, affinity)
-    level = affinity.long() * relevance(affinity)
+    level = affinity.long().clamp(min=0) if with_itself else affinity.long() * relevance(affinity)
     present = torch.bincount(level.flatten()).nonzero().flatten()  # ascending; level 0 is on the diagonal
     index = torch.searchsorted(present, level)
     counts = soft_histogram(
@@ -109,8 +121,8 @@ def _loss(
         n_bins=n_bins,
         delta=delta,
     )
-    gains = torch.exp2(present.double()) - 1
-    # the example itself is among the items of level 0, which gain nothing: the ideal order is not changed
+    gains = (torch.exp2(present.double()) - 1).clamp(max=largest)
+    # without itself, an example is among its items of level 0, which gain nothing: the ideal order is not changed
     level_counts = level.new_zeros(len(level), len(present)).scatter_add_(1, index, torch.ones_like(index))
     ideal = ideal_dcg(level_counts, gains)
     return mean_where(1 - dcg(counts, gains) / ideal.clamp(min=1), ideal > 0)

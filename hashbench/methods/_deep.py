@@ -10,19 +10,27 @@ from hashbench.methods._method import Method
 from hashbench.training.settings import DeepSettings
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from hashbench.training.objective import Objective
 
 
 def deep_method(
-    settings: type[DeepSettings], objective: Callable[[Any], "Objective"], identity: tuple[str, ...] = ()
+    settings: type[DeepSettings], objective: Callable[[Any, "Tensor"], "Objective"], identity: tuple[str, ...] = ()
 ) -> Method:
-    """A method that minimises ``objective(settings)``, a function of (relaxed codes, affinity levels)."""
+    """A method that minimises ``objective(settings, labels)``, ``labels`` being those of the training examples."""
+    method = objective.__module__.rpartition(".")[2]  # a method is named by its file
 
     def fit(chosen: Any, data: Fit) -> Hasher:
         _require_torch()
-        from hashbench.training.loop import train
+        import torch
 
-        return train(chosen, objective(chosen), data)
+        from hashbench.training.loop import train
+        from hashbench.training.objective import check_examples
+
+        labels = torch.from_numpy(data.labels)
+        check_examples(labels)
+        return train(chosen, objective(chosen, labels), data, method)
 
     def load(chosen: Any, folder: Path, device: str) -> Hasher:
         _require_torch()
@@ -30,7 +38,7 @@ def deep_method(
 
         return DeepHasher.load(chosen, folder, device)
 
-    return Method(settings, ("bits", "model", *identity), fit, load, needs_torch=True)
+    return Method(settings, ("bits", "model", *identity), fit, load, needs_torch=True, needs_labels=True)
 
 
 def _require_torch() -> None:

@@ -13,7 +13,7 @@ class Method:
     """A published method.
 
     ``settings`` is the strict type of its hyper-parameters, ``identity`` the ones that name its runs,
-    ``needs_torch`` whether fitting needs the extra ``train``.
+    ``needs_torch`` whether fitting needs the extra ``train``, ``needs_labels`` whether it learns from labels.
     """
 
     settings: type[BitSettings]
@@ -21,3 +21,4 @@ class Method:
     fit: Callable[[Any, Fit], Hasher]
     load: Callable[[Any, Path, str], Hasher]
     needs_torch: bool
+    needs_labels: bool = False

@@ -1,7 +1,7 @@
 """DPSH: pairwise likelihood of inner products, with a quantisation term (Li, Wang, Kang 2016)."""
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
@@ -9,18 +9,23 @@ from hashbench.methods._deep import deep_method
 from hashbench.training.settings import DeepSettings
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from hashbench.training.objective import Objective
 
 
 class Settings(DeepSettings):
-    """``eta``: weight of the quantisation term."""
+    """``eta``: weight of the quantisation term; ``pairing``: a batch with itself, or with all training outputs."""
 
     eta: float = Field(ge=0)
+    pairing: Literal["batch", "memory"] = "batch"
 
 
-def _objective(settings: Settings) -> "Objective":
+def _objective(settings: Settings, labels: "Tensor") -> "Objective":
     from hashbench.losses import dpsh
 
+    if settings.pairing == "memory":
+        return dpsh.WithMemory(labels, settings.bits, eta=settings.eta)
     return partial(dpsh.loss, eta=settings.eta)
 
 

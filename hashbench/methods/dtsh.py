@@ -1,7 +1,7 @@
 """DTSH: triplet likelihood of inner products, with a quantisation term (Wang, Shi, Kitani 2016)."""
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
@@ -9,20 +9,30 @@ from hashbench.methods._deep import deep_method
 from hashbench.training.settings import DeepSettings
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from hashbench.training.objective import Objective
 
 
 class Settings(DeepSettings):
-    """``margin_per_bit``: the triplets' margin divided by the bits; ``eta``: weight of the quantisation term."""
+    """The triplets' margin divided by the bits, the weight ``eta`` of the quantisation term, and whose triplets.
+
+    ``pairing``: those of a batch, or those of a query of the batch with all training outputs.
+    """
 
     margin_per_bit: float = Field(ge=0)
     eta: float = Field(ge=0)
+    pairing: Literal["batch", "memory"] = "batch"
 
 
-def _objective(settings: Settings) -> "Objective":
+def _objective(settings: Settings, labels: "Tensor") -> "Objective":
     from hashbench.losses import dtsh
 
-    return partial(dtsh.loss, margin=settings.margin_per_bit * settings.bits, eta=settings.eta)
+    margin = settings.margin_per_bit * settings.bits
+    if settings.pairing == "memory":
+        return dtsh.WithMemory(labels, settings.bits, margin=margin, eta=settings.eta, batch_size=settings.batch_size)
+    dtsh.check_classes(labels)
+    return partial(dtsh.loss, margin=margin, eta=settings.eta)
 
 
 METHOD = deep_method(Settings, _objective)

@@ -7,13 +7,15 @@ from hashbench.methods._deep import deep_method
 from hashbench.training.settings import PulseSettings
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from hashbench.training.objective import Objective
 
 
-def _objective(settings: PulseSettings) -> "Objective":
+def _objective(settings: PulseSettings, labels: "Tensor") -> "Objective":  # noqa: ARG001
     from hashbench.losses import mihash
 
-    return partial(mihash.loss, n_bins=settings.n_bins or None, delta=settings.delta)
+    return partial(mihash.loss, n_bins=settings.bins, delta=settings.delta)
 
 
 METHOD = deep_method(PulseSettings, _objective)

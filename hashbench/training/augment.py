@@ -1,5 +1,7 @@
 """Random flips and crops, made on the device for a whole batch at once."""
 
+from dataclasses import dataclass
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -9,19 +11,35 @@ from hashbench.errors import HashbenchError
 PAD = 4
 
 
-def augment(images: Tensor, how: str, generator: torch.Generator) -> Tensor:
-    """``images`` [n, C, H, W], each flipped with probability 1/2 and, for crop_flip, shifted by up to 4 pixels.
+@dataclass(frozen=True)
+class Moves:
+    """What is done to each image of a batch: whether it is flipped [n], and where its window starts [2, n].
+
+    None is nothing done. Drawn for the whole batch, and applied to it or to a part of it.
+    """
+
+    flip: Tensor | None
+    offset: Tensor | None
+
+    def apply(self, images: Tensor, part: slice = slice(None)) -> Tensor:
+        """``images`` [n, C, H, W], which are the ``part`` of the batch, moved."""
+        if self.flip is None:
+            return images
+        if images.ndim != 4:
+            raise HashbenchError("augment moves pixels; these items are features: augment = 'none'")
+        flip = self.flip[part].to(images.device)[:, None, None, None]
+        images = torch.where(flip, images.flip(3), images)
+        return images if self.offset is None else _shift(images, self.offset[:, part])
+
+
+def draw(n: int, how: str, generator: torch.Generator) -> Moves:
+    """The moves of ``n`` images: each flipped with probability 1/2 and, for crop_flip, shifted by up to 4 pixels.
 
     The draws are made on the CPU from ``generator``, so they are the same on every device.
     """
-    if how == "none":
-        return images
-    if images.ndim != 4:
-        raise HashbenchError(f"augment = {how!r} moves pixels; these items are features: augment = 'none'")
-    n = len(images)
-    flip = torch.rand(n, generator=generator) < 0.5
-    images = torch.where(flip.to(images.device)[:, None, None, None], images.flip(3), images)
-    return _shift(images, torch.randint(0, 2 * PAD + 1, (2, n), generator=generator)) if how == "crop_flip" else images
+    flip = torch.rand(n, generator=generator) < 0.5 if how != "none" else None
+    offset = torch.randint(0, 2 * PAD + 1, (2, n), generator=generator) if how == "crop_flip" else None
+    return Moves(flip, offset)
 
 
 def _shift(images: Tensor, offset: Tensor) -> Tensor:

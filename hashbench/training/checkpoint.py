@@ -1,39 +1,65 @@
 """Checkpoints: the state of a run after whole epochs, so that a killed run ends as an undisturbed one."""
 
+import hashlib
+import io
+import sys
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from hashbench.errors import HashbenchError
+from hashbench.errors import HashbenchError, one_line
 from hashbench.files import atomic
 
-FILE = "checkpoint.pt"
+FILE, BEFORE = "checkpoint.pt", "checkpoint-before.pt"  # the last one, and the one before it
+_DIGEST = 32  # bytes of SHA-256 in front: torch's own archive does not notice a flipped bit in a tensor
 
 
 def save(folder: Path, config: str, epochs_done: int, state: dict[str, Any]) -> None:
-    """Writes the checkpoint of the run whose configuration has the digest ``config``."""
+    """Writes the checkpoint of the run whose configuration has the digest ``config``; the last one is kept too."""
+    buffer = io.BytesIO()
+    torch.save({"config": config, "epochs_done": epochs_done, "state": state}, buffer)
+    content = buffer.getbuffer()
     with atomic(folder / FILE) as temporary:
-        torch.save({"config": config, "epochs_done": epochs_done, "state": state}, temporary)
+        with temporary.open("wb") as file:
+            file.write(hashlib.sha256(content).digest())
+            file.write(content)
+        if (folder / FILE).exists():
+            (folder / FILE).replace(folder / BEFORE)
 
 
 def load(folder: Path, config: str) -> tuple[int, dict[str, Any]] | None:
-    """(epochs done, state), or None where there is no checkpoint yet; a foreign or damaged one is an error."""
-    path = folder / FILE
-    if not path.exists():
-        return None
-    try:
-        kept = torch.load(path, map_location="cpu", weights_only=True)
-        made_by, epochs_done, state = kept["config"], int(kept["epochs_done"]), kept["state"]
-    except Exception as error:
-        raise HashbenchError(
-            f"{path}: a damaged checkpoint ({type(error).__name__}): remove it to start over"
-        ) from None
-    if made_by != config:
-        raise HashbenchError(f"{path}: a checkpoint of another configuration: remove it to start over")
-    return epochs_done, state
+    """(epochs done, state), or None where there is no checkpoint yet.
+
+    Where the last one is damaged, a line on stderr says so and the one before is taken. Raises HashbenchError when
+    there is no whole one among those that are there, or when it is of another configuration.
+    """
+    paths = [path for path in (folder / FILE, folder / BEFORE) if path.exists()]
+    for path in paths:
+        try:
+            kept = _read(path)
+            made_by, epochs_done, state = kept["config"], int(kept["epochs_done"]), kept["state"]
+        except Exception as error:
+            reason = f"{path}: a damaged checkpoint ({type(error).__name__}: {one_line(error)})"
+            if path == paths[-1]:
+                raise HashbenchError(f"{reason}: remove it to start over") from None
+            print(f"warning: {reason}: going on from the one before", file=sys.stderr)  # noqa: T201
+            continue
+        if made_by != config:
+            raise HashbenchError(f"{path}: a checkpoint of another configuration: remove it to start over")
+        return epochs_done, state
+    return None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    content = path.read_bytes()
+    if hashlib.sha256(memoryview(content)[_DIGEST:]).digest() != content[:_DIGEST]:
+        raise ValueError("the content does not have its checksum")
+    kept: dict[str, Any] = torch.load(io.BytesIO(content[_DIGEST:]), map_location="cpu", weights_only=True)
+    return kept
 
 
 def remove(folder: Path) -> None:
-    """Removes the checkpoint of a finished run."""
-    (folder / FILE).unlink(missing_ok=True)
+    """Removes the checkpoints of a finished run."""
+    for name in (FILE, BEFORE):
+        (folder / name).unlink(missing_ok=True)

@@ -1,8 +1,9 @@
 """The training loop of every deep method."""
 
-import json
+import math
 import time
 from contextlib import AbstractContextManager
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -10,61 +11,75 @@ from tqdm import tqdm
 
 from hashbench.config import digest
 from hashbench.hasher import Fit
+from hashbench.losses._memory import Memory
 from hashbench.seeding import derive
-from hashbench.training import checkpoint
-from hashbench.training.augment import augment
+from hashbench.training import augment, checkpoint, optimiser
 from hashbench.training.failure import TrainingFailed
+from hashbench.training.gradient import backward, check_chunk
 from hashbench.training.hasher import DeepHasher, pick_device
+from hashbench.training.log import Log
 from hashbench.training.objective import Objective
 from hashbench.training.sampler import epoch_batches
 from hashbench.training.schedule import learning_rate, tanh_scale
 from hashbench.training.settings import DeepSettings
 
-LOG = "train.jsonl"
+_BAR_DELAY_S = 2  # what is done before needs no bar
+_LOOKED_AT = 1000  # training examples whose codes are looked at when training is done
 
 
-def train(settings: DeepSettings, objective: Objective, data: Fit) -> DeepHasher:
+def train(settings: DeepSettings, objective: Objective, data: Fit, method: str) -> DeepHasher:
     """The hasher after the last epoch (never the best on the queries), trained on ``data``.
 
-    A checkpoint is kept at the end of an epoch, every ``data.checkpoint_every_s`` seconds. Everything random is
-    drawn anew each epoch from the names of the run, so a run that was killed and started again ends with the
-    same weights, bit for bit on a CPU.
+    Checkpoints, the last and the one before, are kept at the end of an epoch, every ``data.checkpoint_every_s``
+    seconds. Everything random is drawn anew each epoch from the names of the run, so a run that was killed and
+    started again ends with the same weights, bit for bit on a CPU. Raises TrainingFailed, which names ``method``,
+    when the loss is not finite or all codes are equal; the checkpoints stay.
     """
-    run = Run(settings, objective, data)
+    run = Run(settings, objective, data, method)
     run.resume()
+    log = Log(data.folder, run.epochs_done)
+    n_examples = len(data.items)
     bar = tqdm(
-        range(run.epochs_done, settings.epochs),
-        "train",
-        initial=run.epochs_done,
-        total=settings.epochs,
-        unit="epoch",
+        desc="train",
+        initial=run.epochs_done * n_examples,
+        total=settings.epochs * n_examples,
+        unit="item",
+        unit_scale=True,
         disable=not data.progress,
         leave=False,
-        delay=2,  # seconds: what is done before needs no bar
+        delay=_BAR_DELAY_S,
     )
-    for epoch in bar:
-        bar.set_postfix(refresh=False, loss=f"{run.epoch(epoch):.4f}")
-    run.check_weights()
+    with bar:
+        for epoch in range(run.epochs_done, settings.epochs):
+            values = run.epoch(epoch, bar)
+            log.write(**values)
+            bar.set_postfix_str(f"epoch {epoch + 1} of {settings.epochs}, loss {values['loss']:.4f}", refresh=False)
+            run.save_now_and_then()
+    run.check_result()
     run.hasher.save(data.folder)
+    log.close()
     checkpoint.remove(data.folder)
     return run.hasher
 
 
 class Run:
-    """The state of one training: hasher, optimiser, and how many epochs are done."""
+    """The state of one training: hasher, optimiser, objective, and how many epochs are done."""
 
-    def __init__(self, settings: DeepSettings, objective: Objective, data: Fit) -> None:
-        self.settings, self.objective, self.data = settings, objective, data
+    def __init__(self, settings: DeepSettings, objective: Objective, data: Fit, method: str) -> None:
+        self.settings, self.objective, self.data, self.method = settings, objective, data, method
         self.device = pick_device(data.device)
         # a run does not change its arithmetic half-way
-        self.config = digest([settings.model_dump(), data.seed, self.device.type])
+        self.config = digest([settings.model_dump(exclude_defaults=True), data.seed, self.device.type])
         torch.manual_seed(derive(data.seed, "weights"))
         self.items = torch.from_numpy(data.items).to(self.device)
         self.labels = torch.from_numpy(data.labels).to(self.device)
         self.hasher = DeepHasher(settings, tuple(data.items.shape[1:]))
+        check_chunk(self.hasher, settings.chunk)
         self.hasher.normalised.fit(torch.from_numpy(data.items))
         self.hasher.to(self.device)
-        self.optimiser = _optimiser(settings, self.hasher.encoder)
+        if isinstance(objective, Memory):
+            objective.to(self.device)
+        self.optimiser = optimiser.build(settings, self.hasher.encoder)
         self.epochs_done = 0
         self.saved_at = time.monotonic()
 
@@ -73,58 +88,100 @@ class Run:
         kept = checkpoint.load(self.data.folder, self.config)
         if kept is not None:
             self.epochs_done, state = kept
-            self.hasher.load_state_dict(state["hasher"])
-            self.optimiser.load_state_dict(state["optimiser"])
+            for name, part in self._parts().items():
+                part.load_state_dict(state[name])
 
-    def save(self) -> None:
-        """Keeps a checkpoint of the epochs done."""
-        state = {"hasher": self.hasher.state_dict(), "optimiser": self.optimiser.state_dict()}
+    def save_now_and_then(self) -> None:
+        """Keeps a checkpoint of the epochs done, when the last one is old enough."""
+        recent = time.monotonic() - self.saved_at < self.data.checkpoint_every_s
+        if recent or self.epochs_done == self.settings.epochs or not self._weights_are_finite():
+            return
+        state = {name: part.state_dict() for name, part in self._parts().items()}
         checkpoint.save(self.data.folder, self.config, self.epochs_done, state)
         self.saved_at = time.monotonic()
 
-    def epoch(self, epoch: int) -> float:
-        """Trains one epoch and returns its mean loss."""
+    def _parts(self) -> dict[str, Any]:
+        memory = {"objective": self.objective} if isinstance(self.objective, Memory) else {}
+        return {"hasher": self.hasher, "optimiser": self.optimiser, **memory}
+
+    def epoch(self, epoch: int, bar: Any) -> dict[str, float]:
+        """Trains one epoch and returns what the log says of it, the mean loss among it."""
         started = time.monotonic()
         seed = self.data.seed
         torch.manual_seed(derive(seed, "dropout", epoch))
-        draws = torch.Generator().manual_seed(derive(seed, "augment", epoch))
+        draws = Draws(seed, epoch)
         batches = epoch_batches(len(self.items), self.settings.batch_size, seed, epoch)
-        lr = learning_rate(self.settings, epoch)
-        for group in self.optimiser.param_groups:
-            group["lr"] = lr * group["lr_multiplier"]
-        losses = [self.step(epoch, epoch * len(batches) + i, batch, draws) for i, batch in enumerate(batches)]
-        self.epochs_done = epoch + 1
-        loss = float(torch.stack(losses).mean())
-        if not torch.isfinite(torch.tensor(loss)):
-            raise TrainingFailed(f"epoch {epoch}: the loss is {loss}: a smaller lr may help")
-        self._log(epoch=epoch, loss=loss, lr=lr, seconds=round(time.monotonic() - started, 3))
-        if time.monotonic() - self.saved_at >= self.data.checkpoint_every_s and self.epochs_done < self.settings.epochs:
-            self.save()
-        return loss
+        first, losses = epoch * len(batches), []
+        for step, batch in enumerate(batches, first):
+            losses.append(self.step(epoch, step, batch, draws))
+            bar.update(len(batch))
+        self.epochs_done, last = epoch + 1, first + len(batches) - 1
+        loss = self._mean_loss(epoch, first, torch.stack(losses))
+        seconds = time.monotonic() - started
+        return {
+            "epoch": epoch,
+            "step": last,
+            "loss": loss,
+            "lr": learning_rate(self.settings, epoch, last),
+            "alpha": tanh_scale(self.settings, epoch, last),
+            "images_per_s": round(sum(map(len, batches)) / seconds, 1),
+            "seconds": round(seconds, 3),
+        }
 
-    def check_weights(self) -> None:
-        """Raises TrainingFailed where the last update was one too many."""
-        if not all(torch.isfinite(weight).all() for weight in self.hasher.parameters()):
-            raise TrainingFailed("the weights are not finite after the last epoch: a smaller lr may help")
+    def _mean_loss(self, epoch: int, first: int, losses: Tensor) -> float:
+        """The mean loss of an epoch; looked at once an epoch, since every look makes a GPU wait."""
+        found = losses.tolist()
+        for step, loss in enumerate(found, first):
+            if not math.isfinite(loss):
+                raise self._failure(f"epoch {epoch}, step {step}: the loss is {loss}: a smaller lr may help")
+        return sum(found) / len(found)
 
-    def step(self, epoch: int, step: int, batch: Tensor, draws: torch.Generator) -> Tensor:
+    def _failure(self, what: str) -> TrainingFailed:
+        kept = self.data.folder / checkpoint.FILE
+        return TrainingFailed(
+            f"{self.method}: {what}" + ("; the last good checkpoint is kept" if kept.exists() else "")
+        )
+
+    def check_result(self) -> None:
+        """Raises TrainingFailed where the last update was one too many, or where nothing tells examples apart."""
+        if not self._weights_are_finite():
+            raise self._failure("the weights are not finite after the last epoch: a smaller lr may help")
+        codes = self.hasher.encode(self.data.items[:: math.ceil(len(self.items) / _LOOKED_AT)]) > 0
+        if (codes == codes[0]).all():
+            raise self._failure(
+                "all codes are equal after the last epoch: a smaller lr, or another tanh_scale, may help"
+            )
+
+    def _weights_are_finite(self) -> bool:
+        return all(bool(torch.isfinite(weight).all()) for weight in self.hasher.parameters())
+
+    def step(self, epoch: int, step: int, batch: Tensor, draws: "Draws") -> Tensor:
         """One update; returns the loss, detached."""
         settings = self.settings
         self.hasher.train()
         rows = batch.to(self.device)
-        inputs = augment(self.hasher.normalised(self.items[rows]), settings.augment, draws)
-        with self._autocast():
-            activations = self.hasher(inputs)
-        relaxed = activations.float()
-        if settings.relaxation == "tanh":
-            relaxed = torch.tanh(tanh_scale(settings, epoch, step) * relaxed)
-        loss = self.objective(relaxed, levels(self.labels[rows]))
+        moves = augment.draw(len(rows), settings.augment, draws.moves)
+        alpha = tanh_scale(settings, epoch, step)
+
+        def relaxed(part: slice) -> Tensor:
+            inputs = moves.apply(self.hasher.normalised(self.items[rows[part]]), part)
+            with self._autocast():
+                activations = self.hasher(inputs)
+            activations = activations.float()
+            return torch.tanh(alpha * activations) if settings.relaxation == "tanh" else activations
+
+        optimiser.set_learning_rate(self.optimiser, settings, learning_rate(settings, epoch, step))
         self.optimiser.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss = backward(relaxed, lambda codes: self._loss(codes, rows, draws), len(rows), settings.chunk)
         if settings.clip_norm:
             nn.utils.clip_grad_norm_(self.hasher.encoder.parameters(), settings.clip_norm)
         self.optimiser.step()
-        return loss.detach()
+        return loss
+
+    def _loss(self, relaxed: Tensor, rows: Tensor, draws: "Draws") -> Tensor:
+        if isinstance(self.objective, Memory):
+            return self.objective.forward(relaxed, rows, draws.examples)
+        return self.objective(relaxed, levels(self.labels[rows]))
 
     def _autocast(self) -> AbstractContextManager[None]:
         half = self.settings.precision == "bfloat16" or (
@@ -132,29 +189,21 @@ class Run:
         )
         return torch.autocast(self.device.type, torch.bfloat16, enabled=half)
 
-    def _log(self, **values: float) -> None:
-        with (self.data.folder / LOG).open("a") as file:
-            file.write(json.dumps(values) + "\n")
+
+class Draws:
+    """The random numbers of an epoch, a generator for each use, so that none shifts another."""
+
+    def __init__(self, seed: int, epoch: int) -> None:
+        self.moves = torch.Generator().manual_seed(derive(seed, "augment", epoch))
+        self.examples = torch.Generator().manual_seed(derive(seed, "examples", epoch))
 
 
 def levels(labels: Tensor) -> Tensor:
-    """Affinity levels [M, M] of a batch: agreement of class ids [M], or shared labels of multi-hot [M, labels]."""
+    """Affinity levels [M, M] of a batch: agreement of class ids [M], or shared labels of multi-hot [M, labels].
+
+    A negative id is no class: such an item is similar to nothing, not even to itself.
+    """
     if labels.ndim == 1:
-        return (labels[:, None] == labels[None, :]).long()
+        return ((labels[:, None] == labels[None, :]) & (labels[:, None] >= 0)).long()
     # float32 products are exact for counts below 2^24, and integers have no matrix product on a GPU
     return (labels.float() @ labels.float().T).long()
-
-
-def _optimiser(settings: DeepSettings, encoder: nn.Module) -> torch.optim.Optimizer:
-    """SGD with momentum; the backbone learns at ``backbone_lr`` times the rate of the hash layer."""
-    backbone, hash_layer = encoder.children()
-    groups = [
-        {"params": list(backbone.parameters()), "lr_multiplier": settings.backbone_lr},
-        {"params": list(hash_layer.parameters()), "lr_multiplier": 1.0},
-    ]
-    return torch.optim.SGD(
-        [group for group in groups if group["params"]],
-        lr=settings.lr,
-        momentum=settings.momentum,
-        weight_decay=settings.weight_decay,
-    )

@@ -1,7 +1,24 @@
-"""What is minimised: a function of a batch's relaxed codes and affinity levels."""
+"""What is minimised: a function of a batch's relaxed codes and affinity levels, or an objective with a memory."""
 
 from collections.abc import Callable
 
+import torch
 from torch import Tensor
 
-Objective = Callable[[Tensor, Tensor], Tensor]  # (relaxed [M, bits], levels [M, M]) -> scalar
+from hashbench.errors import HashbenchError
+from hashbench.losses._memory import Memory
+
+BatchObjective = Callable[[Tensor, Tensor], Tensor]  # (relaxed [M, bits], levels [M, M]) -> scalar
+Objective = BatchObjective | Memory
+
+
+def check_examples(labels: Tensor) -> None:
+    """Raises HashbenchError unless two of the training examples, class ids [n] or multi-hot [n, labels], are relevant.
+
+    A batch without a relevant pair is no error: its loss has no gradient, or that of the quantisation alone.
+    """
+    if len(labels) < 2:
+        raise HashbenchError(f"{len(labels)} training example: a ranking needs a query and something to rank")
+    given = labels[labels >= 0] if labels.ndim == 1 else (labels > 0).nonzero()[:, 1]
+    if len(torch.unique(given)) == len(given):
+        raise HashbenchError("no two training examples share a class or label: there is nothing relevant to rank first")

@@ -1,29 +1,40 @@
-"""What changes while training: the learning rate by epoch, the scale of tanh by step."""
+"""What changes while training: the learning rate, the scale of tanh."""
 
 import math
 from typing import assert_never
 
-from hashbench.training.settings import DeepSettings
+from hashbench.training.settings import DeepSettings, explicit_rates
 
 
-def learning_rate(settings: DeepSettings, epoch: int) -> float:
-    """The learning rate of ``epoch`` (from 0): lr x lr_decay^(epoch // lr_decay_every), or constant."""
-    if settings.lr_decay_every == 0:
-        return settings.lr
-    return settings.lr * settings.lr_decay ** (epoch // settings.lr_decay_every)
+def learning_rate(settings: DeepSettings, epoch: int, step: int = 0) -> float:
+    """The learning rate of ``epoch`` and ``step`` (both from 0, the step over all epochs).
+
+    With t the one that ``lr_unit`` names and n = lr_decay_every: ``step`` is lr lr_decay^(t // n), constant where
+    n is 0; ``linear`` is lr (1 - t / n), 0 from n on; ``explicit`` is the last rate that has started.
+    """
+    now, every = (epoch if settings.lr_unit == "epoch" else step), settings.lr_decay_every
+    match settings.lr_schedule:
+        case "step":
+            return settings.lr * settings.lr_decay ** (now // every) if every else settings.lr
+        case "linear":
+            return settings.lr * max(0.0, 1 - now / every)
+        case "explicit":
+            return [rate for start, rate in explicit_rates(settings.lr_explicit).items() if start <= now][-1]
+        case other:
+            assert_never(other)
 
 
 def tanh_scale(settings: DeepSettings, epoch: int, step: int) -> float:
     """The scale alpha of tanh(alpha f(x)) at ``step`` (from 0, over all epochs).
 
-    ``power`` is HashNet's continuation, alpha sqrt(1 + rate step); ``doubling`` is that of TALR's released
-    code (appendix D of the paper), alpha 2^(epoch // rate).
+    ``power`` is HashNet's continuation, alpha sqrt(1 + rate step), the step being rounded down to a multiple of
+    tanh_every; ``doubling`` is that of TALR's released code (appendix D of the paper), alpha 2^(epoch // rate).
     """
     match settings.tanh_schedule:
         case "fixed":
             return settings.tanh_scale
         case "power":
-            return settings.tanh_scale * math.sqrt(1 + settings.tanh_rate * step)
+            return settings.tanh_scale * math.sqrt(1 + settings.tanh_rate * (step - step % settings.tanh_every))
         case "doubling":
             # the released code anneals for as long as it trains; past 2^20 tanh is sign in any arithmetic
             return settings.tanh_scale * 2.0 ** min(20, epoch // int(settings.tanh_rate))

@@ -9,7 +9,11 @@ from hashbench.hasher import BitSettings
 
 
 class DeepSettings(BitSettings):
-    """Settings of the encoder, the optimiser and the relaxation; the methods' TOML files say where values come from."""
+    """Settings of the encoder, the optimiser and the relaxation; the methods' TOML files say where values come from.
+
+    A setting that joins later gets a default: what was so before there was a choice. A setting at its default is no
+    part of the digest that names a cell, so the rows from before keep their names.
+    """
 
     model: str
     epochs: int = Field(ge=1)
@@ -28,6 +32,16 @@ class DeepSettings(BitSettings):
     tanh_scale: float = Field(gt=0)  # alpha of tanh(alpha f(x)) at the first step
     tanh_schedule: Literal["fixed", "power", "doubling"]
     tanh_rate: float = Field(ge=0)  # power: alpha sqrt(1 + rate * step); doubling: epochs between doublings
+    tanh_every: int = Field(1, ge=1)  # power: alpha is computed anew every so many steps
+    lr_schedule: Literal["step", "linear", "explicit"] = "step"  # linear: to 0 over lr_decay_every epochs
+    lr_unit: Literal["epoch", "step"] = "epoch"  # what lr_decay_every counts
+    lr_explicit: str = ""  # explicit: "0:0.05 50:0.005", each rate from its epoch (or step) on
+    bias_lr: float = Field(1.0, ge=0)  # multiplier of the biases before the hash layer, over backbone_lr
+    hash_bias_lr: float = Field(1.0, ge=0)  # multiplier of the hash layer's bias
+    decay_biases: bool = True  # whether weight_decay holds for biases too
+    momentum_form: Literal["lr_outside", "lr_inside"] = "lr_outside"  # the velocity; inside: as Caffe
+    nesterov: bool = False
+    chunk: int = Field(0, ge=0)  # encode the batch so many examples at a time, in two passes; 0: at once
 
     @model_validator(mode="after")
     def _whole_doublings(self) -> Self:
@@ -35,9 +49,50 @@ class DeepSettings(BitSettings):
             raise ValueError("tanh_schedule 'doubling' needs a tanh_rate of whole epochs, 1 or more")
         return self
 
+    @model_validator(mode="after")
+    def _schedule_is_whole(self) -> Self:
+        if self.lr_schedule == "linear" and self.lr_decay_every == 0:
+            raise ValueError("lr_schedule 'linear' needs lr_decay_every: how long until the rate is 0")
+        if (self.lr_schedule == "explicit") != bool(self.lr_explicit):
+            raise ValueError("lr_explicit goes with lr_schedule = 'explicit', and only with it")
+        explicit_rates(self.lr_explicit)
+        return self
+
+    @model_validator(mode="after")
+    def _nesterov_has_momentum(self) -> Self:
+        if self.nesterov and self.momentum == 0:
+            raise ValueError("nesterov needs a momentum above 0")
+        return self
+
 
 class PulseSettings(DeepSettings):
     """Settings of the objectives on a soft histogram: its bins, and how wide the pulse of a distance is."""
 
-    n_bins: int = Field(ge=0, le=MAX_BITS)  # 0: as many as bits
+    n_bins: int = Field(ge=0, le=MAX_BITS)  # 0: as bin_rule says
     delta: float = Field(ge=1, le=MAX_BITS)  # half-width of a pulse in bins
+    bin_rule: Literal["one_a_bit", "released"] = "one_a_bit"  # released: TALR's run scripts, bits / 2 from 32 bits on
+
+    @property
+    def bins(self) -> int:
+        """The bin widths between distance 0 and bits."""
+        halved = self.bin_rule == "released" and self.bits >= 32
+        return self.n_bins or (self.bits // 2 if halved else self.bits)
+
+
+def explicit_rates(text: str) -> dict[int, float]:
+    """The learning rates of ``lr_explicit``, each by the epoch or step it starts at, in order; the first is 0.
+
+    >>> explicit_rates("0:0.05 50:0.005")
+    {0: 0.05, 50: 0.005}
+    """
+    try:
+        pairs = [part.split(":") for part in text.split()]
+        rates = {int(start): float(rate) for start, rate in pairs}
+    except ValueError:
+        raise ValueError(f"lr_explicit is START:RATE, separated by spaces, not {text!r}") from None
+    starts = list(rates)
+    if rates and (starts[0] != 0 or starts != sorted(starts) or len(rates) < len(pairs)):
+        raise ValueError(f"lr_explicit starts at 0 and each START is after the one before, unlike {text!r}")
+    if not all(0 < rate < float("inf") for rate in rates.values()):
+        raise ValueError(f"lr_explicit has rates above 0, unlike {text!r}")
+    return rates

@@ -28,6 +28,7 @@ LIKELIHOOD: dict[str, Loss] = {
     "dpsh": partial(dpsh.loss, eta=0.1),
     "dtsh": partial(dtsh.loss, margin=3.0, eta=0.1),
     "hashnet": partial(hashnet.loss, scale=10 / 6),
+    "hashnet_released": partial(hashnet.loss, scale=10 / 6, weight_similar=5.0),
 }
 LOSSES = LISTWISE | LIKELIHOOD
 every_loss = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)

@@ -108,3 +108,19 @@ def test_dtsh_without_a_triplet_is_its_quantisation() -> None:
     for level in (0, 1):
         value = dtsh.loss(activations, torch.full((6, 6), level), margin=2.0, eta=0.5)
         assert value.item() == pytest.approx(0.5 * quantisation(activations))
+
+
+@pytest.mark.parametrize("weight_similar", [0.0, 100.0])
+@pytest.mark.parametrize("m", [8, 9])
+def test_hashnet_with_two_streams_is_the_loop_over_their_cross_product(weight_similar: float, m: int) -> None:
+    activations, affinity = batch(m, 5)
+    relaxed, scale = torch.tanh(activations), 0.7
+    half = m // 2
+    crossed = [(float(relaxed[i] @ relaxed[j]), int(affinity[i, j] > 0)) for i in range(half) for j in range(half, m)]
+    n_similar = sum(s for _, s in crossed)
+    weights = {1: len(crossed) / n_similar, 0: len(crossed) / (len(crossed) - n_similar)}
+    weights = {1: weight_similar, 0: 1.0} if weight_similar else weights
+    expected = sum(weights[s] * (softplus(scale * t) - s * scale * t) for t, s in crossed)
+    expected /= sum(weights[s] for _, s in crossed)
+    value = hashnet.loss(relaxed, affinity, scale=scale, weight_similar=weight_similar, streams=True)
+    assert value.item() == pytest.approx(expected, rel=1e-12)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from hashbench.errors import HashbenchError
+from hashbench.losses import _soft_histogram
 from hashbench.losses._soft_histogram import relaxed_distance, soft_histogram
 
 
@@ -141,3 +142,27 @@ def test_impossible_bins_are_refused(n_bins: int, delta: float) -> None:
         soft_histogram(
             torch.zeros(2, 2), torch.zeros(2, 2, dtype=torch.long), n_levels=1, n_bits=4, n_bins=n_bins, delta=delta
         )
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("delta", [1.0, 1.5, 2.0, 3.0])
+@pytest.mark.parametrize("n_examples", [1, 30, 300])  # 300: more than one thread
+def test_the_kernels_give_the_torch_form_bit_for_bit(
+    n_examples: int, delta: float, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    relaxed, level = batch(n_examples, 24, 3)
+    distance = (relaxed_distance(relaxed) * 1.1 - 1).to(dtype)  # some outside, at both ends
+    distance[0, -1] = torch.nan
+    level.fill_diagonal_(2)
+
+    def run() -> tuple[Tensor, Tensor]:
+        leaf = distance.clone().requires_grad_()
+        counts = soft_histogram(leaf, level, n_levels=3, n_bits=24, n_bins=17, delta=delta)
+        counts.nan_to_num().square().sum().backward()
+        assert leaf.grad is not None
+        return counts.detach(), leaf.grad
+
+    kernels = run()
+    monkeypatch.setattr(_soft_histogram, "_scatter_numba", _soft_histogram._scatter_torch)
+    monkeypatch.setattr(_soft_histogram, "_gather_numba", _soft_histogram._gather_torch)
+    torch.testing.assert_close(kernels, run(), rtol=0, atol=0, equal_nan=True)

@@ -180,3 +180,44 @@ def test_examples_without_a_relevant_one_are_left_out() -> None:
     affinity = torch.tensor([[1, 1, 0], [1, 1, 0], [0, 0, 1]])
     # example 0 finds 1 first (AP 1); example 1 finds 0 and 2 tied (AP 3/4); example 2 asks for nothing
     assert tie_aware_ap.exact(codes, affinity).item() == pytest.approx(1 - (1 + 0.75) / 2, abs=1e-14)
+
+
+def released_gradient(positive: Tensor, negative: Tensor) -> tuple[Tensor, Tensor]:
+    """dAP_s/dc+ and dAP_s/dc- of one histogram as the authors' backward pass has them: no 2 below the diagonal."""
+    n_bins, of_positive, of_negative = len(positive), torch.zeros_like(positive), torch.zeros_like(negative)
+    total = positive + negative
+    for d in range(n_bins):
+        numerator = 2 * positive[:d].sum() + positive[d] + 1
+        denominator = 2 * total[:d].sum() + total[d] + 1
+        of_positive[d] += numerator / denominator
+        for below in range(d + 1):
+            of_positive[below] += positive[d] * (denominator - numerator) / denominator**2
+            of_negative[below] -= positive[d] * numerator / denominator**2
+    return of_positive / positive.sum(), of_negative / positive.sum()
+
+
+def test_as_released_has_the_value_of_the_simplified_and_the_gradient_of_the_code() -> None:
+    generator = torch.Generator().manual_seed(0)
+    positive, negative = (3 * torch.rand(1, 7, generator=generator, dtype=torch.float64) for _ in range(2))
+    leaves = [positive.clone().requires_grad_(), negative.clone().requires_grad_()]
+    n_relevant = positive.sum(1)
+    value = tie_aware_ap._average_precision_as_released(leaves[0], leaves[0] + leaves[1], n_relevant)
+    value.sum().backward()
+    plain = tie_aware_ap.average_precision_simplified(positive, positive + negative, n_relevant)
+    torch.testing.assert_close(value.detach(), plain, rtol=1e-14, atol=0)
+    for leaf, expected in zip(leaves, released_gradient(positive[0], negative[0]), strict=True):
+        assert leaf.grad is not None
+        torch.testing.assert_close(leaf.grad[0], expected, rtol=1e-12, atol=1e-14)
+
+
+def test_as_released_differs_from_the_true_gradient() -> None:
+    relaxed = torch.tanh(torch.randn(12, 8, generator=torch.Generator().manual_seed(1), dtype=torch.float64))
+    affinity = (torch.arange(12)[:, None] % 3 == torch.arange(12) % 3).long()
+    found = []
+    for loss in (tie_aware_ap.simplified, tie_aware_ap.as_released):
+        leaf = relaxed.clone().requires_grad_()
+        loss(leaf, affinity).backward()
+        assert leaf.grad is not None
+        found.append(leaf.grad)
+    cosine = float((found[0] * found[1]).sum() / (found[0].norm() * found[1].norm()))
+    assert 0.5 < cosine < 0.9999

@@ -105,3 +105,25 @@ def test_high_levels_keep_their_gain() -> None:
     second = (1 + top) * (1 + discount(2)) / 2 / (top + discount(2))
     third = 1.0
     assert tie_aware_ndcg.exact(codes, affinity).item() == pytest.approx(1 - (first + second + third) / 3, abs=1e-12)
+
+
+def test_as_released_saturates_gains_and_ranks_the_query_in_its_own_ideal_order() -> None:
+    generator = torch.Generator().manual_seed(0)
+    m, bits = 7, 6
+    relaxed = torch.tanh(torch.randn(m, bits, generator=generator, dtype=torch.float64))
+    levels = torch.randint(0, 11, (m, m), generator=generator)
+    levels = torch.maximum(levels, levels.T)
+    distance = (bits - relaxed @ relaxed.T) / 2
+    total = 0.0
+    for i in range(m):
+        gain = [min(2 ** int(level), 127) - 1 for level in levels[i]]  # int8 stops at 127
+        counts, gained = [0.0] * (bits + 1), [0.0] * (bits + 1)
+        for j in range(m):
+            for d in range(bits + 1):
+                pulse = max(0.0, 1 - abs(float(distance[i, j]) - d)) * (j != i)
+                counts[d] += pulse
+                gained[d] += gain[j] * pulse
+        dcg = sum(gained[d] / math.log2(sum(counts[:d]) + counts[d] / 2 + 1.5) for d in range(bits + 1))
+        ideal = sum(g / math.log2(rank + 2) for rank, g in enumerate(sorted(gain, reverse=True)))
+        total += dcg / ideal
+    assert tie_aware_ndcg.as_released(relaxed, levels).item() == pytest.approx(1 - total / m, rel=1e-12)

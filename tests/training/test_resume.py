@@ -1,12 +1,16 @@
 """A killed run, started again with the same command, ends with the same codes, bit for bit."""
 
+import hashlib
+import io
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,12 +20,14 @@ import torch
 from hashbench import experiment, measure
 from hashbench.errors import HashbenchError
 from hashbench.hasher import Fit
+from hashbench.losses import mihash
 from hashbench.methods import METHODS
 from hashbench.results import Store
-from hashbench.training import checkpoint
+from hashbench.training import checkpoint, log, loop
 from hashbench.training.failure import TrainingFailed
+from hashbench.training.settings import DeepSettings
 
-EPOCHS = 150  # long enough to be met in the middle
+EPOCHS = 80  # long enough to be met in the middle
 COMMAND = [
     *(sys.executable, "-m", "hashbench", "train", "talr-ap", "digits", "--protocol", "s1", "--bits", "16"),
     *("--set", f"epochs={EPOCHS}", "--checkpoint-every", "0", "--device", "cpu", "--json"),
@@ -39,13 +45,14 @@ def finish(results: Path) -> dict[str, object]:
     return row
 
 
-def kill_at(results: Path, epoch: int, how: signal.Signals) -> int:
-    """Starts the command and sends the signal once ``epoch`` epochs are logged; returns the exit status."""
+def kill_at(results: Path, epoch: int, how: signal.Signals, later_s: float = 0.0) -> int:
+    """Starts the command and sends the signal ``later_s`` after ``epoch`` epochs are logged; the exit status."""
     process = run(results)
     deadline = time.monotonic() + 120
     while process.poll() is None and time.monotonic() < deadline:
-        logs = list(results.glob("runs/*/train.jsonl"))
+        logs = list(results.glob("runs/*/metrics.jsonl"))
         if logs and logs[0].read_bytes().count(b"\n") >= epoch:
+            time.sleep(later_s)
             process.send_signal(how)
             break
         time.sleep(0.01)
@@ -68,16 +75,28 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return results
 
 
-def test_kill_9_in_mid_training(tmp_path: Path, undisturbed: Path) -> None:
-    assert kill_at(tmp_path, EPOCHS // 4, signal.SIGKILL) == -signal.SIGKILL
-    assert list(tmp_path.glob("runs/*/checkpoint.pt"))
-    assert not list(tmp_path.glob("rows/*/*.json"))
+def moments(seed: int, n: int) -> list[tuple[int, float]]:
+    """``n`` seeded moments of a run: an epoch, and seconds after it, more than an epoch or a checkpoint takes."""
+    rng = random.Random(seed)
+    return [(epoch, 0.03 * rng.random()) for epoch in sorted(rng.sample(range(1, EPOCHS - 10), n))]
+
+
+def test_kill_9_at_three_moments_of_a_run(tmp_path: Path, undisturbed: Path) -> None:
+    for epoch, later_s in moments(0, 3):
+        assert kill_at(tmp_path, epoch, signal.SIGKILL, later_s) == -signal.SIGKILL
+        assert list(tmp_path.glob("runs/*/checkpoint*.pt"))
+        assert not list(tmp_path.glob("rows/*/*.json"))
     row = finish(tmp_path)
     assert row["status"] == "ok"
     same_codes(tmp_path, undisturbed)
-    # the log shows that epochs before the checkpoint were not trained twice
-    epochs = [json.loads(line)["epoch"] for line in next(tmp_path.glob("runs/*/train.jsonl")).read_text().splitlines()]
-    assert len(epochs) < EPOCHS + EPOCHS // 4
+    # what was trained twice is logged once
+    logs = [next(folder.glob("runs/*/metrics.jsonl")) for folder in (tmp_path, undisturbed)]
+    losses = [
+        [(line["epoch"], line["step"], line["loss"]) for line in map(json.loads, path.read_text().splitlines())]
+        for path in logs
+    ]
+    assert [epoch for epoch, *_ in losses[0]] == list(range(EPOCHS))
+    assert losses[0] == losses[1]
 
 
 def test_sigterm_leaves_a_resumable_state(tmp_path: Path, undisturbed: Path) -> None:
@@ -87,16 +106,17 @@ def test_sigterm_leaves_a_resumable_state(tmp_path: Path, undisturbed: Path) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("moment", range(20))
-def test_kill_9_at_seeded_moments(tmp_path: Path, undisturbed: Path, moment: int) -> None:
-    for epoch in sorted(random.Random(moment).sample(range(1, EPOCHS - 5), 2)):
-        kill_at(tmp_path, epoch, signal.SIGKILL)
+@pytest.mark.parametrize("moment", moments(1, 20))
+def test_kill_9_at_twenty_moments(tmp_path: Path, undisturbed: Path, moment: tuple[int, float]) -> None:
+    epoch, later_s = moment
+    kill_at(tmp_path, epoch, signal.SIGKILL, later_s)
     finish(tmp_path)
     same_codes(tmp_path, undisturbed)
 
 
-def small_fit(folder: Path, **changes: object) -> tuple[experiment.Experiment, Fit]:
-    chosen = experiment.resolve("digits", "s1", "mihash", {"bits": 8, "epochs": 3, **changes})  # type: ignore[dict-item]
+def small_fit(folder: Path, method: str = "mihash", **changes: object) -> tuple[experiment.Experiment, Fit]:
+    given = {"bits": 8, "epochs": 3, "batch_size": 30, **changes}
+    chosen = experiment.resolve("digits", "s1", method, given)  # type: ignore[arg-type]
     rng = np.random.default_rng(0)
     items = rng.integers(0, 17, (60, 8, 8, 1), np.uint8)
     return chosen, Fit(items, rng.integers(0, 3, 60), 16.0, seed=1, folder=folder, device="cpu", checkpoint_every_s=0)
@@ -108,6 +128,101 @@ def test_a_damaged_checkpoint_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(HashbenchError, match="damaged checkpoint") as caught:
         METHODS.get("mihash").fit(chosen.settings, data)
     assert "\n" not in str(caught.value)
+
+
+class KilledError(Exception):
+    pass
+
+
+def stop_after(epochs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next training is killed once that many epochs are done and saved."""
+    save = loop.Run.save_now_and_then
+
+    def save_and_die(run: loop.Run) -> None:
+        save(run)
+        if run.epochs_done == epochs:
+            raise KilledError
+
+    monkeypatch.setattr(loop.Run, "save_now_and_then", save_and_die)
+
+
+def interrupted(folder: Path, monkeypatch: pytest.MonkeyPatch, method: str = "mihash", **changes: object) -> None:
+    """Leaves a run of five epochs with the checkpoints of two and of three."""
+    chosen, data = small_fit(folder, method, epochs=5, **changes)
+    with monkeypatch.context() as patch, pytest.raises(KilledError):
+        stop_after(3, patch)
+        METHODS.get(method).fit(chosen.settings, data)
+
+
+def weights(folder: Path, method: str = "mihash", **changes: object) -> dict[str, torch.Tensor]:
+    """Those of the run of five epochs, begun or resumed in ``folder``."""
+    folder.mkdir(exist_ok=True)
+    chosen, data = small_fit(folder, method, epochs=5, **changes)
+    state: dict[str, torch.Tensor] = METHODS.get(method).fit(chosen.settings, data).state_dict()  # type: ignore[attr-defined]
+    return state
+
+
+def assert_same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> None:
+    assert one.keys() == other.keys()
+    assert all(torch.equal(values, other[name]) for name, values in one.items())
+
+
+@pytest.mark.parametrize(
+    ("method", "changes"),
+    [
+        ("dpsh", {"pairing": "memory"}),
+        ("dtsh", {"pairing": "memory", "lr": 0.005}),
+        ("hashnet", {"pairing": "streams", "momentum_form": "lr_inside", "lr_unit": "step", "lr_decay_every": 3}),
+        ("talr_ap", {"chunk": 7, "augment": "crop_flip", "nesterov": True}),
+    ],
+)
+def test_a_resumed_run_is_the_undisturbed_one(
+    method: str, changes: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = weights(tmp_path / "undisturbed", method, **changes)
+    (tmp_path / "killed").mkdir()
+    interrupted(tmp_path / "killed", monkeypatch, method, **changes)
+    assert_same(weights(tmp_path / "killed", method, **changes), expected)
+
+
+def flipped(content: bytes) -> bytes:
+    """With one bit of the middle wrong, as on a bad disk: no archive notices that by itself."""
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+
+
+@pytest.mark.parametrize("damage", [flipped, lambda content: content[:100], lambda _: b"", lambda _: b"nothing of it"])
+def test_a_damaged_checkpoint_falls_back_to_the_one_before(
+    damage: Callable[[bytes], bytes],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    expected = weights(tmp_path / "undisturbed")
+    interrupted(tmp_path, monkeypatch)
+    last, before = tmp_path / checkpoint.FILE, tmp_path / checkpoint.BEFORE
+    last.write_bytes(damage(last.read_bytes()))
+    assert_same(weights(tmp_path), expected)
+    warning = capsys.readouterr().err
+    assert warning.count("\n") == 1
+    assert str(last) in warning
+    assert not before.exists()
+
+
+def test_two_damaged_checkpoints_are_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupted(tmp_path, monkeypatch)
+    for name in (checkpoint.FILE, checkpoint.BEFORE):
+        (tmp_path / name).write_bytes(flipped((tmp_path / name).read_bytes()))
+    with pytest.raises(HashbenchError, match=f"{checkpoint.BEFORE}: a damaged checkpoint.*remove it") as caught:
+        weights(tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+def test_killed_between_the_two_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = weights(tmp_path / "undisturbed")
+    interrupted(tmp_path, monkeypatch)
+    (tmp_path / checkpoint.FILE).unlink()  # renamed already, and its successor not there yet
+    assert_same(weights(tmp_path), expected)
 
 
 def test_a_checkpoint_of_another_configuration_is_refused(tmp_path: Path) -> None:
@@ -122,7 +237,9 @@ def test_a_checkpoint_is_never_unpickled(tmp_path: Path) -> None:
         def __reduce__(self) -> tuple[object, tuple[str]]:
             return os.mkdir, (str(tmp_path / "owned"),)
 
-    torch.save({"config": Evil()}, tmp_path / checkpoint.FILE)
+    buffer = io.BytesIO()
+    torch.save({"config": Evil()}, buffer)
+    (tmp_path / checkpoint.FILE).write_bytes(hashlib.sha256(buffer.getvalue()).digest() + buffer.getvalue())
     with pytest.raises(HashbenchError, match="damaged checkpoint"):
         checkpoint.load(tmp_path, "config")
     assert not (tmp_path / "owned").exists()
@@ -131,7 +248,7 @@ def test_a_checkpoint_is_never_unpickled(tmp_path: Path) -> None:
 def test_a_finished_run_keeps_no_checkpoint(tmp_path: Path) -> None:
     chosen, data = small_fit(tmp_path)
     METHODS.get("mihash").fit(chosen.settings, data)
-    assert not (tmp_path / checkpoint.FILE).exists()
+    assert not list(tmp_path.glob("checkpoint*"))
     assert (tmp_path / "hasher.safetensors").exists()
 
 
@@ -140,7 +257,53 @@ def test_a_loss_that_is_not_finite_fails_the_run_and_leaves_a_row(tmp_path: Path
     row = measure.run(wild, Store(tmp_path))
     assert (row.status, row.metrics) == ("failed", {})
     assert row.reason is not None
-    assert "smaller lr" in row.reason
+    assert re.fullmatch(r"dpsh: epoch 0, step \d: the loss is (nan|inf): a smaller lr may help", row.reason)
     assert Store(tmp_path).find("digits", "s1", row.run) == row
     with pytest.raises(TrainingFailed):
         METHODS.get("dpsh").fit(wild.settings, small_fit(tmp_path)[1])
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), float("-inf")])
+def test_a_value_that_is_not_finite_stops_with_step_and_method_and_keeps_the_good_checkpoint(
+    bad: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step = loop.Run.step
+
+    def poisoned(run: loop.Run, epoch: int, at: int, *rest: object) -> torch.Tensor:
+        loss: torch.Tensor = step(run, epoch, at, *rest)  # type: ignore[arg-type]
+        return torch.full_like(loss, bad) if at == 7 else loss  # 2 batches an epoch: the last of epoch 3
+
+    chosen, data = small_fit(tmp_path, epochs=5)
+    with monkeypatch.context() as patch, pytest.raises(TrainingFailed) as caught:
+        patch.setattr(loop.Run, "step", poisoned)
+        METHODS.get("mihash").fit(chosen.settings, data)
+    message = f"mihash: epoch 3, step 7: the loss is {bad}: a smaller lr may help; the last good checkpoint is kept"
+    assert str(caught.value) == message
+    assert [line["epoch"] for line in log.read(tmp_path)] == [0, 1, 2]
+    kept = checkpoint.load(tmp_path, torch_config(chosen, data))
+    assert kept is not None
+    assert kept[0] == 3
+    assert_same(weights(tmp_path), weights(tmp_path / "undisturbed"))
+
+
+def torch_config(chosen: experiment.Experiment, data: Fit) -> str:
+    settings = chosen.settings
+    assert isinstance(settings, DeepSettings)
+    return loop.Run(settings, mihash.loss, data, "mihash").config
+
+
+def test_weights_that_are_not_finite_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save = loop.Run.save_now_and_then
+
+    def broken(run: loop.Run) -> None:
+        if run.epochs_done == 2:
+            next(run.hasher.parameters()).data.fill_(torch.nan)
+        save(run)
+
+    monkeypatch.setattr(loop.Run, "save_now_and_then", broken)
+    chosen, data = small_fit(tmp_path)
+    with pytest.raises(TrainingFailed, match=r"epoch 2, step 4: the loss is nan.*checkpoint is kept"):
+        METHODS.get("mihash").fit(chosen.settings, data)
+    kept = checkpoint.load(tmp_path, torch_config(chosen, data))
+    assert kept is not None
+    assert kept[0] == 1

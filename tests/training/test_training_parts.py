@@ -8,12 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hashbench import experiment
+from hashbench.affinity import ClassAffinity
 from hashbench.errors import HashbenchError
-from hashbench.training.augment import augment
+from hashbench.training import augment
 from hashbench.training.loop import levels
 from hashbench.training.sampler import epoch_batches
 from hashbench.training.schedule import learning_rate, tanh_scale
-from hashbench.training.settings import DeepSettings
+from hashbench.training.settings import DeepSettings, PulseSettings
 
 
 def settings(**changes: object) -> DeepSettings:
@@ -28,11 +29,67 @@ def test_learning_rate_steps_down() -> None:
     assert learning_rate(settings(lr=0.8, lr_decay=0.5, lr_decay_every=0), 1000) == 0.8
 
 
+def test_learning_rate_by_step_linear_and_explicit() -> None:
+    by_step = settings(lr=0.8, lr_decay=0.5, lr_decay_every=2000, lr_unit="step")
+    assert [learning_rate(by_step, 7, step) for step in (0, 1999, 2000, 4000)] == [0.8, 0.8, 0.4, 0.2]
+    linear = settings(lr=0.8, lr_schedule="linear", lr_decay_every=4)  # linspace(lr, 0, 4 + 1), as the released code
+    assert [learning_rate(linear, epoch) for epoch in range(6)] == pytest.approx([0.8, 0.6, 0.4, 0.2, 0.0, 0.0])
+    explicit = settings(lr_schedule="explicit", lr_explicit="0:0.5 3:0.1 10:0.01")
+    assert [learning_rate(explicit, epoch) for epoch in (0, 2, 3, 9, 10, 99)] == [0.5, 0.5, 0.1, 0.1, 0.01, 0.01]
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"lr_schedule": "linear", "lr_decay_every": 0}, "needs lr_decay_every"),
+        ({"lr_schedule": "explicit"}, "goes with"),
+        ({"lr_explicit": "0:0.1"}, "goes with"),
+        ({"lr_schedule": "explicit", "lr_explicit": "1:0.1"}, "starts at 0"),
+        ({"lr_schedule": "explicit", "lr_explicit": "0:0.1 5:0.2 4:0.1"}, "after the one before"),
+        ({"lr_schedule": "explicit", "lr_explicit": "0:0.1 0:0.2"}, "after the one before"),
+        ({"lr_schedule": "explicit", "lr_explicit": "0=0.1"}, "START:RATE"),
+        ({"lr_schedule": "explicit", "lr_explicit": "0:nan"}, "above 0"),
+        ({"nesterov": True, "momentum": 0.0}, "momentum above 0"),
+        ({"batch_size": 1}, "batch_size: Input should be greater than or equal to 2, got 1"),
+        ({"bits": 5000}, "bits: Input should be less than or equal to 4096, got 5000"),
+        ({"as_released": True, "variant": "exact"}, "as_released"),
+    ],
+)
+def test_settings_that_do_not_go_together_are_one_line(changes: dict[str, int | float | str], complaint: str) -> None:
+    with pytest.raises(HashbenchError, match=complaint) as caught:
+        experiment.resolve("digits", "s1", "talr_ap", {"bits": 12, **changes})
+    assert "\n" not in str(caught.value)
+
+
+def test_a_setting_at_its_default_is_no_part_of_the_digest() -> None:
+    def named(**given: int | float | str | bool) -> experiment.Experiment:
+        return experiment.resolve("digits", "s1", "talr_ap", {"bits": 12, **given})
+
+    before = named()
+    assert "chunk" not in before.config["settings"]
+    assert named(chunk=0, lr_unit="epoch", hash_bias_lr=1.0).config_hash == before.config_hash
+    assert named(hash_bias_lr=0.1).config_hash != before.config_hash
+    assert named(hash_bias_lr=0.1).identity["hash_bias_lr"] == 0.1
+
+
+def test_bins_are_given_or_follow_the_bits() -> None:
+    def bins(**changes: object) -> int:
+        chosen = experiment.resolve("digits", "s1", "talr_ap", {"bits": 12}).settings.model_copy(update=changes)
+        assert isinstance(chosen, PulseSettings)
+        return chosen.bins
+
+    assert bins(n_bins=7, bits=48, bin_rule="released") == 7
+    assert [bins(n_bins=0, bits=bits) for bits in (12, 32, 48)] == [12, 32, 48]
+    assert [bins(n_bins=0, bits=bits, bin_rule="released") for bits in (12, 24, 32, 48)] == [12, 24, 16, 24]
+
+
 def test_tanh_scale_is_fixed_or_grows() -> None:
     assert tanh_scale(settings(tanh_scale=2.0, tanh_schedule="fixed"), 40, 4000) == 2.0
     hashnet = settings(tanh_scale=1.0, tanh_schedule="power", tanh_rate=0.005)
     assert tanh_scale(hashnet, 0, 0) == 1.0
     assert tanh_scale(hashnet, 0, 10_000) == pytest.approx(math.sqrt(51))  # about 7.1, as HashNet ends
+    refreshed = settings(tanh_scale=1.0, tanh_schedule="power", tanh_rate=0.005, tanh_every=200)
+    assert [tanh_scale(refreshed, 0, step) for step in (0, 199, 200, 399)] == pytest.approx([1, 1, 2**0.5, 2**0.5])
     doubling = settings(tanh_scale=0.5, tanh_schedule="doubling", tanh_rate=10.0)
     assert [tanh_scale(doubling, epoch, 0) for epoch in (0, 9, 10, 20)] == [0.5, 0.5, 1.0, 2.0]
     assert math.isfinite(tanh_scale(doubling, 10**9, 0))
@@ -61,7 +118,10 @@ def test_batches_depend_on_seed_and_epoch_alone() -> None:
 
 def test_augmented_images_are_windows_of_the_padded_ones() -> None:
     images = torch.arange(1, 1 + 40 * 3 * 8 * 8).reshape(40, 3, 8, 8).float()
-    moved = augment(images, "crop_flip", torch.Generator().manual_seed(0))
+    moves = augment.draw(40, "crop_flip", torch.Generator().manual_seed(0))
+    moved = moves.apply(images)
+    parts = [moves.apply(images[part], part) for part in (slice(0, 7), slice(7, 40))]
+    assert torch.equal(torch.cat(parts), moved)
     padded = torch.nn.functional.pad(images, (4, 4, 4, 4))
     offsets = set()
     for i, picture in enumerate(moved):
@@ -80,20 +140,22 @@ def test_augmented_images_are_windows_of_the_padded_ones() -> None:
 
 def test_flip_alone_keeps_the_place() -> None:
     images = torch.rand(64, 1, 4, 4)
-    flipped = augment(images, "flip", torch.Generator().manual_seed(0))
+    flipped = augment.draw(64, "flip", torch.Generator().manual_seed(0)).apply(images)
     same = (flipped == images).flatten(1).all(1)
     mirrored = (flipped == images.flip(3)).flatten(1).all(1)
     assert (same ^ mirrored).all()
     assert 0 < int(same.sum()) < 64
-    assert augment(images, "none", torch.Generator()) is images
+    assert augment.draw(64, "none", torch.Generator()).apply(images) is images
 
 
 def test_features_cannot_be_flipped() -> None:
     with pytest.raises(HashbenchError, match="augment = 'none'"):
-        augment(torch.zeros(3, 5), "flip", torch.Generator())
+        augment.draw(3, "flip", torch.Generator()).apply(torch.zeros(3, 5))
 
 
 def test_levels_of_class_ids_and_of_shared_labels() -> None:
     assert levels(torch.tensor([3, 1, 3])).tolist() == [[1, 0, 1], [0, 1, 0], [1, 0, 1]]
+    ids = torch.tensor([0, -1, 0, -1, -2])
+    assert levels(ids).tolist() == ClassAffinity(ids.numpy(), ids.numpy()).block(slice(None), slice(None)).tolist()
     multi_hot = torch.tensor([[1, 1, 0], [0, 1, 1], [1, 1, 1], [0, 0, 0]])
     assert levels(multi_hot).tolist() == [[2, 1, 2, 0], [1, 2, 2, 0], [2, 2, 3, 0], [0, 0, 0, 0]]

@@ -1,0 +1,83 @@
+"""The record of a training: a line an epoch, TensorBoard where it is installed, a picture at the end."""
+
+import json
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from hashbench.files import atomic, write_text
+
+FILE, PICTURE, BOARD = "metrics.jsonl", "training.png", "tensorboard"
+
+
+class Log:
+    """metrics.jsonl of a run folder, one JSON object an epoch; what it says of ``epochs_done`` or later is dropped.
+
+    A killed run has trained epochs after its last checkpoint; they are trained again, and written again.
+    """
+
+    def __init__(self, folder: Path, epochs_done: int) -> None:
+        self.folder = folder
+        kept = [line for line in read(folder) if line["epoch"] < epochs_done]
+        write_text(folder / FILE, "".join(json.dumps(line) + "\n" for line in kept))
+        self._board = _board(folder, epochs_done)
+
+    def write(self, **values: float) -> None:
+        """Adds the line of an epoch; ``values`` must hold ``epoch``."""
+        with (self.folder / FILE).open("a") as file:
+            file.write(json.dumps(values) + "\n")
+        if self._board is not None:
+            for name in sorted(set(values) - {"epoch", "step"}):
+                self._board.add_scalar(f"train/{name}", values[name], int(values["epoch"]))
+
+    def close(self) -> None:
+        """Draws the picture."""
+        if self._board is not None:
+            self._board.close()
+        draw(self.folder)
+
+
+def read(folder: Path) -> list[dict[str, float]]:
+    """The epochs of metrics.jsonl, without a last line that a killed process left half-written."""
+    path = folder / FILE
+    found = []
+    for line in path.read_text().splitlines() if path.exists() else []:
+        try:
+            found.append(json.loads(line))
+        except json.JSONDecodeError:
+            break
+    return found
+
+
+def draw(folder: Path) -> None:
+    """Writes training.png: loss, learning rate and, where it changes, alpha of tanh, against the epochs done."""
+    lines = read(folder)
+    if not lines:
+        return
+    from matplotlib.figure import Figure
+
+    names = ["loss", "lr"] + (["alpha"] if len({line["alpha"] for line in lines}) > 1 else [])
+    figure = Figure(figsize=(6.4, 1.2 + 1.6 * len(names)), layout="constrained")
+    for axes, name in zip(figure.subplots(len(names), 1, sharex=True, squeeze=False)[:, 0], names, strict=True):
+        axes.plot([line["epoch"] + 1 for line in lines], [line[name] for line in lines], marker=_marker(lines))
+        axes.set_ylabel({"loss": "loss", "lr": "learning rate", "alpha": "alpha of tanh"}[name])
+        axes.grid(visible=True, alpha=0.3)
+        if name == "lr":
+            axes.set_ylim(bottom=0)
+    axes.set_xlabel("epochs")
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    with atomic(folder / PICTURE) as temporary:
+        figure.savefig(temporary, format="png", dpi=100)
+
+
+def _marker(lines: list[dict[str, float]]) -> str:
+    return "o" if len(lines) < 3 else ""  # a line needs two points
+
+
+def _board(folder: Path, epochs_done: int) -> Any:
+    """A writer of TensorBoard's event files, or None where that package is not installed."""
+    if find_spec("tensorboard") is None:
+        return None
+    from torch.utils.tensorboard import SummaryWriter
+
+    return SummaryWriter(folder / BOARD, purge_step=epochs_done)

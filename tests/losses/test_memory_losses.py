@@ -1,0 +1,162 @@
+"""DPSH and DTSH with their memory of training outputs, against the released updates written out by hand."""
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from hashbench.errors import HashbenchError
+from hashbench.losses import dpsh, dtsh
+
+BITS = 6
+
+
+def softplus(x: float) -> float:
+    return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
+
+
+def sigmoid(x: float) -> float:
+    return 1 / (1 + math.exp(-x))
+
+
+def outputs(n: int, seed: int = 0) -> Tensor:
+    return torch.randn(n, BITS, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def sign(u: Tensor) -> Tensor:
+    return torch.where(u > 0, 1.0, -1.0).double()
+
+
+def draws(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+@pytest.mark.parametrize("multi_hot", [False, True])
+def test_dpsh_is_the_loop_over_the_batch_and_all_training_outputs(multi_hot: bool) -> None:
+    n, rows, eta = 9, torch.tensor([4, 0, 7]), 0.3
+    labels = torch.tensor([0, 1, 2, 0, 1, 2, 0, 1, 1])
+    if multi_hot:
+        labels = torch.nn.functional.one_hot(labels, 4) + torch.tensor([0, 0, 0, 1]) * (labels == 2)[:, None]
+    objective = dpsh.WithMemory(labels, BITS, eta=eta).double()
+    stale = outputs(n)
+    objective.outputs.copy_(stale)
+    u = outputs(3, seed=1).requires_grad_()
+    value = objective(u, rows, draws())
+    value.backward()
+    bank = stale.clone()
+    bank[rows] = u.detach()  # the batch is put into the memory before it is compared with it
+    total, gradient = 0.0, torch.zeros_like(u)
+    for i, row in enumerate(rows.tolist()):
+        for j in range(n):
+            s = bool((labels[row] * labels[j]).sum() > 0) if multi_hot else bool(labels[row] == labels[j])
+            theta = float(u[i].detach() @ bank[j]) / 2
+            total += softplus(theta) - s * theta
+            gradient[i] += (sigmoid(theta) - s) * bank[j] / 2  # nothing through the memory, not even for itself
+    expected = total / (3 * n) + eta * float((u - sign(u)).detach().square().sum()) / 3
+    assert value.item() == pytest.approx(expected, rel=1e-12)
+    released = gradient / (3 * n) + 2 * eta * (u - sign(u)).detach() / 3
+    assert u.grad is not None
+    torch.testing.assert_close(u.grad, released, rtol=1e-10, atol=1e-12)
+    torch.testing.assert_close(objective.outputs, bank)
+
+
+def test_what_was_not_seen_yet_has_no_gradient() -> None:
+    u = outputs(2).requires_grad_()
+    objective = dpsh.WithMemory(torch.tensor([0, 0, 1, 1]), BITS, eta=0.0).double()
+    objective(u, torch.tensor([0, 2]), draws()).backward()
+    assert u.grad is not None
+    theta = u @ u.T / 2
+    expected = (torch.sigmoid(theta) - torch.eye(2)) @ u / 2 / (2 * 4)
+    torch.testing.assert_close(u.grad, expected.detach())
+
+
+def test_an_example_without_a_class_is_similar_to_none() -> None:
+    objective = dpsh.WithMemory(torch.tensor([-1, 0, -1, 0]), BITS, eta=0.0)
+    assert objective.shares_label(torch.tensor([0, 1])).tolist() == [[False] * 4, [False, True, False, True]]
+
+
+def triplet_memory(n_classes: int = 3, per_class: int = 70, batch_size: int = 4) -> dtsh.WithMemory:
+    labels = torch.arange(n_classes).repeat_interleave(per_class) * 10  # classes need not be 0, 1, 2
+    objective = dtsh.WithMemory(labels, BITS, margin=2.0, eta=0.05, batch_size=batch_size).double()
+    objective.outputs.copy_(outputs(len(labels)))
+    return objective
+
+
+def test_dtsh_is_the_released_update() -> None:
+    objective, rows = triplet_memory(), torch.tensor([3, 100, 209])  # a last batch, smaller than batch_size
+    u = outputs(3, seed=1).requires_grad_()
+    value = objective(u, rows, draws(5))
+    value.backward()
+    positive, negative, possible = objective.draw(rows, draws(5))
+    assert possible.all()
+    per_query, bank = 50 * 50 * 2, objective.outputs
+    total, step = 0.0, torch.zeros(3, BITS, dtype=torch.float64)
+    for q in range(3):
+        for j in range(2):
+            excess = (u[q].detach() @ bank[positive[q, j]].T)[:, None] - u[q].detach() @ bank[negative[q, j]].T
+            t = excess / 2 - 2.0
+            total += sum(softplus(-x) for x in t.flatten().tolist())
+            pull = bank[positive[q, j]][:, None] - bank[negative[q, j]][None]
+            step[q] += ((1 - torch.sigmoid(t))[:, :, None] * pull).sum((0, 1))
+    quantisation = float((u - sign(u)).detach().square().sum())
+    assert value.item() == pytest.approx((total / per_query + 0.05 * quantisation) / 4, rel=1e-12)
+    # train_triplet.m and update.m: the sum of (1 - A)(u_p - u_n), minus 4 eta (u - sgn u), over (batch size x n)
+    released_eta, n = 0.05 * per_query, len(bank)
+    released = (step - 4 * released_eta * (u - sign(u)).detach()) / (4 * n)
+    assert u.grad is not None
+    torch.testing.assert_close(-u.grad * 2 * per_query / n, released, rtol=1e-10, atol=1e-12)
+
+
+def test_dtsh_draws_from_the_right_classes_and_outside_the_batch() -> None:
+    objective, rows = triplet_memory(), torch.arange(0, 210, 9)
+    positive, negative, _ = objective.draw(rows, draws())
+    own = objective.labels[rows][:, None, None]
+    assert (objective.labels[positive] == own).all()
+    other = objective.labels[negative]
+    assert (other == other[:, :, :1]).all()
+    for query, drawn in zip(own.flatten().tolist(), other[:, :, 0].tolist(), strict=True):
+        assert sorted(drawn) == sorted({0, 10, 20} - {query})
+    for drawn in (positive, negative):
+        assert not torch.isin(drawn, rows).any()
+        assert all(len(set(one)) == dtsh.DRAWN for one in drawn.flatten(0, 1).tolist())  # without replacement
+
+
+def test_every_example_of_a_class_is_drawn_equally_often() -> None:
+    objective, rows = triplet_memory(n_classes=2), torch.tensor([0])
+    generator, times = draws(), torch.zeros(140)
+    for _ in range(2000):
+        positive, negative, _ = objective.draw(rows, generator)
+        times += torch.bincount(torch.cat([positive.flatten(), negative.flatten()]), minlength=140)
+    for members, size in ((times[1:70], 69), (times[70:], 70)):
+        share = 50 / size
+        assert (members / 2000 - share).abs().max() < 5 * math.sqrt(share * (1 - share) / 2000)
+    assert times[0] == 0
+
+
+def test_a_class_that_is_whole_in_the_batch_gives_no_triplets() -> None:
+    labels = torch.tensor([0, 0, 1, 1, 1, 1])
+    objective = dtsh.WithMemory(labels, BITS, margin=2.0, eta=0.0, batch_size=3).double()
+    objective.outputs.copy_(outputs(6))
+    u = outputs(3, seed=1).requires_grad_()
+    value = objective(u, torch.tensor([0, 1, 2]), draws())  # none of class 0 is left
+    value.backward()
+    assert value.item() == 0
+    assert u.grad is not None
+    assert u.grad.count_nonzero() == 0
+
+
+@pytest.mark.parametrize(
+    ("labels", "complaint"),
+    [
+        (torch.tensor([0, 0, 1, 1, 7]), "class 7 has one training example"),
+        (torch.zeros(5, dtype=torch.long), "one class"),
+        (torch.ones(5, 3, dtype=torch.long), "several labels: pairing = 'batch'"),
+        (torch.tensor([0, 0, 1, 1, -1, -1]), "some items have none: pairing = 'batch'"),
+        (torch.tensor([0, 0, 1, 1]), "batch_size 4 must be less than the 4"),
+    ],
+)
+def test_training_sets_without_triplets_are_refused_in_one_line(labels: Tensor, complaint: str) -> None:
+    with pytest.raises(HashbenchError, match=complaint) as caught:
+        dtsh.WithMemory(labels, BITS, margin=1.0, eta=0.0, batch_size=4)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,74 @@
+"""Training sets and outcomes that cannot be: each is one line."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from hashbench import experiment
+from hashbench.errors import HashbenchError
+from hashbench.hasher import Fit
+from hashbench.methods import METHODS
+from hashbench.training.failure import TrainingFailed
+
+DEEP = [name for name in METHODS.names if METHODS.get(name).needs_torch and METHODS.get(name).needs_labels]
+DEEP = [name for name in DEEP if "relaxation" in METHODS.get(name).settings.model_fields]
+
+
+def fit(folder: Path, method: str, labels: NDArray[Any], items: NDArray[Any] | None = None, **changes: Any) -> Any:
+    if items is None:
+        items = np.random.default_rng(0).integers(0, 17, (len(labels), 8, 8, 1), np.uint8)
+    data = Fit(items, labels, 16.0, seed=1, folder=folder, device="cpu")
+    given = {"bits": 8, "epochs": 2, "batch_size": 5, **changes}
+    return METHODS.get(method).fit(experiment.resolve("digits", "s1", method, given).settings, data)
+
+
+def complaint(folder: Path, method: str, labels: NDArray[Any], **changes: Any) -> str:
+    with pytest.raises(HashbenchError) as caught:
+        fit(folder, method, labels, **changes)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("method", DEEP)
+def test_one_example_cannot_be_ranked(method: str, tmp_path: Path) -> None:
+    assert "1 training example" in complaint(tmp_path, method, np.zeros(1, np.int64))
+
+
+@pytest.mark.parametrize("method", DEEP)
+def test_a_training_set_without_a_relevant_pair_is_refused(method: str, tmp_path: Path) -> None:
+    assert "no two training examples share" in complaint(tmp_path, method, np.arange(20))
+    assert "no two training examples share" in complaint(tmp_path, method, np.eye(20, dtype=np.int64))
+
+
+@pytest.mark.parametrize("method", DEEP)
+def test_batches_without_a_relevant_pair_do_no_harm(method: str, tmp_path: Path) -> None:
+    labels = np.arange(40) // 2 * 2  # twenty classes of two: most batches of five hold no pair
+    activations = fit(tmp_path, method, labels).encode(np.zeros((3, 8, 8, 1), np.uint8))
+    assert np.isfinite(activations).all()
+
+
+@pytest.mark.parametrize("pairing", ["batch", "memory"])
+def test_a_class_with_one_example_has_no_triplets(pairing: str, tmp_path: Path) -> None:
+    labels = np.array([0] * 10 + [1] * 9 + [4])
+    assert "class 4 has one training example" in complaint(tmp_path, "dtsh", labels, pairing=pairing)
+
+
+@pytest.mark.parametrize("method", [name for name in DEEP if name != "dtsh"])
+def test_a_class_with_one_example_is_only_ever_irrelevant_elsewhere(method: str, tmp_path: Path) -> None:
+    hasher = fit(tmp_path, method, np.array([0] * 10 + [1] * 9 + [4]))
+    assert np.isfinite(hasher.encode(np.zeros((3, 8, 8, 1), np.uint8))).all()
+
+
+def test_codes_that_are_all_equal_fail_the_run(tmp_path: Path) -> None:
+    with pytest.raises(TrainingFailed, match="talr_ap: all codes are equal") as caught:
+        fit(tmp_path, "talr_ap", np.arange(20) % 2, items=np.full((20, 8, 8, 1), 3, np.uint8))
+    assert "\n" not in str(caught.value)
+
+
+def test_triplets_by_class_need_classes(tmp_path: Path) -> None:
+    labels = np.eye(4, dtype=np.int64)[np.arange(20) % 4]
+    assert "pairing = 'batch'" in complaint(tmp_path, "dtsh", labels, pairing="memory")
+    fit(tmp_path, "dtsh", labels, pairing="batch")

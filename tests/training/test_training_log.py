@@ -1,0 +1,102 @@
+"""What a run leaves to be followed by: metrics.jsonl, a picture, TensorBoard, a bar."""
+
+import json
+import re
+import sys
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from tqdm import tqdm
+
+from hashbench import experiment
+from hashbench.hasher import Fit
+from hashbench.methods import METHODS
+from hashbench.training import log
+
+
+def trained(folder: Path, *, progress: bool = False, **changes: int | float | str) -> list[dict[str, float]]:
+    rng = np.random.default_rng(0)
+    data = Fit(
+        items=rng.integers(0, 17, (65, 8, 8, 1), np.uint8),
+        labels=rng.integers(0, 3, 65),
+        value_max=16.0,
+        seed=1,
+        folder=folder,
+        device="cpu",
+        progress=progress,
+    )
+    given = {"bits": 8, "epochs": 4, "batch_size": 16, **changes}
+    METHODS.get("hashnet").fit(experiment.resolve("digits", "s1", "hashnet", given).settings, data)
+    return [json.loads(line) for line in (folder / log.FILE).read_text().splitlines()]
+
+
+def test_a_line_an_epoch(tmp_path: Path) -> None:
+    lines = trained(tmp_path, lr=0.5, lr_decay=0.5, lr_decay_every=2)
+    assert [set(line) for line in lines] == [{"epoch", "step", "loss", "lr", "alpha", "images_per_s", "seconds"}] * 4
+    assert [line["epoch"] for line in lines] == [0, 1, 2, 3]
+    assert [line["step"] for line in lines] == [3, 7, 11, 15]  # the one example left over makes no batch
+    assert [line["lr"] for line in lines] == [0.5, 0.5, 0.25, 0.25]
+    assert [line["alpha"] for line in lines] == pytest.approx([(1 + 0.005 * step) ** 0.5 for step in (3, 7, 11, 15)])
+    assert all(line["images_per_s"] > 0 for line in lines)
+
+
+def test_a_picture_is_left(tmp_path: Path) -> None:
+    trained(tmp_path)
+    picture = (tmp_path / log.PICTURE).read_bytes()
+    assert picture.startswith(b"\x89PNG\r\n")
+    before = len(picture)
+    lines = log.read(tmp_path)
+    for line in lines:
+        line["alpha"] = 1.0  # a constant is not drawn
+    (tmp_path / log.FILE).write_text("".join(json.dumps(line) + "\n" for line in lines[:1]))
+    log.draw(tmp_path)
+    assert len((tmp_path / log.PICTURE).read_bytes()) < before
+
+
+def test_a_half_written_line_is_dropped(tmp_path: Path) -> None:
+    (tmp_path / log.FILE).write_text('{"epoch": 0, "loss": 1.0}\n{"epoch": 1, "loss": 1.0}\n{"epoch": 2, "lo')
+    log.Log(tmp_path, 1)
+    assert (tmp_path / log.FILE).read_text() == '{"epoch": 0, "loss": 1.0}\n'
+
+
+def test_tensorboard_is_written_where_it_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[tuple[str, float, int]] = []
+    opened: list[tuple[Path, int]] = []
+
+    class SummaryWriter:
+        def __init__(self, folder: Path, purge_step: int) -> None:
+            opened.append((folder, purge_step))
+
+        def add_scalar(self, name: str, value: float, step: int) -> None:
+            written.append((name, value, step))
+
+        def close(self) -> None:
+            opened.append((Path("closed"), 0))
+
+    stand_in = ModuleType("torch.utils.tensorboard")
+    stand_in.SummaryWriter = SummaryWriter  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", stand_in)
+    monkeypatch.setattr(log, "find_spec", lambda _: object())
+    lines = trained(tmp_path)
+    assert opened == [(tmp_path / log.BOARD, 0), (Path("closed"), 0)]
+    assert [entry for entry in written if entry[0] == "train/loss"] == [
+        ("train/loss", line["loss"], line["epoch"]) for line in lines
+    ]
+    assert {name for name, *_ in written} == {f"train/{x}" for x in ("alpha", "images_per_s", "loss", "lr", "seconds")}
+
+
+def test_the_bar_shows_loss_speed_and_time_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("hashbench.training.loop._BAR_DELAY_S", 0)
+    every_update = partial(tqdm, mininterval=0, miniters=1)  # the run is over before the bar would draw itself again
+    monkeypatch.setattr("hashbench.training.loop.tqdm", every_update)
+    trained(tmp_path, progress=True)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert re.search(r"train: .*\d+.*<.*(item/s|s/item).*epoch \d of 4, loss \d\.\d{4}", err)
+    trained(tmp_path)
+    assert capsys.readouterr().err == ""

@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "hashbench"
 
 # A module may import modules of its own floor and of those below.
 FLOORS = [
-    {"errors", "registry", "config", "paths", "files", "seeding", ""},
+    {"errors", "registry", "config", "paths", "files", "processes", "seeding", ""},
     {
         "codes",
         "affinity",

@@ -20,8 +20,10 @@ COMMANDS = {
     "list": "The catalogue: methods, datasets, metrics, models, tables.",
     "download": "Get data sets, verify every byte, convert them.",
     "split": "Write a protocol's id lists; --check proves them.",
+    "features": "Features of a data set for the shallow methods.",
     "train": "One cell: train, encode, score, store.",
     "encode": "Codes of a run's protocol, or of one's own items.",
+    "search": "Draw the nearest images of a run.",
     "eval": "Score saved codes, exactly under ties.",
     "run": "Run the cells of tables that are not measured yet.",
     "status": "What of a table is measured, missing, failed.",
@@ -32,6 +34,7 @@ COMMANDS = {
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 for _name, _short in COMMANDS.items():
     app.command(_name, short_help=_short)(import_module(f"hashbench.cli.{_name}").command)
+app.add_typer(import_module("hashbench.cli.index").app, name="index", help="Build or search an index of sparse codes.")
 
 
 def _version(asked: bool) -> None:

@@ -1,0 +1,141 @@
+"""Images a minute of feature extraction, beside a plain pipeline: PIL, one image after another, the network on batches.
+
+Run as `python benchmarks/features.py` with CIFAR-10 converted (hashbench download cifar10); medians of 5. The networks
+have random weights, which cost what trained ones do. Writes results/benchmarks/features-MACHINE.json.
+"""
+
+import json
+import os
+import re
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from PIL import Image
+
+from hashbench import histogram, provenance
+from hashbench.datasets.store import open_dataset
+from hashbench.errors import HashbenchError
+from hashbench.features import _gist, named
+from hashbench.features._extractor import Built
+from hashbench.files import write_text
+
+REPETITIONS = 5
+BATCH = 64
+IMAGES = {"pixels": 10_000, "gist": 2048, "vggf": 512, "alexnet": 512}
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Timing:
+    """How long it took to make so many rows of features."""
+
+    what: str
+    images: int
+    median_s: float
+    fastest_s: float
+
+    @property
+    def a_minute(self) -> float:
+        """Images a minute, at the median."""
+        return 60 * self.images / self.median_s
+
+
+def timed(what: str, images: int, run: Callable[[], object]) -> Timing:
+    run()
+    seconds = []
+    for _ in range(REPETITIONS):
+        started = time.perf_counter()
+        run()
+        seconds.append(time.perf_counter() - started)
+    found = Timing(what, images, statistics.median(seconds), min(seconds))
+    print(f"{what:<44} {found.a_minute:>10,.0f} images a minute", flush=True)
+    return found
+
+
+def ours(name: str, built: Built, items: np.ndarray, batch: int) -> Timing:
+    def run() -> object:
+        starts = range(0, len(items), batch)
+        return [built.module(torch.from_numpy(items[at : at + batch])).numpy() for at in starts]
+
+    return timed(name, len(items), run)
+
+
+def plain_network(name: str, built: Built, items: np.ndarray) -> Timing:
+    """Each image resized by PIL and normalised by itself, stacked into batches; the same network, channels first."""
+    prepared, backbone = built.module.prepared, built.module.backbone.to(memory_format=torch.contiguous_format)
+    size = (prepared.shape[2], prepared.shape[1])
+    gain = prepared.rows[0].sum().item()  # to the network's range of values
+
+    def one(image: np.ndarray) -> torch.Tensor:
+        resized = np.asarray(Image.fromarray(image).resize(size, Image.Resampling.BICUBIC))
+        return (torch.from_numpy(resized.copy()).permute(2, 0, 1).float() * gain - prepared.mean) / prepared.std
+
+    def run() -> object:
+        starts = range(0, len(items), BATCH)
+        return [backbone(torch.stack([one(image) for image in items[at : at + BATCH]])).numpy() for at in starts]
+
+    return timed(f"{name}, PIL image by image", len(items), run)
+
+
+def plain_gist(items: np.ndarray) -> Timing:
+    """Image by image with NumPy's FFTs, filters made once: a transcription of the MATLAB."""
+    filters = np.fft.ifftshift(_gist.transfer(4, 8, 96), (1, 2))
+    blur, pad = _gist.blur(42), _gist.mirror(32, 5, 5)
+
+    def one(image: np.ndarray) -> np.ndarray:
+        grey = np.asarray(image, np.float64).mean(2)
+        grey = np.log1p(255 * (grey - grey.min()) / max(1, np.ptp(grey)))
+        padded = pad @ grey @ pad.T
+        sharp = padded - blur @ padded @ blur.T
+        flat = (sharp / (0.2 + np.sqrt(np.abs(blur @ sharp**2 @ blur.T))))[5:-5, 5:-5]
+        spectrum = np.fft.fft2(np.pad(flat, 32, "symmetric"))
+        answers = (np.abs(np.fft.ifft2(spectrum * each))[32:64, 32:64] for each in filters)
+        return np.concatenate([answer.reshape(4, 8, 4, 8).mean((1, 3)).T.ravel() for answer in answers])
+
+    return timed("gist, NumPy image by image", len(items), lambda: np.stack([one(image) for image in items]))
+
+
+def measure() -> list[Timing]:
+    items = open_dataset("cifar10").items
+    timings = []
+    for name, n in IMAGES.items():
+        chosen = np.array(items[:n])
+        _, extractor = named(name, None if name in ("gist", "pixels") else "none")
+        built = extractor.build(chosen.shape[1:], 255.0)
+        timings.append(ours(name, built, chosen, extractor.batch))
+        if name == "gist":
+            timings.append(plain_gist(chosen[:128]))
+        elif name != "pixels":
+            timings.append(plain_network(name, built, chosen))
+    return timings
+
+
+def main() -> None:
+    try:
+        with torch.inference_mode():
+            timings = measure()
+    except HashbenchError as error:
+        sys.exit(f"error: {error}")
+    machine = {**provenance.hardware("cpu"), "cores": histogram.available_cores()}
+    record = {
+        "utc": provenance.utc(),
+        "machine": machine,
+        "load_average": [round(load, 2) for load in os.getloadavg()],
+        "versions": provenance.versions(),
+        "repetitions": REPETITIONS,
+        "timings": [{**asdict(timing), "images_a_minute": round(timing.a_minute)} for timing in timings],
+    }
+    name = re.sub(r"[^a-z0-9]+", "-", f"{machine['cpu']} {machine['cores']} cores".lower()).strip("-")
+    path = REPOSITORY / "results" / "benchmarks" / f"features-{name}.json"
+    write_text(path, json.dumps(record, indent=1) + "\n")
+    print(path.relative_to(REPOSITORY))
+
+
+if __name__ == "__main__":
+    main()

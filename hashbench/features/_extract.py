@@ -1,0 +1,137 @@
+"""Extraction: items through an extractor in batches, into the store."""
+
+import json
+import time
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hashbench import __version__
+from hashbench.config import canonical_json
+from hashbench.datasets.card import load_card
+from hashbench.datasets.store import Dataset, open_dataset, standing
+from hashbench.errors import HashbenchError
+from hashbench.features import _store, named
+from hashbench.features._extractor import Built
+from hashbench.files import require_writable
+from hashbench.registry import canonical
+
+if TYPE_CHECKING:
+    import torch
+
+
+@dataclass(frozen=True)
+class Extracted:
+    """Where the features lie, how many there are, and how many of them this call made in how many seconds."""
+
+    path: Path
+    shape: tuple[int, int]
+    n_made: int
+    seconds: float
+
+
+def extract(
+    dataset: str,
+    name: str,
+    weights: str | None = None,
+    *,
+    device: str = "auto",
+    batch: int | None = None,
+    made_by: Mapping[str, Any] | None = None,
+    progress: bool = False,
+) -> Extracted:
+    """Extracts the features called ``name`` of all items of a data set into the store.
+
+    What is there of the same data, constants and weights is left alone; what was interrupted goes on where it was;
+    what is of others is replaced, once the new file is whole. Arithmetic is float32 throughout. ``made_by`` is stored
+    beside what decides the features.
+
+    Raises:
+        HashbenchError: a name that does not exist, data or weights that are absent, items it cannot take.
+    """
+    _require_torch()
+    stem, extractor = named(name, weights)
+    card = load_card(dataset)
+    data = open_dataset(card.name)
+    chosen = _device(device)
+    built = extractor.build(tuple(data.items.shape[1:]), card.value_max)
+    identity = _identity(data, stem, built, chosen.type)
+    path, shape = _store.path_of(card.name, stem), (len(data.items), built.width)
+    require_writable(path.parent, shape[0] * shape[1] * 4 + (1 << 20), instead="--data")
+    with _store.locked(path):
+        if _store.is_whole(card.name, stem, identity):
+            return Extracted(path, shape, 0, 0.0)
+        with _store.writing(path, identity, made_by or {}, shape) as part:
+            began, started = part.rows, time.perf_counter()
+            _run(built, data, part, chosen, batch or extractor.batch, progress=progress)
+            return Extracted(path, shape, shape[0] - began, time.perf_counter() - started)
+
+
+def open_features(dataset: str, name: str) -> _store.Features:
+    """The stored features of a data set; raises HashbenchError where they are absent, damaged or of other data.
+
+    ``name`` is that of the extractor, ``vggf_random`` for random weights.
+    """
+    found = _store.read(dataset, canonical(name))
+    sha256 = standing(dataset).sha256 or open_dataset(dataset).sha256
+    if found.provenance["data_sha256"] != sha256:
+        raise HashbenchError(
+            f"{found.path}: features of other data than {dataset} is now: run hashbench features {dataset} again"
+        )
+    return found
+
+
+def _identity(data: Dataset, stem: str, built: Built, device: str) -> dict[str, Any]:
+    """Everything that decides the features; a float's last digits depend on the kind of device."""
+    return {
+        "dataset": data.name,
+        "data_sha256": data.sha256,
+        "extractor": stem,
+        "constants": json.loads(canonical_json(dict(built.constants))),
+        "device": device,
+        "version": __version__,
+    }
+
+
+def _run(built: Built, data: Dataset, part: _store.Part, device: "torch.device", batch: int, *, progress: bool) -> None:
+    import torch
+    from tqdm import tqdm
+
+    module = built.module.to(device)
+    n = len(data.items)
+    bar = tqdm(
+        desc="features", total=n, initial=part.rows, unit="image", disable=None if progress else True, leave=False
+    )
+    with bar, torch.inference_mode(), _exactly():
+        for start in range(part.rows, n, batch):
+            items = torch.from_numpy(data.items[start : start + batch].copy()).to(device)
+            found = module(items)
+            if not found.isfinite().all():
+                raise HashbenchError(f"features of items {start} to {start + len(items) - 1} are not all finite")
+            part.append(found.cpu().numpy())
+            bar.update(len(items))
+
+
+def _exactly() -> AbstractContextManager[Any]:
+    """Float32 means float32: cuDNN would take TF32 for it."""
+    import torch
+
+    return torch.backends.cudnn.flags(enabled=True, allow_tf32=False)
+
+
+def _device(name: str) -> "torch.device":
+    from hashbench.training.hasher import pick_device
+
+    return pick_device(name)
+
+
+def _require_torch() -> None:
+    try:
+        import torch  # noqa: F401
+        import torchvision  # noqa: F401
+    except ImportError:
+        raise HashbenchError(
+            "torch is not installed: features need the extra train (pip install 'hashbench[train]')"
+        ) from None

@@ -1,0 +1,165 @@
+r"""GIST of a batch of images, with matrix products in place of Fourier transforms.
+
+LMgist.m takes an image to grey, stretches its contrast to 0..255, divides out local contrast, pads by 32 mirrored
+pixels, filters in the Fourier domain, takes the modulus, cuts the padding off and averages cells. Each step but the
+modulus is linear in rows and in columns. With M the mirroring, F the Fourier matrix, G_k a filter's transfer function,
+S the rows of the inverse that are not cut off and A the average over cells, the answer of filter k is
+
+    A | S (G_k \odot F M x M' F') S' | A'
+
+and only 32 of the inverse's 96 rows and columns are ever computed, from the block of frequencies that the filter lets
+through.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from hashbench.models._prepare import resize_weights
+
+PREFILTER_CYCLES = 4  # a image: where the local contrast's Gaussian falls to a half
+PREFILTER_PAD = 5
+CONTRAST_FLOOR = 0.2
+BOUNDARY = 32
+NOTHING = 1e-8  # of a filter's peak; float32 has no more digits
+
+Matrix = NDArray[np.float64]
+
+
+class Gist(nn.Module):
+    """Descriptors [n, scales x orientations x grid^2] of images [n, h, w, channels].
+
+    In LMgist's order: scale (fine to coarse), orientation, column, row.
+    """
+
+    rows: Tensor
+    columns: Tensor
+    pad: Tensor
+    blur: Tensor
+    transform: Tensor
+    inverse: Tensor
+    cells: Tensor
+
+    def __init__(self, size: tuple[int, int], side: int, scales: int, orientations: int, grid: int) -> None:
+        super().__init__()
+        padded, cut = side + 2 * BOUNDARY, slice(BOUNDARY, BOUNDARY + side)
+        rows, columns = _square(size, side)
+        pad = mirror(side + 2 * PREFILTER_PAD, 0, side % 2) @ mirror(side, PREFILTER_PAD, PREFILTER_PAD)
+        self.keep("rows", rows)
+        self.keep("columns", columns.T)
+        self.keep("pad", pad)
+        self.keep("blur", blur(len(pad)))
+        # zero frequency in the middle, where what a filter passes is one block
+        self.keep("transform", np.fft.fftshift(np.fft.fft(np.eye(padded)), 0) @ mirror(side, BOUNDARY, BOUNDARY))
+        self.keep("inverse", np.fft.fftshift(np.fft.ifft(np.eye(padded))[cut], 1))
+        self.keep("cells", cells(side, grid))
+        self.side = side
+        self.passed = [_passed(each) for each in transfer(scales, orientations, padded)]
+        for k, each in enumerate(transfer(scales, orientations, padded)):
+            self.keep(f"filter{k}", each[self.passed[k]])
+
+    def keep(self, name: str, matrix: NDArray[Any]) -> None:
+        """Registers a constant, so that it moves with the module."""
+        dtype = torch.complex64 if np.iscomplexobj(matrix) else torch.float32
+        self.register_buffer(name, torch.tensor(np.ascontiguousarray(matrix), dtype=dtype), persistent=False)
+
+    def forward(self, items: Tensor) -> Tensor:
+        """float32 descriptors of a batch."""
+        spectrum = self._spectrum(self._flattened_contrast(self._grey(items)))
+        answers = [self._energy(spectrum, k) for k in range(len(self.passed))]
+        return torch.stack(answers, 1).transpose(2, 3).flatten(1)  # MATLAB's order: rows are fastest
+
+    def _grey(self, items: Tensor) -> Tensor:
+        """Grey squares [n, side, side], each from 0 to 255."""
+        grey = self.rows @ items.to(torch.float32).mean(-1) @ self.columns
+        grey = grey - grey.amin((1, 2), keepdim=True)
+        return grey * 255 / grey.amax((1, 2), keepdim=True).clamp_min(1)
+
+    def _flattened_contrast(self, grey: Tensor) -> Tensor:
+        image = self.pad @ grey.log1p() @ self.pad.T
+        sharp = image - self.blur @ image @ self.blur.T
+        deviation = (self.blur @ sharp.square() @ self.blur.T).abs().sqrt()
+        inside = slice(PREFILTER_PAD, PREFILTER_PAD + self.side)
+        return (sharp / (CONTRAST_FLOOR + deviation))[:, inside, inside]
+
+    def _spectrum(self, image: Tensor) -> Tensor:
+        return self.transform @ (image.to(torch.complex64) @ self.transform.T)
+
+    def _energy(self, spectrum: Tensor, k: int) -> Tensor:
+        """Mean modulus in each cell [n, grid, grid] of what filter ``k`` answers."""
+        rows, columns = self.passed[k]
+        filtered = spectrum[:, rows, columns] * self.get_buffer(f"filter{k}")
+        answer = self.inverse[:, rows] @ (filtered @ self.inverse[:, columns].T)
+        return self.cells @ answer.abs() @ self.cells.T
+
+
+def _passed(filter_: Matrix) -> tuple[slice, slice]:
+    """The block of frequencies outside of which a filter lets less than NOTHING through."""
+    inside = filter_ > NOTHING
+    ends = [np.flatnonzero(inside.any(axis))[[0, -1]] for axis in (1, 0)]
+    rows, columns = (slice(int(first), int(last) + 1) for first, last in ends)
+    return rows, columns
+
+
+def mirror(n: int, before: int, after: int) -> Matrix:
+    """The matrix [before + n + after, n] that continues a line by its mirror images, the last pixel repeated.
+
+    >>> (mirror(2, 3, 1) @ [1, 2]).tolist()
+    [2.0, 2.0, 1.0, 1.0, 2.0, 2.0]
+    """
+    around = np.arange(-before, n + after) % (2 * n)
+    return np.eye(n)[np.where(around < n, around, 2 * n - 1 - around)]
+
+
+def blur(n: int) -> Matrix:
+    """The circulant matrix [n, n] that multiplies frequency f of a line by exp(-f^2 / s^2), s = cycles / sqrt(ln 2).
+
+    The two-dimensional Gaussian of the prefilter is this along rows, then along columns. ``n`` is even.
+    """
+    frequency = np.fft.fftfreq(n, 1 / n)
+    gain = np.exp(-(frequency**2) * math.log(2) / PREFILTER_CYCLES**2)
+    return np.fft.ifft(gain[:, None] * np.fft.fft(np.eye(n), axis=0), axis=0).real
+
+
+def transfer(scales: int, orientations: int, n: int) -> Matrix:
+    """Transfer functions [scales x orientations, n, n] at frequencies from -n/2 up, rows first.
+
+    Scale s has its peak at .3 / 1.85^s cycles a pixel and falls off as exp(-3.5 (f / peak - 1)^2); orientation o has
+    it at -o pi / orientations, and falls off as exp(-2 pi (orientations / 8)^2 angle^2): createGabor of LMgist.m.
+    """
+    # LMgist's own frequencies, -n/2, 1 - n/2, ...: of an odd n they are half a step beside those of the transform
+    frequency = np.fft.fftshift(np.fft.fftshift(np.arange(n) - n / 2))
+    radius = np.hypot(frequency[None, :], frequency[:, None]) / n
+    angle = np.angle(frequency[None, :] + 1j * frequency[:, None])
+    found = []
+    for scale in range(scales):
+        radial = np.exp(-3.5 * (radius * 1.85**scale / 0.3 - 1) ** 2)
+        for orientation in range(orientations):
+            turned = angle + np.pi * orientation / orientations
+            turned -= 2 * np.pi * (turned > np.pi)
+            found.append(radial * np.exp(-2 * np.pi * (orientations / 8) ** 2 * turned**2))
+    return np.stack(found)
+
+
+def cells(n: int, grid: int) -> Matrix:
+    """The matrix [grid, n] that averages a line over cells, which begin at floor(i n / grid)."""
+    edge = np.arange(grid + 1) * n // grid
+    pixel = np.arange(n)
+    inside = (pixel >= edge[:-1, None]) & (pixel < edge[1:, None])
+    return inside / inside.sum(axis=1, keepdims=True)
+
+
+def _square(size: tuple[int, int], side: int) -> tuple[Matrix, Matrix]:
+    """The matrices [side, height] and [side, width] that resize bilinearly and cut the middle square out."""
+    scale = side / min(size)
+    lengths = [round(length * scale) for length in size]
+    starts = [(length - side) // 2 for length in lengths]
+    rows, columns = (
+        resize_weights(before, after, "bilinear")[start : start + side]
+        for before, after, start in zip(size, lengths, starts, strict=True)
+    )
+    return rows, columns

@@ -1,0 +1,52 @@
+"""Activations of a pretrained network: fc7 of VGG-F and AlexNet, of others what the last layer sees."""
+
+from dataclasses import asdict
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+
+from hashbench.features._extractor import Built, Extractor
+from hashbench.models import MODELS
+from hashbench.models._prepare import Prepared
+from hashbench.models._weights import fill
+from hashbench.seeding import derive
+
+BATCH = 64
+
+
+class Network(nn.Module):
+    """Preparation and backbone; images as stored [n, h, w, c] -> activations [n, width]."""
+
+    def __init__(self, prepared: Prepared, backbone: nn.Module) -> None:
+        super().__init__()
+        self.prepared, self.backbone = prepared, backbone.to(memory_format=torch.channels_last)
+
+    def forward(self, items: Tensor) -> Tensor:
+        """The activations; convolutions are faster on images whose channels lie together."""
+        found: Tensor = self.backbone(self.prepared(items).contiguous(memory_format=torch.channels_last))
+        return found
+
+
+def extractor(name: str, weights: str | None) -> Extractor:
+    """The extractor of the pretrained network called ``name``; ``weights`` are a file, "none", or None: official."""
+    return Extractor(MODELS.get(name).summary, partial(_build, name, weights), BATCH)
+
+
+def _build(name: str, weights: str | None, item_shape: tuple[int, ...], value_max: float | None) -> Built:
+    model = MODELS.get(name)
+    assert model.pretrained is not None
+    prepared = Prepared(model.pretrained.input, item_shape, value_max)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(derive("features", name))  # random weights are the same everywhere
+        backbone, width = model.backbone(prepared.shape)
+    filled = fill(name, model.pretrained, backbone, prepared, weights)
+    constants = {
+        "model": name,
+        "weights": filled.file,
+        "weights_sha256": filled.sha256,
+        "weights_official": filled.official,
+        "input": asdict(model.pretrained.input),
+        "resize": "bicubic of a = -1/2, both sides",
+    }
+    return Built(Network(prepared, backbone).eval(), width, constants)

@@ -1,0 +1,36 @@
+"""GIST: the energy of a bank of Gabor filters in the cells of a grid (Oliva and Torralba 2001).
+
+512 numbers: 4 scales x 8 orientations x 4 x 4 cells of the grey image, computed as the authors' LMgist.m says. No
+output of theirs is at hand: that this is their descriptor rests on reading it, and a test holds it against a slow
+second reading. ``_gist.py`` says how it is computed here.
+"""
+
+from hashbench.errors import HashbenchError
+from hashbench.features._extractor import Built, Extractor
+
+SCALES, ORIENTATIONS, GRID = 4, 8, 4
+MOST_PIXELS = 128  # a side of LMgist's own default; smaller images are taken as they are
+
+
+def _build(item_shape: tuple[int, ...], value_max: float | None) -> Built:  # noqa: ARG001  (contrast is stretched)
+    if len(item_shape) != 3 or min(item_shape[:2]) < GRID:
+        raise HashbenchError(f"gist takes images of {GRID} x {GRID} pixels or more, not items of shape {item_shape}")
+    from hashbench.features import _gist
+
+    side = min(*item_shape[:2], MOST_PIXELS)
+    constants = {
+        "image_size": side,
+        "scales": SCALES,
+        "orientations": ORIENTATIONS,
+        "grid": GRID,
+        "prefilter_cycles": _gist.PREFILTER_CYCLES,
+        "prefilter_pad": _gist.PREFILTER_PAD,
+        "contrast_floor": _gist.CONTRAST_FLOOR,
+        "boundary": _gist.BOUNDARY,
+        "grey": "mean of channels",
+    }
+    module = _gist.Gist(item_shape[:2], side, SCALES, ORIENTATIONS, GRID)
+    return Built(module, SCALES * ORIENTATIONS * GRID**2, constants)
+
+
+EXTRACTOR = Extractor("GIST: 4 scales x 8 orientations x 4 x 4 cells of the grey image", _build, batch=64)

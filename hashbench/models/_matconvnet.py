@@ -1,0 +1,219 @@
+"""Networks of MatConvNet's model zoo: their layers as data, as a PyTorch module, and as read from the ``.mat``.
+
+The traps of the import (each has been met in a public port): filters lie as height x width x in x out, so that
+PyTorch's are their ``transpose(3, 2, 0, 1)``; the normalisation's alpha is not divided by its window; the pools of
+VGG-F are padded below and on the right only, which is PyTorch's ``ceil_mode``; the input is RGB from 0 to 255 minus
+an average image, and is not divided.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.errors import HashbenchError
+from hashbench.models import _matlab
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+AVERAGE = "average_image"  # its name among the tensors of the weights, [3, height, width] or [3, 1, 1]
+
+
+@dataclass(frozen=True)
+class Conv:
+    """A convolution, and the ReLU that follows each of them."""
+
+    name: str
+    out: int
+    kernel: int
+    stride: int = 1
+    pad: int = 0
+    groups: int = 1
+    kinds = ("conv", "relu")
+
+    def modules(self, channels: int) -> list[nn.Module]:
+        """The layer on an input of so many channels."""
+        from torch import nn
+
+        conv = nn.Conv2d(channels, self.out, self.kernel, self.stride, self.pad, groups=self.groups)
+        return [conv, nn.ReLU(inplace=True)]
+
+    def shaped(self, filters: NDArray[Any]) -> NDArray[Any]:
+        """PyTorch's weights of MatConvNet's filters."""
+        return filters.transpose(3, 2, 0, 1)
+
+
+@dataclass(frozen=True)
+class Full:
+    """A convolution that covers its whole input of ``kernel`` x ``kernel``: a matrix, and its ReLU."""
+
+    name: str
+    out: int
+    kernel: int = 1
+    kinds = ("conv", "relu")
+
+    def modules(self, channels: int) -> list[nn.Module]:
+        """As of Conv; the input may be flat already."""
+        from torch import nn
+
+        linear = nn.Linear(channels * self.kernel**2, self.out)
+        return [nn.Sequential(OrderedDict(flat=nn.Flatten(), full=linear)), nn.ReLU(inplace=True)]
+
+    def shaped(self, filters: NDArray[Any]) -> NDArray[Any]:
+        """As of Conv."""
+        return filters.transpose(3, 2, 0, 1).reshape(filters.shape[3], -1)
+
+
+@dataclass(frozen=True)
+class Norm:
+    """Local response normalisation; MatConvNet's ``param`` is these four numbers."""
+
+    name: str
+    size: int
+    kappa: float
+    alpha: float
+    beta: float
+    kinds = ("lrn",)
+
+    def modules(self, channels: int) -> list[nn.Module]:
+        """As of Conv."""
+        from hashbench.models._response_norm import ResponseNorm
+
+        return [ResponseNorm(channels, self.size, self.kappa, self.alpha, self.beta)]
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The largest of 3 x 3 every 2 pixels, padded by what a last window needs: MatConvNet's pad [0 1 0 1]."""
+
+    name: str
+    kinds = ("pool",)
+
+    def modules(self, channels: int) -> list[nn.Module]:  # noqa: ARG002  (asked as of the others)
+        """As of Conv."""
+        from torch import nn
+
+        return [nn.MaxPool2d(3, 2, ceil_mode=True)]
+
+
+Layer = Conv | Full | Norm | Pool
+
+
+def backbone_of(
+    name: str, layers: tuple[Layer, ...], size: tuple[int, int]
+) -> Callable[[tuple[int, ...]], tuple[nn.Module, int]]:
+    """A model's ``backbone`` of these layers, for RGB images of one size."""
+
+    def backbone(shape: tuple[int, ...]) -> tuple[nn.Module, int]:
+        if shape != (3, *size):
+            wanted = f"3 x {size[0]} x {size[1]}"
+            raise HashbenchError(f"{name} takes images of shape {wanted}, not items of shape {_by(shape)}")
+        return network(layers)
+
+    return backbone
+
+
+def network(layers: tuple[Layer, ...], channels: int = 3) -> tuple[nn.Module, int]:
+    """The module of ``layers``, its weights random, from images [n, channels, h, w] to [n, width]; and that width.
+
+    Its parts are called as MatConvNet calls them: conv1, relu1, norm1, pool1, ... .
+    """
+    from torch import nn
+
+    parts: OrderedDict[str, nn.Module] = OrderedDict()
+    for layer in layers:
+        first, *relu = layer.modules(channels)
+        parts[layer.name] = first
+        if isinstance(layer, Conv | Full):
+            parts[f"relu{layer.name[-1]}"] = relu[0]
+            channels = layer.out
+    return nn.Sequential(parts), channels
+
+
+def read(layers: tuple[Layer, ...], path: Path) -> dict[str, Tensor]:
+    """The tensors of a MatConvNet file by the module's names, and its average image.
+
+    Both layouts are read: ``meta.normalization`` and the older ``normalization``; ``weights`` and the older
+    ``filters`` and ``biases``; a variable ``net`` around all of it.
+
+    Raises:
+        HashbenchError: damaged, or the layers are not these: one is missing, of another kind or of other constants.
+    """
+    import torch
+
+    content = _matlab.read(path)
+    net = content["net"] if isinstance(content.get("net"), dict) else content
+    found = _layers_of(net, path)
+    _compare(layers, found, path)
+    tensors = {AVERAGE: torch.from_numpy(_average(net, path))}
+    for layer in layers:
+        if isinstance(layer, Conv | Full):
+            filters, biases = _weights_of(found[layer.name], f"{path}: layer {layer.name}")
+            stem = layer.name if isinstance(layer, Conv) else f"{layer.name}.full"
+            tensors[f"{stem}.weight"] = torch.from_numpy(np.array(layer.shaped(filters), np.float32, order="C"))
+            tensors[f"{stem}.bias"] = torch.from_numpy(np.array(biases.reshape(-1), np.float32))
+    return tensors
+
+
+def _layers_of(net: dict[str, Any], path: Path) -> dict[str, dict[str, Any]]:
+    layers = net.get("layers")
+    layers = [layers] if isinstance(layers, dict) else layers
+    if not isinstance(layers, list) or not all(isinstance(layer, dict) for layer in layers):
+        raise HashbenchError(f"{path}: no list of layers: a network of MatConvNet is expected")
+    return {str(layer.get("name")): layer for layer in layers if layer.get("type") != "dropout"}
+
+
+def _compare(layers: tuple[Layer, ...], found: dict[str, dict[str, Any]], path: Path) -> None:
+    """Raises HashbenchError unless the file's layers begin with the kinds and constants of ``layers``."""
+    for layer in layers:
+        if layer.name not in found:
+            raise HashbenchError(f"{path}: layer {layer.name} is missing: it has {', '.join(found) or 'none'}")
+    kinds = [{"normalize": "lrn"}.get(str(layer.get("type")), str(layer.get("type"))) for layer in found.values()]
+    expected = [kind for layer in layers for kind in layer.kinds]
+    if kinds[: len(expected)] != expected:
+        raise HashbenchError(f"{path}: layers {' '.join(kinds[: len(expected)])}, not {' '.join(expected)}")
+    for layer in layers:
+        if isinstance(layer, Norm):
+            expected_param = (layer.size, layer.kappa, layer.alpha, layer.beta)
+            param = found[layer.name].get("param")
+            if not isinstance(param, np.ndarray) or param.size != 4 or not np.allclose(param, expected_param, 1e-3, 0):
+                given = param.ravel().tolist() if isinstance(param, np.ndarray) else "missing"
+                raise HashbenchError(f"{path}: layer {layer.name}: param is {given}, not {list(expected_param)}")
+
+
+def _weights_of(layer: dict[str, Any], where: str) -> tuple[NDArray[Any], NDArray[Any]]:
+    weights = layer.get("weights") or [layer.get("filters"), layer.get("biases")]
+    if (
+        not isinstance(weights, list)
+        or len(weights) != 2
+        or not all(isinstance(each, np.ndarray) and each.dtype.kind == "f" for each in weights)
+        or not 2 <= weights[0].ndim <= 4
+    ):
+        raise HashbenchError(f"{where}: filters and biases are expected as two arrays of floats")
+    filters, biases = weights
+    return filters.reshape(filters.shape + (1,) * (4 - filters.ndim)), biases
+
+
+def _average(net: dict[str, Any], path: Path) -> NDArray[np.float32]:
+    """The average image, [3, height, width] or [3, 1, 1]."""
+    meta = net.get("meta")
+    normalization = (meta if isinstance(meta, dict) else net).get("normalization")
+    average = normalization.get("averageImage") if isinstance(normalization, dict) else None
+    if not isinstance(average, np.ndarray) or average.size % 3 or average.size == 0:
+        raise HashbenchError(f"{path}: normalization.averageImage is missing: an image or three means are expected")
+    if average.size == 3:
+        average = average.reshape(1, 1, 3)
+    if average.ndim != 3 or average.shape[2] != 3:
+        raise HashbenchError(f"{path}: averageImage is {_by(average.shape)}, height x width x 3 is expected")
+    return np.array(average.transpose(2, 0, 1), np.float32, order="C")
+
+
+def _by(shape: tuple[int, ...]) -> str:
+    return " x ".join(map(str, shape))

@@ -1,0 +1,136 @@
+"""Any classifier of torchvision, up to what its last layer sees."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+from hashbench.errors import HashbenchError, one_line
+from hashbench.models._model import Input, Model, Pretrained, Weights
+
+if TYPE_CHECKING:
+    from torch import nn
+
+N_CLASSES = 1000
+AUXILIARY = ("aux1", "aux2", "AuxLogits")  # classifiers on the way, used in training on ImageNet only
+# the file of the early DenseNets names layers as Python no longer allows: norm.1 for norm1
+DENSE_LAYER = re.compile(r"(denselayer\d+\.(?:norm|conv))\.(?=\d)")
+
+
+@cache
+def names() -> list[str]:
+    """The classifiers of images that the installed torchvision has; none without it."""
+    try:
+        from torchvision import models
+    except ImportError:
+        return []
+    return sorted(models.list_models(module=models))
+
+
+def model(name: str) -> Model:
+    """The model of that name; raises HashbenchError where torchvision has none.
+
+    Its weights are ``IMAGENET1K_V1``, as papers have used them, or torchvision's default where there are none.
+    """
+    if name not in names():
+        raise HashbenchError(f"torchvision has no classifier {name!r}")
+    weights = _weights(name)
+    preset = weights.transforms()
+    side = preset.crop_size[0]
+    return Model(
+        f"{name} of torchvision, up to its last layer; {side} pixels",
+        partial(backbone, name),
+        Pretrained(
+            Input((side, side), 1.0, tuple(preset.mean), tuple(preset.std)),
+            _file(weights.url),
+        ),
+    )
+
+
+def backbone(name: str, shape: tuple[int, ...]) -> tuple[nn.Module, int]:
+    """The network without its last layer, for RGB images, and the width of what it gives.
+
+    Raises HashbenchError where it does not take images of that shape.
+    """
+    if len(shape) != 3 or shape[0] != 3:
+        raise HashbenchError(f"{name} takes RGB images, not items of shape {shape}")
+    headless, width = _headless(name)
+    try:
+        found = _shape_of_answer(headless, shape)
+    except (RuntimeError, ValueError, AssertionError) as error:
+        raise HashbenchError(f"{name} does not take images of shape {shape}: {one_line(error)[:120]}") from None
+    if found != (width,):
+        raise HashbenchError(f"{name} does not end in one vector an image: it gives {found} before its last layer")
+    return headless, width
+
+
+def _shape_of_answer(network: nn.Module, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """What the network would give for an item of ``shape``, found without computing: torch's meta tensors are empty."""
+    import torch
+
+    tensors = {**dict(network.named_parameters()), **dict(network.named_buffers())}
+    empty = {key: value.to("meta") for key, value in tensors.items()}
+    training = network.training
+    answer = torch.func.functional_call(network.eval(), empty, torch.empty(1, *shape, device="meta"))
+    network.train(training)
+    return tuple(answer.shape[1:])
+
+
+def _weights(name: str) -> Any:
+    """The member of torchvision's enumeration of the network's weights."""
+    from torchvision import models
+
+    choices = models.get_model_weights(name)
+    return choices["IMAGENET1K_V1"] if "IMAGENET1K_V1" in choices.__members__ else choices.DEFAULT
+
+
+def _headless(name: str) -> tuple[nn.Module, int]:
+    from torch import nn
+    from torchvision import models
+
+    # a vision transformer is built for one size of images, that of its weights
+    sized = {"image_size": _weights(name).transforms().crop_size[0]} if name.startswith("vit_") else {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # on how GoogLeNet and Inception draw their first weights
+        network: nn.Module = models.get_model(name, weights=None, **sized)
+    for auxiliary in AUXILIARY:
+        if hasattr(network, auxiliary):
+            setattr(network, auxiliary, None)
+            network.aux_logits = False  # type: ignore[assignment]
+            network.transform_input = True  # type: ignore[assignment]  # as torchvision does with their weights
+    path, last = _last_layer(name, network)
+    parent, _, attribute = path.rpartition(".")
+    setattr(network.get_submodule(parent), attribute, nn.Identity())
+    return network, last.in_features if isinstance(last, nn.Linear) else last.in_channels
+
+
+def _last_layer(name: str, network: nn.Module) -> tuple[str, nn.Linear | nn.Conv2d]:
+    """The layer that gives a number a class: a matrix, or of SqueezeNet a convolution."""
+    from torch import nn
+
+    for path, layer in reversed(list(network.named_modules())):
+        if isinstance(layer, nn.Linear) and layer.out_features == N_CLASSES:
+            return path, layer
+        if isinstance(layer, nn.Conv2d) and layer.out_channels == N_CLASSES:
+            return path, layer
+    raise HashbenchError(f"{name}: no last layer of {N_CLASSES} classes is found")
+
+
+def _file(url: str) -> Weights:
+    """What a file of torchvision's is; its name ends in the beginning of its checksum."""
+    file = url.rsplit("/", 1)[1]
+    checksum = re.search(r"-([0-9a-f]{8,})\.pth$", file)
+    return Weights(file, url, sha256=checksum[1] if checksum else None, rename=_renamed)
+
+
+def _renamed(tensor: str) -> str:
+    """The name of a tensor of a file as the module has it.
+
+    >>> _renamed("features.denseblock1.denselayer1.norm.1.weight")
+    'features.denseblock1.denselayer1.norm1.weight'
+    >>> _renamed("layer1.0.conv1.weight")
+    'layer1.0.conv1.weight'
+    """
+    return DENSE_LAYER.sub(r"\1", tensor)

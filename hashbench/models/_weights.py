@@ -1,0 +1,155 @@
+"""Pretrained weights: found in the data folder or where one says, verified, and filled into a network."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from hashbench import paths
+from hashbench.errors import HashbenchError, one_line
+from hashbench.models._matconvnet import AVERAGE
+from hashbench.models._model import Pretrained, Weights
+from hashbench.models._prepare import Prepared
+
+NONE = "none"  # in place of a file: random weights
+COUNTERS = "num_batches_tracked"  # of batch normalisation; older files lack it and nothing here needs it
+
+
+@dataclass(frozen=True)
+class Filled:
+    """The file that a network's weights came from; None of random ones."""
+
+    file: str | None
+    sha256: str | None
+    official: bool
+
+
+def place_of(weights: Weights) -> Path:
+    """Where the official file lies, or would lie."""
+    return paths.data() / "weights" / weights.file
+
+
+def fill(name: str, pretrained: Pretrained, backbone: nn.Module, prepared: Prepared, given: str | None) -> Filled:
+    """Fills ``backbone``, and the average image of ``prepared``, with the weights of the network called ``name``.
+
+    ``given`` is a file (.mat, .safetensors, .pth or .pt), "none" to leave the weights as they are, or None: the
+    official file in the data folder, whose checksum is compared before a byte of it is interpreted.
+
+    Raises:
+        HashbenchError: absent, of another checksum, damaged, a pickle of more than tensors, a layer missing or of
+            another shape.
+    """
+    if given == NONE:
+        return Filled(None, None, official=False)
+    path = Path(given) if given else place_of(pretrained.weights)
+    _require(path, name, pretrained.weights, is_given=given is not None)
+    sha256 = _checksum(path, "sha256")
+    official = _is_official(path, sha256, pretrained.weights)
+    if given is None and not official:
+        expected = pretrained.weights.md5 or pretrained.weights.sha256
+        raise HashbenchError(
+            f"{path}: not the official file, whose checksum is {expected}: get it again from "
+            f"{pretrained.weights.url}, or name it with --weights if it is meant"
+        )
+    tensors = _read(path, pretrained.weights)
+    _set_average(tensors.pop(AVERAGE, None), name, pretrained.weights, prepared, path)
+    _load(tensors, backbone, path, name)
+    return Filled(path.name, sha256, official)
+
+
+def _require(path: Path, name: str, weights: Weights, *, is_given: bool) -> None:
+    if path.is_file():
+        return
+    if is_given:
+        raise HashbenchError(f"{path}: no such file of weights: {name} has {weights.url}, or --weights none")
+    raise HashbenchError(
+        f"the weights of {name} are absent: get {weights.url} and put it at {path}, or name its place with "
+        "--weights FILE (--weights none: random ones)"
+    )
+
+
+def _checksum(path: Path, kind: str) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, kind).hexdigest()
+
+
+def _is_official(path: Path, sha256: str, weights: Weights) -> bool:
+    """Whether the file is the official one; one without a public checksum is taken by its name."""
+    if weights.sha256 is not None:
+        return sha256.startswith(weights.sha256)
+    if weights.md5 is not None:
+        return _checksum(path, "md5") == weights.md5
+    return path.name == weights.file
+
+
+def _read(path: Path, weights: Weights) -> dict[str, Tensor]:
+    """The tensors of a file by name, all of them finite floats or counters."""
+    suffix = path.suffix.lower()
+    if suffix == ".mat" and weights.read_mat is not None:
+        tensors = weights.read_mat(path)
+    elif suffix == ".safetensors":
+        tensors = _read_safetensors(path)
+    elif suffix in (".pth", ".pt"):
+        tensors = _read_torch(path)
+    else:
+        kinds = (".mat", ".safetensors", ".pth") if weights.read_mat is not None else (".safetensors", ".pth")
+        raise HashbenchError(f"{path}: weights of this network are read from {', '.join(kinds)}")
+    for name, tensor in tensors.items():
+        if not isinstance(tensor, Tensor):
+            raise HashbenchError(f"{path}: {str(name)[:60]!r} is no tensor: a dictionary of tensors is expected")
+        if tensor.is_floating_point() and not tensor.isfinite().all():
+            raise HashbenchError(f"{path}: {name} holds values that are not finite")
+    return {weights.rename(name): tensor for name, tensor in tensors.items()}
+
+
+def _read_safetensors(path: Path) -> dict[str, Tensor]:
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        return load_file(path)
+    except (SafetensorError, OSError, ValueError) as error:
+        raise HashbenchError(f"{path}: not a readable .safetensors file ({one_line(error)})") from None
+
+
+def _read_torch(path: Path) -> dict[str, Tensor]:
+    """The tensors that ``torch.save`` wrote; what asks for more than tensors is refused, not run."""
+    try:
+        content = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception:  # its own words advise to load it all the same
+        raise HashbenchError(
+            f"{path}: damaged, or a pickle of more than tensors, which can run code and is never opened here: "
+            "save the module's state_dict()"
+        ) from None
+    if not isinstance(content, dict):
+        raise HashbenchError(f"{path}: a dictionary of tensors by name is expected: save the module's state_dict()")
+    return content
+
+
+def _set_average(average: Tensor | None, name: str, weights: Weights, prepared: Prepared, path: Path) -> None:
+    if average is None and weights.brings_average:
+        raise HashbenchError(f"{path}: {AVERAGE} is missing: {name} takes images minus the one of its weights")
+    if average is not None:
+        try:
+            prepared.set_mean(average)
+        except HashbenchError as error:
+            raise HashbenchError(f"{path}: {error}") from None
+
+
+def _load(tensors: dict[str, Tensor], backbone: nn.Module, path: Path, name: str) -> None:
+    """Loads each tensor that the backbone has; those of the layer above it are left out."""
+    own = backbone.state_dict()
+    for key, expected in own.items():
+        if key.endswith(COUNTERS):
+            continue
+        if key not in tensors:
+            raise HashbenchError(f"{path}: layer {key} is missing; {name} has it, of shape {_by(expected)}")
+        if tensors[key].shape != expected.shape:
+            raise HashbenchError(f"{path}: layer {key} is {_by(tensors[key])}; {name} takes {_by(expected)}")
+    backbone.load_state_dict({key: tensors[key] for key in own if key in tensors}, strict=False)
+
+
+def _by(tensor: Tensor) -> str:
+    return " x ".join(map(str, tensor.shape)) or "one number"

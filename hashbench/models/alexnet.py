@@ -1,0 +1,33 @@
+"""AlexNet as torchvision has it ("one weird trick", Krizhevsky 2014: one tower, no normalisation), up to fc7.
+
+The features are 4,096 activations of fc7 after its ReLU. For Caffe's network see ``alexnet_caffe``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hashbench.models._model import Input, Model, Pretrained, Weights
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+def _backbone(shape: tuple[int, ...]) -> tuple[nn.Module, int]:
+    from hashbench.models._torchvision import backbone
+
+    return backbone("alexnet", shape)
+
+
+MODEL = Model(
+    "AlexNet of torchvision, fc7 of 4,096; 224 pixels",
+    _backbone,
+    Pretrained(
+        Input((224, 224), 1.0, mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225)),
+        Weights(
+            "alexnet-owt-7be5be79.pth",
+            "https://download.pytorch.org/models/alexnet-owt-7be5be79.pth",
+            sha256="7be5be79",
+        ),
+    ),
+)

@@ -1,0 +1,41 @@
+"""AlexNet as Caffe trained it (two groups, normalisation before pooling), the network of TALR's ImageNet runs.
+
+Read from MatConvNet's import. It is not torchvision's AlexNet, which has one group, other widths and no normalisation.
+MatConvNet states Caffe's alpha divided by the window: 1e-4 / 5.
+"""
+
+from functools import partial
+
+from hashbench.models._matconvnet import Conv, Full, Layer, Norm, Pool, backbone_of, read
+from hashbench.models._model import Input, Model, Pretrained, Weights
+
+SIZE = (227, 227)
+LAYERS: tuple[Layer, ...] = (
+    Conv("conv1", 96, 11, stride=4),
+    Norm("norm1", 5, 1.0, 2e-5, 0.75),
+    Pool("pool1"),
+    Conv("conv2", 256, 5, pad=2, groups=2),
+    Norm("norm2", 5, 1.0, 2e-5, 0.75),
+    Pool("pool2"),
+    Conv("conv3", 384, 3, pad=1),
+    Conv("conv4", 384, 3, pad=1, groups=2),
+    Conv("conv5", 256, 3, pad=1, groups=2),
+    Pool("pool5"),
+    Full("fc6", 4096, 6),
+    Full("fc7", 4096),
+)
+
+MODEL = Model(
+    "AlexNet of Caffe, fc7 of 4,096; 227 pixels",
+    backbone_of("alexnet_caffe", LAYERS, SIZE),
+    Pretrained(
+        Input(SIZE, 255.0, mean=(123.68, 116.779, 103.939)),
+        Weights(
+            "imagenet-caffe-alex.mat",
+            "https://www.vlfeat.org/matconvnet/models/imagenet-caffe-alex.mat",
+            md5="ed49ef44caf18496291ce0c3257b0596",
+            read_mat=partial(read, LAYERS),
+            brings_average=True,
+        ),
+    ),
+)

@@ -1,0 +1,55 @@
+"""Network in Network (Lin, Chen, Yan 2014), as the sparse-hash paper has it (Jeong and Song 2018)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hashbench.errors import HashbenchError
+from hashbench.models._model import Model
+
+if TYPE_CHECKING:
+    from torch import nn
+
+SLOPE = 1 / 5.5  # of the leaky ReLUs
+# output channels and kernel of each convolution; three blocks, the spatial size halved between them
+BLOCKS = (((192, 5), (160, 1), (96, 1)), ((192, 5), (192, 1), (192, 1)), ((192, 3), (192, 1)))
+
+
+def _backbone(shape: tuple[int, ...]) -> tuple[nn.Module, int]:
+    return nin(shape)
+
+
+def nin(shape: tuple[int, ...], width: float = 1.0) -> tuple[nn.Module, int]:
+    """The network from images [n, *shape] to features [n, 192], and 192; every layer ``width`` times as wide.
+
+    Poolings keep the border as TensorFlow's SAME does: the last window takes what there is. Weights are drawn from
+    N(0, 2 / fan in), biases are 0. The features are the means of the last, linear, convolution, rectified.
+    """
+    from torch import nn
+
+    if len(shape) != 3 or any(side % 4 or not side for side in shape[1:]):  # of an odd side SAME takes other windows
+        raise HashbenchError(f"nin takes images whose sides are multiples of 4 pixels, not items of shape {shape}")
+    layers: list[nn.Module] = []
+    before = shape[0]
+    poolings = (nn.MaxPool2d(3, 2, ceil_mode=True), nn.AvgPool2d(3, 2, ceil_mode=True))
+    for block, pooling in zip(BLOCKS, (*poolings, None), strict=True):
+        for channels, kernel in block:
+            after = max(1, round(width * channels))
+            layers += [_convolution(before, after, kernel), nn.LeakyReLU(SLOPE, inplace=True)]
+            before = after
+        layers += [pooling, nn.Dropout(0.5)] if pooling else []
+    layers[-1] = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.ReLU())  # the last one is linear
+    return nn.Sequential(*layers), before
+
+
+def _convolution(before: int, after: int, kernel: int) -> nn.Conv2d:
+    from torch import nn
+
+    layer = nn.Conv2d(before, after, kernel, padding="same")
+    nn.init.kaiming_normal_(layer.weight)  # fan in, gain sqrt(2)
+    if layer.bias is not None:
+        nn.init.zeros_(layer.bias)
+    return layer
+
+
+MODEL = Model("Network in Network, 8 convolutions, 192 features: the sparse-hash paper's", _backbone)

@@ -1,0 +1,49 @@
+"""VGG-F (CNN-F of Chatfield et al. 2014), the network of TALR's, MIHash's, DPSH's and DTSH's papers, up to fc7.
+
+The features are 4,096 activations of fc7 after its ReLU, as the papers' hash layer sees them. The weights are
+MatConvNet's; the other VGG-F there (imagenet-matconvnet-vgg-f, trained with batch normalisation) is another network.
+"""
+
+from functools import partial
+
+from hashbench.models._matconvnet import Conv, Full, Layer, Norm, Pool, backbone_of, read
+from hashbench.models._model import Input, Model, Pretrained, Weights
+
+SIZE = (224, 224)
+WIDTHS = (64, 256, 256, 256, 256, 4096, 4096)
+
+
+def layers(widths: tuple[int, ...] = WIDTHS) -> tuple[Layer, ...]:
+    """The layers up to fc7, of so many channels; 224 pixels become 54, 27, 13 and 6."""
+    one, two, three, four, five, six, seven = widths
+    return (
+        Conv("conv1", one, 11, stride=4),
+        Norm("norm1", 5, 2.0, 1e-4, 0.75),
+        Pool("pool1"),
+        Conv("conv2", two, 5, pad=2),
+        Norm("norm2", 5, 2.0, 1e-4, 0.75),
+        Pool("pool2"),
+        Conv("conv3", three, 3, pad=1),
+        Conv("conv4", four, 3, pad=1),
+        Conv("conv5", five, 3, pad=1),
+        Pool("pool5"),
+        Full("fc6", six, 6),
+        Full("fc7", seven),
+    )
+
+
+MODEL = Model(
+    "VGG-F, fc7 of 4,096; 224 pixels",
+    backbone_of("vggf", layers(), SIZE),
+    Pretrained(
+        # the means of ImageNet's channels, where no weights bring an average image
+        Input(SIZE, 255.0, mean=(123.68, 116.779, 103.939)),
+        Weights(
+            "imagenet-vgg-f.mat",
+            "https://www.vlfeat.org/matconvnet/models/imagenet-vgg-f.mat",
+            md5="f666c61dc968c413ef664a7e17b01144",
+            read_mat=partial(read, layers()),
+            brings_average=True,
+        ),
+    ),
+)

@@ -1,0 +1,52 @@
+import numpy as np
+import pytest
+
+from hashbench import paths
+from hashbench.cli._app import main
+from hashbench.datasets.store import open_dataset
+from hashbench.features._extract import open_features
+
+
+@pytest.fixture
+def hashbench(capsys):
+    """Runs the command line: (exit code, stdout, stderr)."""
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as done:
+            main([str(argument) for argument in arguments])
+        return done.value.code, *capsys.readouterr()
+
+    return run
+
+
+def test_features_says_where_what_and_how_fast(hashbench):
+    code, out, err = hashbench("features", "digits", "--model", "pixels", "--batch", "300", "--device", "cpu")
+    path, shape, rate = out.splitlines()
+    assert (code, err) == (0, "")
+    assert path == str(paths.data() / "digits" / "features" / "pixels.h5")
+    assert shape == "1,797 items x 64, float32"
+    assert rate.startswith("1,797 items in ")
+    assert rate.endswith(" a minute")
+    found = open_features("digits", "pixels")
+    np.testing.assert_array_equal(found.array, open_dataset("digits").items.reshape(1797, 64))
+    assert set(found.provenance["code"]) == {"version", "commit", "dirty"}
+    code, out, err = hashbench("features", "digits", "--model", "pixels")
+    assert (code, out.splitlines()[2]) == (0, "there already, of the same data, weights and constants")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("nothing", "--model", "gist"), "unknown dataset 'nothing'"),
+        (("digits", "--model", "gits"), "unknown features 'gits': did you mean gist"),
+        (("digits", "--model", "vggf"), "the weights of vggf are absent"),
+        (("digits", "--model", "pixels", "--device", "tpu9"), "device 'tpu9' is not here"),
+        (("digits", "--model", "pixels", "--batch", "0"), "greater than or equal to 1"),
+        (("digits",), "Missing option '--model'"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_2(hashbench, arguments, complaint):
+    code, out, err = hashbench("features", *arguments)
+    assert (code, out) == (2, "")
+    assert complaint in err
+    assert len(err.splitlines()) == 1

@@ -1,0 +1,268 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+import tiny_matconvnet as tiny
+import torch
+from toy_dataset import make_toy
+
+from hashbench import paths
+from hashbench.datasets.download import download
+from hashbench.datasets.store import open_dataset
+from hashbench.errors import HashbenchError
+from hashbench.features import _store, named
+from hashbench.features._extract import extract, open_features
+from hashbench.features._pixels import Pixels
+
+
+def test_pixels_are_the_stored_values() -> None:
+    done = extract("digits", "pixels", made_by={"code": {"commit": "abc"}})
+    assert done.path == paths.data() / "digits" / "features" / "pixels.h5"
+    assert (done.shape, done.n_made) == ((1797, 64), 1797)
+    found, data = open_features("digits", "pixels"), open_dataset("digits")
+    np.testing.assert_array_equal(found.array, data.items.reshape(1797, 64))
+    assert found.array.dtype == np.float32
+    assert found.provenance["data_sha256"] == data.sha256
+    assert found.provenance["extractor"] == "pixels"
+    assert found.provenance["code"] == {"commit": "abc"}
+
+
+def test_features_that_are_there_are_left_alone() -> None:
+    first = extract("digits", "gist", batch=500)
+    stamp = first.path.stat().st_mtime_ns
+    assert extract("digits", "gist").n_made == 0
+    assert first.path.stat().st_mtime_ns == stamp
+    assert not list(first.path.parent.glob("*.part"))
+
+
+def stop_after(monkeypatch: pytest.MonkeyPatch, batches: int) -> None:
+    calls = iter(range(batches))
+    forward = Pixels.forward
+
+    def stopping(self, items):
+        if next(calls, None) is None:
+            raise KeyboardInterrupt
+        return forward(self, items)
+
+    monkeypatch.setattr(Pixels, "forward", stopping)
+
+
+def interrupted(monkeypatch: pytest.MonkeyPatch, batches: int = 3, batch: int = 100) -> Path:
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        stop_after(patched, batches)
+        extract("digits", "pixels", batch=batch)
+    part = paths.data() / "digits" / "features" / "pixels.h5.part"
+    assert part.is_file()
+    assert not part.with_suffix("").exists()
+    return part
+
+
+def test_an_interrupted_extraction_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupted(monkeypatch)
+    with pytest.raises(HashbenchError, match="no such features"):
+        open_features("digits", "pixels")
+    assert extract("digits", "pixels").n_made == 1797 - 300
+    np.testing.assert_array_equal(
+        open_features("digits", "pixels").array, open_dataset("digits").items.reshape(1797, -1)
+    )
+
+
+def test_a_part_with_a_wrong_row_is_begun_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    part = interrupted(monkeypatch)
+    with h5py.File(part, "r+") as file:
+        file["features"][7, 3] += 1
+    assert extract("digits", "pixels").n_made == 1797
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "other"])
+def test_a_part_that_cannot_be_used_is_begun_anew(monkeypatch: pytest.MonkeyPatch, damage: str) -> None:
+    part = interrupted(monkeypatch)
+    if damage == "other":
+        with h5py.File(part, "r+") as file:
+            file.attrs["identity"] = file.attrs["identity"].replace("digits", "digitz")
+    else:
+        part.write_bytes(part.read_bytes()[: 500 if damage == "cut" else 0])
+    assert extract("digits", "pixels").n_made == 1797
+    open_features("digits", "pixels").verify()
+
+
+SLOWLY = """
+import sys, time
+from hashbench.features import _extract
+from hashbench.features._pixels import Pixels
+forward = Pixels.forward
+def slow(self, items):
+    time.sleep({pause})
+    return forward(self, items)
+Pixels.forward = slow
+print("go", flush=True)
+print(_extract.extract("digits", "pixels", batch={batch}).n_made)
+"""
+
+
+def start(pause: float, batch: int) -> subprocess.Popen[str]:
+    code = SLOWLY.format(pause=pause, batch=batch)
+    return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def rows_of(part: Path) -> int:
+    try:
+        with h5py.File(part, "r", locking=False) as file:
+            return int(file.attrs["rows"])
+    except (OSError, KeyError):  # not there yet, or met in the middle of a write
+        return 0
+
+
+def test_an_extraction_that_was_killed_goes_on() -> None:
+    part = paths.data() / "digits" / "features" / "pixels.h5.part"
+    with start(0.02, 20) as process:
+        deadline = time.monotonic() + 60
+        while rows_of(part) < 200:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        os.kill(process.pid, signal.SIGKILL)
+    assert part.is_file()
+    done = extract("digits", "pixels")
+    assert 0 < done.n_made <= 1797 - 200
+    np.testing.assert_array_equal(
+        open_features("digits", "pixels").array, open_dataset("digits").items.reshape(1797, -1)
+    )
+
+
+def test_two_at_once_do_the_work_once() -> None:
+    with start(0.05, 200) as one, start(0.05, 200) as two:
+        made = sorted(int(process.communicate(timeout=120)[0].split()[-1]) for process in (one, two))
+    assert made == [0, 1797]
+    open_features("digits", "pixels").verify()
+
+
+def test_damage_is_one_line_and_is_mended_by_the_same_command() -> None:
+    path = extract("digits", "pixels").path
+    whole = path.read_bytes()
+    with h5py.File(path) as file:
+        at = file["features"].id.get_offset() + 1000
+    for damaged in (whole[: len(whole) // 2], whole[:at] + b"\xff" + whole[at + 1 :], b"nonsense", b""):
+        path.write_bytes(damaged)
+        with pytest.raises(HashbenchError, match=r"damaged .*hashbench features digits --model pixels again") as caught:
+            open_features("digits", "pixels").array  # noqa: B018
+        assert "\n" not in str(caught.value)
+    assert extract("digits", "pixels").n_made == 1797
+    open_features("digits", "pixels").verify()
+
+
+def test_features_of_other_data_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HASHBENCH_ROOT", str(tmp_path / "root"))
+    toy = make_toy(tmp_path / "root")
+    download("toy", toy.write_files(tmp_path / "files"))
+    path = extract("toy", "pixels").path
+    with h5py.File(path, "r+") as file:
+        text = file.attrs["identity"].replace(open_dataset("toy").sha256, "0" * 64)
+        file.attrs["identity"] = text
+    with pytest.raises(HashbenchError, match="features of other data than toy is now"):
+        open_features("toy", "pixels")
+    assert extract("toy", "pixels").n_made == 24
+    np.testing.assert_array_equal(open_features("toy", "pixels").array, toy.images.reshape(24, -1))
+
+
+def test_large_features_are_mapped(monkeypatch: pytest.MonkeyPatch) -> None:
+    extract("digits", "pixels")
+    monkeypatch.setattr(_store, "IN_MEMORY_BYTES", 1000)
+    found = open_features("digits", "pixels").array
+    assert isinstance(found, np.memmap)
+    np.testing.assert_array_equal(found, open_dataset("digits").items.reshape(1797, -1))
+
+
+def test_values_that_are_not_finite_are_never_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Pixels, "forward", lambda self, items: torch.full((len(items), 64), torch.nan))
+    with pytest.raises(HashbenchError, match="items 0 to 999 are not all finite"):
+        extract("digits", "pixels")
+
+
+def test_a_networks_features_are_its_last_layers_input(tmp_path: Path) -> None:
+    from hashbench.models import MODELS
+
+    torch.manual_seed(1)
+    model = MODELS.get("squeezenet1_1")
+    backbone, width = model.backbone((3, 224, 224))
+    torch.save(backbone.state_dict(), tmp_path / "net.pth")
+    _, extractor = named("torchvision:squeezenet1_1", str(tmp_path / "net.pth"))
+    built = extractor.build((8, 8, 1), 16.0)
+    assert (built.width, built.constants["weights"], built.constants["weights_official"]) == (width, "net.pth", False)
+    items = torch.from_numpy(open_dataset("digits").items[:2].copy())
+    with torch.inference_mode():
+        torch.testing.assert_close(
+            built.module(items), backbone.eval()(built.module.prepared(items)), rtol=1e-3, atol=1e-4
+        )
+
+
+def test_random_weights_are_the_same_and_stored_apart() -> None:
+    stem, extractor = named("squeezenet1_1", "none")
+    assert stem == "squeezenet1_1_random"
+    state = torch.random.get_rng_state()
+    one, two = (extractor.build((8, 8, 1), 16.0).module for _ in range(2))
+    assert torch.equal(torch.random.get_rng_state(), state)
+    assert all(torch.equal(a, b) for a, b in zip(one.parameters(), two.parameters(), strict=True))
+
+
+def test_a_matconvnet_file_reaches_the_features(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dataclasses import replace
+    from functools import partial
+
+    from hashbench.models import MODELS, _matconvnet, vggf
+
+    layers = vggf.layers(tiny.WIDTHS)
+    known = vggf.MODEL.pretrained
+    small = replace(
+        vggf.MODEL,
+        backbone=_matconvnet.backbone_of("vggf", layers, (224, 224)),
+        pretrained=replace(known, weights=replace(known.weights, read_mat=partial(_matconvnet.read, layers))),
+    )
+    monkeypatch.setattr(vggf, "MODEL", small)
+    assert MODELS.get("vggf") is small
+    path = tiny.save(tmp_path / "net.mat", tiny.layers(), tiny.average_image())
+    done = extract("digits", "vggf", str(path), batch=200)
+    assert done.shape == (1797, tiny.WIDTHS[-1])
+    digit = open_dataset("digits").items[11].astype(np.float64) * 255 / 16
+    from hashbench.models._prepare import resize_weights
+
+    weights = resize_weights(8, 224)
+    image = (weights @ digit[:, :, 0] @ weights.T)[:, :, None].repeat(3, 2)
+    expected = tiny.forward(tiny.layers(), image - tiny.average_image())
+    assert expected.max() > 0
+    np.testing.assert_allclose(
+        open_features("digits", "vggf").array[11], expected, rtol=2e-3, atol=1e-3 * expected.max()
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "weights", "complaint"),
+    [
+        ("gits", None, "unknown features 'gits': did you mean gist"),
+        ("resnet", None, "did you mean"),
+        ("vgff", None, "did you mean vggf"),
+        ("mlp", None, "mlp is trained from scratch"),
+        ("gist", "none", "gist is no network"),
+        ("vggf", "/nowhere/net.mat", "no such file of weights"),
+        ("alexnet", None, "the weights of alexnet are absent: get https://download.pytorch.org"),
+    ],
+)
+def test_what_cannot_be_extracted_is_one_line(name: str, weights: str | None, complaint: str) -> None:
+    with pytest.raises(HashbenchError) as caught:
+        extract("digits", name, weights)
+    assert complaint in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["linear", "GIST", "alexnet_caffe"])
+def test_names_are_spelt_in_one_way(name: str) -> None:
+    if name == "linear":
+        with pytest.raises(HashbenchError):
+            named(name)
+    else:
+        assert named(name.replace("_", "-"))[0] == name.lower()

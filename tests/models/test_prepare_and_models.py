@@ -1,0 +1,170 @@
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from hashbench.errors import HashbenchError
+from hashbench.models import MODELS, _torchvision
+from hashbench.models._model import Input, encoder
+from hashbench.models._prepare import Prepared, resize_weights
+from hashbench.models._response_norm import ResponseNorm
+
+RNG = np.random.default_rng(0)
+
+
+def by_pillow(plane: np.ndarray, size: tuple[int, int], how: Image.Resampling) -> np.ndarray:
+    return np.asarray(Image.fromarray(plane.astype(np.float32)).resize(size[::-1], how))
+
+
+@pytest.mark.parametrize(
+    ("method", "how"), [("bicubic", Image.Resampling.BICUBIC), ("bilinear", Image.Resampling.BILINEAR)]
+)
+@pytest.mark.parametrize(("n_in", "n_out"), [(32, 224), (8, 224), (96, 224), (32, 227), (224, 32), (100, 64)])
+def test_resizing_is_pillows_inside_the_border(method: str, how: Image.Resampling, n_in: int, n_out: int) -> None:
+    plane = RNG.uniform(0, 255, (n_in, n_in))
+    weights = resize_weights(n_in, n_out, method)
+    margin = int(np.ceil(3 * max(1.0, n_out / n_in)))
+    inside = slice(margin, n_out - margin)
+    found, expected = weights @ plane @ weights.T, by_pillow(plane, (n_out, n_out), how)
+    np.testing.assert_allclose(found[inside, inside], expected[inside, inside], atol=2e-3)
+    np.testing.assert_allclose(weights.sum(1), 1)
+
+
+def test_the_border_is_continued_by_its_mirror_image() -> None:
+    plane = RNG.uniform(0, 255, (32, 32))
+    weights = resize_weights(32, 224)
+    mirrored = by_pillow(np.pad(plane, 8, "symmetric"), (336, 336), Image.Resampling.BICUBIC)
+    np.testing.assert_allclose(weights @ plane @ weights.T, mirrored[56:-56, 56:-56], atol=2e-3)
+
+
+def test_prepared_images_are_resized_scaled_and_centred() -> None:
+    wanted = Input((14, 21), 1.0, mean=(0.1, 0.2, 0.3), std=(0.5, 1.0, 2.0))
+    prepared = Prepared(wanted, (7, 7, 3), 255)
+    items = RNG.integers(0, 256, (2, 7, 7, 3), np.uint8)
+    found = prepared(torch.from_numpy(items)).numpy()
+    assert found.shape == (2, *prepared.shape) == (2, 3, 14, 21)
+    for channel in range(3):
+        plane = resize_weights(7, 14) @ (items[1, :, :, channel] / 255) @ resize_weights(7, 21).T
+        expected = (plane - wanted.mean[channel]) / wanted.std[channel]
+        np.testing.assert_allclose(found[1, channel], expected, atol=1e-5)
+
+
+def test_grey_is_taken_for_all_three_channels() -> None:
+    grey = RNG.integers(0, 17, (1, 8, 8, 1), np.uint8)
+    wanted = Input((16, 16), 255.0, mean=(1.0, 2.0, 3.0))
+    one = Prepared(wanted, (8, 8, 1), 16)(torch.from_numpy(grey))
+    three = Prepared(wanted, (8, 8, 3), 16)(torch.from_numpy(grey.repeat(3, axis=3)))
+    torch.testing.assert_close(one, three)
+
+
+def test_features_are_no_images() -> None:
+    for shape, value_max in [((64,), None), ((8, 8, 2), 255), ((8, 8, 3), None)]:
+        with pytest.raises(HashbenchError, match="images of 1 or 3 channels"):
+            Prepared(Input((16, 16), 1.0, (0, 0, 0)), shape, value_max)
+
+
+@pytest.mark.parametrize("channels", [3, 64])
+def test_response_norm_is_torchs_with_alpha_times_the_window(channels: int) -> None:
+    x = torch.randn(2, channels, 5, 4, dtype=torch.float64) * 20
+    ours = ResponseNorm(channels, 5, 2.0, 1e-4, 0.75).double()
+    theirs = torch.nn.LocalResponseNorm(5, alpha=5e-4, beta=0.75, k=2.0)
+    torch.testing.assert_close(ours(x), theirs(x), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(("name", "side"), [("vggf", 224), ("alexnet", 224), ("alexnet_caffe", 227)])
+def test_fc7_of_4096(name: str, side: int) -> None:
+    model = MODELS.get(name)
+    assert model.pretrained is not None
+    assert model.pretrained.input.size == (side, side)
+    backbone, width = model.backbone((3, side, side))
+    with torch.inference_mode():
+        found = backbone.eval()(torch.zeros(1, 3, side, side))
+    assert found.shape == (1, width) == (1, 4096)
+    assert (found >= 0).all()
+    assert encoder(model, (3, side, side), 12, 0)[1].weight.shape == (12, 4096)
+    for shape in [(3, 8, 8), (1, side, side), (512,)]:
+        with pytest.raises(HashbenchError) as caught:
+            model.backbone(shape)
+        assert "\n" not in str(caught.value)
+
+
+def test_alexnets_own_record_is_torchvisions() -> None:
+    assert MODELS.get("alexnet").pretrained == replace(
+        _torchvision.model("alexnet").pretrained,
+        weights=replace(_torchvision.model("alexnet").pretrained.weights, rename=str),
+    )
+
+
+ODD = [
+    "resnet18",
+    "squeezenet1_1",
+    "vit_b_32",
+    "swin_t",
+    "googlenet",
+    "inception_v3",
+    "densenet121",
+    "mobilenet_v3_small",
+]
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_the_last_layer_of_torchvisions_networks_is_found(name: str) -> None:
+    model = MODELS.get(f"torchvision:{name}")
+    assert model.pretrained is not None
+    network, width = _torchvision._headless(name)
+    assert _torchvision._shape_of_answer(network, (3, *model.pretrained.input.size)) == (width,)
+    assert model.pretrained.weights.sha256 is not None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", _torchvision.names())
+def test_every_network_of_torchvision_has_a_last_layer(name: str) -> None:
+    test_the_last_layer_of_torchvisions_networks_is_found(name)
+
+
+def test_torchvisions_penultimate_layer_is_its_own() -> None:
+    from torchvision import models
+
+    torch.manual_seed(0)
+    whole = models.resnet18(weights=None).eval()
+    backbone, width = MODELS.get("resnet18").backbone((3, 64, 64))
+    backbone.load_state_dict({key: value for key, value in whole.state_dict().items() if not key.startswith("fc.")})
+    x = torch.randn(2, 3, 64, 64)
+    with torch.inference_mode():
+        torch.testing.assert_close(whole.fc(backbone.eval()(x)), whole(x))
+    assert width == 512
+
+
+def test_old_dense_nets_names_are_taken() -> None:
+    weights = MODELS.get("densenet121").pretrained.weights
+    backbone = _torchvision._headless("densenet121")[0]
+    old = "features.denseblock1.denselayer1.norm.1.weight"
+    assert weights.rename(old) in backbone.state_dict()
+    assert all(weights.rename(name) == name for name in backbone.state_dict())
+
+
+@pytest.mark.parametrize(
+    ("name", "near"), [("resnt18", "resnet18"), ("vgf", "vggf"), ("torchvision:nothing", "one of|did")]
+)
+def test_an_unknown_name_is_answered_with_near_ones(name: str, near: str) -> None:
+    assert name not in MODELS
+    with pytest.raises(HashbenchError, match=near):
+        MODELS.get(name)
+
+
+def test_a_network_that_cannot_take_the_images_says_so() -> None:
+    for name, shape in [("vit_b_32", (3, 64, 64)), ("alexnet", (3, 32, 32)), ("inception_v3", (3, 32, 32))]:
+        with pytest.raises(HashbenchError, match="does not take images of shape") as caught:
+            MODELS.get(name).backbone(shape)
+        assert "\n" not in str(caught.value)
+
+
+def test_listing_models_imports_no_torch() -> None:
+    code = "import sys; from hashbench.models import MODELS; [MODELS.get(name) for name in MODELS.names];"
+    code += "print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

@@ -1,0 +1,236 @@
+import hashlib
+import pickle
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+import safetensors.torch
+import tiny_matconvnet as tiny
+import torch
+from torch import nn
+
+from hashbench import paths
+from hashbench.errors import HashbenchError
+from hashbench.models import MODELS, _matconvnet, vggf
+from hashbench.models._model import Pretrained
+from hashbench.models._prepare import Prepared
+from hashbench.models._weights import fill, place_of
+
+LAYERS = vggf.layers(tiny.WIDTHS)
+OFFICIAL = vggf.MODEL.pretrained
+assert OFFICIAL is not None
+SMALL = replace(OFFICIAL, weights=replace(OFFICIAL.weights, read_mat=partial(_matconvnet.read, LAYERS)))
+
+
+def network() -> tuple[nn.Module, Prepared]:
+    return _matconvnet.network(LAYERS)[0].eval(), Prepared(SMALL.input, (32, 32, 3), 255)
+
+
+def filled(path: Path, pretrained: Pretrained = SMALL) -> tuple[nn.Module, Prepared]:
+    backbone, prepared = network()
+    fill("vggf", pretrained, backbone, prepared, str(path))
+    return backbone, prepared
+
+
+@pytest.fixture
+def mat(tmp_path: Path) -> Path:
+    return tiny.save(tmp_path / "net.mat", tiny.layers(), tiny.average_image())
+
+
+def test_an_imported_network_answers_as_the_slow_one(mat: Path) -> None:
+    backbone, prepared = filled(mat)
+    images = np.random.default_rng(3).integers(0, 256, (2, 224, 224, 3), np.uint8)
+    native = Prepared(SMALL.input, (224, 224, 3), 255)
+    native.set_mean(prepared.mean)
+    with torch.inference_mode():
+        found = backbone(native(torch.from_numpy(images))).numpy()
+    expected = [tiny.forward(tiny.layers(), image - tiny.average_image().astype(np.float64)) for image in images]
+    assert np.count_nonzero(expected) >= 3
+    np.testing.assert_allclose(found, expected, rtol=2e-4, atol=1e-3 * np.max(expected))
+
+
+@pytest.mark.parametrize("older", [False, True])
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_every_layout_gives_the_same_tensors(tmp_path: Path, mat: Path, older: bool, wrapped: bool) -> None:
+    net = tiny.layers(older=older)
+    other = tiny.save(tmp_path / "o.mat", net, tiny.average_image(), older=older, wrapped=wrapped, compressed=older)
+    one, two = _matconvnet.read(LAYERS, mat), _matconvnet.read(LAYERS, other)
+    assert one.keys() == two.keys()
+    assert all(torch.equal(one[name], two[name]) for name in one)
+
+
+def test_three_means_are_taken_as_an_average_image(tmp_path: Path) -> None:
+    means = np.array([120.0, 110.0, 100.0], np.float32).reshape(1, 1, 3)
+    _, prepared = filled(tiny.save(tmp_path / "net.mat", tiny.layers(), means))
+    assert prepared.mean.shape == (3, 224, 224)
+    assert prepared.mean[:, 5, 7].tolist() == [120, 110, 100]
+
+
+def without(name: str) -> list[dict]:
+    return [layer for layer in tiny.layers() if layer["name"] != name]
+
+
+def changed(name: str, **values) -> list[dict]:
+    return [{**layer, **(values if layer["name"] == name else {})} for layer in tiny.layers()]
+
+
+def swapped() -> list[dict]:
+    net = tiny.layers()
+    net[2], net[3] = net[3], net[2]
+    return net
+
+
+def oddly_shaped() -> list[dict]:
+    weights = tiny.cell([np.zeros((3, 3, 5, 9), np.float32), np.zeros((1, 9), np.float32)])
+    return changed("conv4", weights=weights)
+
+
+@pytest.mark.parametrize(
+    ("net", "complaint"),
+    [
+        (without("conv3"), "layer conv3 is missing"),
+        (without("norm2"), "layer norm2 is missing"),
+        (swapped(), "layers conv relu pool lrn"),
+        (changed("norm1", param=np.array([[5, 2, 2e-5, 0.75]])), "layer norm1: param is"),
+        (changed("fc7", weights=tiny.cell([np.zeros(3)])), "layer fc7: filters and biases are expected"),
+        (oddly_shaped(), "layer conv4.weight is 9 x 5 x 3 x 3; vggf takes 4 x 5 x 3 x 3"),
+        (changed("conv1", weights=tiny.cell([np.full((11, 11, 3, 3), np.nan), np.ones(3)])), "not finite"),
+    ],
+)
+def test_a_network_that_is_another_is_refused(tmp_path: Path, net: list[dict], complaint: str) -> None:
+    path = tiny.save(tmp_path / "net.mat", net, tiny.average_image())
+    with pytest.raises(HashbenchError) as caught:
+        filled(path)
+    assert complaint in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_average_image_of_another_size_is_refused(tmp_path: Path) -> None:
+    path = tiny.save(tmp_path / "net.mat", tiny.layers(), np.zeros((227, 227, 3), np.float32))
+    with pytest.raises(HashbenchError, match=r"an average image of shape \(3, 227, 227\)"):
+        filled(path)
+
+
+def test_the_official_file_is_compared_before_it_is_read(mat: Path) -> None:
+    place = place_of(SMALL.weights)
+    assert place == paths.data() / "weights" / "imagenet-vgg-f.mat"
+    with pytest.raises(HashbenchError, match=f"get https://www.vlfeat.org.*put it at {place}"):
+        fill("vggf", SMALL, *network(), None)
+    place.parent.mkdir(parents=True)
+    place.write_bytes(b"no matter what")
+    with pytest.raises(HashbenchError, match="not the official file, whose checksum is f666c61d"):
+        fill("vggf", SMALL, *network(), None)
+    place.write_bytes(mat.read_bytes())
+    md5 = hashlib.md5(mat.read_bytes()).hexdigest()
+    known = replace(SMALL, weights=replace(SMALL.weights, md5=md5))
+    done = fill("vggf", known, *network(), None)
+    assert (done.file, done.official) == ("imagenet-vgg-f.mat", True)
+    assert done.sha256 == hashlib.sha256(mat.read_bytes()).hexdigest()
+    assert not fill("vggf", SMALL, *network(), str(mat)).official
+
+
+def test_other_files_carry_the_same_tensors(tmp_path: Path, mat: Path) -> None:
+    tensors = _matconvnet.read(LAYERS, mat)
+    safetensors.torch.save_file(tensors, tmp_path / "net.safetensors")
+    torch.save(tensors, tmp_path / "net.pth")
+    reference, prepared = filled(mat)
+    for name in ("net.safetensors", "net.pth"):
+        backbone, other = filled(tmp_path / name)
+        assert torch.equal(other.mean, prepared.mean)
+        for one, two in zip(reference.parameters(), backbone.parameters(), strict=True):
+            assert torch.equal(one, two)
+    del tensors["average_image"]
+    torch.save(tensors, tmp_path / "bare.pth")
+    with pytest.raises(HashbenchError, match="average_image is missing"):
+        filled(tmp_path / "bare.pth")
+
+
+class Evil:
+    def __reduce__(self):
+        return print, ("executed",)
+
+
+def test_a_pickle_is_refused_and_not_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    torch.save({"conv1.weight": Evil()}, tmp_path / "evil.pth")
+    (tmp_path / "plain.pth").write_bytes(pickle.dumps({"conv1.weight": Evil()}))
+    (tmp_path / "cut.pth").write_bytes((tmp_path / "evil.pth").read_bytes()[:200])
+    for name in ("evil.pth", "plain.pth", "cut.pth"):
+        with pytest.raises(HashbenchError, match="never opened here"):
+            filled(tmp_path / name)
+    assert "executed" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "complaint"),
+    [
+        ("net.safetensors", b"\x08\0\0\0\0\0\0\0nonsense", "not a readable .safetensors"),
+        ("net.mat", b"nonsense", "not a readable .mat"),
+        ("net.onnx", b"", "weights of this network are read from .mat, .safetensors, .pth"),
+    ],
+)
+def test_a_file_of_no_weights_is_refused(tmp_path: Path, name: str, content: bytes, complaint: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(HashbenchError, match=complaint):
+        filled(tmp_path / name)
+
+
+def test_what_is_in_a_torch_file_must_be_tensors(tmp_path: Path) -> None:
+    torch.save([torch.zeros(2)], tmp_path / "list.pth")
+    torch.save({"conv1.weight": 3}, tmp_path / "number.pth")
+    with pytest.raises(HashbenchError, match="a dictionary of tensors by name"):
+        filled(tmp_path / "list.pth")
+    with pytest.raises(HashbenchError, match=r"'conv1\.weight' is no tensor"):
+        filled(tmp_path / "number.pth")
+
+
+def test_a_layer_above_the_backbone_is_left_out(tmp_path: Path) -> None:
+    model = MODELS.get("squeezenet1_1")
+    assert model.pretrained is not None
+    backbone, _ = model.backbone((3, 224, 224))
+    tensors = {name: torch.full_like(value, 0.5) for name, value in backbone.state_dict().items()}
+    torch.save({**tensors, "classifier.1.weight": torch.zeros(1000, 512, 1, 1)}, tmp_path / "net.pth")
+    fill(
+        "squeezenet1_1",
+        model.pretrained,
+        backbone,
+        Prepared(model.pretrained.input, (8, 8, 1), 16),
+        f"{tmp_path}/net.pth",
+    )
+    assert all((value == 0.5).all() for value in backbone.parameters())
+
+
+def test_caffes_alexnet_reads_groups(tmp_path: Path) -> None:
+    layers = (
+        _matconvnet.Conv("conv1", 4, 11, stride=4),
+        _matconvnet.Conv("conv2", 6, 5, pad=2, groups=2),
+    )
+    filters = np.random.default_rng(0).normal(size=(5, 5, 2, 6)).astype(np.float32)
+    weights = tiny.cell([filters, np.zeros((1, 6), np.float32)])
+    net = [tiny.layers(widths=(4, *tiny.WIDTHS[1:]))[0], {"name": "relu1", "type": "relu"}]
+    net += [{"name": "conv2", "type": "conv", "weights": weights}, {"name": "relu2", "type": "relu"}]
+    tensors = _matconvnet.read(layers, tiny.save(tmp_path / "net.mat", net, tiny.average_image()))
+    module, _ = _matconvnet.network(layers)
+    module.load_state_dict({name: value for name, value in tensors.items() if name != "average_image"})
+    x = np.random.default_rng(1).normal(size=(6, 6, 4))
+    halves = [
+        tiny.convolved(x[:, :, h : h + 2], filters[..., h + h // 2 : h + h // 2 + 3], np.zeros(3), 1, 2) for h in (0, 2)
+    ]
+    found = module.get_submodule("conv2")(torch.from_numpy(x).float().permute(2, 0, 1)[None])[0].permute(1, 2, 0)
+    np.testing.assert_allclose(found.detach(), np.concatenate(halves, 2), atol=1e-4)
+
+
+@pytest.mark.slow
+def test_the_whole_vggf_from_a_file_of_its_size(tmp_path: Path) -> None:
+    net = tiny.layers(widths=vggf.WIDTHS)
+    path = tiny.save(tmp_path / "net.mat", net, tiny.average_image(), compressed=False)
+    backbone, width = vggf.MODEL.backbone((3, 224, 224))
+    prepared = Prepared(OFFICIAL.input, (224, 224, 3), 255)
+    fill("vggf", OFFICIAL, backbone, prepared, str(path))
+    image = np.random.default_rng(3).integers(0, 256, (1, 224, 224, 3), np.uint8)
+    with torch.inference_mode():
+        found = backbone(prepared(torch.from_numpy(image)))[0].numpy()
+    expected = tiny.forward(net, image[0] - tiny.average_image().astype(np.float64))
+    assert width == len(expected) == 4096
+    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4 * expected.max())

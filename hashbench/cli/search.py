@@ -27,7 +27,7 @@ def command(
 ) -> None:
     """Draw the nearest images of a run's database: queries in the first column, images of a wrong class in red.
 
-    Under an image stand its rank and its Hamming distance; tied images share their ranks, as in 2-5. Own queries have
+    Under an image stand its rank and its Hamming distance d; tied images share their ranks, as in 2-5. Own queries have
     no class, so nothing of theirs is wrong.
     """
     from hashbench import codes, experiment, measure, saved_codes
@@ -90,7 +90,7 @@ def _rows(
             relevance = affinity.from_labels(labels[q : q + 1], data.labels[items])
             wrong = (relevance.block(slice(0, 1), slice(0, len(items)))[0] == 0).tolist()
         places = zip(found.first.tolist(), found.last.tolist(), found.distances.tolist(), strict=True)
-        captions = [f"{first if first == last else f'{first}-{last}'}: {d} bits" for first, last, d in places]
+        captions = [f"{first if first == last else f'{first}-{last}'}, d={d}" for first, last, d in places]
         tiles = zip(data.items[items], captions, wrong, strict=True)
         rows.append([Tile(images[q], name), *(Tile(*tile) for tile in tiles)])
     return rows

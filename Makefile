@@ -51,7 +51,7 @@ format: $(READY) ## format and mend what the linter can mend
 	$(BIN)/ruff check --fix
 
 bench: $(READY) ## the benchmarks, side by side with their alternatives
-	for script in benchmarks/*.py; do $(BIN)/python $$script; done
+	for script in benchmarks/[!_]*.py; do $(BIN)/python $$script; done
 
 lock: $(READY) ## pin the dependencies anew, with hashes, for all systems and Pythons
 	$(BIN)/uv pip compile pyproject.toml --universal --generate-hashes --python-version 3.11 --extra train \

@@ -6,9 +6,6 @@ first epoch. Writes results/benchmarks/datasets-MACHINE.json.
 """
 
 import io
-import json
-import os
-import re
 import statistics
 import tempfile
 import time
@@ -19,25 +16,24 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+import _record
 import h5py
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from hashbench import distance_ranks, histogram, provenance
+from hashbench import distance_ranks
 from hashbench.affinity_distance import DistanceAffinity
 from hashbench.datasets import store
 from hashbench.datasets.audit import audit
 from hashbench.datasets.card import load_card
 from hashbench.datasets.duplicates import byte_keys
 from hashbench.datasets.split import split
-from hashbench.files import write_text
 
 REPETITIONS = 5
 BATCH, N_BATCHES = 256, 40
 WORKERS = (1, 2, 4)
 CHUNK = 64  # images, in the chunked file
-REPOSITORY = Path(__file__).resolve().parent.parent
 # asked of two cores
 ASKED = {"CIFAR-10 into memory, verified": "1 s", "mapped, batches of 256": "20,000 images a second"}
 
@@ -193,19 +189,8 @@ def by_numpy(features: NDArray[np.float64]) -> NDArray[np.float64]:
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         timings = [*reading(Path(folder)), *auditing(), *distances()]
-    machine = {**provenance.hardware("cpu"), "cores": histogram.available_cores()}
-    record = {
-        "utc": provenance.utc(),
-        "machine": machine,
-        "load_average": [round(load, 2) for load in os.getloadavg()],
-        "versions": provenance.versions(),
-        "asked": ASKED,
-        "timings": [{**asdict(timing), "per_s": round(timing.per_s)} for timing in timings],
-    }
-    name = re.sub(r"[^a-z0-9]+", "-", f"{machine['cpu']} {machine['cores']} cores".lower()).strip("-")
-    path = REPOSITORY / "results" / "benchmarks" / f"datasets-{name}.json"
-    write_text(path, json.dumps(record, indent=1) + "\n")
-    print(path.relative_to(REPOSITORY))
+    rates = [{**asdict(timing), "per_s": round(timing.per_s)} for timing in timings]
+    _record.write("datasets", {"asked": ASKED, "timings": rates})
 
 
 if __name__ == "__main__":

@@ -4,31 +4,25 @@ Run as `python benchmarks/features.py` with CIFAR-10 converted (hashbench downlo
 have random weights, which cost what trained ones do. Writes results/benchmarks/features-MACHINE.json.
 """
 
-import json
-import os
-import re
 import statistics
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
+import _record
 import numpy as np
 import torch
 from PIL import Image
 
-from hashbench import histogram, provenance
 from hashbench.datasets.store import open_dataset
 from hashbench.errors import HashbenchError
 from hashbench.features import _gist, named
 from hashbench.features._extractor import Built
-from hashbench.files import write_text
 
 REPETITIONS = 5
 BATCH = 64
 IMAGES = {"pixels": 10_000, "gist": 2048, "vggf": 512, "alexnet": 512}
-REPOSITORY = Path(__file__).resolve().parent.parent
 
 
 @dataclass(frozen=True)
@@ -122,19 +116,8 @@ def main() -> None:
             timings = measure()
     except HashbenchError as error:
         sys.exit(f"error: {error}")
-    machine = {**provenance.hardware("cpu"), "cores": histogram.available_cores()}
-    record = {
-        "utc": provenance.utc(),
-        "machine": machine,
-        "load_average": [round(load, 2) for load in os.getloadavg()],
-        "versions": provenance.versions(),
-        "repetitions": REPETITIONS,
-        "timings": [{**asdict(timing), "images_a_minute": round(timing.a_minute)} for timing in timings],
-    }
-    name = re.sub(r"[^a-z0-9]+", "-", f"{machine['cpu']} {machine['cores']} cores".lower()).strip("-")
-    path = REPOSITORY / "results" / "benchmarks" / f"features-{name}.json"
-    write_text(path, json.dumps(record, indent=1) + "\n")
-    print(path.relative_to(REPOSITORY))
+    rates = [{**asdict(timing), "images_a_minute": round(timing.a_minute)} for timing in timings]
+    _record.write("features", {"repetitions": REPETITIONS, "timings": rates})
 
 
 if __name__ == "__main__":

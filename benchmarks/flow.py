@@ -7,21 +7,19 @@ paper's network, with n_c arcs a bucket. Writes results/benchmarks/flow-MACHINE.
 
 import csv
 import io
-import json
 import os
-import re
 import statistics
 import time
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+import _record
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from hashbench import provenance
 from hashbench.files import atomic, write_text
 from hashbench.sparse.flow import optimum
 
@@ -43,7 +41,6 @@ SERIES = {  # label and its height beside the last point, line, and one of Okabe
     "ours_s": ("ours, here", -5, "o-", "#0072B2"),
 }
 SECONDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # of the scale
-FOLDER = Path(__file__).resolve().parent.parent / "results" / "benchmarks"
 
 
 @dataclass(frozen=True)
@@ -138,24 +135,21 @@ def panel(ax: Axes, points: list[Point]) -> None:
 
 
 def main() -> None:
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # one core
+    cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
+    if cores:
+        os.sched_setaffinity(0, {min(cores)})  # the solver has one thread, and shall not be moved about
     points = [measure(n_c, d, PUBLISHED[n_c][at]) for n_c in SIZES for at, d in enumerate(SIZES)]
-    machine = provenance.hardware("cpu")
-    record = {
-        "utc": provenance.utc(),
-        "machine": machine,
-        "load_average": [round(load, 2) for load in os.getloadavg()],
-        "versions": {**provenance.versions(), "ortools": version("ortools")},
+    if cores:
+        os.sched_setaffinity(0, cores)
+    figures = {
+        "ortools": version("ortools"),
         "repetitions": REPETITIONS,
         "published_source": SOURCE,
         "points": [asdict(point) for point in points],
     }
-    name = re.sub(r"[^a-z0-9]+", "-", f"{machine['cpu']} {machine['cores']} cores".lower()).strip("-")
-    write_text(FOLDER / f"flow-{name}.json", json.dumps(record, indent=1) + "\n")
-    write_text(FOLDER / "flow.csv", as_csv(points))
-    draw(points, str(machine["cpu"]), FOLDER / "flow.png")
-    print(*(f"results/benchmarks/{file}" for file in (f"flow-{name}.json", "flow.csv", "flow.png")), sep="\n")
+    _record.write("flow", figures)
+    write_text(_record.FOLDER / "flow.csv", as_csv(points))
+    draw(points, str(_record.machine()["cpu"]), _record.FOLDER / "flow.png")
 
 
 if __name__ == "__main__":

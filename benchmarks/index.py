@@ -7,9 +7,6 @@ NumPy's usual calls and as the index itself does it, in one bucket of everything
 compared with. Writes results/benchmarks/index-MACHINE.json. FAISS's inverted file joins where it is installed.
 """
 
-import json
-import os
-import re
 import statistics
 import sys
 import tempfile
@@ -19,10 +16,10 @@ from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+import _record
 import numpy as np
 
-from hashbench import buckets, histogram, provenance
-from hashbench.files import write_text
+from hashbench import buckets, histogram
 from hashbench.sparse import index_file, search
 from hashbench.sparse.codes import SparseCodes, top_k
 from hashbench.sparse.index import Index, build
@@ -34,7 +31,6 @@ FEW_QUERIES = 500  # of exhaustive search, whose time a query does not depend on
 ONE_BY_ONE = 20
 STRAY = 0.1  # of the items are in a bucket drawn at random
 TOPS = (1, 16)
-FOLDER = Path(__file__).resolve().parent.parent / "results" / "benchmarks"
 
 rng = np.random.default_rng(0)
 
@@ -194,12 +190,7 @@ def main() -> None:
     times = ratios(timings)
     for what, ratio in times.items():
         print(f"{what}: {ratio:g} times")
-    machine = {**provenance.hardware("cpu"), "cores": histogram.available_cores()}
-    record = {
-        "utc": provenance.utc(),
-        "machine": machine,
-        "load_average": [round(load, 2) for load in os.getloadavg()],
-        "versions": provenance.versions(),
+    figures = {
         "repetitions": REPETITIONS,
         "items": ITEMS,
         "d": D,
@@ -211,9 +202,7 @@ def main() -> None:
         "timings": [asdict(timing) for timing in timings],
         "ratios": times,
     }
-    name = re.sub(r"[^a-z0-9]+", "-", f"{machine['cpu']} {machine['cores']} cores".lower()).strip("-")
-    write_text(FOLDER / f"index-{name}.json", json.dumps(record, indent=1) + "\n")
-    print(f"results/benchmarks/index-{name}.json")
+    _record.write("index", figures)
 
 
 if __name__ == "__main__":

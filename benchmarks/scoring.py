@@ -6,7 +6,6 @@ results/benchmarks/scoring-MACHINE.json. Times are nanoseconds a query-database 
 
 import json
 import os
-import re
 import statistics
 import subprocess
 import sys
@@ -16,19 +15,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import _record
 import numpy as np
 import torch
 from sklearn.metrics import average_precision_score
 
-from hashbench import histogram, histogram_numba, histogram_torch, metrics, provenance, saved_codes
+from hashbench import histogram, histogram_numba, histogram_torch, metrics, saved_codes
 from hashbench.affinity import Affinity, ClassAffinity, SharedLabelAffinity
 from hashbench.codes import Codes, pack
-from hashbench.files import write_text
 
 REPETITIONS = 5
 QUERIES, ITEMS = 1000, 59_000
 CLASSES, LABELS = 10, 21
-REPOSITORY = Path(__file__).resolve().parent.parent
 LARGE = 10_000, 1_000_000, 64  # queries, items, bits of the memory figure
 
 rng = np.random.default_rng(0)
@@ -245,12 +243,7 @@ def main() -> None:
     times = ratios(timings)
     for what, ratio in times.items():
         print(f"{what}: {ratio:.0f} times")
-    machine = {**provenance.hardware("cpu"), "cores": histogram.available_cores()}
-    record = {
-        "utc": provenance.utc(),
-        "machine": machine,
-        "load_average": [round(load, 2) for load in os.getloadavg()],
-        "versions": provenance.versions(),
+    figures = {
         "repetitions": REPETITIONS,
         "queries": QUERIES,
         "items": ITEMS,
@@ -258,10 +251,7 @@ def main() -> None:
         "ratios": times,
         "peak_memory": peaks,
     }
-    name = re.sub(r"[^a-z0-9]+", "-", f"{machine['cpu']} {machine['cores']} cores".lower()).strip("-")
-    path = REPOSITORY / "results" / "benchmarks" / f"scoring-{name}.json"
-    write_text(path, json.dumps(record, indent=1) + "\n")
-    print(path.relative_to(REPOSITORY))
+    _record.write("scoring", figures)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ results/benchmarks/streaming-MACHINE.json.
 import argparse
 import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -18,13 +17,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import _record
 import h5py
 import numpy as np
 
-from hashbench import histogram, provenance
+from hashbench import provenance
 from hashbench.files import write_text
 
-REPOSITORY = Path(__file__).resolve().parent.parent
 CLASSES = 10
 WRITTEN = 1 << 24  # bytes at a time
 
@@ -144,12 +143,10 @@ def measured(case: Case, folder: Path | None) -> Found:
 
 def record(cases: dict[str, dict[str, Any]]) -> None:
     """Puts the cases into the file of this machine, beside those that were there."""
-    machine = {**provenance.hardware("cpu"), "cores": histogram.available_cores()}
-    name = re.sub(r"[^a-z0-9]+", "-", f"{machine['cpu']} {machine['cores']} cores".lower()).strip("-")
-    path = REPOSITORY / "results" / "benchmarks" / f"streaming-{name}.json"
+    path = _record.path_of("streaming")
     before = json.loads(path.read_text())["cases"] if path.exists() else {}
-    write_text(path, json.dumps({"machine": machine, "cases": before | cases}, indent=1) + "\n")
-    print(path.relative_to(REPOSITORY))
+    write_text(path, json.dumps({"machine": _record.machine(), "cases": before | cases}, indent=1) + "\n")
+    print(path.relative_to(_record.REPOSITORY))
 
 
 USUAL = (

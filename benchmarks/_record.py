@@ -1,0 +1,41 @@
+"""What a benchmark leaves in results/benchmarks/: the figures, and the machine that they are of."""
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hashbench import histogram, provenance
+from hashbench.files import write_text
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+FOLDER = REPOSITORY / "results" / "benchmarks"
+
+
+def path_of(name: str, device: str = "cpu") -> Path:
+    """Where the figures of the benchmark ``name`` on this machine lie: results/benchmarks/NAME-MACHINE.json."""
+    of = machine(device)
+    described = f"{of['gpu'] or of['cpu']} {of['cores']} cores"
+    return FOLDER / f"{name}-{re.sub(r'[^a-z0-9]+', '-', described.lower()).strip('-')}.json"
+
+
+def machine(device: str = "cpu") -> dict[str, Any]:
+    """The hardware, with the cores that this process may use."""
+    return {**provenance.hardware(device), "cores": histogram.available_cores()}
+
+
+def write(name: str, figures: Mapping[str, Any], device: str = "cpu") -> Path:
+    """Writes ``figures`` with the time, the machine, its load and the versions, and says where."""
+    record = {
+        "utc": provenance.utc(),
+        "machine": machine(device),
+        "load_average": [round(load, 2) for load in os.getloadavg()],
+        "versions": provenance.versions(),
+        **figures,
+    }
+    path = path_of(name, device)
+    write_text(path, json.dumps(record, indent=1) + "\n")
+    print(path.relative_to(REPOSITORY))
+    return path

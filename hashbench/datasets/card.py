@@ -13,13 +13,26 @@ from hashbench.registry import canonical
 
 Sha512 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{128}$")]
 Md5 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
+DRAWS = ("per_class", "per_label", "random", "parts", "stratified")
+
+
+def _draw(value: object) -> str | None:
+    """The kind of a protocol, of a table or made already; None for what is neither, or says none that exists."""
+    draw = value.get("draw", "per_class") if isinstance(value, dict) else getattr(value, "draw", None)
+    return draw if draw in DRAWS else None
+
+
 AnyProtocol = Annotated[
     Annotated[PerClass, Tag("per_class")]
     | Annotated[PerLabel, Tag("per_label")]
     | Annotated[Random, Tag("random")]
     | Annotated[Parts, Tag("parts")]
     | Annotated[Stratified, Tag("stratified")],
-    Discriminator(lambda value: value.get("draw", "per_class") if isinstance(value, dict) else value.draw),
+    Discriminator(
+        _draw,
+        custom_error_type="protocol_draw",
+        custom_error_message=f"a protocol is a table whose draw is one of {', '.join(DRAWS)}",
+    ),
 ]
 
 

@@ -1,5 +1,6 @@
 """Downloads: fetch a data set's sources or find them in a folder, verify, convert, put in place whole."""
 
+import errno
 from collections.abc import Generator
 from contextlib import closing
 from pathlib import Path
@@ -21,6 +22,7 @@ def download(name: str, from_dir: Path | None = None, *, labels_only: bool = Fal
 
     Sources come from ``from_dir`` (:func:`hashbench.datasets.members.locate` says what it may hold) or else
     from the network. What is there already and whole is left alone; what is damaged is made anew.
+    Processes that ask for one data set at once take turns: the first does the work.
 
     The images that lists name are in ``from_dir``, or in images/ of the data set's folder; the lists are fetched where
     ``from_dir`` has none. With ``labels_only`` no images are needed: the labels are stored without them.
@@ -33,10 +35,13 @@ def download(name: str, from_dir: Path | None = None, *, labels_only: bool = Fal
         return None
     if (stored := _stored(card, labels_only)) is not None:
         return stored
-    if from_dir is not None:
+    folder = store.path_of(card).parent
+    require_writable(folder, instead="--data")
+    with alone(folder):
+        if (stored := _stored(card, labels_only)) is not None:  # what another process made meanwhile is made
+            return stored
+        _sweep(card)
         return _make(card, from_dir, labels_only)
-    with alone(paths.data() / card.name):  # what another process made meanwhile is made
-        return _stored(card, labels_only) or _make(card, None, labels_only)
 
 
 def _stored(card: Card, labels_only: bool) -> Path | None:
@@ -48,9 +53,38 @@ def _stored(card: Card, labels_only: bool) -> Path | None:
     return store.path_of(card) if store.path_of(card).is_file() else store.labels_path_of(card)
 
 
+def _sweep(card: Card) -> None:
+    """Removes what processes left that were killed while they wrote; to be called alone."""
+    for path in (store.path_of(card), store.labels_path_of(card)):
+        for left in path.parent.glob(f".{path.name}.*.part"):
+            left.unlink()
+
+
 def _make(card: Card, from_dir: Path | None, labels_only: bool) -> Path:
     images = None if labels_only else from_dir or paths.data() / card.name / "images"
-    return _convert(card, _places(card, from_dir, images), images)
+    places = _places(card, from_dir, images)
+    try:
+        return _convert(card, places, images)
+    except HashbenchError as error:
+        lists_alone = labels_only or len(_read_sources(card)) == len(card.sources)  # else the images may be wrong
+        if lists_alone and not _began_with_full_disk(error):
+            _forget_doubtful(card, places)
+        raise
+
+
+def _began_with_full_disk(error: BaseException | None) -> bool:
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            return True
+        error = error.__context__
+    return False
+
+
+def _forget_doubtful(card: Card, places: list[Path]) -> None:
+    """Removes what was fetched and no checksum vouches for: if it is wrong, it would be refused for ever."""
+    for source, place in zip(_read_sources(card), places, strict=True):
+        if source.urls and not source.checksums and place == _kept(card) / source.file:
+            place.unlink(missing_ok=True)
 
 
 def _read_sources(card: Card) -> list[Source]:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 # More is mapped, and verified byte for byte by `download` alone.
 IN_MEMORY_BYTES = 1 << 30
 HASHED_BYTES = 16 << 20  # between two signs of progress
+MOST_NAME_BYTES = 4096  # of an item's file name
 
 WRONG_CHECKSUM = "its content has another checksum than when it was written"
 Names = NDArray[np.bytes_] | None
@@ -109,8 +110,11 @@ def open_labels(name: str) -> Labelled:
         return Labelled(card.name, data.labels, data.names, labels_sha256(data.labels))
     with _open(card, path) as file:
         labels, names = _labels_of(card, file)
+        stated = str(file.attrs["content_sha256"])  # of the labels, where they are all the file has
     if fault := next(_faults(card, labels, None), None):
         raise _damaged(path, card, fault)
+    if path == labels_path_of(card) and labels_sha256(labels) != stated:
+        raise _damaged(path, card, WRONG_CHECKSUM)
     return Labelled(card.name, labels, names, labels_sha256(labels))
 
 
@@ -141,6 +145,7 @@ def _head_of(card: Card, file: "h5py.File", path: Path) -> str:
     """The checksum that the file states, its labels and items being of the card's shapes and types."""
     empty = _empty_labels(card)
     _require(file["labels"], empty.shape, empty.dtype)
+    _require_names(card, file)
     sha256 = str(file.attrs["content_sha256"])
     if path == path_of(card):
         _offset_of(card, file, path)
@@ -273,8 +278,18 @@ def _open(card: Card, path: Path) -> "Iterator[h5py.File]":
 def _labels_of(card: Card, file: "h5py.File") -> tuple[Labels, Names]:
     empty = _empty_labels(card)
     _require(file["labels"], empty.shape, empty.dtype)
-    names = file["names"][:] if "names" in file else None
-    return file["labels"][:], names
+    _require_names(card, file)
+    return file["labels"][:], file["names"][:] if "names" in file else None
+
+
+def _require_names(card: Card, file: "h5py.File") -> None:
+    """Where items have names, each has one, of bytes and no longer than a path may be."""
+    if "names" not in file:
+        return
+    names = file["names"]
+    if names.dtype.kind != "S" or names.dtype.itemsize > MOST_NAME_BYTES:
+        raise ValueError(f"names are {names.dtype}, not bytes")
+    _require(names, (card.n_items,), names.dtype)
 
 
 def _items_of(card: Card, file: "h5py.File", path: Path) -> Items:

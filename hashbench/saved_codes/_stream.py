@@ -61,8 +61,8 @@ def opened(arranged: Arranged, layout_notes: list[str], bit_order: str | None, i
     """The stream of arranged codes; raises HashbenchError where items do not come one after another."""
     if not arranged.database.by_rows:
         raise HashbenchError(
-            f"{arranged.database.where}: bits x items in such a file cannot be read item by item: save items x bits, "
-            "or HDF5, or leave --stream out"
+            f"{arranged.database.where}: the bits of an item lie apart, so that it cannot be read item by item: save "
+            "items x bits as .npz, .npy or HDF5, or leave --stream out"
         )
     n_bits = arranged.n_bits
     query = _codes.packed(arranged.query, n_bits)

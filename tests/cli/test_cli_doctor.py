@@ -110,3 +110,11 @@ def test_sources_that_are_served_are_one_command():
     from hashbench.datasets.card import load_card
 
     assert inventory.steps_to(load_card("cifar10")) == ["hashbench download cifar10"]
+
+
+def test_verify_fails_where_a_file_is_empty(doctor, tmp_path):
+    store_toy(tmp_path, ITEMS, LABELS, "")
+    (paths.data() / "toy" / "toy.h5").write_bytes(b"")
+    code, lines = doctor("--verify")
+    assert code == 1
+    assert "damaged" in lines["toy"]

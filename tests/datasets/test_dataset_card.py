@@ -182,3 +182,11 @@ def test_a_probe_beyond_the_end_is_refused(toy):
     toy.card.write_text(toy.card.read_text() + f'\n[[probes]]\nid = 24\nlabel = 0\nsha256 = "{"0" * 64}"\n')
     with pytest.raises(HashbenchError, match="beyond the last item, 23"):
         load_card("toy")
+
+
+@pytest.mark.parametrize("value", ["3", '"s1"', '{ draw = "lots" }', "{ draw = [1] }"])
+def test_a_protocol_that_is_none_is_one_line(toy, value):
+    card = toy.card.read_text().partition("[protocols.s1]")[0]
+    toy.card.write_text(f"{card}[protocols]\ns1 = {value}\n")
+    with pytest.raises(HashbenchError, match=r"protocols\.s1: a protocol is a table whose draw is one of per_class, "):
+        load_card("toy")

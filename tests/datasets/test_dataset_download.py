@@ -1,5 +1,7 @@
+import errno
 import hashlib
 import io
+import re
 import selectors
 import subprocess
 import sys
@@ -12,6 +14,7 @@ from fault_server import Answer, FaultServer
 from toy_dataset import make_toy
 
 from hashbench.datasets.download import download
+from hashbench.datasets.fetch import alone
 from hashbench.datasets.store import open_dataset
 from hashbench.errors import HashbenchError
 
@@ -193,5 +196,68 @@ def test_two_processes_download_once(served_toy):
     server.closing.set()  # the stall ends
     assert [process.communicate()[0] for process in running] == [None, None]
     assert [process.returncode for process in running] == [0, 0]
+    assert_is_toy(toy)
+    assert len(server.requests) == 1
+
+
+def unpin(toy):
+    """Leaves the archive without a checksum."""
+    pinned = r'size_bytes = \d+\nsha256 = "\w+"\n'
+    toy.card.write_text(re.sub(pinned, 'note = "none"\n', toy.card.read_text(), count=1))
+
+
+def test_what_no_checksum_vouches_for_is_fetched_anew_once_refused(served_toy, data_folder):
+    toy, server = served_toy
+    archive = server.files["/toy.tar.gz"]
+    unpin(toy)
+    server.files["/toy.tar.gz"] = archive[: len(archive) // 2]
+    with pytest.raises(HashbenchError, match="damaged"):
+        download("toy")
+    assert left_over(data_folder) == []
+    server.files["/toy.tar.gz"] = archive
+    download("toy")
+    assert_is_toy(toy)
+
+
+def test_files_of_the_user_stay_whatever_is_wrong_with_them(toy, tmp_path, data_folder):
+    toy.card.write_text(toy.card.read_text().replace("n_items = 24", "n_items = 25"))
+    given = toy.write_files(tmp_path / "given")
+    refused("the card states 25", given, data_folder)
+    assert {path.name for path in given.iterdir()} == toy.files.keys()
+
+
+def test_what_a_killed_process_left_is_removed(toy, tmp_path, data_folder):
+    left = data_folder / "toy" / ".toy.h5.abcdefgh.part"
+    left.parent.mkdir(parents=True)
+    left.write_bytes(b"half")
+    path = download("toy", toy.write_files(tmp_path / "given"))
+    assert left_over(data_folder) == [path]
+
+
+def test_two_processes_convert_a_folder_once(toy, tmp_path, data_folder):
+    """The second waits for the first, which holds the lock, and finds the set made."""
+    given = toy.write_files(tmp_path / "given")
+    command = [sys.executable, "-m", "hashbench", "download", "toy", "--from-dir", str(given)]
+    with alone(data_folder / "toy"):
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        assert "another process is at work in it" in process.stderr.readline()
+        assert left_over(data_folder) == []
+    process.communicate()
+    assert process.returncode == 0
+    assert_is_toy(toy)
+
+
+def test_a_full_disk_is_no_reason_to_fetch_anew(served_toy, data_folder, monkeypatch):
+    toy, server = served_toy
+    unpin(toy)
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("hashbench.datasets.store._fill", full)
+        with pytest.raises(HashbenchError, match="No space left"):
+            download("toy")
+    download("toy")
     assert_is_toy(toy)
     assert len(server.requests) == 1

@@ -177,3 +177,34 @@ def test_probes_are_compared(toy, stored, label, sha256, message):
     toy.card.write_text(toy.card.read_text() + f'\n[[probes]]\nid = 3\nlabel = {label}\nsha256 = "{sha256}"\n')
     with pytest.raises(HashbenchError, match=message):
         open_dataset("toy")
+
+
+def long_names(file):
+    file.create_dataset("names", (10**12,), "S10", chunks=(1024,))
+
+
+def few_names(file):
+    file["names"] = np.array([b"a.jpg", b"b.jpg"])
+
+
+def numbered_names(file):
+    file["names"] = np.arange(24)
+
+
+@pytest.mark.parametrize("spoil", [long_names, few_names, numbered_names])
+def test_names_that_are_not_one_an_item_are_damage(toy, stored, spoil):
+    with h5py.File(stored, "a") as file:
+        spoil(file)
+    assert standing("toy").state == "damaged"
+    for opened in (open_dataset, open_labels):
+        with pytest.raises(HashbenchError, match=r"toy\.h5: damaged \(names are .* again$"):
+            opened("toy")
+
+
+def test_a_changed_label_is_noticed_where_there_are_no_items(tmp_path):
+    labels = np.array([[1, 0], [0, 1], [1, 1]], np.uint8)
+    card = store_toy(tmp_path, np.zeros((3, 2, 2, 3), np.uint8), labels, "", labels_only=True)
+    with h5py.File(store.labels_path_of(card), "a") as file:
+        file["labels"][2, 0] = 0
+    with pytest.raises(HashbenchError, match="another checksum than when it was written"):
+        open_labels("toy")

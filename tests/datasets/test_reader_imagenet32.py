@@ -80,7 +80,19 @@ def lying_header() -> bytes:
     return buffer.getvalue()
 
 
+def fewer_images() -> bytes:
+    """Whole rows, but not as many as its header and the labels say."""
+    buffer = io.BytesIO()
+    np.save(buffer, np.zeros((3, 18), np.uint8))
+    data, _, _ = batch(3, drop="data")
+    whole = io.BytesIO(data)
+    with zipfile.ZipFile(whole, "a") as archive:
+        archive.writestr("data.npy", buffer.getvalue()[:-18])
+    return whole.getvalue()
+
+
 FAULTS = {
+    "fewer images": (fewer_images, "data end before the last image that has a label"),
     "a pickle": (lambda: pickle.dumps(Evil()), "whose names end with _npz.zip, pickles are not read"),
     "objects": (objects, "data are object (1,) C, not uint8 (1, 18) C"),
     "a lying header": (lying_header, "labels are uint8 (4000000000000, 18)"),

@@ -212,7 +212,9 @@ def test_what_cannot_be_read_item_by_item_is_said(tmp_path: Path, monkeypatch: p
     scipy.io.savemat(tmp_path / "codes.mat", content)
     by_bits = npz(tmp_path / "turned", content | {role: turned(content[role]) for role in ROLES[:2]})
     for path in (tmp_path / "codes.mat", by_bits):
-        with pytest.raises(HashbenchError, match="cannot be read item by item: save items x bits"):
+        with pytest.raises(
+            HashbenchError, match="lie apart, so that it cannot be read item by item: save items x bits as"
+        ):
             saved_codes.stream(path)
         assert isinstance(saved_codes.opened(path), SavedCodes)
         assert not any("item by item" in note for note in saved_codes.opened(path).notes)

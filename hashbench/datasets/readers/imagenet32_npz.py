@@ -70,6 +70,8 @@ def _images(card: Card, file: IO[bytes], labels: NDArray[np.int64], chosen: NDAr
     for start in range(0, len(labels), BLOCK):
         rows = slice(start, start + BLOCK)
         data = file.read(len(labels[rows]) * row)
+        if len(data) != len(labels[rows]) * row:
+            raise ValueError("data end before the last image that has a label")
         planes = np.frombuffer(data, np.uint8).reshape(-1, channels, height, width)[chosen[rows]]
         yield Block(np.ascontiguousarray(planes.transpose(0, 2, 3, 1)), labels[rows][chosen[rows]])
 

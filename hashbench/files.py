@@ -12,6 +12,8 @@ from hashbench.errors import HashbenchError
 @contextmanager
 def atomic(path: Path) -> Iterator[Path]:
     """A temporary path beside ``path`` that replaces it when the block ends well, and vanishes otherwise."""
+    if path.is_dir():
+        raise HashbenchError(f"{path}: a folder; the file to be written is expected")
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     os.close(handle)

@@ -103,6 +103,11 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
     assert [p.name for p in path.parent.iterdir()] == ["file.txt"]
 
 
+def test_a_folder_is_never_written_over(tmp_path: Path) -> None:
+    with pytest.raises(HashbenchError, match=f"^{tmp_path}: a folder; the file to be written is expected$"):
+        write_text(tmp_path, "text")
+
+
 def test_written_files_have_the_usual_mode(tmp_path: Path) -> None:
     before = os.umask(0o022)
     try:

@@ -14,6 +14,7 @@ from hashbench import __version__
 from hashbench.errors import HashbenchError
 
 INTERRUPTED = 130
+AGAIN_S = 3
 # In the order in which a user meets them; the command of a name is the function `command` of that module.
 # The modules import nothing heavy until they are called, so --help answers at once.
 COMMANDS = {
@@ -73,6 +74,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
             raise
         sys.exit(_complain(error))
     except (KeyboardInterrupt, typer.Abort):
+        signal.alarm(0)
         code = INTERRUPTED
     except BrokenPipeError:  # whoever read our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -97,4 +99,7 @@ def _complain(error: HashbenchError | typer.TyperException) -> int:
 
 
 def _interrupt(_signum: int, _frame: FrameType | None) -> NoReturn:
+    """Raised inside an import or a finaliser the interrupt would be lost: then it comes once more."""
+    signal.signal(signal.SIGALRM, _interrupt)
+    signal.alarm(AGAIN_S)
     raise KeyboardInterrupt

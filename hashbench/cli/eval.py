@@ -93,6 +93,7 @@ def command(
     explicit = saved_codes.Explicit(
         query_codes, database_codes, query_labels, database_labels, bits=bits, bit_order=bit_order, layout=layout
     )
+    _require_apart(files or [], [path for path in (csv, per_query, trec_run, qrels) if path is not None])
     if (train_codes is None) != (train_labels is None):
         raise HashbenchError("the training items: --train-codes and --train-labels go together")
     if not files and query_codes is None:
@@ -142,6 +143,18 @@ def _count(saved: "SavedCodes | CodeStream") -> "tuple[Histogram, Diagnostics]":
 def _note(saved: "SavedCodes | CodeStream") -> None:
     for note in saved.notes:
         typer.echo(f"note: {note}", err=True)
+
+
+def _require_apart(inputs: list[Path], outputs: list[Path]) -> None:
+    """Raises HashbenchError where one output would replace another, or the codes themselves."""
+    from hashbench.errors import HashbenchError
+
+    places = [path.resolve() for path in outputs]
+    for path, place in zip(outputs, places, strict=True):
+        if places.count(place) > 1 or place in [given.resolve() for given in inputs]:
+            raise HashbenchError(
+                f"{path}: named twice, as what is read or written: each output needs a file of its own"
+            )
 
 
 def _source(files: list[Path] | None, explicit: "Explicit") -> str:

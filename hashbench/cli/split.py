@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 def command(
     name: Annotated[str, typer.Argument(help="A data set, as hashbench list datasets shows.")],
     protocol: Annotated[str, typer.Option(help="One of the data set's protocols.")],
-    seed: Annotated[int | None, typer.Option(min=0, help="Another draw than the protocol's own.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, max=2**32 - 1, help="Another draw than the protocol's own.")
+    ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Prove sizes, class counts, disjointness; find leaks.")
     ] = False,
@@ -32,18 +34,21 @@ def command(
     from hashbench.datasets.card import load_card
     from hashbench.datasets.split import split, write
     from hashbench.datasets.store import open_labels
+    from hashbench.errors import HashbenchError
     from hashbench.files import require_writable
     from hashbench.registry import canonical
 
     card = load_card(name)
     rule = card.protocol(protocol)
+    if seed not in (None, rule.seed) and rule.draw == "parts":
+        raise HashbenchError(
+            f"--seed {seed}: nothing is drawn in {card.name} {canonical(protocol)}, its ids are published"
+        )
     seed = rule.seed if seed is None else seed
     data = open_labels(card.name)
     chosen = split(data.labels, rule, card.name, protocol, seed)
     found = _audit(card, data, chosen, rule, seed) if check else None
     path = paths.data() / card.name / "splits" / f"{canonical(protocol)}-seed{seed}.npz"
-    require_writable(path.parent, instead="--data")
-    write(path, chosen)
     named: dict[str, str | int] = {
         "dataset": card.name,
         "protocol": canonical(protocol),
@@ -51,6 +56,8 @@ def command(
         "path": str(path),
     }
     typer.echo(_as_json(named, chosen, found) if as_json else _as_text(path, chosen, found))
+    require_writable(path.parent, instead="--data")  # what was proven is said, whether it can be written or not
+    write(path, chosen)
 
 
 def _audit(card: "Card", labels: "Labelled", chosen: "Split", rule: "Protocol", seed: int) -> "Audit":

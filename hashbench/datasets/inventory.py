@@ -53,7 +53,8 @@ def steps_to(card: Card) -> list[str]:
     """How a person gets the data set: one command where every source is served to programs."""
     by_hand = [step for source in card.sources for step in _by_hand(source)]
     if not by_hand:
-        return [f"hashbench download {card.name}"]
+        otherwise = [step for source in card.sources for step in source.manual]
+        return [f"hashbench download {card.name}", *(f"or {step}" for step in otherwise[:1]), *otherwise[1:]]
     labels = [f"or the labels alone: hashbench download {card.name} --labels-only"] if _has_lists(card) else []
     return ["by hand", *by_hand, f"then hashbench download {card.name} --from-dir {FOLDER}", *labels]
 

@@ -140,3 +140,22 @@ def test_bad_usage_is_one_line_and_exit_2(hashbench, arguments, message):
     assert (code, out) == (2, "")
     assert err.startswith(f"error: {message}")
     assert err.count("\n") == 1
+
+
+def test_a_seed_where_nothing_is_drawn_is_refused(hashbench, tmp_path):
+    rule = '[protocols.s1]\ndraw = "parts"\ntitle = ""\ncitation = ""\nquery = [20, 24]\n'
+    store_toy(tmp_path, np.zeros((24, 2), np.float32), np.arange(24) % 2, rule + "database = [0, 20]\ntrain = [0, 4]\n")
+    assert hashbench("split", "toy", "--protocol", "s1", "--seed", "0")[0] == 0
+    code, out, err = hashbench("split", "toy", "--protocol", "s1", "--seed", "7")
+    assert (code, out) == (2, "")
+    assert err == "error: --seed 7: nothing is drawn in toy s1, its ids are published\n"
+
+
+def test_what_a_check_proved_is_said_before_a_write_fails(hashbench, tmp_path):
+    rule = '[protocols.s1]\ndraw = "random"\ntitle = ""\ncitation = ""\nqueries = 4\ntrain = 4\n'
+    store_toy(tmp_path, np.zeros((24, 2), np.float32), np.arange(24) % 2, rule)
+    (paths.data() / "toy" / "splits").write_text("a file in the folder's place")
+    code, out, err = hashbench("split", "toy", "--protocol", "s1", "--check")
+    assert code == 2
+    assert "sizes, counts and places are as the protocol says" in out
+    assert "splits: cannot be written" in err

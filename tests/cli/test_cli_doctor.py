@@ -118,3 +118,11 @@ def test_verify_fails_where_a_file_is_empty(doctor, tmp_path):
     code, lines = doctor("--verify")
     assert code == 1
     assert "damaged" in lines["toy"]
+
+
+def test_a_source_that_is_served_and_has_steps_shows_both():
+    from hashbench.datasets.card import load_card
+
+    steps = inventory.steps_to(load_card("imagenet32"))
+    assert steps[0] == "hashbench download imagenet32"
+    assert steps[1].startswith("or ")

@@ -395,3 +395,12 @@ def test_the_program_says_what_is_wrong_in_one_line_and_exits_2(file: Path) -> N
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"error: {file}: not a readable .npz file")
     assert done.stderr.count("\n") == 1
+
+
+def test_an_output_never_replaces_the_codes_or_another_output(file: Path, tmp_path: Path) -> None:
+    before = file.read_bytes()
+    for options in (["--csv", str(file)], ["--csv", str(tmp_path / "a"), "--per-query", f"{tmp_path}/./a"]):
+        result = CliRunner().invoke(app, [str(file), *options])
+        assert "named twice, as what is read or written" in str(result.exception)
+    assert file.read_bytes() == before
+    assert not (tmp_path / "a").exists()

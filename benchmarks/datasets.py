@@ -24,7 +24,7 @@ from PIL import Image
 
 from hashbench import distance_ranks
 from hashbench.affinity_distance import DistanceAffinity
-from hashbench.datasets import store
+from hashbench.datasets import layout, store
 from hashbench.datasets.audit import audit
 from hashbench.datasets.card import load_card
 from hashbench.datasets.duplicates import byte_keys
@@ -76,11 +76,11 @@ def batches(n_items: int, seed: int) -> list[NDArray[np.int64]]:
 
 def mapped() -> NDArray[Any]:
     """The items of CIFAR-10 as a set larger than memory has them."""
-    store.IN_MEMORY_BYTES = 0
+    layout.IN_MEMORY_BYTES = 0
     try:
         return store.open_dataset("cifar10").items
     finally:
-        store.IN_MEMORY_BYTES = 1 << 30
+        layout.IN_MEMORY_BYTES = 1 << 30
 
 
 def read_mapped(seed: int) -> int:

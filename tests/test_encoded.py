@@ -10,7 +10,7 @@ from stored_toy import store_toy
 from hashbench import encoded, histogram, measure, saved_codes
 from hashbench.cli._app import main
 from hashbench.codes import Codes, pack
-from hashbench.datasets import store
+from hashbench.datasets import layout
 from hashbench.datasets.split import Split
 from hashbench.datasets.store import Dataset, open_dataset
 from hashbench.encoded import Encoded, encode_protocol
@@ -163,7 +163,7 @@ class Sums:
 
 
 def test_a_set_larger_than_memory_is_encoded_block_by_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "IN_MEMORY_BYTES", 0)
+    monkeypatch.setattr(layout, "IN_MEMORY_BYTES", 0)
     monkeypatch.setattr(encoded, "BLOCK_BYTES", 1)
     monkeypatch.setattr(encoded, "WHOLE_BATCHES", 7)
     store_toy(tmp_path, items := features(), NO_LABELS, PARTS + NEAREST)

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.affinity import Labels
+from hashbench.datasets.checksums import array_sha256
 from hashbench.datasets.draw import Ids
 from hashbench.datasets.duplicates import Keys, byte_keys, same_bytes, twins
 from hashbench.datasets.protocol import Parts, PerClass, PerLabel, Protocol, Random, Stratified
 from hashbench.datasets.readers._reader import Items
 from hashbench.datasets.split import Split, canonical_bytes
-from hashbench.datasets.store import Dataset, Labelled, labels_sha256
+from hashbench.datasets.store import Dataset, Labelled
 from hashbench.errors import CheckFailed
 
 APART = [("query", "database"), ("query", "train"), ("validation", "database"), ("validation", "train")]
@@ -79,7 +80,7 @@ def audit(data: Dataset | Labelled, chosen: Split, protocol: Protocol, seed: int
         sizes={role: len(ids) for role, ids in lists.items()},
         checksums={role: hashlib.sha256(canonical_bytes(ids)).hexdigest() for role, ids in lists.items()},
         ids_sha256=chosen.sha256,
-        labels_sha256=labels_sha256(data.labels),
+        labels_sha256=array_sha256(data.labels),
         class_counts={role: _counts(data.labels, ids).tolist() for role, ids in lists.items()},
         compared_by=list(keys),
         leaks=[leak for by, of in keys.items() for leak in _leaks(by, of, lists, items)],

@@ -7,10 +7,11 @@ import pytest
 
 from hashbench.datasets import duplicates
 from hashbench.datasets.audit import Audit, Leak, audit
+from hashbench.datasets.checksums import array_sha256
 from hashbench.datasets.duplicates import byte_keys, same_bytes, twins
 from hashbench.datasets.protocol import Parts, PerClass, PerLabel, Protocol, Random, Stratified
 from hashbench.datasets.split import Split, split
-from hashbench.datasets.store import Dataset, Labelled, labels_sha256
+from hashbench.datasets.store import Dataset, Labelled
 from hashbench.errors import CheckFailed
 
 SAID = {"title": "", "citation": ""}
@@ -31,7 +32,7 @@ RULES: dict[str, Protocol] = {
 
 def labelled(kind: str, names: np.ndarray | None = None) -> Labelled:
     labels = HOT if kind == "per_label" else CLASSES
-    return Labelled("toy", labels, names, labels_sha256(labels))
+    return Labelled("toy", labels, names, array_sha256(labels))
 
 
 def sound(kind: str) -> Split:
@@ -54,7 +55,7 @@ def test_a_sound_split_of_any_kind_passes(kind: str) -> None:
     assert found.sizes == {role: len(ids) for role, ids in chosen.lists().items()}
     assert len(set(found.checksums.values())) == len({ids.tobytes() for ids in chosen.lists().values()})
     assert found.ids_sha256 == chosen.sha256
-    assert found.labels_sha256 == labels_sha256(labelled(kind).labels)
+    assert found.labels_sha256 == array_sha256(labelled(kind).labels)
 
 
 def test_counts_are_of_each_class_or_label() -> None:

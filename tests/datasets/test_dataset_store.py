@@ -3,11 +3,12 @@ import numpy as np
 import pytest
 from stored_toy import store_toy
 
-from hashbench.datasets import store
+from hashbench.datasets import checksums, layout, store
 from hashbench.datasets.card import load_card
+from hashbench.datasets.checksums import array_sha256, content_sha256
 from hashbench.datasets.download import download
 from hashbench.datasets.readers._reader import Block
-from hashbench.datasets.store import content_sha256, open_dataset, open_labels, path_of, standing, verify
+from hashbench.datasets.store import open_dataset, open_labels, path_of, standing, verify
 from hashbench.errors import HashbenchError
 
 
@@ -101,7 +102,7 @@ def test_damage_is_one_line_and_download_mends_it(toy, stored, tmp_path, damage)
 
 
 def test_verify_reads_every_byte_of_a_set_too_large_for_memory(toy, stored, monkeypatch):
-    monkeypatch.setattr(store, "IN_MEMORY_BYTES", 0)
+    monkeypatch.setattr(layout, "IN_MEMORY_BYTES", 0)
     flip_a_pixel(stored)
     assert isinstance(open_dataset("toy").items, np.memmap)
     with pytest.raises(HashbenchError, match="another checksum than when it was written"):
@@ -109,7 +110,7 @@ def test_verify_reads_every_byte_of_a_set_too_large_for_memory(toy, stored, monk
 
 
 def test_progress_adds_up_to_every_byte(toy, stored, monkeypatch):
-    monkeypatch.setattr(store, "HASHED_BYTES", 100)
+    monkeypatch.setattr(checksums, "HASHED_BYTES", 100)
     seen = []
     verify("toy", seen.append)
     assert sum(seen) == toy.images.nbytes + toy.labels.nbytes
@@ -160,7 +161,7 @@ def test_labels_alone_are_opened_where_there_are_no_items(tmp_path):
         open_dataset("toy")
     store.write(card, [Block(np.zeros((3, 2, 2, 3), np.uint8), hot, names)], {})
     assert standing("toy").state == "stored"
-    assert open_labels("toy").sha256 == found.sha256 == store.labels_sha256(open_dataset("toy").labels)
+    assert open_labels("toy").sha256 == found.sha256 == array_sha256(open_dataset("toy").labels)
 
 
 def test_a_file_of_another_card_is_noticed(toy, stored):
@@ -208,3 +209,14 @@ def test_a_changed_label_is_noticed_where_there_are_no_items(tmp_path):
         file["labels"][2, 0] = 0
     with pytest.raises(HashbenchError, match="another checksum than when it was written"):
         open_labels("toy")
+
+
+def test_a_changed_name_is_noticed(tmp_path):
+    names = np.array([b"a.jpg", b"b.jpg", b"c.jpg"])
+    card = store_toy(tmp_path, np.zeros((3, 2, 2, 3), np.uint8), np.arange(3), "", names=names)
+    assert open_dataset("toy").names.tolist() == names.tolist()
+    with h5py.File(path_of(card), "a") as file:
+        file["names"][1] = b"x.jpg"
+    for opened in (open_dataset, open_labels):
+        with pytest.raises(HashbenchError, match="the names have another checksum than when they were written"):
+            opened("toy")

@@ -1,0 +1,44 @@
+"""Checksums of what a data set holds, the same on every machine."""
+
+import hashlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.affinity import Labels
+from hashbench.datasets.readers._reader import Items
+
+if TYPE_CHECKING:
+    import h5py
+
+HASHED_BYTES = 16 << 20  # between two signs of progress
+
+
+def content_sha256(items: Items, labels: Labels, progress: Callable[[int], object] = int) -> str:
+    """SHA-256 (hex) of items, then labels: each a line with type and shape, then little-endian bytes in C order."""
+    digest = hashlib.sha256()
+    for array in (items, labels):
+        digest.update(head(array))
+        whole = content_bytes(array)
+        for first in range(0, len(whole), HASHED_BYTES):
+            digest.update(block := whole[first : first + HASHED_BYTES])
+            progress(len(block))
+    return digest.hexdigest()
+
+
+def array_sha256(array: NDArray[Any]) -> str:
+    """The same of one array alone: of the labels, or of the names."""
+    return hashlib.sha256(head(array) + content_bytes(array)).hexdigest()
+
+
+def head(array: "NDArray[Any] | h5py.Dataset") -> bytes:
+    """The line that goes before an array's bytes: its type and its shape."""
+    return f"{array.dtype.name} {','.join(map(str, array.shape))}\n".encode()
+
+
+def content_bytes(array: NDArray[Any]) -> memoryview:
+    """The bytes of an array, little-endian and in C order."""
+    little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+    return little.reshape(-1).view(np.uint8).data

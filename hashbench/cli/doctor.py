@@ -37,7 +37,7 @@ def _found() -> dict[str, Any]:
     import shutil
 
     from hashbench import paths, provenance
-    from hashbench.datasets.inventory import weights
+    from hashbench.datasets.inventory import missing_weights, weights
 
     code = provenance.code()
     folders = {"root": paths.root(), "results": paths.results(), "data": paths.data()}
@@ -50,6 +50,7 @@ def _found() -> dict[str, Any]:
         "versions": {library: found for library, found in provenance.versions().items() if library != "cuda"},
         "gpu": _gpu(),
         "weights": {path.name: path.stat().st_size for path in weights()},
+        "missing_weights": missing_weights(),
     }
 
 
@@ -106,7 +107,9 @@ def _as_text(found: dict[str, Any], stocks: "list[Stock]", verified: dict[str, s
     lines += [f"{each.name:{width}} {_line(each, verified)}" for each in stocks]
     kept = sum(each.kept_bytes for each in stocks)
     weights = ", ".join(f"{name} ({readable(size)})" for name, size in found["weights"].items())
-    return "\n".join([*lines, "", f"{'weights':14} {weights or 'none'}", f"{'sources':14} {readable(kept)} kept"])
+    lines += ["", f"{'weights':14} {weights or 'none'}"]
+    lines += [f"{model:14} has none: {step}" for model, step in found["missing_weights"].items()]
+    return "\n".join([*lines, f"{'sources':14} {readable(kept)} kept"])
 
 
 def _line(each: "Stock", verified: dict[str, str | None]) -> str:

@@ -6,6 +6,8 @@ from pathlib import Path
 from hashbench import paths
 from hashbench.datasets.card import Card, Source, load_card
 from hashbench.datasets.store import standing
+from hashbench.errors import HashbenchError
+from hashbench.models import MODELS
 
 FOLDER = "FOLDER"  # what a person puts the name of their own in place of
 
@@ -43,7 +45,10 @@ class Stock:
 
 def stock(name: str) -> Stock:
     """What there is of the data set called ``name``; looks at the heads of files only."""
-    card, found = load_card(name), standing(name)
+    try:
+        card, found = load_card(name), standing(name)
+    except HashbenchError as error:  # a card of one's own may be wrong, and the others are still worth a line
+        return Stock(name, "damaged", 0, 0, 0, pinned=False, fault=str(error))
     steps = [] if found.state in ("embedded", "stored") else steps_to(card)
     kept = sum(path.stat().st_size for path in _files(paths.data() / card.name / "sources"))
     return Stock(card.name, found.state, card.n_items, found.size_bytes, kept, found.pinned, found.fault, steps)
@@ -75,6 +80,17 @@ def _has_lists(card: Card) -> bool:
 def weights() -> list[Path]:
     """The pretrained weights that are here."""
     return _files(paths.data() / "weights")
+
+
+def missing_weights() -> dict[str, str]:
+    """Of each model whose official weights are not here, where to get them and where to put them."""
+    folder = paths.data() / "weights"
+    official = {name: MODELS.get(name).pretrained for name in MODELS.names}
+    return {
+        name: f"put {known.weights.url} into {folder}"
+        for name, known in official.items()
+        if known is not None and not (folder / known.weights.file).is_file()
+    }
 
 
 def readable(size_bytes: float) -> str:

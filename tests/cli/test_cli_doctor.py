@@ -126,3 +126,23 @@ def test_a_source_that_is_served_and_has_steps_shows_both():
     steps = inventory.steps_to(load_card("imagenet32"))
     assert steps[0] == "hashbench download imagenet32"
     assert steps[1].startswith("or ")
+
+
+def test_official_weights_are_said_to_be_missing_until_they_are_there(doctor):
+    lines = doctor()[1]
+    assert lines["vggf"].startswith("has none: put https://")
+    assert lines["vggf"].endswith(f"imagenet-vgg-f.mat into {paths.data() / 'weights'}")
+    (paths.data() / "weights").mkdir(parents=True)
+    (paths.data() / "weights" / "imagenet-vgg-f.mat").write_bytes(b"weights")
+    lines = doctor()[1]
+    assert "vggf" not in lines
+    assert "alexnet" in lines
+
+
+def test_a_wrong_card_is_its_own_line(doctor, tmp_path):
+    card = store_toy(tmp_path, ITEMS, LABELS, "")
+    (paths.root() / "datasets" / "wrong.toml").write_text("title = 3")
+    code, lines = doctor()
+    assert code == 0
+    assert "wrong.toml" in lines["wrong"]
+    assert lines[card.name].startswith(f"{len(LABELS)} items")

@@ -9,6 +9,7 @@ from typing import BinaryIO
 
 import numpy as np
 
+from hashbench import paths
 from hashbench.datasets.card import Card
 from hashbench.datasets.readers._reader import Block, Files, Reader
 from hashbench.errors import HashbenchError, unknown
@@ -20,17 +21,17 @@ VARIABLE = "gist"
 
 def _read(card: Card, files: Files) -> Iterator[Block]:
     for _, file in files.members:
-        with _on_disk(file) as path:
+        with _on_disk(file, paths.data() / card.name) as path:
             yield _features(card, path)
 
 
 @contextmanager
-def _on_disk(file: BinaryIO) -> Iterator[Path]:
-    """The file's path, or that of a copy where it has none: a member of an archive."""
+def _on_disk(file: BinaryIO, folder: Path) -> Iterator[Path]:
+    """The file's path, or that of a copy in ``folder`` where it has none: a member of an archive."""
     if not isinstance(file.name, int):
         yield Path(file.name)
         return
-    with tempfile.NamedTemporaryFile(suffix=".mat") as copy:
+    with tempfile.NamedTemporaryFile(dir=folder, suffix=".part") as copy:
         shutil.copyfileobj(file, copy)
         copy.flush()
         yield Path(copy.name)

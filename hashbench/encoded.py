@@ -19,6 +19,7 @@ from hashbench.datasets.store import Dataset
 from hashbench.files import atomic
 from hashbench.hasher import Hasher
 from hashbench.histogram import Histogram
+from hashbench.processes import ALONE, Place
 
 BLOCK_BYTES = 64 << 20  # of items, held together
 WHOLE_BATCHES = 1000  # items: the deep hashers' batch; cut between two, the blocks give the bits that the whole gives
@@ -64,19 +65,42 @@ class Encoded:
             )
 
 
-def encode_protocol(hasher: Hasher, dataset: Dataset, ids: Split, *, progress: bool) -> Encoded:
-    """The codes of a protocol's queries and database; of the items, one block is held at a time."""
-    total = len(ids.query_ids) + len(ids.database_ids)
+def encode_protocol(hasher: Hasher, dataset: Dataset, ids: Split, *, progress: bool, place: Place = ALONE) -> Encoded:
+    """The codes of a protocol's queries and database; of the items, one block is held at a time.
+
+    Where there are several processes, each with the same hasher, each encodes its share and all return all codes.
+    """
+    shares = [each[place.share(len(each), WHOLE_BATCHES)] for each in (ids.query_ids, ids.database_ids)]
+    total = sum(map(len, shares))
     with tqdm(total=total, desc="encode", unit="item", disable=not progress, leave=False, delay=2) as bar:
-        return Encoded(*(_codes(hasher, dataset, each, bar) for each in (ids.query_ids, ids.database_ids)))
+        query, database = (_codes(hasher, dataset, share, bar) for share in shares)
+    if place.is_alone:
+        return Encoded(_whole(query), _whole(database))
+    return Encoded(_together(query, len(ids.query_ids), place), _together(database, len(ids.database_ids), place))
 
 
-def _codes(hasher: Hasher, dataset: Dataset, ids: Ids, bar: "tqdm[None]") -> Codes:
+def _codes(hasher: Hasher, dataset: Dataset, ids: Ids, bar: "tqdm[None]") -> list[Codes]:
     blocks = []
     for block in _blocks(dataset, ids):
         blocks.append(codes.binarize(hasher.encode(dataset.items[block])))
         bar.update(len(block))
+    return blocks
+
+
+def _whole(blocks: list[Codes]) -> Codes:
     return Codes(np.concatenate([block.words for block in blocks]), blocks[0].n_bits)
+
+
+def _together(blocks: list[Codes], n: int, place: Place) -> Codes:
+    """The codes of all ``n`` items, of which ``blocks`` are this process's share; it may have none."""
+    import torch
+
+    from hashbench.training import distributed
+
+    n_bits = distributed.largest(blocks[0].n_bits if blocks else 0, place)
+    own = _whole(blocks).words if blocks else np.zeros((0, -(-n_bits // 64)), np.uint64)
+    words = distributed.gather(torch.from_numpy(own.view(np.int64)), n, place, WHOLE_BATCHES)
+    return Codes(words.numpy().view(np.uint64), n_bits)
 
 
 def _blocks(dataset: Dataset, ids: Ids) -> Iterator[Ids]:

@@ -11,6 +11,7 @@ from pydantic import Field
 from hashbench.affinity import Labels
 from hashbench.codes import MAX_BITS
 from hashbench.config import Strict
+from hashbench.processes import ALONE, USUAL, Compute, Place
 
 
 class BitSettings(Strict):
@@ -43,3 +44,6 @@ class Fit:
     device: str = "auto"
     progress: bool = False
     checkpoint_every_s: float = 10.0
+    place: Place = ALONE  # of this process, where several fit together; only the first writes
+    compute: Compute = USUAL
+    weights: str | None = None  # a file of pretrained weights, where it is not the official one in its place

@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hashbench import metrics, provenance
@@ -23,8 +23,10 @@ from hashbench.files import require_writable, write_text
 from hashbench.hasher import Fit, Hasher
 from hashbench.methods import METHODS
 from hashbench.metrics import MetricValue
-from hashbench.results import SCHEMA, Row, Seconds, Store
+from hashbench.processes import ALONE, USUAL, Compute, Place
+from hashbench.results import SCHEMA, Arithmetic, Row, Seconds, Store
 from hashbench.training.failure import TrainingFailed
+from hashbench.training.settings import DeepSettings, precision_of
 
 # Every row holds these; the kept histogram gives any other metric later, without a new run.
 ROW_METRICS = (
@@ -43,11 +45,18 @@ ROW_METRICS = (
 
 @dataclass(frozen=True)
 class Options:
-    """How to run. The device changes the arithmetic and nothing else; the row says which it was."""
+    """How to run. This changes the arithmetic and nothing else; the row says which it was.
+
+    ``place`` is that of this process among those that run the cell together: the first calls ``run``, the others
+    ``follow``. ``weights`` is the file of pretrained weights, where it is not the official one in the data folder.
+    """
 
     device: str = "auto"
     progress: bool = False
     checkpoint_every_s: float = 10.0
+    place: Place = ALONE
+    compute: Compute = USUAL
+    weights: str | None = None
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", self.device):
@@ -62,13 +71,58 @@ def run(experiment: Experiment, store: Store, options: Options = Options()) -> R
     """
     _require_labels(experiment)
     provenance.code()  # of the code that starts, not of what the tree holds hours later
+    with _joined(experiment, options) as joined:
+        return _run(experiment, store, joined)
+
+
+def follow(experiment: Experiment, store: Store, options: Options) -> None:
+    """Does this process's share of what ``run`` does in the first one; writes nothing."""
+    _require_labels(experiment)
+    with _joined(experiment, options) as joined:
+        if not _is_needed(joined.place, answer=False):
+            return
+        dataset, ids = open_protocol(experiment)
+        try:
+            hasher = _fit(experiment, dataset, ids, store.run_folder(experiment.run), joined)
+        except TrainingFailed:  # in the first process too, which stores the row
+            return
+        encode_protocol(hasher, dataset, ids, progress=False, place=joined.place)
+
+
+@contextmanager
+def _joined(experiment: Experiment, options: Options) -> Iterator[Options]:
+    """The options on this process's own device; inside, the processes can talk."""
+    if options.place.is_alone:
+        yield options
+        return
+    if not isinstance(experiment.settings, DeepSettings):
+        raise HashbenchError(f"{experiment.method} trains in one process: without torchrun")
+    from hashbench.training import distributed
+
+    own = replace(options, device=distributed.device_for(options.place, options.device))
+    with distributed.joined(own.place, own.device):
+        yield own
+
+
+def _is_needed(place: Place, *, answer: bool) -> bool:
+    """Whether there is something to measure: the first process's answer, in all."""
+    if place.is_alone:
+        return answer
+    from hashbench.training import distributed
+
+    return distributed.from_first(answer, place)
+
+
+def _run(experiment: Experiment, store: Store, options: Options) -> Row:
     if (kept := _kept(experiment, store)) is not None:
+        _is_needed(options.place, answer=False)
         return kept
     folder = store.run_folder(experiment.run)
     for place in (folder, store.row_path(experiment.dataset, experiment.protocol, experiment.run).parent):
         require_writable(place)
     with _alone_in(folder):
-        if (kept := _kept(experiment, store)) is not None:  # made by the process that was here before us
+        kept = _kept(experiment, store)  # made by the process that was here before us
+        if not _is_needed(options.place, answer=kept is None) and kept is not None:
             return kept
         row = _measure(experiment, folder, options)
         store.write(row)
@@ -117,10 +171,11 @@ def _measure(experiment: Experiment, folder: Path, options: Options) -> Row:
     started = time.perf_counter()
     try:
         hasher = _fit(experiment, dataset, ids, folder, options)
+        hasher.save(folder)
     except TrainingFailed as failure:
         return _row(experiment, dataset, ids, options, reason=str(failure))
     trained = time.perf_counter()
-    encoded = encode_protocol(hasher, dataset, ids, progress=options.progress)
+    encoded = encode_protocol(hasher, dataset, ids, progress=options.progress, place=options.place)
     protocol = protocol_of(experiment)
     encoded.save(folder / "codes.npz", dataset, ids, protocol)
     encoding_done = time.perf_counter()
@@ -163,10 +218,11 @@ def _fit(experiment: Experiment, dataset: Dataset, ids: Split, folder: Path, opt
         device=options.device,
         progress=options.progress,
         checkpoint_every_s=options.checkpoint_every_s,
+        place=options.place,
+        compute=options.compute,
+        weights=options.weights,
     )
-    hasher = METHODS.get(experiment.method).fit(experiment.settings, data)
-    hasher.save(folder)
-    return hasher
+    return METHODS.get(experiment.method).fit(experiment.settings, data)
 
 
 def load_hasher(row: Row, store: Store, device: str = "auto") -> Hasher:
@@ -209,6 +265,7 @@ def _row(
         hardware=provenance.hardware(_device(experiment, options)),
         utc=provenance.utc(),
         seconds=measured.seconds if measured else None,
+        arithmetic=_arithmetic(experiment, options),
         status="failed" if reason else "ok",
         reason=reason,
     )
@@ -220,3 +277,15 @@ def _device(experiment: Experiment, options: Options) -> str:
     from hashbench.training.hasher import pick_device
 
     return str(pick_device(options.device))
+
+
+def _arithmetic(experiment: Experiment, options: Options) -> Arithmetic | None:
+    settings, compute = experiment.settings, options.compute
+    if not isinstance(settings, DeepSettings):
+        return None
+    return Arithmetic(
+        precision=precision_of(settings, compute, _device(experiment, options)),
+        compiled=compute.compiled,
+        channels_last=compute.channels_last,
+        processes=options.place.size,
+    )

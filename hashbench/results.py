@@ -34,6 +34,15 @@ class Seconds(Strict):
     score: float
 
 
+class Arithmetic(Strict):
+    """How the encoder of a deep method was computed in training: it changes the rounding and is no part of the cell."""
+
+    precision: Literal["float32", "bfloat16"]
+    compiled: bool
+    channels_last: bool
+    processes: int
+
+
 class Row(Strict):
     """What one run measured, and everything needed to trust it (architecture, section 4)."""
 
@@ -57,6 +66,7 @@ class Row(Strict):
     hardware: dict[str, str | int | None]
     utc: str
     seconds: Seconds | None
+    arithmetic: Arithmetic | None = None  # of deep methods; rows from before it was kept have none
     status: Literal["ok", "failed"]
     reason: str | None = None  # of a failure
 

@@ -1,11 +1,15 @@
 """``hashbench train``: one cell."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hashbench.cli._settings import parse_settings
 from hashbench.errors import HashbenchError
+
+if TYPE_CHECKING:
+    from hashbench.experiment import Experiment
+    from hashbench.results import Row, Store
 
 
 def command(
@@ -18,23 +22,64 @@ def command(
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A hyper-parameter; repeatable.")
     ] = None,
+    weights: Annotated[
+        str | None, typer.Option(metavar="none|FILE", help="Of a network of ImageNet; else its official ones.")
+    ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
+    precision: Annotated[str, typer.Option(help="auto (bfloat16 on a GPU), float32 or bfloat16.")] = "auto",
+    compile_: Annotated[bool, typer.Option("--compile/--no-compile", help="The encoder, by torch.compile.")] = False,
+    channels_last: Annotated[
+        bool, typer.Option("--channels-last/--no-channels-last", help="How images lie in memory.")
+    ] = True,
     checkpoint_every: Annotated[float, typer.Option(metavar="SECONDS", help="Between checkpoints.")] = 10.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the row as one JSON object.")] = False,
 ) -> None:
     """Train one cell, encode the data, score the codes, store the row; resumes by itself."""
-    from hashbench import experiment, measure
-    from hashbench.results import Store, to_json
+    from hashbench import experiment, measure, processes
+    from hashbench.results import Store
 
     chosen = parse_settings(settings or [])
     for key in ("bits", "model"):
         if key in chosen:
             raise HashbenchError(f"--set {key}=...: give it as --{key}")
     given = {"bits": bits, **({"model": model} if model else {}), **chosen}
+    place = processes.of_environment()
     cell = experiment.resolve(dataset, protocol, method, given, seed=seed)
+    file = None
+    if weights is not None:
+        given["weights"], file = _start(cell, weights)
+        cell = experiment.resolve(dataset, protocol, method, given, seed=seed)
+    options = measure.Options(
+        device=device,
+        progress=place.is_first,
+        checkpoint_every_s=checkpoint_every,
+        place=place,
+        compute=processes.Compute(precision=precision, compiled=compile_, channels_last=channels_last),
+        weights=file,
+    )
     store = Store.default()
-    options = measure.Options(device=device, progress=True, checkpoint_every_s=checkpoint_every)
-    row = measure.run(cell, store, options)
+    if place.is_first:
+        _show(measure.run(cell, store, options), store, as_json=as_json)
+    else:
+        measure.follow(cell, store, options)
+
+
+def _start(cell: "Experiment", weights: str) -> tuple[str, str | None]:
+    """The setting ``weights``, and the file that has them."""
+    model = getattr(cell.settings, "model", None)
+    if model is None:
+        raise HashbenchError(f"{cell.method} has no network: no --weights")
+    from hashbench.methods._deep import require_torch
+
+    require_torch()
+    from hashbench.training import pretrained
+
+    return pretrained.named(model, weights)
+
+
+def _show(row: "Row", store: "Store", *, as_json: bool) -> None:
+    from hashbench.results import to_json
+
     if as_json:
         typer.echo(to_json(row))
     else:

@@ -22,7 +22,7 @@ def deep_method(
     method = objective.__module__.rpartition(".")[2]  # a method is named by its file
 
     def fit(chosen: Any, data: Fit) -> Hasher:
-        _require_torch()
+        require_torch()
         import torch
 
         from hashbench.training.loop import train
@@ -33,7 +33,7 @@ def deep_method(
         return train(chosen, objective(chosen, labels), data, method)
 
     def load(chosen: Any, folder: Path, device: str) -> Hasher:
-        _require_torch()
+        require_torch()
         from hashbench.training.hasher import DeepHasher
 
         return DeepHasher.load(chosen, folder, device)
@@ -41,7 +41,8 @@ def deep_method(
     return Method(settings, ("bits", "model", *identity), fit, load, needs_torch=True, needs_labels=True)
 
 
-def _require_torch() -> None:
+def require_torch() -> None:
+    """Raises HashbenchError where torch is not installed."""
     try:
         import torch  # noqa: F401
     except ImportError:

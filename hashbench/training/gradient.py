@@ -7,29 +7,38 @@ import torch
 from torch import Tensor, nn
 
 from hashbench.errors import HashbenchError
+from hashbench.processes import ALONE, Place
+from hashbench.training.distributed import gathered
 
 
 def backward(
-    encode: Callable[[slice], Tensor], loss_of: Callable[[Tensor], Tensor], n_examples: int, chunk: int
+    encode: Callable[[slice], Tensor],
+    loss_of: Callable[[Tensor], Tensor],
+    n_examples: int,
+    chunk: int,
+    place: Place = ALONE,
 ) -> Tensor:
     """The loss of ``loss_of(encode(all))``, detached; leaves its gradient in the parameters of ``encode``.
 
-    With 0 < ``chunk`` < ``n_examples`` the list is encoded ``chunk`` examples at a time and twice: first without a
+    Where there are several processes each encodes its share, and its gradient is a part of the sum over them.
+
+    With 0 < ``chunk`` < the share it is encoded ``chunk`` examples at a time and twice: first without a
     graph, for the gradient of the loss with respect to the relaxed codes; then with the same random numbers, to
     send that gradient on into the parameters. The gradient is that of the plain pass up to rounding (up to other
     dropout masks, where the network has dropout).
     """
-    if not 0 < chunk < n_examples:
-        loss = loss_of(encode(slice(0, n_examples)))
+    own = place.share(n_examples)
+    if not 0 < chunk < own.stop - own.start:
+        loss = loss_of(gathered(encode(own), n_examples, place))
         loss.backward()  # type: ignore[no-untyped-call]
         return loss.detach()
-    parts = [slice(start, min(start + chunk, n_examples)) for start in range(0, n_examples, chunk)]
+    parts = [slice(start, min(start + chunk, own.stop)) for start in range(own.start, own.stop, chunk)]
     states, relaxed = [], []
     with torch.no_grad():
         for part in parts:
             states.append(_random_states())
             relaxed.append(encode(part))
-    leaf = torch.cat(relaxed).requires_grad_()
+    leaf = gathered(torch.cat(relaxed), n_examples, place).requires_grad_()
     loss = loss_of(leaf)
     loss.backward()  # type: ignore[no-untyped-call]
     assert leaf.grad is not None

@@ -16,10 +16,12 @@ from hashbench.errors import HashbenchError
 from hashbench.files import atomic, write_text
 from hashbench.models import MODELS
 from hashbench.models._model import encoder
+from hashbench.models._prepare import Prepared
+from hashbench.training import pretrained
 from hashbench.training.settings import DeepSettings
 
 WEIGHTS, SHAPE = "hasher.safetensors", "hasher.json"
-ENCODE_BATCH = 1000
+ENCODE_BATCH, PREPARED_BATCH = 1000, 100  # the networks of ImageNet take pictures of some 224 pixels
 
 
 def pick_device(name: str) -> torch.device:
@@ -62,15 +64,38 @@ class Normalised(nn.Module):
 
 
 class DeepHasher(nn.Module):
-    """Normalisation and encoder of one run; ``item_shape`` is that of the stored items, (H, W, C) or (d,)."""
+    """Normalisation and encoder of one run; ``item_shape`` is that of the stored items, (H, W, C) or (d,).
 
-    def __init__(self, settings: DeepSettings, item_shape: tuple[int, ...]) -> None:
+    A network that was trained on ImageNet gets images as it did then, from stored values of which ``value_max`` means
+    1.0; for others every channel is normalised by the training examples.
+    """
+
+    normalised: Normalised | Prepared
+
+    def __init__(self, settings: DeepSettings, item_shape: tuple[int, ...], value_max: float = 1.0) -> None:
         super().__init__()
-        self.item_shape = item_shape
-        shape = (item_shape[2], item_shape[0], item_shape[1]) if len(item_shape) == 3 else item_shape
-        self.normalised = Normalised(item_shape[-1])
-        self.encoder = encoder(MODELS.get(settings.model), shape, settings.bits, settings.hash_init)
+        self.settings, self.item_shape, self.value_max = settings, item_shape, value_max
+        model = MODELS.get(settings.model)
+        if model.pretrained is not None:
+            self.normalised = Prepared(model.pretrained.input, item_shape, value_max)
+            shape: tuple[int, ...] = self.normalised.shape
+        else:
+            self.normalised = Normalised(item_shape[-1])
+            shape = (item_shape[2], item_shape[0], item_shape[1]) if len(item_shape) == 3 else item_shape
+        self.encoder = encoder(model, shape, settings.bits, settings.hash_init)
         self.encoder.to(memory_format=torch.channels_last)
+
+    def start(self, items: Tensor, weights: str | None = None) -> None:
+        """Makes it what training begins with: normalised by the training ``items``, or pretrained.
+
+        ``weights`` is the file of the pretrained weights, where it is not the official one in the data folder.
+        """
+        if isinstance(self.normalised, Prepared):
+            backbone = self.encoder.get_submodule("0")
+            pretrained.start(self.settings.model, self.settings.weights, weights, backbone, self.normalised)
+        else:
+            pretrained.refuse(self.settings.model, self.settings.weights)
+            self.normalised.fit(items)
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Activations [n, bits] of normalised inputs."""
@@ -84,12 +109,11 @@ class DeepHasher(nn.Module):
             raise HashbenchError(f"items of shape {items.shape[1:]}, the hasher takes {self.item_shape}")
         self.eval()
         device = self.normalised.mean.device
-        starts = tqdm(
-            range(0, len(items), ENCODE_BATCH), "encode", unit="batch", disable=not progress, leave=False, delay=2
-        )
+        step = PREPARED_BATCH if isinstance(self.normalised, Prepared) else ENCODE_BATCH
+        starts = tqdm(range(0, len(items), step), "encode", unit="batch", disable=not progress, leave=False, delay=2)
         # float32 means float32: cuDNN would take TF32 for it, and bits near 0 would differ from the CPU's
         exactly = torch.backends.cudnn.flags(enabled=True, allow_tf32=False)
-        batches = (torch.from_numpy(items[start : start + ENCODE_BATCH]).to(device) for start in starts)
+        batches = (torch.from_numpy(items[start : start + step]).to(device) for start in starts)
         with exactly:
             return np.concatenate([self(self.normalised(batch)).float().cpu().numpy() for batch in batches])
 
@@ -97,14 +121,15 @@ class DeepHasher(nn.Module):
         """Writes hasher.safetensors and hasher.json."""
         with atomic(folder / WEIGHTS) as temporary:
             save_file({name: value.contiguous() for name, value in self.state_dict().items()}, temporary)
-        write_text(folder / SHAPE, json.dumps({"item_shape": self.item_shape}) + "\n")
+        write_text(folder / SHAPE, json.dumps({"item_shape": self.item_shape, "value_max": self.value_max}) + "\n")
 
     @staticmethod
     def load(settings: DeepSettings, folder: Path, device: str = "auto") -> "DeepHasher":
         """The hasher that ``save`` wrote; raises HashbenchError when the files do not fit the settings."""
         try:
-            shape = tuple(int(size) for size in json.loads((folder / SHAPE).read_text())["item_shape"])
-            hasher = DeepHasher(settings, shape)
+            kept = json.loads((folder / SHAPE).read_text())
+            shape = tuple(int(size) for size in kept["item_shape"])
+            hasher = DeepHasher(settings, shape, float(kept.get("value_max", 1.0)))
             hasher.load_state_dict(load_file(folder / WEIGHTS))
         except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
             reason = str(error).splitlines()[0]

@@ -13,7 +13,7 @@ from hashbench.config import digest
 from hashbench.hasher import Fit
 from hashbench.losses._memory import Memory
 from hashbench.seeding import derive
-from hashbench.training import augment, checkpoint, optimiser
+from hashbench.training import augment, checkpoint, distributed, optimiser
 from hashbench.training.failure import TrainingFailed
 from hashbench.training.gradient import backward, check_chunk
 from hashbench.training.hasher import DeepHasher, pick_device
@@ -21,7 +21,7 @@ from hashbench.training.log import Log
 from hashbench.training.objective import Objective
 from hashbench.training.sampler import epoch_batches
 from hashbench.training.schedule import learning_rate, tanh_scale
-from hashbench.training.settings import DeepSettings
+from hashbench.training.settings import DeepSettings, precision_of
 
 _BAR_DELAY_S = 2  # what is done before needs no bar
 _LOOKED_AT = 1000  # training examples whose codes are looked at when training is done
@@ -34,10 +34,12 @@ def train(settings: DeepSettings, objective: Objective, data: Fit, method: str) 
     seconds. Everything random is drawn anew each epoch from the names of the run, so a run that was killed and
     started again ends with the same weights, bit for bit on a CPU. Raises TrainingFailed, which names ``method``,
     when the loss is not finite or all codes are equal; the checkpoints stay.
+
+    Where several processes train together, all return the hasher, and only the first writes.
     """
     run = Run(settings, objective, data, method)
     run.resume()
-    log = Log(data.folder, run.epochs_done)
+    log = Log(data.folder, run.epochs_done) if data.place.is_first else None
     n_examples = len(data.items)
     bar = tqdm(
         desc="train",
@@ -52,13 +54,15 @@ def train(settings: DeepSettings, objective: Objective, data: Fit, method: str) 
     with bar:
         for epoch in range(run.epochs_done, settings.epochs):
             values = run.epoch(epoch, bar)
-            log.write(**values)
+            if log is not None:
+                log.write(**values)
             bar.set_postfix_str(f"epoch {epoch + 1} of {settings.epochs}, loss {values['loss']:.4f}", refresh=False)
             run.save_now_and_then()
-    run.check_result()
-    run.hasher.save(data.folder)
-    log.close()
-    checkpoint.remove(data.folder)
+    run.finish()
+    if log is not None:
+        run.hasher.save(data.folder)
+        log.close()
+        checkpoint.remove(data.folder)
     return run.hasher
 
 
@@ -68,15 +72,22 @@ class Run:
     def __init__(self, settings: DeepSettings, objective: Objective, data: Fit, method: str) -> None:
         self.settings, self.objective, self.data, self.method = settings, objective, data, method
         self.device = pick_device(data.device)
-        # a run does not change its arithmetic half-way
-        self.config = digest([settings.model_dump(exclude_defaults=True), data.seed, self.device.type])
+        compute = data.compute
+        self.precision = precision_of(settings, compute, self.device.type)
+        # a run does not change its arithmetic half-way; with more or fewer processes only sums change their order
+        arithmetic = [self.device.type, self.precision, compute.compiled, compute.channels_last]
+        self.config = digest([settings.model_dump(exclude_defaults=True), data.seed, *arithmetic])
         torch.manual_seed(derive(data.seed, "weights"))
         self.items = torch.from_numpy(data.items).to(self.device)
         self.labels = torch.from_numpy(data.labels).to(self.device)
-        self.hasher = DeepHasher(settings, tuple(data.items.shape[1:]))
+        self.hasher = DeepHasher(settings, tuple(data.items.shape[1:]), data.value_max)
         check_chunk(self.hasher, settings.chunk)
-        self.hasher.normalised.fit(torch.from_numpy(data.items))
+        self.hasher.start(torch.from_numpy(data.items), data.weights)
+        self.hasher.encoder = distributed.synchronised(self.hasher.encoder, data.place, self.device)
         self.hasher.to(self.device)
+        if not compute.channels_last:
+            self.hasher.encoder.to(memory_format=torch.contiguous_format)
+        self.encode = torch.compile(self.hasher.encoder) if compute.compiled else self.hasher.encoder
         if isinstance(objective, Memory):
             objective.to(self.device)
         self.optimiser = optimiser.build(settings, self.hasher.encoder)
@@ -85,7 +96,8 @@ class Run:
 
     def resume(self) -> None:
         """Takes up the checkpoint of this configuration, where there is one."""
-        kept = checkpoint.load(self.data.folder, self.config)
+        place = self.data.place
+        kept = distributed.from_first(checkpoint.load(self.data.folder, self.config) if place.is_first else None, place)
         if kept is not None:
             self.epochs_done, state = kept
             for name, part in self._parts().items():
@@ -94,7 +106,12 @@ class Run:
     def save_now_and_then(self) -> None:
         """Keeps a checkpoint of the epochs done, when the last one is old enough."""
         recent = time.monotonic() - self.saved_at < self.data.checkpoint_every_s
-        if recent or self.epochs_done == self.settings.epochs or not self._weights_are_finite():
+        if (
+            recent
+            or not self.data.place.is_first
+            or self.epochs_done == self.settings.epochs
+            or not self._weights_are_finite()
+        ):
             return
         state = {name: part.state_dict() for name, part in self._parts().items()}
         checkpoint.save(self.data.folder, self.config, self.epochs_done, state)
@@ -108,7 +125,8 @@ class Run:
         """Trains one epoch and returns what the log says of it, the mean loss among it."""
         started = time.monotonic()
         seed = self.data.seed
-        torch.manual_seed(derive(seed, "dropout", epoch))
+        rank = self.data.place.rank
+        torch.manual_seed(derive(seed, "dropout", epoch, *([rank] if rank else [])))
         draws = Draws(seed, epoch)
         batches = epoch_batches(len(self.items), self.settings.batch_size, seed, epoch)
         first, losses = epoch * len(batches), []
@@ -142,8 +160,12 @@ class Run:
             f"{self.method}: {what}" + ("; the last good checkpoint is kept" if kept.exists() else "")
         )
 
-    def check_result(self) -> None:
-        """Raises TrainingFailed where the last update was one too many, or where nothing tells examples apart."""
+    def finish(self) -> None:
+        """Lays the encoder out as a stored one is, and looks at what it is.
+
+        Raises TrainingFailed where the last update was one too many, or where nothing tells examples apart.
+        """
+        self.hasher.encoder.to(memory_format=torch.channels_last)
         if not self._weights_are_finite():
             raise self._failure("the weights are not finite after the last epoch: a smaller lr may help")
         codes = self.hasher.encode(self.data.items[:: math.ceil(len(self.items) / _LOOKED_AT)]) > 0
@@ -165,14 +187,17 @@ class Run:
 
         def relaxed(part: slice) -> Tensor:
             inputs = moves.apply(self.hasher.normalised(self.items[rows[part]]), part)
+            inputs = inputs if self.data.compute.channels_last else inputs.contiguous()
             with self._autocast():
-                activations = self.hasher(inputs)
+                activations = self.encode(inputs)
             activations = activations.float()
             return torch.tanh(alpha * activations) if settings.relaxation == "tanh" else activations
 
         optimiser.set_learning_rate(self.optimiser, settings, learning_rate(settings, epoch, step))
         self.optimiser.zero_grad(set_to_none=True)
-        loss = backward(relaxed, lambda codes: self._loss(codes, rows, draws), len(rows), settings.chunk)
+        place = self.data.place
+        loss = backward(relaxed, lambda codes: self._loss(codes, rows, draws), len(rows), settings.chunk, place)
+        distributed.sum_gradients(self.hasher.encoder.parameters(), place)
         if settings.clip_norm:
             nn.utils.clip_grad_norm_(self.hasher.encoder.parameters(), settings.clip_norm)
         self.optimiser.step()
@@ -184,10 +209,7 @@ class Run:
         return self.objective(relaxed, levels(self.labels[rows]))
 
     def _autocast(self) -> AbstractContextManager[None]:
-        half = self.settings.precision == "bfloat16" or (
-            self.settings.precision == "auto" and self.device.type == "cuda"
-        )
-        return torch.autocast(self.device.type, torch.bfloat16, enabled=half)
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bfloat16")
 
 
 class Draws:

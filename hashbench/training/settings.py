@@ -5,7 +5,11 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from hashbench.codes import MAX_BITS
+from hashbench.errors import HashbenchError
 from hashbench.hasher import BitSettings
+from hashbench.processes import Compute
+
+OFFICIAL, SHA256 = "official", "sha256:"
 
 
 class DeepSettings(BitSettings):
@@ -42,6 +46,8 @@ class DeepSettings(BitSettings):
     momentum_form: Literal["lr_outside", "lr_inside"] = "lr_outside"  # the velocity; inside: as Caffe
     nesterov: bool = False
     chunk: int = Field(0, ge=0)  # encode the batch so many examples at a time, in two passes; 0: at once
+    # what a network of ImageNet starts from: its authors' weights, random ones, or those of a file
+    weights: str = Field(OFFICIAL, pattern=r"^(official|none|sha256:[0-9a-f]{64})$")
 
     @model_validator(mode="after")
     def _whole_doublings(self) -> Self:
@@ -77,6 +83,18 @@ class PulseSettings(DeepSettings):
         """The bin widths between distance 0 and bits."""
         halved = self.bin_rule == "released" and self.bits >= 32
         return self.n_bins or (self.bits // 2 if halved else self.bits)
+
+
+def precision_of(settings: DeepSettings, compute: Compute, device: str) -> Literal["float32", "bfloat16"]:
+    """The arithmetic of the encoder in training: as the settings say, else as ``compute`` does, else by the device.
+
+    Raises HashbenchError where both say something, and not the same.
+    """
+    asked = {settings.precision, compute.precision} - {"auto"}
+    if len(asked) > 1:
+        raise HashbenchError(f"--precision {compute.precision}: the cell's own precision is {settings.precision}")
+    half = "bfloat16" in asked or (not asked and device.startswith("cuda"))
+    return "bfloat16" if half else "float32"
 
 
 def explicit_rates(text: str) -> dict[int, float]:

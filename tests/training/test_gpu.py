@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from hashbench import experiment, measure
+from hashbench.processes import USUAL, Compute
 from hashbench.results import Store
 
 pytestmark = [
@@ -25,7 +26,19 @@ def test_training_on_the_gpu_is_as_good_as_on_the_cpu(precision: str, tmp_path: 
     on_gpu = measure.run(chosen, Store(tmp_path / "gpu"), measure.Options(device="cuda"))
     on_cpu = measure.run(cell(), Store(tmp_path / "cpu"), measure.Options(device="cpu"))
     assert on_gpu.hardware["gpu"]
+    assert on_gpu.arithmetic is not None
+    assert on_gpu.arithmetic.precision == precision
     assert on_gpu.metrics["ap"].mean == pytest.approx(on_cpu.metrics["ap"].mean, abs=0.03)
+
+
+@pytest.mark.parametrize(
+    "compute", [USUAL, Compute("float32"), Compute(channels_last=False), Compute(compiled=True)], ids=str
+)
+def test_every_way_to_compute_trains(compute: Compute, tmp_path: Path) -> None:
+    row = measure.run(cell(), Store(tmp_path), measure.Options(device="cuda", compute=compute))
+    assert row.arithmetic is not None
+    assert row.arithmetic.precision == ("float32" if compute.precision == "float32" else "bfloat16")
+    assert (row.metrics["ap"].mean or 0) > 0.9
 
 
 def test_a_hasher_gives_the_same_codes_on_both(tmp_path: Path) -> None:

@@ -1,0 +1,123 @@
+"""How the encoder is computed: switches that change the rounding, and neither the cell nor its result."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from hashbench import experiment, measure
+from hashbench.errors import HashbenchError
+from hashbench.hasher import Fit
+from hashbench.methods import METHODS
+from hashbench.processes import USUAL, Compute
+from hashbench.results import Row, Store
+from hashbench.training.hasher import DeepHasher
+from hashbench.training.settings import DeepSettings, precision_of
+
+
+def cell(seed: int = 0, **given: int | str) -> experiment.Experiment:
+    return experiment.resolve("digits", "s1", "talr_ap", {"bits": 16, **given}, seed=seed)
+
+
+def settings(**given: int | str) -> DeepSettings:
+    chosen = cell(**given).settings
+    assert isinstance(chosen, DeepSettings)
+    return chosen
+
+
+@pytest.mark.parametrize(
+    ("own", "option", "device", "used"),
+    [
+        ("auto", "auto", "cpu", "float32"),
+        ("auto", "auto", "cuda:1", "bfloat16"),
+        ("auto", "float32", "cuda", "float32"),
+        ("auto", "bfloat16", "cpu", "bfloat16"),
+        ("float32", "auto", "cuda", "float32"),
+        ("bfloat16", "bfloat16", "cpu", "bfloat16"),
+    ],
+)
+def test_the_cell_comes_before_the_option_and_the_option_before_the_device(
+    own: str, option: str, device: str, used: str
+) -> None:
+    assert precision_of(settings(precision=own), Compute(precision=option), device) == used
+
+
+def test_an_option_against_the_cell_is_refused() -> None:
+    with pytest.raises(HashbenchError, match="the cell's own precision is float32"):
+        precision_of(settings(precision="float32"), Compute(precision="bfloat16"), "cpu")
+
+
+def fit(folder: Path, compute: Compute) -> DeepHasher:
+    folder.mkdir()
+    rng = np.random.default_rng(0)
+    items = rng.integers(0, 256, (60, 16, 16, 3), np.uint8)
+    data = Fit(items, np.arange(60) % 3, 255.0, seed=1, folder=folder, device="cpu", compute=compute)
+    given: Any = {"bits": 8, "model": "small_cnn", "epochs": 2, "batch_size": 30, "lr": 0.01, "augment": "crop_flip"}
+    hasher = METHODS.get("talr_ap").fit(experiment.resolve("cifar10", "s1", "talr_ap", given).settings, data)
+    assert isinstance(hasher, DeepHasher)
+    return hasher
+
+
+def apart(one: DeepHasher, other: DeepHasher) -> float:
+    """The largest difference of a weight."""
+    pairs = zip(one.encoder.parameters(), other.encoder.parameters(), strict=True)
+    return max(float((a - b).detach().abs().max()) for a, b in pairs)
+
+
+def test_the_layout_in_memory_changes_rounding_alone(tmp_path: Path) -> None:
+    usual, other = fit(tmp_path / "usual", USUAL), fit(tmp_path / "other", Compute(channels_last=False))
+    assert apart(usual, other) < 1e-4
+    strides = [
+        [weights.stride() for weights in hasher.encoder.parameters() if weights.ndim == 4] for hasher in (usual, other)
+    ]
+    assert strides[0] == strides[1]  # what is trained is laid out as what is loaded
+
+
+def test_bfloat16_is_really_used_and_encoding_is_not_in_it(tmp_path: Path) -> None:
+    usual, half = fit(tmp_path / "usual", USUAL), fit(tmp_path / "half", Compute(precision="bfloat16"))
+    assert 1e-5 < apart(usual, half) < 0.1
+    items = np.random.default_rng(2).integers(0, 256, (3, 16, 16, 3), np.uint8)
+    expected = half(half.normalised(torch.from_numpy(items))).detach().numpy()
+    np.testing.assert_allclose(half.encode(items), expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.skipif(not (shutil.which("g++") or shutil.which("clang++")), reason="torch.compile needs a C++ compiler")
+@pytest.mark.slow
+def test_a_compiled_encoder_changes_rounding_alone(tmp_path: Path) -> None:
+    assert apart(fit(tmp_path / "usual", USUAL), fit(tmp_path / "compiled", Compute(compiled=True))) < 1e-4
+
+
+def measured(folder: Path, seed: int, compute: Compute) -> Row:
+    return measure.run(cell(seed), Store(folder), measure.Options(device="cpu", compute=compute))
+
+
+def test_a_row_says_how_it_was_computed_and_is_the_same_cell(tmp_path: Path) -> None:
+    chosen = cell(epochs=1)
+    rows = [
+        measure.run(chosen, Store(tmp_path / str(compute)), measure.Options(device="cpu", compute=compute))
+        for compute in (USUAL, Compute("bfloat16", channels_last=False))
+    ]
+    assert rows[0].run == rows[1].run
+    assert [row.arithmetic and row.arithmetic.model_dump() for row in rows] == [
+        {"precision": "float32", "compiled": False, "channels_last": True, "processes": 1},
+        {"precision": "bfloat16", "compiled": False, "channels_last": False, "processes": 1},
+    ]
+    shallow = experiment.resolve("digits", "s1", "lsh", {"bits": 8})
+    assert measure.run(shallow, Store(tmp_path)).arithmetic is None
+
+
+@pytest.mark.slow
+def test_the_switches_leave_the_ap_within_seed_noise(tmp_path: Path) -> None:
+    def ap(compute: Compute, seed: int) -> float:
+        mean = measured(tmp_path / str(compute), seed, compute).metrics["ap"].mean
+        assert mean is not None
+        return mean
+
+    usual = [ap(USUAL, seed) for seed in range(4)]
+    for compute in (Compute("bfloat16"), Compute(channels_last=False)):
+        others = [ap(compute, seed) for seed in range(4)]
+        standard_error = np.sqrt((np.var(usual, ddof=1) + np.var(others, ddof=1)) / 4)  # of two means of four seeds
+        assert abs(np.mean(others) - np.mean(usual)) < 3 * standard_error

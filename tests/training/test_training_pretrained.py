@@ -1,0 +1,182 @@
+"""Networks of ImageNet in training: their input, their weights, and where they come from."""
+
+import hashlib
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tiny_matconvnet as tiny
+import torch
+from typer.testing import CliRunner
+
+from hashbench import experiment, measure, models
+from hashbench.cli._app import app
+from hashbench.errors import HashbenchError
+from hashbench.hasher import Fit
+from hashbench.methods import METHODS
+from hashbench.models import _matconvnet, vggf
+from hashbench.models._model import Model
+from hashbench.models._weights import place_of
+from hashbench.results import Store
+from hashbench.training.hasher import DeepHasher
+from hashbench.training.loop import Run
+from hashbench.training.settings import DeepSettings
+
+LAYERS = vggf.layers(tiny.WIDTHS)
+OFFICIAL = vggf.MODEL.pretrained
+assert OFFICIAL is not None
+
+
+@pytest.fixture
+def mat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """VGG-F is a narrow one in this test, and this file its official weights."""
+    path = tiny.save(tmp_path / "tiny.mat", tiny.layers(), tiny.average_image())
+    md5 = hashlib.md5(path.read_bytes()).hexdigest()
+    weights = replace(OFFICIAL.weights, md5=md5, read_mat=partial(_matconvnet.read, LAYERS))
+    small = Model("narrow", _matconvnet.backbone_of("vggf", LAYERS, vggf.SIZE), replace(OFFICIAL, weights=weights))
+    get = models.Models.get
+    monkeypatch.setattr(models.Models, "get", lambda self, name: small if name == "vggf" else get(self, name))
+    return path
+
+
+def settings(**given: int | float | str) -> DeepSettings:
+    chosen = experiment.resolve(
+        "digits", "s1", "talr_ap", {"bits": 8, "model": "vggf", "epochs": 2, "batch_size": 20, **given}
+    ).settings
+    assert isinstance(chosen, DeepSettings)
+    return chosen
+
+
+def examples(folder: Path, weights: str | None = None) -> Fit:
+    items = np.random.default_rng(0).integers(0, 17, (40, 8, 8, 1), np.uint8)
+    return Fit(items, np.arange(40) % 3, 16.0, seed=1, folder=folder, device="cpu", weights=weights)
+
+
+def official(mat: Path) -> None:
+    place = place_of(OFFICIAL.weights)
+    place.parent.mkdir(parents=True)
+    place.write_bytes(mat.read_bytes())
+
+
+def start(given: DeepSettings, data: Fit) -> DeepHasher:
+    return Run(given, lambda relaxed, _: relaxed.square().mean(), data, "test").hasher
+
+
+def test_training_starts_from_the_weights_and_subtracts_their_average_image(mat: Path, tmp_path: Path) -> None:
+    official(mat)
+    data = examples(tmp_path)
+    hasher = start(settings(), data)
+    filters = next(layer for layer in tiny.layers() if layer["name"] == "conv1")["weights"][0, 0]
+    found = dict(hasher.encoder.named_parameters())
+    first = next(values for name, values in found.items() if name.endswith("conv1.weight"))
+    np.testing.assert_array_equal(first.detach().numpy(), filters.transpose(3, 2, 0, 1))
+    # a constant image stays constant when it is resized, and 16 means 255; grey is all three channels
+    inputs = hasher.normalised(torch.full((1, 8, 8, 1), 16, dtype=torch.uint8))
+    expected = 255 - tiny.average_image().transpose(2, 0, 1)
+    np.testing.assert_allclose(inputs[0].numpy(), expected, atol=1e-3)
+
+
+def test_a_trained_hasher_is_kept_with_what_its_input_needs(mat: Path, tmp_path: Path) -> None:
+    official(mat)
+    data = examples(tmp_path)
+    hasher = METHODS.get("talr_ap").fit(settings(lr=1e-3), data)
+    place_of(OFFICIAL.weights).unlink()  # a trained one needs it no more
+    loaded = METHODS.get("talr_ap").load(settings(lr=1e-3), tmp_path, "cpu")
+    np.testing.assert_array_equal(loaded.encode(data.items), hasher.encode(data.items))
+
+
+def test_the_backbone_has_its_own_learning_rate(mat: Path, tmp_path: Path) -> None:
+    still = settings(backbone_lr=0.0, weight_decay=0.0)
+    before, after = start(still, examples(tmp_path, str(mat))), None
+    after = METHODS.get("talr_ap").fit(still, examples(tmp_path, str(mat)))
+    assert isinstance(after, DeepHasher)
+    moved = {
+        name: not torch.equal(values, after.encoder.state_dict()[name])
+        for name, values in before.encoder.state_dict().items()
+    }
+    assert {name: change for name, change in moved.items() if change} == {"1.weight": True, "1.bias": True}
+
+
+def test_the_official_file_may_lie_anywhere_and_another_is_named_by_its_checksum(mat: Path, tmp_path: Path) -> None:
+    start(settings(), examples(tmp_path, str(mat)))
+    other = tiny.save(tmp_path / "other.mat", tiny.layers(seed=9), tiny.average_image())
+    sha256 = hashlib.sha256(other.read_bytes()).hexdigest()
+    mine = settings(weights=f"sha256:{sha256}")
+    start(mine, examples(tmp_path, str(other)))
+    for chosen, file, complaint in (
+        (settings(), other, "this cell starts from weights = official"),
+        (mine, mat, f"this cell starts from weights = sha256:{sha256}"),
+        (mine, None, "name its place with --weights FILE"),
+    ):
+        with pytest.raises(HashbenchError, match=complaint) as caught:
+            start(chosen, examples(tmp_path, file and str(file)))
+        assert "\n" not in str(caught.value)
+
+
+def test_absent_weights_are_one_line_with_the_place_to_get_them(tmp_path: Path) -> None:
+    with pytest.raises(HashbenchError, match=r"the weights of vggf are absent: get https://.*--weights none") as caught:
+        start(settings(), examples(tmp_path))
+    assert "\n" not in str(caught.value)
+
+
+def test_without_weights_it_starts_from_random_ones(mat: Path, tmp_path: Path) -> None:
+    hasher = start(settings(weights="none"), examples(tmp_path))
+    assert all(torch.isfinite(values).all() for values in hasher.parameters())
+    assert (
+        experiment.resolve("digits", "s1", "talr_ap", {"bits": 8, "model": "vggf", "weights": "none"}).identity[
+            "weights"
+        ]
+        == "none"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["talr-ap", "--model", "small_cnn", "--weights", "none"], "small_cnn has no pretrained weights"),
+        (["talr-ap", "--model", "mlp", "--set", "weights=none"], "mlp has no pretrained weights"),
+        (["lsh", "--weights", "none"], "lsh has no network"),
+        (["talr-ap", "--model", "vggf", "--weights", "nowhere.mat"], "nowhere.mat: no such file of weights"),
+        (["talr-ap", "--model", "vggf", "--set", "weights=random"], "weights: String should match pattern"),
+        (["talr-ap", "--precision", "half"], "precision 'half': one of auto, float32, bfloat16"),
+        (["talr-ap", "--precision", "bfloat16", "--set", "precision=float32"], "the cell's own precision is float32"),
+    ],
+)
+def test_what_cannot_be_is_one_line(arguments: list[str], complaint: str) -> None:
+    method, *more = arguments
+    result = CliRunner().invoke(app, ["train", method, "digits", "--protocol", "s1", "--bits", "8", *more])
+    assert isinstance(result.exception, HashbenchError)
+    assert complaint in str(result.exception)
+
+
+def test_a_cell_with_a_pretrained_network_from_the_command_line(mat: Path, tmp_path: Path) -> None:
+    arguments = ["train", "talr-ap", "digits", "--protocol", "s1", "--bits", "8", "--model", "vggf", "--device", "cpu"]
+    small = ["--set", "epochs=1", "--set", "lr=0.001"]
+    other = tiny.save(tmp_path / "other.mat", tiny.layers(seed=9), tiny.average_image())
+    result = CliRunner().invoke(app, [*arguments, *small, "--weights", str(other), "--json"])
+    assert result.exception is None, result.exception
+    (row,) = Store.default().rows()
+    assert row.settings["weights"] == f"sha256:{hashlib.sha256(other.read_bytes()).hexdigest()}"
+    hasher = measure.load_hasher(row, Store.default(), "cpu")
+    assert hasher.encode(np.zeros((2, 8, 8, 1), np.uint8)).shape == (2, 8)
+
+
+@pytest.mark.slow
+def test_vggf_from_random_weights() -> None:
+    arguments = [
+        "train",
+        "talr-ap",
+        "digits",
+        "--protocol",
+        "s1",
+        "--bits",
+        "8",
+        "--model",
+        "vggf",
+        "--weights",
+        "none",
+    ]
+    result = CliRunner().invoke(app, [*arguments, "--set", "epochs=1", "--device", "cpu"])
+    assert result.exception is None, result.exception

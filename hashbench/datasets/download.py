@@ -9,10 +9,10 @@ from typing import BinaryIO
 from hashbench import paths
 from hashbench.datasets import store
 from hashbench.datasets.card import Card, Member, Source, load_card
-from hashbench.datasets.fetch import alone, fetch
-from hashbench.datasets.members import locate, open_members
 from hashbench.datasets.readers import READERS
 from hashbench.datasets.readers._reader import Files
+from hashbench.datasets.sources.fetch import alone, fetch
+from hashbench.datasets.sources.members import locate, open_members
 from hashbench.errors import HashbenchError
 from hashbench.files import require_writable
 
@@ -20,7 +20,7 @@ from hashbench.files import require_writable
 def download(name: str, from_dir: Path | None = None, *, labels_only: bool = False) -> Path | None:
     """Where the data set now lies, converted; None for an embedded one, which needs no download.
 
-    Sources come from ``from_dir`` (:func:`hashbench.datasets.members.locate` says what it may hold) or else
+    Sources come from ``from_dir`` (:func:`hashbench.datasets.sources.members.locate` says what it may hold) or else
     from the network. What is there already and whole is left alone; what is damaged is made anew.
     Processes that ask for one data set at once take turns: the first does the work.
 

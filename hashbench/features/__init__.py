@@ -1,6 +1,8 @@
 """Features of a data set's items, for the shallow methods: one file an extractor, and the pretrained networks."""
 
+from hashbench.datasets.store import open_dataset, standing
 from hashbench.errors import HashbenchError, unknown
+from hashbench.features import _store
 from hashbench.features._extractor import Extractor
 from hashbench.models import MODELS, TORCHVISION
 from hashbench.registry import Catalogue, canonical
@@ -36,6 +38,20 @@ def known() -> list[str]:
     from hashbench.models import _torchvision
 
     return sorted({*FEATURES.names, *_pretrained(), *_torchvision.names()})
+
+
+def open_features(dataset: str, name: str) -> _store.Features:
+    """The stored features of a data set; raises HashbenchError where they are absent, damaged or of other data.
+
+    ``name`` is that of the extractor, ``vggf_random`` for random weights.
+    """
+    found = _store.read(dataset, canonical(name))
+    sha256 = standing(dataset).sha256 or open_dataset(dataset).sha256
+    if found.provenance["data_sha256"] != sha256:
+        raise HashbenchError(
+            f"{found.path}: features of other data than {dataset} is now: run hashbench features {dataset} again"
+        )
+    return found
 
 
 def _pretrained() -> list[str]:

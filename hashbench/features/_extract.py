@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 from hashbench import __version__
 from hashbench.config import canonical_json
 from hashbench.datasets.card import load_card
-from hashbench.datasets.store import Dataset, open_dataset, standing
+from hashbench.datasets.store import Dataset, open_dataset
 from hashbench.errors import HashbenchError
 from hashbench.features import _store, named
 from hashbench.features._extractor import Built
 from hashbench.files import require_writable
-from hashbench.registry import canonical
 
 if TYPE_CHECKING:
     import torch
@@ -67,20 +66,6 @@ def extract(
             began, started = part.rows, time.perf_counter()
             _run(built, data, part, chosen, batch or extractor.batch, progress=progress)
             return Extracted(path, shape, shape[0] - began, time.perf_counter() - started)
-
-
-def open_features(dataset: str, name: str) -> _store.Features:
-    """The stored features of a data set; raises HashbenchError where they are absent, damaged or of other data.
-
-    ``name`` is that of the extractor, ``vggf_random`` for random weights.
-    """
-    found = _store.read(dataset, canonical(name))
-    sha256 = standing(dataset).sha256 or open_dataset(dataset).sha256
-    if found.provenance["data_sha256"] != sha256:
-        raise HashbenchError(
-            f"{found.path}: features of other data than {dataset} is now: run hashbench features {dataset} again"
-        )
-    return found
 
 
 def _identity(data: Dataset, stem: str, built: Built, device: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import pytest
 from hashbench import paths
 from hashbench.cli._app import main
 from hashbench.datasets.store import open_dataset
-from hashbench.features._extract import open_features
+from hashbench.features import open_features
 
 
 @pytest.fixture

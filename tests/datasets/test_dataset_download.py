@@ -14,7 +14,7 @@ from fault_server import Answer, FaultServer
 from toy_dataset import make_toy
 
 from hashbench.datasets.download import download
-from hashbench.datasets.fetch import alone
+from hashbench.datasets.sources.fetch import alone
 from hashbench.datasets.store import open_dataset
 from hashbench.errors import HashbenchError
 

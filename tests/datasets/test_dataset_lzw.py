@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lzw_writer import bomb, compress
 
-from hashbench.datasets import lzw
+from hashbench.datasets.sources import lzw
 
 
 def unpack(data: bytes) -> bytes:

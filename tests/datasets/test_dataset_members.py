@@ -21,7 +21,7 @@ from lzw_writer import bomb, compress
 
 from hashbench.config import parse
 from hashbench.datasets.card import Source
-from hashbench.datasets.members import locate, open_members
+from hashbench.datasets.sources.members import locate, open_members
 from hashbench.errors import HashbenchError
 
 CONTENT = {"in/one.bin": b"first " * 500, "in/two.bin": bytes(range(256)) * 40}
@@ -291,10 +291,10 @@ def test_a_tar_whose_name_would_fill_the_memory_is_refused(tmp_path, kind):
 
 
 def test_a_tar_of_endless_entries_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("hashbench.datasets.members.MAX_ENTRIES", 100)
+    monkeypatch.setattr("hashbench.datasets.sources.members.MAX_ENTRIES", 100)
     files = {str(n): b"" for n in range(200)}
     assert "more than any archive" in refusal(saved(tmp_path, tar({**files, **CONTENT})), source())
-    monkeypatch.setattr("hashbench.datasets.members.MAX_UNPACKED_BYTES", 1 << 10)
+    monkeypatch.setattr("hashbench.datasets.sources.members.MAX_UNPACKED_BYTES", 1 << 10)
     assert "more than any archive" in refusal(saved(tmp_path, tar(CONTENT)), source())
 
 

@@ -16,8 +16,8 @@ from hashbench import paths
 from hashbench.datasets.download import download
 from hashbench.datasets.store import open_dataset
 from hashbench.errors import HashbenchError
-from hashbench.features import _store, named
-from hashbench.features._extract import extract, open_features
+from hashbench.features import _store, named, open_features
+from hashbench.features._extract import extract
 from hashbench.features._pixels import Pixels
 
 

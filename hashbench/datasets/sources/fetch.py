@@ -1,7 +1,8 @@
 """Fetching: the files of sources from their mirrors into a folder, resumed, verified, put in place whole.
 
-What comes is kept beside its place (:class:`hashbench.datasets.resume.Part`) until it is the whole file and all that is
-known of it holds; only then does it take the place of what lay there. Processes that fetch into one folder take turns.
+What comes is kept beside its place (:class:`hashbench.datasets.sources.resume.Part`) until it is the whole file and
+all that is known of it holds; only then does it take the place of what lay there. Processes that fetch into one folder
+take turns.
 """
 
 import errno
@@ -18,9 +19,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from hashbench.datasets.card import Source
-from hashbench.datasets.members import verify_file
-from hashbench.datasets.mirror import MirrorError, PassingError, Reply, StaleError, ask
-from hashbench.datasets.resume import Part
+from hashbench.datasets.sources.members import verify_file
+from hashbench.datasets.sources.mirror import MirrorError, PassingError, Reply, StaleError, ask
+from hashbench.datasets.sources.resume import Part
 from hashbench.errors import HashbenchError, one_line
 from hashbench.files import require_writable
 

@@ -20,8 +20,8 @@ from functools import partial
 from pathlib import Path
 from typing import IO, BinaryIO, Literal, NamedTuple, cast
 
-from hashbench.datasets import lzw
 from hashbench.datasets.card import Member, Source, Verified
+from hashbench.datasets.sources import lzw
 from hashbench.errors import HashbenchError, one_line
 
 UNREADABLE = (

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urljoin, urlsplit
 
 from hashbench import __version__
-from hashbench.datasets.resume import Origin
+from hashbench.datasets.sources.resume import Origin
 from hashbench.errors import one_line
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Sources: files fetched from their mirrors, and the members of them found, decompressed and verified."""

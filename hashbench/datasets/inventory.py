@@ -59,7 +59,11 @@ def steps_to(card: Card) -> list[str]:
     by_hand = [step for source in card.sources for step in _by_hand(source)]
     if not by_hand:
         otherwise = [step for source in card.sources for step in source.manual]
-        return [f"hashbench download {card.name}", *(f"or {step}" for step in otherwise[:1]), *otherwise[1:]]
+        return [
+            f"hashbench download {card.name}",
+            *(f"or {step.removeprefix('or ')}" for step in otherwise[:1]),
+            *otherwise[1:],
+        ]
     labels = [f"or the labels alone: hashbench download {card.name} --labels-only"] if _has_lists(card) else []
     return ["by hand", *by_hand, f"then hashbench download {card.name} --from-dir {FOLDER}", *labels]
 

@@ -10,7 +10,8 @@ from hashbench.errors import unknown
 
 def command(
     what: Annotated[
-        str, typer.Argument(metavar="methods|datasets|metrics|models|tables|conventions", help="Which catalogue.")
+        str,
+        typer.Argument(metavar="methods|datasets|features|metrics|models|tables|conventions", help="Which catalogue."),
     ],
 ) -> None:
     """List a catalogue: a name a line, with its paper and what it is."""
@@ -37,6 +38,16 @@ def _datasets() -> Lines:
 
     entries = {name: load_card(name) for name in cards()}
     return [(name, ",".join(card.protocols), card.title) for name, card in entries.items()]
+
+
+def _features() -> Lines:
+    """Those of this package, and of the pretrained networks; any classifier of torchvision has features too."""
+    from hashbench.features import FEATURES
+    from hashbench.models import MODELS
+
+    own = [(name, "", FEATURES.get(name).summary) for name in FEATURES.names]
+    networks = {name: MODELS.get(name) for name in MODELS.names}
+    return [*own, *((name, "", model.summary) for name, model in networks.items() if model.pretrained is not None)]
 
 
 def _metrics() -> Lines:
@@ -69,6 +80,7 @@ def _conventions() -> Lines:
 CATALOGUES: dict[str, Callable[[], Lines]] = {
     "methods": _methods,
     "datasets": _datasets,
+    "features": _features,
     "metrics": _metrics,
     "models": _models,
     "tables": _tables,

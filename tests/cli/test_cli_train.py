@@ -138,6 +138,7 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         ("methods", ["talr_ap", "he2018tieaware", "itq"]),
         ("datasets", ["digits", "cifar10", "s1"]),
         ("metrics", ["ap", "ndcg", "structhash_ndcg"]),
+        ("features", ["gist", "pixels", "vggf"]),
         ("models", ["small_cnn"]),
         ("tables", ["talr_table1", "digits", "structhash_table2"]),
         ("conventions", ["deephash", "swuxyj/DeepHash-pytorch", "hashnet", "sklearn", "talr", "trec"]),

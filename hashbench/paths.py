@@ -47,3 +47,8 @@ def data() -> Path:
     if named := os.environ.get("HASHBENCH_DATA"):
         return Path(named)
     return Path(platformdirs.user_cache_dir("hashbench", appauthor=False))
+
+
+def weights() -> Path:
+    """The folder of pretrained networks' weights."""
+    return data() / "weights"

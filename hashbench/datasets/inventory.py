@@ -83,12 +83,12 @@ def _has_lists(card: Card) -> bool:
 
 def weights() -> list[Path]:
     """The pretrained weights that are here."""
-    return _files(paths.data() / "weights")
+    return _files(paths.weights())
 
 
 def missing_weights() -> dict[str, str]:
     """Of each model whose official weights are not here, where to get them and where to put them."""
-    folder = paths.data() / "weights"
+    folder = paths.weights()
     official = {name: MODELS.get(name).pretrained for name in MODELS.names}
     return {
         name: f"put {known.weights.url} into {folder}"

@@ -28,7 +28,7 @@ class Filled:
 
 def place_of(weights: Weights) -> Path:
     """Where the official file lies, or would lie."""
-    return paths.data() / "weights" / weights.file
+    return paths.weights() / weights.file
 
 
 def fill(name: str, pretrained: Pretrained, backbone: nn.Module, prepared: Prepared, given: str | None) -> Filled:

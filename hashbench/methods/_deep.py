@@ -16,10 +16,16 @@ if TYPE_CHECKING:
 
 
 def deep_method(
-    settings: type[DeepSettings], objective: Callable[[Any, "Tensor"], "Objective"], identity: tuple[str, ...] = ()
+    module: str,
+    settings: type[DeepSettings],
+    objective: Callable[[Any, "Tensor"], "Objective"],
+    identity: tuple[str, ...] = (),
 ) -> Method:
-    """A method that minimises ``objective(settings, labels)``, ``labels`` being those of the training examples."""
-    method = objective.__module__.rpartition(".")[2]  # a method is named by its file
+    """The method of the file ``module`` (its ``__name__``), which minimises ``objective(settings, labels)``.
+
+    ``labels`` are those of the training examples.
+    """
+    method = module.rpartition(".")[2]  # a method is named by its file
 
     def fit(chosen: Any, data: Fit) -> Hasher:
         require_torch()

@@ -33,11 +33,11 @@ class Settings(PulseSettings):
         return self
 
 
-def talr_method(losses: Callable[[], ModuleType]) -> Method:
-    """The method that minimises one of ``losses()``: a module with ``simplified``, ``exact`` and ``as_released``."""
+def talr_method(module: str, losses: Callable[[], ModuleType]) -> Method:
+    """The method of ``module``, which minimises one of ``losses()``: ``simplified``, ``exact`` and ``as_released``."""
 
     def objective(settings: Settings, labels: "Tensor") -> "Objective":  # noqa: ARG001
         loss = getattr(losses(), "as_released" if settings.as_released else settings.variant)
         return partial(loss, n_bins=settings.bins, delta=settings.delta)
 
-    return deep_method(Settings, objective, identity=("variant", "tanh_scale"))
+    return deep_method(module, Settings, objective, identity=("variant", "tanh_scale"))

@@ -29,4 +29,4 @@ def _objective(settings: Settings, labels: "Tensor") -> "Objective":
     return partial(dpsh.loss, eta=settings.eta)
 
 
-METHOD = deep_method(Settings, _objective)
+METHOD = deep_method(__name__, Settings, _objective)

@@ -39,4 +39,4 @@ def _objective(settings: Settings, labels: "Tensor") -> "Objective":  # noqa: AR
     )
 
 
-METHOD = deep_method(Settings, _objective)
+METHOD = deep_method(__name__, Settings, _objective)

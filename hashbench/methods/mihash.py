@@ -18,4 +18,4 @@ def _objective(settings: PulseSettings, labels: "Tensor") -> "Objective":  # noq
     return partial(mihash.loss, n_bins=settings.bins, delta=settings.delta)
 
 
-METHOD = deep_method(PulseSettings, _objective)
+METHOD = deep_method(__name__, PulseSettings, _objective)

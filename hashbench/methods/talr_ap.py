@@ -14,4 +14,4 @@ def _losses() -> ModuleType:
     return tie_aware_ap
 
 
-METHOD = talr_method(_losses)
+METHOD = talr_method(__name__, _losses)

@@ -15,4 +15,4 @@ def _losses() -> ModuleType:
     return tie_aware_ndcg
 
 
-METHOD = talr_method(_losses)
+METHOD = talr_method(__name__, _losses)

@@ -1,15 +1,15 @@
 """The memory of objectives that pair a minibatch with all training examples."""
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
+
+from hashbench.losses._objective import RowObjective
 
 
-class Memory(nn.Module):
+class Memory(RowObjective):
     """The outputs [n, bits] of all training examples, each as it was when last computed, and 0 before that.
 
-    A subclass is an objective: ``forward(activations, rows, draws)`` is the scalar to minimise for the activations
-    [M, bits] of the training examples ``rows`` [M], with whatever is random drawn from ``draws``. No gradient
-    passes through the memory, which is part of the module's state and so of a checkpoint.
+    No gradient passes through the memory, which is part of the module's state and so of a checkpoint.
     """
 
     outputs: Tensor
@@ -19,10 +19,6 @@ class Memory(nn.Module):
         super().__init__()
         self.register_buffer("labels", labels, persistent=False)
         self.register_buffer("outputs", torch.zeros(len(labels), bits))
-
-    def forward(self, activations: Tensor, rows: Tensor, draws: torch.Generator) -> Tensor:
-        """The scalar to minimise."""
-        raise NotImplementedError
 
     def remember(self, rows: Tensor, activations: Tensor) -> None:
         """Puts ``activations`` [M, bits] in the place of what was known of ``rows`` [M]."""

@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from hashbench.config import digest
 from hashbench.hasher import Fit
-from hashbench.losses._memory import Memory
+from hashbench.losses._objective import RowObjective
 from hashbench.seeding import derive
 from hashbench.training import augment, checkpoint, distributed, optimiser
 from hashbench.training.failure import TrainingFailed
@@ -88,7 +88,7 @@ class Run:
         if not compute.channels_last:
             self.hasher.encoder.to(memory_format=torch.contiguous_format)
         self.encode = torch.compile(self.hasher.encoder) if compute.compiled else self.hasher.encoder
-        if isinstance(objective, Memory):
+        if isinstance(objective, RowObjective):
             objective.to(self.device)
         self.optimiser = optimiser.build(settings, self.hasher.encoder)
         self.epochs_done = 0
@@ -118,7 +118,7 @@ class Run:
         self.saved_at = time.monotonic()
 
     def _parts(self) -> dict[str, Any]:
-        memory = {"objective": self.objective} if isinstance(self.objective, Memory) else {}
+        memory = {"objective": self.objective} if isinstance(self.objective, RowObjective) else {}
         return {"hasher": self.hasher, "optimiser": self.optimiser, **memory}
 
     def epoch(self, epoch: int, bar: Any) -> dict[str, float]:
@@ -204,7 +204,7 @@ class Run:
         return loss
 
     def _loss(self, relaxed: Tensor, rows: Tensor, draws: "Draws") -> Tensor:
-        if isinstance(self.objective, Memory):
+        if isinstance(self.objective, RowObjective):
             return self.objective.forward(relaxed, rows, draws.examples)
         return self.objective(relaxed, levels(self.labels[rows]))
 

@@ -1,4 +1,4 @@
-"""What is minimised: a function of a batch's relaxed codes and affinity levels, or an objective with a memory."""
+"""What is minimised: a function of a batch's relaxed codes and levels, or one that knows which examples stand in it."""
 
 from collections.abc import Callable
 
@@ -6,10 +6,10 @@ import torch
 from torch import Tensor
 
 from hashbench.errors import HashbenchError
-from hashbench.losses._memory import Memory
+from hashbench.losses._objective import RowObjective
 
 BatchObjective = Callable[[Tensor, Tensor], Tensor]  # (relaxed [M, bits], levels [M, M]) -> scalar
-Objective = BatchObjective | Memory
+Objective = BatchObjective | RowObjective
 
 
 def check_examples(labels: Tensor) -> None:

@@ -106,7 +106,11 @@ class WithMemory(Memory):
 
 
 def check_classes(labels: Tensor) -> None:
-    """Raises HashbenchError where class ids [n] leave a class without a triplet; nothing is said of shared labels."""
+    """Raises HashbenchError where class ids [n] leave a class without a triplet; nothing is said of shared labels.
+
+    A triplet has two examples of a class. Objectives of lists and of pairs take a class of one: to all others it is
+    irrelevant, and as a query it is left out of a mean over lists.
+    """
     if labels.ndim != 1:
         return
     classes, sizes = torch.unique(labels[labels >= 0], return_counts=True)
@@ -114,7 +118,10 @@ def check_classes(labels: Tensor) -> None:
         raise HashbenchError("dtsh: all training examples are of one class: a triplet needs a negative")
     if int(sizes.min()) < 2:
         lone = int(classes[sizes.argmin()])
-        raise HashbenchError(f"dtsh: class {lone} has one training example: a triplet needs two of a class")
+        raise HashbenchError(
+            f"dtsh: class {lone} has one training example: a triplet needs two of a class: train without that class, "
+            "or by a method of lists or pairs"
+        )
 
 
 def sum_over_pairs(positive: Tensor, negative: Tensor, margin: float) -> Tensor:

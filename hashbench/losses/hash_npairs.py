@@ -1,0 +1,31 @@
+"""Pairs that are compared where their codes are set: the hash stage of jeong2018efficient from an N-pair base."""
+
+from torch import Tensor
+
+from hashbench.losses import _gated
+from hashbench.losses.npairs import multi_class, rounds
+
+
+def loss(embeddings: Tensor, buckets: Tensor, *, l2: float) -> Tensor:
+    """The N-pair objective with -d_ij, the gated distances, as similarities; a float64 scalar to minimise [eq. 10].
+
+    d_ij = ||(h_i or h_j) * (a_i - p_j)||_1. The regulariser is that of ``npairs.multi_class``, of the embeddings
+    before they are gated: it alone keeps small what no code sets.
+
+    Args:
+        embeddings: float[2 n, d] in two rounds: the anchors of n different classes, then their positives.
+        buckets: the set bits of each item's code, int64[2 n, k], none twice; constants.
+        l2: weight of the regulariser.
+    """
+    (anchors, positives), (of_anchors, of_positives) = rounds(embeddings.double()), rounds(buckets)
+    distance = _gated.distance(anchors, of_anchors, positives, of_positives)
+    return multi_class(-distance, embeddings, l2=l2)
+
+
+def as_released(embeddings: Tensor, buckets: Tensor, *, l2: float) -> Tensor:
+    """As ``loss``, with the inner products of the gated embeddings as similarities: the released code's default.
+
+    s_ij is the sum of a_i,t p_j,t over the bits t that either code sets (``h1`` there, its ``h2`` being ``loss``).
+    """
+    (anchors, positives), (of_anchors, of_positives) = rounds(embeddings.double()), rounds(buckets)
+    return multi_class(_gated.similarity(anchors, of_anchors, positives, of_positives), embeddings, l2=l2)

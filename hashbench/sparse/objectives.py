@@ -1,0 +1,127 @@
+"""What the networks of jeong2018efficient minimise: the base's metric objective, then the gated one on flow codes."""
+
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hashbench.errors import HashbenchError, unknown
+from hashbench.losses import hash_npairs, hash_triplet, npairs, triplet
+from hashbench.losses._objective import RowObjective
+from hashbench.sparse.flow import assign
+
+Base = Literal["triplet", "npairs"]
+Variant = Literal["paper", "released"]
+
+_OF_PAIRS = {"paper": hash_npairs.loss, "released": hash_npairs.as_released}
+
+
+class _InRounds(RowObjective):
+    """An objective on batches in rounds: an example of each of n_c classes, then the next of each in the same order.
+
+    ``labels`` are the class ids [n] of all training examples; no part of the module's state. ``margin`` is that of
+    base "triplet", ``l2`` the regulariser's weight of base "npairs"; the other one is not used.
+
+    Raises HashbenchError unless the base is known and every example has one class.
+    """
+
+    labels: Tensor
+
+    def __init__(self, labels: Tensor, base: Base, *, margin: float, l2: float) -> None:
+        super().__init__()
+        if base not in ("triplet", "npairs"):
+            raise unknown("base", base, ("triplet", "npairs"))
+        if labels.ndim != 1 or labels.is_floating_point() or not bool((labels >= 0).all()):
+            several = "these items have several labels" if labels.ndim != 1 else "some items have no class"
+            raise HashbenchError(f"{base} compares examples by class, one each, and {several}")
+        self.base, self.margin, self.l2 = base, margin, l2
+        self.register_buffer("labels", labels, persistent=False)
+
+    def classes_in(self, rows: Tensor) -> int:
+        """How many classes the batch ``rows`` [M] has; on a GPU it waits for what was asked before.
+
+        Raises HashbenchError unless the rows are in rounds, two classes or more, two rounds or more (for npairs: two).
+        """
+        found = self.labels[rows].cpu().numpy()
+        n_classes = len(np.unique(found))
+        if n_classes < 2:
+            raise HashbenchError(f"{self.base}: classes in the batch: {n_classes}; a negative needs two or more")
+        if len(found) == n_classes:
+            raise HashbenchError(f"{self.base}: one example a class in the batch; a positive needs two or more")
+        if len(found) % n_classes or (found.reshape(-1, n_classes) != found[:n_classes]).any():
+            raise HashbenchError(f"{self.base}: the batch is not in rounds, each of the same classes in the same order")
+        if self.base == "npairs" and len(found) != 2 * n_classes:
+            raise HashbenchError(f"npairs: {len(found) // n_classes} examples a class in the batch; a pair has two")
+        return n_classes
+
+
+class MetricObjective(_InRounds):
+    """The objective of the base stage: ``triplet.loss`` or ``npairs.loss`` of a batch in rounds.
+
+    Only the first batch is looked at: a look makes a GPU wait, and a sampler lays out all batches alike. Activations
+    that are not finite give a loss that is not.
+    """
+
+    looked = False
+
+    def forward(self, activations: Tensor, rows: Tensor, draws: torch.Generator) -> Tensor:  # noqa: ARG002
+        """The scalar to minimise, float64; nothing is drawn."""
+        if not self.looked:
+            self.classes_in(rows)
+            self.looked = True
+        if self.base == "npairs":
+            return npairs.loss(activations, l2=self.l2)
+        return triplet.loss(activations, self.labels[rows], margin=self.margin)
+
+
+class HashObjective(_InRounds):
+    """The objective of the hash stage [algorithm 1]: codes of the batch's classes by the flow, then the gated loss.
+
+    The class means (of unit vectors for base "triplet", of plain activations for "npairs") go to the CPU, where
+    ``sparse.flow.assign`` finds one code of ``k`` bits a class, shared by its examples; no gradient passes through
+    it. Then the loss is ``hash_triplet.loss``, or ``hash_npairs.loss`` and for ``variant`` "released" its
+    ``as_released``; the triplets of paper and code are the same.
+
+    ``lam`` is the lambda of eq. 5, the price that each of two classes pays for a bucket they share. The r-th unit of
+    flow into a bucket costs 2 lambda r in the paper, and plamb r in the released code: lam = plamb / 2.
+
+    A step waits for one flow (benchmarks/flow.py: 1 ms at 64 classes and 64 buckets, 0.09 s at 512 and 512, on one
+    core) and for two small copies from the device, which has nothing else to do: the codes depend on this step's
+    activations, and its gradient on the codes.
+
+    Raises HashbenchError as ``flow.assign`` does (k of 0 or more than there are buckets, a negative lambda,
+    activations that are not finite), and for a batch that is not in rounds.
+    """
+
+    def __init__(
+        self,
+        labels: Tensor,
+        base: Base,
+        *,
+        k: int,
+        lam: float,
+        variant: Variant,
+        margin: float,
+        l2: float,
+    ) -> None:
+        super().__init__(labels, base, margin=margin, l2=l2)
+        if variant not in _OF_PAIRS:
+            raise unknown("variant", variant, _OF_PAIRS)
+        self.k, self.lam, self.variant = k, lam, variant
+
+    def forward(self, activations: Tensor, rows: Tensor, draws: torch.Generator) -> Tensor:  # noqa: ARG002
+        """The scalar to minimise, float64; nothing is drawn."""
+        n_classes = self.classes_in(rows)
+        buckets = self.buckets(activations, n_classes).repeat(len(rows) // n_classes, 1)
+        if self.base == "npairs":
+            return _OF_PAIRS[self.variant](activations, buckets, l2=self.l2)
+        return hash_triplet.loss(activations, self.labels[rows], buckets, margin=self.margin)
+
+    def buckets(self, activations: Tensor, n_classes: int) -> Tensor:
+        """The set bits of the code of each class of the batch, int64[n_c, k], in the order of its first round."""
+        of_items = activations.detach()
+        of_items = triplet.unit_norm(of_items) if self.base == "triplet" else of_items.double()
+        means = of_items.reshape(-1, n_classes, of_items.shape[1]).mean(0)
+        codes = assign(means.cpu().numpy(), self.k, self.lam)
+        return torch.from_numpy(np.nonzero(codes)[1]).view(n_classes, self.k).to(activations.device)

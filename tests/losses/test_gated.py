@@ -1,0 +1,170 @@
+"""Gated comparisons against loops over pairs and bits, and against the printed form with codes as vectors."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+from watched_tensors import watch
+
+from hashbench.errors import HashbenchError
+from hashbench.losses import _gated
+
+Pairwise = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
+
+
+def slow(term: Callable[[float, float], float]) -> Pairwise:
+    """The sum of ``term`` over the bits of either code, pair by pair."""
+
+    def compare(left: Tensor, left_buckets: Tensor, right: Tensor, right_buckets: Tensor) -> Tensor:
+        return torch.tensor(
+            [
+                [sum(term(f[t], g[t]) for t in set(b) | set(c)) for g, c in _items(right, right_buckets)]
+                for f, b in _items(left, left_buckets)
+            ],
+            dtype=left.dtype,
+        )
+
+    return compare
+
+
+def _items(embeddings: Tensor, buckets: Tensor) -> list[tuple[list[float], list[int]]]:
+    return list(zip(embeddings.tolist(), buckets.tolist(), strict=True))
+
+
+def within(left: Tensor, left_buckets: Tensor, right: Tensor, right_buckets: Tensor) -> Tensor:
+    """All pairs of both lists laid end to end, of which those of left and right are kept."""
+    everything, buckets = torch.cat([left, right]), torch.cat([left_buckets, right_buckets])
+    return _gated.distance_within(everything, buckets)[: len(left), len(left) :]
+
+
+SLOW_DISTANCE, SLOW_SIMILARITY = slow(lambda x, y: abs(x - y)), slow(lambda x, y: x * y)
+FORMS: dict[str, tuple[Pairwise, Pairwise]] = {
+    "distance": (_gated.distance, SLOW_DISTANCE),
+    "distance_within": (within, SLOW_DISTANCE),
+    "similarity": (_gated.similarity, SLOW_SIMILARITY),
+}
+every_form = pytest.mark.parametrize(("form", "oracle"), FORMS.values(), ids=FORMS)
+
+
+def draw(n: int, d: int, k: int, seed: int = 0) -> tuple[Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    buckets = torch.stack([torch.randperm(d, generator=generator)[:k] for _ in range(n)])
+    return torch.randn(n, d, generator=generator, dtype=torch.float64), buckets
+
+
+@every_form
+@given(st.integers(0, 10**6), st.integers(1, 5), st.integers(1, 5), st.integers(1, 7), st.data())
+def test_equals_the_loop(
+    form: Pairwise, oracle: Pairwise, seed: int, left: int, right: int, d: int, data: st.DataObject
+) -> None:
+    k = data.draw(st.integers(1, d))
+    pair = *draw(left, d, k, seed), *draw(right, d, k, seed + 1)
+    torch.testing.assert_close(form(*pair), oracle(*pair), rtol=1e-12, atol=1e-12)
+
+
+def test_codes_of_two_sizes_can_be_compared() -> None:
+    pair = *draw(4, 6, 1), *draw(3, 6, 4, seed=1)
+    torch.testing.assert_close(_gated.distance(*pair), SLOW_DISTANCE(*pair))
+    torch.testing.assert_close(_gated.similarity(*pair), SLOW_SIMILARITY(*pair))
+
+
+def test_all_bits_set_is_the_plain_distance_and_product() -> None:
+    pair = f, _, g, _ = *draw(6, 5, 5), *draw(4, 5, 5, seed=1)
+    torch.testing.assert_close(_gated.distance(*pair), torch.cdist(f, g, p=1))
+    torch.testing.assert_close(_gated.similarity(*pair), f @ g.T)
+
+
+@every_form
+@pytest.mark.parametrize("k", [1, 3])
+def test_gradient_is_that_of_the_value(form: Pairwise, oracle: Pairwise, k: int) -> None:
+    (f, b), (g, c) = draw(4, 5, k), draw(3, 5, k, seed=1)
+    f.requires_grad_(), g.requires_grad_()
+    assert torch.autograd.gradcheck(lambda left, right: form(left, b, right, c), (f, g))
+    assert torch.autograd.gradcheck(lambda both: _gated.distance_within(both, b), (f,))
+
+
+def printed(f: Tensor, buckets: Tensor) -> Tensor:
+    """Eq. 8 with codes as vectors, all pairs and bits."""
+    h = torch.zeros_like(f, dtype=torch.bool).scatter(1, buckets, True)
+    return ((h[:, None] | h) * (f[:, None] - f)).abs().sum(2)
+
+
+def test_value_and_gradient_are_those_of_the_printed_form() -> None:
+    embeddings, of_classes = draw(24, 16, 3)
+    buckets = of_classes[:6].repeat(4, 1)  # as in training: the examples of a class share a code
+    weight = torch.randn(24, 24, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    found = []
+    for form in (_gated.distance_within, printed):
+        leaf = embeddings.clone().requires_grad_()
+        value = form(leaf, buckets)
+        (value * weight).sum().backward()
+        found.append((value.detach(), leaf.grad))
+    torch.testing.assert_close(found[0], found[1])
+
+
+def test_a_distance_is_symmetric_and_zero_to_itself() -> None:
+    distance = _gated.distance_within(*draw(9, 12, 4))
+    torch.testing.assert_close(distance, distance.T)
+    assert distance.diagonal().count_nonzero() == 0
+
+
+def test_where_no_code_is_set_nothing_matters() -> None:
+    embeddings, buckets = draw(5, 8, 2)
+    unset = torch.ones(8, dtype=torch.bool).index_fill(0, buckets.flatten(), False)
+    assert unset.any()
+    embeddings.requires_grad_()
+    _gated.distance_within(embeddings, buckets).sum().backward()
+    assert embeddings.grad is not None
+    assert embeddings.grad[:, unset].count_nonzero() == 0
+    assert embeddings.grad[:, ~unset].count_nonzero() > 0
+
+
+def test_equal_embeddings_have_no_distance_and_no_gradient() -> None:
+    leaf = torch.ones(6, 4, requires_grad=True)
+    value = _gated.distance_within(leaf, draw(6, 4, 2)[1])
+    value.sum().backward()
+    assert value.count_nonzero() == 0
+    assert leaf.grad is not None
+    assert leaf.grad.count_nonzero() == 0
+
+
+def test_the_order_of_a_code_does_not_matter() -> None:
+    embeddings, buckets = draw(6, 9, 3)
+    torch.testing.assert_close(
+        _gated.distance_within(embeddings, buckets.flip(1)), _gated.distance_within(embeddings, buckets)
+    )
+
+
+@pytest.mark.parametrize("k", [1, 4])
+def test_no_array_is_of_pairs_and_dimensions(k: int) -> None:
+    embeddings, buckets = draw(40, 100, k)
+    embeddings.requires_grad_()
+    distances = watch(lambda: _gated.distance_within(embeddings, buckets).sum())
+    assert distances.largest == max(40 * 40 * k, 40 * 100)
+    assert watch(lambda: _gated.similarity(embeddings, buckets, embeddings, buckets).sum()).largest == 40 * 100
+
+
+@pytest.mark.parametrize(
+    ("embeddings", "buckets"),
+    [
+        (torch.zeros(3, 4), torch.zeros(3, dtype=torch.long)),
+        (torch.zeros(3, 4), torch.zeros(2, 1, dtype=torch.long)),
+        (torch.zeros(3, 4), torch.zeros(3, 1)),
+        (torch.zeros(3, 4), torch.zeros(3, 0, dtype=torch.long)),
+        (torch.zeros(3, 4), torch.zeros(3, 5, dtype=torch.long)),
+        (torch.zeros(3), torch.zeros(3, 1, dtype=torch.long)),
+        (torch.zeros(3, 4, dtype=torch.long), torch.zeros(3, 1, dtype=torch.long)),
+    ],
+    ids=["flat", "too few", "floats", "no bit", "more bits than there are", "flat embeddings", "whole embeddings"],
+)
+def test_codes_of_a_wrong_shape_are_refused_in_one_line(embeddings: Tensor, buckets: Tensor) -> None:
+    right = torch.zeros(2, 4), torch.zeros(2, 1, dtype=torch.long)
+    for compare in (_gated.distance, _gated.similarity):
+        with pytest.raises(HashbenchError, match="needed") as caught:
+            compare(embeddings, buckets, *right)
+        assert "\n" not in str(caught.value)
+    with pytest.raises(HashbenchError, match="needed"):
+        _gated.distance_within(embeddings, buckets)

@@ -1,0 +1,161 @@
+"""The gated objectives of the hash stage against eq. 8 to 10 of Jeong and Song (2018), written out in loops."""
+
+import math
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+
+from hashbench.errors import HashbenchError
+from hashbench.losses import hash_npairs, hash_triplet, npairs
+
+N_CLASSES, D, K = 4, 7, 2
+
+
+def batch(n_rounds: int, seed: int = 0, k: int = K) -> tuple[Tensor, Tensor, Tensor]:
+    """Embeddings, labels and buckets in rounds; a class has one code, and two classes share a bucket."""
+    generator = torch.Generator().manual_seed(seed)
+    of_classes = torch.stack([torch.randperm(D, generator=generator)[:k] for _ in range(N_CLASSES)])
+    of_classes[1] = (of_classes[0, 0] + torch.arange(k)) % D
+    embeddings = torch.randn(n_rounds * N_CLASSES, D, generator=generator, dtype=torch.float64)
+    return embeddings, torch.arange(N_CLASSES).repeat(n_rounds), of_classes.repeat(n_rounds, 1)
+
+
+def gated(f: list[float], g: list[float], b: list[int], c: list[int]) -> float:
+    """Eq. 8: || (h_i or h_j) * (f_i - f_j) ||_1."""
+    return sum(abs(((t in b) or (t in c)) * (f[t] - g[t])) for t in range(len(f)))
+
+
+def slow_triplet(embeddings: Tensor, labels: Tensor, buckets: Tensor, margin: float) -> float:
+    """Eq. 9, with the negatives mined among the gated distances."""
+    unit = [[x / math.sqrt(sum(y * y for y in row)) for x in row] for row in embeddings.tolist()]
+    codes, classes = buckets.tolist(), labels.tolist()
+    costs = []
+    for i, own in enumerate(classes):
+        to = [gated(unit[i], unit[j], codes[i], codes[j]) for j in range(len(unit))]
+        negatives = sorted(to[k] for k in range(len(unit)) if classes[k] != own)
+        for j in range(len(unit)):
+            if j != i and classes[j] == own:
+                farther = [d for d in negatives if d > to[j]]
+                costs.append(max(0.0, to[j] + margin - (farther or negatives[-1:])[0]))
+    return sum(costs) / len(costs)
+
+
+def slow_npairs(embeddings: Tensor, buckets: Tensor, l2: float, *, released: bool) -> float:
+    """Eq. 10 over pairs (anchor, positive) whose negatives are the other positives; or its inner products."""
+    rows, codes = embeddings.tolist(), buckets.tolist()
+    n = len(rows) // 2
+
+    def score(i: int, j: int) -> float:
+        f, g, b, c = rows[i], rows[n + j], codes[i], codes[n + j]
+        inner = sum(f[t] * g[t] for t in range(D) if t in b or t in c)
+        return math.exp(inner if released else -gated(f, g, b, c))
+
+    terms = [-math.log(score(i, i) / (score(i, i) + sum(score(i, k) for k in range(n) if k != i))) for i in range(n)]
+    squares = [sum(x * x for x in row) for row in rows]
+    return sum(terms) / n + 0.25 * l2 * (sum(squares[:n]) / n + sum(squares[n:]) / n)
+
+
+@pytest.mark.parametrize("margin", [0.1, 1.0])
+@pytest.mark.parametrize(("n_rounds", "k", "seed"), [(2, 2, 0), (3, 1, 1), (3, 3, 2), (2, D, 3)])
+def test_hash_triplet_is_eq_9(n_rounds: int, k: int, seed: int, margin: float) -> None:
+    case = batch(n_rounds, seed, k)
+    expected = slow_triplet(*case, margin)
+    assert hash_triplet.loss(*case, margin=margin).item() == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("l2", [0.0, 0.003, 1.0])
+@pytest.mark.parametrize(("k", "seed"), [(1, 0), (2, 1), (3, 2), (D, 3)])
+def test_hash_npairs_is_eq_10_and_the_released_form(k: int, seed: int, l2: float) -> None:
+    embeddings, _, buckets = batch(2, seed, k)
+    paper, released = hash_npairs.loss(embeddings, buckets, l2=l2), hash_npairs.as_released(embeddings, buckets, l2=l2)
+    assert paper.item() == pytest.approx(slow_npairs(embeddings, buckets, l2, released=False), rel=1e-12)
+    assert released.item() == pytest.approx(slow_npairs(embeddings, buckets, l2, released=True), rel=1e-12)
+
+
+def test_with_all_bits_set_the_released_form_is_the_base_objective() -> None:
+    embeddings, _, buckets = batch(2, k=D)
+    torch.testing.assert_close(
+        hash_npairs.as_released(embeddings, buckets, l2=0.1), npairs.loss(embeddings, l2=0.1), rtol=1e-12, atol=0
+    )
+
+
+Objective = Callable[[Tensor], Tensor]
+
+
+def objectives(n_rounds: int = 2) -> dict[str, Objective]:
+    _, labels, buckets = batch(n_rounds)
+    return {
+        "triplet": lambda f: hash_triplet.loss(f, labels, buckets, margin=1.0),
+        "npairs": lambda f: hash_npairs.loss(f, buckets, l2=0.003),
+        "npairs_released": lambda f: hash_npairs.as_released(f, buckets, l2=0.003),
+    }
+
+
+every_objective = pytest.mark.parametrize("objective", objectives().values(), ids=objectives())
+
+
+@every_objective
+def test_gradient_is_that_of_the_value(objective: Objective) -> None:
+    assert torch.autograd.gradcheck(objective, (batch(2)[0].requires_grad_(),))
+
+
+@every_objective
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("scale", ["equal", 0.0, 1e-30, 1e12])
+def test_finite_at_the_edges(objective: Objective, scale: float | str, dtype: torch.dtype) -> None:
+    embeddings = torch.ones(2 * N_CLASSES, D) if scale == "equal" else scale * batch(2)[0]
+    leaf = embeddings.to(dtype).requires_grad_()
+    value = objective(leaf)
+    value.backward()
+    assert value.isfinite()
+    assert leaf.grad is not None
+    assert leaf.grad.isfinite().all()
+    assert leaf.grad.dtype == dtype
+
+
+@every_objective
+def test_autocast_changes_nothing(objective: Objective) -> None:
+    outside = objective(batch(2)[0].float())
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert torch.equal(objective(batch(2)[0].float()), outside)
+
+
+@every_objective
+def test_not_a_number_in_gives_not_a_number_out(objective: Objective) -> None:
+    embeddings = batch(2)[0]
+    embeddings[2] = torch.nan
+    assert objective(embeddings).isnan()
+
+
+def test_only_the_regulariser_reaches_what_no_code_sets() -> None:
+    embeddings, _, _ = batch(2)
+    buckets = torch.tensor([[0, 1], [1, 2], [0, 3], [2, 3]]).repeat(2, 1)
+    for loss in (hash_npairs.loss, hash_npairs.as_released):
+        leaf = embeddings.clone().requires_grad_()
+        loss(leaf, buckets, l2=0.8).backward()
+        assert leaf.grad is not None
+        # l2 / 4 (sum |a|^2 + sum |p|^2) / n
+        torch.testing.assert_close(leaf.grad[:, 4:], 0.8 / 4 * 2 * embeddings[:, 4:] / N_CLASSES)
+
+
+def test_unit_norm_lets_the_triplet_reach_every_bit() -> None:
+    embeddings, labels, _ = batch(3)
+    leaf = embeddings.requires_grad_()
+    hash_triplet.loss(leaf, labels, torch.tensor([[0, 1], [1, 2], [0, 3], [2, 3]]).repeat(3, 1), margin=1.0).backward()
+    assert leaf.grad is not None
+    assert leaf.grad[:, 4:].count_nonzero() > 0
+
+
+@pytest.mark.parametrize("n_rows", [7, 4])
+def test_codes_of_other_rows_are_refused_in_one_line(n_rows: int) -> None:
+    embeddings, labels, buckets = batch(2)
+    for wrong in (
+        lambda: hash_npairs.loss(embeddings, buckets[:n_rows], l2=0.0),
+        lambda: hash_npairs.as_released(embeddings, buckets[:n_rows], l2=0.0),
+        lambda: hash_triplet.loss(embeddings, labels, buckets[:n_rows], margin=1.0),
+    ):
+        with pytest.raises(HashbenchError, match="needed") as caught:
+            wrong()
+        assert "\n" not in str(caught.value)

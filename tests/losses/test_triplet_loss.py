@@ -1,0 +1,186 @@
+"""The semi-hard triplet objective against a loop over triplets, and its rule on distances made by hand."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+from watched_tensors import watch
+
+from hashbench.errors import HashbenchError
+from hashbench.losses import triplet
+
+Rows = list[list[float]]
+
+
+def slow_semi_hard(distance: Rows, labels: list[int], margin: float) -> float:
+    """Facenet's rule, pair by pair: the nearest negative farther than the positive, or else the farthest."""
+    costs = []
+    for a, own in enumerate(labels):
+        positives = [p for p, other in enumerate(labels) if p != a and other == own >= 0]
+        negatives = sorted(distance[a][n] for n, other in enumerate(labels) if n != a and not other == own >= 0)
+        for p in positives if negatives else []:
+            farther = [d for d in negatives if d > distance[a][p]]
+            costs.append(max(0.0, distance[a][p] - (farther[0] if farther else negatives[-1]) + margin))
+    return sum(costs) / max(len(costs), 1)
+
+
+def slow_loss(embeddings: Tensor, labels: Tensor, margin: float) -> float:
+    unit = [[x / math.sqrt(sum(y * y for y in row)) for x in row] for row in embeddings.tolist()]
+    distance = [[sum((x - y) ** 2 for x, y in zip(f, g, strict=True)) for g in unit] for f in unit]
+    return slow_semi_hard(distance, labels.tolist(), margin)
+
+
+def batch(n_classes: int = 4, per_class: int = 3, d: int = 5, seed: int = 0) -> tuple[Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    embeddings = torch.randn(n_classes * per_class, d, generator=generator, dtype=torch.float64)
+    return embeddings, torch.arange(n_classes).repeat(per_class) * 10
+
+
+# One anchor, its positive in column 1, negatives in columns 2 to 4; what is chosen, and by which rule.
+BY_HAND = {
+    "nearest farther": ([0, 2, 5, 3, 1], 3),
+    "not the nearest of all": ([0, 2, 1, 1, 9], 4),
+    "none farther: the farthest": ([0, 7, 1, 3, 2], 3),
+    "as far is not farther": ([0, 2, 2, 4, 2], 3),
+    "all as far: the last of the farthest": ([0, 2, 2, 2, 2], 4),
+    "of equal ones the first": ([0, 2, 1, 3, 3], 3),
+    "nothing but zeros": ([0, 0, 0, 0, 0], 4),
+}
+
+
+@pytest.mark.parametrize(("distance", "chosen"), BY_HAND.values(), ids=BY_HAND)
+def test_the_rule_by_hand(distance: list[float], chosen: int) -> None:
+    negative = torch.tensor([[False, False, True, True, True]])
+    found = triplet.semi_hard_negatives(torch.tensor([distance]).float(), negative)
+    assert found[0, 1] == chosen
+
+
+@st.composite
+def tied(draw: st.DrawFn) -> tuple[Rows, list[int], float]:
+    m = draw(st.integers(1, 7))
+    few = st.sampled_from([0.0, 0.5, 1.0, 1.5, 4.0])
+    distance = draw(st.lists(st.lists(few, min_size=m, max_size=m), min_size=m, max_size=m))
+    labels = draw(st.lists(st.integers(-1, 2), min_size=m, max_size=m))
+    return distance, labels, draw(st.sampled_from([0.0, 0.25, 1.0, 8.0]))
+
+
+@given(tied())
+def test_equals_the_loop_whatever_the_ties(case: tuple[Rows, list[int], float]) -> None:
+    distance, labels, margin = case
+    leaf = torch.tensor(distance, dtype=torch.float64, requires_grad=True)
+    value = triplet.semi_hard(leaf, torch.tensor(labels), margin=margin)
+    assert value.item() == pytest.approx(slow_semi_hard(distance, labels, margin), abs=1e-12)
+    value.backward()
+    assert leaf.grad is not None
+    assert leaf.grad.isfinite().all()
+
+
+@pytest.mark.parametrize("margin", [0.0, 0.3, 1.0, 5.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_equals_the_loop_on_unit_vectors(margin: float, seed: int) -> None:
+    embeddings, labels = batch(seed=seed)
+    expected = slow_loss(embeddings, labels, margin)
+    assert triplet.loss(embeddings, labels, margin=margin).item() == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_gradient_is_that_of_both_distances() -> None:
+    distance = torch.tensor([[0.0, 2.0, 3.0, 9.0], [2.0, 0.0, 1.0, 1.5], [0.0] * 4, [0.0] * 4], requires_grad=True)
+    labels = torch.tensor([0, 0, 1, 2])
+    triplet.semi_hard(distance, labels, margin=2.0).backward()  # (2 - 3 + 2 + 2 - 1.5 + 2) / 2
+    expected = [[0.0, 0.5, -0.5, 0.0], [0.5, 0.0, 0.0, -0.5], [0.0] * 4, [0.0] * 4]
+    assert distance.grad is not None
+    assert distance.grad.tolist() == expected
+
+
+def test_a_triplet_beyond_the_margin_gives_no_gradient() -> None:
+    distance = torch.tensor([[0.0, 1.0, 3.0], [1.0, 0.0, 9.0], [3.0, 9.0, 0.0]], requires_grad=True)
+    value = triplet.semi_hard(distance, torch.tensor([0, 0, 1]), margin=1.0)
+    value.backward()
+    assert value.item() == 0
+    assert distance.grad is not None
+    assert distance.grad.count_nonzero() == 0
+
+
+@pytest.mark.parametrize("margin", [0.3, 3.0])
+def test_gradient_is_that_of_the_value(margin: float) -> None:
+    embeddings, labels = batch()
+    assert torch.autograd.gradcheck(lambda f: triplet.loss(f, labels, margin=margin), (embeddings.requires_grad_(),))
+
+
+@pytest.mark.parametrize("labels", [[0, 1, 2, 3], [5, 5, 5, 5], [-1, -1, -1, -1], [7]])
+def test_a_batch_without_triplets_is_zero_and_can_be_differentiated(labels: list[int]) -> None:
+    embeddings = torch.randn(len(labels), 3, generator=torch.Generator().manual_seed(0)).requires_grad_()
+    value = triplet.loss(embeddings, torch.tensor(labels), margin=1.0)
+    value.backward()
+    assert value.item() == 0
+    assert embeddings.grad is not None
+    assert embeddings.grad.count_nonzero() == 0
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("kind", ["equal", "zero", "huge", "tiny", "opposite"])
+def test_finite_at_the_edges(kind: str, dtype: torch.dtype) -> None:
+    embeddings, labels = batch()
+    edges = {
+        "equal": torch.ones_like(embeddings),
+        "zero": torch.zeros_like(embeddings),
+        "huge": 1e30 * embeddings,
+        "tiny": 1e-30 * embeddings,
+        "opposite": torch.ones_like(embeddings) * torch.tensor([1.0, -1.0]).repeat(6)[:, None],
+    }
+    leaf = edges[kind].to(dtype).requires_grad_()
+    value = triplet.loss(leaf, labels, margin=0.3)
+    value.backward()
+    assert value.isfinite()
+    assert leaf.grad is not None
+    assert leaf.grad.isfinite().all()
+    if kind in ("equal", "zero"):
+        assert value.item() == pytest.approx(0.3)
+
+
+def test_length_and_order_do_not_matter() -> None:
+    embeddings, labels = batch(5, 4)
+    order = torch.randperm(20, generator=torch.Generator().manual_seed(1))
+    lengths = torch.linspace(0.1, 9, 20, dtype=torch.float64)[:, None]
+    value = triplet.loss(embeddings, labels, margin=0.5)
+    torch.testing.assert_close(triplet.loss((lengths * embeddings)[order], labels[order], margin=0.5), value)
+
+
+def test_autocast_changes_nothing() -> None:
+    embeddings, labels = batch()
+    outside = triplet.loss(embeddings.float(), labels, margin=0.5)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert torch.equal(triplet.loss(embeddings.float(), labels, margin=0.5), outside)
+
+
+def test_not_a_number_in_gives_not_a_number_out() -> None:
+    embeddings, labels = batch()
+    embeddings[3, 0] = torch.nan
+    assert triplet.loss(embeddings, labels, margin=0.5).isnan()
+
+
+def test_no_array_has_more_values_than_there_are_pairs() -> None:
+    embeddings, labels = batch(12, 5, d=3)
+    embeddings.requires_grad_()
+    assert watch(lambda: triplet.loss(embeddings, labels, margin=1.0)).largest == 60 * 60
+
+
+@pytest.mark.parametrize(
+    ("embeddings", "labels"),
+    [
+        (torch.zeros(3, 2), torch.zeros(4, dtype=torch.long)),
+        (torch.zeros(3, 2), torch.zeros(3)),
+        (torch.zeros(3, 2), torch.zeros(3, 5, dtype=torch.long)),
+        (torch.zeros(3), torch.zeros(3, dtype=torch.long)),
+        (torch.zeros(0, 2), torch.zeros(0, dtype=torch.long)),
+        (torch.zeros(3, 2, dtype=torch.long), torch.zeros(3, dtype=torch.long)),
+    ],
+    ids=["too many labels", "float labels", "several labels", "no dimensions", "no examples", "whole embeddings"],
+)
+def test_a_batch_of_a_wrong_shape_is_refused_in_one_line(embeddings: Tensor, labels: Tensor) -> None:
+    with pytest.raises(HashbenchError, match="needed") as caught:
+        triplet.loss(embeddings, labels, margin=1.0)
+    assert "\n" not in str(caught.value)

@@ -1,5 +1,7 @@
 """How good a table of buckets is: how few items it retrieves, and how pure its buckets are."""
 
+from math import comb
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,6 +23,23 @@ def speed_up(n_retrieved: NDArray[np.integer], n_items: int) -> float:
     return n_items * len(n_retrieved) / total
 
 
+def expected_speed_up(d: int, k: int) -> float:
+    """What ``speed_up`` is expected to be of random codes that set k of d bits and use all buckets equally.
+
+    1 / (1 - C(d - k, k) / C(d, k)) [Jeong and Song 2018, eq. 11]: one over the probability that two such codes share a
+    bucket. For k = 1 no codes do better; for larger k those can whose items share all of their buckets or none.
+    Binomials are whole numbers, and the only rounding is that of the result. A k that is not 1 .. d raises
+    HashbenchError.
+
+    >>> [round(expected_speed_up(256, k), 1) for k in (1, 2, 3, 4)]
+    [256.0, 64.1, 28.7, 16.3]
+    """
+    if not 1 <= k <= d:
+        raise HashbenchError(f"k = {k} of {d} buckets: k from 1 to {d} is expected")
+    every = comb(d, k)
+    return every / (every - comb(d - k, k))
+
+
 def nmi(bucket: NDArray[np.integer], label: NDArray[np.integer]) -> float:
     """The normalised mutual information between the bucket and the label of each item, both [n], in [0, 1].
 
@@ -35,7 +54,26 @@ def nmi(bucket: NDArray[np.integer], label: NDArray[np.integer]) -> float:
     _, of_bucket = np.unique(bucket, return_inverse=True)
     _, of_label = np.unique(label, return_inverse=True)
     _, joint = np.unique(of_bucket * (int(of_label.max()) + 1) + of_label, return_counts=True)
-    entropies = _entropy(np.bincount(of_bucket)), _entropy(np.bincount(of_label))
+    return _nmi(np.bincount(of_bucket), np.bincount(of_label), joint)
+
+
+def nmi_of_counts(counts: NDArray[np.integer]) -> float:
+    """The same of the contingency table ``counts`` [buckets, labels]: how many items stand in which with which.
+
+    Buckets and labels without an item count for nothing. Without any item it raises HashbenchError.
+
+    >>> nmi_of_counts(np.array([[2, 0], [0, 0], [0, 1]]))
+    1.0
+    """
+    if counts.ndim != 2 or not counts.any():
+        raise HashbenchError(f"nmi: counts of shape {counts.shape}: [buckets, labels] of one item or more is expected")
+    sizes = counts.sum(axis=1), counts.sum(axis=0), counts.ravel()
+    return _nmi(*(size[size > 0] for size in sizes))
+
+
+def _nmi(buckets: NDArray[np.integer], labels: NDArray[np.integer], joint: NDArray[np.integer]) -> float:
+    """The normalised mutual information of two partitions with parts of these sizes, ``joint`` those of both."""
+    entropies = _entropy(buckets), _entropy(labels)
     mean = sum(entropies) / 2
     if mean == 0:
         return 1.0

@@ -4,7 +4,7 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -19,6 +19,7 @@ from hashbench.files import atomic
 
 BLOCK_WORDS = 1 << 17  # of the database, counted together: 1 MiB, which stays in a core's second cache
 LEAST_BLOCK = 1 << 12  # items: less would be spent on adding up
+OWN_ROWS = 1 << 8  # items asked together for their affinity to themselves
 
 T = TypeVar("T")
 
@@ -122,6 +123,32 @@ def count_blocks(
     """
     pairs = None if n_items is None else len(query) * n_items
     return _counted(query, _ahead(blocks), workers, tqdm(total=pairs, **_bar(progress)))
+
+
+def without_itself(counted: Histogram, relevance: Affinity) -> Histogram:
+    """The histogram of a set against itself, without the pairs of an item with itself.
+
+    Those lie at distance 0, each with the level that ``relevance``, of the set to itself, gives it: exact, for counts
+    are whole numbers. Raises HashbenchError where ``counted`` is no histogram of a set against itself.
+
+    >>> from hashbench.affinity import ClassAffinity
+    >>> from hashbench.codes import pack
+    >>> codes, same = pack(np.array([[0], [0]])), ClassAffinity(np.array([7, 7]), np.array([7, 7]))
+    >>> without_itself(count(codes, codes, same), same).counts.tolist()
+    [[[0, 1], [0, 0]], [[0, 1], [0, 0]]]
+    """
+    n, counts = counted.n_queries, counted.counts.copy()
+    fits = relevance.shape == (n, n) and np.array_equal(relevance.levels, counted.levels)
+    for first in range(0, n if fits else 0, OWN_ROWS):
+        rows = slice(first, first + OWN_ROWS)
+        own = relevance.block(rows, rows).diagonal()
+        counts[first + np.arange(len(own)), 0, own] -= 1
+    if not fits or (counts[:, 0] < 0).any() or (counts.sum(axis=(1, 2)) != n - 1).any():
+        raise HashbenchError(
+            f"a histogram of {n} queries, an affinity of {relevance.shape}: no set against itself, for an item is not "
+            "at distance 0 from itself with its own level, or levels or numbers differ"
+        )
+    return replace(counted, counts=counts)
 
 
 def _ahead(blocks: Iterable[T]) -> Iterator[T]:

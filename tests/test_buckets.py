@@ -1,4 +1,7 @@
-"""Bucket tables: NMI against scikit-learn, the speed-up against its definition."""
+"""Bucket tables: NMI against scikit-learn, the speed-up against its definition, its expectation against all codes."""
+
+from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -28,6 +31,39 @@ def test_nmi_of_independent_buckets_is_zero_and_of_pure_ones_one() -> None:
 def test_speed_up_is_one_over_the_mean_share(retrieved: list[int]) -> None:
     truth = 1 / np.mean([n / 50 for n in retrieved])
     assert buckets.speed_up(np.array(retrieved, np.uint8), 50) == pytest.approx(truth)
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=1, max_size=40))
+def test_nmi_of_counts_is_nmi_of_the_items(pairs: list[tuple[int, int]]) -> None:
+    bucket, label = np.array(pairs).T
+    counts = np.zeros((6, 5), np.int64)  # with buckets and labels that nothing is in
+    np.add.at(counts, (bucket, label), 1)
+    assert buckets.nmi_of_counts(counts) == buckets.nmi(bucket, label)
+
+
+@pytest.mark.parametrize("counts", [np.zeros((2, 2), int), np.zeros((0, 3), int), np.ones(3, int)])
+def test_counts_of_nothing_are_refused(counts: np.ndarray) -> None:
+    with pytest.raises(HashbenchError, match=r"\[buckets, labels\] of one item or more"):
+        buckets.nmi_of_counts(counts)
+
+
+@pytest.mark.parametrize(("d", "k"), [(d, k) for d in range(1, 8) for k in range(1, d + 1)])
+def test_the_expected_speed_up_is_that_of_all_codes_together(d: int, k: int) -> None:
+    codes = list(combinations(range(d), k))
+    share = Fraction(sum(bool(set(one) & set(other)) for one in codes for other in codes), len(codes) ** 2)
+    assert buckets.expected_speed_up(d, k) == float(1 / share)
+
+
+@pytest.mark.parametrize(("d", "known"), [(256, [256, 64.1, 28.7, 16.3]), (64, [64, 16.1, 7.34, 4.30])])
+def test_the_expected_speed_up_is_the_papers(d: int, known: list[float]) -> None:
+    assert [buckets.expected_speed_up(d, k) for k in (1, 2, 3, 4)] == pytest.approx(known, rel=2e-3)
+    assert buckets.expected_speed_up(d, d) == 1
+
+
+@pytest.mark.parametrize(("d", "k"), [(4, 0), (4, 5), (0, 0), (4, -1)])
+def test_codes_that_cannot_be_have_no_expectation(d: int, k: int) -> None:
+    with pytest.raises(HashbenchError, match=f"k = {k} of {d} buckets"):
+        buckets.expected_speed_up(d, k)
 
 
 @pytest.mark.parametrize("retrieved", [[], [0, 0]])

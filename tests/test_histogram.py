@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from strategies import CodeSet, code_sets
 
-from hashbench.affinity import ClassAffinity
+from hashbench import histogram as room
+from hashbench.affinity import ClassAffinity, from_labels
 from hashbench.codes import pack
 from hashbench.errors import HashbenchError
-from hashbench.histogram import Histogram, count
+from hashbench.histogram import Histogram, count, without_itself
 
 
 def counted(drawn: CodeSet, workers: int = 1) -> Histogram:
@@ -41,6 +42,47 @@ def test_bits_and_rows_must_agree() -> None:
         count(four, five, labels)
     with pytest.raises(HashbenchError, match="rows must match"):
         count(four, four[:1], labels)
+
+
+@given(code_sets())
+def test_without_itself_an_item_is_counted_with_the_others_only(drawn: CodeSet) -> None:
+    labels = drawn.affinity.database_labels
+    same, codes = from_labels(labels, labels), pack(drawn.database)
+    found = without_itself(count(codes, codes, same, workers=1), same)
+    n = len(drawn.database)
+    for q in range(n):
+        others = np.arange(n) != q
+        level = same.block(slice(q, q + 1), slice(0, n))[:, others]
+        alone, rest = drawn.database[q : q + 1], drawn.database[others]
+        truth = oracles.loop_counts(alone, rest, lambda _, i, level=level: level[0, i], len(same.levels))
+        assert np.array_equal(found.counts[q], truth[0])
+
+
+def test_cuts_do_not_show_without_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    codes, labels = pack(rng.integers(0, 2, (11, 5))), rng.integers(0, 2, (11, 4))
+    same = from_labels(labels, labels)
+    whole = without_itself(count(codes, codes, same), same)
+    monkeypatch.setattr(room, "OWN_ROWS", 4)
+    assert np.array_equal(without_itself(count(codes, codes, same), same).counts, whole.counts)
+
+
+def test_only_a_set_against_itself_has_a_self() -> None:
+    codes, labels = pack(np.array([[0, 0], [0, 1], [1, 1]])), np.array([0, 1, 1])
+    same = ClassAffinity(labels, labels)
+    turned, other = pack(codes.bits()[::-1]), ClassAffinity(1 - labels, labels)
+    wrong = [
+        (count(codes[:2], codes, ClassAffinity(labels[:2], labels)), same),
+        (count(codes, codes, same), ClassAffinity(labels, labels[:2])),
+        (count(turned, codes, same), same),  # the first and the last are not at distance 0
+        (count(codes, codes, other), same),  # not with that level
+        (Histogram(count(codes, codes, same).counts, np.array([0, 2])), same),
+        (Histogram(count(codes, codes, same).counts * 2, same.levels), same),
+    ]
+    for counted, relevance in wrong:
+        with pytest.raises(HashbenchError, match="no set against itself") as caught:
+            without_itself(counted, relevance)
+        assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(("shape", "levels"), [((1, 3, 2), [0, 1]), ((2, 2, 2), [0, 1]), ((2, 3, 2), [0, 2])])

@@ -87,7 +87,7 @@ def command(
     from hashbench.conventions import CONVENTIONS
     from hashbench.errors import HashbenchError
 
-    names = [str(metrics.parse(name)) for name in metric or scoring.DEFAULT]
+    names = list(metrics.wanted(metric or scoring.DEFAULT))
     for name in as_ or []:
         CONVENTIONS.get(name)  # an unknown one is said before anything is counted
     explicit = saved_codes.Explicit(

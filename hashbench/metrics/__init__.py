@@ -1,10 +1,11 @@
-"""Metrics: closed forms of the histogram, exact under ties; one file a metric.
+"""Metrics: closed forms of the histogram, exact under ties, or of a search of buckets; one file a metric.
 
 A metric is asked for by name, and the name reads back to itself::
 
     ap  ap@5000  ap(norm=min)@100  ap(norm=retrieved)@5000  ap_best  ap_worst  ndcg  ndcg@100
     precision@100  precision@r2 (Hamming radius 2)  precision@r (R-precision)  recall@100  recall@r2  auc
     pr_area  pr_area@10000
+    suf  suf@16  rerank_precision@4  nmi (of a search of buckets)
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,6 +24,7 @@ from hashbench.metrics._name import At, MetricName, read
 from hashbench.metrics._value import MetricValue
 from hashbench.ranking import Distances, Ranked
 from hashbench.registry import Catalogue
+from hashbench.retrieval import Retrieval
 from hashbench.ties import Policy
 
 __all__ = [
@@ -34,16 +36,20 @@ __all__ = [
     "evaluate",
     "evaluate_distances",
     "evaluate_rankings",
+    "evaluate_retrieval",
     "evaluate_ties",
     "extremes",
     "parse",
     "summarise",
+    "wanted",
 ]
 
 METRICS = Catalogue("metric", "hashbench.metrics", "METRIC", Metric)
 
 BLOCK = 1 << 20  # histogram entries looked at together: a few 8 MiB arrays, whatever the number of queries
-ROUNDING = 1e-9  # a value outside [0, 1] by more than this is a defect, not rounding
+ROUNDING = 1e-9  # a value outside its range by more than this is a defect, not rounding
+
+SOURCES = {Histogram: "items ranked by distance", Retrieval: "a search of buckets (k-sparse codes)"}
 
 
 def parse(name: str) -> MetricName:
@@ -58,22 +64,38 @@ def parse(name: str) -> MetricName:
     return METRICS.get(written.metric).accept(written)
 
 
+def wanted(names: Iterable[str], source: type[Histogram] | type[Retrieval] = Histogram) -> dict[str, MetricName]:
+    """The metrics that ``names`` ask for, by canonical name, in the order asked.
+
+    Raises HashbenchError where ``parse`` does, and for a metric that is a closed form of something else than
+    ``source``: what can be said before anything is counted.
+    """
+    found = {str(name): name for name in map(parse, names)}
+    for canonical, name in found.items():
+        needed = METRICS.get(name.metric).of
+        if needed is not source:
+            raise HashbenchError(
+                f"metric '{canonical}' is of {SOURCES[needed]}, and cannot be had of {SOURCES[source]}"
+            )
+    return found
+
+
 def evaluate(histogram: Histogram, names: Sequence[str]) -> dict[str, NDArray[np.float64]]:
     """The values per query, float64[q], of each metric, keyed by canonical name in the order asked.
 
     NaN marks exactly the queries that are left out: those without a relevant item (N^+ = 0). A cutoff larger than
     the database is the database. A metric that speaks of Hamming radii raises HashbenchError on tie groups that are
-    not Hamming distances (``Ranked``).
+    not Hamming distances (``Ranked``), and so does one that is of a search of buckets.
     """
-    wanted = {str(name): name for name in map(parse, names)}
-    for name in wanted.values():
+    asked = wanted(names)
+    for name in asked.values():
         if isinstance(histogram, Ranked) and _needs_radii(name):
             raise HashbenchError(f"metric '{name}' speaks of Hamming radii, which this ranking does not have")
-    together = {canonical: name for canonical, name in wanted.items() if METRICS.get(name.metric).together}
-    single = {canonical: name for canonical, name in wanted.items() if canonical not in together}
+    together = {canonical: name for canonical, name in asked.items() if METRICS.get(name.metric).together}
+    single = {canonical: name for canonical, name in asked.items() if canonical not in together}
     values = _joined((_block(block, single) for block in _blocks(histogram)), single)
     values |= _block(histogram, together) if together else {}
-    return {canonical: values[canonical] for canonical in wanted}
+    return {canonical: values[canonical] for canonical in asked}
 
 
 def evaluate_ties(
@@ -136,6 +158,16 @@ def evaluate_rankings(rankings: Iterable[Histogram], names: Sequence[str]) -> di
     return _joined((evaluate(part, names) for part in rankings), [str(parse(name)) for name in names])
 
 
+def evaluate_retrieval(retrieval: Retrieval, names: Sequence[str]) -> dict[str, MetricValue]:
+    """Each metric of a search of buckets, over its queries, keyed by canonical name in the order asked.
+
+    Every query counts, with or without a relevant item. ``suf`` and ``nmi`` are one number of all queries together:
+    they deviate from nothing, and their std is None. Without a query there is no mean. A metric of ranked items raises
+    HashbenchError, and so does ``nmi`` where an item is in several buckets.
+    """
+    return {canonical: _over_queries(retrieval, name) for canonical, name in wanted(names, Retrieval).items()}
+
+
 def summarise(values: NDArray[np.float64]) -> MetricValue:
     """The mean and the standard deviation of values per query, NaN being the queries left out.
 
@@ -148,6 +180,16 @@ def summarise(values: NDArray[np.float64]) -> MetricValue:
     kept = values[~np.isnan(values)]
     mean, std = (float(kept.mean()), float(kept.std())) if len(kept) else (None, None)
     return MetricValue(mean=mean, std=std, n_queries=len(values), n_empty=len(values) - len(kept))
+
+
+def _over_queries(retrieval: Retrieval, name: MetricName) -> MetricValue:
+    metric = METRICS.get(name.metric)
+    found = metric.evaluate(retrieval, name)
+    assert retrieval.n_queries == 0 or ((found >= 0) & (found <= metric.most)).all(), f"{name} left [0, {metric.most}]"
+    if found.ndim == 1:
+        return summarise(found)
+    mean = None if np.isnan(found) else float(found)
+    return MetricValue(mean=mean, std=None, n_queries=retrieval.n_queries, n_empty=0)
 
 
 def _needs_radii(name: MetricName) -> bool:
@@ -179,7 +221,9 @@ def _block(histogram: Histogram, names: dict[str, MetricName]) -> dict[str, NDAr
     empty = histogram.n_relevant == 0
     values = {}
     for canonical, name in names.items():
-        value = np.where(empty, np.nan, METRICS.get(name.metric).evaluate(histogram, name))
-        assert (empty | ((value >= -ROUNDING) & (value <= 1 + ROUNDING))).all(), f"{canonical} left [0, 1]"
-        values[canonical] = np.clip(value, 0.0, 1.0)
+        metric = METRICS.get(name.metric)
+        value = np.where(empty, np.nan, metric.evaluate(histogram, name))
+        in_range = (value >= -ROUNDING) & (value <= metric.most + ROUNDING)
+        assert (empty | in_range).all(), f"{canonical} left [0, {metric.most}]"
+        values[canonical] = np.clip(value, 0.0, metric.most)
     return values

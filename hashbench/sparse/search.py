@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,9 @@ from hashbench.histogram_numba import slices
 from hashbench.sparse._search_numba import keep_nearest, merge, open_buckets
 from hashbench.sparse.codes import SparseCodes, preference, top_k
 from hashbench.sparse.index import Index, as_float32, build, squared_norms
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 Doubles = NDArray[np.float64]
 Longs = NDArray[np.int64]
@@ -150,10 +154,16 @@ def _checked(
 @contextmanager
 def _threads(workers: int | None) -> Iterator[ThreadPoolExecutor]:
     """A pool of threads, beside which a BLAS keeps to the thread that calls it."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(workers or available_cores()) as pool:
+    with _libraries().limit(limits=1, user_api="blas"), ThreadPoolExecutor(workers or available_cores()) as pool:
         yield pool
+
+
+@cache
+def _libraries() -> "ThreadpoolController":
+    """The loaded libraries with threads, looked for once: that takes milliseconds, more than a query does."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def _bar(progress: bool) -> dict[str, Any]:

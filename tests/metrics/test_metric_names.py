@@ -29,6 +29,10 @@ CANONICAL = [
     "recall@100",
     "recall@r2",
     "structhash_ndcg@100",
+    "suf",
+    "suf@4",
+    "rerank_precision@16",
+    "nmi",
 ]
 
 
@@ -94,7 +98,7 @@ def test_what_is_wrong_is_said_in_one_line(name: str, says: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-@given(st.text(max_size=20) | st.from_regex(r"(ap|ndcg|recall)(\(norm=[a-z]*\))?(@r?-?[0-9]*)?", fullmatch=True))
+@given(st.text(max_size=20) | st.from_regex(r"(ap|ndcg|recall|suf)(\(norm=[a-z]*\))?(@r?-?[0-9]*)?", fullmatch=True))
 def test_any_text_is_a_name_or_a_hashbench_error(text: str) -> None:
     try:
         name = metrics.parse(text)

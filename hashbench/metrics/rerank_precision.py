@@ -1,0 +1,34 @@
+"""Precision of what a search of buckets found, in order of the distance between embeddings."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.metrics._metric import Metric
+from hashbench.metrics._name import MetricName
+from hashbench.retrieval import CUTOFFS, Retrieval
+
+
+def evaluate(retrieval: Retrieval, name: MetricName) -> NDArray[np.float64]:
+    """The relevant share of the K nearest candidates, float64[q]: Pr@K [Jeong and Song 2018, section 6].
+
+    Candidates are put in order of their distance in the base embedding, and of their number where that is the same. A
+    query without a relevant item scores 0 and counts. Where there are fewer than K items, K is their number.
+
+    >>> from hashbench.metrics import parse
+    >>> from hashbench.retrieval import Reranked
+    >>> reranked = {k: Reranked(np.arange(k)[None] < 3, np.array([k])) for k in (1, 4, 16)}
+    >>> evaluate(Retrieval(100, reranked), parse("rerank_precision@4"))
+    array([0.75])
+    """
+    return retrieval.reranked[METRIC.rank(name)].relevant.mean(axis=1)
+
+
+METRIC = Metric(
+    summary="relevant share of the K nearest among the candidates",
+    paper="jeong2018efficient",
+    of=Retrieval,
+    evaluate=evaluate,
+    at=("rank",),
+    at_required=True,
+    ranks=CUTOFFS,
+)

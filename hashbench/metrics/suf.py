@@ -1,0 +1,41 @@
+"""The speed-up of a search that opens buckets, in items."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.buckets import speed_up
+from hashbench.metrics._metric import Metric
+from hashbench.metrics._name import MetricName
+from hashbench.retrieval import CUTOFFS, Retrieval
+
+
+def evaluate(retrieval: Retrieval, name: MetricName) -> NDArray[np.float64]:
+    """The number of items over the mean number of candidates of a query, float64[]; NaN without a query.
+
+    Exhaustive search has 1. ``suf@K`` is of the search for the nearest K, in which a query opens further buckets until
+    they hold K items; ``suf`` is ``suf@1``. It counts items: what a search takes in seconds is another matter
+    [Jeong and Song 2018, section 6].
+
+    >>> from hashbench.metrics import parse
+    >>> from hashbench.retrieval import Reranked
+    >>> found = {1: [10, 30], 4: [10, 40], 16: [50, 50]}
+    >>> reranked = {k: Reranked(np.ones((2, k), bool), np.array(n)) for k, n in found.items()}
+    >>> [float(evaluate(Retrieval(100, reranked), parse(name))) for name in ("suf", "suf@4", "suf@16")]
+    [5.0, 4.0, 2.0]
+    """
+    if retrieval.n_queries == 0:
+        return np.array(np.nan)
+    return np.array(speed_up(retrieval.reranked[METRIC.rank(name)].n_candidates, retrieval.n_items))
+
+
+METRIC = Metric(
+    summary="speed-up: items over mean candidates of a query, until there are K (1 where none is said)",
+    paper="jeong2018efficient",
+    of=Retrieval,
+    evaluate=evaluate,
+    at=("rank",),
+    ranks=CUTOFFS,
+    most=math.inf,
+)

@@ -1,0 +1,112 @@
+"""What a search of buckets found: all that its metrics ask of it, as the histogram is for those of a ranking."""
+
+import hashlib
+import operator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.errors import HashbenchError, one_line
+from hashbench.files import atomic
+
+CUTOFFS = (1, 4, 16)  # the nearest items that are asked for [Jeong and Song 2018, section 6]
+
+
+class Reranked(NamedTuple):
+    """A search for the nearest K items: ``relevant`` bool[q, K] in the order of their distance to the query.
+
+    ``n_candidates`` int64[q] counts the different items in the buckets that were opened for it.
+    """
+
+    relevant: NDArray[np.bool_]
+    n_candidates: NDArray[np.integer]
+
+
+@dataclass(frozen=True, eq=False)
+class Retrieval:
+    """The searches for the nearest K = 1, 4 and 16 of ``n_items`` items, by K.
+
+    They differ in their candidates, for a query opens more buckets until these hold K items. ``n_items`` is what a
+    query could find at most: of items that search each other, all but itself. Where that is less than K, all of them
+    are asked for, and ``relevant`` is as narrow.
+
+    ``contingency`` int64[d, classes] counts the items of each class in each bucket; None where an item is in several
+    buckets, has several labels, or there are no buckets. Anything else raises HashbenchError.
+    """
+
+    n_items: int
+    reranked: Mapping[int, Reranked]
+    contingency: NDArray[np.integer] | None = None
+
+    def __post_init__(self) -> None:
+        if tuple(self.reranked) != CUTOFFS:
+            raise HashbenchError(f"searches for {_listed(self.reranked)} items: {_listed(CUTOFFS)} are expected")
+        for cutoff, found in self.reranked.items():
+            self._require(found, (self.n_queries, min(cutoff, self.n_items)))
+        counts = self.contingency
+        if counts is not None and not (_is_whole(counts) and counts.ndim == 2 and counts.any() and counts.min() >= 0):
+            raise HashbenchError(f"contingency of shape {counts.shape}: counts [d, classes] of some items are expected")
+
+    def _require(self, found: Reranked, shape: tuple[int, int]) -> None:
+        relevant, n = found
+        if relevant.dtype != np.bool_ or relevant.shape != shape:
+            raise HashbenchError(f"relevant, {relevant.dtype} of shape {relevant.shape}: bool {shape} is expected")
+        in_range = _is_whole(n) and n.shape == shape[:1] and bool(((n >= shape[1]) & (n <= self.n_items)).all())
+        if shape[1] < 1 or not in_range:
+            raise HashbenchError(f"candidates of {shape[0]} queries: {shape[1]} to {self.n_items} of each are expected")
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries."""
+        return len(self.reranked[CUTOFFS[0]].n_candidates)
+
+    def sha256(self) -> str:
+        """Checksum of the content, whatever the file looks like: what a row says it was scored from."""
+        digest = hashlib.sha256()
+        for name, array in self._arrays().items():
+            stored = np.ascontiguousarray(array, "u1" if array.dtype == np.bool_ else "<i8")
+            digest.update(f"{name} {array.shape} ".encode() + stored.tobytes())
+        return digest.hexdigest()
+
+    def save(self, path: Path) -> None:
+        """Writes the retrieval as .npz, whole or not at all."""
+        with atomic(path) as temporary, temporary.open("wb") as file:
+            np.savez_compressed(file, allow_pickle=False, **self._arrays())
+
+    @staticmethod
+    def load(path: Path) -> "Retrieval":
+        """The retrieval that ``save`` wrote; a file that is missing or damaged raises HashbenchError, in one line."""
+        try:
+            # opened here: NumPy does not close a file of its own when the archive in it is damaged
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+                return _read(archive)
+        except FileNotFoundError:
+            raise HashbenchError(f"{path}: no such file") from None
+        except Exception as error:  # a damaged archive can raise nearly anything
+            raise HashbenchError(f"{path}: not a readable retrieval: {one_line(error)}") from None
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        """By the names that they have in a file; an array that is not there has no elements."""
+        counts = np.zeros((0, 0), np.int64) if self.contingency is None else self.contingency
+        arrays: dict[str, NDArray[Any]] = {"n_items": np.array(self.n_items), "contingency": counts}
+        for cutoff, found in self.reranked.items():
+            arrays |= {f"{name}_{cutoff}": array for name, array in found._asdict().items()}
+        return arrays
+
+
+def _read(archive: Mapping[str, NDArray[Any]]) -> Retrieval:
+    reranked = {cutoff: Reranked(*(archive[f"{name}_{cutoff}"] for name in Reranked._fields)) for cutoff in CUTOFFS}
+    counts = archive["contingency"]
+    return Retrieval(operator.index(archive["n_items"].item()), reranked, counts if counts.size else None)
+
+
+def _is_whole(array: NDArray[Any]) -> bool:
+    return array.dtype.kind in "ui"
+
+
+def _listed(cutoffs: Any) -> str:
+    return ", ".join(map(str, cutoffs)) or "no"

@@ -1,0 +1,91 @@
+"""Vector quantisation: the buckets are the centroids of k-means, and an item stands in those of its k nearest."""
+
+import logging
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.errors import HashbenchError, one_line
+from hashbench.files import atomic
+from hashbench.sparse.index import Floats, as_float32, squared_norms
+
+log = logging.getLogger(__name__)
+
+BLOCK_ROWS = 1 << 12  # embeddings compared with all centroids together
+
+
+@dataclass(frozen=True, eq=False)
+class Centroids:
+    """``centres`` float32[d, m]: one a bucket. Anything but finite numbers raises HashbenchError."""
+
+    centres: Floats
+
+    def __post_init__(self) -> None:
+        if self.centres.ndim != 2 or 0 in self.centres.shape or self.centres.dtype.kind != "f":
+            raise HashbenchError(
+                f"centroids, {self.centres.dtype} of shape {self.centres.shape}: floats [d, m] are expected"
+            )
+        object.__setattr__(self, "centres", as_float32(self.centres))
+
+    def activations(self, embeddings: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Minus the squared distance of each of ``embeddings`` [n, m] to each centroid, float64[n, d].
+
+        The k largest are the k nearest: ``codes.top_k`` of it is the code. In float64 throughout, so that rounding
+        decides between no two centroids that float32 can tell apart. Another width raises HashbenchError.
+
+        >>> Centroids(np.array([[0.0], [3.0]])).activations(np.array([[1.0]]))
+        array([[-1., -4.]])
+        """
+        d, width = self.centres.shape
+        if embeddings.ndim != 2 or embeddings.shape[1] != width:
+            raise HashbenchError(f"embeddings of shape {embeddings.shape}: the centroids have width {width}")
+        found = np.empty((len(embeddings), d))
+        for first in range(0, len(embeddings), BLOCK_ROWS):
+            rows = slice(first, first + BLOCK_ROWS)
+            found[rows] = self._block(as_float32(embeddings[rows]))
+        return found
+
+    def _block(self, rows: Floats) -> NDArray[np.float64]:
+        product = rows.astype(np.float64) @ self.centres.T.astype(np.float64)
+        return np.minimum(2 * product - squared_norms(self.centres) - squared_norms(rows)[:, None], 0)
+
+    def save(self, path: Path) -> None:
+        """Writes the centroids as .npz, whole or not at all."""
+        with atomic(path) as temporary, temporary.open("wb") as file:
+            np.savez(file, allow_pickle=False, centres=self.centres)
+
+    @staticmethod
+    def load(path: Path) -> "Centroids":
+        """The centroids that ``save`` wrote; a file that is missing or damaged raises HashbenchError, in one line."""
+        try:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+                return Centroids(archive["centres"])
+        except FileNotFoundError:
+            raise HashbenchError(f"{path}: no such file") from None
+        except Exception as error:  # a damaged archive can raise nearly anything
+            raise HashbenchError(f"{path}: no readable centroids: {one_line(error)}") from None
+
+
+def fit(embeddings: NDArray[np.floating], d: int, seed: int, *, n_init: int = 1) -> Centroids:
+    """The centroids of ``embeddings`` [n, m] in ``d`` clusters, by scikit-learn's k-means.
+
+    It starts from k-means++, drawn with ``seed``, ``n_init`` times, and keeps the best. Once is scikit-learn's default
+    since 1.4; before, and so for [Jeong and Song 2018], it was ten times. More clusters than embeddings raise
+    HashbenchError; where some embeddings are the same and there are fewer different ones, some centroids are the same
+    too, and a warning says so.
+    """
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
+
+    if embeddings.ndim != 2 or not 1 <= d <= len(embeddings) or embeddings.shape[1] == 0:
+        raise HashbenchError(f"{d} centroids of embeddings of shape {embeddings.shape}: [n, m], and d from 1 to n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of fewer different rows than clusters
+        found = KMeans(d, random_state=seed % 2**32, n_init=n_init).fit(as_float32(embeddings))
+    n_used = len(np.unique(found.labels_))
+    if n_used < d:
+        log.warning("k-means: %d of %d centroids have an item; no more embeddings differ", n_used, d)
+    return Centroids(found.cluster_centers_)

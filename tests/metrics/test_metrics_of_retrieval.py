@@ -1,0 +1,112 @@
+"""Metrics of a search of buckets, and that they and those of a histogram are not had of each other's source."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import hashbench
+from hashbench import metrics
+from hashbench.errors import HashbenchError
+from hashbench.histogram import Histogram
+from hashbench.metrics import METRICS, MetricValue
+from hashbench.retrieval import CUTOFFS, Reranked, Retrieval
+
+OF_RETRIEVAL = sorted(name for name in METRICS.names if METRICS.get(name).of is Retrieval)
+HISTOGRAM = Histogram(np.array([[[1, 1], [2, 0]]]), np.array([0, 1]))
+
+
+def retrieval(relevant: list[list[int]], n_candidates: list[int], n_items: int = 40, **others: object) -> Retrieval:
+    """The same candidates for each K; ``relevant`` [q, 16]."""
+    whole = np.array(relevant, bool).reshape(-1, 16)
+    reranked = {cutoff: Reranked(whole[:, :cutoff], np.array(n_candidates, np.int64)) for cutoff in CUTOFFS}
+    return Retrieval(n_items, reranked, **others)  # type: ignore[arg-type]
+
+
+TWO = retrieval([[1, 0, 1, 1] + 12 * [0], 16 * [1]], [16, 24])
+
+
+def test_the_catalogue_has_the_metrics_of_a_search() -> None:
+    assert OF_RETRIEVAL == ["nmi", "rerank_precision", "suf"]
+
+
+def test_precision_is_a_mean_over_the_queries_and_a_speed_up_is_one_number() -> None:
+    values = metrics.evaluate_retrieval(TWO, ["rerank-precision@4", "SUF@1", "suf@16"])
+    assert values == {
+        "rerank_precision@4": MetricValue(mean=0.875, std=0.125, n_queries=2, n_empty=0),
+        "suf": MetricValue(mean=2.0, std=None, n_queries=2, n_empty=0),
+        "suf@16": MetricValue(mean=2.0, std=None, n_queries=2, n_empty=0),
+    }
+
+
+def test_a_query_without_a_relevant_item_counts() -> None:
+    value = metrics.evaluate_retrieval(retrieval([16 * [0], 16 * [1]], [16, 16]), ["rerank_precision@1"])
+    assert (value["rerank_precision@1"].mean, value["rerank_precision@1"].n_empty) == (0.5, 0)
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4)), min_size=1, max_size=40))
+def test_nmi_is_scikit_learns(pairs: list[tuple[int, int]]) -> None:
+    from sklearn.metrics import normalized_mutual_info_score
+
+    buckets, classes = np.array(pairs).T
+    counts = np.zeros((6, 5), np.int64)
+    np.add.at(counts, (buckets, classes), 1)
+    value = metrics.evaluate_retrieval(retrieval([], [], contingency=counts), ["nmi"])["nmi"]
+    truth = normalized_mutual_info_score(classes, buckets, average_method="arithmetic")
+    assert value.mean == pytest.approx(truth, abs=1e-12)
+    assert value.std is None
+
+
+def test_nmi_needs_one_bucket_and_one_class_an_item() -> None:
+    with pytest.raises(HashbenchError, match="metric 'nmi' needs buckets with k = 1 and class labels"):
+        metrics.evaluate_retrieval(TWO, ["nmi"])
+
+
+@pytest.mark.parametrize("name", ["suf", "suf@4", "rerank_precision@16", "nmi"])
+def test_a_histogram_does_not_have_the_metrics_of_a_search(name: str) -> None:
+    says = f"metric '{name}' is of a search of buckets \\(k-sparse codes\\), and cannot be had of items ranked"
+    with pytest.raises(HashbenchError, match=says) as caught:
+        metrics.evaluate(HISTOGRAM, ["ap", name])
+    assert "\n" not in str(caught.value)
+    with pytest.raises(HashbenchError, match=says):
+        metrics.extremes(HISTOGRAM, [name])
+
+
+@pytest.mark.parametrize("ties", ["expected", "worst", "order"])
+def test_scores_of_codes_do_not_either(ties: str) -> None:
+    with pytest.raises(HashbenchError, match="metric 'suf' is of a search of buckets"):
+        hashbench.score([[1, 0]], [[1, 1], [0, 0]], [7], [7, 3], metrics=["suf"], ties=ties)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["ap", "ndcg@100", "precision@r2", "pr_area"])
+def test_a_search_does_not_have_the_metrics_of_a_histogram(name: str) -> None:
+    says = f"metric '{name}' is of items ranked by distance, and cannot be had of a search of buckets"
+    with pytest.raises(HashbenchError, match=says):
+        metrics.evaluate_retrieval(TWO, ["suf", name])
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("suf@2", "there is no @2: write suf@1 or suf@4 or suf@16"),
+        ("suf@r2", "suf does not take @r2: write suf@1 or suf@4 or suf@16"),
+        ("rerank_precision", "a cutoff is required: rerank_precision@1 or rerank_precision@4 or rerank_precision@16"),
+        ("rerank_precision@100", "there is no @100"),
+        ("nmi@1", "nmi does not take @1: write nmi"),
+        ("suf(norm=min)@4", "unknown parameter"),
+    ],
+)
+def test_a_cutoff_that_no_search_has_is_refused(name: str, says: str) -> None:
+    with pytest.raises(HashbenchError) as caught:
+        metrics.parse(name)
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("written", "canonical"),
+    [("suf", "suf"), ("suf@1", "suf"), ("suf@16", "suf@16"), ("rerank_precision@1", "rerank_precision@1")],
+)
+def test_a_cutoff_that_is_meant_anyway_is_not_written(written: str, canonical: str) -> None:
+    assert str(metrics.parse(written)) == canonical
+    assert metrics.parse(canonical) == metrics.parse(written)

@@ -1,6 +1,6 @@
 """Searching an index: the union of a query's buckets, in order of the distance in the base embedding."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -166,6 +166,15 @@ def _libraries() -> "ThreadpoolController":
     return ThreadpoolController()
 
 
+def _shared_out(pool: ThreadPoolExecutor, job: Callable[[Any], None], parts: Iterable[Any]) -> None:
+    """Does each part; one alone is done here, for to hand it over takes longer than a query does."""
+    listed = list(parts)
+    if len(listed) == 1:
+        job(listed[0])
+    else:
+        list(pool.map(job, listed))
+
+
 def _bar(progress: bool) -> dict[str, Any]:
     disable = None if progress else True  # None: shown on a terminal only
     return {"desc": "search", "unit": "query", "leave": False, "disable": disable, "delay": 2}
@@ -200,7 +209,7 @@ def _open(pool: ThreadPoolExecutor, index: Index, order: Ints, exclude: Longs, t
             n_candidates[rows],
         )  # fmt: skip
 
-    list(pool.map(job, slices(len(order), QUERY_BLOCK)))
+    _shared_out(pool, job, slices(len(order), QUERY_BLOCK))
     return n_opened, n_candidates
 
 
@@ -218,7 +227,7 @@ def _search(
         _search_bucket(index, int(bucket[pairs[0]]), queries.take(asking[pairs]), nearest, nearest_id)
         found[pairs], found_id[pairs] = nearest, nearest_id
 
-    list(pool.map(job, _groups(bucket)))
+    _shared_out(pool, job, _groups(bucket))
     merge(first, found, found_id, best, best_id)
 
 

@@ -20,26 +20,34 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from hashbench import paths
+from hashbench.config import Strict, parse, read_toml
 from hashbench.files import atomic, write_text
 from hashbench.sparse.flow import optimum
 
 REPETITIONS = 5
-SIZES = (64, 128, 256, 512)
-K, LAM = 4, 1.0
-# Seconds, mean of 20, Xeon E5-2650, OR-Tools 6.6: what figure 1 of Jeong and Song (2018) is drawn from, as the authors
-# published it beside their code (github.com/maestrojeong/Deep-Hash-Table-ICML18, ortools_exp/time_record.csv).
-PUBLISHED = {
-    64: (0.0237, 0.0456, 0.0865, 0.1910),
-    128: (0.0476, 0.0950, 0.1873, 0.3921),
-    256: (0.1002, 0.2020, 0.4206, 0.7895),
-    512: (0.2041, 0.4072, 0.8109, 1.5897),
-}
-SOURCE = "Jeong and Song 2018, figure 1 (time_record.csv): Xeon E5-2650, OR-Tools 6.6, mean of 20"
 SERIES = {  # label and its height beside the last point, line, and one of Okabe and Ito's colours
     "published_s": ("published", 0, "o:", "#000000"),
     "full_network_s": ("n_c arcs a\nbucket, here", 9, "s--", "#D55E00"),
     "ours_s": ("ours, here", -5, "o-", "#0072B2"),
 }
+
+
+class Declared(Strict):
+    """What the figure is about, and what was published of it."""
+
+    title: str
+    paper: str
+    source: str
+    k: int
+    lam: float
+    sizes: list[int]
+    published_s: dict[str, list[float]]  # by n_c, over d
+
+
+FILE = paths.root() / "experiments" / "figures" / "sparse_hash_figure1.toml"
+DECLARED = parse(Declared, read_toml(FILE), str(FILE))
+SIZES, K, LAM, SOURCE = DECLARED.sizes, DECLARED.k, DECLARED.lam, DECLARED.source
 SECONDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # of the scale
 
 
@@ -103,7 +111,7 @@ def draw(points: list[Point], machine: str, path: Path) -> None:
             panel(ax, [point for point in points if point.n_c == n_c])
             ax.set_title(f"n_c = {n_c} classes", loc="left", fontsize=9)
         axes[0].set_ylabel("seconds a batch, log scale")
-        title = f"Time of the minimum cost flow of a batch (k = {K}, lambda = {LAM:g})"
+        title = f"{DECLARED.title} (k = {K}, lambda = {LAM:g})"
         figure.suptitle(title, fontsize=11, x=0.01, ha="left")
         here = f"Here: median of {REPETITIONS}, one core of {machine}, OR-Tools {version('ortools')}."
         figure.supxlabel(f"{here}\nPublished: {SOURCE}.", fontsize=8, color="0.35", x=0.01, ha="left")
@@ -138,7 +146,7 @@ def main() -> None:
     cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
     if cores:
         os.sched_setaffinity(0, {min(cores)})  # the solver has one thread, and shall not be moved about
-    points = [measure(n_c, d, PUBLISHED[n_c][at]) for n_c in SIZES for at, d in enumerate(SIZES)]
+    points = [measure(n_c, d, DECLARED.published_s[str(n_c)][at]) for n_c in SIZES for at, d in enumerate(SIZES)]
     if cores:
         os.sched_setaffinity(0, cores)
     figures = {

@@ -7,13 +7,15 @@ from typing import Any
 from hashbench.config import Setting, digest, parse
 from hashbench.datasets.card import load_card
 from hashbench.errors import HashbenchError, unknown
-from hashbench.hasher import BitSettings
+from hashbench.hasher import CodeSettings
 from hashbench.methods import METHODS, _file
 from hashbench.methods._method import Method
 from hashbench.models import MODELS
 from hashbench.registry import canonical
 from hashbench.results import Row
 from hashbench.seeding import derive
+
+BASE = "base."  # before a setting of the method that another starts from
 
 
 @dataclass(frozen=True)
@@ -24,10 +26,11 @@ class Experiment:
     protocol: str
     method: str
     data: dict[str, Any]  # what the card says of the bytes and of the split
-    settings: BitSettings
+    settings: CodeSettings
     identity: dict[str, Setting]  # the settings that name it: those the method declares and those given
     budget: str
     seed: int
+    base: "Experiment | None" = None  # what has to be run before, where the method starts from another's result
 
     @property
     def config(self) -> dict[str, Any]:
@@ -39,6 +42,7 @@ class Experiment:
             "data": self.data,
             "budget": self.budget,
             "settings": self.settings.model_dump(exclude_defaults=True),
+            **({"base": self.base.config} if self.base else {}),
         }
 
     @property
@@ -62,9 +66,14 @@ class Experiment:
         return derive(self.dataset, self.protocol, self.method, *named, self.seed)
 
     @property
+    def n_classes(self) -> int:
+        """How many classes, the first ones, the run is about; 0: all."""
+        return int(getattr((self.base or self).settings, "n_classes", 0))
+
+    @property
     def run(self) -> str:
         """The run's name."""
-        head = f"{self.dataset}-{self.protocol}-{self.method}-{self.settings.bits}b-s{self.seed}"
+        head = f"{self.dataset}-{self.protocol}-{self.method}-{self.settings.size}-s{self.seed}"
         return f"{head}-{self.config_hash[:10]}"
 
 
@@ -75,30 +84,43 @@ def resolve(
     settings: Mapping[str, Setting],
     *,
     seed: int = 0,
-    budget: str = "full",
+    budget: str | None = None,
 ) -> Experiment:
-    """The experiment of those names; ``settings`` (bits at least) go over what the method's TOML says.
+    """The experiment of those names; ``settings`` (the code size at least) go over what the method's TOML says.
 
-    Raises HashbenchError for a name that does not exist or a setting of a wrong type. Imports nothing heavy.
+    Those of the method that it starts from are called ``base.KEY``. ``budget`` is one of the method's TOML, None the
+    usual one. Raises HashbenchError for a name that does not exist or a setting of a wrong type. Imports nothing heavy.
     """
+    if seed < 0:
+        raise HashbenchError(f"seed {seed}: a seed is 0 or more")
     card = load_card(dataset)
     split = card.protocol(protocol)
     entry = METHODS.get(method)
     names = {"dataset": canonical(dataset), "protocol": canonical(protocol), "method": canonical(method)}
-    given = _given(names["method"], settings, entry)
     file = _file.load(names["method"])
+    names["budget"] = file.budget(budget)
+    own, of_base = _apart(settings, entry)
+    given = _given(names["method"], own, entry)
     where = f"{_file.location(names['method'])} for {names['dataset']}, with what was given"
     chosen = parse(entry.settings, _file.resolve(file, names, given), where)
-    if seed < 0:
-        raise HashbenchError(f"seed {seed}: a seed is 0 or more")
+    base = None
+    if entry.base is not None:
+        asked = {**entry.base.settings(chosen), **of_base}
+        base = resolve(dataset, protocol, entry.base.method, asked, seed=seed, budget=names["budget"])
     return Experiment(
         **names,
         data={"content_sha256": card.content_sha256, "split": split.deciding()},
         settings=chosen,
-        identity=_identity(chosen, entry, file, names),
-        budget=budget,
+        identity=_identity(chosen, entry, file, names) | {f"{BASE}{key}": value for key, value in of_base.items()},
         seed=seed,
+        base=base,
     )
+
+
+def _apart(settings: Mapping[str, Setting], entry: Method) -> tuple[dict[str, Setting], dict[str, Setting]]:
+    """The method's own settings, and those of the method that it starts from."""
+    own = {key: value for key, value in settings.items() if entry.base is None or not key.startswith(BASE)}
+    return own, {key.removeprefix(BASE): value for key, value in settings.items() if key not in own}
 
 
 def _given(method: str, settings: Mapping[str, Setting], entry: Method) -> dict[str, Setting]:
@@ -115,17 +137,36 @@ def _given(method: str, settings: Mapping[str, Setting], entry: Method) -> dict[
 
 
 def _identity(
-    chosen: BitSettings, entry: Method, file: _file.MethodFile, names: Mapping[str, str]
+    chosen: CodeSettings, entry: Method, file: _file.MethodFile, names: Mapping[str, str]
 ) -> dict[str, Setting]:
-    """The settings that the method declares, and any that differ from what its TOML says for them."""
+    """The settings that the method declares, and any that differ from what its TOML, or else its type, gives them."""
     values = chosen.model_dump()
     declared = {key: values[key] for key in sorted(entry.identity)}
-    usual = _file.resolve(file, names, declared)
+    defaults = {key: field.default for key, field in entry.settings.model_fields.items()}
+    usual = {**defaults, **_file.resolve(file, names, declared)}
     return {key: value for key, value in sorted(values.items()) if key in declared or value != usual[key]}
 
 
 def of_row(row: Row) -> Experiment:
     """The experiment that a row is the result of, from the configuration the row holds."""
     settings = parse(METHODS.get(row.method).settings, row.config["settings"], row.run)
-    data = row.config["data"]
-    return Experiment(row.dataset, row.protocol, row.method, data, settings, row.settings, row.budget, row.seed)
+    return Experiment(
+        dataset=row.dataset,
+        protocol=row.protocol,
+        method=row.method,
+        data=row.config["data"],
+        settings=settings,
+        identity=row.settings,
+        budget=row.budget,
+        seed=row.seed,
+        base=_of_config(row.config["base"], row.seed) if "base" in row.config else None,
+    )
+
+
+def _of_config(config: Mapping[str, Any], seed: int) -> Experiment:
+    """The experiment that another one's configuration says it starts from."""
+    entry = METHODS.get(config["method"])
+    settings = parse(entry.settings, config["settings"], "base")
+    identity = {key: getattr(settings, key) for key in entry.identity}
+    names = {key: config[key] for key in ("dataset", "protocol", "method", "data", "budget")}
+    return Experiment(**names, settings=settings, identity=identity, seed=seed)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,24 @@ from hashbench.config import Strict
 from hashbench.processes import ALONE, USUAL, Compute, Place
 
 
-class BitSettings(Strict):
+class CodeSettings(Strict):
+    """What the settings of every method have: ``size``, the size of the codes as the names of runs say it."""
+
+    @property
+    def size(self) -> str:
+        """Such as ``32b``."""
+        raise NotImplementedError
+
+
+class BitSettings(CodeSettings):
     """What every method of binary codes declares."""
 
     bits: int = Field(ge=1, le=MAX_BITS)
+
+    @property
+    def size(self) -> str:
+        """The number of bits."""
+        return f"{self.bits}b"
 
 
 class Hasher(Protocol):
@@ -29,6 +43,35 @@ class Hasher(Protocol):
 
     def save(self, folder: Path) -> None:
         """Writes the hasher into ``folder``, whole or not at all."""
+        ...
+
+
+@runtime_checkable
+class SparseHasher(Protocol):
+    """What puts items into buckets, and embeds them where the items of a bucket are put in order.
+
+    ``k`` is how many buckets an item stands in; 0 where there are none, and a query looks at every item.
+    """
+
+    @property
+    def k(self) -> int:
+        """Buckets an item stands in."""
+        ...
+
+    def embed(self, items: NDArray[Any]) -> NDArray[np.float32]:
+        """Embeddings float32[n, m] of ``items`` (as the data set stores them)."""
+        ...
+
+    def searching(self, embeddings: NDArray[np.float32]) -> "SparseHasher":
+        """The hasher for a search among the items of these embeddings [n, m]; most do not look at them."""
+        ...
+
+    def activate(self, items: NDArray[Any], embeddings: NDArray[np.float32]) -> NDArray[np.floating]:
+        """Activations float[n, d] of ``items``, which have these ``embeddings``; the k largest are the buckets."""
+        ...
+
+    def save(self, folder: Path) -> None:
+        """Writes into ``folder``, whole or not at all, what the base's own run does not hold."""
         ...
 
 
@@ -47,3 +90,13 @@ class Fit:
     place: Place = ALONE  # of this process, where several fit together; only the first writes
     compute: Compute = USUAL
     weights: str | None = None  # a file of pretrained weights, where it is not the official one in its place
+    base: Hasher | SparseHasher | None = None  # trained before, and what this one starts from
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Where a fitted hasher was saved."""
+
+    folder: Path
+    device: str = "auto"
+    base: Hasher | SparseHasher | None = None  # what it started from

@@ -9,38 +9,24 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hashbench import metrics, provenance
-from hashbench.config import parse
+from hashbench import provenance
 from hashbench.datasets.card import load_card
 from hashbench.datasets.protocol import Protocol
-from hashbench.datasets.relevance import affinity_of
-from hashbench.datasets.split import Split, split
+from hashbench.datasets.split import Split, of_first_classes, split
 from hashbench.datasets.store import Dataset, open_dataset
 from hashbench.encoded import encode_protocol
 from hashbench.errors import CheckFailed, HashbenchError
-from hashbench.experiment import Experiment
+from hashbench.experiment import Experiment, of_row
 from hashbench.files import require_writable, write_text
-from hashbench.hasher import Fit, Hasher
+from hashbench.hasher import Fit, Hasher, SparseHasher, Stored
 from hashbench.methods import METHODS
-from hashbench.metrics import MetricValue
 from hashbench.processes import ALONE, USUAL, Compute, Place
 from hashbench.results import SCHEMA, Arithmetic, Row, Seconds, Store
+from hashbench.scores import Scores, score_codes
 from hashbench.training.failure import TrainingFailed
-from hashbench.training.settings import DeepSettings, precision_of
+from hashbench.training.settings import DeepSettings, TrainingSettings, precision_of
 
-# Every row holds these; the kept histogram gives any other metric later, without a new run.
-ROW_METRICS = (
-    "ap",
-    "ap_worst",
-    "ap_best",
-    "ap(norm=retrieved)@1000",
-    "ap(norm=retrieved)@5000",
-    "ndcg",
-    "ndcg@100",
-    "precision@100",
-    "precision@r2",
-    "recall@100",
-)
+AnyHasher = Hasher | SparseHasher
 
 
 @dataclass(frozen=True)
@@ -84,6 +70,7 @@ def follow(experiment: Experiment, store: Store, options: Options) -> None:
         dataset, ids = open_protocol(experiment)
         try:
             hasher = _fit(experiment, dataset, ids, store.run_folder(experiment.run), joined)
+            assert not isinstance(hasher, SparseHasher), "joined processes train codes of bits"
         except TrainingFailed:  # in the first process too, which stores the row
             return
         encode_protocol(hasher, dataset, ids, progress=False, place=joined.place)
@@ -124,7 +111,7 @@ def _run(experiment: Experiment, store: Store, options: Options) -> Row:
         kept = _kept(experiment, store)  # made by the process that was here before us
         if not _is_needed(options.place, answer=kept is None) and kept is not None:
             return kept
-        row = _measure(experiment, folder, options)
+        row = _measure(experiment, store, options)
         store.write(row)
     return row
 
@@ -143,11 +130,11 @@ def _require_labels(experiment: Experiment) -> None:
 
 
 @contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
+def _alone_in(folder: Path, *, wait: bool = False) -> Iterator[None]:
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except OSError:
             raise HashbenchError(f"{folder}: another process is running this cell: wait for it") from None
         for left in folder.glob(".*.part"):  # of a process that was killed while it wrote
@@ -155,39 +142,51 @@ def _alone_in(folder: Path) -> Iterator[None]:
         yield
 
 
-@dataclass(frozen=True)
-class Measured:
-    """What a successful run brings to its row."""
-
-    metrics: dict[str, MetricValue]
-    histogram_sha256: str
-    seconds: Seconds
-
-
-def _measure(experiment: Experiment, folder: Path, options: Options) -> Row:
+def _measure(experiment: Experiment, store: Store, options: Options) -> Row:
+    folder = store.run_folder(experiment.run)
     dataset, ids = open_protocol(experiment)
     text = json.dumps({**experiment.config, "seed": experiment.seed}, indent=1, sort_keys=True)
     write_text(folder / "config.json", text + "\n")
-    started = time.perf_counter()
     try:
-        hasher = _fit(experiment, dataset, ids, folder, options)
+        base = None if experiment.base is None else _base(experiment.base, store, options)
+        started = time.perf_counter()
+        hasher = _fit(experiment, dataset, ids, folder, options, base)
         hasher.save(folder)
     except TrainingFailed as failure:
         return _row(experiment, dataset, ids, options, reason=str(failure))
     trained = time.perf_counter()
-    encoded = encode_protocol(hasher, dataset, ids, progress=options.progress, place=options.place)
-    protocol = protocol_of(experiment)
-    encoded.save(folder / "codes.npz", dataset, ids, protocol)
-    encoding_done = time.perf_counter()
-    counted = encoded.count(affinity_of(dataset, ids, protocol), progress=options.progress)
-    counted.save(folder / "histogram.npz")
-    means = {name: metrics.summarise(value) for name, value in metrics.evaluate(counted, ROW_METRICS).items()}
+    scores = _scores(experiment, hasher, dataset, ids, folder, options)
     seconds = Seconds(
         train=round(trained - started, 3),
-        encode=round(encoding_done - trained, 3),
-        score=round(time.perf_counter() - encoding_done, 3),
+        encode=round(scores.encode_s, 3),
+        score=round(time.perf_counter() - trained - scores.encode_s, 3),
     )
-    return _row(experiment, dataset, ids, options, measured=Measured(means, counted.sha256(), seconds))
+    return _row(experiment, dataset, ids, options, scores=scores, seconds=seconds)
+
+
+def _base(base: Experiment, store: Store, options: Options) -> AnyHasher:
+    """The hasher that another experiment starts from: trained now, once for all that do, where it is not yet."""
+    with _alone_in(store.run_folder(base.run), wait=True):
+        row = _kept(base, store)
+        if row is not None and (hasher := _load_if_there(base, store, options.device)) is not None:
+            return hasher
+        again = _measure(base, store, options)
+        if row is None:
+            store.write(again)
+    if again.status != "ok":
+        raise TrainingFailed(f"{base.run}, which it starts from, failed: {again.reason}")
+    return _load(base, store, options.device)
+
+
+def _scores(
+    experiment: Experiment, hasher: AnyHasher, dataset: Dataset, ids: Split, folder: Path, options: Options
+) -> Scores:
+    protocol = protocol_of(experiment)
+    if isinstance(hasher, SparseHasher):
+        from hashbench.retrieved import score_retrieval
+
+        return score_retrieval(hasher, dataset, ids, folder, progress=options.progress)
+    return score_codes(hasher, dataset, ids, protocol, folder, progress=options.progress, place=options.place)
 
 
 def open_protocol(experiment: Experiment) -> tuple[Dataset, Split]:
@@ -200,7 +199,8 @@ def open_protocol(experiment: Experiment) -> tuple[Dataset, Split]:
     is_other = any(a not in (None, b) for a, b in zip(pinned, (ids.sha256, dataset.sha256), strict=True))
     if is_other or rule.get("relevance") != protocol.deciding().get("relevance"):
         raise CheckFailed(f"{experiment.run}: the data or the split are no longer those that the run is named by")
-    return dataset, ids
+    n = experiment.n_classes
+    return dataset, of_first_classes(ids, dataset.labels, n) if n else ids
 
 
 def protocol_of(experiment: Experiment) -> Protocol:
@@ -208,7 +208,14 @@ def protocol_of(experiment: Experiment) -> Protocol:
     return load_card(experiment.dataset).protocol(experiment.protocol)
 
 
-def _fit(experiment: Experiment, dataset: Dataset, ids: Split, folder: Path, options: Options) -> Hasher:
+def _fit(
+    experiment: Experiment,
+    dataset: Dataset,
+    ids: Split,
+    folder: Path,
+    options: Options,
+    base: AnyHasher | None = None,
+) -> AnyHasher:
     data = Fit(
         items=dataset.items[ids.train_ids],
         labels=dataset.labels[ids.train_ids],
@@ -221,18 +228,32 @@ def _fit(experiment: Experiment, dataset: Dataset, ids: Split, folder: Path, opt
         place=options.place,
         compute=options.compute,
         weights=options.weights,
+        base=base,
     )
     return METHODS.get(experiment.method).fit(experiment.settings, data)
 
 
-def load_hasher(row: Row, store: Store, device: str = "auto") -> Hasher:
+def load_hasher(row: Row, store: Store, device: str = "auto") -> AnyHasher:
     """The hasher of a stored run; raises HashbenchError when its working files are gone."""
-    folder = store.run_folder(row.run)
-    if row.status != "ok" or not folder.is_dir():
-        raise HashbenchError(f"{folder}: the working files of this run are not here: run hashbench train again")
-    entry = METHODS.get(row.method)
-    settings = parse(entry.settings, row.config["settings"], row.run)
-    return entry.load(settings, folder, device)
+    hasher = _load_if_there(of_row(row), store, device) if row.status == "ok" else None
+    if hasher is None:
+        gone = store.run_folder(row.run)
+        raise HashbenchError(f"{gone}: the working files of this run are not here: run hashbench train again")
+    return hasher
+
+
+def _load_if_there(experiment: Experiment, store: Store, device: str) -> AnyHasher | None:
+    """The hasher of an experiment; None where its working files, or those of its base, are not here."""
+    of = [experiment, *([experiment.base] if experiment.base else [])]
+    if not all(any(store.run_folder(each.run).glob("hasher.*")) for each in of):  # what every save writes
+        return None
+    return _load(experiment, store, device)
+
+
+def _load(experiment: Experiment, store: Store, device: str) -> AnyHasher:
+    base = None if experiment.base is None else _load(experiment.base, store, device)
+    stored = Stored(store.run_folder(experiment.run), device, base)
+    return METHODS.get(experiment.method).load(experiment.settings, stored)
 
 
 def _row(
@@ -241,7 +262,8 @@ def _row(
     ids: Split,
     options: Options,
     *,
-    measured: Measured | None = None,
+    scores: Scores | None = None,
+    seconds: Seconds | None = None,
     reason: str | None = None,
 ) -> Row:
     return Row(
@@ -256,15 +278,18 @@ def _row(
         config=experiment.config,
         config_hash=experiment.config_hash,
         cell_hash=experiment.cell_hash,
-        metrics=measured.metrics if measured else {},
-        histogram_sha256=measured.histogram_sha256 if measured else None,
+        metrics=scores.metrics if scores else {},
+        metrics_of_test=scores.of_test if scores else {},
+        histogram_sha256=scores.histogram_sha256 if scores else None,
+        retrieval_sha256=scores.retrieval_sha256 if scores else None,
+        retrieval_of_test_sha256=scores.retrieval_of_test_sha256 if scores else None,
         data_sha256=dataset.sha256,
         ids_sha256=ids.sha256,
         code=provenance.code(),
         versions=provenance.versions(),
         hardware=provenance.hardware(_device(experiment, options)),
         utc=provenance.utc(),
-        seconds=measured.seconds if measured else None,
+        seconds=seconds,
         arithmetic=_arithmetic(experiment, options),
         status="failed" if reason else "ok",
         reason=reason,
@@ -281,7 +306,7 @@ def _device(experiment: Experiment, options: Options) -> str:
 
 def _arithmetic(experiment: Experiment, options: Options) -> Arithmetic | None:
     settings, compute = experiment.settings, options.compute
-    if not isinstance(settings, DeepSettings):
+    if not isinstance(settings, TrainingSettings):
         return None
     return Arithmetic(
         precision=precision_of(settings, compute, _device(experiment, options)),

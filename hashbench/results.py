@@ -57,8 +57,11 @@ class Row(Strict):
     config: dict[str, Any]  # fully resolved
     config_hash: str  # of the config and the seed: names the run
     cell_hash: str  # of the config without the seed: what a table's cell asks for
-    metrics: dict[str, MetricValue]
+    metrics: dict[str, MetricValue]  # of the queries among the database
+    metrics_of_test: dict[str, MetricValue] = {}  # of the queries among each other, themselves left out: sparse codes
     histogram_sha256: str | None
+    retrieval_sha256: str | None = None  # of what the queries retrieved from the database, where they search buckets
+    retrieval_of_test_sha256: str | None = None
     data_sha256: str
     ids_sha256: str
     code: Code

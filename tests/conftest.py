@@ -1,6 +1,10 @@
-"""Every test has its own results and data folders; property tests draw the same examples everywhere."""
+"""Every test has its own results and data folders; property tests draw the same examples everywhere; real data sets."""
 
 import os
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -21,3 +25,26 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HASHBENCH_ROOT", str(REPOSITORY))
     monkeypatch.setenv("HASHBENCH_RESULTS", str(tmp_path / "results"))
     monkeypatch.setenv("HASHBENCH_DATA", str(tmp_path / "data"))
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of packed data sets."""
+    folder = Path(os.environ.get("HASHBENCH_SHARED", REPOSITORY.parent / "shared")) / "data"
+    if not (folder / "unpack.py").is_file():
+        pytest.skip(f"needs the packed data sets: no unpack.py in {folder} (HASHBENCH_SHARED names the folder above)")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def unpacked(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Gives the folder in which a data set lies in its official layout, unpacked when it is first asked for."""
+
+    @cache
+    def unpack(name: str) -> Path:
+        folder = tmp_path_factory.mktemp(f"official_{name}")
+        command = [sys.executable, str(shared_data / "unpack.py"), str(folder), name]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        return folder
+
+    return unpack

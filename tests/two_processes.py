@@ -21,7 +21,8 @@ from hashbench.methods import METHODS
 from hashbench.processes import Place
 from hashbench.training import distributed
 from hashbench.training.gradient import backward
-from hashbench.training.loop import Run, levels
+from hashbench.training.loop import Run
+from hashbench.training.objective import levels
 
 BITS, EXAMPLES = 6, 40
 LABELS = torch.arange(EXAMPLES) % 4
@@ -38,11 +39,13 @@ MEMORIES = {
     "dpsh_memory": partial(dpsh.WithMemory, eta=0.1),
     "dtsh_memory": partial(dtsh.WithMemory, margin=2.0, eta=0.1, batch_size=13),
 }
+ROUNDS = {"classes_per_batch": 3, "batch_size": 9, "steps_per_epoch": 4}
 TRAINED: list[tuple[str, dict[str, Any]]] = [
     ("talr_ap", {"augment": "crop_flip", "clip_norm": 1.0}),
     ("talr_ndcg", {"chunk": 7}),
     ("dpsh", {"pairing": "memory"}),
     ("dtsh", {"pairing": "memory", "lr": 0.005}),
+    ("mihash", {**ROUNDS, "augment": "crop_flip", "augment_per": "round", "normalise": "pixel_mean"}),
 ]
 
 

@@ -1,5 +1,6 @@
 """``hashbench encode``: codes from a trained run."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -7,7 +8,8 @@ import typer
 
 if TYPE_CHECKING:
     from hashbench.datasets.own_items import OwnItems
-    from hashbench.hasher import Hasher
+    from hashbench.hasher import Hasher, SparseHasher
+    from hashbench.results import Row
 
 
 def command(
@@ -22,26 +24,33 @@ def command(
     """Write the codes of a run's queries and database, or of one's own items.
 
     Of one's own items the file holds `codes`, uint8 of 0 and 1, items x bits, and `names`. An .npy, or `items` in an
-    .h5, holds them as the data set stores its own.
+    .h5, holds them as the data set stores its own. Of a run of sparse codes it holds `activations` and `embeddings`, as
+    hashbench index takes them; its queries go to a file beside the database's.
     """
     from hashbench import experiment, measure
     from hashbench.datasets import own_items
     from hashbench.datasets.card import load_card
     from hashbench.encoded import encode_protocol
     from hashbench.files import require_writable
+    from hashbench.hasher import SparseHasher
     from hashbench.results import Store
 
     require_writable(out.resolve().parent, instead="--out")
     store = Store.default()
     row = store.named(run)
     hasher = measure.load_hasher(row, store, device)
-    if items is None:
+    own = None if items is None else own_items.read(items, tuple(load_card(row.dataset).item_shape))
+    if isinstance(hasher, SparseHasher):
+        for path in _encode_sparse(hasher, row, own, out):
+            typer.echo(str(path))
+        return
+    if own is None:
         cell = experiment.of_row(row)
         dataset, ids = measure.open_protocol(cell)
         encoded = encode_protocol(hasher, dataset, ids, progress=True)
         encoded.save(out, dataset, ids, measure.protocol_of(cell))
     else:
-        _encode_own(hasher, own_items.read(items, tuple(load_card(row.dataset).item_shape)), out)
+        _encode_own(hasher, own, out)
     typer.echo(str(out))
 
 
@@ -54,3 +63,20 @@ def _encode_own(hasher: "Hasher", own: "OwnItems", out: Path) -> None:
     packed = codes.binarize(hasher.encode(own.items, progress=True))
     with atomic(out) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, codes=packed.bits(), names=np.array(own.names))
+
+
+def _encode_sparse(hasher: "SparseHasher", row: "Row", own: "OwnItems | None", out: Path) -> Iterator[Path]:
+    import numpy as np
+
+    from hashbench import experiment, measure
+    from hashbench.retrieved import save_views
+
+    if own is not None:
+        save_views(out, hasher, own.items, np.arange(len(own.items)), names=own.names)
+        yield out
+        return
+    dataset, ids = measure.open_protocol(experiment.of_row(row))
+    beside = out.with_name(f"{out.stem}-queries{out.suffix}")
+    for path, chosen in ((out, ids.database_ids), (beside, ids.query_ids)):
+        save_views(path, hasher, dataset.items, chosen)
+        yield path

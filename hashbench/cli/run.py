@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hashbench.errors import CheckFailed
+from hashbench.errors import CheckFailed, HashbenchError
 
 if TYPE_CHECKING:
     from hashbench.grid import Asked, Outcome
@@ -17,16 +17,26 @@ def command(
     seeds: Annotated[int, typer.Option(min=1, help="Runs a cell: seeds 0 .. SEEDS - 1.")] = 1,
     jobs: Annotated[int, typer.Option(min=1, help="Cells run at a time.")] = 1,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
+    budget: Annotated[str | None, typer.Option(help="Of runs that stand in for the table's own.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be run, and stop.")] = False,
 ) -> None:
-    """Run every cell that is not measured yet; a killed grid continues with the same command."""
-    from hashbench import grid
+    """Run every cell that is not measured yet; a killed grid continues with the same command.
+
+    Every cell is trained by one process, --jobs of them at a time; several train one cell with torchrun and
+    hashbench train.
+    """
+    from hashbench import grid, processes
     from hashbench.measure import Options
     from hashbench.results import Store
     from hashbench.tables import spec
 
+    if not (place := processes.of_environment()).is_alone:
+        raise HashbenchError(
+            f"torchrun started {place.size} processes, and each would run every cell: hashbench run goes without "
+            "torchrun, hashbench train with it"
+        )
     store = Store.default()
-    asked = [each for table in tables for each in grid.asked(spec.load(table), seeds)]
+    asked = [each for table in tables for each in grid.asked(spec.load(table, budget), seeds)]
     wanted = list({e.run: e for each in asked for e in each.experiments}.values())
     todo = grid.missing(wanted, store)
     _explain(asked)
@@ -55,7 +65,8 @@ def _follow(outcomes: "Iterable[Outcome]", n_runs: int, title: str) -> int:
                 failed += 1
                 bar.write(f"failed: {outcome.experiment.run}: {outcome.failure}", file=sys.stderr)
             else:
-                bar.set_postfix_str(f"{row.method} {row.settings['bits']} bits: ap {row.metrics['ap'].mean or 0:.3f}")
+                name, value = next(iter(row.metrics.items()))
+                bar.set_postfix_str(f"{row.method}: {name} {value.mean or 0:.3f}")
     return failed
 
 

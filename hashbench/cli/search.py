@@ -33,6 +33,7 @@ def command(
     from hashbench import codes, experiment, measure, saved_codes
     from hashbench.errors import HashbenchError
     from hashbench.files import require_writable
+    from hashbench.hasher import SparseHasher
     from hashbench.report import write_contact_sheet
     from hashbench.results import Store
 
@@ -40,6 +41,8 @@ def command(
     store = Store.default()
     row = store.named(run)
     hasher = measure.load_hasher(row, store, device)
+    if isinstance(hasher, SparseHasher):
+        raise HashbenchError(f"{row.run}: its codes are sparse: hashbench encode writes what hashbench index searches")
     data, ids = measure.open_protocol(experiment.of_row(row))
     if data.items.ndim != 4:
         raise HashbenchError(f"{row.run}: {data.name} has features, and no images to show")

@@ -31,6 +31,7 @@ class CellStatus:
 def command(
     table: Annotated[str, typer.Argument(metavar="TABLE", help="hashbench list tables")],
     seeds: Annotated[int, typer.Option(min=1, help="Look for seeds 0 .. SEEDS - 1.")] = 1,
+    budget: Annotated[str | None, typer.Option(help="Of runs that stand in for the table's own.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Say which runs of a table are done, failed, missing, or not available yet."""
@@ -38,7 +39,7 @@ def command(
     from hashbench.results import Store
     from hashbench.tables import spec
 
-    declared = spec.load(table)
+    declared = spec.load(table, budget)
     cells = status(declared, Store.default(), seeds)
     totals = _totals(cells)
     if as_json:

@@ -28,12 +28,15 @@ def command(
     tables: Annotated[list[str] | None, typer.Argument(metavar="TABLE...", help="hashbench list tables")] = None,
     every: Annotated[bool, typer.Option("--all", help="Every declared table.")] = False,
     output: Annotated[Format, typer.Option("--format", help="What to print.")] = Format.markdown,
+    budget: Annotated[
+        str | None, typer.Option(help="Of runs that stand in for the table's own, marked as such.")
+    ] = None,
     interval: Annotated[bool, typer.Option("--interval", help="Show [worst, best] AP over all tie orders.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Exit 1 where a cell is outside its tolerance.")] = False,
     write: Annotated[bool, typer.Option("--write", help="Write .csv, .tex, .md and .png to results/tables/.")] = False,
 ) -> None:
     """Render tables from the stored rows; what was not measured is blank."""
-    filled = _collect(_names(tables or [], every))
+    filled = _collect(_names(tables or [], every), budget)
     if not (every and write):
         typer.echo("\n".join(_text(table, output, interval) for table in filled), nl=False)
     if write:
@@ -51,12 +54,12 @@ def _names(named: list[str], every: bool) -> list[str]:
     return spec.names() if every else named
 
 
-def _collect(names: list[str]) -> "list[Table]":
+def _collect(names: list[str], budget: str | None) -> "list[Table]":
     from hashbench.results import Store
     from hashbench.tables import spec
     from hashbench.tables.collect import collect
 
-    specs = [spec.load(name) for name in names]
+    specs = [spec.load(name, budget) for name in names]
     store = Store.default()
     rows = list(store.rows())
     return [collect(declared, rows, store) for declared in specs]

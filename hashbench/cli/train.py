@@ -16,12 +16,13 @@ def command(
     method: Annotated[str, typer.Argument(help="hashbench list methods")],
     dataset: Annotated[str, typer.Argument(help="hashbench list datasets")],
     protocol: Annotated[str, typer.Option(help="A protocol of the data set.")],
-    bits: Annotated[int, typer.Option(help="Code length.")],
+    bits: Annotated[int | None, typer.Option(help="Code length; of sparse codes: --set d=D --set k=K.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of everything random in the run.")] = 0,
     model: Annotated[str | None, typer.Option(help="Encoder: linear, mlp, small_cnn ...")] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A hyper-parameter; repeatable.")
     ] = None,
+    budget: Annotated[str | None, typer.Option(help="Of the method's budgets; default: its first.")] = None,
     weights: Annotated[
         str | None, typer.Option(metavar="none|FILE", help="Of a network of ImageNet; else its official ones.")
     ] = None,
@@ -34,7 +35,12 @@ def command(
     checkpoint_every: Annotated[float, typer.Option(metavar="SECONDS", help="Between checkpoints.")] = 10.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the row as one JSON object.")] = False,
 ) -> None:
-    """Train one cell, encode the data, score the codes, store the row; resumes by itself."""
+    """Train one cell, encode the data, score the codes, store the row; resumes by itself.
+
+    The run's folder holds a line an epoch, metrics.jsonl, and its curves, training.png; with the extra tensorboard
+    (pip install 'hashbench[train,tensorboard]') TensorBoard's files too. Several processes, a GPU each, train one cell
+    as one does: torchrun --nproc-per-node N -m hashbench train, and the same arguments.
+    """
     from hashbench import experiment, measure, processes
     from hashbench.results import Store
 
@@ -42,13 +48,14 @@ def command(
     for key in ("bits", "model"):
         if key in chosen:
             raise HashbenchError(f"--set {key}=...: give it as --{key}")
-    given = {"bits": bits, **({"model": model} if model else {}), **chosen}
+    named = {"bits": bits, "model": model}
+    given = {**{key: value for key, value in named.items() if value is not None}, **chosen}
     place = processes.of_environment()
-    cell = experiment.resolve(dataset, protocol, method, given, seed=seed)
+    cell = experiment.resolve(dataset, protocol, method, given, seed=seed, budget=budget)
     file = None
     if weights is not None:
         given["weights"], file = _start(cell, weights)
-        cell = experiment.resolve(dataset, protocol, method, given, seed=seed)
+        cell = experiment.resolve(dataset, protocol, method, given, seed=seed, budget=budget)
     options = measure.Options(
         device=device,
         progress=place.is_first,
@@ -84,8 +91,9 @@ def _show(row: "Row", store: "Store", *, as_json: bool) -> None:
         typer.echo(to_json(row))
     else:
         typer.echo(f"run   {row.run}")
-        for name, value in row.metrics.items():
-            typer.echo(f"{name:28} {'' if value.mean is None else f'{value.mean:.4f}'}")
+        for searched, metrics in (("", row.metrics), ("among the queries: ", row.metrics_of_test)):
+            for name, value in metrics.items():
+                typer.echo(f"{searched + name:28} {'' if value.mean is None else f'{value.mean:.4f}'}")
         typer.echo(f"row   {store.row_path(row.dataset, row.protocol, row.run)}")
     if row.status == "failed":
         typer.echo(f"error: {row.run}: {row.reason}", err=True)

@@ -74,6 +74,14 @@ def split(labels: Labels, protocol: Protocol, dataset: str, protocol_name: str, 
     return Split(**{f"{role}_ids": ids for role, ids in roles.items()})
 
 
+def of_first_classes(ids: Split, labels: Labels, n: int) -> Split:
+    """The items of ``ids`` in the classes 0 .. n - 1; ``labels`` are class ids [n]. Else it raises HashbenchError."""
+    if labels.ndim != 1 or n < 2 or n > labels.max() + 1:
+        raise HashbenchError(f"n_classes = {n}: 2 or more of the data set's classes, each item of one class")
+    kept = {f"{role}_ids": each[(labels[each] >= 0) & (labels[each] < n)] for role, each in ids.lists().items()}
+    return Split(**kept)
+
+
 def write(path: Path, chosen: Split) -> None:
     """Writes the lists and their checksum as a .npz: query_ids, database_ids, train_ids (validation_ids), sha256."""
     lists = {f"{role}_ids": ids for role, ids in chosen.lists().items()}

@@ -1,11 +1,10 @@
 """What the deep methods share: they are an encoder, an objective and a schedule, trained by one loop."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hashbench.errors import HashbenchError
-from hashbench.hasher import Fit, Hasher
+from hashbench.hasher import Fit, Hasher, Stored
 from hashbench.methods._method import Method
 from hashbench.training.settings import DeepSettings
 
@@ -38,11 +37,11 @@ def deep_method(
         check_examples(labels)
         return train(chosen, objective(chosen, labels), data, method)
 
-    def load(chosen: Any, folder: Path, device: str) -> Hasher:
+    def load(chosen: Any, stored: Stored) -> Hasher:
         require_torch()
         from hashbench.training.hasher import DeepHasher
 
-        return DeepHasher.load(chosen, folder, device)
+        return DeepHasher.load(chosen, stored.folder, stored.device)
 
     return Method(settings, ("bits", "model", *identity), fit, load, needs_torch=True, needs_labels=True)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hashbench.errors import HashbenchError
 from hashbench.files import atomic
-from hashbench.hasher import BitSettings, Fit
+from hashbench.hasher import BitSettings, Fit, Stored
 from hashbench.methods._method import Method
 
 Floats = NDArray[np.float64]
@@ -54,13 +54,14 @@ class LinearHasher:
             np.savez(file, mean=self.mean, projection=self.projection, value_max=self.value_max)
 
 
-def load(settings: LinearSettings, folder: Path, device: str) -> LinearHasher:  # noqa: ARG001
+def load(settings: LinearSettings, stored: Stored) -> LinearHasher:  # noqa: ARG001
     """The hasher that ``save`` wrote."""
+    path = stored.folder / FILE
     try:
-        with (folder / FILE).open("rb") as file, np.load(file, allow_pickle=False) as archive:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             return LinearHasher(archive["mean"], archive["projection"], float(archive["value_max"]))
     except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
-        raise HashbenchError(f"{folder / FILE}: not a whole hasher ({error}): run hashbench train again") from None
+        raise HashbenchError(f"{path}: not a whole hasher ({error}): run hashbench train again") from None
 
 
 def linear_method(

@@ -2,10 +2,21 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from hashbench.hasher import BitSettings, Fit, Hasher
+from hashbench.config import Setting
+from hashbench.hasher import CodeSettings, Fit, Hasher, SparseHasher, Stored
+
+
+@dataclass(frozen=True)
+class Base:
+    """The method that another one starts from: run before it, once for all that start from the same.
+
+    ``settings`` are those of that run which the settings of this one decide.
+    """
+
+    method: str
+    settings: Callable[[Any], dict[str, Setting]]
 
 
 @dataclass(frozen=True)
@@ -16,9 +27,10 @@ class Method:
     ``needs_torch`` whether fitting needs the extra ``train``, ``needs_labels`` whether it learns from labels.
     """
 
-    settings: type[BitSettings]
+    settings: type[CodeSettings]
     identity: tuple[str, ...]
-    fit: Callable[[Any, Fit], Hasher]
-    load: Callable[[Any, Path, str], Hasher]
+    fit: Callable[[Any, Fit], Hasher | SparseHasher]
+    load: Callable[[Any, Stored], Hasher | SparseHasher]
     needs_torch: bool
     needs_labels: bool = False
+    base: Base | None = None

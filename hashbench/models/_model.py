@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hashbench.errors import HashbenchError
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -58,23 +60,38 @@ class Model:
 
     ``shape`` is (channels, height, width) of images or (d,) of features. ``pretrained`` says what a network that was
     trained on ImageNet takes and where its weights come from; the backbone's weights are random all the same.
+    ``scaled(shape, width)`` is the backbone with ``width`` times the channels; None where there is one width only.
     """
 
     summary: str
     backbone: Callable[[tuple[int, ...]], tuple[nn.Module, int]]
     pretrained: Pretrained | None = None
+    scaled: Callable[[tuple[int, ...], float], tuple[nn.Module, int]] | None = None
+
+    def build(self, shape: tuple[int, ...], width: float = 1.0) -> tuple[nn.Module, int]:
+        """The backbone with ``width`` times the channels; raises HashbenchError where that is no choice."""
+        if width == 1:
+            return self.backbone(shape)
+        if self.scaled is None:
+            raise HashbenchError(f"width = {width:g}: this model has one width only ({self.summary}): width = 1")
+        return self.scaled(shape, width)
 
 
-def encoder(model: Model, shape: tuple[int, ...], bits: int, hash_init: float) -> nn.Sequential:
-    """Backbone and hash layer; activations [n, bits].
+def encoder(
+    model: Model, shape: tuple[int, ...], outputs: int, hash_init: float, *, xavier: bool = False, width: float = 1.0
+) -> nn.Sequential:
+    """Backbone, ``width`` times as wide as the model's, and hash layer; activations [n, outputs].
 
-    The hash layer's weights are drawn from N(0, hash_init^2), or He's N(0, 2 / width) where hash_init is 0;
-    its bias starts at 0.
+    The hash layer's weights are drawn from N(0, hash_init^2), or He's N(0, 2 / features) where hash_init is 0; with
+    ``xavier`` they are uniform in +- sqrt(6 / (features + outputs)) (Glorot and Bengio 2010). Its bias starts at 0.
     """
     from torch import nn
 
-    backbone, width = model.backbone(shape)
-    hash_layer = nn.Linear(width, bits)
-    nn.init.normal_(hash_layer.weight, std=hash_init or math.sqrt(2 / width))
+    backbone, features = model.build(shape, width)
+    hash_layer = nn.Linear(features, outputs)
+    if xavier:
+        nn.init.xavier_uniform_(hash_layer.weight)
+    else:
+        nn.init.normal_(hash_layer.weight, std=hash_init or math.sqrt(2 / features))
     nn.init.zeros_(hash_layer.bias)
     return nn.Sequential(backbone, hash_layer)

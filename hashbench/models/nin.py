@@ -15,10 +15,6 @@ SLOPE = 1 / 5.5  # of the leaky ReLUs
 BLOCKS = (((192, 5), (160, 1), (96, 1)), ((192, 5), (192, 1), (192, 1)), ((192, 3), (192, 1)))
 
 
-def _backbone(shape: tuple[int, ...]) -> tuple[nn.Module, int]:
-    return nin(shape)
-
-
 def nin(shape: tuple[int, ...], width: float = 1.0) -> tuple[nn.Module, int]:
     """The network from images [n, *shape] to features [n, 192], and 192; every layer ``width`` times as wide.
 
@@ -52,4 +48,4 @@ def _convolution(before: int, after: int, kernel: int) -> nn.Conv2d:
     return layer
 
 
-MODEL = Model("Network in Network, 8 convolutions, 192 features: the sparse-hash paper's", _backbone)
+MODEL = Model("Network in Network, 8 convolutions, 192 features: the sparse-hash paper's", nin, scaled=nin)

@@ -3,7 +3,7 @@
 import logging
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 from zipfile import BadZipFile
@@ -12,6 +12,7 @@ from hashbench import experiment, metrics
 from hashbench.config import Setting
 from hashbench.errors import HashbenchError
 from hashbench.histogram import Histogram
+from hashbench.methods import _file
 from hashbench.results import Row, Store
 from hashbench.tables.names import awaited
 from hashbench.tables.spec import Cell, TableSpec
@@ -47,8 +48,8 @@ def collect(
     A cell's value is the mean over seeds of the rows' means (each a mean over queries), with the sample standard
     deviation over seeds. A metric that a row does not hold is computed from the run's histogram in ``store``, if it
     is kept and its checksum is the row's. Failed rows never count. A cell stays blank where nothing was measured:
-    because no row fits, because a name in it has no entry yet, or because the queries are asked to search another
-    set than the protocol's database, which is the only one a row is about.
+    because no row fits, because a name in it has no entry yet, or because the queries are asked to search each other,
+    which rows of sparse codes alone are about.
 
     Raises HashbenchError when two cells stand at one place, and when a cell names what cannot be run.
     """
@@ -67,9 +68,20 @@ def collect(
         title=spec.title,
         paper=spec.paper,
         source=spec.source,
-        notes=tuple(spec.notes),
+        notes=(*spec.notes, *_stand_ins(spec)),
         sections=tuple(_section(title, cells) for title, cells in sections.items()),
     )
+
+
+def _stand_ins(spec: TableSpec) -> Iterator[str]:
+    """A footnote for each budget that stands in for the table's own, so that no figure of it passes for one."""
+    if spec.stand_in is None:
+        return
+    methods = sorted({cell.method for cell in spec.cells})
+    yield f"Measured at budget {spec.stand_in}, which is not what the published figures were run at."
+    for method in methods:
+        file = _file.load(method)
+        yield f"{file.title} at budget {spec.stand_in}: {file.budgets[spec.stand_in]}."
 
 
 def _section(title: str, cells: dict[Place, TableCell]) -> Section:
@@ -97,14 +109,14 @@ class _Evidence:
         return _Evidence(dict(found), store, resolve, to_come)
 
     def measured(self, cell: Cell) -> Measured | None:
-        if awaited(cell, self.to_come) or cell.evaluation != "database":
+        if awaited(cell, self.to_come):
             return None
         name = str(metrics.parse(cell.metric))
         rows = self._rows(cell)
-        means = self._means(rows, name)
+        means = self._means(rows, name) if cell.evaluation == "database" else _means_of_test(rows, name)
         if not means:
             return None
-        of_ties = ("ap_worst", "ap_best") if name == "ap" else ()
+        of_ties = ("ap_worst", "ap_best") if name == "ap" and cell.evaluation == "database" else ()
         ends = [self._means(rows, end) for end in of_ties]
         worst, best = (statistics.fmean(end) for end in ends) if ends and all(ends) else (None, None)
         std = statistics.stdev(means) if len(means) > 1 else None
@@ -131,6 +143,11 @@ class _Evidence:
         except HashbenchError as error:
             log.warning("%s: %s cannot be computed: %s", row.run, metric, error)
             return None
+
+
+def _means_of_test(rows: Iterable[Row], metric: str) -> list[float]:
+    values = (row.metrics_of_test.get(metric) for row in rows)
+    return [value.mean for value in values if value is not None and value.mean is not None]
 
 
 def _kept_histogram(row: Row, store: Store | None) -> Histogram | None:

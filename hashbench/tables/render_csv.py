@@ -16,6 +16,7 @@ HEADER = (
     "protocol",
     "method",
     "settings",
+    "budget",
     "metric",
     "evaluation",
     "published",
@@ -48,7 +49,7 @@ def render_csv(table: Table) -> str:
 def _line(cell: TableCell) -> list[str]:
     declared = cell.declared
     names = [declared.section, declared.row, declared.column, declared.dataset, declared.protocol, declared.method]
-    asked = [settings_text(declared.settings), declared.metric, declared.evaluation]
+    asked = [settings_text(declared.settings), declared.budget, declared.metric, declared.evaluation]
     published = [_text(declared.published), _yes_or_no(declared.tie_aware), declared.citation]
     if declared.published is None:
         published = ["", "", ""]

@@ -9,6 +9,7 @@ from pydantic import Field
 from hashbench import paths
 from hashbench.config import Setting, Strict, parse, read_toml
 from hashbench.errors import HashbenchError, unknown
+from hashbench.methods import _file
 from hashbench.registry import canonical
 from hashbench.tables.names import check_names
 
@@ -24,8 +25,8 @@ class CellKeys(Strict):
     method: str | None = None
     settings: dict[str, Setting] = {}
     metric: str | None = None
-    # which items the queries search: the protocol's database, or (sparse-hash tables) train or test
-    evaluation: Literal["database", "train", "test"] | None = None
+    # which items the queries search: the protocol's database or, of sparse codes, each other
+    evaluation: Literal["database", "test"] | None = None
     budget: str | None = None
     tolerance: float | None = None  # how far the measured mean may lie from the published value
     tie_aware: bool | None = None  # whether the published figure is
@@ -81,7 +82,7 @@ class Cell(Strict):
     method: str
     settings: dict[str, Setting]
     metric: str
-    evaluation: Literal["database", "train", "test"]
+    evaluation: Literal["database", "test"]
     budget: str
     tolerance: float | None
     published: float | None
@@ -100,6 +101,18 @@ class TableSpec(Strict):
     notes: list[str]
     to_come: dict[str, list[str]]  # kind -> names without an entry yet
     cells: list[Cell]
+    stand_in: str | None = None  # the budget that all cells are run at, where it is not the table's own
+
+    def at(self, budget: str) -> "TableSpec":
+        """The table with every cell run at another budget, which a rendering of it says; none has to be as published.
+
+        Raises HashbenchError where a method does not have that budget.
+        """
+        for method in sorted({cell.method for cell in self.cells}):
+            _file.load(method).budget(budget)
+        cells = [cell.model_copy(update={"budget": budget, "tolerance": None}) for cell in self.cells]
+        names = {"name": f"{self.name}_{budget}", "title": f"{self.title}, at budget {budget}"}
+        return self.model_copy(update={"cells": cells, "stand_in": budget, **names})
 
 
 FALLBACK = {
@@ -116,10 +129,11 @@ def names() -> list[str]:
     return sorted(path.stem for path in (paths.root() / "experiments" / "tables").glob("*.toml"))
 
 
-def load(name: str) -> TableSpec:
-    """The table called ``name``; raises HashbenchError for an unknown one or a file that is not as it should be.
+def load(name: str, budget: str | None = None) -> TableSpec:
+    """The table called ``name``, at another ``budget`` than its own where one is given.
 
-    So does a cell that names what neither exists nor is said to be to come.
+    Raises HashbenchError for an unknown one or a file that is not as it should be. So does a cell that names what
+    neither exists nor is said to be to come.
     """
     stem = canonical(name)
     if stem not in names():
@@ -127,7 +141,7 @@ def load(name: str) -> TableSpec:
     path = paths.root() / "experiments" / "tables" / f"{stem}.toml"
     spec = expand(stem, parse(TableFile, read_toml(path), str(path)), path)
     check_names(spec)
-    return spec
+    return spec if budget is None else spec.at(budget)
 
 
 def expand(name: str, file: TableFile, path: Path) -> TableSpec:

@@ -27,26 +27,28 @@ class Moves:
             return images
         if images.ndim != 4:
             raise HashbenchError("augment moves pixels; these items are features: augment = 'none'")
-        flip = self.flip[part].to(images.device)[:, None, None, None]
+        flip = self.flip[part].to(images.device, non_blocking=True)[:, None, None, None]
         images = torch.where(flip, images.flip(3), images)
         return images if self.offset is None else _shift(images, self.offset[:, part])
 
 
-def draw(n: int, how: str, generator: torch.Generator) -> Moves:
+def draw(n: int, how: str, generator: torch.Generator, sharing: int = 1) -> Moves:
     """The moves of ``n`` images: each flipped with probability 1/2 and, for crop_flip, shifted by up to 4 pixels.
 
-    The draws are made on the CPU from ``generator``, so they are the same on every device.
+    ``sharing`` neighbours are moved alike: one draw serves the first so many, another the next. The draws are made on
+    the CPU from ``generator``, so they are the same on every device.
     """
-    flip = torch.rand(n, generator=generator) < 0.5 if how != "none" else None
-    offset = torch.randint(0, 2 * PAD + 1, (2, n), generator=generator) if how == "crop_flip" else None
-    return Moves(flip, offset)
+    own = -(-n // sharing)
+    flip = torch.rand(own, generator=generator) < 0.5 if how != "none" else None
+    offset = torch.randint(0, 2 * PAD + 1, (2, own), generator=generator) if how == "crop_flip" else None
+    return Moves(*(each if each is None else each.repeat_interleave(sharing, -1)[..., :n] for each in (flip, offset)))
 
 
 def _shift(images: Tensor, offset: Tensor) -> Tensor:
     """Zero-pads by PAD and cuts a window of the old size at ``offset`` [2, n] (rows, columns)."""
     n, _, height, width = images.shape
     padded = F.pad(images, (PAD, PAD, PAD, PAD))
-    rows, columns = offset.to(images.device)
+    rows, columns = offset.to(images.device, non_blocking=True)  # waiting for a GPU would keep it waiting
     y = rows[:, None] + torch.arange(height, device=images.device)
     x = columns[:, None] + torch.arange(width, device=images.device)
     picture = torch.arange(n, device=images.device)[:, None, None]

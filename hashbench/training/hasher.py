@@ -1,5 +1,6 @@
 """The hasher that deep methods train: normalisation, encoder, and nothing of the training."""
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,11 @@ from tqdm import tqdm
 from hashbench.errors import HashbenchError
 from hashbench.files import atomic, write_text
 from hashbench.models import MODELS
-from hashbench.models._model import encoder
+from hashbench.models._model import Model, encoder
 from hashbench.models._prepare import Prepared
 from hashbench.training import pretrained
-from hashbench.training.settings import DeepSettings
+from hashbench.training.normalise import Centred, Normalised
+from hashbench.training.settings import TrainingSettings
 
 WEIGHTS, SHAPE = "hasher.safetensors", "hasher.json"
 ENCODE_BATCH, PREPARED_BATCH = 1000, 100  # the networks of ImageNet take pictures of some 224 pixels
@@ -36,75 +38,72 @@ def pick_device(name: str) -> torch.device:
     return device
 
 
-class Normalised(nn.Module):
-    """Items as the data set stores them -> float, zero mean and unit variance by channel, channels first."""
-
-    mean: Tensor
-    std: Tensor
-
-    def __init__(self, channels: int) -> None:
-        super().__init__()
-        self.register_buffer("mean", torch.zeros(channels))
-        self.register_buffer("std", torch.ones(channels))
-
-    def fit(self, items: Tensor) -> None:
-        """Takes mean and standard deviation of ``items`` [n, ..., channels]."""
-        values = items.to(torch.float64).reshape(-1, items.shape[-1])
-        self.mean.copy_(values.mean(dim=0))
-        self.std.copy_(values.std(dim=0, correction=0).clamp_min(1e-6))
-
-    def forward(self, items: Tensor) -> Tensor:
-        """float32 [n, C, H, W] of images [n, H, W, C], or [n, d] of features [n, d].
-
-        Images stay in memory as they are stored, channels last: convolutions are faster so (on two CPU cores
-        0.14 s a batch of 250 of small_cnn in place of 0.17 s).
-        """
-        values = (items.to(self.mean.dtype) - self.mean) / self.std
-        return values.permute(0, 3, 1, 2) if values.ndim == 4 else values
-
-
 class DeepHasher(nn.Module):
     """Normalisation and encoder of one run; ``item_shape`` is that of the stored items, (H, W, C) or (d,).
 
     A network that was trained on ImageNet gets images as it did then, from stored values of which ``value_max`` means
-    1.0; for others every channel is normalised by the training examples.
+    1.0; others are normalised by the training examples, as ``settings.normalise`` says.
     """
 
-    normalised: Normalised | Prepared
+    normalised: Normalised | Centred | Prepared
 
-    def __init__(self, settings: DeepSettings, item_shape: tuple[int, ...], value_max: float = 1.0) -> None:
+    def __init__(self, settings: TrainingSettings, item_shape: tuple[int, ...], value_max: float = 1.0) -> None:
         super().__init__()
         self.settings, self.item_shape, self.value_max = settings, item_shape, value_max
         model = MODELS.get(settings.model)
-        if model.pretrained is not None:
-            self.normalised = Prepared(model.pretrained.input, item_shape, value_max)
-            shape: tuple[int, ...] = self.normalised.shape
-        else:
-            self.normalised = Normalised(item_shape[-1])
-            shape = (item_shape[2], item_shape[0], item_shape[1]) if len(item_shape) == 3 else item_shape
-        self.encoder = encoder(model, shape, settings.bits, settings.hash_init)
+        self.normalised = _normalisation(settings, model, item_shape, value_max)
+        shape = (item_shape[2], item_shape[0], item_shape[1]) if len(item_shape) == 3 else item_shape
+        shape = self.normalised.shape if isinstance(self.normalised, Prepared) else shape
+        is_xavier = settings.hash_layer_init == "xavier"
+        self.encoder = encoder(
+            model, shape, settings.outputs, settings.hash_init, xavier=is_xavier, width=settings.width
+        )
         self.encoder.to(memory_format=torch.channels_last)
 
-    def start(self, items: Tensor, weights: str | None = None) -> None:
-        """Makes it what training begins with: normalised by the training ``items``, or pretrained.
+    def start(self, items: Tensor, weights: str | None = None, base: object = None) -> None:
+        """Makes it what training begins with: normalised by the training ``items``, or pretrained, or from ``base``.
 
-        ``weights`` is the file of the pretrained weights, where it is not the official one in the data folder.
+        ``weights`` is the file of the pretrained weights, where it is not the official one in the data folder. From
+        a ``base`` backbone and normalisation are taken, and no other weights; the last layer stays as it was drawn.
         """
-        if isinstance(self.normalised, Prepared):
-            backbone = self.encoder.get_submodule("0")
-            pretrained.start(self.settings.model, self.settings.weights, weights, backbone, self.normalised)
+        settings = self.settings
+        if not isinstance(self.normalised, Prepared):
+            pretrained.refuse(settings.model, settings.weights)
+        if base is not None:
+            self._start_from(base)
+        elif isinstance(self.normalised, Prepared):
+            pretrained.start(settings.model, settings.weights, weights, self.backbone, self.normalised)
         else:
-            pretrained.refuse(self.settings.model, self.settings.weights)
             self.normalised.fit(items)
 
+    def _start_from(self, base: object) -> None:
+        if not isinstance(base, DeepHasher):
+            raise HashbenchError(f"base: a {type(base).__name__}; a trained network is expected")
+        for name, own in self.kind.items():
+            if base.kind[name] != own:
+                raise HashbenchError(f"base: its {name} is {base.kind[name]}, this run's {own}: both must be the same")
+        self.normalised.load_state_dict(base.normalised.state_dict())
+        self.backbone.load_state_dict(base.backbone.state_dict())
+
+    @property
+    def backbone(self) -> nn.Module:
+        """The encoder without its last layer."""
+        return self.encoder.get_submodule("0")
+
+    @property
+    def kind(self) -> dict[str, object]:
+        """What decides the shapes of backbone and normalisation and what they are given, by name."""
+        chosen = {name: getattr(self.settings, name) for name in ("model", "width", "normalise")}
+        return {**chosen, "item shape": self.item_shape, "value_max": self.value_max}
+
     def forward(self, inputs: Tensor) -> Tensor:
-        """Activations [n, bits] of normalised inputs."""
+        """Activations [n, outputs] of normalised inputs."""
         activations: Tensor = self.encoder(inputs)
         return activations
 
     @torch.inference_mode()
     def encode(self, items: NDArray[Any], *, progress: bool = False) -> NDArray[np.float32]:
-        """Activations float32[n, bits], always in float32 arithmetic, so that a bit depends on its item alone."""
+        """Activations float32[n, outputs], always in float32 arithmetic, so that a bit depends on its item alone."""
         if items.shape[1:] != self.item_shape:
             raise HashbenchError(f"items of shape {items.shape[1:]}, the hasher takes {self.item_shape}")
         self.eval()
@@ -123,8 +122,14 @@ class DeepHasher(nn.Module):
             save_file({name: value.contiguous() for name, value in self.state_dict().items()}, temporary)
         write_text(folder / SHAPE, json.dumps({"item_shape": self.item_shape, "value_max": self.value_max}) + "\n")
 
+    def checksum(self) -> str:
+        """SHA-256 (hex) of all its weights."""
+        state = self.state_dict()
+        content = (state[name].cpu().contiguous().numpy() for name in sorted(state))
+        return hashlib.sha256(b"".join(values.tobytes() for values in content)).hexdigest()
+
     @staticmethod
-    def load(settings: DeepSettings, folder: Path, device: str = "auto") -> "DeepHasher":
+    def load(settings: TrainingSettings, folder: Path, device: str = "auto") -> "DeepHasher":
         """The hasher that ``save`` wrote; raises HashbenchError when the files do not fit the settings."""
         try:
             kept = json.loads((folder / SHAPE).read_text())
@@ -135,3 +140,18 @@ class DeepHasher(nn.Module):
             reason = str(error).splitlines()[0]
             raise HashbenchError(f"{folder}: not a whole hasher of these settings: {reason}") from None
         return hasher.to(pick_device(device))
+
+
+def _normalisation(
+    settings: TrainingSettings, model: Model, item_shape: tuple[int, ...], value_max: float
+) -> Normalised | Centred | Prepared:
+    if model.pretrained is not None:
+        if settings.normalise != "channel":
+            raise HashbenchError(
+                f"normalise = {settings.normalise!r}: {settings.model} takes its images as it did on ImageNet, and "
+                "leaves no choice: 'channel'"
+            )
+        return Prepared(model.pretrained.input, item_shape, value_max)
+    if settings.normalise == "pixel_mean":
+        return Centred(item_shape, value_max)
+    return Normalised(item_shape[-1])

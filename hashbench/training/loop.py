@@ -1,4 +1,4 @@
-"""The training loop of every deep method."""
+"""The training loop of everything that is trained."""
 
 import math
 import time
@@ -10,7 +10,8 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from hashbench.config import digest
-from hashbench.hasher import Fit
+from hashbench.errors import HashbenchError
+from hashbench.hasher import BitSettings, Fit
 from hashbench.losses._objective import RowObjective
 from hashbench.seeding import derive
 from hashbench.training import augment, checkpoint, distributed, optimiser
@@ -18,29 +19,29 @@ from hashbench.training.failure import TrainingFailed
 from hashbench.training.gradient import backward, check_chunk
 from hashbench.training.hasher import DeepHasher, pick_device
 from hashbench.training.log import Log
-from hashbench.training.objective import Objective
-from hashbench.training.sampler import epoch_batches
+from hashbench.training.objective import Objective, levels
+from hashbench.training.sampler import sampler
 from hashbench.training.schedule import learning_rate, tanh_scale
-from hashbench.training.settings import DeepSettings, precision_of
+from hashbench.training.settings import TrainingSettings, precision_of
 
 _BAR_DELAY_S = 2  # what is done before needs no bar
 _LOOKED_AT = 1000  # training examples whose codes are looked at when training is done
 
 
-def train(settings: DeepSettings, objective: Objective, data: Fit, method: str) -> DeepHasher:
+def train(settings: TrainingSettings, objective: Objective, data: Fit, method: str) -> DeepHasher:
     """The hasher after the last epoch (never the best on the queries), trained on ``data``.
 
     Checkpoints, the last and the one before, are kept at the end of an epoch, every ``data.checkpoint_every_s``
     seconds. Everything random is drawn anew each epoch from the names of the run, so a run that was killed and
     started again ends with the same weights, bit for bit on a CPU. Raises TrainingFailed, which names ``method``,
-    when the loss is not finite or all codes are equal; the checkpoints stay.
+    when the loss is not finite, the objective refuses a batch, or all codes are equal; the checkpoints stay.
 
     Where several processes train together, all return the hasher, and only the first writes.
     """
     run = Run(settings, objective, data, method)
     run.resume()
     log = Log(data.folder, run.epochs_done) if data.place.is_first else None
-    n_examples = len(data.items)
+    n_examples = settings.steps_per_epoch * settings.batch_size or len(data.items)  # of an epoch
     bar = tqdm(
         desc="train",
         initial=run.epochs_done * n_examples,
@@ -69,20 +70,22 @@ def train(settings: DeepSettings, objective: Objective, data: Fit, method: str) 
 class Run:
     """The state of one training: hasher, optimiser, objective, and how many epochs are done."""
 
-    def __init__(self, settings: DeepSettings, objective: Objective, data: Fit, method: str) -> None:
+    def __init__(self, settings: TrainingSettings, objective: Objective, data: Fit, method: str) -> None:
         self.settings, self.objective, self.data, self.method = settings, objective, data, method
         self.device = pick_device(data.device)
         compute = data.compute
         self.precision = precision_of(settings, compute, self.device.type)
         # a run does not change its arithmetic half-way; with more or fewer processes only sums change their order
         arithmetic = [self.device.type, self.precision, compute.compiled, compute.channels_last]
-        self.config = digest([settings.model_dump(exclude_defaults=True), data.seed, *arithmetic])
         torch.manual_seed(derive(data.seed, "weights"))
         self.items = torch.from_numpy(data.items).to(self.device)
         self.labels = torch.from_numpy(data.labels).to(self.device)
+        self.batches = sampler(settings, torch.from_numpy(data.labels), data.seed)
         self.hasher = DeepHasher(settings, tuple(data.items.shape[1:]), data.value_max)
         check_chunk(self.hasher, settings.chunk)
-        self.hasher.start(torch.from_numpy(data.items), data.weights)
+        self.hasher.start(torch.from_numpy(data.items), data.weights, data.base)
+        beginning = [data.base.checksum()] if isinstance(data.base, DeepHasher) else []
+        self.config = digest([settings.model_dump(exclude_defaults=True), data.seed, *arithmetic, *beginning])
         self.hasher.encoder = distributed.synchronised(self.hasher.encoder, data.place, self.device)
         self.hasher.to(self.device)
         if not compute.channels_last:
@@ -128,9 +131,12 @@ class Run:
         rank = self.data.place.rank
         torch.manual_seed(derive(seed, "dropout", epoch, *([rank] if rank else [])))
         draws = Draws(seed, epoch)
-        batches = epoch_batches(len(self.items), self.settings.batch_size, seed, epoch)
+        batches = self.batches(epoch)
         first, losses = epoch * len(batches), []
-        for step, batch in enumerate(batches, first):
+        self.hasher.train()
+        # all at once: a GPU that is waited for at each step waits itself
+        rows = torch.split(torch.cat(batches).to(self.device), [len(batch) for batch in batches])
+        for step, batch in enumerate(rows, first):
             losses.append(self.step(epoch, step, batch, draws))
             bar.update(len(batch))
         self.epochs_done, last = epoch + 1, first + len(batches) - 1
@@ -168,21 +174,21 @@ class Run:
         self.hasher.encoder.to(memory_format=torch.channels_last)
         if not self._weights_are_finite():
             raise self._failure("the weights are not finite after the last epoch: a smaller lr may help")
-        codes = self.hasher.encode(self.data.items[:: math.ceil(len(self.items) / _LOOKED_AT)]) > 0
+        activations = self.hasher.encode(self.data.items[:: math.ceil(len(self.items) / _LOOKED_AT)])
+        what, codes = ("codes", activations > 0) if isinstance(self.settings, BitSettings) else ("outputs", activations)
         if (codes == codes[0]).all():
             raise self._failure(
-                "all codes are equal after the last epoch: a smaller lr, or another tanh_scale, may help"
+                f"all {what} are equal after the last epoch: a smaller lr, or another tanh_scale, may help"
             )
 
     def _weights_are_finite(self) -> bool:
         return all(bool(torch.isfinite(weight).all()) for weight in self.hasher.parameters())
 
-    def step(self, epoch: int, step: int, batch: Tensor, draws: "Draws") -> Tensor:
-        """One update; returns the loss, detached."""
+    def step(self, epoch: int, step: int, rows: Tensor, draws: "Draws") -> Tensor:
+        """One update on the examples ``rows``; returns the loss, detached."""
         settings = self.settings
-        self.hasher.train()
-        rows = batch.to(self.device)
-        moves = augment.draw(len(rows), settings.augment, draws.moves)
+        sharing = {"item": 1, "round": settings.classes_per_batch, "batch": len(rows)}[settings.augment_per]
+        moves = augment.draw(len(rows), settings.augment, draws.moves, sharing)
         alpha = tanh_scale(settings, epoch, step)
 
         def relaxed(part: slice) -> Tensor:
@@ -193,20 +199,26 @@ class Run:
             activations = activations.float()
             return torch.tanh(alpha * activations) if settings.relaxation == "tanh" else activations
 
+        def loss_of(codes: Tensor) -> Tensor:
+            return self._loss(codes, rows, draws, f"epoch {epoch}, step {step}")
+
         optimiser.set_learning_rate(self.optimiser, settings, learning_rate(settings, epoch, step))
         self.optimiser.zero_grad(set_to_none=True)
         place = self.data.place
-        loss = backward(relaxed, lambda codes: self._loss(codes, rows, draws), len(rows), settings.chunk, place)
+        loss = backward(relaxed, loss_of, len(rows), settings.chunk, place)
         distributed.sum_gradients(self.hasher.encoder.parameters(), place)
         if settings.clip_norm:
             nn.utils.clip_grad_norm_(self.hasher.encoder.parameters(), settings.clip_norm)
         self.optimiser.step()
         return loss
 
-    def _loss(self, relaxed: Tensor, rows: Tensor, draws: "Draws") -> Tensor:
-        if isinstance(self.objective, RowObjective):
-            return self.objective.forward(relaxed, rows, draws.examples)
-        return self.objective(relaxed, levels(self.labels[rows]))
+    def _loss(self, relaxed: Tensor, rows: Tensor, draws: "Draws", where: str) -> Tensor:
+        try:
+            if isinstance(self.objective, RowObjective):
+                return self.objective.forward(relaxed, rows, draws.examples)
+            return self.objective(relaxed, levels(self.labels[rows]))
+        except HashbenchError as error:
+            raise self._failure(f"{where}: {error}") from None
 
     def _autocast(self) -> AbstractContextManager[None]:
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bfloat16")
@@ -218,14 +230,3 @@ class Draws:
     def __init__(self, seed: int, epoch: int) -> None:
         self.moves = torch.Generator().manual_seed(derive(seed, "augment", epoch))
         self.examples = torch.Generator().manual_seed(derive(seed, "examples", epoch))
-
-
-def levels(labels: Tensor) -> Tensor:
-    """Affinity levels [M, M] of a batch: agreement of class ids [M], or shared labels of multi-hot [M, labels].
-
-    A negative id is no class: such an item is similar to nothing, not even to itself.
-    """
-    if labels.ndim == 1:
-        return ((labels[:, None] == labels[None, :]) & (labels[:, None] >= 0)).long()
-    # float32 products are exact for counts below 2^24, and integers have no matrix product on a GPU
-    return (labels.float() @ labels.float().T).long()

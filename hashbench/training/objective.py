@@ -22,3 +22,14 @@ def check_examples(labels: Tensor) -> None:
     given = labels[labels >= 0] if labels.ndim == 1 else (labels > 0).nonzero()[:, 1]
     if len(torch.unique(given)) == len(given):
         raise HashbenchError("no two training examples share a class or label: there is nothing relevant to rank first")
+
+
+def levels(labels: Tensor) -> Tensor:
+    """Affinity levels [M, M] of a batch: agreement of class ids [M], or shared labels of multi-hot [M, labels].
+
+    A negative id is no class: such an item is similar to nothing, not even to itself.
+    """
+    if labels.ndim == 1:
+        return ((labels[:, None] == labels[None, :]) & (labels[:, None] >= 0)).long()
+    # float32 products are exact for counts below 2^24, and integers have no matrix product on a GPU
+    return (labels.float() @ labels.float().T).long()

@@ -3,10 +3,10 @@
 import math
 from typing import assert_never
 
-from hashbench.training.settings import DeepSettings, explicit_rates
+from hashbench.training.settings import TrainingSettings, explicit_rates
 
 
-def learning_rate(settings: DeepSettings, epoch: int, step: int = 0) -> float:
+def learning_rate(settings: TrainingSettings, epoch: int, step: int = 0) -> float:
     """The learning rate of ``epoch`` and ``step`` (both from 0, the step over all epochs).
 
     With t the one that ``lr_unit`` names and n = lr_decay_every: ``step`` is lr lr_decay^(t // n), constant where
@@ -24,7 +24,7 @@ def learning_rate(settings: DeepSettings, epoch: int, step: int = 0) -> float:
             assert_never(other)
 
 
-def tanh_scale(settings: DeepSettings, epoch: int, step: int) -> float:
+def tanh_scale(settings: TrainingSettings, epoch: int, step: int) -> float:
     """The scale alpha of tanh(alpha f(x)) at ``step`` (from 0, over all epochs).
 
     ``power`` is HashNet's continuation, alpha sqrt(1 + rate step), the step being rounded down to a multiple of

@@ -1,10 +1,12 @@
-"""Settings that every deep method has: encoder, optimiser, relaxation."""
+"""Settings that everything trained has: encoder, batches, optimiser, relaxation."""
 
+from abc import abstractmethod
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
 from hashbench.codes import MAX_BITS
+from hashbench.config import Strict
 from hashbench.errors import HashbenchError
 from hashbench.hasher import BitSettings
 from hashbench.processes import Compute
@@ -12,8 +14,8 @@ from hashbench.processes import Compute
 OFFICIAL, SHA256 = "official", "sha256:"
 
 
-class DeepSettings(BitSettings):
-    """Settings of the encoder, the optimiser and the relaxation; the methods' TOML files say where values come from.
+class TrainingSettings(Strict):
+    """Settings of encoder, batches, optimiser and relaxation; the methods' TOML files say where values come from.
 
     A setting that joins later gets a default: what was so before there was a choice. A setting at its default is no
     part of the digest that names a cell, so the rows from before keep their names.
@@ -48,6 +50,19 @@ class DeepSettings(BitSettings):
     chunk: int = Field(0, ge=0)  # encode the batch so many examples at a time, in two passes; 0: at once
     # what a network of ImageNet starts from: its authors' weights, random ones, or those of a file
     weights: str = Field(OFFICIAL, pattern=r"^(official|none|sha256:[0-9a-f]{64})$")
+    optimiser: Literal["sgd", "adam"] = "sgd"
+    steps_per_epoch: int = Field(0, ge=0)  # 0: one pass over the examples
+    classes_per_batch: int = Field(0, ge=0)  # every batch holds as many examples of so many classes; 0: any examples
+    augment_per: Literal["item", "round", "batch"] = "item"  # who shares a draw; round: the first of each class, ...
+    normalise: Literal["channel", "pixel_mean"] = "channel"  # pixel_mean: from 0 to 1, minus the average item
+    width: float = Field(1.0, gt=0, le=16)  # of the model, as a multiple of its own
+    hash_layer_init: Literal["normal", "xavier"] = "normal"  # xavier: uniform, and hash_init is unused
+    hash_weight_decay: float | None = Field(None, ge=0)  # of the hash layer; None: weight_decay
+
+    @property
+    @abstractmethod
+    def outputs(self) -> int:
+        """How many activations an item has."""
 
     @model_validator(mode="after")
     def _whole_doublings(self) -> Self:
@@ -70,6 +85,34 @@ class DeepSettings(BitSettings):
             raise ValueError("nesterov needs a momentum above 0")
         return self
 
+    @model_validator(mode="after")
+    def _momentum_is_of_sgd(self) -> Self:
+        if self.optimiser == "adam" and (self.momentum > 0 or self.momentum_form == "lr_inside"):
+            raise ValueError("optimiser 'adam' has moments of its own: momentum = 0, momentum_form = 'lr_outside'")
+        return self
+
+    @model_validator(mode="after")
+    def _classes_fill_the_batch(self) -> Self:
+        classes = self.classes_per_batch
+        if classes == 0 and self.augment_per == "round":
+            raise ValueError("augment_per 'round' needs classes_per_batch: without it a batch has no rounds")
+        if classes == 1:
+            raise ValueError("classes_per_batch is 2 or more: in one class there is nothing to tell apart")
+        if classes and (self.batch_size % classes or self.batch_size == classes):
+            raise ValueError(f"batch_size {self.batch_size} is no two or more examples for each of {classes} classes")
+        if classes and self.steps_per_epoch == 0:
+            raise ValueError("classes_per_batch needs steps_per_epoch: batches drawn by class are no pass over all")
+        return self
+
+
+class DeepSettings(BitSettings, TrainingSettings):
+    """Settings of the deep methods of binary codes."""
+
+    @property
+    def outputs(self) -> int:
+        """An activation a bit."""
+        return self.bits
+
 
 class PulseSettings(DeepSettings):
     """Settings of the objectives on a soft histogram: its bins, and how wide the pulse of a distance is."""
@@ -85,7 +128,7 @@ class PulseSettings(DeepSettings):
         return self.n_bins or (self.bits // 2 if halved else self.bits)
 
 
-def precision_of(settings: DeepSettings, compute: Compute, device: str) -> Literal["float32", "bfloat16"]:
+def precision_of(settings: TrainingSettings, compute: Compute, device: str) -> Literal["float32", "bfloat16"]:
     """The arithmetic of the encoder in training: as the settings say, else as ``compute`` does, else by the device.
 
     Raises HashbenchError where both say something, and not the same.

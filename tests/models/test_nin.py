@@ -4,6 +4,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from hashbench.errors import HashbenchError  # noqa: E402
+from hashbench.models import MODELS  # noqa: E402
+from hashbench.models._model import encoder  # noqa: E402
 from hashbench.models.nin import BLOCKS, SLOPE, nin  # noqa: E402
 
 
@@ -66,3 +68,31 @@ def test_the_full_network_is_the_papers():
 def test_items_that_it_cannot_take_are_refused(shape):
     with pytest.raises(HashbenchError, match="nin takes images whose sides are multiples of 4"):
         nin(shape)
+
+
+def test_every_layer_is_as_many_times_as_wide():
+    shape = (3, 8, 8)
+    narrow, whole = (encoder(MODELS.get("nin"), shape, 6, 0, width=width) for width in (1 / 4, 1.0))
+    for part, full in zip(narrow[0].parameters(), whole[0].parameters(), strict=True):
+        assert len(full) == 4 * len(part)
+    assert narrow[1].weight.shape == (6, 48)
+    assert [p.shape for p in MODELS.get("nin").backbone(shape)[0].parameters()] == [
+        p.shape for p in whole[0].parameters()
+    ]
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS.names if name != "nin"])
+def test_other_models_have_one_width(name):
+    model = MODELS.get(name)
+    with pytest.raises(HashbenchError, match="width = 2: this model has one width only") as caught:
+        model.build((3, 32, 32), 2.0)
+    assert "\n" not in str(caught.value)
+
+
+def test_xavier_is_uniform_within_its_bound():
+    torch.manual_seed(0)
+    weight = encoder(MODELS.get("linear"), (300,), 200, 5.0, xavier=True)[1].weight.detach()
+    bound = (6 / 500) ** 0.5
+    assert 0.99 * bound < weight.abs().max() < bound
+    assert float(weight.square().mean()) == pytest.approx(bound**2 / 3, rel=0.02)
+    assert float(weight.mean()) == pytest.approx(0, abs=0.001)

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from fake_rows import FakeExperiment, fake_resolve, fake_row, sample_rows, sample_spec, sample_table
 
+from hashbench import experiment
 from hashbench.errors import HashbenchError
 from hashbench.histogram import Histogram
 from hashbench.results import Row, Store
 from hashbench.tables.collect import collect
-from hashbench.tables.spec import Cell, TableSpec
+from hashbench.tables.spec import Cell, TableSpec, load
 from hashbench.tables.table import Measured, Table, TableCell
 
 
@@ -72,10 +73,35 @@ def test_rows_of_other_cells_never_count() -> None:
     assert measured(spec, [row for other in others for row in rows_of(other, 0.9)]) is None
 
 
-@pytest.mark.parametrize("evaluation", ["train", "test"])
-def test_cell_that_searches_another_set_is_blank(evaluation: str) -> None:
-    spec = one_cell(evaluation=evaluation)
-    assert measured(spec, rows_of(spec, 0.5, metric=0.5)) is None
+def test_cell_whose_queries_search_each_other_takes_no_value_of_the_database() -> None:
+    spec = one_cell(evaluation="test")
+    (row,) = rows_of(spec, 0.5, metric=0.5)
+    assert measured(spec, [row]) is None
+    of_test = row.model_copy(update={"metrics_of_test": {spec.cells[0].metric: row.metrics[spec.cells[0].metric]}})
+    assert measured(spec, [of_test]) == Measured(0.5, None, 1)
+    assert measured(one_cell(), [of_test.model_copy(update={"metrics": {}})]) is None
+
+
+def test_a_budget_that_stands_in_is_said_and_has_rows_of_its_own() -> None:
+    declared = load("sparse_hash_table1", "smoke")
+    assert {cell.budget for cell in declared.cells} == {"smoke"}
+    assert {cell.tolerance for cell in declared.cells} == {None}
+    table = collect(declared, [], None)
+    assert (table.name, table.title) == ("sparse_hash_table1_smoke", "Triplet network on CIFAR-100, at budget smoke")
+    assert "Measured at budget smoke, which is not what the published figures were run at." in table.notes
+    assert any(note.startswith("Sparse hash at budget smoke: 300 iterations") for note in table.notes)
+    own = {cell.row: resolve(cell) for cell in load("sparse_hash_table1").cells}
+    assert not set(own.values()) & {resolve(cell) for cell in declared.cells}
+
+
+def test_a_budget_that_a_method_does_not_have_is_one_line() -> None:
+    with pytest.raises(HashbenchError, match="unknown budget of DPSH 'smoke': one of full"):
+        load("cifar10_small_cnn", "smoke")
+
+
+def resolve(cell: Cell) -> str:
+    names = cell.dataset, cell.protocol, cell.method
+    return experiment.resolve(*names, cell.settings, budget=cell.budget).cell_hash
 
 
 def test_cell_whose_metric_is_to_come_is_blank() -> None:

@@ -89,3 +89,51 @@ def test_a_resumed_optimiser_goes_on_as_if_nothing_happened() -> None:
         sgd.step()
     for name, values in trained(chosen).items():
         assert torch.equal(dict(model.named_parameters())[name], values)
+
+
+def adam_by_hand(chosen: DeepSettings, multiplier: dict[str, float], decay: dict[str, float]) -> dict[str, Tensor]:
+    """Algorithm 1 of kingma2015adam, a parameter at a time, decay being part of the gradient."""
+    found = {}
+    for name, start in encoder().named_parameters():
+        weight = start.detach().clone()
+        mean = square = torch.zeros_like(weight)
+        for step, base in enumerate(RATES, 1):
+            gradient = step + decay.get(name, 0.0) * weight
+            mean = 0.9 * mean + 0.1 * gradient
+            square = 0.999 * square + 0.001 * gradient**2
+            unbiased = (mean / (1 - 0.9**step)) / ((square / (1 - 0.999**step)).sqrt() + 1e-8)
+            weight = weight - base * multiplier[name] * unbiased
+        found[name] = weight
+    return found
+
+
+def test_adam_is_the_published_one_with_rates_and_decay_by_layer() -> None:
+    chosen = settings(optimiser="adam", momentum=0.0, backbone_lr=0.1, hash_weight_decay=0.2, decay_biases=False)
+    multiplier = {"0.0.weight": 0.1, "0.0.bias": 0.1, "1.weight": 1.0, "1.bias": 1.0}
+    expected = adam_by_hand(chosen, multiplier, {"0.0.weight": 0.01, "1.weight": 0.2})
+    torch.testing.assert_close(trained(chosen), expected)
+
+
+def test_the_hash_layer_may_decay_by_itself() -> None:
+    plain, alike = trained(settings(weight_decay=0.1)), trained(settings(weight_decay=0.1, hash_weight_decay=0.1))
+    free = trained(settings(weight_decay=0.1, hash_weight_decay=0.0))
+    undecayed = trained(settings(weight_decay=0.0))
+    for name, values in plain.items():
+        assert torch.equal(alike[name], values)
+        assert torch.equal(free[name], undecayed[name] if name.startswith("1.") else values)
+
+
+def test_a_resumed_adam_goes_on_as_if_nothing_happened() -> None:
+    chosen = settings(optimiser="adam", momentum=0.0, backbone_lr=0.1)
+    model = encoder()
+    adam = optimiser.build(chosen, model)
+    for step, lr in enumerate(RATES):
+        if step == 2:
+            again = optimiser.build(chosen, model)
+            again.load_state_dict(adam.state_dict())
+            adam = again
+        optimiser.set_learning_rate(adam, chosen, lr)
+        for values in model.parameters():
+            values.grad = torch.full_like(values, step + 1.0)
+        adam.step()
+    assert all(torch.equal(dict(model.named_parameters())[name], values) for name, values in trained(chosen).items())

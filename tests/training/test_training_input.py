@@ -12,9 +12,9 @@ from hashbench.errors import HashbenchError
 from hashbench.hasher import Fit
 from hashbench.methods import METHODS
 from hashbench.training.failure import TrainingFailed
+from hashbench.training.settings import DeepSettings
 
-DEEP = [name for name in METHODS.names if METHODS.get(name).needs_torch and METHODS.get(name).needs_labels]
-DEEP = [name for name in DEEP if "relaxation" in METHODS.get(name).settings.model_fields]
+DEEP = [name for name in METHODS.names if issubclass(METHODS.get(name).settings, DeepSettings)]
 
 
 def fit(folder: Path, method: str, labels: NDArray[Any], items: NDArray[Any] | None = None, **changes: Any) -> Any:

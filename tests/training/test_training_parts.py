@@ -1,18 +1,15 @@
-"""Schedules, batches, augmentation, levels."""
+"""Schedules, augmentation, levels."""
 
 import math
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from hashbench import experiment
 from hashbench.affinity import ClassAffinity
 from hashbench.errors import HashbenchError
 from hashbench.training import augment
-from hashbench.training.loop import levels
-from hashbench.training.sampler import epoch_batches
+from hashbench.training.objective import levels
 from hashbench.training.schedule import learning_rate, tanh_scale
 from hashbench.training.settings import DeepSettings, PulseSettings
 
@@ -95,27 +92,6 @@ def test_tanh_scale_is_fixed_or_grows() -> None:
     assert math.isfinite(tanh_scale(doubling, 10**9, 0))
 
 
-@given(st.integers(2, 200), st.integers(2, 64), st.integers(0, 5))
-def test_an_epoch_uses_every_example_once(n: int, batch_size: int, epoch: int) -> None:
-    batches = epoch_batches(n, batch_size, seed=7, epoch=epoch)
-    used = sorted(int(i) for batch in batches for i in batch)
-    left_over = 1 if n % batch_size == 1 else 0
-    assert len(used) == len(set(used)) == n - left_over
-    assert all(2 <= len(batch) <= batch_size for batch in batches)
-
-
-def test_batches_depend_on_seed_and_epoch_alone() -> None:
-    def drawn(seed: int, epoch: int) -> list[int]:
-        return torch.cat(epoch_batches(100, 30, seed, epoch)).tolist()
-
-    torch.manual_seed(5)
-    first = drawn(1, 0)
-    torch.manual_seed(6)
-    assert drawn(1, 0) == first
-    assert drawn(1, 1) != first
-    assert drawn(2, 0) != first
-
-
 def test_augmented_images_are_windows_of_the_padded_ones() -> None:
     images = torch.arange(1, 1 + 40 * 3 * 8 * 8).reshape(40, 3, 8, 8).float()
     moves = augment.draw(40, "crop_flip", torch.Generator().manual_seed(0))
@@ -146,6 +122,22 @@ def test_flip_alone_keeps_the_place() -> None:
     assert (same ^ mirrored).all()
     assert 0 < int(same.sum()) < 64
     assert augment.draw(64, "none", torch.Generator()).apply(images) is images
+
+
+@pytest.mark.parametrize(("n", "sharing"), [(12, 4), (12, 12), (12, 5), (7, 1), (3, 8)])
+def test_neighbours_that_share_a_draw_are_moved_alike(n: int, sharing: int) -> None:
+    def drawn(count: int, shared: int) -> augment.Moves:
+        return augment.draw(count, "crop_flip", torch.Generator().manual_seed(0), shared)
+
+    shared, own = drawn(n, sharing), drawn(-(-n // sharing), 1)
+    assert shared.flip is not None
+    assert shared.offset is not None
+    assert own.flip is not None
+    assert own.offset is not None
+    for i in range(n):
+        assert shared.flip[i] == own.flip[i // sharing]
+        assert torch.equal(shared.offset[:, i], own.offset[:, i // sharing])
+    assert (len(shared.flip), shared.offset.shape) == (n, (2, n))
 
 
 def test_features_cannot_be_flipped() -> None:

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from hashbench import experiment, measure, models
 from hashbench.cli._app import app
 from hashbench.errors import HashbenchError
-from hashbench.hasher import Fit
+from hashbench.hasher import Fit, Stored
 from hashbench.methods import METHODS
 from hashbench.models import _matconvnet, vggf
 from hashbench.models._model import Model
@@ -83,7 +83,7 @@ def test_a_trained_hasher_is_kept_with_what_its_input_needs(mat: Path, tmp_path:
     data = examples(tmp_path)
     hasher = METHODS.get("talr_ap").fit(settings(lr=1e-3), data)
     place_of(OFFICIAL.weights).unlink()  # a trained one needs it no more
-    loaded = METHODS.get("talr_ap").load(settings(lr=1e-3), tmp_path, "cpu")
+    loaded = METHODS.get("talr_ap").load(settings(lr=1e-3), Stored(tmp_path, "cpu"))
     np.testing.assert_array_equal(loaded.encode(data.items), hasher.encode(data.items))
 
 

@@ -1,0 +1,90 @@
+"""Metric learning and exhaustive search: the base of the k-sparse codes, and what they are measured against.
+
+A network is trained by triplets with semi-hard negatives or by pairs of n classes (Jeong and Song 2018, section 5);
+a query then looks at every item, in order of the Euclidean distance of their embeddings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from hashbench.hasher import CodeSettings, Fit, Stored
+from hashbench.methods._deep import require_torch
+from hashbench.methods._method import Method
+from hashbench.methods._sparse import MetricLoss
+from hashbench.training.settings import TrainingSettings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hashbench.training.hasher import DeepHasher
+
+
+class Settings(CodeSettings, TrainingSettings):
+    """``base``: what is minimised; ``d``: the width of the embeddings; ``margin``: of triplets; ``l2``: of pairs."""
+
+    base: MetricLoss
+    d: int = Field(ge=1)
+    margin: float = Field(gt=0)
+    l2: float = Field(ge=0)  # weight of the squared norms
+    n_classes: int = Field(0, ge=0)  # the first classes of the data set, queries and database too; 0: all
+
+    @property
+    def outputs(self) -> int:
+        """The width of the embeddings."""
+        return self.d
+
+    @property
+    def size(self) -> str:
+        """The width of the embeddings."""
+        return f"{self.d}d"
+
+
+@dataclass(frozen=True)
+class ExhaustiveSearch:
+    """A metric network, without any buckets."""
+
+    network: DeepHasher
+    k: int = 0
+
+    def embed(self, items: NDArray[Any]) -> NDArray[np.float32]:
+        """Embeddings float32[n, d], as the last layer gives them: not normalised."""
+        return self.network.encode(items)
+
+    def searching(self, embeddings: NDArray[np.float32]) -> Self:  # noqa: ARG002
+        """Itself."""
+        return self
+
+    def activate(self, items: NDArray[Any], embeddings: NDArray[np.float32]) -> NDArray[np.float32]:  # noqa: ARG002
+        """Nothing: there are no buckets."""
+        return np.empty((len(items), 0), np.float32)
+
+    def save(self, folder: Path) -> None:
+        """Writes the network."""
+        self.network.save(folder)
+
+
+def _fit(settings: Settings, data: Fit) -> ExhaustiveSearch:
+    require_torch()
+    import torch
+
+    from hashbench.sparse.objectives import MetricObjective
+    from hashbench.training.loop import train
+
+    objective = MetricObjective(torch.from_numpy(data.labels), settings.base, margin=settings.margin, l2=settings.l2)
+    return ExhaustiveSearch(train(settings, objective, data, "exhaustive_search"))
+
+
+def _load(settings: Settings, stored: Stored) -> ExhaustiveSearch:
+    require_torch()
+    from hashbench.training.hasher import DeepHasher
+
+    return ExhaustiveSearch(DeepHasher.load(settings, stored.folder, stored.device))
+
+
+METHOD = Method(Settings, ("base", "d", "model", "width"), _fit, _load, needs_torch=True, needs_labels=True)

@@ -1,0 +1,98 @@
+"""k-sparse codes learned with a minimum cost flow (Jeong and Song 2018, algorithm 1).
+
+A metric network gets a new last layer of d outputs, and learns that the k largest of them are the buckets which a flow
+gives to the classes of each batch. Distances are still measured in the embedding of the network it started from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from hashbench.hasher import Fit, SparseHasher, Stored
+from hashbench.methods._deep import require_torch
+from hashbench.methods._method import Method
+from hashbench.methods._sparse import BASE, IDENTITY, SparseSettings, searched_by
+from hashbench.training.settings import TrainingSettings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hashbench.training.hasher import DeepHasher
+
+
+class Settings(SparseSettings, TrainingSettings):
+    """``lam``: lambda of eq. 5, for every bucket; ``variant``: what pairs are compared by, the rest being the same.
+
+    ``paper`` is the gated distance of eq. 10, ``released`` the inner product that the authors' code has by default.
+    """
+
+    lam: float = Field(ge=0)
+    variant: Literal["paper", "released"]
+    margin: float = Field(gt=0)  # of triplets
+    l2: float = Field(ge=0)  # weight of the squared norms, of pairs
+
+    @property
+    def outputs(self) -> int:
+        """An activation a bucket."""
+        return self.d
+
+
+@dataclass(frozen=True)
+class FineTuned:
+    """The network with its new last layer, beside the base that it started from."""
+
+    base: SparseHasher
+    network: DeepHasher
+    k: int
+
+    def embed(self, items: NDArray[Any]) -> NDArray[np.float32]:
+        """The base's embeddings."""
+        return self.base.embed(items)
+
+    def searching(self, embeddings: NDArray[np.float32]) -> Self:  # noqa: ARG002
+        """Itself."""
+        return self
+
+    def activate(self, items: NDArray[Any], embeddings: NDArray[np.float32]) -> NDArray[np.float32]:  # noqa: ARG002
+        """The new last layer's activations."""
+        return self.network.encode(items)
+
+    def save(self, folder: Path) -> None:
+        """Writes the network."""
+        self.network.save(folder)
+
+
+def _fit(settings: Settings, data: Fit) -> FineTuned:
+    require_torch()
+    import torch
+
+    from hashbench.sparse.objectives import HashObjective
+    from hashbench.training.loop import train
+
+    base = searched_by(data.base)
+    objective = HashObjective(
+        torch.from_numpy(data.labels),
+        settings.base,
+        k=settings.k,
+        lam=settings.lam,
+        variant=settings.variant,
+        margin=settings.margin,
+        l2=settings.l2,
+    )
+    network = train(settings, objective, replace(data, base=base.network), "sparse_hash")
+    return FineTuned(base, network, settings.k)
+
+
+def _load(settings: Settings, stored: Stored) -> FineTuned:
+    require_torch()
+    from hashbench.training.hasher import DeepHasher
+
+    return FineTuned(searched_by(stored.base), DeepHasher.load(settings, stored.folder, stored.device), settings.k)
+
+
+METHOD = Method(Settings, (*IDENTITY, "variant"), _fit, _load, needs_torch=True, needs_labels=True, base=BASE)

@@ -1,0 +1,48 @@
+"""Th: the k largest dimensions of a metric embedding are its buckets (Jeong and Song 2018, section 6)."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.files import write_text
+from hashbench.hasher import Fit, SparseHasher, Stored
+from hashbench.methods._method import Method
+from hashbench.methods._sparse import BASE, IDENTITY, SparseSettings, searched_by
+
+
+@dataclass(frozen=True)
+class Largest:
+    """The signed dimensions of the embedding, as they are: the largest, not those of largest magnitude."""
+
+    base: SparseHasher
+    k: int
+
+    def embed(self, items: NDArray[Any]) -> NDArray[np.float32]:
+        """The base's embeddings."""
+        return self.base.embed(items)
+
+    def searching(self, embeddings: NDArray[np.float32]) -> Self:  # noqa: ARG002
+        """Itself."""
+        return self
+
+    def activate(self, items: NDArray[Any], embeddings: NDArray[np.float32]) -> NDArray[np.float32]:  # noqa: ARG002
+        """The embeddings."""
+        return embeddings
+
+    def save(self, folder: Path) -> None:
+        """Writes that there is nothing to keep but the base."""
+        write_text(folder / "hasher.json", "{}\n")
+
+
+def _fit(settings: SparseSettings, data: Fit) -> Largest:
+    return Largest(searched_by(data.base), settings.k)
+
+
+def _load(settings: SparseSettings, stored: Stored) -> Largest:
+    return Largest(searched_by(stored.base), settings.k)
+
+
+METHOD = Method(SparseSettings, IDENTITY, _fit, _load, needs_torch=True, needs_labels=True, base=BASE)

@@ -1,0 +1,89 @@
+"""VQ: the buckets are d centroids of k-means on a metric embedding, those of an item its k nearest.
+
+Jeong and Song 2018, section 6. Their code finds the centroids among the items that are searched, so a search among the
+queries has centroids of its own.
+"""
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from hashbench.errors import HashbenchError, one_line
+from hashbench.files import write_text
+from hashbench.hasher import Fit, SparseHasher, Stored
+from hashbench.methods._method import Method
+from hashbench.methods._sparse import BASE, IDENTITY, SparseSettings, searched_by
+from hashbench.seeding import derive
+from hashbench.sparse import quantise
+from hashbench.sparse.quantise import Centroids
+
+FILE, CENTROIDS = "hasher.json", "centroids.npz"
+
+
+class Settings(SparseSettings):
+    """``fit_on``: whose embeddings k-means sees; ``n_init``: how many starts it chooses from."""
+
+    fit_on: Literal["searched", "train"]
+    n_init: int = Field(ge=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Quantised:
+    """The centroids that say the buckets; None until a set is searched that has its own."""
+
+    settings: Settings
+    base: SparseHasher
+    seed: int
+    centroids: Centroids | None = None
+
+    @property
+    def k(self) -> int:
+        """Centroids an item belongs to."""
+        return self.settings.k
+
+    def embed(self, items: NDArray[Any]) -> NDArray[np.float32]:
+        """The base's embeddings."""
+        return self.base.embed(items)
+
+    def searching(self, embeddings: NDArray[np.float32]) -> "Quantised":
+        """With the centroids of ``embeddings``, unless it has those of the training examples."""
+        return self if self.settings.fit_on == "train" else self.fitted(embeddings)
+
+    def fitted(self, embeddings: NDArray[np.float32]) -> "Quantised":
+        """With the centroids of ``embeddings`` [n, m]."""
+        settings = self.settings
+        return replace(self, centroids=quantise.fit(embeddings, settings.d, self.seed, n_init=settings.n_init))
+
+    def activate(self, items: NDArray[Any], embeddings: NDArray[np.float32]) -> NDArray[np.floating]:  # noqa: ARG002
+        """Minus the squared distance to each centroid."""
+        assert self.centroids is not None, "what is searched has not been said"
+        return self.centroids.activations(embeddings)
+
+    def save(self, folder: Path) -> None:
+        """Writes the seed of the centroids, and those of the training examples."""
+        if self.centroids is not None:
+            self.centroids.save(folder / CENTROIDS)
+        write_text(folder / FILE, json.dumps({"seed": self.seed}) + "\n")
+
+
+def _fit(settings: Settings, data: Fit) -> Quantised:
+    base = searched_by(data.base)
+    hasher = Quantised(settings, base, derive(data.seed, "centroids"))
+    return hasher.fitted(base.embed(data.items)) if settings.fit_on == "train" else hasher
+
+
+def _load(settings: Settings, stored: Stored) -> Quantised:
+    try:
+        seed = int(json.loads((stored.folder / FILE).read_text())["seed"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise HashbenchError(f"{stored.folder / FILE}: {one_line(error)}: run hashbench train again") from None
+    centroids = Centroids.load(stored.folder / CENTROIDS) if settings.fit_on == "train" else None
+    return Quantised(settings, searched_by(stored.base), seed, centroids)
+
+
+METHOD = Method(Settings, (*IDENTITY, "fit_on"), _fit, _load, needs_torch=True, needs_labels=True, base=BASE)

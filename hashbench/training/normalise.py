@@ -1,0 +1,62 @@
+"""Stored items -> what an encoder without pretrained weights takes."""
+
+import torch
+from torch import Tensor, nn
+
+_BLOCK = 1000  # examples whose sum is taken at a time
+
+
+class Normalised(nn.Module):
+    """Items as the data set stores them -> float, zero mean and unit variance by channel, channels first."""
+
+    mean: Tensor
+    std: Tensor
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(channels))
+        self.register_buffer("std", torch.ones(channels))
+
+    def fit(self, items: Tensor) -> None:
+        """Takes mean and standard deviation of ``items`` [n, ..., channels]."""
+        values = items.to(torch.float64).reshape(-1, items.shape[-1])
+        self.mean.copy_(values.mean(dim=0))
+        self.std.copy_(values.std(dim=0, correction=0).clamp_min(1e-6))
+
+    def forward(self, items: Tensor) -> Tensor:
+        """float32 [n, C, H, W] of images [n, H, W, C], or [n, d] of features [n, d]."""
+        return channels_first((items.to(self.mean.dtype) - self.mean) / self.std)
+
+
+class Centred(nn.Module):
+    """Items as the data set stores them -> float, from 0 to 1 minus the average training item, channels first.
+
+    ``value_max`` is the stored value that means 1.0; ``mean`` [H, W, C] or [d] is the average of what is at most 1.
+    """
+
+    mean: Tensor
+
+    def __init__(self, item_shape: tuple[int, ...], value_max: float) -> None:
+        super().__init__()
+        self.value_max = value_max
+        self.register_buffer("mean", torch.zeros(item_shape))
+
+    def fit(self, items: Tensor) -> None:
+        """Takes the average of ``items`` [n, *item_shape]; in blocks, because in float64 all are eight times as big."""
+        total = torch.zeros(self.mean.shape, dtype=torch.float64)
+        for block in torch.split(items, _BLOCK):
+            total += block.to(torch.float64).sum(dim=0)
+        self.mean.copy_(total / len(items) / self.value_max)
+
+    def forward(self, items: Tensor) -> Tensor:
+        """float32 [n, C, H, W] of images [n, H, W, C], or [n, d] of features [n, d]."""
+        return channels_first(items.to(self.mean.dtype) / self.value_max - self.mean)
+
+
+def channels_first(values: Tensor) -> Tensor:
+    """Images [n, H, W, C] as [n, C, H, W]; features [n, d] as they are.
+
+    Images stay in memory as they are stored, channels last: convolutions are faster so (on two CPU cores 0.14 s a
+    batch of 250 of small_cnn in place of 0.17 s).
+    """
+    return values.permute(0, 3, 1, 2) if values.ndim == 4 else values

@@ -1,0 +1,269 @@
+"""The methods of k-sparse codes, run as cells on a small real set."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from hashbench import experiment, measure, metrics
+from hashbench.affinity import ClassAffinity
+from hashbench.cli._app import main
+from hashbench.config import Setting
+from hashbench.errors import HashbenchError
+from hashbench.hasher import Fit, SparseHasher
+from hashbench.histogram import Histogram
+from hashbench.methods import METHODS
+from hashbench.results import Row, Store
+from hashbench.retrieval import Retrieval
+from hashbench.scores import OF_CODES, OF_RETRIEVAL
+from hashbench.sparse.codes import top_k
+
+# two epochs of ten steps of ten images, two of each of five classes, in a network without convolutions
+SMALL = {"model": "mlp", "augment": "none", "augment_per": "item", "epochs": 2, "steps_per_epoch": 10}
+SMALL |= {"batch_size": 10, "classes_per_batch": 5}
+OF_BASE = {f"base.{key}": value for key, value in SMALL.items() if key != "model"}
+TH = {"model": "mlp", "d": 8, **OF_BASE}
+HASH = {**SMALL, "d": 8, **OF_BASE}
+OPTIONS = measure.Options(device="cpu")
+
+
+def cell(method: str, **changes: Setting) -> experiment.Experiment:
+    given: Mapping[str, Setting] = {"exhaustive_search": {**SMALL, "d": 8}, "sparse_hash": HASH}.get(method, TH)
+    return experiment.resolve("digits", "s1", method, {**given, **changes})
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return Store(tmp_path_factory.mktemp("results"))
+
+
+@pytest.fixture(scope="module")
+def rows(store: Store) -> dict[str, Row]:
+    """A row of each method, the base's among them; the sparse codes set two of eight bits."""
+    sparse = ("sparse_hash", "sparse_th", "sparse_vq")
+    found = {method: measure.run(cell(method, k=2), store, OPTIONS) for method in sparse}
+    return found | {"exhaustive_search": measure.run(cell("exhaustive_search"), store, OPTIONS)}
+
+
+def test_one_base_serves_all_and_is_a_row_of_its_own(store: Store, rows: dict[str, Row]) -> None:
+    base = rows["exhaustive_search"]
+    of_bases = [name.name for name in (store.folder / "runs").iterdir() if "exhaustive_search" in name.name]
+    assert of_bases == [base.run]
+    for method in ("sparse_hash", "sparse_th", "sparse_vq"):
+        of_it = experiment.of_row(rows[method]).base
+        assert of_it is not None and of_it.run == base.run
+        assert rows[method].config["base"] == base.config
+
+
+def test_rows_hold_both_searches(rows: dict[str, Row]) -> None:
+    for method, row in rows.items():
+        expected = {*OF_RETRIEVAL} | (set() if method == "exhaustive_search" else {*OF_CODES})
+        assert set(row.metrics) == set(row.metrics_of_test) == expected
+        assert row.metrics["rerank_precision@1"].n_queries == 500
+        assert row.budget == "paper"
+    exhaustive = rows["exhaustive_search"]
+    assert {exhaustive.metrics[name].mean for name in ("suf", "suf@4", "suf@16")} == {1.0}
+    assert exhaustive.histogram_sha256 is None
+    # what is looked at beside the nearest item only ever costs precision of the whole list, not of exhaustive search
+    assert all(row.metrics["suf"].mean >= 1 for row in rows.values())  # type: ignore[operator]
+
+
+def test_rows_are_what_the_kept_files_give(store: Store, rows: dict[str, Row]) -> None:
+    for row in rows.values():
+        folder = store.run_folder(row.run)
+        for name, values, sha256 in (
+            ("retrieval.npz", row.metrics, row.retrieval_sha256),
+            ("retrieval_of_test.npz", row.metrics_of_test, row.retrieval_of_test_sha256),
+        ):
+            kept = Retrieval.load(folder / name)
+            assert kept.sha256() == sha256
+            again = metrics.evaluate_retrieval(kept, OF_RETRIEVAL)
+            assert {key: values[key] for key in again} == again
+        if row.histogram_sha256:
+            assert Histogram.load(folder / "histogram.npz").sha256() == row.histogram_sha256
+
+
+def hasher_of(row: Row, store: Store) -> SparseHasher:
+    hasher = measure.load_hasher(row, store, "cpu")
+    assert isinstance(hasher, SparseHasher)
+    return hasher
+
+
+def test_a_loaded_hasher_finds_what_the_run_found(store: Store, rows: dict[str, Row]) -> None:
+    for method in ("sparse_hash", "sparse_th", "sparse_vq"):
+        row = rows[method]
+        dataset, ids = measure.open_protocol(experiment.of_row(row))
+        items, queries = dataset.items[ids.database_ids], dataset.items[ids.query_ids]
+        hasher = hasher_of(row, store)
+        embeddings = hasher.embed(items)
+        codes = top_k(hasher.searching(embeddings).activate(items, embeddings), 2)
+        with np.load(store.run_folder(row.run) / "codes.npz") as kept:
+            np.testing.assert_array_equal(kept["buckets"], codes.buckets)
+            activations = hasher.searching(embeddings).activate(queries, hasher.embed(queries))
+            np.testing.assert_allclose(kept["query_activations"], activations, rtol=1e-5, atol=1e-5)
+
+
+def test_queries_among_each_other_are_scored_without_themselves(store: Store, rows: dict[str, Row]) -> None:
+    row = rows["sparse_th"]
+    dataset, ids = measure.open_protocol(experiment.of_row(row))
+    queries, labels = dataset.items[ids.query_ids], dataset.labels[ids.query_ids]
+    embeddings = hasher_of(row, store).embed(queries)
+    bits = top_k(embeddings, 2).bits()
+    distance = (bits[:, None] != bits[None]).sum(2)
+    same = ClassAffinity(labels, labels).block(slice(0, len(labels)), slice(0, len(labels)))
+    own = np.eye(len(labels), dtype=bool)
+    found = [precision_at_r2(distance[q][~own[q]], same[q][~own[q]]) for q in range(len(labels))]
+    assert row.metrics_of_test["precision@r2"].mean == pytest.approx(np.mean(found))
+
+
+def precision_at_r2(distance: np.ndarray, relevant: np.ndarray) -> float:
+    inside = distance <= 2
+    return float(relevant[inside].mean()) if inside.any() else 0.0
+
+
+def test_a_base_whose_files_are_gone_is_trained_again_and_its_row_stays(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    first = measure.run(cell("sparse_th", k=1), store, OPTIONS)
+    base = cell("exhaustive_search")
+    path = store.row_path(base.dataset, base.protocol, base.run)
+    before = path.stat().st_mtime_ns
+    for file in store.run_folder(base.run).iterdir():
+        file.unlink()
+    with pytest.raises(HashbenchError, match="working files"):
+        measure.load_hasher(first, store, "cpu")
+    measure.run(cell("sparse_th", k=3), store, OPTIONS)
+    assert path.stat().st_mtime_ns == before
+    assert hasher_of(first, store).k == 1
+
+
+def test_a_base_that_fails_fails_what_starts_from_it(tmp_path: Path) -> None:
+    row = measure.run(cell("sparse_th", k=1, **{"base.lr": 1e30}), Store(tmp_path), OPTIONS)
+    assert row.status == "failed"
+    assert row.reason is not None
+    assert "exhaustive_search" in row.reason
+    assert "\n" not in row.reason
+
+
+def test_the_name_of_a_run_holds_what_its_base_is() -> None:
+    plain, other = cell("sparse_hash", k=2), cell("sparse_hash", k=2, **{"base.epochs": 3})
+    assert plain.cell_hash != other.cell_hash
+    assert other.identity["base.epochs"] == 3
+    assert plain.run.startswith("digits-s1-sparse_hash-8d-2k-s0-")
+    assert cell("sparse_hash", k=3).base == plain.base
+    assert experiment.resolve("digits", "s1", "sparse_hash", HASH, seed=1).base != plain.base
+
+
+def test_centroids_are_of_what_is_searched_or_of_the_training_examples(store: Store, rows: dict[str, Row]) -> None:
+    searched = hasher_of(rows["sparse_vq"], store)
+    trained = hasher_of(measure.run(cell("sparse_vq", k=2, fit_on="train", n_init=1), store, OPTIONS), store)
+    items = np.random.default_rng(0).integers(0, 16, (40, 8, 8, 1)).astype(np.uint8)
+    embeddings = trained.embed(items)
+    assert trained.searching(embeddings) is trained
+    other = searched.searching(embeddings).activate(items, embeddings)
+    assert other.shape == (40, 8)
+    assert not np.allclose(other, trained.activate(items, embeddings))
+
+
+@pytest.mark.parametrize(
+    ("method", "changes", "complaint"),
+    [
+        ("sparse_hash", {"k": 0}, "k: Input should be greater than or equal to 1, got 0"),
+        ("sparse_th", {"k": 9}, "k = 9 of d = 8 bits: k from 1 to d is expected"),
+        ("sparse_hash", {"k": 1, "lam": -0.5}, "lam: Input should be greater than or equal to 0, got -0.5"),
+        ("sparse_hash", {"k": 1, "classes_per_batch": 1}, "classes_per_batch is 2 or more"),
+        ("sparse_hash", {"k": 1, "batch_size": 5}, "batch_size 5 is no two or more examples for each of 5 classes"),
+        ("sparse_th", {"k": 1, "base.nonsense": 1}, "unknown setting of exhaustive_search 'nonsense'"),
+        ("sparse_th", {"k": 1, "lr": 0.1}, "unknown setting of sparse_th 'lr'"),
+    ],
+)
+def test_wrong_settings_are_one_line(method: str, changes: dict[str, Setting], complaint: str) -> None:
+    with pytest.raises(HashbenchError) as caught:
+        cell(method, **changes)
+    assert complaint in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_budgets_are_those_of_the_method() -> None:
+    runs = {experiment.resolve("digits", "s1", "sparse_hash", HASH, budget=name).run for name in ("paper", "smoke")}
+    assert len(runs) == 2
+    with pytest.raises(HashbenchError, match="unknown budget of Sparse hash 'smoek': did you mean smoke"):
+        experiment.resolve("digits", "s1", "sparse_hash", HASH, budget="smoek")
+    with pytest.raises(HashbenchError, match="unknown budget of DPSH 'smoke': one of full"):
+        experiment.resolve("digits", "s1", "dpsh", {"bits": 8}, budget="smoke")
+    smoke = experiment.resolve("cifar100", "sparse_hash", "sparse_hash", {}, budget="smoke")
+    assert (smoke.base or smoke).n_classes == smoke.n_classes == 10
+
+
+def test_the_first_classes_are_all_that_a_run_sees(store: Store) -> None:
+    few = cell("exhaustive_search", n_classes=3, classes_per_batch=3, batch_size=6)
+    dataset, ids = measure.open_protocol(few)
+    for chosen in (ids.query_ids, ids.database_ids, ids.train_ids):
+        assert set(dataset.labels[chosen].tolist()) == {0, 1, 2}
+    row = measure.run(few, store, OPTIONS)
+    assert row.metrics["rerank_precision@1"].n_queries == 150
+    with pytest.raises(HashbenchError, match="n_classes = 11"):
+        measure.open_protocol(cell("exhaustive_search", n_classes=11))
+
+
+def run_command(*arguments: object) -> str:
+    import typer
+
+    import hashbench.cli.encode as encode
+    import hashbench.cli.index as index
+
+    apps: dict[str, Any] = {"encode": typer.Typer(), "index": index.app}
+    apps["encode"].command()(encode.command)
+    name, *rest = map(str, arguments)
+    result = CliRunner().invoke(apps[name], rest, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_what_encode_writes_can_be_indexed_and_asked(
+    store: Store, rows: dict[str, Row], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HASHBENCH_RESULTS", str(store.folder))
+    row, items = rows["sparse_hash"], tmp_path / "items.npz"
+    printed = run_command("encode", row.run, "--out", items, "--device", "cpu").split()
+    assert printed == [str(items), str(tmp_path / "items-queries.npz")]
+    run_command("index", "build", items, "--embeddings", items, "--k", 2, "--out", tmp_path / "index.h5")
+    found = json.loads(run_command("index", "query", tmp_path / "index.h5", printed[1], "--top", 1, "--json"))
+    suf = row.metrics["suf"].mean
+    assert suf is not None
+    assert found["suf"] == pytest.approx(suf)
+    own = np.zeros((3, 8, 8, 1), np.uint8)
+    np.save(tmp_path / "own.npy", own)
+    run_command("encode", row.run, tmp_path / "own.npy", "--out", tmp_path / "own.npz", "--device", "cpu")
+    with np.load(tmp_path / "own.npz") as written:
+        assert {name: written[name].shape for name in ("activations", "embeddings", "names")} == {
+            "activations": (3, 8),
+            "embeddings": (3, 8),
+            "names": (3,),
+        }
+
+
+def test_a_contact_sheet_of_sparse_codes_is_refused(
+    store: Store,
+    rows: dict[str, Row],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("HASHBENCH_RESULTS", str(store.folder))
+    out = tmp_path / "sheet.png"
+    with pytest.raises(SystemExit) as caught:
+        main(["search", rows["sparse_th"].run, "--out", str(out), "--device", "cpu"])
+    assert caught.value.code == 2
+    assert "its codes are sparse: hashbench encode writes what hashbench index searches" in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_a_base_of_another_kind_is_refused(tmp_path: Path) -> None:
+    entry, settings = METHODS.get("sparse_th"), cell("sparse_th", k=1).settings
+    data = Fit(np.zeros((4, 8, 8, 1), np.uint8), np.array([0, 0, 1, 1]), 16.0, 0, tmp_path, device="cpu")
+    with pytest.raises(HashbenchError, match="base: NoneType: the hasher of exhaustive_search is expected"):
+        entry.fit(settings, data)

@@ -1,0 +1,147 @@
+"""Batches: a pass over the examples, several, or examples of so many classes in rounds."""
+
+import itertools
+from collections import Counter
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from small_training import ROUNDS, settings
+
+from hashbench.errors import HashbenchError
+from hashbench.training.sampler import ClassRounds, different, epoch_batches, sampler
+
+
+@st.composite
+def drawn(draw: st.DrawFn) -> tuple[np.ndarray, int, int, int, list[torch.Tensor]]:
+    """Labels, classes in a batch, rounds, steps, and the batches of an epoch of them."""
+    rounds = draw(st.integers(2, 4))
+    sizes = draw(st.lists(st.integers(rounds, 9), min_size=2, max_size=8))
+    ids = draw(st.lists(st.integers(0, 99), min_size=len(sizes), max_size=len(sizes), unique=True))
+    none = [-1] * draw(st.integers(0, 3))
+    labels = np.array(draw(st.permutations([*np.repeat(ids, sizes), *none])))
+    classes, steps = draw(st.integers(2, len(sizes))), draw(st.integers(1, 6))
+    seed, epoch = draw(st.integers(0, 5)), draw(st.integers(0, 5))
+    batches = ClassRounds.of(torch.from_numpy(labels), classes, classes * rounds, steps, seed).epoch(epoch)
+    return labels, classes, rounds, steps, batches
+
+
+@given(drawn())
+def test_every_batch_is_rounds_of_the_same_classes_and_of_different_examples(case: tuple) -> None:
+    labels, classes, rounds, steps, batches = case
+    assert len(batches) == steps
+    for batch in batches:
+        assert len(set(batch.tolist())) == len(batch) == rounds * classes
+        given = labels[batch.numpy()].reshape(rounds, classes)
+        assert (given == given[0]).all()
+        assert len(set(given[0])) == classes
+        assert (given >= 0).all()
+
+
+LABELS = torch.arange(40) % 4
+
+
+def batches(seed: int, epoch: int, steps: int = 5, labels: torch.Tensor = LABELS) -> list[list[int]]:
+    return [batch.tolist() for batch in ClassRounds.of(labels, 3, 9, steps, seed).epoch(epoch)]
+
+
+def test_they_depend_on_labels_seed_and_epoch_alone() -> None:
+    torch.manual_seed(1)
+    first = batches(1, 0)
+    torch.manual_seed(2)
+    assert batches(1, 0) == first
+    assert len({str(each) for each in (first, batches(2, 0), batches(1, 1))}) == 3
+    assert len({str(batch) for batch in first}) == 5
+    # what a class is called changes nothing
+    assert batches(1, 0, labels=LABELS * 7 + 1) == first
+
+
+def test_all_classes_in_all_orders_and_all_examples_are_equally_likely() -> None:
+    labels, n = torch.tensor([0, 1, 2, 0, 1, 2, 2]), 60_000
+    found = torch.stack(ClassRounds.of(labels, 2, 4, n, seed=3).epoch(0))
+    orders = Counter(tuple(row) for row in labels[found[:, :2]].tolist())
+    assert sorted(orders) == sorted(itertools.permutations(range(3), 2))
+    assert np.abs(np.array(list(orders.values())) / n - 1 / 6).max() < 4 * (1 / 6 * 5 / 6 / n) ** 0.5
+    # of class 2 in the first place: an ordered pair out of 2, 5, 6
+    pairs = Counter(tuple(row) for row in found[:, [0, 2]].tolist() if labels[row[0]] == 2)
+    assert sorted(pairs) == sorted(itertools.permutations((2, 5, 6), 2))
+    of_two = sum(pairs.values())
+    assert np.abs(np.array(list(pairs.values())) / of_two - 1 / 6).max() < 4 * (5 / 36 / of_two) ** 0.5
+
+
+@pytest.mark.parametrize(("size", "n"), [(4, 4), (5, 3), (6, 2), (9, 1)])
+def test_different_numbers_come_in_all_arrangements_equally_often(size: int, n: int) -> None:
+    m = 50_000
+    found = different(torch.full((m,), size), n, torch.Generator().manual_seed(4))
+    counts = Counter(tuple(row) for row in found.tolist())
+    expected = list(itertools.permutations(range(size), n))
+    assert sorted(counts) == expected
+    share = 1 / len(expected)
+    assert np.abs(np.array(list(counts.values())) / m - share).max() < 4.5 * (share * (1 - share) / m) ** 0.5
+
+
+@given(st.integers(2, 200), st.integers(2, 64), st.integers(0, 5))
+def test_an_epoch_uses_every_example_once(n: int, batch_size: int, epoch: int) -> None:
+    found = epoch_batches(n, batch_size, seed=7, epoch=epoch)
+    used = sorted(int(i) for batch in found for i in batch)
+    left_over = 1 if n % batch_size == 1 else 0
+    assert len(used) == len(set(used)) == n - left_over
+    assert all(2 <= len(batch) <= batch_size for batch in found)
+
+
+def test_a_pass_depends_on_seed_and_epoch_alone() -> None:
+    def order(seed: int, epoch: int) -> list[int]:
+        return torch.cat(epoch_batches(100, 30, seed, epoch)).tolist()
+
+    torch.manual_seed(5)
+    first = order(1, 0)
+    torch.manual_seed(6)
+    assert order(1, 0) == first
+    assert order(1, 1) != first
+    assert order(2, 0) != first
+
+
+@given(st.integers(2, 60), st.integers(2, 20), st.integers(1, 25))
+def test_steps_are_as_many_passes_as_needed(n: int, batch_size: int, steps: int) -> None:
+    found = epoch_batches(n, batch_size, seed=7, epoch=3, steps=steps)
+    once = epoch_batches(n, batch_size, seed=7, epoch=3)
+    assert len(found) == steps
+    assert all(torch.equal(a, b) for a, b in zip(found, once, strict=False))
+    a_pass = len(once)
+    for start in range(0, steps - a_pass + 1, a_pass):
+        used = torch.cat(found[start : start + a_pass]).tolist()
+        assert len(used) == len(set(used)) == n - (n % batch_size == 1)
+    if steps >= 2 * a_pass and n > 6:
+        assert not torch.equal(torch.cat(found[:a_pass]), torch.cat(found[a_pass : 2 * a_pass]))
+
+
+@pytest.mark.parametrize(
+    ("labels", "complaint"),
+    [
+        ([0, 0, 0, 1, 1, 1, 2, 2, 2], "classes_per_batch = 4: the training examples are of 3 classes"),
+        ([5] * 3 + [6] * 2 + [7] * 3 + [8] * 3, "class 6 has 2 training examples: a batch takes 3 of a class"),
+        ([0, -1] * 20, "are of 1 classes"),
+        (np.eye(4, dtype=np.int64)[np.arange(40) % 4], "items of several labels have no class"),
+    ],
+)
+def test_classes_that_do_not_fill_a_batch_are_one_line(labels: list[int], complaint: str) -> None:
+    with pytest.raises(HashbenchError, match=complaint) as caught:
+        sampler(settings(**ROUNDS), torch.tensor(np.array(labels)), 0)
+    assert "\n" not in str(caught.value)
+
+
+def test_one_example_makes_no_batch() -> None:
+    with pytest.raises(HashbenchError, match="1 training examples: a batch takes two or more"):
+        epoch_batches(1, 5, seed=0, epoch=0, steps=3)
+
+
+def test_the_settings_say_which_batches_are_drawn() -> None:
+    labels = torch.arange(50) % 5
+    assert [len(batch) for batch in sampler(settings(batch_size=20), labels, 0)(0)] == [20, 20, 10]
+    assert [len(batch) for batch in sampler(settings(batch_size=20, steps_per_epoch=5), labels, 0)(0)] == [
+        *(20, 20, 10),
+        *(20, 20),
+    ]
+    assert [len(batch) for batch in sampler(settings(**ROUNDS), labels, 0)(0)] == [12] * 6

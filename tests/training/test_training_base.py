@@ -1,0 +1,159 @@
+"""Training that starts from a network trained before, and what it is given: normalisation, width, the last layer."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from small_training import ROUNDS, Spread, embedding, examples, same, settings
+
+from hashbench import experiment
+from hashbench.errors import HashbenchError
+from hashbench.hasher import Fit
+from hashbench.methods import METHODS
+from hashbench.training import checkpoint, loop
+from hashbench.training.hasher import DeepHasher
+from hashbench.training.loop import Run
+from hashbench.training.normalise import Centred
+from hashbench.training.settings import TrainingSettings
+
+MLP: dict[str, Any] = {**ROUNDS, "model": "mlp", "optimiser": "adam", "momentum": 0.0, "lr": 0.003}
+IMAGES = (16, 16, 3)
+
+
+def started(chosen: TrainingSettings, data: Fit) -> DeepHasher:
+    return Run(chosen, Spread(data), data, "test").hasher
+
+
+def trained(chosen: TrainingSettings, data: Fit) -> DeepHasher:
+    return loop.train(chosen, Spread(data), data, "test")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [MLP, {**MLP, "normalise": "pixel_mean"}, {**MLP, "model": "small_cnn", "epochs": 1, "steps_per_epoch": 2}],
+    ids=["mlp", "mean", "cnn"],
+)
+def test_backbone_and_normalisation_are_the_bases_and_the_last_layer_is_new(
+    changes: dict[str, Any], tmp_path: Path
+) -> None:
+    shape = IMAGES if changes["model"] == "small_cnn" else (8, 8, 1)
+    base = trained(embedding(d=9, **changes), examples(tmp_path / "base", shape))
+    # other examples: their own mean is not what is subtracted
+    others = np.random.default_rng(5).integers(0, 9, (61, *shape), np.uint8)
+    data = examples(tmp_path / "hash", shape, items=others, base=base)
+    hasher = started(embedding(d=4, **changes), data)
+    assert same(hasher.backbone, base.backbone)
+    assert same(hasher.normalised, base.normalised)
+    alone = started(embedding(d=4, **changes), examples(tmp_path / "hash", shape, items=others))
+    assert same(hasher.encoder[1], alone.encoder[1])
+    assert not same(alone.normalised, base.normalised)
+    features = [each.backbone(each.normalised(torch.from_numpy(others))) for each in (hasher.eval(), base.eval())]
+    assert torch.equal(*features)
+
+
+def test_the_base_stays_as_it_was_and_a_loaded_one_is_as_good(tmp_path: Path) -> None:
+    base = trained(embedding(d=9, **MLP), examples(tmp_path / "base"))
+    before = {name: values.clone() for name, values in base.state_dict().items()}
+    first = trained(embedding(**MLP), examples(tmp_path / "first", base=base))
+    assert all(torch.equal(values, before[name]) for name, values in base.state_dict().items())
+    loaded = DeepHasher.load(embedding(d=9, **MLP), tmp_path / "base", "cpu")
+    assert loaded.checksum() == base.checksum() != first.checksum()
+    assert same(trained(embedding(**MLP), examples(tmp_path / "second", base=loaded)), first)
+    assert not same(trained(embedding(**MLP), examples(tmp_path / "alone")), first)
+
+
+def test_codes_of_bits_may_start_from_an_embedding(tmp_path: Path) -> None:
+    base = trained(embedding(d=9, **MLP), examples(tmp_path / "base"))
+    chosen = settings(model="mlp", backbone_lr=0.0, weight_decay=0.0, lr=0.1)
+    hasher = METHODS.get("talr_ap").fit(chosen, examples(tmp_path / "bits", base=base))
+    assert isinstance(hasher, DeepHasher)
+    assert same(hasher.backbone, base.backbone)
+    assert hasher.encode(examples(tmp_path).items).shape == (61, 6)
+
+
+@pytest.mark.parametrize(
+    ("changes", "data", "complaint"),
+    [
+        ({"model": "linear"}, {}, "base: its model is mlp, this run's linear: both must be the same"),
+        ({"normalise": "pixel_mean"}, {}, "base: its normalise is channel, this run's pixel_mean"),
+        ({}, {"value_max": 255.0}, "base: its value_max is 16.0, this run's 255.0"),
+        ({}, {"shape": (4, 8, 1)}, r"base: its item shape is \(8, 8, 1\), this run's \(4, 8, 1\)"),
+    ],
+)
+def test_a_base_that_does_not_fit_is_one_line(
+    changes: dict[str, Any], data: dict[str, Any], complaint: str, tmp_path: Path
+) -> None:
+    base = started(embedding(d=9, **MLP), examples(tmp_path))
+    with pytest.raises(HashbenchError, match=complaint) as caught:
+        started(embedding(**{**MLP, **changes}), examples(tmp_path, base=base, **data))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_base_that_is_no_network_is_one_line(tmp_path: Path) -> None:
+    projection: Any = METHODS.get("lsh").fit(
+        experiment.resolve("digits", "s1", "lsh", {"bits": 8}).settings, examples(tmp_path)
+    )
+    with pytest.raises(HashbenchError, match="base: a LinearHasher; a trained network is expected"):
+        started(embedding(**MLP), examples(tmp_path, base=projection))
+
+
+def test_a_checkpoint_is_of_one_base(tmp_path: Path) -> None:
+    base = started(embedding(d=9, **MLP), examples(tmp_path))
+    run = Run(embedding(**MLP), Spread(examples(tmp_path)), examples(tmp_path, base=base), "test")
+    run.epochs_done = 1
+    run.save_now_and_then()
+    Run(embedding(**MLP), Spread(examples(tmp_path)), examples(tmp_path, base=base), "test").resume()
+    for other in (None, started(embedding(d=9, **MLP), examples(tmp_path, seed=2))):
+        with pytest.raises(HashbenchError, match="a checkpoint of another configuration"):
+            Run(embedding(**MLP), Spread(examples(tmp_path)), examples(tmp_path, base=other), "test").resume()
+    (tmp_path / checkpoint.FILE).unlink()
+
+
+@pytest.mark.parametrize("shape", [(4, 6, 3), (7,)])
+def test_pixel_mean_is_subtracted_from_values_of_at_most_one(shape: tuple[int, ...], tmp_path: Path) -> None:
+    chosen = embedding(model="linear", normalise="pixel_mean", augment="none")
+    data = examples(tmp_path, shape, value_max=16.0)
+    hasher = started(chosen, data)
+    assert isinstance(hasher.normalised, Centred)
+    expected = data.items / 16.0 - (data.items / 16.0).mean(0)
+    inputs = hasher.normalised(torch.from_numpy(data.items))
+    assert inputs.dtype == torch.float32
+    channels_first = expected.transpose(0, 3, 1, 2) if len(shape) == 3 else expected
+    np.testing.assert_allclose(inputs.numpy(), channels_first, atol=1e-6)
+    hasher.save(tmp_path)
+    loaded = DeepHasher.load(chosen, tmp_path, "cpu")
+    np.testing.assert_array_equal(loaded.encode(data.items), hasher.encode(data.items))
+
+
+def test_the_mean_of_many_examples_is_exact_to_rounding() -> None:
+    items = torch.randint(0, 256, (2501, 2, 3), generator=torch.Generator().manual_seed(0), dtype=torch.uint8)
+    centred = Centred((2, 3), 255.0)
+    centred.fit(items)
+    np.testing.assert_allclose(centred.mean.numpy(), items.numpy().astype(np.float64).mean(0) / 255, rtol=1e-7)
+
+
+def test_a_network_of_imagenet_has_its_own_normalisation(tmp_path: Path) -> None:
+    with pytest.raises(HashbenchError, match="normalise = 'pixel_mean': resnet18 takes its images as it did") as caught:
+        started(embedding(model="resnet18", normalise="pixel_mean", weights="none"), examples(tmp_path, (32, 32, 3)))
+    assert "\n" not in str(caught.value)
+
+
+def test_width_reaches_the_network_and_xavier_its_last_layer(tmp_path: Path) -> None:
+    chosen = embedding(d=5, model="nin", width=1 / 16, hash_layer_init="xavier", hash_init=9.0)
+    hasher = started(chosen, examples(tmp_path, (8, 8, 3)))
+    last = hasher.encoder[1].weight
+    assert last.shape == (5, 12)
+    bound = (6 / (5 + 12)) ** 0.5
+    assert 0.8 * bound < float(last.detach().abs().max()) < bound
+    hasher.save(tmp_path)
+    assert same(DeepHasher.load(chosen, tmp_path, "cpu"), hasher)
+    with pytest.raises(HashbenchError, match="not a whole hasher of these settings"):
+        DeepHasher.load(chosen.model_copy(update={"width": 1 / 8}), tmp_path, "cpu")
+
+
+def test_a_model_of_one_width_refuses_another_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(HashbenchError, match=r"width = 0\.5: this model has one width only .*: width = 1") as caught:
+        started(embedding(model="mlp", width=0.5), examples(tmp_path))
+    assert "\n" not in str(caught.value)

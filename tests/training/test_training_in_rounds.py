@@ -1,0 +1,185 @@
+"""The loop on batches drawn by class, with outputs that are no bits, and what the objective may refuse."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from small_training import CLASSES, ROUNDS, Spread, embedding, examples, same, settings
+from torch import Tensor
+
+from hashbench.errors import HashbenchError
+from hashbench.hasher import Fit
+from hashbench.losses._objective import RowObjective
+from hashbench.training import checkpoint, log, loop
+from hashbench.training.failure import TrainingFailed
+from hashbench.training.hasher import DeepHasher
+from hashbench.training.sampler import ClassRounds
+from hashbench.training.settings import TrainingSettings
+
+ADAM = {"optimiser": "adam", "momentum": 0.0, "lr": 0.003}
+CHANGES: dict[str, Any] = {**ROUNDS, **ADAM, "augment": "crop_flip", "augment_per": "round"}
+
+
+def trained(folder: Path, chosen: TrainingSettings, data: Fit | None = None) -> tuple[DeepHasher, Spread]:
+    data = data or examples(folder)
+    objective = Spread(data)
+    return loop.train(chosen, objective, data, "spread"), objective
+
+
+def test_the_objective_sees_the_batches_of_every_epoch_in_rounds(tmp_path: Path) -> None:
+    data = examples(tmp_path)
+    _, objective = trained(tmp_path, embedding(**CHANGES), data)
+    rounds = ClassRounds.of(torch.from_numpy(data.labels), 4, 12, 6, data.seed)
+    expected = [batch for epoch in range(3) for batch in rounds.epoch(epoch)]
+    assert len(objective.seen) == len(expected) == 18
+    assert all(torch.equal(rows, batch) for rows, batch in zip(objective.seen, expected, strict=True))
+    lines = log.read(tmp_path)
+    assert [line["step"] for line in lines] == [5, 11, 17]
+    assert lines[-1]["loss"] < lines[0]["loss"]
+
+
+def test_outputs_are_as_many_as_the_settings_say_and_not_squeezed(tmp_path: Path) -> None:
+    hasher, _ = trained(tmp_path, embedding(d=3, **CHANGES))
+    items = examples(tmp_path).items
+    found = hasher.encode(items)
+    assert (found.shape, found.dtype) == ((61, 3), np.float32)
+    loaded = DeepHasher.load(embedding(d=3, **CHANGES), tmp_path, "cpu")
+    np.testing.assert_array_equal(loaded.encode(items), found)
+    with pytest.raises(HashbenchError, match="not a whole hasher of these settings"):
+        DeepHasher.load(embedding(d=4, **CHANGES), tmp_path, "cpu")
+
+
+class KilledError(Exception):
+    pass
+
+
+def killed_at(step: int, chosen: TrainingSettings, data: Fit, patch: pytest.MonkeyPatch) -> None:
+    """Trains up to ``step``, in the middle of an epoch, of which nothing is kept."""
+    update = loop.Run.step
+
+    def update_or_die(run: loop.Run, epoch: int, at: int, *rest: Any) -> Tensor:
+        if at == step:
+            raise KilledError
+        return update(run, epoch, at, *rest)
+
+    with patch.context() as inside, pytest.raises(KilledError):
+        inside.setattr(loop.Run, "step", update_or_die)
+        trained(data.folder, chosen, data)
+
+
+@pytest.mark.parametrize("step", [3, 8, 13])
+@pytest.mark.parametrize(
+    "changes",
+    [CHANGES, {**CHANGES, "augment_per": "batch", "normalise": "pixel_mean"}, {**ADAM, "steps_per_epoch": 5}],
+    ids=["rounds", "batch", "passes"],
+)
+def test_a_killed_run_ends_as_the_undisturbed_one(
+    changes: dict[str, Any], step: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = embedding(**changes)
+    expected, calm = trained(tmp_path / "calm", chosen)
+    data = examples(tmp_path / "killed")
+    killed_at(step, chosen, data, monkeypatch)
+    epochs = step // chosen.steps_per_epoch
+    assert (data.folder / checkpoint.FILE).exists() == (epochs > 0)
+    hasher, resumed = trained(data.folder, chosen, data)
+    assert same(hasher, expected)
+    done = epochs * chosen.steps_per_epoch
+    assert len(resumed.seen) == len(calm.seen) - done
+    assert all(torch.equal(a, b) for a, b in zip(resumed.seen, calm.seen[done:], strict=True))
+
+
+def test_chunks_give_what_the_whole_batch_gives(tmp_path: Path) -> None:
+    chosen = {**ROUNDS, "augment": "crop_flip", "augment_per": "round", "model": "mlp", "lr": 0.01}
+    whole, _ = trained(tmp_path / "whole", embedding(**chosen))
+    parts, _ = trained(tmp_path / "parts", embedding(**chosen, chunk=5))
+    torch.testing.assert_close(parts.state_dict(), whole.state_dict(), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(("per", "different"), [("item", 12), ("round", 3), ("batch", 1)])
+def test_who_shares_a_draw_of_the_augmentation(
+    per: str, different: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared: list[list[tuple[int, ...]]] = []
+    apply = loop.augment.Moves.apply
+
+    def looked_at(moves: Any, images: Tensor, part: slice) -> Tensor:
+        shared.append([tuple(values.tolist()) for values in torch.vstack([moves.flip[None].long(), moves.offset]).T])
+        return apply(moves, images, part)
+
+    monkeypatch.setattr(loop.augment.Moves, "apply", looked_at)
+    trained(tmp_path, embedding(**{**CHANGES, "augment_per": per, "model": "linear"}))
+    assert len(shared) == 18
+    assert max(len(set(moves)) for moves in shared) == different
+    for moves in shared:  # neighbours, in rounds of four classes
+        size = len(moves) // different
+        assert all(len(set(moves[start : start + size])) == 1 for start in range(0, len(moves), size))
+    assert len({tuple(moves) for moves in shared}) == 18
+
+
+class Refuses(RowObjective):
+    """Says of its ninth batch that it cannot go on."""
+
+    step = 0
+
+    def forward(self, activations: Tensor, rows: Tensor, draws: torch.Generator) -> Tensor:
+        self.step += 1
+        if self.step == 9:
+            raise HashbenchError("class means: not finite (NaN or inf): finite activations are expected")
+        return activations.square().mean()
+
+
+def test_what_the_objective_refuses_fails_the_run_at_its_epoch_and_step(tmp_path: Path) -> None:
+    with pytest.raises(TrainingFailed) as caught:
+        loop.train(embedding(**CHANGES), Refuses(), examples(tmp_path), "sparse_hash")
+    assert str(caught.value) == (
+        "sparse_hash: epoch 1, step 8: class means: not finite (NaN or inf): finite activations are expected; "
+        "the last good checkpoint is kept"
+    )
+    assert [line["epoch"] for line in log.read(tmp_path)] == [0]
+
+
+def test_a_list_of_batches_that_refuses_is_the_same(tmp_path: Path) -> None:
+    def refuses(relaxed: Tensor, levels: Tensor) -> Tensor:
+        raise HashbenchError("no such batch")
+
+    with pytest.raises(TrainingFailed, match=r"^talr_ap: epoch 0, step 0: no such batch$"):
+        loop.train(settings(), refuses, examples(tmp_path), "talr_ap")
+
+
+def test_what_is_wrong_beside_the_objective_is_no_failed_training(tmp_path: Path) -> None:
+    data = examples(tmp_path, items=np.random.default_rng(0).normal(size=(61, 7)).astype(np.float32))
+    with pytest.raises(HashbenchError, match="augment moves pixels") as caught:
+        trained(tmp_path, embedding(**CHANGES), data)
+    assert not isinstance(caught.value, TrainingFailed)
+
+
+class Lifted(RowObjective):
+    """Wants every output to be 90."""
+
+    def forward(self, activations: Tensor, rows: Tensor, draws: torch.Generator) -> Tensor:
+        return (activations.double() - 90).square().mean()
+
+
+def test_outputs_of_one_sign_are_equal_codes_and_different_embeddings(tmp_path: Path) -> None:
+    given = {"relaxation": "identity", "model": "linear", "lr": 0.003, "momentum": 0.0, "epochs": 30}
+    with pytest.raises(TrainingFailed, match="all codes are equal after the last epoch"):
+        loop.train(settings(**given), Lifted(), examples(tmp_path / "codes"), "lifted")
+    hasher = loop.train(embedding(**given), Lifted(), examples(tmp_path / "embeddings"), "lifted")
+    assert (hasher.encode(examples(tmp_path).items) > 0).all()
+
+
+def test_embeddings_that_are_all_equal_fail_the_run(tmp_path: Path) -> None:
+    data = examples(tmp_path, items=np.full((61, 8, 8, 1), 3, np.uint8))
+    with pytest.raises(TrainingFailed, match=r"^spread: all outputs are equal after the last epoch"):
+        trained(tmp_path, embedding(**ROUNDS, lr=0.001), data)
+
+
+@pytest.mark.parametrize("labels", [np.arange(61) % 3, np.eye(CLASSES, dtype=np.int64)[np.arange(61) % CLASSES]])
+def test_labels_that_fill_no_batch_are_one_line_before_anything_is_trained(labels: Any, tmp_path: Path) -> None:
+    with pytest.raises(HashbenchError, match="classes_per_batch = 4") as caught:
+        loop.train(embedding(**ROUNDS), Refuses(), examples(tmp_path, labels=labels), "spread")
+    assert "\n" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,100 @@
+"""Which settings go together, and that new ones rename nothing."""
+
+import json
+from pathlib import Path
+
+import pytest
+from small_training import ROUNDS, embedding, settings
+
+from hashbench import experiment, paths
+from hashbench.errors import HashbenchError
+from hashbench.hasher import BitSettings
+from hashbench.results import Row
+from hashbench.training.settings import DeepSettings
+
+ROWS = sorted((paths.root() / "results" / "rows").glob("*/*.json"))
+
+
+@pytest.mark.parametrize("path", ROWS, ids=lambda path: path.stem)
+def test_a_stored_row_is_still_the_cell_that_names_it(path: Path) -> None:
+    row = Row.model_validate_json(path.read_text())
+    assert experiment.of_row(row).run == row.run == path.stem
+
+
+WRITTEN = {  # what a row's configuration held before other settings joined
+    "augment": "none",
+    "backbone_lr": 1.0,
+    "batch_size": 100,
+    "bits": 16,
+    "clip_norm": 0.0,
+    "epochs": 60,
+    "hash_init": 0.0,
+    "lr": 0.3,
+    "lr_decay": 0.3,
+    "lr_decay_every": 20,
+    "model": "mlp",
+    "momentum": 0.9,
+    "precision": "auto",
+    "relaxation": "tanh",
+    "tanh_rate": 0.0,
+    "tanh_scale": 2.0,
+    "tanh_schedule": "fixed",
+    "weight_decay": 5e-3,
+}
+JOINED = {
+    "optimiser": "sgd",
+    "steps_per_epoch": 0,
+    "classes_per_batch": 0,
+    "augment_per": "item",
+    "normalise": "channel",
+    "width": 1.0,
+    "hash_layer_init": "normal",
+    "hash_weight_decay": None,
+}
+
+
+def test_settings_that_joined_later_are_no_part_of_a_name() -> None:
+    for given in (WRITTEN, {**WRITTEN, **JOINED}):
+        assert DeepSettings.model_validate(given).model_dump(exclude_defaults=True) == WRITTEN
+
+
+def test_outputs_are_bits_or_what_the_settings_say() -> None:
+    assert settings(bits=24).outputs == 24
+    assert isinstance(settings(), BitSettings)
+    assert embedding(d=7).outputs == 7
+    assert not isinstance(embedding(), BitSettings)
+
+
+def test_a_setting_away_from_its_default_names_another_cell() -> None:
+    def named(**given: int | float | str | bool) -> experiment.Experiment:
+        return experiment.resolve("digits", "s1", "talr_ap", {"bits": 12, **given})
+
+    for given in ({"width": 0.25}, {"optimiser": "adam", "momentum": 0.0}, {"hash_weight_decay": 0.0}, ROUNDS):
+        changed = named(**given)
+        assert changed.config_hash != named().config_hash
+        assert {key: changed.identity[key] for key in given} == given
+        json.dumps(changed.config)
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"optimiser": "adam", "momentum": 0.9}, "has moments of its own: momentum = 0"),
+        ({"optimiser": "adam", "momentum": 0.0, "momentum_form": "lr_inside"}, "momentum_form = 'lr_outside'"),
+        ({"optimiser": "lion"}, "optimiser: Input should be 'sgd' or 'adam', got 'lion'"),
+        ({"steps_per_epoch": -1}, "steps_per_epoch: Input should be greater than or equal to 0, got -1"),
+        ({**ROUNDS, "classes_per_batch": 1}, "in one class there is nothing to tell apart"),
+        ({**ROUNDS, "classes_per_batch": 5}, "batch_size 12 is no two or more examples for each of 5 classes"),
+        ({**ROUNDS, "classes_per_batch": 12}, "batch_size 12 is no two or more examples for each of 12 classes"),
+        ({**ROUNDS, "classes_per_batch": 24}, "batch_size 12 is no two or more examples for each of 24 classes"),
+        ({**ROUNDS, "steps_per_epoch": 0}, "classes_per_batch needs steps_per_epoch"),
+        ({"augment_per": "round"}, "needs classes_per_batch: without it a batch has no rounds"),
+        ({"width": 0.0}, "width: Input should be greater than 0, got 0.0"),
+        ({"hash_weight_decay": -0.1}, "hash_weight_decay: Input should be greater than or equal to 0, got -0.1"),
+        ({"normalise": "pixel"}, "normalise: Input should be 'channel' or 'pixel_mean'"),
+    ],
+)
+def test_settings_that_do_not_go_together_are_one_line(changes: dict[str, int | float | str], complaint: str) -> None:
+    with pytest.raises(HashbenchError, match=complaint) as caught:
+        settings(**changes)
+    assert "\n" not in str(caught.value)

@@ -35,9 +35,9 @@ test: $(READY) ## the default tests: offline, on the CPU, minutes
 test-slow: $(READY) ## the long tests too
 	$(BIN)/python -m pytest -m 'not gpu and not network'
 
+# with an environment of one's own: make gpu-check BIN=/its/bin READY=
 gpu-check: $(READY) ## tests, speed and a short training on a GPU; says what it skips without one
-	$(BIN)/python -m pytest -m gpu -rs
-	$(BIN)/python benchmarks/gpu.py
+	$(BIN)/python -m pytest -m gpu -rs; tests=$$?; $(BIN)/python benchmarks/gpu.py && exit $$tests
 
 paper-tables: $(READY) ## render every declared table from the stored rows
 	$(BIN)/hashbench table --all --write

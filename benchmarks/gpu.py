@@ -1,25 +1,55 @@
 """What only a GPU shows, kept in results/benchmarks/gpu-MACHINE.json; `make gpu-check` runs it after the gpu tests.
 
-Images a second against the plain pipeline and the seconds of all of CIFAR-10 S1 (benchmarks/train.py), with small_cnn
-and with VGG-F; and, where CIFAR-10 is downloaded, the AP of a short training of its S1 over three seeds, with each way
-to compute. Without a GPU it says what it skipped and ends well; it ends with 1 where an AP is outside of seed noise.
+Run as `python benchmarks/gpu.py [PART ...] [--epochs E]`. The parts, all of them by default:
+
+- counting: pairs a second of the exact histogram, with and without the transfers, beside what the device could do;
+- soft-histogram: seconds and memory of the relaxed objective, forward and backward, on lists of up to 16,384;
+- speed: images a second against the plain pipeline and the seconds of all of CIFAR-10 S1 (benchmarks/train.py), with
+  small_cnn and with VGG-F from random weights;
+- short-training: the AP of a short training of CIFAR-10 S1 over three seeds, with each way to compute. Where CIFAR-10
+  is not downloaded it is that of the digits, which need no download.
+
+The file is written after each part, so that what is found is kept when time runs out. A part that fails is kept as
+that, and the others run. Without a GPU it says what it skipped and ends well; it ends with 1 where a part failed, lists
+of 16,384 took more than 16 GB, or an AP is outside of seed noise. Slower than a target is a figure, and no failure.
 """
 
 import argparse
 import sys
 import tempfile
+import time
+import traceback
+from collections.abc import Callable
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 import _record
 import numpy as np
+import scoring
 import torch
-import train
+from torch import Tensor
 
-from hashbench import experiment, measure
-from hashbench.errors import HashbenchError
+from hashbench import experiment, histogram, histogram_torch, measure
+from hashbench.affinity import ClassAffinity
+from hashbench.datasets.store import standing
+from hashbench.errors import one_line
+from hashbench.losses import tie_aware_ap, tie_aware_ndcg
 from hashbench.processes import Compute
 from hashbench.results import Store
+from hashbench.training.objective import levels
 
+Found = dict[str, object]  # figures by name
+Part = Callable[[Found], None]  # fills in what it finds
+
+COUNTED_BITS = (12, 48, 64, 128, 512)
+PAIRS_PER_S = 200e9  # asked of an H200-class card
+POPCOUNTS = 16  # a clock and multiprocessor, compute capability 7.x to 9.0 (CUDA C++ Programming Guide, throughputs)
+CHECKED = 100  # queries that are counted on the CPU too
+REPETITIONS = 5
+TIMES, FINISHED_S = 5, 60  # asked: so many times the plain pipeline, and at the most so long for CIFAR-10 S1
+LISTS, LIST_BITS = (1024, 4096, 16_384), 48
+LIST_BYTES = 16e9  # that the longest list may take
 MODELS = ("small_cnn", "vggf")
 WAYS = {
     "float32": Compute("float32"),
@@ -28,57 +58,165 @@ WAYS = {
     "bfloat16, compiled": Compute("bfloat16", compiled=True),
 }
 SEEDS = range(3)
+STANDARD_ERRORS = 4  # of the difference of two means; 3 ways are looked at
 
 
-def short_training(epochs: int) -> dict[str, list[float]]:
-    """The AP of CIFAR-10 S1, 32 bits, small_cnn, after so many epochs: of each way to compute, of each seed."""
-    found: dict[str, list[float]] = {}
-    for name, compute in WAYS.items():
-        with tempfile.TemporaryDirectory() as folder:
-            options = measure.Options("cuda", compute=compute)
-            rows = [measure.run(cell(seed, epochs), Store(Path(folder)), options) for seed in SEEDS]
-        found[name] = [round(row.metrics["ap"].mean or 0.0, 4) for row in rows]
-        print(f"CIFAR-10 S1, {epochs} epochs, {name}: AP {' '.join(map(str, found[name]))}")
+def fastest_s(run: Callable[[], object]) -> float:
+    """The least seconds of a call, all that it asks of the device included; the first two calls warm up."""
+    seconds = []
+    for _ in range(2 + REPETITIONS):
+        torch.cuda.synchronize()
+        started = time.perf_counter()
+        run()
+        torch.cuda.synchronize()
+        seconds.append(time.perf_counter() - started)
+    return min(seconds[2:])
+
+
+def counting(found: Found) -> None:
+    if find_spec("triton") is None:
+        raise RuntimeError("Triton is not installed, and without it nothing is counted in one kernel")
+    found["asked_pairs_per_s"] = PAIRS_PER_S
+    for bits in COUNTED_BITS:
+        found[f"{bits} bits"] = count(bits)
+
+
+def count(bits: int) -> Found:
+    """Pairs a second of 10,000 queries and 1,000,000 items, whole and without transfers; the ceilings of the latter."""
+    from hashbench.histogram_triton import count_into  # noqa: PLC0415  (Triton is not everywhere)
+
+    query, database, affinity = scoring.large(bits)
+    pairs = len(query) * len(database)
+    device = torch.device("cuda")
+    words, items = histogram_torch._words(query, device), histogram_torch._words(database, device).T.contiguous()
+    labels = histogram_torch._labels(affinity, device)
+    assert labels is not None
+    counts = torch.zeros((len(query), bits + 1, len(affinity.levels)), dtype=torch.int64, device=device)
+    seconds = fastest_s(lambda: count_into(counts, words, items, *labels))
+    whole = fastest_s(lambda: histogram_torch.count(query, database, affinity, device=device))
+    first = ClassAffinity(affinity.query_labels[:CHECKED], affinity.database_labels)
+    expected = histogram.count(query[:CHECKED], database, first)
+    assert (counts[:CHECKED].cpu().numpy() == (2 + REPETITIONS) * expected.counts).all(), "not what the CPU counts"
+    ceilings = {name: round(value) for name, value in ceilings_of(items, labels[1]).items()}
+    speed = pairs / seconds
+    ceiling = min(ceilings.values())
+    print(f"{bits} bits: {speed / 1e9:.0f} G pairs/s, {speed / ceiling:.0%} of {ceiling / 1e9:.0f}", flush=True)
+    print(f"{bits} bits: {pairs / whole / 1e9:.0f} G pairs/s with the transfers", flush=True)
+    return {
+        "pairs_per_s": round(speed),
+        "pairs_per_s_with_transfers": round(pairs / whole),
+        "ceilings_pairs_per_s": ceilings,
+    }
+
+
+def ceilings_of(items: Tensor, labels: Tensor) -> dict[str, float]:
+    """The roofline: pairs a second if nothing but the reading of items, or nothing but popcounts, took time.
+
+    The kernel reads the code and the label of an item for each query, as a rule from the second-level cache. How fast
+    that goes is measured: codes of that size are summed 512 times over.
+    """
+    read = items.view(1, -1).expand(512, -1)
+    bytes_per_s = read.numel() * read.element_size() / fastest_s(lambda: read.sum(dim=1, dtype=torch.int32))
+    chip = torch.cuda.get_device_properties(items.device)
+    found = {"reading": bytes_per_s / (len(items) * items.element_size() + labels.element_size())}
+    if clock := getattr(chip, "clock_rate", 0):  # in kHz; older torch does not say
+        found["popcounts"] = 1e3 * clock * chip.multi_processor_count * POPCOUNTS / len(items)
     return found
 
 
-def cell(seed: int, epochs: int) -> experiment.Experiment:
-    return experiment.resolve(
-        "cifar10", "s1", "talr-ap", {"bits": 32, "model": "small_cnn", "epochs": epochs}, seed=seed
-    )
+def soft_histogram(found: Found) -> None:
+    """Seconds and bytes of an objective on a list and of its gradient."""
+    for name, loss in {"ap": tie_aware_ap.simplified, "ndcg": tie_aware_ndcg.simplified}.items():
+        for n_examples in LISTS:
+            found[f"{name}, list of {n_examples}"] = figures = one_list(loss, n_examples)
+            print(f"{name}, list of {n_examples}: {figures}", flush=True)
+            if n_examples == LISTS[-1] and figures["peak_bytes"] > LIST_BYTES:
+                raise MemoryError(f"{figures['peak_bytes'] / 1e9:.1f} GB for {name} on a list of {n_examples}")
+
+
+def one_list(loss: Callable[[Tensor, Tensor], Tensor], n_examples: int) -> dict[str, float]:
+    generator = torch.Generator().manual_seed(0)
+    relaxed = torch.randn(n_examples, LIST_BITS, generator=generator).tanh().cuda().requires_grad_()
+    level = levels(torch.randint(10, (n_examples,), generator=generator).cuda())
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats()
+    seconds = fastest_s(lambda: loss(relaxed, level).backward())
+    assert relaxed.grad is not None
+    assert relaxed.grad.isfinite().all()
+    return {
+        "seconds": round(seconds, 5),
+        "peak_bytes": torch.cuda.max_memory_allocated(),
+        "reserved_bytes": torch.cuda.max_memory_reserved(),
+    }
+
+
+def speed(found: Found) -> None:
+    import train  # noqa: PLC0415  (without torchvision, of the plain pipeline, the other parts run)
+
+    found["asked"] = {"times": TIMES, "cifar10_s1_seconds": FINISHED_S}
+    for model in MODELS:
+        found[f"{model}, cifar10_s1_seconds"] = train.finish(model, "cuda")
+        found[model] = train.measure(5000, 3, "cuda", model)
+
+
+def short_training(found: Found, epochs: int) -> None:
+    """The AP of TALR-AP, 32 bits, small_cnn, after so many epochs: of each way to compute, of each seed."""
+    dataset = "cifar10" if standing("cifar10").state == "stored" else "digits"
+    found |= {"dataset": dataset, "epochs": epochs}
+    ap: dict[str, list[float]] = {}
+    for name, compute in WAYS.items():
+        with tempfile.TemporaryDirectory() as folder:
+            options = measure.Options("cuda", compute=compute)
+            rows = [measure.run(cell(dataset, seed, epochs), Store(Path(folder)), options) for seed in SEEDS]
+        assert all(row.status == "ok" for row in rows), [row.reason for row in rows]
+        found[f"ap, {name}"] = ap[name] = [round(row.metrics["ap"].mean or 0.0, 4) for row in rows]
+        print(f"{dataset} S1, {epochs} epochs, {name}: AP {' '.join(map(str, ap[name]))}", flush=True)
+    if outside := outside_noise(ap):
+        raise ArithmeticError(f"outside of seed noise: {'; '.join(outside)}")
+
+
+def cell(dataset: str, seed: int, epochs: int) -> experiment.Experiment:
+    return experiment.resolve(dataset, "s1", "talr-ap", {"bits": 32, "model": "small_cnn", "epochs": epochs}, seed=seed)
 
 
 def outside_noise(found: dict[str, list[float]]) -> list[str]:
-    """The ways whose mean is more than three standard errors (of both means) from that of float32."""
-    usual = found["float32"]
-    return [
-        name
-        for name, others in found.items()
-        if abs(np.mean(others) - np.mean(usual))
-        > 3 * np.sqrt((np.var(usual, ddof=1) + np.var(others, ddof=1)) / len(SEEDS))
-    ]
+    """The ways whose mean is too far from that of float32; the variance over seeds is pooled over the ways."""
+    variance = np.mean([np.var(each, ddof=1) for each in found.values()])
+    far = STANDARD_ERRORS * np.sqrt(2 * variance / len(SEEDS))
+    return [name for name, each in found.items() if abs(np.mean(each) - np.mean(found["float32"])) > far]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser()
+    names = ("counting", "soft-histogram", "speed", "short-training")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(names)}; default: all")
     parser.add_argument("--epochs", type=int, default=20, help="of the short training")
     given = parser.parse_args()
+    if unknown := set(given.parts) - set(names):
+        parser.error(f"no part {', '.join(sorted(unknown))}: {', '.join(names)}")
     if not torch.cuda.is_available():
-        print("no CUDA device here: skipped the speed of training, CIFAR-10 S1 with VGG-F, and its short training")
+        print(f"no CUDA device here: skipped {', '.join(given.parts or names)}")
         return 0
-    found: dict[str, object] = {"speed": [train.measure(5000, 3, "cuda", model) for model in MODELS]}
-    found["cifar10_s1_seconds"] = {model: train.finish(model, "cuda") for model in MODELS}
-    bad: list[str] = []
-    try:
-        found["short_training_ap"] = short = short_training(given.epochs)
-        bad = outside_noise(short)
-    except HashbenchError as error:
-        print(f"skipped the short training of CIFAR-10 S1: {error}")
-        found["short_training_ap"] = f"skipped: {error}"
-    _record.write("gpu", found, "cuda")
-    for name in bad:
-        print(f"error: {name}: the AP is outside of seed noise", file=sys.stderr)
-    return bool(bad)
+    runs = (counting, soft_histogram, speed, partial(short_training, epochs=given.epochs))
+    parts: dict[str, Part] = dict(zip(names, runs, strict=True))
+    return run_parts({name: parts[name] for name in given.parts or names})
+
+
+def run_parts(parts: dict[str, Part]) -> int:
+    """Runs the parts and keeps what each finds, whatever becomes of it; 1 where one failed."""
+    found: dict[str, Found] = {}
+    for name, part in parts.items():
+        started = time.perf_counter()
+        found[name] = {}
+        try:
+            part(found[name])
+        except Exception as error:  # the next part may tell more
+            found[name]["failed"] = f"{type(error).__name__}: {one_line(error)}"
+            traceback.print_exc()
+            print(f"error: {name}: {found[name]['failed']}", file=sys.stderr, flush=True)
+        found[name]["wall_s"] = round(time.perf_counter() - started, 1)
+        _record.write("gpu", found, "cuda")
+    return int(any("failed" in each for each in found.values()))
 
 
 if __name__ == "__main__":

@@ -27,7 +27,8 @@ from hashbench.hasher import Fit
 from hashbench.losses import tie_aware_ap
 from hashbench.models import MODELS
 from hashbench.training.hasher import DeepHasher, pick_device
-from hashbench.training.loop import Run, levels
+from hashbench.training.loop import Run
+from hashbench.training.objective import levels
 from hashbench.training.settings import DeepSettings
 
 SIDE, CLASSES, BITS = 32, 10, 32

@@ -72,9 +72,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except (HashbenchError, typer.TyperException) as error:
         if os.environ.get("HASHBENCH_DEBUG"):
             raise
-        sys.exit(_complain(error))
+        code = _complain(error)
     except (KeyboardInterrupt, typer.Abort):
-        signal.alarm(0)
         code = INTERRUPTED
     except BrokenPipeError:  # whoever read our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -87,6 +86,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         if os.environ.get("HASHBENCH_DEBUG"):
             raise
         code = _complain(HashbenchError(f"{type(error).__name__}: {error} (hashbench --debug ... shows where)"))
+    signal.alarm(0)  # of an interrupt; where it was lost and the command is done all the same, it comes no more
     if code == INTERRUPTED:
         typer.echo("interrupted: the same command continues from here", err=True)
     sys.exit(code if isinstance(code, int) else 0)

@@ -2,8 +2,10 @@
 
 import json
 import re
+import signal
 import subprocess
 import sys
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import numpy as np
@@ -118,6 +120,39 @@ def test_a_failed_run_says_so_and_exits_2(capsys: pytest.CaptureFixture[str]) ->
     assert code == 2
     assert json.loads(out)["status"] == "failed"
     assert "smaller lr" in err.splitlines()[-1]
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_an_interrupt_leaves_no_alarm(
+    lost: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is lost, as in a finaliser, comes again while the command runs, and not while Python shuts down."""
+    from hashbench.datasets import card
+
+    def interrupted() -> list[str]:
+        with suppress(KeyboardInterrupt) if lost else nullcontext():
+            signal.raise_signal(signal.SIGTERM)
+        return []
+
+    monkeypatch.setattr(card, "cards", interrupted)
+    code, _, err = call(capsys, "list", "datasets")
+    assert signal.alarm(0) == 0
+    assert (code, err) == ((0, "") if lost else (130, "interrupted: the same command continues from here\n"))
+
+
+def test_a_grid_under_torchrun_is_refused(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its processes would train every cell at the same time; where torchrun starts one, nothing is wrong."""
+    dry = ["run", "digits", "--dry-run"]
+    for size, rank in (("2", "0"), ("2", "1"), ("1", "0")):
+        for name, value in {"RANK": rank, "WORLD_SIZE": size, "LOCAL_RANK": rank}.items():
+            monkeypatch.setenv(name, value)
+        code, out, err = call(capsys, *dry)
+        if size == "1":
+            assert code == 0
+        else:
+            assert (code, out) == (2, "")
+            assert err.startswith("error: torchrun started 2 processes, and each would run every cell: ")
+            assert err.count("\n") == 1
 
 
 def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:

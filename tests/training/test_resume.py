@@ -11,6 +11,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from multiprocessing import forkserver, get_context
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +20,7 @@ import pytest
 import torch
 
 from hashbench import experiment, measure
+from hashbench.cli._app import main
 from hashbench.errors import HashbenchError
 from hashbench.hasher import Fit
 from hashbench.losses import mihash
@@ -28,6 +31,7 @@ from hashbench.training.failure import TrainingFailed
 from hashbench.training.settings import DeepSettings
 
 EPOCHS = 80  # long enough to be met in the middle
+USED = ("torch._dynamo", "sklearn.datasets", "matplotlib.figure", "hashbench.histogram_numba")  # while it trains
 COMMAND = [
     *(sys.executable, "-m", "hashbench", "train", "talr-ap", "digits", "--protocol", "s1", "--bits", "16"),
     *("--set", f"epochs={EPOCHS}", "--checkpoint-every", "0", "--device", "cpu", "--json"),
@@ -45,17 +49,22 @@ def finish(results: Path) -> dict[str, object]:
     return row
 
 
+def wait_for(epoch: int, results: Path, is_alive: Callable[[], bool]) -> None:
+    """Until so many epochs are logged, or the process has ended."""
+    deadline = time.monotonic() + 120
+    while is_alive() and time.monotonic() < deadline:
+        logs = list(results.glob("runs/*/metrics.jsonl"))
+        if logs and logs[0].read_bytes().count(b"\n") >= epoch:
+            return
+        time.sleep(0.002)
+
+
 def kill_at(results: Path, epoch: int, how: signal.Signals, later_s: float = 0.0) -> int:
     """Starts the command and sends the signal ``later_s`` after ``epoch`` epochs are logged; the exit status."""
     process = run(results)
-    deadline = time.monotonic() + 120
-    while process.poll() is None and time.monotonic() < deadline:
-        logs = list(results.glob("runs/*/metrics.jsonl"))
-        if logs and logs[0].read_bytes().count(b"\n") >= epoch:
-            time.sleep(later_s)
-            process.send_signal(how)
-            break
-        time.sleep(0.01)
+    wait_for(epoch, results, lambda: process.poll() is None)
+    time.sleep(later_s)
+    process.send_signal(how)
     process.communicate(timeout=60)
     return process.returncode
 
@@ -78,7 +87,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def moments(seed: int, n: int) -> list[tuple[int, float]]:
     """``n`` seeded moments of a run: an epoch, and seconds after it, more than an epoch or a checkpoint takes."""
     rng = random.Random(seed)
-    return [(epoch, 0.03 * rng.random()) for epoch in sorted(rng.sample(range(1, EPOCHS - 10), n))]
+    return [(epoch, 0.03 * rng.random()) for epoch in sorted(rng.sample(range(1, EPOCHS - 20), n))]
 
 
 def test_kill_9_at_three_moments_of_a_run(tmp_path: Path, undisturbed: Path) -> None:
@@ -105,12 +114,56 @@ def test_sigterm_leaves_a_resumable_state(tmp_path: Path, undisturbed: Path) -> 
     same_codes(tmp_path, undisturbed)
 
 
+@pytest.fixture(scope="module")
+def forked() -> Callable[[Path], BaseProcess]:
+    """Starts the command in a fork of a process that has imported everything: no start takes ten seconds then."""
+    context = get_context("forkserver")
+    context.set_forkserver_preload(["hashbench.measure", "hashbench.training.loop", *USED])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OMP_NUM_THREADS", "1")
+        forkserver.ensure_running()
+
+    def start(results: Path) -> BaseProcess:
+        process = context.Process(target=main, args=(["--results", str(results), *COMMAND[3:]],))
+        process.start()
+        return process
+
+    return start
+
+
+def epochs_kept(run_folder: Path) -> int:
+    """How many epochs the checkpoint has that is there."""
+    path = next(path for name in (checkpoint.FILE, checkpoint.BEFORE) if (path := run_folder / name).exists())
+    return int(checkpoint._read(path)["epochs_done"])
+
+
+def log_lines(run_folder: Path) -> list[str]:
+    """Those of whole lines."""
+    return (run_folder / log.FILE).read_text().split("\n")[:-1]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", moments(1, 20))
-def test_kill_9_at_twenty_moments(tmp_path: Path, undisturbed: Path, moment: tuple[int, float]) -> None:
+def test_kill_9_at_twenty_moments(
+    tmp_path: Path, undisturbed: Path, forked: Callable[[Path], BaseProcess], moment: tuple[int, float]
+) -> None:
     epoch, later_s = moment
-    kill_at(tmp_path, epoch, signal.SIGKILL, later_s)
-    finish(tmp_path)
+    process = forked(tmp_path)
+    wait_for(epoch, tmp_path, process.is_alive)
+    time.sleep(later_s)
+    process.kill()
+    process.join(60)
+    assert process.exitcode == -signal.SIGKILL
+    (folder,) = tmp_path.glob("runs/*")
+    before, kept = log_lines(folder), epochs_kept(folder)
+    print(f"killed {1e3 * later_s:.0f} ms after epoch {epoch} of {EPOCHS}: {len(before)} logged, {kept} kept")
+    assert epoch - 1 <= kept <= len(before) < EPOCHS  # the moment fell inside the training
+    process = forked(tmp_path)
+    process.join(120)
+    assert process.exitcode == 0
+    after = log_lines(folder)
+    assert after[:kept] == before[:kept]  # with their seconds: these were not trained again
+    assert [json.loads(line)["epoch"] for line in after] == list(range(EPOCHS))
     same_codes(tmp_path, undisturbed)
 
 

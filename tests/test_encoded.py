@@ -11,6 +11,7 @@ from hashbench import encoded, histogram, measure, saved_codes
 from hashbench.cli._app import main
 from hashbench.codes import Codes, pack
 from hashbench.datasets import layout
+from hashbench.datasets.relevance import affinity_of
 from hashbench.datasets.split import Split
 from hashbench.datasets.store import Dataset, open_dataset
 from hashbench.encoded import Encoded, encode_protocol
@@ -89,7 +90,7 @@ def test_relevance_by_distance_is_scored(relevance: str, tmp_path: Path) -> None
         assert file["dataset"] == "toy"
         again = Encoded(pack(file["query_codes"]), pack(file["database_codes"]))
     data, ids = measure.open_protocol(resolve("toy", "s1", "lsh", {"bits": 16}))
-    affinity = measure.affinity_of(data, ids, card.protocol("s1"))
+    affinity = affinity_of(data, ids, card.protocol("s1"))
     np.testing.assert_array_equal(again.count(affinity).counts, counted.counts)
     np.testing.assert_array_equal(histogram.count(again.query, again.database, affinity).counts, counted.counts)
 

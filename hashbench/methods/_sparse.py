@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from hashbench.config import Setting
@@ -53,3 +56,19 @@ def searched_by(base: Hasher | SparseHasher | None) -> ExhaustiveSearch:
     if not isinstance(base, ExhaustiveSearch):
         raise HashbenchError(f"base: {type(base).__name__}: the hasher of exhaustive_search is expected")
     return base
+
+
+@dataclass(frozen=True)
+class OnBase:
+    """What puts items into k buckets and leaves their embeddings to the base, whatever set is searched."""
+
+    base: SparseHasher
+    k: int
+
+    def embed(self, items: NDArray[Any]) -> NDArray[np.float32]:
+        """The base's embeddings."""
+        return self.base.embed(items)
+
+    def searching(self, embeddings: NDArray[np.float32]) -> Self:  # noqa: ARG002
+        """Itself."""
+        return self

@@ -7,16 +7,16 @@ gives to the classes of each batch. Distances are still measured in the embeddin
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from hashbench.hasher import Fit, SparseHasher, Stored
+from hashbench.hasher import Fit, Stored
 from hashbench.methods._deep import require_torch
 from hashbench.methods._method import Method
-from hashbench.methods._sparse import BASE, IDENTITY, SparseSettings, searched_by
+from hashbench.methods._sparse import BASE, IDENTITY, OnBase, SparseSettings, searched_by
 from hashbench.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
@@ -43,20 +43,10 @@ class Settings(SparseSettings, TrainingSettings):
 
 
 @dataclass(frozen=True)
-class FineTuned:
+class FineTuned(OnBase):
     """The network with its new last layer, beside the base that it started from."""
 
-    base: SparseHasher
     network: DeepHasher
-    k: int
-
-    def embed(self, items: NDArray[Any]) -> NDArray[np.float32]:
-        """The base's embeddings."""
-        return self.base.embed(items)
-
-    def searching(self, embeddings: NDArray[np.float32]) -> Self:  # noqa: ARG002
-        """Itself."""
-        return self
 
     def activate(self, items: NDArray[Any], embeddings: NDArray[np.float32]) -> NDArray[np.float32]:  # noqa: ARG002
         """The new last layer's activations."""
@@ -85,14 +75,14 @@ def _fit(settings: Settings, data: Fit) -> FineTuned:
         l2=settings.l2,
     )
     network = train(settings, objective, replace(data, base=base.network), "sparse_hash")
-    return FineTuned(base, network, settings.k)
+    return FineTuned(base, settings.k, network)
 
 
 def _load(settings: Settings, stored: Stored) -> FineTuned:
     require_torch()
     from hashbench.training.hasher import DeepHasher
 
-    return FineTuned(searched_by(stored.base), DeepHasher.load(settings, stored.folder, stored.device), settings.k)
+    return FineTuned(searched_by(stored.base), settings.k, DeepHasher.load(settings, stored.folder, stored.device))
 
 
 METHOD = Method(Settings, (*IDENTITY, "variant"), _fit, _load, needs_torch=True, needs_labels=True, base=BASE)

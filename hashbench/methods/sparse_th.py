@@ -2,31 +2,20 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.files import write_text
-from hashbench.hasher import Fit, SparseHasher, Stored
+from hashbench.hasher import Fit, Stored
 from hashbench.methods._method import Method
-from hashbench.methods._sparse import BASE, IDENTITY, SparseSettings, searched_by
+from hashbench.methods._sparse import BASE, IDENTITY, OnBase, SparseSettings, searched_by
 
 
 @dataclass(frozen=True)
-class Largest:
+class Largest(OnBase):
     """The signed dimensions of the embedding, as they are: the largest, not those of largest magnitude."""
-
-    base: SparseHasher
-    k: int
-
-    def embed(self, items: NDArray[Any]) -> NDArray[np.float32]:
-        """The base's embeddings."""
-        return self.base.embed(items)
-
-    def searching(self, embeddings: NDArray[np.float32]) -> Self:  # noqa: ARG002
-        """Itself."""
-        return self
 
     def activate(self, items: NDArray[Any], embeddings: NDArray[np.float32]) -> NDArray[np.float32]:  # noqa: ARG002
         """The embeddings."""

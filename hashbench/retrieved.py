@@ -70,13 +70,13 @@ def score_retrieval(
     """
     started = time.perf_counter()
     queries = dataset.items[ids.query_ids]
-    with tqdm(total=2 * len(ids.database_ids), **_bar(progress)) as bar:
-        embedded = _embed(hasher, dataset, ids.database_ids, bar), hasher.embed(queries)
+    with tqdm(total=2 * len(ids.database_ids), **_bar(progress=progress)) as bar:
+        embedded = _embed(hasher, _blocks(dataset.items, ids.database_ids), bar), hasher.embed(queries)
         labels = dataset.labels[ids.database_ids], dataset.labels[ids.query_ids]
         found = Searched(labels[0], embedded[0], labels[1], embedded[1], itself=False)
         of_test = Searched(labels[1], embedded[1], labels[1], embedded[1], itself=True)
         if hasher.k:
-            found = _coded(hasher, found, _blocks(dataset, ids.database_ids), queries, bar)
+            found = _coded(hasher, found, _blocks(dataset.items, ids.database_ids), queries, bar)
             of_test = _coded(hasher, of_test, iter([queries]), queries, bar)
     _save_codes(folder / "codes.npz", found)
     encode_s = time.perf_counter() - started
@@ -91,48 +91,52 @@ def save_views(
     What ``hashbench index`` takes, whole or not at all. Where the buckets are those of what is searched, they are of
     these items.
     """
-    blocks = [items[ids[first : first + BLOCK]] for first in range(0, len(ids), BLOCK)]
-    embeddings = np.concatenate([hasher.embed(block) for block in blocks])
-    arrays: dict[str, Any] = {"embeddings": embeddings} | ({} if names is None else {"names": np.array(names)})
-    if hasher.k:
-        asked = hasher.searching(embeddings)
-        starts = range(0, len(ids), BLOCK)
-        parts = zip(blocks, starts, strict=True)
-        found = [asked.activate(block, embeddings[first : first + len(block)]) for block, first in parts]
-        arrays["activations"] = np.concatenate(found)
+    with tqdm(total=(2 if hasher.k else 1) * len(ids), **_bar(progress=True)) as bar:
+        embeddings = _embed(hasher, _blocks(items, ids), bar)
+        arrays: dict[str, Any] = {"embeddings": embeddings} | ({} if names is None else {"names": np.array(names)})
+        if hasher.k:
+            asked = hasher.searching(embeddings)
+            arrays["activations"] = np.concatenate(list(_activate(asked, _blocks(items, ids), embeddings, bar)))
     with atomic(path) as temporary, temporary.open("wb") as file:
         np.savez(file, allow_pickle=False, **arrays)
 
 
-def _embed(hasher: SparseHasher, dataset: Dataset, ids: Ids, bar: "tqdm[None]") -> Floats:
-    blocks = []
-    for items in _blocks(dataset, ids):
-        blocks.append(hasher.embed(items))
+def _embed(hasher: SparseHasher, blocks: Iterator[NDArray[Any]], bar: "tqdm[None]") -> Floats:
+    embeddings = []
+    for items in blocks:
+        embeddings.append(hasher.embed(items))
         bar.update(len(items))
-    return np.concatenate(blocks)
+    return np.concatenate(embeddings)
+
+
+def _activate(
+    hasher: SparseHasher, blocks: Iterator[NDArray[Any]], embeddings: Floats, bar: "tqdm[None]"
+) -> Iterator[NDArray[np.floating]]:
+    """The activations of items that come in ``blocks``, and of which all the ``embeddings`` are known, by block."""
+    first = 0
+    for items in blocks:
+        yield hasher.activate(items, embeddings[first : first + len(items)])
+        first += len(items)
+        bar.update(len(items))
 
 
 def _coded(
     hasher: SparseHasher, found: Searched, blocks: Iterator[NDArray[Any]], queries: NDArray[Any], bar: "tqdm[None]"
 ) -> Searched:
     """``found`` with the codes of its items, which come in ``blocks``, and of the queries."""
-    asked, buckets, first = hasher.searching(found.embeddings), [], 0
-    for items in blocks:
-        embeddings = found.embeddings[first : first + len(items)]
-        buckets.append(top_k(asked.activate(items, embeddings), asked.k))
-        first += len(items)
-        bar.update(len(items))
-    codes = SparseCodes(np.concatenate([block.buckets for block in buckets]), buckets[0].d)
+    asked = hasher.searching(found.embeddings)
+    parts = [top_k(activations, asked.k) for activations in _activate(asked, blocks, found.embeddings, bar)]
+    codes = SparseCodes(np.concatenate([part.buckets for part in parts]), parts[0].d)
     activations = asked.activate(queries, found.query_embeddings)
     return replace(found, codes=codes, activations=activations, own=top_k(activations, asked.k))
 
 
-def _blocks(dataset: Dataset, ids: Ids) -> Iterator[NDArray[Any]]:
+def _blocks(items: NDArray[Any], ids: Ids) -> Iterator[NDArray[Any]]:
     for first in range(0, len(ids), BLOCK):
-        yield dataset.items[ids[first : first + BLOCK]]
+        yield items[ids[first : first + BLOCK]]
 
 
-def _bar(progress: bool) -> dict[str, Any]:
+def _bar(*, progress: bool) -> dict[str, Any]:
     return {"desc": "encode", "unit": "item", "disable": None if progress else True, "leave": False, "delay": 2}
 
 

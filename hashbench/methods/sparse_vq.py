@@ -7,7 +7,7 @@ queries has centroids of its own.
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,9 @@ from pydantic import Field
 
 from hashbench.errors import HashbenchError, one_line
 from hashbench.files import write_text
-from hashbench.hasher import Fit, SparseHasher, Stored
+from hashbench.hasher import Fit, Stored
 from hashbench.methods._method import Method
-from hashbench.methods._sparse import BASE, IDENTITY, SparseSettings, searched_by
+from hashbench.methods._sparse import BASE, IDENTITY, OnBase, SparseSettings, searched_by
 from hashbench.seeding import derive
 from hashbench.sparse import quantise
 from hashbench.sparse.quantise import Centroids
@@ -33,28 +33,18 @@ class Settings(SparseSettings):
 
 
 @dataclass(frozen=True, eq=False)
-class Quantised:
+class Quantised(OnBase):
     """The centroids that say the buckets; None until a set is searched that has its own."""
 
     settings: Settings
-    base: SparseHasher
     seed: int
     centroids: Centroids | None = None
 
-    @property
-    def k(self) -> int:
-        """Centroids an item belongs to."""
-        return self.settings.k
-
-    def embed(self, items: NDArray[Any]) -> NDArray[np.float32]:
-        """The base's embeddings."""
-        return self.base.embed(items)
-
-    def searching(self, embeddings: NDArray[np.float32]) -> "Quantised":
+    def searching(self, embeddings: NDArray[np.float32]) -> Self:
         """With the centroids of ``embeddings``, unless it has those of the training examples."""
         return self if self.settings.fit_on == "train" else self.fitted(embeddings)
 
-    def fitted(self, embeddings: NDArray[np.float32]) -> "Quantised":
+    def fitted(self, embeddings: NDArray[np.float32]) -> Self:
         """With the centroids of ``embeddings`` [n, m]."""
         settings = self.settings
         return replace(self, centroids=quantise.fit(embeddings, settings.d, self.seed, n_init=settings.n_init))
@@ -73,7 +63,7 @@ class Quantised:
 
 def _fit(settings: Settings, data: Fit) -> Quantised:
     base = searched_by(data.base)
-    hasher = Quantised(settings, base, derive(data.seed, "centroids"))
+    hasher = Quantised(base, settings.k, settings, derive(data.seed, "centroids"))
     return hasher.fitted(base.embed(data.items)) if settings.fit_on == "train" else hasher
 
 
@@ -83,7 +73,7 @@ def _load(settings: Settings, stored: Stored) -> Quantised:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise HashbenchError(f"{stored.folder / FILE}: {one_line(error)}: run hashbench train again") from None
     centroids = Centroids.load(stored.folder / CENTROIDS) if settings.fit_on == "train" else None
-    return Quantised(settings, searched_by(stored.base), seed, centroids)
+    return Quantised(searched_by(stored.base), settings.k, settings, seed, centroids)
 
 
 METHOD = Method(Settings, (*IDENTITY, "fit_on"), _fit, _load, needs_torch=True, needs_labels=True, base=BASE)

@@ -35,9 +35,9 @@ from hashbench.affinity import ClassAffinity
 from hashbench.datasets.store import standing
 from hashbench.errors import one_line
 from hashbench.losses import tie_aware_ap, tie_aware_ndcg
+from hashbench.losses._supervision import alike
 from hashbench.processes import Compute
 from hashbench.results import Store
-from hashbench.training.objective import levels
 
 Found = dict[str, object]  # figures by name
 Part = Callable[[Found], None]  # fills in what it finds
@@ -137,7 +137,7 @@ def soft_histogram(found: Found) -> None:
 def one_list(loss: Callable[[Tensor, Tensor], Tensor], n_examples: int) -> dict[str, float]:
     generator = torch.Generator().manual_seed(0)
     relaxed = torch.randn(n_examples, LIST_BITS, generator=generator).tanh().cuda().requires_grad_()
-    level = levels(torch.randint(10, (n_examples,), generator=generator).cuda())
+    level = alike(torch.randint(10, (n_examples,), generator=generator).cuda())
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
     seconds = fastest_s(lambda: loss(relaxed, level).backward())

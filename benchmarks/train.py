@@ -25,10 +25,10 @@ from tqdm import tqdm
 from hashbench import experiment, histogram
 from hashbench.hasher import Fit
 from hashbench.losses import tie_aware_ap
+from hashbench.losses._supervision import alike
 from hashbench.models import MODELS
 from hashbench.training.hasher import DeepHasher, pick_device
 from hashbench.training.loop import Run
-from hashbench.training.objective import levels
 from hashbench.training.settings import DeepSettings
 
 SIDE, CLASSES, BITS = 32, 10, 32
@@ -84,7 +84,7 @@ class Plain:
         self.network.train()
         for images, labels in self.loader:
             relaxed = torch.tanh(self.settings.tanh_scale * self.network(images.to(self.device, non_blocking=True)))
-            loss = tie_aware_ap.simplified(relaxed, levels(labels.to(self.device)), n_bins=12, delta=2.0)
+            loss = tie_aware_ap.simplified(relaxed, alike(labels.to(self.device)), n_bins=12, delta=2.0)
             self.optimiser.zero_grad(set_to_none=True)
             loss.backward()
             self.optimiser.step()

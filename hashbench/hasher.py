@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from hashbench.affinity import Labels
+from hashbench.affinity_distance import DistanceAffinity
 from hashbench.codes import MAX_BITS
 from hashbench.config import Strict
 from hashbench.processes import ALONE, USUAL, Compute, Place
@@ -91,6 +92,7 @@ class Fit:
     compute: Compute = USUAL
     weights: str | None = None  # a file of pretrained weights, where it is not the official one in its place
     base: Hasher | SparseHasher | None = None  # trained before, and what this one starts from
+    affinity: DistanceAffinity | None = None  # of the training examples to each other, where labels do not say it
 
 
 @dataclass(frozen=True)

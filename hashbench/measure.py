@@ -11,7 +11,8 @@ from pathlib import Path
 
 from hashbench import provenance
 from hashbench.datasets.card import load_card
-from hashbench.datasets.protocol import Protocol
+from hashbench.datasets.protocol import Percentiles, Protocol
+from hashbench.datasets.relevance import affinity_of_training
 from hashbench.datasets.split import Split, of_first_classes, split
 from hashbench.datasets.store import Dataset, open_dataset
 from hashbench.encoded import encode_protocol
@@ -122,10 +123,15 @@ def _kept(experiment: Experiment, store: Store) -> Row | None:
 
 
 def _require_labels(experiment: Experiment) -> None:
-    if METHODS.get(experiment.method).needs_labels and load_card(experiment.dataset).labels == "none":
+    method = METHODS.get(experiment.method)
+    by_distance = isinstance(protocol_of(experiment).relevance, Percentiles) and method.learns_distances
+    if method.needs_labels and not by_distance and load_card(experiment.dataset).labels == "none":
         free = ", ".join(name for name in METHODS.names if not METHODS.get(name).needs_labels)
+        wants, has = (
+            ("labels or percentiles of distances", "neither") if method.learns_distances else ("labels", "none")
+        )
         raise HashbenchError(
-            f"{experiment.method} learns from labels, and {experiment.dataset} has none: these need none: {free}"
+            f"{experiment.method} learns from {wants}, and {experiment.dataset} has {has}: these need none: {free}"
         )
 
 
@@ -216,6 +222,7 @@ def _fit(
     options: Options,
     base: AnyHasher | None = None,
 ) -> AnyHasher:
+    method = METHODS.get(experiment.method)
     data = Fit(
         items=dataset.items[ids.train_ids],
         labels=dataset.labels[ids.train_ids],
@@ -229,8 +236,9 @@ def _fit(
         compute=options.compute,
         weights=options.weights,
         base=base,
+        affinity=affinity_of_training(dataset, ids, protocol_of(experiment)) if method.learns_distances else None,
     )
-    return METHODS.get(experiment.method).fit(experiment.settings, data)
+    return method.fit(experiment.settings, data)
 
 
 def load_hasher(row: Row, store: Store, device: str = "auto") -> AnyHasher:

@@ -1,5 +1,6 @@
 """Whole runs on sets of other kinds than classes of images: several labels, features, distances, larger than memory."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -101,11 +102,53 @@ def test_labels_beside_distances_are_not_what_is_scored(tmp_path: Path) -> None:
     assert histogram.Histogram.load(folder / "histogram.npz").n_relevant.tolist() == [4] * 20
 
 
+LINEAR = {"model": "linear", "bits": 12, "epochs": 20, "batch_size": 60, "lr": 0.5, "normalise": "unit_norm"}
+
+
+@pytest.mark.parametrize(
+    ("method", "settings"),
+    [
+        ("talr-ap", {"tanh_scale": 2.0}),
+        ("talr-ndcg", {"tanh_scale": 2.0}),
+        ("mihash", {"tanh_scale": 2.0}),
+        ("hashnet", {}),
+        ("dpsh", {"pairing": "batch"}),
+        ("dpsh", {"pairing": "memory", "batch_size": 30}),
+        ("dtsh", {"pairing": "batch", "lr": 0.05}),
+    ],
+)
+def test_what_is_near_is_learned_without_labels(method: str, settings: dict[str, str | float], tmp_path: Path) -> None:
+    groups = features(8)[np.arange(200) % 8] + 0.7 * features()
+    store_toy(tmp_path, groups, NO_LABELS, PARTS + PERCENTILES.replace("5.0,", "12.0,"))
+    random, _ = run(resolve("toy", "s1", "lsh", {"bits": 12}), tmp_path)
+    row, folder = run(resolve("toy", "s1", method, {**LINEAR, **settings}), tmp_path)
+    assert row.metrics["ndcg"].mean > random.metrics["ndcg"].mean + 0.03
+    losses = [json.loads(line)["loss"] for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    assert losses[-1] < losses[0]
+
+
+def test_labels_beside_distances_are_not_what_is_learned(tmp_path: Path) -> None:
+    learned = []
+    for name, labels in (("without", NO_LABELS), ("beside", np.arange(200) % 3)):
+        store_toy(tmp_path, features(), labels, PARTS + PERCENTILES)
+        row, _ = run(resolve("toy", "s1", "talr-ndcg", {**LINEAR, "tanh_scale": 2.0}), tmp_path / name)
+        learned.append(row.histogram_sha256)
+    assert learned[0] == learned[1]
+
+
+def test_triplets_by_class_are_not_drawn_where_there_are_none(tmp_path: Path) -> None:
+    store_toy(tmp_path, features(), NO_LABELS, PARTS + PERCENTILES)
+    with pytest.raises(HashbenchError, match=r"^dtsh draws triplets by class, and what is near has none: pairing = "):
+        run(resolve("toy", "s1", "dtsh", {**LINEAR, "pairing": "memory"}), tmp_path)
+
+
 def test_a_method_that_needs_labels_says_so_before_anything_is_done(tmp_path: Path) -> None:
     store_toy(tmp_path, features(), NO_LABELS, PARTS + NEAREST)
     results = Store(tmp_path / "results")
     cell = resolve("toy", "s1", "talr-ap", {"bits": 8, "model": "linear"})
-    with pytest.raises(HashbenchError, match=r"^talr_ap learns from labels, and toy has none: .*lsh") as caught:
+    with pytest.raises(
+        HashbenchError, match=r"^talr_ap learns from labels or percentiles of distances, and toy has neither: .*lsh"
+    ) as caught:
         measure.run(cell, results)
     assert caught.value.exit_code == 2
     assert not results.run_folder(cell.run).exists()
@@ -114,14 +157,14 @@ def test_a_method_that_needs_labels_says_so_before_anything_is_done(tmp_path: Pa
 def test_the_command_line_says_it_on_one_line_and_trains_what_needs_none(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    store_toy(tmp_path, features(), NO_LABELS, PARTS + PERCENTILES)
+    store_toy(tmp_path, features(), NO_LABELS, PARTS + NEAREST)
     ends = []
     for method in (["talr-ap", "--model", "linear"], ["lsh"], ["itq"]):
         with pytest.raises(SystemExit) as done:
             main(["train", method[0], "toy", "--protocol", "s1", "--bits", "8", *method[1:]])
         ends.append((done.value.code, *capsys.readouterr()))
     assert [code for code, _, _ in ends] == [2, 0, 0]
-    assert ends[0][2].startswith("error: talr_ap learns from labels, and toy has none")
+    assert ends[0][2].startswith("error: talr_ap learns from labels or percentiles of distances, and toy has neither")
     assert ends[0][2].count("\n") == 1
     run_name = ends[1][1].split()[1]
     with pytest.raises(SystemExit) as done:

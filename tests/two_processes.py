@@ -17,12 +17,12 @@ from hashbench.errors import HashbenchError
 from hashbench.hasher import Fit
 from hashbench.losses import dpsh, dtsh, hashnet, mihash, tie_aware_ap, tie_aware_ndcg
 from hashbench.losses._memory import Memory
+from hashbench.losses._supervision import ByLabel, alike
 from hashbench.methods import METHODS
 from hashbench.processes import Place
 from hashbench.training import distributed
 from hashbench.training.gradient import backward
 from hashbench.training.loop import Run
-from hashbench.training.objective import levels
 
 BITS, EXAMPLES = 6, 40
 LABELS = torch.arange(EXAMPLES) % 4
@@ -58,8 +58,8 @@ def step(name: str, dtype: torch.dtype, n: int, chunk: int, place: Place) -> dic
 
     def loss_of(relaxed: Tensor) -> Tensor:
         if name in LISTWISE:
-            return LISTWISE[name](relaxed, levels(LABELS[rows]))
-        memory: Memory = MEMORIES[name](LABELS, BITS).to(dtype)
+            return LISTWISE[name](relaxed, alike(LABELS[rows]))
+        memory: Memory = MEMORIES[name](ByLabel(LABELS), BITS).to(dtype)
         memory.outputs.normal_(generator=torch.Generator().manual_seed(4))
         return memory.forward(relaxed, rows, torch.Generator().manual_seed(5))
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import singledispatch
 
 import numpy as np
@@ -71,6 +71,20 @@ def affinity_of(
     return affinity.from_labels(data.labels[chosen.query_ids], data.labels[chosen.database_ids])
 
 
+def affinity_of_training(data: Dataset, chosen: Split, protocol: Protocol) -> DistanceAffinity | None:
+    """How relevant the training examples are to each other, where ``protocol`` goes by percentiles of their distances.
+
+    None where labels say it, which a method has in hand, and where relevant is what is nearest in the database.
+    Takes what the percentiles take.
+    """
+    if not isinstance(protocol.relevance, Percentiles):
+        return None
+    train = _centred(data, chosen.train_ids)
+    return DistanceAffinity(
+        train, train, _thresholds(protocol.relevance, train, data.name), tuple(protocol.relevance.levels)
+    )
+
+
 @singledispatch
 def _by_distance(relevance: Percentiles | Nearest, data: Dataset, chosen: Split) -> DistanceAffinity:
     raise NotImplementedError(type(relevance))
@@ -79,16 +93,9 @@ def _by_distance(relevance: Percentiles | Nearest, data: Dataset, chosen: Split)
 @_by_distance.register
 def _percentiles(relevance: Percentiles, data: Dataset, chosen: Split) -> DistanceAffinity:
     """Queries and database are centred with the mean of the training set, whose pairs give the thresholds."""
-    mean = _mean(FeatureRows(data.items, chosen.train_ids))
-    train, query, database = (
-        FeatureRows(data.items, ids, mean) for ids in (chosen.train_ids, chosen.query_ids, chosen.database_ids)
-    )
-    thresholds = distance_ranks.percentiles(train, relevance.percent)
-    if len(set(thresholds)) < len(thresholds):
-        raise HashbenchError(
-            f"{data.name}: percentiles {relevance.percent} of the training pairs are not all different"
-        )
-    return DistanceAffinity(query, database, thresholds, tuple(relevance.levels))
+    train = _centred(data, chosen.train_ids)
+    query, database = (replace(train, ids=ids) for ids in (chosen.query_ids, chosen.database_ids))
+    return DistanceAffinity(query, database, _thresholds(relevance, train, data.name), tuple(relevance.levels))
 
 
 @_by_distance.register
@@ -97,6 +104,19 @@ def _nearest(relevance: Nearest, data: Dataset, chosen: Split) -> DistanceAffini
     query, database = (FeatureRows(data.items, ids) for ids in (chosen.query_ids, chosen.database_ids))
     k = max(1, round(len(chosen.database_ids) * relevance.percent / 100))
     return DistanceAffinity(query, database, distance_ranks.nearest(query, database, k)[None])
+
+
+def _centred(data: Dataset, train_ids: Ids) -> FeatureRows:
+    """The training examples, with their own mean taken off."""
+    return FeatureRows(data.items, train_ids, _mean(FeatureRows(data.items, train_ids)))
+
+
+def _thresholds(relevance: Percentiles, train: FeatureRows, name: str) -> tuple[float, ...]:
+    """The distances at the percentiles of all pairs of training examples."""
+    found = distance_ranks.percentiles(train, relevance.percent)
+    if len(set(found)) < len(found):
+        raise HashbenchError(f"{name}: percentiles {relevance.percent} of the training pairs are not all different")
+    return found
 
 
 def _mean(features: FeatureRows) -> Floats:

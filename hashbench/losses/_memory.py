@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from hashbench.losses._objective import RowObjective
+from hashbench.losses._supervision import Supervision
 
 
 class Memory(RowObjective):
@@ -13,23 +14,12 @@ class Memory(RowObjective):
     """
 
     outputs: Tensor
-    labels: Tensor
 
-    def __init__(self, labels: Tensor, bits: int) -> None:
+    def __init__(self, supervision: Supervision, bits: int) -> None:
         super().__init__()
-        self.register_buffer("labels", labels, persistent=False)
-        self.register_buffer("outputs", torch.zeros(len(labels), bits))
+        self.supervision = supervision
+        self.register_buffer("outputs", torch.zeros(supervision.n_examples, bits))
 
     def remember(self, rows: Tensor, activations: Tensor) -> None:
         """Puts ``activations`` [M, bits] in the place of what was known of ``rows`` [M]."""
         self.outputs[rows] = activations.detach().to(self.outputs.dtype)
-
-    def shares_label(self, rows: Tensor) -> Tensor:
-        """Whether each example of ``rows`` has the class, or one of the labels, of each training example: bool[M, n].
-
-        An example has all its own labels; a negative class is none.
-        """
-        given = self.labels[rows]
-        if self.labels.ndim == 1:
-            return (given[:, None] == self.labels) & (given[:, None] >= 0)
-        return given.float() @ self.labels.float().T > 0

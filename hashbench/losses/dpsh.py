@@ -6,6 +6,7 @@ from torch.nn.functional import softplus
 
 from hashbench.losses._batch import check, inner_products, others, quantisation, relevance
 from hashbench.losses._memory import Memory
+from hashbench.losses._supervision import Supervision
 
 
 def loss(activations: Tensor, affinity: Tensor, *, eta: float) -> Tensor:
@@ -36,13 +37,13 @@ class WithMemory(Memory):
     theta = 0 and so no gradient.
     """
 
-    def __init__(self, labels: Tensor, bits: int, *, eta: float) -> None:
-        super().__init__(labels, bits)
+    def __init__(self, supervision: Supervision, bits: int, *, eta: float) -> None:
+        super().__init__(supervision, bits)
         self.eta = eta
 
     def forward(self, activations: Tensor, rows: Tensor, draws: torch.Generator) -> Tensor:  # noqa: ARG002
         """The scalar to minimise, float64; nothing is drawn."""
         self.remember(rows, activations)
         theta = activations.double() @ self.outputs.double().T / 2
-        cost = softplus(theta) - self.shares_label(rows) * theta
+        cost = softplus(theta) - (self.supervision.levels(rows) > 0) * theta
         return cost.mean() + self.eta * quantisation(activations)

@@ -9,6 +9,7 @@ from torch.nn.functional import softplus
 from hashbench.errors import HashbenchError
 from hashbench.losses._batch import check, inner_products, others, quantisation, relevance
 from hashbench.losses._memory import Memory
+from hashbench.losses._supervision import ByLabel, Supervision
 
 _BLOCK = 1 << 18  # triplets at a time: 2 MiB, about a core's cache
 DRAWN = 50  # the authors draw so many positives and, of each other class, so many negatives for a query
@@ -56,9 +57,12 @@ class WithMemory(Memory):
 
     class_of: Tensor
 
-    def __init__(self, labels: Tensor, bits: int, *, margin: float, eta: float, batch_size: int) -> None:
-        super().__init__(labels, bits)
-        check_classes(labels)
+    def __init__(self, supervision: Supervision, bits: int, *, margin: float, eta: float, batch_size: int) -> None:
+        super().__init__(supervision, bits)
+        check_classes(supervision)
+        if not isinstance(supervision, ByLabel):
+            raise HashbenchError("dtsh draws triplets by class, and what is near has none: pairing = 'batch'")
+        labels = supervision.labels
         if labels.ndim != 1 or int(labels.min()) < 0:
             several = "these items have several labels" if labels.ndim != 1 else "some items have none"
             raise HashbenchError(f"dtsh draws triplets by class, and {several}: pairing = 'batch'")
@@ -105,14 +109,15 @@ class WithMemory(Memory):
         return window(own), window(other), (sizes[own] > 0) & (sizes[other] > 0)
 
 
-def check_classes(labels: Tensor) -> None:
-    """Raises HashbenchError where class ids [n] leave a class without a triplet; nothing is said of shared labels.
+def check_classes(supervision: Supervision) -> None:
+    """Raises HashbenchError where a class is left without a triplet; nothing is said of shared labels or distances.
 
     A triplet has two examples of a class. Objectives of lists and of pairs take a class of one: to all others it is
     irrelevant, and as a query it is left out of a mean over lists.
     """
-    if labels.ndim != 1:
+    if not isinstance(supervision, ByLabel) or supervision.labels.ndim != 1:
         return
+    labels = supervision.labels
     classes, sizes = torch.unique(labels[labels >= 0], return_counts=True)
     if len(classes) < 2:
         raise HashbenchError("dtsh: all training examples are of one class: a triplet needs a negative")

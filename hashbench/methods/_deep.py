@@ -9,33 +9,28 @@ from hashbench.methods._method import Method
 from hashbench.training.settings import DeepSettings
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
+    from hashbench.losses._supervision import Supervision
     from hashbench.training.objective import Objective
 
 
 def deep_method(
     module: str,
     settings: type[DeepSettings],
-    objective: Callable[[Any, "Tensor"], "Objective"],
+    objective: Callable[[Any, "Supervision"], "Objective"],
     identity: tuple[str, ...] = (),
 ) -> Method:
-    """The method of the file ``module`` (its ``__name__``), which minimises ``objective(settings, labels)``.
+    """The method of the file ``module`` (its ``__name__``), which minimises ``objective(settings, supervision)``.
 
-    ``labels`` are those of the training examples.
+    ``supervision`` is that of the training examples.
     """
     method = module.rpartition(".")[2]  # a method is named by its file
 
     def fit(chosen: Any, data: Fit) -> Hasher:
         require_torch()
-        import torch
-
+        from hashbench.losses._supervision import supervision_of
         from hashbench.training.loop import train
-        from hashbench.training.objective import check_examples
 
-        labels = torch.from_numpy(data.labels)
-        check_examples(labels)
-        return train(chosen, objective(chosen, labels), data, method)
+        return train(chosen, objective(chosen, supervision_of(data)), data, method)
 
     def load(chosen: Any, stored: Stored) -> Hasher:
         require_torch()
@@ -43,7 +38,15 @@ def deep_method(
 
         return DeepHasher.load(chosen, stored.folder, stored.device)
 
-    return Method(settings, ("bits", "model", *identity), fit, load, needs_torch=True, needs_labels=True)
+    return Method(
+        settings,
+        ("bits", "model", *identity),
+        fit,
+        load,
+        needs_torch=True,
+        needs_labels=True,
+        learns_distances=True,
+    )
 
 
 def require_torch() -> None:

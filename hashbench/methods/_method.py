@@ -24,7 +24,8 @@ class Method:
     """A published method.
 
     ``settings`` is the strict type of its hyper-parameters, ``identity`` the ones that name its runs,
-    ``needs_torch`` whether fitting needs the extra ``train``, ``needs_labels`` whether it learns from labels.
+    ``needs_torch`` whether fitting needs the extra ``train``, ``needs_labels`` whether it learns from labels, and
+    ``learns_distances`` whether percentiles of distances will do in their place.
     """
 
     settings: type[CodeSettings]
@@ -33,4 +34,5 @@ class Method:
     load: Callable[[Any, Stored], Hasher | SparseHasher]
     needs_torch: bool
     needs_labels: bool = False
+    learns_distances: bool = False
     base: Base | None = None

@@ -12,8 +12,7 @@ from hashbench.methods._method import Method
 from hashbench.training.settings import PulseSettings
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
+    from hashbench.losses._supervision import Supervision
     from hashbench.training.objective import Objective
 
 
@@ -36,7 +35,7 @@ class Settings(PulseSettings):
 def talr_method(module: str, losses: Callable[[], ModuleType]) -> Method:
     """The method of ``module``, which minimises one of ``losses()``: ``simplified``, ``exact`` and ``as_released``."""
 
-    def objective(settings: Settings, labels: "Tensor") -> "Objective":  # noqa: ARG001
+    def objective(settings: Settings, supervision: "Supervision") -> "Objective":  # noqa: ARG001
         loss = getattr(losses(), "as_released" if settings.as_released else settings.variant)
         return partial(loss, n_bins=settings.bins, delta=settings.delta)
 

@@ -9,8 +9,7 @@ from hashbench.methods._deep import deep_method
 from hashbench.training.settings import DeepSettings
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
+    from hashbench.losses._supervision import Supervision
     from hashbench.training.objective import Objective
 
 
@@ -21,11 +20,11 @@ class Settings(DeepSettings):
     pairing: Literal["batch", "memory"] = "batch"
 
 
-def _objective(settings: Settings, labels: "Tensor") -> "Objective":
+def _objective(settings: Settings, supervision: "Supervision") -> "Objective":
     from hashbench.losses import dpsh
 
     if settings.pairing == "memory":
-        return dpsh.WithMemory(labels, settings.bits, eta=settings.eta)
+        return dpsh.WithMemory(supervision, settings.bits, eta=settings.eta)
     return partial(dpsh.loss, eta=settings.eta)
 
 

@@ -9,8 +9,7 @@ from hashbench.methods._deep import deep_method
 from hashbench.training.settings import DeepSettings
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
+    from hashbench.losses._supervision import Supervision
     from hashbench.training.objective import Objective
 
 
@@ -25,13 +24,15 @@ class Settings(DeepSettings):
     pairing: Literal["batch", "memory"] = "batch"
 
 
-def _objective(settings: Settings, labels: "Tensor") -> "Objective":
+def _objective(settings: Settings, supervision: "Supervision") -> "Objective":
     from hashbench.losses import dtsh
 
     margin = settings.margin_per_bit * settings.bits
     if settings.pairing == "memory":
-        return dtsh.WithMemory(labels, settings.bits, margin=margin, eta=settings.eta, batch_size=settings.batch_size)
-    dtsh.check_classes(labels)
+        return dtsh.WithMemory(
+            supervision, settings.bits, margin=margin, eta=settings.eta, batch_size=settings.batch_size
+        )
+    dtsh.check_classes(supervision)
     return partial(dtsh.loss, margin=margin, eta=settings.eta)
 
 

@@ -9,8 +9,7 @@ from hashbench.methods._deep import deep_method
 from hashbench.training.settings import DeepSettings
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
+    from hashbench.losses._supervision import Supervision
     from hashbench.training.objective import Objective
 
 
@@ -27,7 +26,7 @@ class Settings(DeepSettings):
     pairing: Literal["batch", "streams"] = "batch"
 
 
-def _objective(settings: Settings, labels: "Tensor") -> "Objective":  # noqa: ARG001
+def _objective(settings: Settings, supervision: "Supervision") -> "Objective":  # noqa: ARG001
     from hashbench.losses import hashnet
 
     return partial(

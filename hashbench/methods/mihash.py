@@ -7,12 +7,11 @@ from hashbench.methods._deep import deep_method
 from hashbench.training.settings import PulseSettings
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
+    from hashbench.losses._supervision import Supervision
     from hashbench.training.objective import Objective
 
 
-def _objective(settings: PulseSettings, labels: "Tensor") -> "Objective":  # noqa: ARG001
+def _objective(settings: PulseSettings, supervision: "Supervision") -> "Objective":  # noqa: ARG001
     from hashbench.losses import mihash
 
     return partial(mihash.loss, n_bins=settings.bins, delta=settings.delta)

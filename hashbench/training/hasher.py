@@ -19,8 +19,8 @@ from hashbench.models import MODELS
 from hashbench.models._model import Model, encoder
 from hashbench.models._prepare import Prepared
 from hashbench.training import pretrained
-from hashbench.training.normalise import Centred, Normalised
-from hashbench.training.settings import TrainingSettings
+from hashbench.training.normalise import Centred, Normalised, UnitNorm
+from hashbench.training.settings import DeepSettings, TrainingSettings
 
 WEIGHTS, SHAPE = "hasher.safetensors", "hasher.json"
 ENCODE_BATCH, PREPARED_BATCH = 1000, 100  # the networks of ImageNet take pictures of some 224 pixels
@@ -59,6 +59,11 @@ class DeepHasher(nn.Module):
             model, shape, settings.outputs, settings.hash_init, xavier=is_xavier, width=settings.width
         )
         self.encoder.to(memory_format=torch.channels_last)
+        hash_layer = self.encoder.get_submodule("1")
+        assert isinstance(hash_layer, nn.Linear)
+        if isinstance(settings, DeepSettings) and settings.bits > hash_layer.in_features:
+            most = hash_layer.in_features
+            raise HashbenchError(f"{settings.bits} bits from the {most} features of {settings.model}: at most {most}")
 
     def start(self, items: Tensor, weights: str | None = None, base: object = None) -> None:
         """Makes it what training begins with: normalised by the training ``items``, or pretrained, or from ``base``.
@@ -154,4 +159,6 @@ def _normalisation(
         return Prepared(model.pretrained.input, item_shape, value_max)
     if settings.normalise == "pixel_mean":
         return Centred(item_shape, value_max)
+    if settings.normalise == "unit_norm":
+        return UnitNorm(item_shape, value_max)
     return Normalised(item_shape[-1])

@@ -13,13 +13,14 @@ from hashbench.config import digest
 from hashbench.errors import HashbenchError
 from hashbench.hasher import BitSettings, Fit
 from hashbench.losses._objective import RowObjective
+from hashbench.losses._supervision import supervision_of
 from hashbench.seeding import derive
 from hashbench.training import augment, checkpoint, distributed, optimiser
 from hashbench.training.failure import TrainingFailed
 from hashbench.training.gradient import backward, check_chunk
 from hashbench.training.hasher import DeepHasher, pick_device
 from hashbench.training.log import Log
-from hashbench.training.objective import Objective, levels
+from hashbench.training.objective import Objective, OfBatch
 from hashbench.training.sampler import sampler
 from hashbench.training.schedule import learning_rate, tanh_scale
 from hashbench.training.settings import TrainingSettings, precision_of
@@ -71,7 +72,10 @@ class Run:
     """The state of one training: hasher, optimiser, objective, and how many epochs are done."""
 
     def __init__(self, settings: TrainingSettings, objective: Objective, data: Fit, method: str) -> None:
-        self.settings, self.objective, self.data, self.method = settings, objective, data, method
+        self.settings, self.data, self.method = settings, data, method
+        if not isinstance(objective, RowObjective):
+            objective = OfBatch(objective, supervision_of(data))
+        self.objective = objective
         self.device = pick_device(data.device)
         compute = data.compute
         self.precision = precision_of(settings, compute, self.device.type)
@@ -79,7 +83,6 @@ class Run:
         arithmetic = [self.device.type, self.precision, compute.compiled, compute.channels_last]
         torch.manual_seed(derive(data.seed, "weights"))
         self.items = torch.from_numpy(data.items).to(self.device)
-        self.labels = torch.from_numpy(data.labels).to(self.device)
         self.batches = sampler(settings, torch.from_numpy(data.labels), data.seed)
         self.hasher = DeepHasher(settings, tuple(data.items.shape[1:]), data.value_max)
         check_chunk(self.hasher, settings.chunk)
@@ -91,8 +94,7 @@ class Run:
         if not compute.channels_last:
             self.hasher.encoder.to(memory_format=torch.contiguous_format)
         self.encode = torch.compile(self.hasher.encoder) if compute.compiled else self.hasher.encoder
-        if isinstance(objective, RowObjective):
-            objective.to(self.device)
+        self.objective.to(self.device)
         self.optimiser = optimiser.build(settings, self.hasher.encoder)
         self.epochs_done = 0
         self.saved_at = time.monotonic()
@@ -121,7 +123,7 @@ class Run:
         self.saved_at = time.monotonic()
 
     def _parts(self) -> dict[str, Any]:
-        memory = {"objective": self.objective} if isinstance(self.objective, RowObjective) else {}
+        memory = {"objective": self.objective} if self.objective.state_dict() else {}
         return {"hasher": self.hasher, "optimiser": self.optimiser, **memory}
 
     def epoch(self, epoch: int, bar: Any) -> dict[str, float]:
@@ -214,9 +216,7 @@ class Run:
 
     def _loss(self, relaxed: Tensor, rows: Tensor, draws: "Draws", where: str) -> Tensor:
         try:
-            if isinstance(self.objective, RowObjective):
-                return self.objective.forward(relaxed, rows, draws.examples)
-            return self.objective(relaxed, levels(self.labels[rows]))
+            return self.objective.forward(relaxed, rows, draws.examples)
         except HashbenchError as error:
             raise self._failure(f"{where}: {error}") from None
 

@@ -2,6 +2,7 @@
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 _BLOCK = 1000  # examples whose sum is taken at a time
 
@@ -51,6 +52,15 @@ class Centred(nn.Module):
     def forward(self, items: Tensor) -> Tensor:
         """float32 [n, C, H, W] of images [n, H, W, C], or [n, d] of features [n, d]."""
         return channels_first(items.to(self.mean.dtype) / self.value_max - self.mean)
+
+
+class UnitNorm(Centred):
+    """As ``Centred``, and then each item is scaled to unit norm; the average item itself stays at the origin."""
+
+    def forward(self, items: Tensor) -> Tensor:
+        """float32 [n, C, H, W] of images [n, H, W, C], or [n, d] of features [n, d]."""
+        centred: Tensor = super().forward(items)
+        return functional.normalize(centred.flatten(1), eps=1e-12).view_as(centred)
 
 
 def channels_first(values: Tensor) -> Tensor:

@@ -5,31 +5,20 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from hashbench.errors import HashbenchError
 from hashbench.losses._objective import RowObjective
+from hashbench.losses._supervision import Supervision
 
 BatchObjective = Callable[[Tensor, Tensor], Tensor]  # (relaxed [M, bits], levels [M, M]) -> scalar
 Objective = BatchObjective | RowObjective
 
 
-def check_examples(labels: Tensor) -> None:
-    """Raises HashbenchError unless two of the training examples, class ids [n] or multi-hot [n, labels], are relevant.
+class OfBatch(RowObjective):
+    """An objective of a batch alone, each example being a query and the others its database."""
 
-    A batch without a relevant pair is no error: its loss has no gradient, or that of the quantisation alone.
-    """
-    if len(labels) < 2:
-        raise HashbenchError(f"{len(labels)} training example: a ranking needs a query and something to rank")
-    given = labels[labels >= 0] if labels.ndim == 1 else (labels > 0).nonzero()[:, 1]
-    if len(torch.unique(given)) == len(given):
-        raise HashbenchError("no two training examples share a class or label: there is nothing relevant to rank first")
+    def __init__(self, objective: BatchObjective, supervision: Supervision) -> None:
+        super().__init__()
+        self.objective, self.supervision = objective, supervision
 
-
-def levels(labels: Tensor) -> Tensor:
-    """Affinity levels [M, M] of a batch: agreement of class ids [M], or shared labels of multi-hot [M, labels].
-
-    A negative id is no class: such an item is similar to nothing, not even to itself.
-    """
-    if labels.ndim == 1:
-        return ((labels[:, None] == labels[None, :]) & (labels[:, None] >= 0)).long()
-    # float32 products are exact for counts below 2^24, and integers have no matrix product on a GPU
-    return (labels.float() @ labels.float().T).long()
+    def forward(self, activations: Tensor, rows: Tensor, draws: torch.Generator) -> Tensor:  # noqa: ARG002
+        """The scalar to minimise; nothing is drawn."""
+        return self.objective(activations, self.supervision.levels(rows, rows))

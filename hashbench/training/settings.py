@@ -54,7 +54,8 @@ class TrainingSettings(Strict):
     steps_per_epoch: int = Field(0, ge=0)  # 0: one pass over the examples
     classes_per_batch: int = Field(0, ge=0)  # every batch holds as many examples of so many classes; 0: any examples
     augment_per: Literal["item", "round", "batch"] = "item"  # who shares a draw; round: the first of each class, ...
-    normalise: Literal["channel", "pixel_mean"] = "channel"  # pixel_mean: from 0 to 1, minus the average item
+    # pixel_mean: from 0 to 1, minus the average item; unit_norm: that, and then scaled to norm 1
+    normalise: Literal["channel", "pixel_mean", "unit_norm"] = "channel"
     width: float = Field(1.0, gt=0, le=16)  # of the model, as a multiple of its own
     hash_layer_init: Literal["normal", "xavier"] = "normal"  # xavier: uniform, and hash_init is unused
     hash_weight_decay: float | None = Field(None, ge=0)  # of the hash layer; None: weight_decay

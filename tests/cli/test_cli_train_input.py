@@ -42,9 +42,16 @@ Train = Callable[..., Called]
 def train(capsys: pytest.CaptureFixture[str]) -> Train:
     """`hashbench train METHOD DATASET` with those settings and options: exit status, stdout, stderr."""
 
-    def call(method: str, dataset: str = "toy", *options: str, model: str = "mlp", **settings: float | str) -> Called:
+    def call(
+        method: str,
+        dataset: str = "toy",
+        *options: str,
+        model: str = "mlp",
+        bits: int = BITS,
+        **settings: float | str,
+    ) -> Called:
         given = [word for key, value in {**QUICK, **settings}.items() for word in ("--set", f"{key}={value}")]
-        fixed = ["--protocol", "s1", "--bits", str(BITS), "--model", model, "--device", "cpu", "--json"]
+        fixed = ["--protocol", "s1", "--bits", str(bits), "--model", model, "--device", "cpu", "--json"]
         with pytest.raises(SystemExit) as stopped:
             main(["train", method, dataset, *fixed, *options, *given])
         assert isinstance(stopped.value.code, int)
@@ -87,6 +94,14 @@ def test_a_batch_of_one_ranks_nothing(method: str, train: Train) -> None:
     assert "batch_size: Input should be greater than or equal to 2, got 1" in refused(
         train(method, "digits", batch_size=1)
     )
+
+
+@pytest.mark.parametrize("method", DEEP)
+def test_more_bits_than_features_repeat_each_other(method: str, tmp_path: Path, train: Train) -> None:
+    toy(tmp_path, np.arange(40) % 2)
+    said = refused(train(method, model="linear", bits=193))  # 8 x 8 x 3 values are 192 features
+    assert said == "error: 193 bits from the 192 features of linear: at most 192"
+    trained(train("talr-ap", model="linear", bits=192))
 
 
 @pytest.mark.parametrize("method", LISTS_AND_PAIRS)
@@ -213,4 +228,5 @@ def test_a_checkpoint_of_another_configuration_is_refused(interrupted: Path, tra
 
 @pytest.mark.parametrize("method", DEEP)
 def test_a_data_set_without_labels_teaches_nothing(method: str, train: Train) -> None:
-    assert f"{method} learns from labels, and labelme has none: these need none: " in refused(train(method, "labelme"))
+    said = refused(train(method, "sift1m", "--protocol", "structhash"))
+    assert f"{method} learns from labels or percentiles of distances, and sift1m has neither: these need none: " in said

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from hashbench.errors import HashbenchError
 from hashbench.losses import dpsh, dtsh
+from hashbench.losses._supervision import ByLabel
 
 BITS = 6
 
@@ -38,7 +39,7 @@ def test_dpsh_is_the_loop_over_the_batch_and_all_training_outputs(multi_hot: boo
     labels = torch.tensor([0, 1, 2, 0, 1, 2, 0, 1, 1])
     if multi_hot:
         labels = torch.nn.functional.one_hot(labels, 4) + torch.tensor([0, 0, 0, 1]) * (labels == 2)[:, None]
-    objective = dpsh.WithMemory(labels, BITS, eta=eta).double()
+    objective = dpsh.WithMemory(ByLabel(labels), BITS, eta=eta).double()
     stale = outputs(n)
     objective.outputs.copy_(stale)
     u = outputs(3, seed=1).requires_grad_()
@@ -63,7 +64,7 @@ def test_dpsh_is_the_loop_over_the_batch_and_all_training_outputs(multi_hot: boo
 
 def test_what_was_not_seen_yet_has_no_gradient() -> None:
     u = outputs(2).requires_grad_()
-    objective = dpsh.WithMemory(torch.tensor([0, 0, 1, 1]), BITS, eta=0.0).double()
+    objective = dpsh.WithMemory(ByLabel(torch.tensor([0, 0, 1, 1])), BITS, eta=0.0).double()
     objective(u, torch.tensor([0, 2]), draws()).backward()
     assert u.grad is not None
     theta = u @ u.T / 2
@@ -72,13 +73,14 @@ def test_what_was_not_seen_yet_has_no_gradient() -> None:
 
 
 def test_an_example_without_a_class_is_similar_to_none() -> None:
-    objective = dpsh.WithMemory(torch.tensor([-1, 0, -1, 0]), BITS, eta=0.0)
-    assert objective.shares_label(torch.tensor([0, 1])).tolist() == [[False] * 4, [False, True, False, True]]
+    labels = ByLabel(torch.tensor([-1, 0, -1, 0]))
+    assert labels.levels(torch.tensor([0, 1])).tolist() == [[0] * 4, [0, 1, 0, 1]]
+    assert labels.levels(torch.tensor([0, 1]), torch.tensor([3])).tolist() == [[0], [1]]
 
 
 def triplet_memory(n_classes: int = 3, per_class: int = 70, batch_size: int = 4) -> dtsh.WithMemory:
     labels = torch.arange(n_classes).repeat_interleave(per_class) * 10  # classes need not be 0, 1, 2
-    objective = dtsh.WithMemory(labels, BITS, margin=2.0, eta=0.05, batch_size=batch_size).double()
+    objective = dtsh.WithMemory(ByLabel(labels), BITS, margin=2.0, eta=0.05, batch_size=batch_size).double()
     objective.outputs.copy_(outputs(len(labels)))
     return objective
 
@@ -111,9 +113,10 @@ def test_dtsh_is_the_released_update() -> None:
 def test_dtsh_draws_from_the_right_classes_and_outside_the_batch() -> None:
     objective, rows = triplet_memory(), torch.arange(0, 210, 9)
     positive, negative, _ = objective.draw(rows, draws())
-    own = objective.labels[rows][:, None, None]
-    assert (objective.labels[positive] == own).all()
-    other = objective.labels[negative]
+    labels = objective.class_of * 10
+    own = labels[rows][:, None, None]
+    assert (labels[positive] == own).all()
+    other = labels[negative]
     assert (other == other[:, :, :1]).all()
     for query, drawn in zip(own.flatten().tolist(), other[:, :, 0].tolist(), strict=True):
         assert sorted(drawn) == sorted({0, 10, 20} - {query})
@@ -136,7 +139,7 @@ def test_every_example_of_a_class_is_drawn_equally_often() -> None:
 
 def test_a_class_that_is_whole_in_the_batch_gives_no_triplets() -> None:
     labels = torch.tensor([0, 0, 1, 1, 1, 1])
-    objective = dtsh.WithMemory(labels, BITS, margin=2.0, eta=0.0, batch_size=3).double()
+    objective = dtsh.WithMemory(ByLabel(labels), BITS, margin=2.0, eta=0.0, batch_size=3).double()
     objective.outputs.copy_(outputs(6))
     u = outputs(3, seed=1).requires_grad_()
     value = objective(u, torch.tensor([0, 1, 2]), draws())  # none of class 0 is left
@@ -158,5 +161,5 @@ def test_a_class_that_is_whole_in_the_batch_gives_no_triplets() -> None:
 )
 def test_training_sets_without_triplets_are_refused_in_one_line(labels: Tensor, complaint: str) -> None:
     with pytest.raises(HashbenchError, match=complaint) as caught:
-        dtsh.WithMemory(labels, BITS, margin=1.0, eta=0.0, batch_size=4)
+        dtsh.WithMemory(ByLabel(labels), BITS, margin=1.0, eta=0.0, batch_size=4)
     assert "\n" not in str(caught.value)

@@ -11,11 +11,11 @@ from torch import Tensor
 
 from hashbench import experiment, measure
 from hashbench.losses import tie_aware_ap, tie_aware_ndcg
+from hashbench.losses._supervision import alike
 from hashbench.methods import METHODS
 from hashbench.processes import USUAL, Compute
 from hashbench.results import Store
 from hashbench.training import loop
-from hashbench.training.objective import levels
 from hashbench.training.settings import DeepSettings
 
 pytestmark = [
@@ -108,7 +108,7 @@ def value_and_gradient(name: str, dtype: torch.dtype, device: str) -> tuple[Tens
     relaxed = relaxed.to(device, dtype).requires_grad_()
     labels = two_processes.LABELS
     if name in two_processes.LISTWISE:
-        loss = two_processes.LISTWISE[name](relaxed, levels(labels.to(device)))
+        loss = two_processes.LISTWISE[name](relaxed, alike(labels.to(device)))
     else:
         memory = two_processes.MEMORIES[name](labels, two_processes.BITS)
         memory.outputs.normal_(generator=torch.Generator().manual_seed(1))
@@ -133,7 +133,7 @@ def test_a_list_of_16384_fits_in_16_gb(loss: Callable[[Tensor, Tensor], Tensor])
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
     relaxed = torch.randn(16_384, 48, device="cuda").tanh().requires_grad_()
-    loss(relaxed, levels(torch.arange(16_384, device="cuda") % 10)).backward()
+    loss(relaxed, alike(torch.arange(16_384, device="cuda") % 10)).backward()
     assert relaxed.grad is not None
     assert relaxed.grad.isfinite().all()
     assert torch.cuda.max_memory_allocated() < 16e9

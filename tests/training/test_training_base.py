@@ -15,7 +15,7 @@ from hashbench.methods import METHODS
 from hashbench.training import checkpoint, loop
 from hashbench.training.hasher import DeepHasher
 from hashbench.training.loop import Run
-from hashbench.training.normalise import Centred
+from hashbench.training.normalise import Centred, UnitNorm
 from hashbench.training.settings import TrainingSettings
 
 MLP: dict[str, Any] = {**ROUNDS, "model": "mlp", "optimiser": "adam", "momentum": 0.0, "lr": 0.003}
@@ -157,3 +157,21 @@ def test_a_model_of_one_width_refuses_another_in_one_line(tmp_path: Path) -> Non
     with pytest.raises(HashbenchError, match=r"width = 0\.5: this model has one width only .*: width = 1") as caught:
         started(embedding(model="mlp", width=0.5), examples(tmp_path))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 3), (7,)])
+def test_unit_norm_keeps_the_direction_from_the_average_item(shape: tuple[int, ...], tmp_path: Path) -> None:
+    chosen = embedding(model="linear", normalise="unit_norm", augment="none")
+    data = examples(tmp_path, shape)
+    hasher = started(chosen, data)
+    flat = data.items.reshape(61, -1) / 16.0
+    centred = flat - flat.mean(0)
+    expected = centred / np.linalg.norm(centred, axis=1, keepdims=True)
+    found = hasher.normalised(torch.from_numpy(data.items))
+    given = found.permute(0, 2, 3, 1) if len(shape) == 3 else found
+    np.testing.assert_allclose(given.reshape(61, -1).numpy(), expected, atol=1e-6)
+
+
+def test_unit_norm_leaves_the_average_item_at_the_origin() -> None:
+    found = UnitNorm((2,), 1.0)(torch.zeros(3, 2))
+    assert found.tolist() == [[0, 0]] * 3

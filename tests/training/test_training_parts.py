@@ -8,8 +8,8 @@ import torch
 from hashbench import experiment
 from hashbench.affinity import ClassAffinity
 from hashbench.errors import HashbenchError
+from hashbench.losses._supervision import alike
 from hashbench.training import augment
-from hashbench.training.objective import levels
 from hashbench.training.schedule import learning_rate, tanh_scale
 from hashbench.training.settings import DeepSettings, PulseSettings
 
@@ -146,8 +146,8 @@ def test_features_cannot_be_flipped() -> None:
 
 
 def test_levels_of_class_ids_and_of_shared_labels() -> None:
-    assert levels(torch.tensor([3, 1, 3])).tolist() == [[1, 0, 1], [0, 1, 0], [1, 0, 1]]
+    assert alike(torch.tensor([3, 1, 3])).tolist() == [[1, 0, 1], [0, 1, 0], [1, 0, 1]]
     ids = torch.tensor([0, -1, 0, -1, -2])
-    assert levels(ids).tolist() == ClassAffinity(ids.numpy(), ids.numpy()).block(slice(None), slice(None)).tolist()
+    assert alike(ids).tolist() == ClassAffinity(ids.numpy(), ids.numpy()).block(slice(None), slice(None)).tolist()
     multi_hot = torch.tensor([[1, 1, 0], [0, 1, 1], [1, 1, 1], [0, 0, 0]])
-    assert levels(multi_hot).tolist() == [[2, 1, 2, 0], [1, 2, 2, 0], [2, 2, 3, 0], [0, 0, 0, 0]]
+    assert alike(multi_hot).tolist() == [[2, 1, 2, 0], [1, 2, 2, 0], [2, 2, 3, 0], [0, 0, 0, 0]]

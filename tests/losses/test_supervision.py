@@ -1,0 +1,46 @@
+"""Which training examples are alike by the distance of their features, as scoring has it."""
+
+import numpy as np
+import pytest
+import torch
+
+from hashbench import distance_ranks
+from hashbench.affinity_distance import TALR_LEVELS, DistanceAffinity
+from hashbench.errors import HashbenchError
+from hashbench.losses._supervision import ByDistance, ByLabel
+
+
+def of_training(features: np.ndarray) -> DistanceAffinity:
+    return DistanceAffinity(features, features, distance_ranks.percentiles(features, [20, 10, 4, 1]), TALR_LEVELS)
+
+
+def test_levels_by_distance_are_those_that_are_scored() -> None:
+    features = np.random.default_rng(0).standard_normal((90, 7))
+    affinity = of_training(features)
+    expected = affinity.levels[affinity.block(slice(None), slice(None))]
+    assert set(np.unique(expected)) == {0, 1, 2, 5, 10}
+    supervision = ByDistance(affinity)
+    assert supervision.n_examples == 90
+    every = torch.arange(90)
+    np.testing.assert_array_equal(supervision.levels(every), expected)
+    rows, columns = torch.tensor([5, 80, 5]), torch.tensor([2, 5])
+    np.testing.assert_array_equal(supervision.levels(rows), expected[rows])
+    np.testing.assert_array_equal(supervision.levels(rows, columns), expected[rows][:, columns])
+
+
+def test_a_distance_at_a_threshold_is_within_it() -> None:
+    line = np.array([[0.0], [1.0], [3.0], [7.0]])
+    near = ByDistance(DistanceAffinity(line, line, (4.0, 1.0), (1, 2)))
+    assert near.levels(torch.arange(4)).tolist() == [[2, 2, 1, 0], [2, 2, 1, 0], [1, 1, 2, 1], [0, 0, 1, 2]]
+
+
+def test_labels_that_two_share() -> None:
+    hot = ByLabel(torch.tensor([[1, 1, 0], [1, 1, 1], [0, 0, 0]]))
+    assert hot.levels(torch.tensor([1, 2])).tolist() == [[2, 3, 0], [0, 0, 0]]
+    assert hot.levels(torch.tensor([1]), torch.tensor([0])).tolist() == [[2]]
+
+
+@pytest.mark.parametrize("labels", [[0, 1, 2, -1, -1], [[1, 0], [0, 1], [0, 0]]])
+def test_examples_of_which_no_two_are_relevant_are_refused(labels: list[object]) -> None:
+    with pytest.raises(HashbenchError, match="no two training examples share a class or label"):
+        ByLabel(torch.tensor(labels))

@@ -126,11 +126,9 @@ def evaluate_ties(
 def extremes(histogram: Histogram, names: Sequence[str]) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """The least and the largest value per query that any order of the tied items gives, by canonical name.
 
-    A metric that does not depend on the order of ties, and ``ap_worst`` and ``ap_best`` themselves, are left out.
+    A metric that does not depend on the order of ties, and those that are such an end themselves, are left out.
     """
-    ranged = [
-        name for name in map(parse, names) if not _needs_radii(name) and name.metric not in ("ap_worst", "ap_best")
-    ]
+    ranged = [name for name in map(parse, names) if not (_needs_radii(name) or METRICS.get(name.metric).is_bound)]
     by_order = [str(name) for name in ranged if name.metric != "ap"]
     found = {}
     for end in ("worst", "best"):

@@ -39,6 +39,7 @@ class Metric(Generic[Source]):
     parameters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     over_radii: bool = False  # its points are the Hamming radii, whatever the cutoff
     together: bool = False  # a query's value depends on the other queries
+    is_bound: bool = False  # an end of what any order of ties gives: of two methods the larger is not the better one
 
     def rank(self, name: MetricName) -> int:
         """The rank that ``name`` stops at, one of ``ranks``."""

@@ -39,4 +39,5 @@ METRIC = Metric(
     evaluate=evaluate,
     at=("rank",),
     parameters={"norm": ("all", "min", "retrieved")},
+    is_bound=True,
 )

@@ -56,4 +56,5 @@ METRIC = Metric(
     evaluate=evaluate,
     at=("rank",),
     parameters={"norm": ("all", "min", "retrieved")},
+    is_bound=True,
 )

@@ -4,6 +4,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
+from hashbench.metrics import METRICS, parse
 from hashbench.tables.spec import PrintedAs
 from hashbench.tables.table import Measured, Place, Section, Table, TableCell
 
@@ -43,11 +44,12 @@ class Notation:
 
         Compared are cells that differ in method or hyper-parameters alone: same data, protocol, metric, evaluation
         set and code size. That is a column of most tables and a row of those whose columns are methods. Values that
-        print alike are equally good, and one value alone is not best of anything.
+        print alike are equally good, and one value alone is not best of anything. An end of a tie interval is no
+        merit: where codes are few, the best order is good and the worst one bad.
         """
         rivals: dict[tuple[Any, ...], list[tuple[float, Place]]] = defaultdict(list)
         for place, cell in section.cells.items():
-            if cell.measured is not None:
+            if cell.measured is not None and not METRICS.get(parse(cell.declared.metric).metric).is_bound:
                 shown = float(self.measured(cell, cell.measured.mean))
                 rivals[_contest(cell)].append((shown, place))
         return {

@@ -1,7 +1,7 @@
 """Markdown: published and measured cannot be taken for each other, and a terminal shows it aligned."""
 
 import pytest
-from fake_rows import SAMPLE, assert_golden, fake_resolve, sample_rows, sample_spec, sample_table
+from fake_rows import SAMPLE, assert_golden, fake_resolve, fake_row, sample_rows, sample_spec, sample_table
 
 from hashbench.tables.collect import collect
 from hashbench.tables.render_markdown import WIDTH, escape, render_markdown
@@ -58,6 +58,14 @@ def test_best_of_a_column_is_bold_and_what_prints_alike_is_bold_alike() -> None:
         [True, False, True],  # 0.7571 and 0.7569 print as 0.757
         [False, False, False],  # one value alone is not best of anything
     ]
+
+
+@pytest.mark.parametrize(("metric", "has_a_best"), [("ap", True), ("ap_best", False), ("ap_worst", False)])
+def test_an_end_of_a_tie_interval_is_no_merit(metric: str, has_a_best: bool) -> None:
+    spec = sample_spec(groups=[{**SAMPLE["groups"][0], "metric": metric}])
+    rows = [fake_row(cell, metric=0.5 + 0.01 * place) for place, cell in enumerate(spec.cells[:6])]
+    text = render_markdown(collect(spec, rows, None, resolve=fake_resolve))
+    assert ("**" in text) == ("best measured in bold" in text) == has_a_best
 
 
 def test_outside_the_tolerance_is_marked() -> None:

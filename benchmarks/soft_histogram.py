@@ -1,6 +1,7 @@
 """Time and peak memory of the two-bin scatter against the bin-by-bin soft histogram, forward and backward.
 
-Run as `python benchmarks/soft_histogram.py`; every memory figure comes from a process of its own.
+Run as `python benchmarks/soft_histogram.py`: medians of five rounds, and every memory figure from a process of its own,
+above what that held after its imports and a first small batch. Writes results/benchmarks/soft-histogram-MACHINE.json.
 """
 
 import subprocess
@@ -8,15 +9,17 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from statistics import median
 
 import torch
+from _record import write
 from torch import Tensor
 
 from hashbench.losses._soft_histogram import relaxed_distance, soft_histogram
 
 BITS = 48
 CLASSES = 10
-ROUNDS = 10
+ROUNDS = 5
 
 
 def scatter(relaxed: Tensor, level: Tensor) -> Tensor:
@@ -47,11 +50,11 @@ def once(form: str, relaxed: Tensor, level: Tensor) -> float:
     return time.perf_counter() - started
 
 
-def fastest_s(n_examples: int) -> dict[str, float]:
-    """The least seconds of each form, taken turn about, so that whatever else runs here disturbs them alike."""
+def seconds(n_examples: int) -> dict[str, list[float]]:
+    """The seconds of each form, taken turn about, so that whatever else runs here disturbs them alike."""
     arrays = batch(n_examples)
     rounds = [{form: once(form, *arrays) for form in FORMS} for _ in range(1 + ROUNDS)][1:]
-    return {form: min(each[form] for each in rounds) for form in FORMS}
+    return {form: [each[form] for each in rounds] for form in FORMS}
 
 
 def peak_mib(form: str, n_examples: int) -> float:
@@ -73,16 +76,23 @@ def report_peak(form: str, n_examples: int) -> None:
     print(resident_mib("VmHWM:") - before)
 
 
+def compared(figures: dict[str, float]) -> dict[str, float]:
+    return {**figures, "times": round(figures["bin_by_bin"] / figures["scatter"], 1)}
+
+
 def main() -> None:
-    for n_examples in (256, 1024):
-        seconds = fastest_s(n_examples)
-        for form, value in seconds.items():
-            times = seconds["bin_by_bin"] / value
-            print(f"M = {n_examples}, {BITS} bits, {form}: {1e3 * value:.1f} ms ({times:.0f}x)", flush=True)
-    peaks = {form: peak_mib(form, 2048) for form in FORMS}
-    for form, value in peaks.items():
-        ratio = peaks["bin_by_bin"] / value
-        print(f"M = 2048, {BITS} bits, {form}: {value:.0f} MiB at the peak ({ratio:.0f}x less)")
+    times = {
+        f"M = {n_examples}": compared(
+            {form: round(1e3 * median(values), 2) for form, values in seconds(n_examples).items()}
+        )
+        for n_examples in (256, 1024)
+    }
+    peaks = compared({form: round(peak_mib(form, 2048), 1) for form in FORMS})
+    for place, figures in {**times, "M = 2048": peaks}.items():
+        unit = "ms" if place in times else "MiB at the peak"
+        alternative = f"bin by bin {figures['bin_by_bin']}, {figures['times']} times as much"
+        print(f"{place}, {BITS} bits: {figures['scatter']} {unit}; {alternative}")
+    write("soft-histogram", {"bits": BITS, "rounds": ROUNDS, "median_ms": times, "peak_mib": {"M = 2048": peaks}})
 
 
 if __name__ == "__main__":

@@ -35,6 +35,7 @@ def load(folder: Path, config: str) -> tuple[int, dict[str, Any]] | None:
     there is no whole one among those that are there, or when it is of another configuration.
     """
     paths = [path for path in (folder / FILE, folder / BEFORE) if path.exists()]
+    remedy = f"remove {'it' if len(paths) == 1 else f'{FILE} and {BEFORE}'} to start over"
     for path in paths:
         try:
             kept = _read(path)
@@ -42,11 +43,11 @@ def load(folder: Path, config: str) -> tuple[int, dict[str, Any]] | None:
         except Exception as error:
             reason = f"{path}: a damaged checkpoint ({type(error).__name__}: {one_line(error)})"
             if path == paths[-1]:
-                raise HashbenchError(f"{reason}: remove it to start over") from None
+                raise HashbenchError(f"{reason}: {remedy}") from None
             print(f"warning: {reason}: going on from the one before", file=sys.stderr)  # noqa: T201
             continue
         if made_by != config:
-            raise HashbenchError(f"{path}: a checkpoint of another configuration: remove it to start over")
+            raise HashbenchError(f"{path}: a checkpoint of another configuration: {remedy}")
         return epochs_done, state
     return None
 

@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from hashbench.errors import HashbenchError
+from hashbench.errors import HashbenchError, one_line
 from hashbench.files import atomic, write_text
 from hashbench.models import MODELS
 from hashbench.models._model import Model, encoder
@@ -142,8 +142,7 @@ class DeepHasher(nn.Module):
             hasher = DeepHasher(settings, shape, float(kept.get("value_max", 1.0)))
             hasher.load_state_dict(load_file(folder / WEIGHTS))
         except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
-            reason = str(error).splitlines()[0]
-            raise HashbenchError(f"{folder}: not a whole hasher of these settings: {reason}") from None
+            raise HashbenchError(f"{folder}: not a whole hasher of these settings: {one_line(error)}") from None
         return hasher.to(pick_device(device))
 
 

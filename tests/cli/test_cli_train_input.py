@@ -215,7 +215,7 @@ def test_two_damaged_checkpoints_are_refused(interrupted: Path, train: Train) ->
         flip(interrupted / name)
     said = refused(train("mihash", "toy", *CHECKPOINTS, epochs=5), warnings=1)
     assert f"{checkpoint.BEFORE}: a damaged checkpoint" in said
-    assert "remove it to start over" in said
+    assert "remove checkpoint.pt and checkpoint-before.pt to start over" in said
 
 
 def test_a_checkpoint_of_another_configuration_is_refused(interrupted: Path, train: Train) -> None:
@@ -223,7 +223,8 @@ def test_a_checkpoint_of_another_configuration_is_refused(interrupted: Path, tra
     other = Store.default().run_folder(experiment.resolve("toy", "s1", "mihash", given).run)
     interrupted.rename(other)
     said = refused(train("mihash", "toy", *CHECKPOINTS, epochs=6))
-    assert f"{other / checkpoint.FILE}: a checkpoint of another configuration: remove it to start over" in said
+    remedy = "remove checkpoint.pt and checkpoint-before.pt to start over"
+    assert f"{other / checkpoint.FILE}: a checkpoint of another configuration: {remedy}" in said
 
 
 @pytest.mark.parametrize("method", DEEP)

@@ -266,7 +266,10 @@ def test_two_damaged_checkpoints_are_one_line(tmp_path: Path, monkeypatch: pytes
     interrupted(tmp_path, monkeypatch)
     for name in (checkpoint.FILE, checkpoint.BEFORE):
         (tmp_path / name).write_bytes(flipped((tmp_path / name).read_bytes()))
-    with pytest.raises(HashbenchError, match=f"{checkpoint.BEFORE}: a damaged checkpoint.*remove it") as caught:
+    with pytest.raises(
+        HashbenchError,
+        match=f"{checkpoint.BEFORE}: a damaged checkpoint.*remove checkpoint.pt and checkpoint-before.pt",
+    ) as caught:
         weights(tmp_path)
     assert "\n" not in str(caught.value)
 

@@ -4,7 +4,6 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
@@ -88,6 +87,11 @@ class _Bins:
         return math.ceil(self.delta)
 
     @property
+    def ends(self) -> tuple[int, ...]:
+        """The bins that a triangle may fail to reach, with its centre between the two in the middle."""
+        return () if self.delta == self.reach else (0, 2 * self.reach - 1)
+
+    @property
     def farthest(self) -> float:
         """How far from 1/2 a fraction may be by rounding alone."""
         return 0.5 + _ROUNDING * self.n_bins
@@ -129,86 +133,80 @@ class _Bins:
 
 
 class _Scatter(torch.autograd.Function):
-    """distance [M, M], level [M, M] -> counts [M, n_bins + 1, n_levels]; saves nothing but its inputs."""
+    """distance [M, M], level [M, M] -> counts [M, n_bins + 1, n_levels]."""
 
     @staticmethod
     def forward(ctx: Any, distance: Tensor, level: Tensor, bins: _Bins) -> Tensor:
         counts = bins.with_margins(len(distance), distance)
         scatter = _scatter_numba if distance.device.type == "cpu" else _scatter_torch
-        scatter(distance, level, bins, counts)
-        ctx.save_for_backward(distance, level)
+        ctx.save_for_backward(*scatter(distance, level, bins, counts))
         ctx.bins = bins
         return bins.kept(counts)
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        (distance, level), bins = ctx.saved_tensors, ctx.bins
-        of_counts = bins.with_margins(len(distance), distance)
+        bins, of_counts = ctx.bins, ctx.bins.with_margins(len(gradients[0]), gradients[0])
         bins.kept(of_counts).copy_(gradients[0])
-        ends = () if bins.delta == bins.reach else (0, 2 * bins.reach - 1)  # a triangle may fail to reach them
-        slopes = [bins.slope(k) * bins.under(of_counts, k) for k in range(2 * bins.reach) if k not in ends]
-        of_position, of_distance = torch.stack(slopes).sum(0), torch.empty_like(distance)
-        gather = _gather_numba if distance.device.type == "cpu" else _gather_torch
-        gather(distance, level, bins, of_counts, of_position, ends, of_distance)
-        return of_distance, None, None
+        of_position = torch.zeros_like(bins.under(of_counts, 0))
+        for k in range(2 * bins.reach):
+            if k not in bins.ends:
+                of_position.add_(bins.under(of_counts, k), alpha=bins.slope(k))
+        gather = _gather_numba if of_counts.device.type == "cpu" else _gather_torch
+        return gather(ctx.saved_tensors, bins, of_counts, of_position), None, None
 
 
-def _scatter_torch(distance: Tensor, level: Tensor, bins: _Bins, counts: Tensor) -> None:
-    """Adds the triangles of all pairs to ``counts``: the form for a GPU, and the oracle of the other."""
+def _scatter_torch(distance: Tensor, level: Tensor, bins: _Bins, counts: Tensor) -> tuple[Tensor, ...]:
+    """Adds the triangles of all pairs to ``counts``, and says what the gradient needs; the oracle of the other form.
+
+    It keeps nothing but its inputs: on a GPU, where lists are long, memory is dearer than doing it again.
+    """
     place, fraction = bins.locate(distance, level)
     fraction.clamp_(0, 1)
     for k in range(2 * bins.reach):
         bins.under(counts, k).scatter_add_(1, place, bins.weight(fraction, k))
+    return distance, level
 
 
-def _gather_torch(
-    distance: Tensor,
-    level: Tensor,
-    bins: _Bins,
-    of_counts: Tensor,
-    of_position: Tensor,
-    ends: tuple[int, ...],
-    of_distance: Tensor,
-) -> None:
-    """Writes the gradient of the distances: the form for a GPU, and the oracle of the other."""
-    place, fraction = bins.locate(distance, level)
+def _gather_torch(kept: tuple[Tensor, ...], bins: _Bins, of_counts: Tensor, of_position: Tensor) -> Tensor:
+    """The gradient of the distances: the form for a GPU, and the oracle of the other."""
+    place, fraction = bins.locate(*kept)
     gathered = of_position.gather(1, place)
-    for k in ends:
+    for k in bins.ends:
         reached = bins.weight(fraction, k) > 0
         gathered += reached * (bins.slope(k) * bins.under(of_counts, k).gather(1, place))
     outside = fraction.sub_(0.5).abs_() > bins.farthest
-    torch.mul(gathered.masked_fill_(outside, 0), bins.n_bins / bins.n_bits, out=of_distance)
+    return gathered.masked_fill_(outside, 0).mul_(bins.n_bins / bins.n_bits)
 
 
-def _scatter_numba(distance: Tensor, level: Tensor, bins: _Bins, counts: Tensor) -> None:
+def _scatter_numba(distance: Tensor, level: Tensor, bins: _Bins, counts: Tensor) -> tuple[Tensor, ...]:
+    """As ``_scatter_torch``, in one pass; keeps the places, and with them the distances only where they are needed."""
+    place = torch.empty_like(distance, dtype=torch.int32, memory_format=torch.contiguous_format)
     weights, constants = _numbers(bins, distance)
     _soft_histogram_numba.scatter(
-        _array(distance), _array(level), _array(counts.flatten(1)), bins.n_levels + 1, weights, constants
-    )
-
-
-def _gather_numba(
-    distance: Tensor,
-    level: Tensor,
-    bins: _Bins,
-    of_counts: Tensor,
-    of_position: Tensor,
-    ends: tuple[int, ...],
-    of_distance: Tensor,
-) -> None:
-    weights, constants = _numbers(bins, distance)
-    _soft_histogram_numba.gather(
         _array(distance),
         _array(level),
-        _array(of_counts.flatten(1)),
-        _array(of_position),
-        of_distance.numpy(),
+        _array(counts.flatten(1)),
+        place.numpy(),
         bins.n_levels + 1,
         weights,
-        np.array(ends, np.int64),
         constants,
     )
+    return (place, distance) if bins.ends else (place,)
+
+
+def _gather_numba(kept: tuple[Tensor, ...], bins: _Bins, of_counts: Tensor, of_position: Tensor) -> Tensor:
+    place, *distances = kept
+    of_distance = torch.empty_like(place, dtype=of_counts.dtype)
+    weights, constants = _numbers(bins, of_counts)
+    given = _array(of_position), of_distance.numpy()
+    if bins.ends:
+        distance, columns = _array(distances[0]), bins.n_levels + 1
+        of_bins = _array(of_counts.flatten(1))
+        _soft_histogram_numba.gather_ends(place.numpy(), distance, of_bins, *given, columns, weights, constants)
+    else:
+        _soft_histogram_numba.gather(place.numpy(), *given, constants)
+    return of_distance
 
 
 def _array(values: Tensor) -> Any:

@@ -4,8 +4,9 @@ The arithmetic is that of the torch form in ``_soft_histogram``, in the same ord
 equal bit for bit, and a test says so.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -13,89 +14,96 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from hashbench.histogram_numba import compiled, inner
+from hashbench.histogram_numba import compiled
 
 Floats = NDArray[Any]  # float32 or float64, the same in one call
 Levels = NDArray[np.int64]
+Places = NDArray[np.int32]
 
-_WORTH_A_THREAD = 1 << 15  # pairs
-
-
-@inner
-def _locate(
-    distance: Floats, level: Levels, n_columns: int, constants: Floats, place: Levels, fraction: Floats
-) -> None:
-    """The place of each triangle of a row, and how far its centre is past its lower bin (outside [0, 1] if outside)."""
-    per_bit, zero, last = constants[0], constants[1], constants[3]
-    for j in range(len(distance)):
-        position = distance[j] * per_bit
-        lower = np.floor(position)
-        if not lower >= zero:  # NaN too: it stays in the fraction, and would be no index
-            lower = zero
-        lower = min(lower, last)
-        fraction[j] = position - lower
-        place[j] = int(lower) * n_columns + level[j]
+# Pairs. Torch's threads spin for a while after its matrix products and are in the way of others: on two cores a second
+# thread costs time at 2,048 examples (40 ms in place of 32) and saves some at 4,096 (140 in place of 200).
+_WORTH_A_THREAD = 1 << 23
 
 
 def _scatter(
-    distance: Floats, level: Levels, counts: Floats, n_columns: int, weights: Floats, constants: Floats, start: int
-) -> None:
-    """Adds to ``counts`` [rows, ...] the triangles of rows ``start`` and on; weights [2 reach, 2]: slope, height."""
-    zero, one = constants[1], constants[2]
-    place, fraction = np.empty(distance.shape[1], np.int64), np.empty_like(distance[0])
-    for i in range(len(distance)):
-        _locate(distance[i], level[i], n_columns, constants, place, fraction)
-        for j in range(len(fraction)):
-            if fraction[j] < zero:  # noqa: PLR1730  (max() would lose NaN)
-                fraction[j] = zero
-            if fraction[j] > one:  # noqa: PLR1730
-                fraction[j] = one
-        place[start + i] += n_columns - 1 - level[i, start + i]  # the column that is cut off
-        for k in range(len(weights)):
-            slope, height, shift = weights[k, 0], weights[k, 1], k * n_columns
-            for j in range(len(fraction)):
-                weight = fraction[j] * slope + height
-                if not weight <= zero:
-                    counts[i, place[j] + shift] += weight
-
-
-def _gather(
     distance: Floats,
     level: Levels,
+    counts: Floats,
+    kept: Places,
+    n_columns: int,
+    weights: Floats,
+    constants: Floats,
+    start: int,
+) -> None:
+    """Adds to ``counts`` [rows, ...] the triangles of rows ``start`` and on; weights [2 reach, 2]: slope, height.
+
+    Writes where each triangle stands to ``kept``, for the gradient: in the column that is cut off where there is none.
+    """
+    per_bit, zero, one = constants[0], constants[1], constants[2]
+    last, half, farthest = constants[3], constants[4], constants[5]
+    columns, nowhere = np.uint32(n_columns), np.uint32(n_columns - 1)
+    place, fraction = np.empty(distance.shape[1], np.uint32), np.empty_like(distance[0])  # unsigned: never from the end
+    for i in range(len(distance)):
+        for j in range(len(fraction)):  # without a branch, so that it is done for several at once
+            position = distance[i, j] * per_bit
+            lower = np.floor(position)
+            lower = lower if lower >= zero else zero  # NaN too: it stays in the fraction, and would be no index
+            lower = min(lower, last)
+            past = position - lower  # outside [0, 1] only for distances outside [0, bits]
+            place[j] = np.uint32(lower) * columns + np.uint32(level[i, j])
+            kept[i, j] = nowhere if abs(past - half) > farthest else place[j]
+            past = zero if past < zero else past  # not max() and min(), which would lose NaN
+            fraction[j] = one if past > one else past
+        place[start + i] += nowhere - np.uint32(level[i, start + i])
+        kept[i, start + i] = nowhere
+        row = counts[i]
+        for k in range(len(weights)):
+            slope, height, shift = weights[k, 0], weights[k, 1], np.uint32(k) * columns
+            for j in range(len(fraction)):
+                weight = fraction[j] * slope + height
+                row[place[j] + shift] += zero if weight < zero else weight
+
+
+def _gather(kept: Places, of_position: Floats, of_distance: Floats, constants: Floats) -> None:
+    """Writes the gradient with respect to the distances, where every triangle reaches all its bins."""
+    per_bit = constants[0]
+    for i in range(len(kept)):
+        for j in range(kept.shape[1]):
+            of_distance[i, j] = of_position[i, kept[i, j]] * per_bit
+
+
+def _gather_ends(
+    kept: Places,
+    distance: Floats,
     of_counts: Floats,
     of_position: Floats,
     of_distance: Floats,
     n_columns: int,
     weights: Floats,
-    ends: Levels,
     constants: Floats,
-    start: int,
 ) -> None:
-    """Writes the gradient with respect to the distances of rows ``start`` and on."""
-    per_bit, zero, half, farthest = constants[0], constants[1], constants[4], constants[5]
-    place, fraction = np.empty(distance.shape[1], np.int64), np.empty_like(distance[0])
-    for i in range(len(distance)):
-        _locate(distance[i], level[i], n_columns, constants, place, fraction)
-        for j in range(len(fraction)):
-            gathered = of_position[i, place[j]]
-            for k in ends:
-                if fraction[j] * weights[k, 0] + weights[k, 1] > zero:
-                    gathered += weights[k, 0] * of_counts[i, place[j] + k * n_columns]
-            if j == start + i or abs(fraction[j] - half) > farthest:
-                gathered = zero
+    """As ``_gather``, where a triangle may fail to reach its first bin and its last: ``of_position`` lacks them."""
+    per_bit, zero = constants[0], constants[1]
+    last = len(weights) - 1
+    for i in range(len(kept)):
+        for j in range(kept.shape[1]):
+            place = kept[i, j]
+            fraction = distance[i, j] * per_bit - place // n_columns
+            gathered = of_position[i, place]
+            for k in (0, last):
+                if fraction * weights[k, 0] + weights[k, 1] > zero:
+                    gathered += weights[k, 0] * of_counts[i, place + k * n_columns]
             of_distance[i, j] = gathered * per_bit
 
 
-_COMPILED: dict[tuple[Any, Any], Callable[..., None]] = {}
-
-
-def _kernel(function: Callable[..., None], dtype: Any) -> Callable[..., None]:
+@cache
+def _kernel(function: Callable[..., None], dtype: Hashable) -> Callable[..., None]:  # noqa: ARG001  (a kernel each)
     """``function`` compiled for one type of floats."""
-    return _COMPILED.setdefault((function, dtype), compiled(function))
+    return compiled(function)
 
 
 def scatter(
-    distance: Floats, level: Levels, counts: Floats, n_columns: int, weights: Floats, constants: Floats
+    distance: Floats, level: Levels, counts: Floats, kept: Places, n_columns: int, weights: Floats, constants: Floats
 ) -> None:
     """Adds the triangles of all pairs to ``counts`` [M, width].
 
@@ -103,47 +111,52 @@ def scatter(
         distance: [M, M].
         level: int64[M, M].
         counts: the bins with their margins, one after the other, ``n_columns`` to a bin.
+        kept: int32[M, M], where in a row of counts each triangle stands; for the gradient.
         n_columns: columns of a bin.
         weights: slope and height of each bin under a triangle, [2 reach, 2].
         constants: bins a bit, 0, 1, the last lower bin, 1/2, and how far from 1/2 a fraction may be.
     """
-    kernel = _kernel(_scatter, distance.dtype.type)
+    kernel = _kernel(_scatter, distance.dtype)
     _by_rows(
         distance,
-        lambda rows: kernel(distance[rows], level[rows], counts[rows], n_columns, weights, constants, rows.start),
+        lambda rows: kernel(
+            distance[rows], level[rows], counts[rows], kept[rows], n_columns, weights, constants, rows.start
+        ),
     )
 
 
-def gather(
+def gather(kept: Places, of_position: Floats, of_distance: Floats, constants: Floats) -> None:
+    """Writes ``of_distance`` [M, M], the gradient of all distances, from ``of_position``, that of a triangle's place.
+
+    Where every triangle reaches all its bins; the other arguments as of ``scatter``.
+    """
+    kernel = _kernel(_gather, of_distance.dtype)
+    _by_rows(of_distance, lambda rows: kernel(kept[rows], of_position[rows], of_distance[rows], constants))
+
+
+def gather_ends(
+    kept: Places,
     distance: Floats,
-    level: Levels,
     of_counts: Floats,
     of_position: Floats,
     of_distance: Floats,
     n_columns: int,
     weights: Floats,
-    ends: Levels,
     constants: Floats,
 ) -> None:
-    """Writes ``of_distance`` [M, M], the gradient of all distances, from that of the counts; as ``scatter``.
-
-    ``of_position`` is the gradient of a triangle's position by its place, without the bins ``ends``, which a
-    triangle may fail to reach.
-    """
-    kernel = _kernel(_gather, distance.dtype.type)
+    """As ``gather``, where a triangle may fail to reach its first and last bin: their share is in ``of_counts``."""
+    kernel = _kernel(_gather_ends, distance.dtype)
     _by_rows(
         distance,
         lambda rows: kernel(
+            kept[rows],
             distance[rows],
-            level[rows],
             of_counts[rows],
             of_position[rows],
             of_distance[rows],
             n_columns,
             weights,
-            ends,
             constants,
-            rows.start,
         ),
     )
 

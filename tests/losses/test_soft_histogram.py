@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from hashbench.errors import HashbenchError
-from hashbench.losses import _soft_histogram
+from hashbench.losses import _soft_histogram, _soft_histogram_numba
 from hashbench.losses._soft_histogram import relaxed_distance, soft_histogram
 
 
@@ -150,6 +150,7 @@ def test_impossible_bins_are_refused(n_bins: int, delta: float) -> None:
 def test_the_kernels_give_the_torch_form_bit_for_bit(
     n_examples: int, delta: float, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(_soft_histogram_numba, "_WORTH_A_THREAD", 1 << 15)
     relaxed, level = batch(n_examples, 24, 3)
     distance = (relaxed_distance(relaxed) * 1.1 - 1).to(dtype)  # some outside, at both ends
     distance[0, -1] = torch.nan

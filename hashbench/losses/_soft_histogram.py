@@ -151,7 +151,7 @@ class _Scatter(torch.autograd.Function):
         of_position = torch.zeros_like(bins.under(of_counts, 0))
         for k in range(2 * bins.reach):
             if k not in bins.ends:
-                of_position.add_(bins.under(of_counts, k), alpha=bins.slope(k))
+                of_position.add_(bins.under(of_counts, k) * bins.slope(k))  # not fused: rounded alike everywhere
         gather = _gather_numba if of_counts.device.type == "cpu" else _gather_torch
         return gather(ctx.saved_tensors, bins, of_counts, of_position), None, None
 

@@ -24,6 +24,7 @@ from hashbench.methods import METHODS
 from hashbench.processes import ALONE, USUAL, Compute, Place
 from hashbench.results import SCHEMA, Arithmetic, Row, Seconds, Store
 from hashbench.scores import Scores, score_codes
+from hashbench.training import log
 from hashbench.training.failure import TrainingFailed
 from hashbench.training.settings import DeepSettings, TrainingSettings, precision_of
 
@@ -163,7 +164,7 @@ def _measure(experiment: Experiment, store: Store, options: Options) -> Row:
     trained = time.perf_counter()
     scores = _scores(experiment, hasher, dataset, ids, folder, options)
     seconds = Seconds(
-        train=round(trained - started, 3),
+        train=round(max(trained - started, log.seconds(folder)), 3),
         encode=round(scores.encode_s, 3),
         score=round(time.perf_counter() - trained - scores.encode_s, 3),
     )

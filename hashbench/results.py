@@ -27,7 +27,7 @@ class Code(Strict):
 
 
 class Seconds(Strict):
-    """Wall time of a run's parts, in seconds; of a resumed run, in the process that finished it."""
+    """Wall time of a run's parts, in seconds; epochs count whichever process trained them."""
 
     train: float
     encode: float

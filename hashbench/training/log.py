@@ -49,6 +49,11 @@ def read(folder: Path) -> list[dict[str, float]]:
     return found
 
 
+def seconds(folder: Path) -> float:
+    """What the epochs of metrics.jsonl took, those before a resumption among them; 0 where there are none."""
+    return sum(line["seconds"] for line in read(folder))
+
+
 def draw(folder: Path) -> None:
     """Writes training.png: loss, learning rate and, where it changes, alpha of tanh, against the epochs done."""
     lines = read(folder)

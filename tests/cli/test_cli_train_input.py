@@ -17,7 +17,7 @@ from hashbench import experiment
 from hashbench.cli._app import main
 from hashbench.methods import METHODS
 from hashbench.results import Store
-from hashbench.training import checkpoint, loop
+from hashbench.training import checkpoint, log, loop
 from hashbench.training.settings import DeepSettings
 
 BITS = 8
@@ -208,6 +208,15 @@ def test_a_damaged_checkpoint_gives_way_to_the_one_before(interrupted: Path, tra
     trained(again())  # undisturbed
     for name, values in codes(interrupted).items():
         np.testing.assert_array_equal(values, found[name])
+
+
+def test_a_resumed_run_counts_the_time_of_its_earlier_epochs(interrupted: Path, train: Train) -> None:
+    epochs = [json.loads(line) for line in (interrupted / log.FILE).read_text().splitlines()]
+    epochs[1]["seconds"] = 5000.0
+    (interrupted / log.FILE).write_text("".join(json.dumps(epoch) + "\n" for epoch in epochs))
+    called = train("mihash", "toy", *CHECKPOINTS, epochs=5)
+    trained(called)
+    assert 5000 < json.loads(called[1])["seconds"]["train"] < 6000
 
 
 def test_two_damaged_checkpoints_are_refused(interrupted: Path, train: Train) -> None:

@@ -25,10 +25,11 @@ from tqdm import tqdm
 from hashbench import experiment, histogram
 from hashbench.hasher import Fit
 from hashbench.losses import tie_aware_ap
-from hashbench.losses._supervision import alike
+from hashbench.losses._supervision import alike, supervision_of
 from hashbench.models import MODELS
 from hashbench.training.hasher import DeepHasher, pick_device
 from hashbench.training.loop import Run
+from hashbench.training.objective import by_rows
 from hashbench.training.settings import DeepSettings
 
 SIDE, CLASSES, BITS = 32, 10, 32
@@ -116,6 +117,10 @@ def objective(relaxed: Tensor, level: Tensor) -> Tensor:
     return tie_aware_ap.simplified(relaxed, level, n_bins=12, delta=2.0)
 
 
+def run_of(settings: DeepSettings, data: Fit) -> Run:
+    return Run(settings, by_rows(objective, supervision_of(data)), data, "talr_ap")
+
+
 def finish(model: str, device_name: str, epochs: int = 50, n_encoded: int = 60_000) -> dict[str, float]:
     """Seconds to train on 5,000 images for so many epochs, and to encode so many, all beginnings included."""
     rng = np.random.default_rng(0)
@@ -123,7 +128,7 @@ def finish(model: str, device_name: str, epochs: int = 50, n_encoded: int = 60_0
     labels = rng.integers(0, CLASSES, 5000)
     started = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder, tqdm(disable=True) as bar:
-        run = Run(of_cell(model), objective, Fit(images[:5000], labels, 255.0, 0, Path(folder), device_name), "talr_ap")
+        run = run_of(of_cell(model), Fit(images[:5000], labels, 255.0, 0, Path(folder), device_name))
         for epoch in range(epochs):
             run.epoch(epoch, bar)
         settle(run.device)
@@ -140,7 +145,7 @@ def measure(n_images: int, epochs: int, device_name: str, model: str) -> dict[st
     labels = rng.integers(0, CLASSES, n_images)
     settings, device = of_cell(model), pick_device(device_name)
     with tempfile.TemporaryDirectory() as folder, tqdm(disable=True) as bar:
-        run = Run(settings, objective, Fit(images, labels, 255.0, 0, Path(folder), device_name), "talr_ap")
+        run = run_of(settings, Fit(images, labels, 255.0, 0, Path(folder), device_name))
         plain = Plain(settings, images, labels, device)
         seconds = [(ours(run, epoch, bar), plain.epoch()) for epoch in range(1 + epochs)][1:]  # the first one warms up
     fastest = {name: min(each) for name, each in zip(("hashbench", "plain"), zip(*seconds, strict=True), strict=True)}

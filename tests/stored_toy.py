@@ -34,6 +34,20 @@ note = "made by the tests"
 """
 
 
+def parts(n_queries: int, n_train: int, n: int) -> str:
+    """The protocol s1 whose first items are queries; the others are the database, and the first of those trained on."""
+    first, end = n_queries, n_queries + n_train
+    return f"""
+[protocols.s1]
+draw = "parts"
+title = "{n_queries} queries"
+citation = "none"
+query = [0, {first}]
+database = [{first}, {n}]
+train = [{first}, {end}]
+"""
+
+
 def card_of(root: Path, items: np.ndarray, labels: np.ndarray, protocols: str, name: str = "toy") -> Card:
     """The card of such a data set, in ``root``, which holds the methods of the repository too."""
     (root / "datasets").mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from stored_toy import store_toy
+from stored_toy import parts, store_toy
 
 from hashbench import encoded, histogram, measure, saved_codes
 from hashbench.cli._app import main
@@ -28,15 +28,7 @@ citation = "none"
 queries_per_label = 2
 train_per_label = 8
 """
-PARTS = """
-[protocols.s1]
-draw = "parts"
-title = "20 queries"
-citation = "none"
-query = [0, 20]
-database = [20, 200]
-train = [20, 80]
-"""
+PARTS = parts(20, 60, 200)
 PERCENTILES = '\n[protocols.s1.relevance]\nkind = "percentiles"\npercent = [5.0, 1.0, 0.5]\nlevels = [1, 2, 5]\n'
 NEAREST = '\n[protocols.s1.relevance]\nkind = "nearest"\npercent = 2.0\n'
 NO_LABELS = np.zeros((200, 0), np.uint8)

@@ -29,8 +29,10 @@ def deep_method(
         require_torch()
         from hashbench.losses._supervision import supervision_of
         from hashbench.training.loop import train
+        from hashbench.training.objective import by_rows
 
-        return train(chosen, objective(chosen, supervision_of(data)), data, method)
+        supervision = supervision_of(data)
+        return train(chosen, by_rows(objective(chosen, supervision), supervision), data, method)
 
     def load(chosen: Any, stored: Stored) -> Hasher:
         require_torch()

@@ -13,14 +13,12 @@ from hashbench.config import digest
 from hashbench.errors import HashbenchError
 from hashbench.hasher import BitSettings, Fit
 from hashbench.losses._objective import RowObjective
-from hashbench.losses._supervision import supervision_of
 from hashbench.seeding import derive
 from hashbench.training import augment, checkpoint, distributed, optimiser
 from hashbench.training.failure import TrainingFailed
 from hashbench.training.gradient import backward, check_chunk
 from hashbench.training.hasher import DeepHasher, pick_device
 from hashbench.training.log import Log
-from hashbench.training.objective import Objective, OfBatch
 from hashbench.training.sampler import sampler
 from hashbench.training.schedule import learning_rate, tanh_scale
 from hashbench.training.settings import TrainingSettings, precision_of
@@ -29,7 +27,7 @@ _BAR_DELAY_S = 2  # what is done before needs no bar
 _LOOKED_AT = 1000  # training examples whose codes are looked at when training is done
 
 
-def train(settings: TrainingSettings, objective: Objective, data: Fit, method: str) -> DeepHasher:
+def train(settings: TrainingSettings, objective: RowObjective, data: Fit, method: str) -> DeepHasher:
     """The hasher after the last epoch (never the best on the queries), trained on ``data``.
 
     Checkpoints, the last and the one before, are kept at the end of an epoch, every ``data.checkpoint_every_s``
@@ -71,11 +69,8 @@ def train(settings: TrainingSettings, objective: Objective, data: Fit, method: s
 class Run:
     """The state of one training: hasher, optimiser, objective, and how many epochs are done."""
 
-    def __init__(self, settings: TrainingSettings, objective: Objective, data: Fit, method: str) -> None:
-        self.settings, self.data, self.method = settings, data, method
-        if not isinstance(objective, RowObjective):
-            objective = OfBatch(objective, supervision_of(data))
-        self.objective = objective
+    def __init__(self, settings: TrainingSettings, objective: RowObjective, data: Fit, method: str) -> None:
+        self.settings, self.objective, self.data, self.method = settings, objective, data, method
         self.device = pick_device(data.device)
         compute = data.compute
         self.precision = precision_of(settings, compute, self.device.type)

@@ -12,6 +12,11 @@ BatchObjective = Callable[[Tensor, Tensor], Tensor]  # (relaxed [M, bits], level
 Objective = BatchObjective | RowObjective
 
 
+def by_rows(objective: Objective, supervision: Supervision) -> RowObjective:
+    """``objective`` as the training loop asks for it, the levels of a batch being those of ``supervision``."""
+    return objective if isinstance(objective, RowObjective) else OfBatch(objective, supervision)
+
+
 class OfBatch(RowObjective):
     """An objective of a batch alone, each example being a query and the others its database."""
 

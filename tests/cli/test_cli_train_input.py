@@ -11,7 +11,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 from safetensors.torch import save_file
-from stored_toy import store_toy
+from stored_toy import parts, store_toy
 
 from hashbench import experiment
 from hashbench.cli._app import main
@@ -25,15 +25,7 @@ DEEP = [name for name in METHODS.names if issubclass(METHODS.get(name).settings,
 LISTS_AND_PAIRS = [name for name in DEEP if name != "dtsh"]
 QUICK = {"epochs": 2, "batch_size": 10}
 CHECKPOINTS = ("--checkpoint-every", "0")
-PARTS = """
-[protocols.s1]
-draw = "parts"
-title = "20 queries"
-citation = "none"
-query = [0, 20]
-database = [20, 120]
-train = [20, 60]
-"""
+PARTS = parts(20, 40, 120)
 Called = tuple[int, str, str]
 Train = Callable[..., Called]
 

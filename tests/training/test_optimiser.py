@@ -74,19 +74,26 @@ def test_biases_have_their_own_rates_and_no_decay() -> None:
     torch.testing.assert_close(trained(chosen), by_hand(chosen, multiplier, {"0.0.weight", "1.weight"}))
 
 
-def test_a_resumed_optimiser_goes_on_as_if_nothing_happened() -> None:
-    chosen = settings(momentum_form="lr_inside", bias_lr=2.0)
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"momentum_form": "lr_inside", "bias_lr": 2.0},
+        {"optimiser": "adam", "momentum": 0.0, "backbone_lr": 0.1},
+    ],
+)
+def test_a_resumed_optimiser_goes_on_as_if_nothing_happened(given: dict[str, object]) -> None:
+    chosen = settings(**given)
     model = encoder()
-    sgd = optimiser.build(chosen, model)
+    updates = optimiser.build(chosen, model)
     for step, lr in enumerate(RATES):
         if step == 2:  # killed just before the rate falls
             again = optimiser.build(chosen, model)
-            again.load_state_dict(sgd.state_dict())
-            sgd = again
-        optimiser.set_learning_rate(sgd, chosen, lr)
+            again.load_state_dict(updates.state_dict())
+            updates = again
+        optimiser.set_learning_rate(updates, chosen, lr)
         for values in model.parameters():
             values.grad = torch.full_like(values, step + 1.0)
-        sgd.step()
+        updates.step()
     for name, values in trained(chosen).items():
         assert torch.equal(dict(model.named_parameters())[name], values)
 
@@ -121,19 +128,3 @@ def test_the_hash_layer_may_decay_by_itself() -> None:
     for name, values in plain.items():
         assert torch.equal(alike[name], values)
         assert torch.equal(free[name], undecayed[name] if name.startswith("1.") else values)
-
-
-def test_a_resumed_adam_goes_on_as_if_nothing_happened() -> None:
-    chosen = settings(optimiser="adam", momentum=0.0, backbone_lr=0.1)
-    model = encoder()
-    adam = optimiser.build(chosen, model)
-    for step, lr in enumerate(RATES):
-        if step == 2:
-            again = optimiser.build(chosen, model)
-            again.load_state_dict(adam.state_dict())
-            adam = again
-        optimiser.set_learning_rate(adam, chosen, lr)
-        for values in model.parameters():
-            values.grad = torch.full_like(values, step + 1.0)
-        adam.step()
-    assert all(torch.equal(dict(model.named_parameters())[name], values) for name, values in trained(chosen).items())

@@ -24,10 +24,12 @@ from hashbench.cli._app import main
 from hashbench.errors import HashbenchError
 from hashbench.hasher import Fit
 from hashbench.losses import mihash
+from hashbench.losses._supervision import supervision_of
 from hashbench.methods import METHODS
 from hashbench.results import Store
 from hashbench.training import checkpoint, log, loop
 from hashbench.training.failure import TrainingFailed
+from hashbench.training.objective import by_rows
 from hashbench.training.settings import DeepSettings
 
 EPOCHS = 80  # long enough to be met in the middle
@@ -345,7 +347,7 @@ def test_a_value_that_is_not_finite_stops_with_step_and_method_and_keeps_the_goo
 def torch_config(chosen: experiment.Experiment, data: Fit) -> str:
     settings = chosen.settings
     assert isinstance(settings, DeepSettings)
-    return loop.Run(settings, mihash.loss, data, "mihash").config
+    return loop.Run(settings, by_rows(mihash.loss, supervision_of(data)), data, "mihash").config
 
 
 def test_weights_that_are_not_finite_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,9 +12,11 @@ from torch import Tensor
 from hashbench.errors import HashbenchError
 from hashbench.hasher import Fit
 from hashbench.losses._objective import RowObjective
+from hashbench.losses._supervision import supervision_of
 from hashbench.training import checkpoint, log, loop
 from hashbench.training.failure import TrainingFailed
 from hashbench.training.hasher import DeepHasher
+from hashbench.training.objective import by_rows
 from hashbench.training.sampler import ClassRounds
 from hashbench.training.settings import TrainingSettings
 
@@ -145,8 +147,9 @@ def test_a_list_of_batches_that_refuses_is_the_same(tmp_path: Path) -> None:
     def refuses(relaxed: Tensor, levels: Tensor) -> Tensor:
         raise HashbenchError("no such batch")
 
+    data = examples(tmp_path)
     with pytest.raises(TrainingFailed, match=r"^talr_ap: epoch 0, step 0: no such batch$"):
-        loop.train(settings(), refuses, examples(tmp_path), "talr_ap")
+        loop.train(settings(), by_rows(refuses, supervision_of(data)), data, "talr_ap")
 
 
 def test_what_is_wrong_beside_the_objective_is_no_failed_training(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from hashbench import experiment, measure, models
 from hashbench.cli._app import app
 from hashbench.errors import HashbenchError
 from hashbench.hasher import Fit, Stored
+from hashbench.losses._supervision import supervision_of
 from hashbench.methods import METHODS
 from hashbench.models import _matconvnet, vggf
 from hashbench.models._model import Model
@@ -22,6 +23,7 @@ from hashbench.models._weights import place_of
 from hashbench.results import Store
 from hashbench.training.hasher import DeepHasher
 from hashbench.training.loop import Run
+from hashbench.training.objective import by_rows
 from hashbench.training.settings import DeepSettings
 
 LAYERS = vggf.layers(tiny.WIDTHS)
@@ -61,7 +63,8 @@ def official(mat: Path) -> None:
 
 
 def start(given: DeepSettings, data: Fit) -> DeepHasher:
-    return Run(given, lambda relaxed, _: relaxed.square().mean(), data, "test").hasher
+    objective = by_rows(lambda relaxed, _: relaxed.square().mean(), supervision_of(data))
+    return Run(given, objective, data, "test").hasher
 
 
 def test_training_starts_from_the_weights_and_subtracts_their_average_image(mat: Path, tmp_path: Path) -> None:

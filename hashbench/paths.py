@@ -52,3 +52,13 @@ def data() -> Path:
 def weights() -> Path:
     """The folder of pretrained networks' weights."""
     return data() / "weights"
+
+
+def shown(path: Path) -> str:
+    """``path`` as people read it: from the current folder, where it lies inside that.
+
+    >>> shown(Path.cwd() / "results" / "a.csv"), shown(Path("/elsewhere/a.csv"))
+    ('results/a.csv', '/elsewhere/a.csv')
+    """
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hashbench import paths
 from hashbench.errors import CheckFailed, HashbenchError
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def command(
         typer.echo("\n".join(_text(table, output, interval) for table in filled), nl=False)
     if write:
         for path in [path for table in filled for path in _write(table, interval)]:
-            typer.echo(str(path))
+            typer.echo(paths.shown(path))
     if check:
         _check(filled)
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hashbench import paths
 from hashbench.cli._settings import parse_settings
 from hashbench.errors import HashbenchError
 
@@ -94,7 +95,7 @@ def _show(row: "Row", store: "Store", *, as_json: bool) -> None:
         for searched, metrics in (("", row.metrics), ("among the queries: ", row.metrics_of_test)):
             for name, value in metrics.items():
                 typer.echo(f"{searched + name:28} {'' if value.mean is None else f'{value.mean:.4f}'}")
-        typer.echo(f"row   {store.row_path(row.dataset, row.protocol, row.run)}")
+        typer.echo(f"row   {paths.shown(store.row_path(row.dataset, row.protocol, row.run))}")
     if row.status == "failed":
         typer.echo(f"error: {row.run}: {row.reason}", err=True)
         raise typer.Exit(2)

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hashbench import histogram, provenance
+from hashbench import parallel
 from hashbench.files import write_text
+from hashbench.runs import provenance
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 FOLDER = REPOSITORY / "results" / "benchmarks"
@@ -23,7 +24,7 @@ def path_of(name: str, device: str = "cpu") -> Path:
 
 def machine(device: str = "cpu") -> dict[str, Any]:
     """The hardware, with the cores that this process may use."""
-    return {**provenance.hardware(device), "cores": histogram.available_cores()}
+    return {**provenance.hardware(device), "cores": parallel.available_cores()}
 
 
 def write(name: str, figures: Mapping[str, Any], device: str = "cpu") -> Path:

@@ -22,13 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from hashbench import distance_ranks
-from hashbench.affinity_distance import DistanceAffinity
 from hashbench.datasets import layout, store
 from hashbench.datasets.audit import audit
 from hashbench.datasets.card import load_card
 from hashbench.datasets.duplicates import byte_keys
 from hashbench.datasets.split import split
+from hashbench.relevance import percentiles
+from hashbench.relevance.distances import DistanceRelevance
 
 REPETITIONS = 5
 BATCH, N_BATCHES = 256, 40
@@ -161,22 +161,20 @@ def distances() -> list[Timing]:
     rng = np.random.default_rng(0)
     train = rng.standard_normal((5000, 512))
     query, database = (rng.standard_normal((n, 128)).astype(np.float32) for n in (1000, 100_000))
-    near = distance_ranks.nearest(query, database, 2000)
-    affinity = DistanceAffinity(query, database, near[None])
+    near = percentiles.nearest(query, database, 2000)
+    relevance = DistanceRelevance(query, database, near[None])
     pairs, cross = 5000 * 4999 // 2, 1000 * 100_000
     return [
-        timed(
-            "percentiles, 5,000 x 512", pairs, "pair", lambda: distance_ranks.percentiles(train, [5, 1, 0.2, 0.1]), 3
-        ),
+        timed("percentiles, 5,000 x 512", pairs, "pair", lambda: percentiles.percentiles(train, [5, 1, 0.2, 0.1]), 3),
         timed("the same, all distances sorted out by NumPy", pairs, "pair", lambda: by_numpy(train), 1),
         timed(
             "nearest 2% of 1,000 x 100,000 x 128",
             cross,
             "pair",
-            lambda: distance_ranks.nearest(query, database, 2000),
+            lambda: percentiles.nearest(query, database, 2000),
             3,
         ),
-        timed("levels of all their pairs", cross, "pair", lambda: [None for _ in affinity.pieces()], 3),
+        timed("levels of all their pairs", cross, "pair", lambda: [None for _ in relevance.pieces()], 3),
     ]
 
 

@@ -30,14 +30,17 @@ import scoring
 import torch
 from torch import Tensor
 
-from hashbench import experiment, histogram, histogram_torch, measure
-from hashbench.affinity import ClassAffinity
+from hashbench import histogram
 from hashbench.datasets.store import standing
 from hashbench.errors import one_line
+from hashbench.histogram import torch_kernel
 from hashbench.losses import tie_aware_ap, tie_aware_ndcg
 from hashbench.losses._supervision import alike
-from hashbench.processes import Compute
-from hashbench.results import Store
+from hashbench.parallel import ComputeOptions
+from hashbench.relevance.labels import ClassRelevance
+from hashbench.runs.run import Options, run
+from hashbench.runs.spec import RunSpec, resolve
+from hashbench.runs.store import Store
 
 Found = dict[str, object]  # figures by name
 Part = Callable[[Found], None]  # fills in what it finds
@@ -52,10 +55,10 @@ LISTS, LIST_BITS = (1024, 4096, 16_384), 48
 LIST_BYTES = 16e9  # that the longest list may take
 MODELS = ("small_cnn", "vggf")
 WAYS = {
-    "float32": Compute("float32"),
-    "bfloat16": Compute("bfloat16"),
-    "bfloat16, channels first": Compute("bfloat16", channels_last=False),
-    "bfloat16, compiled": Compute("bfloat16", compiled=True),
+    "float32": ComputeOptions("float32"),
+    "bfloat16": ComputeOptions("bfloat16"),
+    "bfloat16, channels first": ComputeOptions("bfloat16", channels_last=False),
+    "bfloat16, compiled": ComputeOptions("bfloat16", compiled=True),
 }
 SEEDS = range(3)
 STANDARD_ERRORS = 4  # of the difference of two means; 3 ways are looked at
@@ -83,18 +86,18 @@ def counting(found: Found) -> None:
 
 def count(bits: int) -> Found:
     """Pairs a second of 10,000 queries and 1,000,000 items, whole and without transfers; the ceilings of the latter."""
-    from hashbench.histogram_triton import count_into  # noqa: PLC0415  (Triton is not everywhere)
+    from hashbench.histogram.triton_kernel import count_into  # noqa: PLC0415  (Triton is not everywhere)
 
-    query, database, affinity = scoring.large(bits)
+    query, database, relevance = scoring.large(bits)
     pairs = len(query) * len(database)
     device = torch.device("cuda")
-    words, items = histogram_torch._words(query, device), histogram_torch._words(database, device).T.contiguous()
-    labels = histogram_torch._labels(affinity, device)
+    words, items = torch_kernel._words(query, device), torch_kernel._words(database, device).T.contiguous()
+    labels = torch_kernel._labels(relevance, device)
     assert labels is not None
-    counts = torch.zeros((len(query), bits + 1, len(affinity.levels)), dtype=torch.int64, device=device)
+    counts = torch.zeros((len(query), bits + 1, len(relevance.levels)), dtype=torch.int64, device=device)
     seconds = fastest_s(lambda: count_into(counts, words, items, *labels))
-    whole = fastest_s(lambda: histogram_torch.count(query, database, affinity, device=device))
-    first = ClassAffinity(affinity.query_labels[:CHECKED], affinity.database_labels)
+    whole = fastest_s(lambda: torch_kernel.count(query, database, relevance, device=device))
+    first = ClassRelevance(relevance.query_labels[:CHECKED], relevance.database_labels)
     expected = histogram.count(query[:CHECKED], database, first)
     assert (counts[:CHECKED].cpu().numpy() == (2 + REPETITIONS) * expected.counts).all(), "not what the CPU counts"
     ceilings = {name: round(value) for name, value in ceilings_of(items, labels[1]).items()}
@@ -166,8 +169,8 @@ def short_training(found: Found, epochs: int) -> None:
     ap: dict[str, list[float]] = {}
     for name, compute in WAYS.items():
         with tempfile.TemporaryDirectory() as folder:
-            options = measure.Options("cuda", compute=compute)
-            rows = [measure.run(cell(dataset, seed, epochs), Store(Path(folder)), options) for seed in SEEDS]
+            options = Options("cuda", compute=compute)
+            rows = [run(cell(dataset, seed, epochs), Store(Path(folder)), options) for seed in SEEDS]
         assert all(row.status == "ok" for row in rows), [row.reason for row in rows]
         found[f"ap, {name}"] = ap[name] = [round(row.metrics["ap"].mean or 0.0, 4) for row in rows]
         print(f"{dataset} S1, {epochs} epochs, {name}: AP {' '.join(map(str, ap[name]))}", flush=True)
@@ -175,8 +178,8 @@ def short_training(found: Found, epochs: int) -> None:
         raise ArithmeticError(f"outside of seed noise: {'; '.join(outside)}")
 
 
-def cell(dataset: str, seed: int, epochs: int) -> experiment.Experiment:
-    return experiment.resolve(dataset, "s1", "talr-ap", {"bits": 32, "model": "small_cnn", "epochs": epochs}, seed=seed)
+def cell(dataset: str, seed: int, epochs: int) -> RunSpec:
+    return resolve(dataset, "s1", "talr-ap", {"bits": 32, "model": "small_cnn", "epochs": epochs}, seed=seed)
 
 
 def outside_noise(found: dict[str, list[float]]) -> list[str]:

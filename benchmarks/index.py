@@ -31,8 +31,8 @@ from typing import Any
 import _record
 import numpy as np
 
-from hashbench import buckets, histogram
-from hashbench.sparse import index_file, search
+from hashbench import parallel
+from hashbench.sparse import buckets, index_file, search
 from hashbench.sparse.codes import SparseCodes, top_k
 from hashbench.sparse.index import Index, build
 
@@ -152,11 +152,11 @@ def faiss_search(lists: Any) -> Search:
     """
     from faiss.contrib import ivf_tools  # noqa: PLC0415
 
-    pool = ThreadPoolExecutor(histogram.available_cores())
+    pool = ThreadPoolExecutor(parallel.available_cores())
 
     def nearest(asked: Drawn, top: int) -> np.ndarray:
         probed = asked.activations.argmax(axis=1).astype(np.int64)[:, None]
-        cuts = np.linspace(0, len(probed), min(len(probed), histogram.available_cores()) + 1).astype(int)
+        cuts = np.linspace(0, len(probed), min(len(probed), parallel.available_cores()) + 1).astype(int)
         parts = [slice(*pair) for pair in pairwise(cuts)]
 
         def job(rows: slice) -> np.ndarray:
@@ -236,7 +236,7 @@ def faiss_contenders(items: np.ndarray, codes: SparseCodes) -> dict[str, Contend
         return {}
     import faiss  # noqa: PLC0415
 
-    faiss.omp_set_num_threads(histogram.available_cores())
+    faiss.omp_set_num_threads(parallel.available_cores())
     lists = faiss_lists(items, codes)
     return {
         FOR_FAISS: Contender(faiss_search(lists)),

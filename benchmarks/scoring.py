@@ -20,9 +20,10 @@ import numpy as np
 import torch
 from sklearn.metrics import average_precision_score
 
-from hashbench import histogram, histogram_numba, histogram_torch, metrics, saved_codes
-from hashbench.affinity import Affinity, ClassAffinity, SharedLabelAffinity
-from hashbench.codes import Codes, pack
+from hashbench import histogram, metrics
+from hashbench.codes import Codes, files, pack
+from hashbench.histogram import numba_kernel, torch_kernel
+from hashbench.relevance.labels import ClassRelevance, Relevance, SharedLabelRelevance
 
 REPETITIONS = 5
 WARM_S = 0.3
@@ -84,23 +85,25 @@ def timed(what: str, bits: int, pairs: int, run: Callable[[], object], between: 
 
 def ours(case: Case, what: str = "count, classes", between: Callable[[], object] = int) -> Timing:
     query, database = map(pack, case.codes)
-    affinity = ClassAffinity(*case.classes)
-    return timed(what, case.bits, QUERIES * ITEMS, lambda: histogram.count(query, database, affinity), between)
+    relevance = ClassRelevance(*case.classes)
+    return timed(what, case.bits, QUERIES * ITEMS, lambda: histogram.count(query, database, relevance), between)
 
 
 def shared(case: Case) -> Timing:
     query, database = map(pack, case.codes)
-    affinity = SharedLabelAffinity(*((rng.random((size, LABELS)) < 0.12).astype(np.uint8) for size in (QUERIES, ITEMS)))
-    return timed("count, 21 labels", case.bits, QUERIES * ITEMS, lambda: histogram.count(query, database, affinity))
+    relevance = SharedLabelRelevance(
+        *((rng.random((size, LABELS)) < 0.12).astype(np.uint8) for size in (QUERIES, ITEMS))
+    )
+    return timed("count, 21 labels", case.bits, QUERIES * ITEMS, lambda: histogram.count(query, database, relevance))
 
 
 def score(case: Case) -> Timing:
     """Counting and the mean average precision, tie-aware: what the evaluators below are asked for."""
     query, database = map(pack, case.codes)
-    affinity = ClassAffinity(*case.classes)
+    relevance = ClassRelevance(*case.classes)
 
     def run() -> object:
-        return metrics.evaluate(histogram.count(query, database, affinity), ["ap"])
+        return metrics.evaluate(histogram.count(query, database, relevance), ["ap"])
 
     return timed("count and ap, classes", case.bits, QUERIES * ITEMS, run)
 
@@ -145,13 +148,13 @@ def cuda(bits: int) -> list[Timing]:
     if not torch.cuda.is_available():
         return []
     n_queries, n_items, _ = LARGE
-    query, database, affinity = large(bits)
+    query, database, relevance = large(bits)
     return [
         timed(
             f"torch on {torch.cuda.get_device_name(0)}, with the transfers",
             bits,
             n_queries * n_items,
-            lambda: histogram_torch.count(query, database, affinity, device="cuda"),
+            lambda: torch_kernel.count(query, database, relevance, device="cuda"),
         )
     ]
 
@@ -161,7 +164,7 @@ def whole_process(folder: Path) -> Timing:
     case = Case.draw(48)
     path = folder / "codes.npz"
     query, database = map(pack, case.codes)
-    saved_codes.save(path, saved_codes.SavedCodes(query, database, ClassAffinity(*case.classes)))
+    files.save(path, files.SavedCodes(query, database, ClassRelevance(*case.classes)))
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environment |= {"PYTHONPYCACHEPREFIX": str(folder / "pyc"), "NUMBA_CACHE_DIR": str(folder / "numba")}
     command = [sys.executable, "-m", "hashbench", "eval", str(path)]
@@ -174,27 +177,27 @@ def whole_process(folder: Path) -> Timing:
     return found
 
 
-def large(bits: int) -> tuple[Codes, Codes, ClassAffinity]:
+def large(bits: int) -> tuple[Codes, Codes, ClassRelevance]:
     n_queries, n_items, _ = LARGE
     sizes = (n_queries, n_items)
     words = (rng.integers(0, 2**64, (size, -(-bits // 64)), np.uint64) >> np.uint64(-bits % 64) for size in sizes)
     query, database = (Codes(packed, bits) for packed in words)
-    return query, database, ClassAffinity(*(rng.integers(0, CLASSES, size).astype(np.int16) for size in sizes))
+    return query, database, ClassRelevance(*(rng.integers(0, CLASSES, size).astype(np.int16) for size in sizes))
 
 
 def report_peak(streamed: bool) -> None:
     """Prints MiB at the peak above what a process holds that has counted something small, and seconds (Linux only)."""
     small, ids = pack(np.eye(64, dtype=np.uint8)), np.arange(64)
-    histogram.count(small, small, ClassAffinity(ids, ids))
+    histogram.count(small, small, ClassRelevance(ids, ids))
     before = resident_mib("VmRSS:")
-    query, database, affinity = large(LARGE[2])
+    query, database, relevance = large(LARGE[2])
     started = time.perf_counter()
 
-    def pieces() -> Iterator[tuple[Codes, Affinity]]:
-        for part in histogram_numba.slices(len(database), 1 << 16):
-            yield database[part], ClassAffinity(affinity.query_labels, affinity.database_labels[part])
+    def pieces() -> Iterator[tuple[Codes, Relevance]]:
+        for part in numba_kernel.slices(len(database), 1 << 16):
+            yield database[part], ClassRelevance(relevance.query_labels, relevance.database_labels[part])
 
-    counted = histogram.count_blocks(query, pieces()) if streamed else histogram.count(query, database, affinity)
+    counted = histogram.count_blocks(query, pieces()) if streamed else histogram.count(query, database, relevance)
     seconds = time.perf_counter() - started
     assert counted.counts.sum() == LARGE[0] * LARGE[1]
     packed = (query.words.nbytes + database.words.nbytes) / 2**20

@@ -21,8 +21,8 @@ import _record
 import h5py
 import numpy as np
 
-from hashbench import provenance
 from hashbench.files import write_text
+from hashbench.runs import provenance
 
 CLASSES = 10
 WRITTEN = 1 << 24  # bytes at a time

@@ -22,11 +22,12 @@ from torch.utils.data import DataLoader, Dataset
 from torchvision import transforms
 from tqdm import tqdm
 
-from hashbench import experiment, histogram
-from hashbench.hasher import Fit
+from hashbench import parallel
+from hashbench.hasher import TrainingData
 from hashbench.losses import tie_aware_ap
 from hashbench.losses._supervision import alike, supervision_of
 from hashbench.models import MODELS
+from hashbench.runs.spec import resolve
 from hashbench.training.hasher import DeepHasher, pick_device
 from hashbench.training.loop import Run
 from hashbench.training.objective import by_rows
@@ -74,7 +75,7 @@ class Plain:
             PilImages(images, labels, settings.model),
             settings.batch_size,
             shuffle=True,
-            num_workers=histogram.available_cores(),
+            num_workers=parallel.available_cores(),
             persistent_workers=True,
             pin_memory=device.type == "cuda",
         )
@@ -108,7 +109,7 @@ def ours(run: Run, epoch: int, bar: tqdm) -> float:
 def of_cell(model: str) -> DeepSettings:
     """The settings of CIFAR-10 S1 with this network, from random weights."""
     starts = {"weights": "none", "augment": "flip"} if MODELS.get(model).pretrained is not None else {}
-    settings = experiment.resolve("cifar10", "s1", "talr-ap", {"bits": BITS, "model": model, **starts}).settings
+    settings = resolve("cifar10", "s1", "talr-ap", {"bits": BITS, "model": model, **starts}).settings
     assert isinstance(settings, DeepSettings)
     return settings
 
@@ -117,7 +118,7 @@ def objective(relaxed: Tensor, level: Tensor) -> Tensor:
     return tie_aware_ap.simplified(relaxed, level, n_bins=12, delta=2.0)
 
 
-def run_of(settings: DeepSettings, data: Fit) -> Run:
+def run_of(settings: DeepSettings, data: TrainingData) -> Run:
     return Run(settings, by_rows(objective, supervision_of(data)), data, "talr_ap")
 
 
@@ -128,7 +129,7 @@ def finish(model: str, device_name: str, epochs: int = 50, n_encoded: int = 60_0
     labels = rng.integers(0, CLASSES, 5000)
     started = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder, tqdm(disable=True) as bar:
-        run = run_of(of_cell(model), Fit(images[:5000], labels, 255.0, 0, Path(folder), device_name))
+        run = run_of(of_cell(model), TrainingData(images[:5000], labels, 255.0, 0, Path(folder), device_name))
         for epoch in range(epochs):
             run.epoch(epoch, bar)
         settle(run.device)
@@ -145,7 +146,7 @@ def measure(n_images: int, epochs: int, device_name: str, model: str) -> dict[st
     labels = rng.integers(0, CLASSES, n_images)
     settings, device = of_cell(model), pick_device(device_name)
     with tempfile.TemporaryDirectory() as folder, tqdm(disable=True) as bar:
-        run = run_of(settings, Fit(images, labels, 255.0, 0, Path(folder), device_name))
+        run = run_of(settings, TrainingData(images, labels, 255.0, 0, Path(folder), device_name))
         plain = Plain(settings, images, labels, device)
         seconds = [(ours(run, epoch, bar), plain.epoch()) for epoch in range(1 + epochs)][1:]  # the first one warms up
     fastest = {name: min(each) for name, each in zip(("hashbench", "plain"), zip(*seconds, strict=True), strict=True)}

@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hashbench.scoring import Scores, score
+    from hashbench.evaluation.scoring import Scores, score
 
 __version__ = "0.1.0"
 __all__ = ["Scores", "__version__", "score"]
@@ -13,5 +13,5 @@ __all__ = ["Scores", "__version__", "score"]
 def __getattr__(name: str) -> Any:
     """``score`` and ``Scores``, imported when they are first asked for: to import hashbench imports nothing heavy."""
     if name in {"Scores", "score"}:
-        return getattr(import_module("hashbench.scoring"), name)
+        return getattr(import_module("hashbench.evaluation.scoring"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -39,7 +39,7 @@ def write_text(path: Path, text: str) -> None:
 def require_writable(folder: Path, free_bytes: int = 64 << 20, instead: str = "--results") -> None:
     """Raises HashbenchError unless ``folder`` can be made, takes a file, and has ``free_bytes`` left.
 
-    Asked before hours of training, not after them. ``instead`` is what names another folder.
+    Checked before hours of training, not after them. ``instead`` is what names another folder.
     """
     probe = folder / f".write-test-{os.getpid()}"
     try:

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from hashbench.affinity import Labels
-from hashbench.affinity_distance import DistanceAffinity
 from hashbench.codes import MAX_BITS
 from hashbench.config import Strict
-from hashbench.processes import ALONE, USUAL, Compute, Place
+from hashbench.parallel import ALONE, USUAL, ComputeOptions, ProcessGroup
+from hashbench.relevance.distances import DistanceRelevance
+from hashbench.relevance.labels import Labels
 
 
 class CodeSettings(Strict):
@@ -77,7 +77,7 @@ class SparseHasher(Protocol):
 
 
 @dataclass(frozen=True)
-class Fit:
+class TrainingData:
     """Everything a method may use to fit: the training examples, never the queries."""
 
     items: NDArray[Any]  # uint8 images [n, H, W, C] or float32 features [n, d]
@@ -88,15 +88,15 @@ class Fit:
     device: str = "auto"
     progress: bool = False
     checkpoint_every_s: float = 10.0
-    place: Place = ALONE  # of this process, where several fit together; only the first writes
-    compute: Compute = USUAL
+    group: ProcessGroup = ALONE  # of this process, where several fit together; only the first writes
+    compute: ComputeOptions = USUAL
     weights: str | None = None  # a file of pretrained weights, where it is not the official one in its place
     base: Hasher | SparseHasher | None = None  # trained before, and what this one starts from
-    affinity: DistanceAffinity | None = None  # of the training examples to each other, where labels do not say it
+    relevance: DistanceRelevance | None = None  # of the training examples to each other, where labels do not say it
 
 
 @dataclass(frozen=True)
-class Stored:
+class SavedHasher:
     """Where a fitted hasher was saved."""
 
     folder: Path

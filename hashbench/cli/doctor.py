@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from hashbench.datasets.inventory import Stock
+    from hashbench.datasets.inventory import DatasetStatus
 
 HERE = ("stored", "labels only", "damaged")  # states of a data set whose bytes can be looked at
 
@@ -36,8 +36,9 @@ def command(
 def _found() -> dict[str, Any]:
     import shutil
 
-    from hashbench import paths, provenance
+    from hashbench import paths
     from hashbench.datasets.inventory import missing_weights, weights
+    from hashbench.runs import provenance
 
     code = provenance.code()
     folders = {"root": paths.root(), "results": paths.results(), "data": paths.data()}
@@ -60,7 +61,7 @@ def _standing_part(folder: Path) -> Path:
 
 
 def _gpu() -> str:
-    from hashbench import provenance
+    from hashbench.runs import provenance
 
     try:
         return provenance.gpu_name() or "none: training runs on the CPU"
@@ -68,7 +69,7 @@ def _gpu() -> str:
         return "unknown without torch"
 
 
-def _fault_of(each: "Stock") -> str | None:
+def _fault_of(each: "DatasetStatus") -> str | None:
     """What is wrong with a data set that is here; None where every byte is right."""
     from tqdm import tqdm
 
@@ -84,7 +85,7 @@ def _fault_of(each: "Stock") -> str | None:
     return None
 
 
-def _as_json(found: dict[str, Any], stocks: "list[Stock]", verified: dict[str, str | None]) -> str:
+def _as_json(found: dict[str, Any], stocks: "list[DatasetStatus]", verified: dict[str, str | None]) -> str:
     from dataclasses import asdict
 
     datasets = {each.name: asdict(each) for each in stocks}
@@ -93,7 +94,7 @@ def _as_json(found: dict[str, Any], stocks: "list[Stock]", verified: dict[str, s
     return json.dumps({**found, "datasets": datasets})
 
 
-def _as_text(found: dict[str, Any], stocks: "list[Stock]", verified: dict[str, str | None]) -> str:
+def _as_text(found: dict[str, Any], stocks: "list[DatasetStatus]", verified: dict[str, str | None]) -> str:
     from hashbench.datasets.inventory import readable
 
     state = {True: ", with local changes", False: "", None: ""}[found["dirty"]]
@@ -112,7 +113,7 @@ def _as_text(found: dict[str, Any], stocks: "list[Stock]", verified: dict[str, s
     return "\n".join([*lines, f"{'sources':14} {readable(kept)} kept"])
 
 
-def _line(each: "Stock", verified: dict[str, str | None]) -> str:
+def _line(each: "DatasetStatus", verified: dict[str, str | None]) -> str:
     if each.name not in verified:
         return each.line()
     return verified[each.name] or f"{each.line()}; every byte is right"

@@ -9,7 +9,7 @@ import typer
 if TYPE_CHECKING:
     from hashbench.datasets.own_items import OwnItems
     from hashbench.hasher import Hasher, SparseHasher
-    from hashbench.results import Row
+    from hashbench.runs.store import Row
 
 
 def command(
@@ -27,28 +27,29 @@ def command(
     .h5, holds them as the data set stores its own. Of a run of sparse codes it holds `activations` and `embeddings`, as
     hashbench index takes them; its queries go to a file beside the database's.
     """
-    from hashbench import experiment, measure
     from hashbench.datasets import own_items
     from hashbench.datasets.card import load_card
-    from hashbench.encoded import encode_protocol
     from hashbench.files import require_writable
     from hashbench.hasher import SparseHasher
-    from hashbench.results import Store
+    from hashbench.runs.encode import encode_protocol
+    from hashbench.runs.run import load_hasher, open_protocol, protocol_of
+    from hashbench.runs.spec import of_row
+    from hashbench.runs.store import Store
 
     require_writable(out.resolve().parent, instead="--out")
     store = Store.default()
     row = store.named(run)
-    hasher = measure.load_hasher(row, store, device)
+    hasher = load_hasher(row, store, device)
     own = None if items is None else own_items.read(items, tuple(load_card(row.dataset).item_shape))
     if isinstance(hasher, SparseHasher):
         for path in _encode_sparse(hasher, row, own, out):
             typer.echo(str(path))
         return
     if own is None:
-        cell = experiment.of_row(row)
-        dataset, ids = measure.open_protocol(cell)
+        cell = of_row(row)
+        dataset, ids = open_protocol(cell)
         encoded = encode_protocol(hasher, dataset, ids, progress=True)
-        encoded.save(out, dataset, ids, measure.protocol_of(cell))
+        encoded.save(out, dataset, ids, protocol_of(cell))
     else:
         _encode_own(hasher, own, out)
     typer.echo(str(out))
@@ -68,14 +69,15 @@ def _encode_own(hasher: "Hasher", own: "OwnItems", out: Path) -> None:
 def _encode_sparse(hasher: "SparseHasher", row: "Row", own: "OwnItems | None", out: Path) -> Iterator[Path]:
     import numpy as np
 
-    from hashbench import experiment, measure
-    from hashbench.retrieved import save_views
+    from hashbench.runs.run import open_protocol
+    from hashbench.runs.search import save_views
+    from hashbench.runs.spec import of_row
 
     if own is not None:
         save_views(out, hasher, own.items, np.arange(len(own.items)), names=own.names)
         yield out
         return
-    dataset, ids = measure.open_protocol(experiment.of_row(row))
+    dataset, ids = open_protocol(of_row(row))
     beside = out.with_name(f"{out.stem}-queries{out.suffix}")
     for path, chosen in ((out, ids.database_ids), (beside, ids.query_ids)):
         save_views(path, hasher, dataset.items, chosen)

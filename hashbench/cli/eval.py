@@ -9,13 +9,13 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hashbench.affinity import Affinity
     from hashbench.codes import Codes
-    from hashbench.diagnostics import Diagnostics
+    from hashbench.codes.files import CodeStream, Explicit, SavedCodes
+    from hashbench.evaluation.diagnostics import Diagnostics
+    from hashbench.evaluation.report import Evaluation, Foreign
+    from hashbench.evaluation.scoring import Empty, Scores
     from hashbench.histogram import Histogram
-    from hashbench.report import Evaluation, Foreign
-    from hashbench.saved_codes import CodeStream, Explicit, SavedCodes
-    from hashbench.scoring import Empty, Scores
+    from hashbench.relevance.labels import Relevance
 
 Array = Annotated[str | None, typer.Option(metavar="FILE[:KEY]", help="Read this array from here; no guessing.")]
 
@@ -83,14 +83,16 @@ def command(
     The report gives each metric with its range over the orders of tied items, and what is odd about the codes.
     Means are over the queries with a relevant item.
     """
-    from hashbench import metrics, saved_codes, scoring
-    from hashbench.conventions import CONVENTIONS
+    from hashbench import metrics
+    from hashbench.codes import files as saved_files
     from hashbench.errors import HashbenchError
+    from hashbench.evaluation import scoring
+    from hashbench.evaluation.conventions import CONVENTIONS
 
     names = list(metrics.wanted(metric or scoring.DEFAULT))
     for name in as_ or []:
         CONVENTIONS.get(name)  # an unknown one is said before anything is counted
-    explicit = saved_codes.Explicit(
+    explicit = saved_files.Explicit(
         query_codes, database_codes, query_labels, database_labels, bits=bits, bit_order=bit_order, layout=layout
     )
     _require_apart(files or [], [path for path in (csv, per_query, trec_run, qrels) if path is not None])
@@ -98,7 +100,7 @@ def command(
         raise HashbenchError("the training items: --train-codes and --train-labels go together")
     if not files and query_codes is None:
         raise HashbenchError("nothing to score: name a file or folder of codes, or --query-codes and the other three")
-    saved = saved_codes.opened(files or [], explicit=explicit, streamed=stream)
+    saved = saved_files.opened(files or [], explicit=explicit, streamed=stream)
     by_order = {"--as": as_, "--ties order": ties == "order", "--trec-run": trec_run, "--qrels": qrels}
     _check_held(saved, [option for option, given in by_order.items() if given])
     counted, database = _count(saved)
@@ -107,7 +109,7 @@ def command(
     found = _evaluation(_source(files, explicit), saved, scores, counted, database, as_ or [])
     if train_codes is not None and train_labels is not None:
         training = train_codes, train_labels
-        found = _beside(found, saved_codes.opened(files or [], explicit=explicit, streamed=stream, training=training))
+        found = _beside(found, saved_files.opened(files or [], explicit=explicit, streamed=stream, training=training))
     _write(found, csv, per_query, curves, counted)
     _write_trec(saved, trec_run, trec_depth, qrels)
     _print(found, as_json)
@@ -115,8 +117,8 @@ def command(
 
 def _check_held(saved: "SavedCodes | CodeStream", options: list[str]) -> None:
     """Raises HashbenchError where one of the options asks for what a stream does not have."""
+    from hashbench.codes.files import CodeStream
     from hashbench.errors import HashbenchError
-    from hashbench.saved_codes import CodeStream
 
     if options and isinstance(saved, CodeStream):
         raise HashbenchError(
@@ -127,14 +129,15 @@ def _check_held(saved: "SavedCodes | CodeStream", options: list[str]) -> None:
 
 def _count(saved: "SavedCodes | CodeStream") -> "tuple[Histogram, Diagnostics]":
     """The histogram, and what the database is like; a fault anywhere in its file is raised here."""
-    from hashbench import diagnostics, histogram
+    from hashbench import histogram
+    from hashbench.evaluation import diagnostics
 
     tally = diagnostics.Tally(saved.query.n_bits)
 
-    def seen() -> "Iterator[tuple[Codes, Affinity]]":
-        for codes, affinity in saved.pieces():
+    def seen() -> "Iterator[tuple[Codes, Relevance]]":
+        for codes, relevance in saved.pieces():
             tally.add(codes)
-            yield codes, affinity
+            yield codes, relevance
 
     counted = histogram.count_blocks(saved.query, seen(), n_items=saved.n_database, progress=True)
     return counted, tally.diagnostics()
@@ -164,11 +167,11 @@ def _source(files: list[Path] | None, explicit: "Explicit") -> str:
 def _scores(
     saved: "SavedCodes | CodeStream", counted: "Histogram", names: list[str], ties: str, empty: "Empty"
 ) -> "Scores":
-    from hashbench import scoring
-    from hashbench.saved_codes import SavedCodes
+    from hashbench.codes.files import SavedCodes
+    from hashbench.evaluation import scoring
 
-    codes, affinity = (saved.database, saved.affinity) if isinstance(saved, SavedCodes) else (None, None)
-    return scoring.evaluate(saved.query, codes, affinity, names, ties, empty=empty, counted=counted)
+    codes, relevance = (saved.database, saved.relevance) if isinstance(saved, SavedCodes) else (None, None)
+    return scoring.evaluate(saved.query, codes, relevance, names, ties, empty=empty, counted=counted)
 
 
 def _evaluation(
@@ -179,8 +182,8 @@ def _evaluation(
     database: "Diagnostics",
     as_: list[str],
 ) -> "Evaluation":
-    from hashbench import diagnostics
-    from hashbench.report import Evaluation, Leak
+    from hashbench.evaluation import diagnostics
+    from hashbench.evaluation.report import Evaluation, Leak
 
     met = diagnostics.retrieval(counted)
     leak = Leak(saved.ids_in_database(), met.twins)
@@ -189,18 +192,19 @@ def _evaluation(
 
 
 def _foreign(saved: "SavedCodes | CodeStream", scores: "Scores", as_: list[str]) -> "tuple[Foreign, ...]":
-    from hashbench.report import cutoffs, foreign
-    from hashbench.saved_codes import SavedCodes
+    from hashbench.codes.files import SavedCodes
+    from hashbench.evaluation.report import cutoffs, foreign
 
     if not isinstance(saved, SavedCodes):
         return ()  # what a stream cannot do was refused
     ranks = cutoffs(list(scores))
-    return tuple(foreign(name, saved.query, saved.database, saved.affinity, ranks) for name in as_)
+    return tuple(foreign(name, saved.query, saved.database, saved.relevance, ranks) for name in as_)
 
 
 def _beside(found: "Evaluation", training: "SavedCodes | CodeStream") -> "Evaluation":
     """What was found, with the number of queries that have a training item's code and label."""
-    from hashbench import diagnostics, histogram
+    from hashbench import histogram
+    from hashbench.evaluation import diagnostics
 
     counted = histogram.count_blocks(training.query, training.pieces(), n_items=training.n_database, progress=True)
     return replace(found, leak=replace(found.leak, twins_in_training=diagnostics.retrieval(counted).twins))
@@ -209,7 +213,7 @@ def _beside(found: "Evaluation", training: "SavedCodes | CodeStream") -> "Evalua
 def _write(
     found: "Evaluation", csv: Path | None, per_query: Path | None, curves: Path | None, counted: "Histogram"
 ) -> None:
-    from hashbench import report
+    from hashbench.evaluation import report
 
     if curves is not None:  # first: without a relevant item there are none, and then nothing is written
         report.write_curves(curves, counted)
@@ -220,19 +224,19 @@ def _write(
 
 
 def _write_trec(saved: "SavedCodes | CodeStream", run: Path | None, depth: int, qrels: Path | None) -> None:
-    from hashbench import trec
-    from hashbench.saved_codes import SavedCodes
+    from hashbench.codes.files import SavedCodes
+    from hashbench.evaluation import trec
 
     if not isinstance(saved, SavedCodes):
         return  # what a stream cannot do was refused
     if run is not None:
         trec.write_run(run, saved.query, saved.database, depth=depth)
     if qrels is not None:
-        trec.write_qrels(qrels, saved.affinity)
+        trec.write_qrels(qrels, saved.relevance)
 
 
 def _print(found: "Evaluation", as_json: bool) -> None:
-    from hashbench import report
+    from hashbench.evaluation import report
 
     if found.retrieval.without_relevant == found.scores.n_queries:
         typer.echo(f"warning: {found.source}: no query has a relevant item, so there is no mean", err=True)

@@ -23,8 +23,8 @@ def command(
     Of a network they are the activations that its last layer sees (fc7, after its ReLU). An interrupted extraction
     goes on where it was; finished features of the same data, weights and constants are left alone.
     """
-    from hashbench import provenance
     from hashbench.features._extract import extract
+    from hashbench.runs import provenance
 
     made_by = {"code": provenance.code().model_dump(), "utc": provenance.utc()}
     done = extract(dataset, model, weights, device=device, batch=batch, made_by=made_by, progress=True)

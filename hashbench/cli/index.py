@@ -8,7 +8,7 @@ import typer
 
 if TYPE_CHECKING:
     from hashbench.sparse.index import Index
-    from hashbench.sparse.search import Found
+    from hashbench.sparse.search import SearchResult
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -93,8 +93,8 @@ def _text(index: "Index") -> str:
     return f"{len(index):,} items in {codes.d} buckets, {codes.k} an item, embeddings of width {index.width}"
 
 
-def _summary(index: "Index", found: "Found", exclude_self: bool) -> dict[str, float]:
-    from hashbench.buckets import speed_up
+def _summary(index: "Index", found: "SearchResult", exclude_self: bool) -> dict[str, float]:
+    from hashbench.sparse.buckets import speed_up
 
     return {
         "n_queries": len(found.ids),
@@ -104,12 +104,12 @@ def _summary(index: "Index", found: "Found", exclude_self: bool) -> dict[str, fl
     }
 
 
-def _as_json(file: Path, index: "Index", found: "Found", exclude_self: bool) -> str:
+def _as_json(file: Path, index: "Index", found: "SearchResult", exclude_self: bool) -> str:
     arrays = {name: array.tolist() for name, array in found._asdict().items()}
     return json.dumps({"index": str(file), **_sizes(index), **_summary(index, found, exclude_self), **arrays})
 
 
-def _as_text(file: Path, index: "Index", found: "Found", exclude_self: bool) -> str:
+def _as_text(file: Path, index: "Index", found: "SearchResult", exclude_self: bool) -> str:
     summary = _summary(index, found, exclude_self)
     retrieved = f"{summary['mean_candidates']:,.1f} candidates a query, SUF {summary['suf']:.2f}"
     further = f"{summary['n_opened_more']:,} opened more than {index.codes.k}"
@@ -123,7 +123,7 @@ def _as_text(file: Path, index: "Index", found: "Found", exclude_self: bool) -> 
     return "\n".join(lines)
 
 
-def _write(out: Path, found: "Found") -> None:
+def _write(out: Path, found: "SearchResult") -> None:
     import numpy as np
 
     from hashbench.files import atomic

@@ -71,7 +71,7 @@ def _tables() -> Lines:
 
 
 def _conventions() -> Lines:
-    from hashbench.conventions import CONVENTIONS
+    from hashbench.evaluation.conventions import CONVENTIONS
 
     entries = {name: CONVENTIONS.get(name) for name in CONVENTIONS.names}
     return [(name, convention.source, convention.summary) for name, convention in entries.items()]

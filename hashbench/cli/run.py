@@ -9,7 +9,7 @@ import typer
 from hashbench.errors import CheckFailed, HashbenchError
 
 if TYPE_CHECKING:
-    from hashbench.grid import Asked, Outcome
+    from hashbench.tables.grid import CellRuns, Outcome
 
 
 def command(
@@ -25,14 +25,14 @@ def command(
     Every cell is trained by one process, --jobs of them at a time; several train one cell with torchrun and
     hashbench train.
     """
-    from hashbench import grid, processes
-    from hashbench.measure import Options
-    from hashbench.results import Store
-    from hashbench.tables import spec
+    from hashbench import parallel
+    from hashbench.runs.run import Options
+    from hashbench.runs.store import Store
+    from hashbench.tables import grid, spec
 
-    if not (place := processes.of_environment()).is_alone:
+    if not (group := parallel.of_environment()).is_alone:
         raise HashbenchError(
-            f"torchrun started {place.size} processes, and each would run every cell: hashbench run goes without "
+            f"torchrun started {group.size} processes, and each would run every cell: hashbench run goes without "
             "torchrun, hashbench train with it"
         )
     store = Store.default()
@@ -70,7 +70,7 @@ def _follow(outcomes: "Iterable[Outcome]", n_runs: int, title: str) -> int:
     return failed
 
 
-def _explain(asked: "list[Asked]") -> None:
+def _explain(asked: "list[CellRuns]") -> None:
     """Says what is left out, once for each data set, method and reason."""
     left_out = {f"{a.cell.method} on {a.cell.dataset} {a.cell.protocol}: {a.unavailable}": a for a in asked}
     for line, each in left_out.items():

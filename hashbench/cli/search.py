@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from hashbench.affinity import Labels
     from hashbench.codes import Codes
     from hashbench.datasets.readers._reader import Items
     from hashbench.datasets.split import Split
     from hashbench.datasets.store import Dataset
-    from hashbench.report import Tile
+    from hashbench.evaluation.report import Tile
+    from hashbench.relevance.labels import Labels
 
 
 def command(
@@ -30,24 +30,27 @@ def command(
     Under an image stand its rank and its Hamming distance d; tied images share their ranks, as in 2-5. Own queries have
     no class, so nothing of theirs is wrong.
     """
-    from hashbench import codes, experiment, measure, saved_codes
+    from hashbench import codes
+    from hashbench.codes import files
     from hashbench.errors import HashbenchError
+    from hashbench.evaluation.report import write_contact_sheet
     from hashbench.files import require_writable
     from hashbench.hasher import SparseHasher
-    from hashbench.report import write_contact_sheet
-    from hashbench.results import Store
+    from hashbench.runs.run import load_hasher, open_protocol
+    from hashbench.runs.spec import of_row
+    from hashbench.runs.store import Store
 
     require_writable(out.resolve().parent, instead="--out")
     store = Store.default()
     row = store.named(run)
-    hasher = measure.load_hasher(row, store, device)
+    hasher = load_hasher(row, store, device)
     if isinstance(hasher, SparseHasher):
         raise HashbenchError(f"{row.run}: its codes are sparse: hashbench encode writes what hashbench index searches")
-    data, ids = measure.open_protocol(experiment.of_row(row))
+    data, ids = open_protocol(of_row(row))
     if data.items.ndim != 4:
         raise HashbenchError(f"{row.run}: {data.name} has features, and no images to show")
     chosen, labels, names = _chosen(items, data, ids, queries)
-    database = saved_codes.load(store.run_folder(row.run) / "codes.npz").database
+    database = files.load(store.run_folder(row.run) / "codes.npz").database
     query = codes.binarize(hasher.encode(chosen))
     write_contact_sheet(out, _rows(query, database, chosen, labels, names, data, ids, top))
     typer.echo(str(out))
@@ -80,9 +83,9 @@ def _rows(
     ids: "Split",
     top: int,
 ) -> "list[list[Tile]]":
-    from hashbench import affinity
-    from hashbench.neighbours import neighbours
-    from hashbench.report import Tile
+    from hashbench.codes.nearest import neighbours
+    from hashbench.evaluation.report import Tile
+    from hashbench.relevance.labels import from_labels
 
     rows = []
     for q, name in enumerate(names):
@@ -90,7 +93,7 @@ def _rows(
         items = ids.database_ids[found.items]
         wrong = [False] * len(items)
         if labels is not None:
-            relevance = affinity.from_labels(labels[q : q + 1], data.labels[items])
+            relevance = from_labels(labels[q : q + 1], data.labels[items])
             wrong = (relevance.block(slice(0, 1), slice(0, len(items)))[0] == 0).tolist()
         places = zip(found.first.tolist(), found.last.tolist(), found.distances.tolist(), strict=True)
         captions = [f"{first if first == last else f'{first}-{last}'}, d={d}" for first, last, d in places]

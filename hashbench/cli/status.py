@@ -8,8 +8,8 @@ import typer
 
 if TYPE_CHECKING:
     from hashbench.config import Setting
-    from hashbench.grid import Asked
-    from hashbench.results import Store
+    from hashbench.runs.store import Store
+    from hashbench.tables.grid import CellRuns
     from hashbench.tables.spec import TableSpec
 
 
@@ -36,7 +36,7 @@ def command(
 ) -> None:
     """Say which runs of a table are done, failed, missing, or not available yet."""
     from hashbench.config import canonical_json
-    from hashbench.results import Store
+    from hashbench.runs.store import Store
     from hashbench.tables import spec
 
     declared = spec.load(table, budget)
@@ -57,12 +57,12 @@ def command(
 
 def status(declared: "TableSpec", store: "Store", seeds: int) -> list[CellStatus]:
     """The distinct experiments of a table's cells, in order of appearance, with what the store has of them."""
-    from hashbench import grid
+    from hashbench.tables import grid
 
     return [_look(each, store) for each in grid.asked(declared, seeds)]
 
 
-def _look(asked: "Asked", store: "Store") -> CellStatus:
+def _look(asked: "CellRuns", store: "Store") -> CellStatus:
     cell = asked.cell
     state = CellStatus(cell.dataset, cell.protocol, cell.method, dict(cell.settings), cell.budget)
     state.unavailable = asked.unavailable

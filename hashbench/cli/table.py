@@ -56,7 +56,7 @@ def _names(named: list[str], every: bool) -> list[str]:
 
 
 def _collect(names: list[str], budget: str | None) -> "list[Table]":
-    from hashbench.results import Store
+    from hashbench.runs.store import Store
     from hashbench.tables import spec
     from hashbench.tables.collect import collect
 
@@ -80,7 +80,7 @@ def _text(table: "Table", output: Format, interval: bool) -> str:
 def _write(table: "Table", interval: bool) -> Iterator[Path]:
     """Writes the table in every format and yields the paths; a picture only of something measured."""
     from hashbench.files import atomic, write_text
-    from hashbench.results import Store
+    from hashbench.runs.store import Store
     from hashbench.tables.render_png import render_png
 
     stem = Store.default().folder / "tables" / table.name

@@ -9,8 +9,8 @@ from hashbench.cli._settings import parse_settings
 from hashbench.errors import HashbenchError
 
 if TYPE_CHECKING:
-    from hashbench.experiment import Experiment
-    from hashbench.results import Row, Store
+    from hashbench.runs.spec import RunSpec
+    from hashbench.runs.store import Row, Store
 
 
 def command(
@@ -42,8 +42,10 @@ def command(
     (pip install 'hashbench[train,tensorboard]') TensorBoard's files too. Several processes, a GPU each, train one cell
     as one does: torchrun --nproc-per-node N -m hashbench train, and the same arguments.
     """
-    from hashbench import experiment, measure, processes
-    from hashbench.results import Store
+    from hashbench import parallel
+    from hashbench.runs.run import Options, follow, run
+    from hashbench.runs.spec import resolve
+    from hashbench.runs.store import Store
 
     chosen = parse_settings(settings or [])
     for key in ("bits", "model"):
@@ -51,28 +53,28 @@ def command(
             raise HashbenchError(f"--set {key}=...: give it as --{key}")
     named = {"bits": bits, "model": model}
     given = {**{key: value for key, value in named.items() if value is not None}, **chosen}
-    place = processes.of_environment()
-    cell = experiment.resolve(dataset, protocol, method, given, seed=seed, budget=budget)
+    group = parallel.of_environment()
+    cell = resolve(dataset, protocol, method, given, seed=seed, budget=budget)
     file = None
     if weights is not None:
         given["weights"], file = _start(cell, weights)
-        cell = experiment.resolve(dataset, protocol, method, given, seed=seed, budget=budget)
-    options = measure.Options(
+        cell = resolve(dataset, protocol, method, given, seed=seed, budget=budget)
+    options = Options(
         device=device,
-        progress=place.is_first,
+        progress=group.is_first,
         checkpoint_every_s=checkpoint_every,
-        place=place,
-        compute=processes.Compute(precision=precision, compiled=compile_, channels_last=channels_last),
+        group=group,
+        compute=parallel.ComputeOptions(precision=precision, compiled=compile_, channels_last=channels_last),
         weights=file,
     )
     store = Store.default()
-    if place.is_first:
-        _show(measure.run(cell, store, options), store, as_json=as_json)
+    if group.is_first:
+        _show(run(cell, store, options), store, as_json=as_json)
     else:
-        measure.follow(cell, store, options)
+        follow(cell, store, options)
 
 
-def _start(cell: "Experiment", weights: str) -> tuple[str, str | None]:
+def _start(cell: "RunSpec", weights: str) -> tuple[str, str | None]:
     """The setting ``weights``, and the file that has them."""
     model = getattr(cell.settings, "model", None)
     if model is None:
@@ -86,7 +88,7 @@ def _start(cell: "Experiment", weights: str) -> tuple[str, str | None]:
 
 
 def _show(row: "Row", store: "Store", *, as_json: bool) -> None:
-    from hashbench.results import to_json
+    from hashbench.runs.store import to_json
 
     if as_json:
         typer.echo(to_json(row))

@@ -8,7 +8,6 @@ from functools import singledispatch
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.affinity import Labels
 from hashbench.datasets.checksums import array_sha256
 from hashbench.datasets.draw import Ids
 from hashbench.datasets.duplicates import Keys, byte_keys, same_bytes, twins
@@ -17,6 +16,7 @@ from hashbench.datasets.readers._reader import Items
 from hashbench.datasets.split import Split, canonical_bytes
 from hashbench.datasets.store import Dataset, Labelled
 from hashbench.errors import CheckFailed
+from hashbench.relevance.labels import Labels
 
 APART = [("query", "database"), ("query", "train"), ("validation", "database"), ("validation", "train")]
 N_SHOWN = 5

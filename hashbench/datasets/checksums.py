@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.affinity import Labels
 from hashbench.datasets.readers._reader import Items
+from hashbench.relevance.labels import Labels
 
 if TYPE_CHECKING:
     import h5py

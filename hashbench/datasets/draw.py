@@ -10,9 +10,9 @@ from functools import singledispatch
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.affinity import Labels
 from hashbench.datasets.protocol import Database, Parts, PerClass, PerLabel, Protocol, Random, Stratified
 from hashbench.errors import HashbenchError, one_line
+from hashbench.relevance.labels import Labels
 
 Ids = NDArray[np.int64]
 Roles = dict[str, Ids]  # query, database, train and perhaps validation, each sorted

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hashbench.affinity import Labels
 from hashbench.datasets.card import Card
 from hashbench.datasets.checksums import array_sha256
 from hashbench.datasets.readers._reader import Items
+from hashbench.relevance.labels import Labels
 
 if TYPE_CHECKING:
     import h5py

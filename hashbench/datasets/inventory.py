@@ -13,7 +13,7 @@ FOLDER = "FOLDER"  # what a person puts the name of their own in place of
 
 
 @dataclass(frozen=True)
-class Stock:
+class DatasetStatus:
     """A data set on this machine; ``steps`` lead to what is not here, commands and things to do by hand.
 
     ``size_bytes`` is of the converted file, ``kept_bytes`` of the downloaded sources beside it, which may go.
@@ -43,15 +43,15 @@ class Stock:
         return "the checksum that the card states" if self.pinned else "the card states no checksum"
 
 
-def stock(name: str) -> Stock:
+def stock(name: str) -> DatasetStatus:
     """What there is of the data set called ``name``; looks at the heads of files only."""
     try:
         card, found = load_card(name), standing(name)
     except HashbenchError as error:  # a card of one's own may be wrong, and the others are still worth a line
-        return Stock(name, "damaged", 0, 0, 0, pinned=False, fault=str(error))
+        return DatasetStatus(name, "damaged", 0, 0, 0, pinned=False, fault=str(error))
     steps = [] if found.state in ("embedded", "stored") else steps_to(card)
     kept = sum(path.stat().st_size for path in _files(paths.data() / card.name / "sources"))
-    return Stock(card.name, found.state, card.n_items, found.size_bytes, kept, found.pinned, found.fault, steps)
+    return DatasetStatus(card.name, found.state, card.n_items, found.size_bytes, kept, found.pinned, found.fault, steps)
 
 
 def steps_to(card: Card) -> list[str]:

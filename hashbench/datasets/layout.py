@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.affinity import Labels
 from hashbench.datasets.card import Card
 from hashbench.datasets.checksums import array_sha256
 from hashbench.datasets.readers._reader import Items
 from hashbench.errors import HashbenchError, one_line
+from hashbench.relevance.labels import Labels
 
 if TYPE_CHECKING:
     import h5py

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
+from hashbench.codes.files import h5, npy
+from hashbench.codes.files._stored import Stored, quietly
 from hashbench.datasets.readers._image_files import decode
 from hashbench.datasets.readers._reader import Items
 from hashbench.errors import HashbenchError
-from hashbench.saved_codes import h5, npy
-from hashbench.saved_codes._stored import Stored, quietly
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".gif"}
 KEY = "items"  # of an .h5 file, as the data sets' own files call them

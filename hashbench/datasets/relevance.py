@@ -1,4 +1,4 @@
-"""Relevance: the affinity of a protocol's queries to its database, by labels or by distances."""
+"""Relevance: the relevance of a protocol's queries to its database, by labels or by distances."""
 
 import math
 from collections.abc import Iterator
@@ -8,15 +8,15 @@ from functools import singledispatch
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench import affinity, distance_ranks
-from hashbench.affinity import ClassAffinity, SharedLabelAffinity
-from hashbench.affinity_distance import DistanceAffinity
 from hashbench.datasets.draw import Ids
 from hashbench.datasets.protocol import Nearest, Percentiles, Protocol
 from hashbench.datasets.readers._reader import Items
 from hashbench.datasets.split import Split
 from hashbench.datasets.store import Dataset
 from hashbench.errors import HashbenchError
+from hashbench.relevance import percentiles
+from hashbench.relevance.distances import DistanceRelevance
+from hashbench.relevance.labels import ClassRelevance, SharedLabelRelevance, from_labels
 
 Floats = NDArray[np.float64]
 BLOCK = 1 << 12  # items whose features are held together
@@ -50,9 +50,9 @@ class FeatureRows:
         return np.divide(features, norms, out=features, where=norms > 0)
 
 
-def affinity_of(
+def relevance_of(
     data: Dataset, chosen: Split, protocol: Protocol
-) -> ClassAffinity | SharedLabelAffinity | DistanceAffinity:
+) -> ClassRelevance | SharedLabelRelevance | DistanceRelevance:
     """How relevant each item of the split's database is to each of its queries, as ``protocol`` says.
 
     By labels that costs nothing. Percentiles take a few matrix products of the training set with itself (a second for
@@ -68,10 +68,10 @@ def affinity_of(
         raise HashbenchError(
             f"{data.name}: it has no labels: its protocol needs relevance, of kind percentiles or nearest"
         )
-    return affinity.from_labels(data.labels[chosen.query_ids], data.labels[chosen.database_ids])
+    return from_labels(data.labels[chosen.query_ids], data.labels[chosen.database_ids])
 
 
-def affinity_of_training(data: Dataset, chosen: Split, protocol: Protocol) -> DistanceAffinity | None:
+def relevance_of_training(data: Dataset, chosen: Split, protocol: Protocol) -> DistanceRelevance | None:
     """How relevant the training examples are to each other, where ``protocol`` goes by percentiles of their distances.
 
     None where labels say it, which a method has in hand, and where relevant is what is nearest in the database.
@@ -80,30 +80,30 @@ def affinity_of_training(data: Dataset, chosen: Split, protocol: Protocol) -> Di
     if not isinstance(protocol.relevance, Percentiles):
         return None
     train = _centred(data, chosen.train_ids)
-    return DistanceAffinity(
+    return DistanceRelevance(
         train, train, _thresholds(protocol.relevance, train, data.name), tuple(protocol.relevance.levels)
     )
 
 
 @singledispatch
-def _by_distance(relevance: Percentiles | Nearest, data: Dataset, chosen: Split) -> DistanceAffinity:
+def _by_distance(relevance: Percentiles | Nearest, data: Dataset, chosen: Split) -> DistanceRelevance:
     raise NotImplementedError(type(relevance))
 
 
 @_by_distance.register
-def _percentiles(relevance: Percentiles, data: Dataset, chosen: Split) -> DistanceAffinity:
+def _percentiles(relevance: Percentiles, data: Dataset, chosen: Split) -> DistanceRelevance:
     """Queries and database are centred with the mean of the training set, whose pairs give the thresholds."""
     train = _centred(data, chosen.train_ids)
     query, database = (replace(train, ids=ids) for ids in (chosen.query_ids, chosen.database_ids))
-    return DistanceAffinity(query, database, _thresholds(relevance, train, data.name), tuple(relevance.levels))
+    return DistanceRelevance(query, database, _thresholds(relevance, train, data.name), tuple(relevance.levels))
 
 
 @_by_distance.register
-def _nearest(relevance: Nearest, data: Dataset, chosen: Split) -> DistanceAffinity:
+def _nearest(relevance: Nearest, data: Dataset, chosen: Split) -> DistanceRelevance:
     """As many items as ``percent`` of the database, rounded, at least one; and all that lie as far as the last."""
     query, database = (FeatureRows(data.items, ids) for ids in (chosen.query_ids, chosen.database_ids))
     k = max(1, round(len(chosen.database_ids) * relevance.percent / 100))
-    return DistanceAffinity(query, database, distance_ranks.nearest(query, database, k)[None])
+    return DistanceRelevance(query, database, percentiles.nearest(query, database, k)[None])
 
 
 def _centred(data: Dataset, train_ids: Ids) -> FeatureRows:
@@ -113,7 +113,7 @@ def _centred(data: Dataset, train_ids: Ids) -> FeatureRows:
 
 def _thresholds(relevance: Percentiles, train: FeatureRows, name: str) -> tuple[float, ...]:
     """The distances at the percentiles of all pairs of training examples."""
-    found = distance_ranks.percentiles(train, relevance.percent)
+    found = percentiles.percentiles(train, relevance.percent)
     if len(set(found)) < len(found):
         raise HashbenchError(f"{name}: percentiles {relevance.percent} of the training pairs are not all different")
     return found

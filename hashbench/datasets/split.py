@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from hashbench.affinity import Labels
 from hashbench.datasets.draw import Ids, draw
 from hashbench.datasets.protocol import Protocol
 from hashbench.errors import HashbenchError
 from hashbench.files import atomic
 from hashbench.registry import canonical
+from hashbench.relevance.labels import Labels
 
 
 def _none() -> Ids:

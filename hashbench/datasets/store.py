@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Literal, cast
 import numpy as np
 
 from hashbench import paths
-from hashbench.affinity import Labels
 from hashbench.config import canonical_json
 from hashbench.datasets.card import Card, load_card
 from hashbench.datasets.checksums import array_sha256, content_bytes, content_sha256, head
@@ -33,6 +32,7 @@ from hashbench.datasets.readers import READERS
 from hashbench.datasets.readers._reader import Block, Files, Items
 from hashbench.errors import HashbenchError, one_line
 from hashbench.files import atomic
+from hashbench.relevance.labels import Labels
 
 if TYPE_CHECKING:
     import h5py

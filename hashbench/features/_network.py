@@ -6,11 +6,11 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
+from hashbench.config import derive_seed
 from hashbench.features._extractor import Built, Extractor
 from hashbench.models import MODELS
 from hashbench.models._prepare import Prepared
 from hashbench.models._weights import fill
-from hashbench.seeding import derive
 
 BATCH = 64
 
@@ -38,7 +38,7 @@ def _build(name: str, weights: str | None, item_shape: tuple[int, ...], value_ma
     assert model.pretrained is not None
     prepared = Prepared(model.pretrained.input, item_shape, value_max)
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(derive("features", name))  # random weights are the same everywhere
+        torch.manual_seed(derive_seed("features", name))  # random weights are the same everywhere
         backbone, width = model.backbone(prepared.shape)
     filled = fill(name, model.pretrained, backbone, prepared, weights)
     constants = {

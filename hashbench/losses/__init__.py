@@ -1,1 +1,1 @@
-"""Training objectives: one file each, functions of (relaxed codes, affinity) that return a scalar to minimise."""
+"""Training objectives: one file each, functions of (relaxed codes, relevance) that return a scalar to minimise."""

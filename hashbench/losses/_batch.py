@@ -6,28 +6,28 @@ from torch import Tensor
 from hashbench.errors import HashbenchError
 
 
-def check(relaxed: Tensor, affinity: Tensor) -> None:
-    """Raises HashbenchError unless ``relaxed`` is float[M, bits], M >= 1, and ``affinity`` whole levels [M, M]."""
+def check(relaxed: Tensor, relevance: Tensor) -> None:
+    """Raises HashbenchError unless ``relaxed`` is float[M, bits], M >= 1, and ``relevance`` whole levels [M, M]."""
     n_examples = len(relaxed) if relaxed.ndim else 0
     if relaxed.ndim != 2 or not relaxed.is_floating_point() or relaxed.numel() == 0:
         raise HashbenchError(
             f"batch: codes are {relaxed.dtype}{list(relaxed.shape)}; floats [examples, bits] are needed"
         )
-    if affinity.shape != (n_examples, n_examples) or affinity.is_floating_point():
+    if relevance.shape != (n_examples, n_examples) or relevance.is_floating_point():
         raise HashbenchError(
-            f"batch: affinity is {affinity.dtype}{list(affinity.shape)}; "
+            f"batch: relevance is {relevance.dtype}{list(relevance.shape)}; "
             f"whole levels [{n_examples}, {n_examples}] are needed"
         )
 
 
-def others(affinity: Tensor) -> Tensor:
+def others(relevance: Tensor) -> Tensor:
     """True off the diagonal, bool[M, M]: an example never retrieves itself."""
-    return ~torch.eye(len(affinity), dtype=torch.bool, device=affinity.device)
+    return ~torch.eye(len(relevance), dtype=torch.bool, device=relevance.device)
 
 
-def relevance(affinity: Tensor) -> Tensor:
+def is_relevant(relevance: Tensor) -> Tensor:
     """True where another example has a level above 0, bool[M, M]; False on the diagonal."""
-    return (affinity > 0) & others(affinity)
+    return (relevance > 0) & others(relevance)
 
 
 def mean_where(value: Tensor, counted: Tensor) -> Tensor:

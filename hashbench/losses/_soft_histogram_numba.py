@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from hashbench.histogram_numba import compiled
+from hashbench.histogram.numba_kernel import compiled
 
 Floats = NDArray[Any]  # float32 or float64, the same in one call
 Levels = NDArray[np.int64]

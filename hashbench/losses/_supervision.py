@@ -5,13 +5,13 @@ from abc import abstractmethod
 import torch
 from torch import Tensor, nn
 
-from hashbench.affinity_distance import DistanceAffinity, as_float64
 from hashbench.errors import HashbenchError
-from hashbench.hasher import Fit
+from hashbench.hasher import TrainingData
+from hashbench.relevance.distances import DistanceRelevance, as_float64
 
 
 class Supervision(nn.Module):
-    """The affinity of training examples to each other. Its buffers go to the device with it."""
+    """The relevance of training examples to each other. Its buffers go to the device with it."""
 
     @property
     @abstractmethod
@@ -59,7 +59,7 @@ class ByLabel(Supervision):
 
 
 class ByDistance(Supervision):
-    """By the Euclidean distance of features, as ``affinity``, that of the training examples to each other, has it.
+    """By the Euclidean distance of features, as ``relevance``, that of the training examples to each other, has it.
 
     In float64, by a matrix product: a pair whose distance is within rounding of a threshold may fall on its other
     side, unlike in scoring. All features are held, float64[n, f].
@@ -69,13 +69,13 @@ class ByDistance(Supervision):
     thresholds: Tensor
     values: Tensor
 
-    def __init__(self, affinity: DistanceAffinity) -> None:
+    def __init__(self, relevance: DistanceRelevance) -> None:
         super().__init__()
-        features = torch.from_numpy(as_float64(affinity.query_features[0 : affinity.shape[0]]))
+        features = torch.from_numpy(as_float64(relevance.query_features[0 : relevance.shape[0]]))
         self.register_buffer("features", features, persistent=False)
-        ascending = torch.tensor(affinity.thresholds, dtype=torch.float64).flip(0)
+        ascending = torch.tensor(relevance.thresholds, dtype=torch.float64).flip(0)
         self.register_buffer("thresholds", ascending, persistent=False)
-        self.register_buffer("values", torch.tensor([*affinity.values[::-1], 0]), persistent=False)
+        self.register_buffer("values", torch.tensor([*relevance.values[::-1], 0]), persistent=False)
 
     @property
     def n_examples(self) -> int:
@@ -89,13 +89,13 @@ class ByDistance(Supervision):
         return self.values[torch.bucketize(distance, self.thresholds)]
 
 
-def supervision_of(data: Fit) -> Supervision:
+def supervision_of(data: TrainingData) -> Supervision:
     """That of the examples which a method is given: by distance where their protocol goes by it."""
-    return ByLabel(torch.from_numpy(data.labels)) if data.affinity is None else ByDistance(data.affinity)
+    return ByLabel(torch.from_numpy(data.labels)) if data.relevance is None else ByDistance(data.relevance)
 
 
 def alike(labels: Tensor, others: Tensor | None = None) -> Tensor:
-    """Affinity levels int64[M, N]: agreement of class ids [M] and [N], or the shared labels of multi-hot ones.
+    """Relevance levels int64[M, N]: agreement of class ids [M] and [N], or the shared labels of multi-hot ones.
 
     Without ``others`` the items are compared with each other. A negative id is no class: such an item is similar to
     nothing, not even to itself.

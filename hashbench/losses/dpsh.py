@@ -4,12 +4,12 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from hashbench.losses._batch import check, inner_products, others, quantisation, relevance
+from hashbench.losses._batch import check, inner_products, is_relevant, others, quantisation
 from hashbench.losses._memory import Memory
 from hashbench.losses._supervision import Supervision
 
 
-def loss(activations: Tensor, affinity: Tensor, *, eta: float) -> Tensor:
+def loss(activations: Tensor, relevance: Tensor, *, eta: float) -> Tensor:
     """The mean over pairs of log(1 + e^theta) - s theta, plus eta times the quantisation; a float64 scalar.
 
     theta_ij = <u_i, u_j> / 2; s_ij = 1 where the level is above 0. The mean runs over the M (M - 1) ordered pairs
@@ -19,13 +19,13 @@ def loss(activations: Tensor, affinity: Tensor, *, eta: float) -> Tensor:
 
     Args:
         activations: float[M, bits], real outputs of the network before the sign.
-        affinity: whole levels [M, M]; the diagonal never counts.
+        relevance: whole levels [M, M]; the diagonal never counts.
         eta: weight of the quantisation.
     """
-    check(activations, affinity)
+    check(activations, relevance)
     theta = inner_products(activations) / 2
-    off_diagonal = others(affinity)
-    cost = (softplus(theta) - relevance(affinity) * theta) * off_diagonal
+    off_diagonal = others(relevance)
+    cost = (softplus(theta) - is_relevant(relevance) * theta) * off_diagonal
     return cost.sum() / off_diagonal.sum().clamp(min=1) + eta * quantisation(activations)
 
 

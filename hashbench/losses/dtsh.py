@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 from hashbench.errors import HashbenchError
-from hashbench.losses._batch import check, inner_products, others, quantisation, relevance
+from hashbench.losses._batch import check, inner_products, is_relevant, others, quantisation
 from hashbench.losses._memory import Memory
 from hashbench.losses._supervision import ByLabel, Supervision
 
@@ -15,7 +15,7 @@ _BLOCK = 1 << 18  # triplets at a time: 2 MiB, about a core's cache
 DRAWN = 50  # the authors draw so many positives and, of each other class, so many negatives for a query
 
 
-def loss(activations: Tensor, affinity: Tensor, *, margin: float, eta: float) -> Tensor:
+def loss(activations: Tensor, relevance: Tensor, *, margin: float, eta: float) -> Tensor:
     """The mean of log(1 + e^-(theta_qp - theta_qn - margin)) over triplets, plus eta times the quantisation.
 
     theta_ij = <u_i, u_j> / 2; the triplets are all (q, p, n) of the batch with p another example of a level above
@@ -27,14 +27,14 @@ def loss(activations: Tensor, affinity: Tensor, *, margin: float, eta: float) ->
 
     Args:
         activations: float[M, bits], real outputs of the network before the sign.
-        affinity: whole levels [M, M]; the diagonal never counts.
+        relevance: whole levels [M, M]; the diagonal never counts.
         margin: by how much theta_qp should exceed theta_qn; the authors take bits / 2.
         eta: weight of the quantisation.
     """
-    check(activations, affinity)
+    check(activations, relevance)
     theta = inner_products(activations) / 2
-    relevant = relevance(affinity)
-    irrelevant = others(affinity) & ~relevant
+    relevant = is_relevant(relevance)
+    irrelevant = others(relevance) & ~relevant
     # Rows have different numbers of positives; an infinite filling costs nothing: softplus(-inf) = 0.
     positive, negative = _members(theta, relevant, torch.inf), _members(theta, irrelevant, -torch.inf)
     n_triplets = (relevant.sum(1) * irrelevant.sum(1)).sum()

@@ -4,12 +4,12 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from hashbench.losses._batch import check, inner_products, others, relevance
+from hashbench.losses._batch import check, inner_products, is_relevant, others
 
 
 def loss(
     relaxed: Tensor,
-    affinity: Tensor,
+    relevance: Tensor,
     *,
     scale: float,
     clip: float = 15.0,
@@ -26,15 +26,15 @@ def loss(
 
     Args:
         relaxed: float[M, bits], tanh(beta z) with beta growing in stages.
-        affinity: whole levels [M, M]; the diagonal never counts.
+        relevance: whole levels [M, M]; the diagonal never counts.
         scale: a; the authors take 10 / bits.
         clip: above it log(1 + e^x) is taken as x, as the authors do; the value changes by e^-clip at most.
         weight_similar: of a similar pair, where a dissimilar one has 1; 0 are the paper's weights.
         streams: only pairs of an example of the first half of the batch and one of the second half.
     """
-    check(relaxed, affinity)
+    check(relaxed, relevance)
     scaled = scale * inner_products(relaxed)
-    counted, similar = others(affinity), relevance(affinity)
+    counted, similar = others(relevance), is_relevant(relevance)
     if streams:
         first = torch.arange(len(relaxed), device=relaxed.device) < len(relaxed) // 2
         counted = first[:, None] != first

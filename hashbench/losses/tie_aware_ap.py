@@ -5,38 +5,38 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from hashbench.losses._batch import check, mean_where, relevance
+from hashbench.losses._batch import check, is_relevant, mean_where
 from hashbench.losses._soft_histogram import SMALL_GROUP, cumulative_before, relaxed_distance, soft_histogram
 
 _NEARLY_ONE = 1 + 1e-8
 
 
-def simplified(relaxed: Tensor, affinity: Tensor, *, n_bins: int | None = None, delta: float = 1.0) -> Tensor:
+def simplified(relaxed: Tensor, relevance: Tensor, *, n_bins: int | None = None, delta: float = 1.0) -> Tensor:
     """1 - the batch mean of AP_s (he2018tieaware, eq. 62), a float64 scalar to minimise.
 
-    ``relaxed`` is float[M, bits] in [-1, 1], ``affinity`` whole levels [M, M], relevant above 0. Each example
+    ``relaxed`` is float[M, bits] in [-1, 1], ``relevance`` whole levels [M, M], relevant above 0. Each example
     queries the other M - 1; the diagonal never counts. Examples without a relevant other one are left out of the
     mean; when all are, the loss is 0 with zero gradients. ``n_bins`` (None: bits) and ``delta`` are those of the
     soft histogram. AP_s may lie far from the tie-aware AP on short or very tied lists.
     """
-    return _loss(average_precision_simplified, relaxed, affinity, n_bins, delta)
+    return _loss(average_precision_simplified, relaxed, relevance, n_bins, delta)
 
 
-def exact(relaxed: Tensor, affinity: Tensor, *, n_bins: int | None = None, delta: float = 1.0) -> Tensor:
+def exact(relaxed: Tensor, relevance: Tensor, *, n_bins: int | None = None, delta: float = 1.0) -> Tensor:
     """1 - the batch mean of AP_r, a float64 scalar in [0, 1] to minimise; arguments and empties as ``simplified``.
 
     At binary codes, n_bins = bits and delta = 1 it is 1 - the tie-aware AP itself, without error.
     """
-    return _loss(average_precision_exact, relaxed, affinity, n_bins, delta)
+    return _loss(average_precision_exact, relaxed, relevance, n_bins, delta)
 
 
-def as_released(relaxed: Tensor, affinity: Tensor, *, n_bins: int | None = None, delta: float = 1.0) -> Tensor:
+def as_released(relaxed: Tensor, relevance: Tensor, *, n_bins: int | None = None, delta: float = 1.0) -> Tensor:
     """The value of ``simplified`` with the gradient of the authors' code, which is not that of the value.
 
     A distance l < d moves the precision at d through C_{d-1} and C_d alike; equations 71 to 73 have that factor 2,
     apr_s_backward.m does not. Arguments and empties as ``simplified``.
     """
-    return _loss(_average_precision_as_released, relaxed, affinity, n_bins, delta)
+    return _loss(_average_precision_as_released, relaxed, relevance, n_bins, delta)
 
 
 def _average_precision_as_released(positive: Tensor, total: Tensor, n_relevant: Tensor | None = None) -> Tensor:
@@ -102,12 +102,12 @@ def _divisor(positive: Tensor, n_relevant: Tensor | None) -> Tensor:
 def _loss(
     average_precision: Callable[[Tensor, Tensor, Tensor], Tensor],
     relaxed: Tensor,
-    affinity: Tensor,
+    relevance: Tensor,
     n_bins: int | None,
     delta: float,
 ) -> Tensor:
-    check(relaxed, affinity)
-    relevant = relevance(affinity)
+    check(relaxed, relevance)
+    relevant = is_relevant(relevance)
     counts = soft_histogram(
         relaxed_distance(relaxed), relevant.long(), n_levels=2, n_bits=relaxed.shape[1], n_bins=n_bins, delta=delta
     )

@@ -6,37 +6,37 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from hashbench.losses._batch import check, mean_where, relevance
+from hashbench.losses._batch import check, is_relevant, mean_where
 from hashbench.losses._soft_histogram import SMALL_GROUP, cumulative_before, relaxed_distance, soft_histogram
 
 
-def simplified(relaxed: Tensor, affinity: Tensor, *, n_bins: int | None = None, delta: float = 1.0) -> Tensor:
+def simplified(relaxed: Tensor, relevance: Tensor, *, n_bins: int | None = None, delta: float = 1.0) -> Tensor:
     """1 - the batch mean of NDCG_s (he2018tieaware, eq. 66), a float64 scalar to minimise.
 
-    ``relaxed`` is float[M, bits] in [-1, 1], ``affinity`` whole levels v >= 0, [M, M], with gains 2^v - 1 (below
+    ``relaxed`` is float[M, bits] in [-1, 1], ``relevance`` whole levels v >= 0, [M, M], with gains 2^v - 1 (below
     2^1024: levels of at most 1023). Each example queries the other M - 1; the diagonal never counts, neither for
     the gain nor for the ideal order. Examples without a relevant other one are left out of the mean; when all are,
     the loss is 0 with zero gradients. ``n_bins`` (None: bits) and ``delta`` are those of the soft histogram.
     NDCG_s takes each group's discount at its middle rank, so it can pass 1 by a little.
     """
-    return _loss(dcg_simplified, relaxed, affinity, n_bins, delta)
+    return _loss(dcg_simplified, relaxed, relevance, n_bins, delta)
 
 
-def exact(relaxed: Tensor, affinity: Tensor, *, n_bins: int | None = None, delta: float = 1.0) -> Tensor:
+def exact(relaxed: Tensor, relevance: Tensor, *, n_bins: int | None = None, delta: float = 1.0) -> Tensor:
     """1 - the batch mean of NDCG_r, a float64 scalar to minimise; arguments and empties as ``simplified``.
 
     At binary codes, n_bins = bits and delta = 1 it is 1 - the tie-aware NDCG itself; at delta = 1 it is in [0, 1].
     """
-    return _loss(dcg_exact, relaxed, affinity, n_bins, delta)
+    return _loss(dcg_exact, relaxed, relevance, n_bins, delta)
 
 
-def as_released(relaxed: Tensor, affinity: Tensor, *, n_bins: int | None = None, delta: float = 1.0) -> Tensor:
+def as_released(relaxed: Tensor, relevance: Tensor, *, n_bins: int | None = None, delta: float = 1.0) -> Tensor:
     """1 - the batch mean of NDCG_s as the authors' code has it; arguments and empties as ``simplified``.
 
     Levels were int8 there, where 2^v stops at 127: a level of 7 or more gains 126. And the ideal order has the query
-    itself in it, at the level on the diagonal of ``affinity``, though the histogram has not: the value stays below 1.
+    itself in it, at the level on the diagonal of ``relevance``, though the histogram has not: the value stays below 1.
     """
-    return _loss(dcg_simplified, relaxed, affinity, n_bins, delta, with_itself=True, largest=126)
+    return _loss(dcg_simplified, relaxed, relevance, n_bins, delta, with_itself=True, largest=126)
 
 
 def dcg_simplified(counts: Tensor, gains: Tensor) -> Tensor:
@@ -102,15 +102,15 @@ def _interpolate(table: Tensor, x: Tensor) -> Tensor:
 def _loss(
     dcg: Callable[[Tensor, Tensor], Tensor],
     relaxed: Tensor,
-    affinity: Tensor,
+    relevance: Tensor,
     n_bins: int | None,
     delta: float,
     *,
     with_itself: bool = False,
     largest: float = torch.inf,
 ) -> Tensor:
-    check(relaxed, affinity)
-    level = affinity.long().clamp(min=0) if with_itself else affinity.long() * relevance(affinity)
+    check(relaxed, relevance)
+    level = relevance.long().clamp(min=0) if with_itself else relevance.long() * is_relevant(relevance)
     present = torch.bincount(level.flatten()).nonzero().flatten()  # ascending; level 0 is on the diagonal
     index = torch.searchsorted(present, level)
     counts = soft_histogram(

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from hashbench.errors import HashbenchError
-from hashbench.hasher import Fit, Hasher, Stored
+from hashbench.hasher import Hasher, SavedHasher, TrainingData
 from hashbench.methods._method import Method
 from hashbench.training.settings import DeepSettings
 
@@ -25,7 +25,7 @@ def deep_method(
     """
     method = module.rpartition(".")[2]  # a method is named by its file
 
-    def fit(chosen: Any, data: Fit) -> Hasher:
+    def fit(chosen: Any, data: TrainingData) -> Hasher:
         require_torch()
         from hashbench.losses._supervision import supervision_of
         from hashbench.training.loop import train
@@ -34,7 +34,7 @@ def deep_method(
         supervision = supervision_of(data)
         return train(chosen, by_rows(objective(chosen, supervision), supervision), data, method)
 
-    def load(chosen: Any, stored: Stored) -> Hasher:
+    def load(chosen: Any, stored: SavedHasher) -> Hasher:
         require_torch()
         from hashbench.training.hasher import DeepHasher
 

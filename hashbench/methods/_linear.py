@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hashbench.errors import HashbenchError
 from hashbench.files import atomic
-from hashbench.hasher import BitSettings, Fit, Stored
+from hashbench.hasher import BitSettings, SavedHasher, TrainingData
 from hashbench.methods._method import Method
 
 Floats = NDArray[np.float64]
@@ -54,7 +54,7 @@ class LinearHasher:
             np.savez(file, mean=self.mean, projection=self.projection, value_max=self.value_max)
 
 
-def load(settings: LinearSettings, stored: Stored) -> LinearHasher:  # noqa: ARG001
+def load(settings: LinearSettings, stored: SavedHasher) -> LinearHasher:  # noqa: ARG001
     """The hasher that ``save`` wrote."""
     path = stored.folder / FILE
     try:
@@ -69,7 +69,7 @@ def linear_method(
 ) -> Method:
     """A method whose ``project(settings, features, seed)`` gives the mean [d] and the projection [d, bits]."""
 
-    def fit(chosen: Any, data: Fit) -> LinearHasher:
+    def fit(chosen: Any, data: TrainingData) -> LinearHasher:
         mean, projection = project(chosen, as_features(data.items, data.value_max), data.seed)
         return LinearHasher(mean, projection, data.value_max)
 

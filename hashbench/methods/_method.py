@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hashbench.config import Setting
-from hashbench.hasher import CodeSettings, Fit, Hasher, SparseHasher, Stored
+from hashbench.hasher import CodeSettings, Hasher, SavedHasher, SparseHasher, TrainingData
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Method:
 
     settings: type[CodeSettings]
     identity: tuple[str, ...]
-    fit: Callable[[Any, Fit], Hasher | SparseHasher]
-    load: Callable[[Any, Stored], Hasher | SparseHasher]
+    fit: Callable[[Any, TrainingData], Hasher | SparseHasher]
+    load: Callable[[Any, SavedHasher], Hasher | SparseHasher]
     needs_torch: bool
     needs_labels: bool = False
     learns_distances: bool = False

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from hashbench.hasher import CodeSettings, Fit, Stored
+from hashbench.hasher import CodeSettings, SavedHasher, TrainingData
 from hashbench.methods._deep import require_torch
 from hashbench.methods._method import Method
 from hashbench.methods._sparse import MetricLoss
@@ -69,7 +69,7 @@ class ExhaustiveSearch:
         self.network.save(folder)
 
 
-def _fit(settings: Settings, data: Fit) -> ExhaustiveSearch:
+def _fit(settings: Settings, data: TrainingData) -> ExhaustiveSearch:
     require_torch()
     import torch
 
@@ -80,7 +80,7 @@ def _fit(settings: Settings, data: Fit) -> ExhaustiveSearch:
     return ExhaustiveSearch(train(settings, objective, data, "exhaustive_search"))
 
 
-def _load(settings: Settings, stored: Stored) -> ExhaustiveSearch:
+def _load(settings: Settings, stored: SavedHasher) -> ExhaustiveSearch:
     require_torch()
     from hashbench.training.hasher import DeepHasher
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from hashbench.hasher import Fit, Stored
+from hashbench.hasher import SavedHasher, TrainingData
 from hashbench.methods._deep import require_torch
 from hashbench.methods._method import Method
 from hashbench.methods._sparse import BASE, IDENTITY, OnBase, SparseSettings, searched_by
@@ -57,7 +57,7 @@ class FineTuned(OnBase):
         self.network.save(folder)
 
 
-def _fit(settings: Settings, data: Fit) -> FineTuned:
+def _fit(settings: Settings, data: TrainingData) -> FineTuned:
     require_torch()
     import torch
 
@@ -78,7 +78,7 @@ def _fit(settings: Settings, data: Fit) -> FineTuned:
     return FineTuned(base, settings.k, network)
 
 
-def _load(settings: Settings, stored: Stored) -> FineTuned:
+def _load(settings: Settings, stored: SavedHasher) -> FineTuned:
     require_torch()
     from hashbench.training.hasher import DeepHasher
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.files import write_text
-from hashbench.hasher import Fit, Stored
+from hashbench.hasher import SavedHasher, TrainingData
 from hashbench.methods._method import Method
 from hashbench.methods._sparse import BASE, IDENTITY, OnBase, SparseSettings, searched_by
 
@@ -26,11 +26,11 @@ class Largest(OnBase):
         write_text(folder / "hasher.json", "{}\n")
 
 
-def _fit(settings: SparseSettings, data: Fit) -> Largest:
+def _fit(settings: SparseSettings, data: TrainingData) -> Largest:
     return Largest(searched_by(data.base), settings.k)
 
 
-def _load(settings: SparseSettings, stored: Stored) -> Largest:
+def _load(settings: SparseSettings, stored: SavedHasher) -> Largest:
     return Largest(searched_by(stored.base), settings.k)
 
 

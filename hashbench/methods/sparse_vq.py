@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from hashbench.config import derive_seed
 from hashbench.errors import HashbenchError, one_line
 from hashbench.files import write_text
-from hashbench.hasher import Fit, Stored
+from hashbench.hasher import SavedHasher, TrainingData
 from hashbench.methods._method import Method
 from hashbench.methods._sparse import BASE, IDENTITY, OnBase, SparseSettings, searched_by
-from hashbench.seeding import derive
 from hashbench.sparse import quantise
 from hashbench.sparse.quantise import Centroids
 
@@ -61,13 +61,13 @@ class Quantised(OnBase):
         write_text(folder / FILE, json.dumps({"seed": self.seed}) + "\n")
 
 
-def _fit(settings: Settings, data: Fit) -> Quantised:
+def _fit(settings: Settings, data: TrainingData) -> Quantised:
     base = searched_by(data.base)
-    hasher = Quantised(base, settings.k, settings, derive(data.seed, "centroids"))
+    hasher = Quantised(base, settings.k, settings, derive_seed(data.seed, "centroids"))
     return hasher.fitted(base.embed(data.items)) if settings.fit_on == "train" else hasher
 
 
-def _load(settings: Settings, stored: Stored) -> Quantised:
+def _load(settings: Settings, stored: SavedHasher) -> Quantised:
     try:
         seed = int(json.loads((stored.folder / FILE).read_text())["seed"])
     except (OSError, ValueError, KeyError, TypeError) as error:

@@ -14,18 +14,17 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench import ranking, ties
-from hashbench.affinity import Affinity
 from hashbench.codes import Codes
 from hashbench.errors import HashbenchError
-from hashbench.histogram import Histogram
+from hashbench.histogram import Histogram, ranking, ties
+from hashbench.histogram.ranking import Distances, Ranked
+from hashbench.histogram.ties import Policy
 from hashbench.metrics._metric import Metric
 from hashbench.metrics._name import At, MetricName, read
 from hashbench.metrics._value import MetricValue
-from hashbench.ranking import Distances, Ranked
 from hashbench.registry import Catalogue
-from hashbench.retrieval import Retrieval
-from hashbench.ties import Policy
+from hashbench.relevance.labels import Relevance
+from hashbench.sparse.retrieval import Retrieval
 
 __all__ = [
     "METRICS",
@@ -101,7 +100,7 @@ def evaluate(histogram: Histogram, names: Sequence[str]) -> dict[str, NDArray[np
 def evaluate_ties(
     query: Codes,
     database: Codes | None,
-    affinity: Affinity | None,
+    relevance: Relevance | None,
     histogram: Histogram,
     names: Sequence[str],
     policy: Policy,
@@ -109,15 +108,15 @@ def evaluate_ties(
     """The values per query of each metric under a tie policy, as ``evaluate`` gives them.
 
     ``histogram`` is that of the codes; ``order`` looks at the codes again, one sort a query, and only then must the
-    database and the affinity be there. What lies inside a
+    database and the relevance be there. What lies inside a
     Hamming radius does not depend on ties: ``precision@rR``, ``recall@rR`` and ``pr_area`` are the same under every
     policy. ``pr_area@k`` is defined for ``expected`` only; another policy raises HashbenchError.
     """
     by_radius, others = _by_radius(names, policy)
     values = evaluate(histogram, by_radius)
     if others and policy == "order":
-        assert database is not None and affinity is not None, "the order of items is not in a histogram"
-        values |= evaluate_rankings(ties.in_order(ranking.hamming(query, database), affinity), others)
+        assert database is not None and relevance is not None, "the order of items is not in a histogram"
+        values |= evaluate_rankings(ties.in_order(ranking.hamming(query, database), relevance), others)
     elif others:
         values |= evaluate_rankings((ties.apply(block, policy) for block in _blocks(histogram)), others)
     return {canonical: values[canonical] for canonical in map(str, map(parse, names))}
@@ -140,15 +139,15 @@ def extremes(histogram: Histogram, names: Sequence[str]) -> dict[str, tuple[NDAr
 
 
 def evaluate_distances(
-    distances: Distances, affinity: Affinity, names: Sequence[str], policy: Policy = "expected"
+    distances: Distances, relevance: Relevance, names: Sequence[str], policy: Policy = "expected"
 ) -> dict[str, NDArray[np.float64]]:
     """The values per query of each metric on a ranking by weighted or real distances; equal distances tie.
 
     A metric that speaks of Hamming radii raises HashbenchError.
     """
     if policy == "order":
-        return evaluate_rankings(ties.in_order(distances, affinity), names)
-    return evaluate_rankings((ties.apply(block, policy) for block in ranking.rankings(distances, affinity)), names)
+        return evaluate_rankings(ties.in_order(distances, relevance), names)
+    return evaluate_rankings((ties.apply(block, policy) for block in ranking.rankings(distances, relevance)), names)
 
 
 def evaluate_rankings(rankings: Iterable[Histogram], names: Sequence[str]) -> dict[str, NDArray[np.float64]]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hashbench.errors import HashbenchError, unknown
 from hashbench.histogram import Histogram
 from hashbench.metrics._name import At, AtKind, MetricName
-from hashbench.retrieval import Retrieval
+from hashbench.sparse.retrieval import Retrieval
 
 EXAMPLES: dict[AtKind, str] = {"rank": "@100", "radius": "@r2 (Hamming radius 2)", "n_relevant": "@r (rank N+)"}
 

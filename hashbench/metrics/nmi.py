@@ -3,11 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.buckets import nmi_of_counts
 from hashbench.errors import HashbenchError
 from hashbench.metrics._metric import Metric
 from hashbench.metrics._name import MetricName
-from hashbench.retrieval import Retrieval
+from hashbench.sparse.buckets import nmi_of_counts
+from hashbench.sparse.retrieval import Retrieval
 
 
 def evaluate(retrieval: Retrieval, name: MetricName) -> NDArray[np.float64]:

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from hashbench.metrics._metric import Metric
 from hashbench.metrics._name import MetricName
-from hashbench.retrieval import CUTOFFS, Retrieval
+from hashbench.sparse.retrieval import CUTOFFS, Retrieval
 
 
 def evaluate(retrieval: Retrieval, name: MetricName) -> NDArray[np.float64]:
@@ -15,7 +15,7 @@ def evaluate(retrieval: Retrieval, name: MetricName) -> NDArray[np.float64]:
     query without a relevant item scores 0 and counts. Where there are fewer than K items, K is their number.
 
     >>> from hashbench.metrics import parse
-    >>> from hashbench.retrieval import Reranked
+    >>> from hashbench.sparse.retrieval import Reranked
     >>> reranked = {k: Reranked(np.arange(k)[None] < 3, np.array([k])) for k in (1, 4, 16)}
     >>> evaluate(Retrieval(100, reranked), parse("rerank_precision@4"))
     array([0.75])

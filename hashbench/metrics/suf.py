@@ -5,10 +5,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.buckets import speed_up
 from hashbench.metrics._metric import Metric
 from hashbench.metrics._name import MetricName
-from hashbench.retrieval import CUTOFFS, Retrieval
+from hashbench.sparse.buckets import speed_up
+from hashbench.sparse.retrieval import CUTOFFS, Retrieval
 
 
 def evaluate(retrieval: Retrieval, name: MetricName) -> NDArray[np.float64]:
@@ -19,7 +19,7 @@ def evaluate(retrieval: Retrieval, name: MetricName) -> NDArray[np.float64]:
     [Jeong and Song 2018, section 6].
 
     >>> from hashbench.metrics import parse
-    >>> from hashbench.retrieval import Reranked
+    >>> from hashbench.sparse.retrieval import Reranked
     >>> found = {1: [10, 30], 4: [10, 40], 16: [50, 50]}
     >>> reranked = {k: Reranked(np.ones((2, k), bool), np.array(n)) for k, n in found.items()}
     >>> [float(evaluate(Retrieval(100, reranked), parse(name))) for name in ("suf", "suf@4", "suf@16")]

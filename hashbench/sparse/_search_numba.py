@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.histogram_numba import compiled, inner
+from hashbench.histogram.numba_kernel import compiled, inner
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]

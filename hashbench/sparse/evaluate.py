@@ -6,14 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench import affinity
-from hashbench.affinity import Labels
 from hashbench.codes import MAX_BITS, Codes
 from hashbench.errors import HashbenchError
-from hashbench.retrieval import CUTOFFS, Reranked, Retrieval
+from hashbench.relevance.labels import Labels, from_labels
 from hashbench.sparse.codes import SparseCodes
 from hashbench.sparse.index import Index, build
-from hashbench.sparse.search import Found, query
+from hashbench.sparse.retrieval import CUTOFFS, Reranked, Retrieval
+from hashbench.sparse.search import SearchResult, query
 
 Floats = NDArray[np.floating]
 
@@ -108,12 +107,12 @@ class _Search:
     exclude: NDArray[np.int64]
     how: dict[str, Any]
 
-    def nearest(self, top: int, rows: NDArray[np.bool_] | slice = slice(None)) -> Found:
+    def nearest(self, top: int, rows: NDArray[np.bool_] | slice = slice(None)) -> SearchResult:
         """What those queries find when they are to find ``top`` items."""
         asked = self.activations[rows], self.embeddings[rows]
         return query(self.index, *asked, top, exclude=self.exclude[rows], **self.how)
 
-    def by_cutoff(self, n_items: int) -> dict[int, Found]:
+    def by_cutoff(self, n_items: int) -> dict[int, SearchResult]:
         """The searches for the nearest 1, 4 and 16, or for all ``n_items`` where there are fewer."""
         largest, *others = reversed(CUTOFFS)
         found = {largest: self.nearest(min(largest, n_items))}
@@ -121,14 +120,16 @@ class _Search:
             found[cutoff] = self._narrowed(found[min(found)], min(cutoff, n_items))
         return {cutoff: found[cutoff] for cutoff in CUTOFFS}
 
-    def _narrowed(self, wide: Found, top: int) -> Found:
+    def _narrowed(self, wide: SearchResult, top: int) -> SearchResult:
         """The search for ``top`` items, by one for as many or more.
 
         A query whose own k buckets held enough for that opens the same ones for this, so that it finds the beginning
         of the same list. The others, which opened further buckets, search again.
         """
         further = wide.n_opened > self.index.codes.k
-        found = Found(wide.ids[:, :top].copy(), wide.distances[:, :top].copy(), *(part.copy() for part in wide[2:]))
+        found = SearchResult(
+            wide.ids[:, :top].copy(), wide.distances[:, :top].copy(), *(part.copy() for part in wide[2:])
+        )
         if further.any():
             for part, again in zip(found, self.nearest(top, further), strict=True):
                 part[further] = again
@@ -158,7 +159,7 @@ def _items_to_find(embeddings: Floats, query_embeddings: Floats, *, itself: bool
 
 
 def _require_labels(labels: Labels, query_labels: Labels, n: int, n_queries: int) -> None:
-    shape = affinity.from_labels(query_labels, labels).shape
+    shape = from_labels(query_labels, labels).shape
     if shape != (n_queries, n):
         raise HashbenchError(
             f"labels of {shape[0]} queries and {shape[1]} items, embeddings of {n_queries} and {n}: rows must match"

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hashbench.codes.files._find import arrays_in
+from hashbench.codes.files._stored import Arrays, Stored
 from hashbench.errors import HashbenchError
-from hashbench.saved_codes._find import arrays_in
-from hashbench.saved_codes._stored import Arrays, Stored
 from hashbench.sparse.codes import SparseCodes, top_k
 
 ACTIVATIONS, EMBEDDINGS, BUCKETS, D = "activations", "embeddings", "buckets", "d"

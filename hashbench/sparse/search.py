@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from hashbench.errors import HashbenchError
-from hashbench.histogram import available_cores
-from hashbench.histogram_numba import slices
+from hashbench.histogram.numba_kernel import slices
+from hashbench.parallel import available_cores
 from hashbench.sparse._search_numba import keep_nearest, merge, open_buckets
 from hashbench.sparse.codes import SparseCodes, preference, top_k
 from hashbench.sparse.index import Index, as_float32, build, squared_norms
@@ -35,7 +35,7 @@ ROUNDING = 2.0**-24  # of float32
 TINY = 2.0**-120  # above what is lost where products of float32 come out as zero
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """The nearest items of each query, ``ids`` int64[q, top], and ``distances`` float64[q, top] to them.
 
     In order of the distance and then of the id. ``n_candidates`` int64[q] counts the different items in the buckets
@@ -86,7 +86,7 @@ def query(
     exclude: Longs | None = None,
     workers: int | None = None,
     progress: bool = False,
-) -> Found:
+) -> SearchResult:
     """The ``top`` nearest items to each query among those in its buckets.
 
     ``activations`` float[q, d] say which buckets: those of the query's k largest, k being that of the index, and the
@@ -113,7 +113,7 @@ def query(
             bar.update(rows.stop - rows.start)
     if (best_id < 0).any():
         raise HashbenchError("index: damaged, for some of its distances are not finite: build it again")
-    return Found(best_id, np.sqrt(best), plan.n_candidates, np.diff(plan.first))
+    return SearchResult(best_id, np.sqrt(best), plan.n_candidates, np.diff(plan.first))
 
 
 def exhaustive(
@@ -123,7 +123,7 @@ def exhaustive(
     *,
     exclude: Longs | None = None,
     workers: int | None = None,
-) -> Found:
+) -> SearchResult:
     """The ``top`` nearest of all ``items`` [n, m] to each query, ``embeddings`` [q, m]: the search of one bucket.
 
     >>> exhaustive(np.array([[0.0], [3.0], [1.0]]), np.array([[2.0]]), top=2)[:2]

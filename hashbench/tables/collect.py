@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from typing import Protocol
 from zipfile import BadZipFile
 
-from hashbench import experiment, metrics
+from hashbench import metrics
 from hashbench.config import Setting
 from hashbench.errors import HashbenchError
 from hashbench.histogram import Histogram
 from hashbench.methods import _file
-from hashbench.results import Row, Store
+from hashbench.runs.spec import resolve
+from hashbench.runs.store import Row, Store
 from hashbench.tables.names import awaited
 from hashbench.tables.spec import Cell, TableSpec
-from hashbench.tables.table import Measured, Place, Section, Table, TableCell
+from hashbench.tables.table import Measured, ProcessGroup, Section, Table, TableCell
 
 log = logging.getLogger(__name__)
 
@@ -40,9 +41,7 @@ class Resolve(Protocol):
         ...
 
 
-def collect(
-    spec: TableSpec, rows: Iterable[Row], store: Store | None, *, resolve: Resolve = experiment.resolve
-) -> Table:
+def collect(spec: TableSpec, rows: Iterable[Row], store: Store | None, *, resolve: Resolve = resolve) -> Table:
     """The table that ``spec`` declares, each cell with what ``rows`` say about it.
 
     A cell's value is the mean over seeds of the rows' means (each a mean over queries), with the sample standard
@@ -54,7 +53,7 @@ def collect(
     Raises HashbenchError when two cells stand at one place, and when a cell names what cannot be run.
     """
     evidence = _Evidence.of(rows, store, resolve, spec.to_come)
-    sections: dict[str, dict[Place, TableCell]] = defaultdict(dict)
+    sections: dict[str, dict[ProcessGroup, TableCell]] = defaultdict(dict)
     for cell in spec.cells:
         section = sections[cell.section]
         if (cell.row, cell.column) in section:
@@ -84,7 +83,7 @@ def _stand_ins(spec: TableSpec) -> Iterator[str]:
         yield f"{file.title} at budget {spec.stand_in}: {file.budgets[spec.stand_in]}."
 
 
-def _section(title: str, cells: dict[Place, TableCell]) -> Section:
+def _section(title: str, cells: dict[ProcessGroup, TableCell]) -> Section:
     # dict keeps the order of appearance and drops repetitions
     rows = tuple(dict.fromkeys(row for row, _ in cells))
     columns = tuple(dict.fromkeys(column for _, column in cells))

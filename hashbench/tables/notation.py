@@ -6,7 +6,7 @@ from typing import Any
 
 from hashbench.metrics import METRICS, parse
 from hashbench.tables.spec import PrintedAs
-from hashbench.tables.table import Measured, Place, Section, Table, TableCell
+from hashbench.tables.table import Measured, ProcessGroup, Section, Table, TableCell
 
 MEASURED_DECIMALS: dict[PrintedAs, int] = {"fraction": 3, "percent": 2, "number": 2}  # at least
 CODE_SIZE = ("bits", "d", "k")  # settings that say how large a code is
@@ -39,7 +39,7 @@ class Notation:
         decimals = max(self.decimals.get(unit, 0), MEASURED_DECIMALS[unit])
         return "" if value is None else number(value * scale(unit), decimals)
 
-    def best(self, section: Section) -> set[Place]:
+    def best(self, section: Section) -> set[ProcessGroup]:
         """The places of the best measured values.
 
         Compared are cells that differ in method or hyper-parameters alone: same data, protocol, metric, evaluation
@@ -47,7 +47,7 @@ class Notation:
         print alike are equally good, and one value alone is not best of anything. An end of a tie interval is no
         merit: where codes are few, the best order is good and the worst one bad.
         """
-        rivals: dict[tuple[Any, ...], list[tuple[float, Place]]] = defaultdict(list)
+        rivals: dict[tuple[Any, ...], list[tuple[float, ProcessGroup]]] = defaultdict(list)
         for place, cell in section.cells.items():
             if cell.measured is not None and not METRICS.get(parse(cell.declared.metric).metric).is_bound:
                 shown = float(self.measured(cell, cell.measured.mean))

@@ -44,7 +44,7 @@ class TableCell:
         return abs(self.difference) <= self.declared.tolerance + 1e-12
 
 
-Place = tuple[str, str]  # row label, column label
+ProcessGroup = tuple[str, str]  # row label, column label
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Section:
     title: str
     rows: tuple[str, ...]
     columns: tuple[str, ...]
-    cells: dict[Place, TableCell]
+    cells: dict[ProcessGroup, TableCell]
 
     def column(self, label: str) -> list[TableCell]:
         """The cells of a column, from the top."""

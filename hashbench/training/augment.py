@@ -12,7 +12,7 @@ PAD = 4
 
 
 @dataclass(frozen=True)
-class Moves:
+class Augmentation:
     """What is done to each image of a batch: whether it is flipped [n], and where its window starts [2, n].
 
     None is nothing done. Drawn for the whole batch, and applied to it or to a part of it.
@@ -32,7 +32,7 @@ class Moves:
         return images if self.offset is None else _shift(images, self.offset[:, part])
 
 
-def draw(n: int, how: str, generator: torch.Generator, sharing: int = 1) -> Moves:
+def draw(n: int, how: str, generator: torch.Generator, sharing: int = 1) -> Augmentation:
     """The moves of ``n`` images: each flipped with probability 1/2 and, for crop_flip, shifted by up to 4 pixels.
 
     ``sharing`` neighbours are moved alike: one draw serves the first so many, another the next. The draws are made on
@@ -41,7 +41,9 @@ def draw(n: int, how: str, generator: torch.Generator, sharing: int = 1) -> Move
     own = -(-n // sharing)
     flip = torch.rand(own, generator=generator) < 0.5 if how != "none" else None
     offset = torch.randint(0, 2 * PAD + 1, (2, own), generator=generator) if how == "crop_flip" else None
-    return Moves(*(each if each is None else each.repeat_interleave(sharing, -1)[..., :n] for each in (flip, offset)))
+    return Augmentation(
+        *(each if each is None else each.repeat_interleave(sharing, -1)[..., :n] for each in (flip, offset))
+    )
 
 
 def _shift(images: Tensor, offset: Tensor) -> Tensor:

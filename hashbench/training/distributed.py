@@ -17,34 +17,34 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from hashbench.errors import HashbenchError, one_line
-from hashbench.processes import Place
+from hashbench.parallel import ProcessGroup
 
 TIMEOUT = timedelta(minutes=10)  # longer than one process ever works alone while the others wait
 
 T = TypeVar("T")
 
 
-def device_for(place: Place, name: str) -> str:
+def device_for(group: ProcessGroup, name: str) -> str:
     """The device of this process: where there are several, each has the GPU of its local rank."""
-    if place.is_alone or name == "cpu" or (name == "auto" and not torch.cuda.is_available()):
+    if group.is_alone or name == "cpu" or (name == "auto" and not torch.cuda.is_available()):
         return name
     if name not in ("auto", "cuda"):
-        raise HashbenchError(f"device {name}: {place.size} processes take a GPU each: auto, cuda or cpu")
-    if place.local_rank >= torch.cuda.device_count():
+        raise HashbenchError(f"device {name}: {group.size} processes take a GPU each: auto, cuda or cpu")
+    if group.local_rank >= torch.cuda.device_count():
         here = torch.cuda.device_count()
-        raise HashbenchError(f"process {place.local_rank} of this machine has no GPU: --nproc-per-node {here}, or cpu")
-    return f"cuda:{place.local_rank}"
+        raise HashbenchError(f"process {group.local_rank} of this machine has no GPU: --nproc-per-node {here}, or cpu")
+    return f"cuda:{group.local_rank}"
 
 
 @contextmanager
-def joined(place: Place, device: str) -> Iterator[None]:
+def joined(group: ProcessGroup, device: str) -> Iterator[None]:
     """Inside, the processes can talk: through NCCL what is on GPUs, through gloo what is not."""
     on_gpu = device.startswith("cuda")
     if on_gpu:
         torch.cuda.set_device(device)
     with _in_step():
         backend = "cpu:gloo,cuda:nccl" if on_gpu else "gloo"
-        dist.init_process_group(backend, rank=place.rank, world_size=place.size, timeout=TIMEOUT)
+        dist.init_process_group(backend, rank=group.rank, world_size=group.size, timeout=TIMEOUT)
     yield
     dist.destroy_process_group()  # not after an error: others may never arrive
 
@@ -61,9 +61,9 @@ def _in_step() -> Iterator[None]:
         ) from None
 
 
-def gather(own: Tensor, n: int, place: Place, step: int = 1) -> Tensor:
-    """All ``n`` rows, of which ``own`` are those of ``place.share(n, step)``; without gradient."""
-    sizes = [part.stop - part.start for part in place.shares(n, step)]
+def gather(own: Tensor, n: int, group: ProcessGroup, step: int = 1) -> Tensor:
+    """All ``n`` rows, of which ``own`` are those of ``group.share(n, step)``; without gradient."""
+    sizes = [part.stop - part.start for part in group.shares(n, step)]
     padded = own.new_zeros(max(sizes), *own.shape[1:])  # not every backend gathers unequal parts
     padded[: len(own)] = own
     every = [torch.empty_like(padded) for _ in sizes]
@@ -74,26 +74,26 @@ def gather(own: Tensor, n: int, place: Place, step: int = 1) -> Tensor:
 
 class _Gathered(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, own: Tensor, n: int, place: Place) -> Tensor:
-        ctx.share = place.share(n)
-        return gather(own, n, place)
+    def forward(ctx: Any, own: Tensor, n: int, group: ProcessGroup) -> Tensor:
+        ctx.share = group.share(n)
+        return gather(own, n, group)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         return gradients[0][ctx.share], None, None
 
 
-def gathered(own: Tensor, n: int, place: Place) -> Tensor:
+def gathered(own: Tensor, n: int, group: ProcessGroup) -> Tensor:
     """As ``gather``; what all processes do alike with the rows sends the gradient of ``own`` back."""
-    if place.is_alone:
+    if group.is_alone:
         return own
-    rows: Tensor = _Gathered.apply(own, n, place)
+    rows: Tensor = _Gathered.apply(own, n, group)
     return rows
 
 
-def sum_gradients(parameters: Iterable[nn.Parameter], place: Place) -> None:
+def sum_gradients(parameters: Iterable[nn.Parameter], group: ProcessGroup) -> None:
     """Gives every process the sums of the processes' gradients, the same bits to all."""
-    if place.is_alone:
+    if group.is_alone:
         return
     trained = [values for values in parameters if values.requires_grad]
     for values in trained:
@@ -108,19 +108,19 @@ def sum_gradients(parameters: Iterable[nn.Parameter], place: Place) -> None:
         gradient.copy_(total.view(gradient.shape))
 
 
-def from_first(value: T, place: Place) -> T:
+def from_first(value: T, group: ProcessGroup) -> T:
     """The ``value`` of the first process, in all: tensors, numbers, strings, and tuples, lists, dicts of them."""
-    if place.is_alone:
+    if group.is_alone:
         return value
     buffer = io.BytesIO()
-    if place.is_first:
+    if group.is_first:
         torch.save(value, buffer)
     size = torch.tensor([buffer.tell()])
     with _in_step():
         dist.broadcast(size, 0)
-        content = torch.frombuffer(buffer.getbuffer(), dtype=torch.uint8) if place.is_first else _bytes(size)
+        content = torch.frombuffer(buffer.getbuffer(), dtype=torch.uint8) if group.is_first else _bytes(size)
         dist.broadcast(content, 0)
-    if place.is_first:
+    if group.is_first:
         return value
     received: T = torch.load(io.BytesIO(content.numpy().tobytes()), map_location="cpu", weights_only=True)
     return received
@@ -130,9 +130,9 @@ def _bytes(size: Tensor) -> Tensor:
     return torch.empty(int(size), dtype=torch.uint8)
 
 
-def largest(value: int, place: Place) -> int:
+def largest(value: int, group: ProcessGroup) -> int:
     """The largest of the processes' values."""
-    if place.is_alone:
+    if group.is_alone:
         return value
     found = torch.tensor([value])
     with _in_step():
@@ -140,17 +140,17 @@ def largest(value: int, place: Place) -> int:
     return int(found)
 
 
-def synchronised(encoder: nn.Sequential, place: Place, device: torch.device) -> nn.Sequential:
+def synchronised(encoder: nn.Sequential, group: ProcessGroup, device: torch.device) -> nn.Sequential:
     """The encoder, whose batch normalisation looks at the batch of all processes.
 
     Raises HashbenchError on a CPU, where PyTorch has no synchronised batch normalisation.
     """
     normalised = [layer for layer in encoder.modules() if isinstance(layer, nn.modules.batchnorm._BatchNorm)]
-    if place.is_alone or not normalised:
+    if group.is_alone or not normalised:
         return encoder
     if device.type != "cuda":
         raise HashbenchError(
-            f"this model normalises by batch ({len(normalised)} layers), which {place.size} processes share on GPUs "
+            f"this model normalises by batch ({len(normalised)} layers), which {group.size} processes share on GPUs "
             "only: one process, or a model without batch normalisation"
         )
     converted: nn.Sequential = nn.SyncBatchNorm.convert_sync_batchnorm(encoder)  # type: ignore[no-untyped-call]

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from hashbench.errors import HashbenchError
-from hashbench.processes import ALONE, Place
+from hashbench.parallel import ALONE, ProcessGroup
 from hashbench.training.distributed import gathered
 
 
@@ -16,7 +16,7 @@ def backward(
     loss_of: Callable[[Tensor], Tensor],
     n_examples: int,
     chunk: int,
-    place: Place = ALONE,
+    group: ProcessGroup = ALONE,
 ) -> Tensor:
     """The loss of ``loss_of(encode(all))``, detached; leaves its gradient in the parameters of ``encode``.
 
@@ -27,9 +27,9 @@ def backward(
     send that gradient on into the parameters. The gradient is that of the plain pass up to rounding (up to other
     dropout masks, where the network has dropout).
     """
-    own = place.share(n_examples)
+    own = group.share(n_examples)
     if not 0 < chunk < own.stop - own.start:
-        loss = loss_of(gathered(encode(own), n_examples, place))
+        loss = loss_of(gathered(encode(own), n_examples, group))
         loss.backward()  # type: ignore[no-untyped-call]
         return loss.detach()
     parts = [slice(start, min(start + chunk, own.stop)) for start in range(own.start, own.stop, chunk)]
@@ -38,7 +38,7 @@ def backward(
         for part in parts:
             states.append(_random_states())
             relaxed.append(encode(part))
-    leaf = gathered(torch.cat(relaxed), n_examples, place).requires_grad_()
+    leaf = gathered(torch.cat(relaxed), n_examples, group).requires_grad_()
     loss = loss_of(leaf)
     loss.backward()  # type: ignore[no-untyped-call]
     assert leaf.grad is not None

@@ -9,11 +9,10 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from hashbench.config import digest
+from hashbench.config import derive_seed, digest
 from hashbench.errors import HashbenchError
-from hashbench.hasher import BitSettings, Fit
+from hashbench.hasher import BitSettings, TrainingData
 from hashbench.losses._objective import RowObjective
-from hashbench.seeding import derive
 from hashbench.training import augment, checkpoint, distributed, optimiser
 from hashbench.training.failure import TrainingFailed
 from hashbench.training.gradient import backward, check_chunk
@@ -27,7 +26,7 @@ _BAR_DELAY_S = 2  # what is done before needs no bar
 _LOOKED_AT = 1000  # training examples whose codes are looked at when training is done
 
 
-def train(settings: TrainingSettings, objective: RowObjective, data: Fit, method: str) -> DeepHasher:
+def train(settings: TrainingSettings, objective: RowObjective, data: TrainingData, method: str) -> DeepHasher:
     """The hasher after the last epoch (never the best on the queries), trained on ``data``.
 
     Checkpoints, the last and the one before, are kept at the end of an epoch, every ``data.checkpoint_every_s``
@@ -39,7 +38,7 @@ def train(settings: TrainingSettings, objective: RowObjective, data: Fit, method
     """
     run = Run(settings, objective, data, method)
     run.resume()
-    log = Log(data.folder, run.epochs_done) if data.place.is_first else None
+    log = Log(data.folder, run.epochs_done) if data.group.is_first else None
     n_examples = settings.steps_per_epoch * settings.batch_size or len(data.items)  # of an epoch
     bar = tqdm(
         desc="train",
@@ -69,14 +68,14 @@ def train(settings: TrainingSettings, objective: RowObjective, data: Fit, method
 class Run:
     """The state of one training: hasher, optimiser, objective, and how many epochs are done."""
 
-    def __init__(self, settings: TrainingSettings, objective: RowObjective, data: Fit, method: str) -> None:
+    def __init__(self, settings: TrainingSettings, objective: RowObjective, data: TrainingData, method: str) -> None:
         self.settings, self.objective, self.data, self.method = settings, objective, data, method
         self.device = pick_device(data.device)
         compute = data.compute
         self.precision = precision_of(settings, compute, self.device.type)
         # a run does not change its arithmetic half-way; with more or fewer processes only sums change their order
         arithmetic = [self.device.type, self.precision, compute.compiled, compute.channels_last]
-        torch.manual_seed(derive(data.seed, "weights"))
+        torch.manual_seed(derive_seed(data.seed, "weights"))
         self.items = torch.from_numpy(data.items).to(self.device)
         self.batches = sampler(settings, torch.from_numpy(data.labels), data.seed)
         self.hasher = DeepHasher(settings, tuple(data.items.shape[1:]), data.value_max)
@@ -84,7 +83,7 @@ class Run:
         self.hasher.start(torch.from_numpy(data.items), data.weights, data.base)
         beginning = [data.base.checksum()] if isinstance(data.base, DeepHasher) else []
         self.config = digest([settings.model_dump(exclude_defaults=True), data.seed, *arithmetic, *beginning])
-        self.hasher.encoder = distributed.synchronised(self.hasher.encoder, data.place, self.device)
+        self.hasher.encoder = distributed.synchronised(self.hasher.encoder, data.group, self.device)
         self.hasher.to(self.device)
         if not compute.channels_last:
             self.hasher.encoder.to(memory_format=torch.contiguous_format)
@@ -96,8 +95,8 @@ class Run:
 
     def resume(self) -> None:
         """Takes up the checkpoint of this configuration, where there is one."""
-        place = self.data.place
-        kept = distributed.from_first(checkpoint.load(self.data.folder, self.config) if place.is_first else None, place)
+        group = self.data.group
+        kept = distributed.from_first(checkpoint.load(self.data.folder, self.config) if group.is_first else None, group)
         if kept is not None:
             self.epochs_done, state = kept
             for name, part in self._parts().items():
@@ -108,7 +107,7 @@ class Run:
         recent = time.monotonic() - self.saved_at < self.data.checkpoint_every_s
         if (
             recent
-            or not self.data.place.is_first
+            or not self.data.group.is_first
             or self.epochs_done == self.settings.epochs
             or not self._weights_are_finite()
         ):
@@ -125,8 +124,8 @@ class Run:
         """Trains one epoch and returns what the log says of it, the mean loss among it."""
         started = time.monotonic()
         seed = self.data.seed
-        rank = self.data.place.rank
-        torch.manual_seed(derive(seed, "dropout", epoch, *([rank] if rank else [])))
+        rank = self.data.group.rank
+        torch.manual_seed(derive_seed(seed, "dropout", epoch, *([rank] if rank else [])))
         draws = Draws(seed, epoch)
         batches = self.batches(epoch)
         first, losses = epoch * len(batches), []
@@ -201,9 +200,9 @@ class Run:
 
         optimiser.set_learning_rate(self.optimiser, settings, learning_rate(settings, epoch, step))
         self.optimiser.zero_grad(set_to_none=True)
-        place = self.data.place
-        loss = backward(relaxed, loss_of, len(rows), settings.chunk, place)
-        distributed.sum_gradients(self.hasher.encoder.parameters(), place)
+        group = self.data.group
+        loss = backward(relaxed, loss_of, len(rows), settings.chunk, group)
+        distributed.sum_gradients(self.hasher.encoder.parameters(), group)
         if settings.clip_norm:
             nn.utils.clip_grad_norm_(self.hasher.encoder.parameters(), settings.clip_norm)
         self.optimiser.step()
@@ -223,5 +222,5 @@ class Draws:
     """The random numbers of an epoch, a generator for each use, so that none shifts another."""
 
     def __init__(self, seed: int, epoch: int) -> None:
-        self.moves = torch.Generator().manual_seed(derive(seed, "augment", epoch))
-        self.examples = torch.Generator().manual_seed(derive(seed, "examples", epoch))
+        self.moves = torch.Generator().manual_seed(derive_seed(seed, "augment", epoch))
+        self.examples = torch.Generator().manual_seed(derive_seed(seed, "examples", epoch))

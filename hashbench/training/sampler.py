@@ -7,8 +7,8 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from hashbench.config import derive_seed
 from hashbench.errors import HashbenchError
-from hashbench.seeding import derive
 from hashbench.training.settings import TrainingSettings
 
 Sampler = Callable[[int], list[Tensor]]  # epoch -> its minibatches, indices into the training examples
@@ -33,7 +33,7 @@ def epoch_batches(n: int, batch_size: int, seed: int, epoch: int, steps: int = 0
     """
     if n < 2:
         raise HashbenchError(f"{n} training examples: a batch takes two or more")
-    generator = torch.Generator().manual_seed(derive(seed, "batches", epoch))
+    generator = torch.Generator().manual_seed(derive_seed(seed, "batches", epoch))
     batches: list[Tensor] = []
     while not batches or len(batches) < steps:
         order = torch.randperm(n, generator=generator)
@@ -78,10 +78,10 @@ class ClassRounds:
 
     def epoch(self, epoch: int) -> list[Tensor]:
         """The batches of an epoch, each [rounds * classes]."""
-        generator = torch.Generator().manual_seed(derive(self.seed, "batches", epoch))
+        generator = torch.Generator().manual_seed(derive_seed(self.seed, "batches", epoch))
         chosen = _uniform((self.steps, len(self.sizes)), generator).topk(self.classes).indices
-        place = different(self.sizes[chosen], self.rounds, generator)
-        rows = self.members[self.starts[chosen][..., None] + place]  # [steps, classes, rounds]
+        group = different(self.sizes[chosen], self.rounds, generator)
+        rows = self.members[self.starts[chosen][..., None] + group]  # [steps, classes, rounds]
         return list(rows.transpose(1, 2).flatten(1))
 
 

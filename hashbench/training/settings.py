@@ -9,7 +9,7 @@ from hashbench.codes import MAX_BITS
 from hashbench.config import Strict
 from hashbench.errors import HashbenchError
 from hashbench.hasher import BitSettings
-from hashbench.processes import Compute
+from hashbench.parallel import ComputeOptions
 
 OFFICIAL, SHA256 = "official", "sha256:"
 
@@ -129,7 +129,7 @@ class PulseSettings(DeepSettings):
         return self.n_bins or (self.bits // 2 if halved else self.bits)
 
 
-def precision_of(settings: TrainingSettings, compute: Compute, device: str) -> Literal["float32", "bfloat16"]:
+def precision_of(settings: TrainingSettings, compute: ComputeOptions, device: str) -> Literal["float32", "bfloat16"]:
     """The arithmetic of the encoder in training: as the settings say, else as ``compute`` does, else by the device.
 
     Raises HashbenchError where both say something, and not the same.

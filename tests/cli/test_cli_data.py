@@ -2,8 +2,8 @@ import json
 
 import numpy as np
 import pytest
-from stored_toy import store_toy
-from toy_dataset import make_toy
+from support.stored_toy import store_toy
+from support.toy_dataset import make_toy
 
 from hashbench import paths
 from hashbench.cli._app import main

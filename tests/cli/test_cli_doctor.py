@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from stored_toy import card_of, store_toy
+from support.stored_toy import card_of, store_toy
 
 from hashbench import paths
 from hashbench.cli._app import main

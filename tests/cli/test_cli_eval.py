@@ -12,12 +12,11 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from hashbench import saved_codes
-from hashbench.affinity import ClassAffinity
 from hashbench.cli.eval import command
-from hashbench.codes import pack
+from hashbench.codes import files, pack
+from hashbench.codes.files import SavedCodes
 from hashbench.errors import HashbenchError
-from hashbench.saved_codes import SavedCodes
+from hashbench.relevance.labels import ClassRelevance
 
 app = typer.Typer()
 app.command()(command)
@@ -31,8 +30,8 @@ def file(tmp_path: Path) -> Path:
 
 
 def written(path: Path, database: np.ndarray, query_class: int) -> Path:
-    labels = ClassAffinity(np.array([query_class]), np.array([0, 1, 1]))
-    saved_codes.save(path, SavedCodes(pack(np.zeros((1, 3), np.uint8)), pack(database), labels))
+    labels = ClassRelevance(np.array([query_class]), np.array([0, 1, 1]))
+    files.save(path, SavedCodes(pack(np.zeros((1, 3), np.uint8)), pack(database), labels))
     return path
 
 
@@ -223,8 +222,8 @@ def test_queries_among_the_training_items_are_counted(tmp_path: Path) -> None:
 @pytest.fixture
 def streamable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Codes with ids, shared labels and odd values, in many pieces."""
-    monkeypatch.setattr("hashbench.saved_codes._stored.SLAB_BYTES", 200)
-    monkeypatch.setattr("hashbench.saved_codes._stream.block_items", lambda n_bits: 16)
+    monkeypatch.setattr("hashbench.codes.files._stored.SLAB_BYTES", 200)
+    monkeypatch.setattr("hashbench.codes.files._stream.block_items", lambda n_bits: 16)
     rng = np.random.default_rng(0)
     np.savez(
         tmp_path / "codes.npz",
@@ -270,8 +269,8 @@ def test_a_streamed_database_has_the_same_report(streamable: Path, tmp_path: Pat
 def test_what_needs_the_whole_database_is_refused_before_a_stream_is_read(
     streamable: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], named: str, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("hashbench.saved_codes.CodeStream.pieces", lambda self: pytest.fail("read"))
-    monkeypatch.setattr("hashbench.saved_codes.HELD_BYTES", 1000)
+    monkeypatch.setattr("hashbench.codes.files.CodeStream.pieces", lambda self: pytest.fail("read"))
+    monkeypatch.setattr("hashbench.codes.files.HELD_BYTES", 1000)
     monkeypatch.chdir(tmp_path)
     for way in ([], ["--stream"]):
         result = CliRunner().invoke(app, [str(streamable), *arguments, *way])
@@ -294,8 +293,8 @@ def test_a_fault_at_the_end_of_a_stream_leaves_no_number(streamable: Path, tmp_p
 
 
 def test_more_different_codes_than_are_counted(streamable: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hashbench.diagnostics.DISTINCT_LIMIT", 25)
-    monkeypatch.setattr("hashbench.report._text.DISTINCT_LIMIT", 25)
+    monkeypatch.setattr("hashbench.evaluation.diagnostics.DISTINCT_LIMIT", 25)
+    monkeypatch.setattr("hashbench.evaluation.report._text.DISTINCT_LIMIT", 25)
     assert "over 25 distinct among 300 items, 20 distinct among 20 queries" in report(str(streamable))
     result = CliRunner().invoke(app, [str(streamable), "--json"], catch_exceptions=False)
     assert json.loads(result.stdout)["database_codes"]["n_distinct"] is None

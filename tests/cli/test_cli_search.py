@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from hashbench import experiment, measure, saved_codes
 from hashbench.cli._app import main
-from hashbench.report._contact_sheet import FRAME, GAP, INK, TEXT, TILE, WRONG
-from hashbench.results import Store
+from hashbench.codes import files
+from hashbench.evaluation.report._contact_sheet import FRAME, GAP, INK, TEXT, TILE, WRONG
+from hashbench.runs.run import open_protocol
+from hashbench.runs.spec import of_row
+from hashbench.runs.store import Store
 
 TRAIN = ["train", "lsh", "digits", "--protocol", "s1", "--bits", "16", "--json"]
 
@@ -45,8 +47,8 @@ def test_wrong_classes_are_framed_in_red(capsys: pytest.CaptureFixture[str], run
     seen = frames(out, 5, 7)
     store = Store.default()
     row = store.named(run)
-    data, ids = measure.open_protocol(experiment.of_row(row))
-    saved = saved_codes.load(store.run_folder(row.run) / "codes.npz")
+    data, ids = open_protocol(of_row(row))
+    saved = files.load(store.run_folder(row.run) / "codes.npz")
     n_wrong = 0
     for line, q in zip(seen, range(0, 500, 100), strict=True):
         distances = (saved.query.bits()[q] != saved.database.bits()).sum(axis=1)

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from fake_rows import fake_row
+from support.fake_rows import fake_row
 
 from hashbench.cli._app import main
-from hashbench.experiment import resolve
-from hashbench.results import Store
+from hashbench.runs.spec import resolve
+from hashbench.runs.store import Store
 from hashbench.tables import spec
 
 REPOSITORY = Path(__file__).resolve().parents[2]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from toy_dataset import Toy, make_toy
+from support.toy_dataset import Toy, make_toy
 
 from hashbench import paths
 

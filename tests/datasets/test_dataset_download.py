@@ -10,8 +10,8 @@ import threading
 
 import numpy as np
 import pytest
-from fault_server import Answer, FaultServer
-from toy_dataset import make_toy
+from support.fault_server import Answer, FaultServer
+from support.toy_dataset import make_toy
 
 from hashbench.datasets.download import download
 from hashbench.datasets.sources.fetch import alone

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from toy_lists import CLASSES, ORDER, make_lists, pixels
+from support.toy_lists import CLASSES, ORDER, make_lists, pixels
 
 from hashbench.cli._app import main
 from hashbench.datasets import store

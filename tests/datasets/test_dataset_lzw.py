@@ -7,7 +7,7 @@ import pytest
 import unlzw3
 from hypothesis import given
 from hypothesis import strategies as st
-from lzw_writer import bomb, compress
+from support.lzw_writer import bomb, compress
 
 from hashbench.datasets.sources import lzw
 

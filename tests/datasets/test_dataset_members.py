@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from lzw_writer import bomb, compress
+from support.lzw_writer import bomb, compress
 
 from hashbench.config import parse
 from hashbench.datasets.card import Source

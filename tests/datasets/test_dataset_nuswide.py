@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from toy_lists import pixels, write_image
+from support.toy_lists import pixels, write_image
 
 from hashbench.datasets import store
 from hashbench.datasets.card import load_card

@@ -1,18 +1,19 @@
-"""Affinities of protocols, against the whole matrix of distances."""
+"""Relevances of protocols, against the whole matrix of distances."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hashbench import affinity_distance, distance_ranks
-from hashbench.affinity import ClassAffinity, SharedLabelAffinity
-from hashbench.affinity_distance import DistanceAffinity
 from hashbench.datasets.protocol import Nearest, Parts, Percentiles
-from hashbench.datasets.relevance import affinity_of
+from hashbench.datasets.relevance import relevance_of
 from hashbench.datasets.split import Split, split
 from hashbench.datasets.store import Dataset
 from hashbench.errors import HashbenchError
+from hashbench.relevance import distances as by_distance
+from hashbench.relevance import percentiles as by_rank
+from hashbench.relevance.distances import DistanceRelevance
+from hashbench.relevance.labels import ClassRelevance, SharedLabelRelevance
 
 N = 90
 PARTS = {"title": "", "citation": "", "draw": "parts", "query": [0, 10], "database": [10, 90], "train": [40, 80]}
@@ -25,8 +26,8 @@ def drawn(items: np.ndarray, relevance: Percentiles | Nearest | None) -> tuple[D
     return data, split(data.labels, rule, "toy", "s1"), rule
 
 
-def full_block(affinity: DistanceAffinity) -> np.ndarray:
-    return affinity.levels[affinity.block(slice(0, affinity.shape[0]), slice(0, affinity.shape[1]))]
+def full_block(relevance: DistanceRelevance) -> np.ndarray:
+    return relevance.levels[relevance.block(slice(0, relevance.shape[0]), slice(0, relevance.shape[1]))]
 
 
 def distances(one: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -38,9 +39,9 @@ def test_percentiles_equal_the_definition_on_the_full_matrix(seed: int, tile: in
     """dMI's labelme_gist.m: minus the training mean, unit norm, percentiles of pdist, thresholds of all queries."""
     items = np.random.default_rng(seed).standard_normal((N, 12)).astype(np.float32)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(distance_ranks, "TILE", tile)
-        patch.setattr(affinity_distance, "PAIRS", 10 * tile)
-        found = full_block(affinity_of(*drawn(items, LABELME)))
+        patch.setattr(by_rank, "TILE", tile)
+        patch.setattr(by_distance, "PAIRS", 10 * tile)
+        found = full_block(relevance_of(*drawn(items, LABELME)))
     centred = items.astype(np.float64) - items[40:80].mean(axis=0, dtype=np.float64)
     unit = centred / np.linalg.norm(centred, axis=1, keepdims=True)
     pairs = distances(unit[40:80], unit[40:80])[np.triu_indices(40, 1)]
@@ -54,8 +55,8 @@ def test_percentiles_equal_the_definition_on_the_full_matrix(seed: int, tile: in
 def test_the_nearest_equal_the_definition_on_the_full_matrix(seed: int, percent: float, tile: int) -> None:
     items = np.random.default_rng(seed).integers(0, 4, (N, 3)).astype(np.float32)  # many at equal distance
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(distance_ranks, "TILE", tile)
-        found = full_block(affinity_of(*drawn(items, Nearest(kind="nearest", percent=percent))))
+        patch.setattr(by_rank, "TILE", tile)
+        found = full_block(relevance_of(*drawn(items, Nearest(kind="nearest", percent=percent))))
     k = max(1, round(0.8 * percent))
     for row, distance in zip(found, distances(items[:10], items[10:]), strict=True):
         assert row.tolist() == (distance <= np.sort(distance)[k - 1]).astype(int).tolist()
@@ -64,8 +65,8 @@ def test_the_nearest_equal_the_definition_on_the_full_matrix(seed: int, percent:
 def test_images_count_as_their_pixels_and_are_read_in_blocks() -> None:
     images = np.random.default_rng(0).integers(0, 256, (N, 2, 3, 3), np.uint8)
     rule = Nearest(kind="nearest", percent=5)
-    flat = affinity_of(*drawn(images.reshape(N, -1).astype(np.float32), rule))
-    np.testing.assert_array_equal(full_block(affinity_of(*drawn(images, rule))), full_block(flat))
+    flat = relevance_of(*drawn(images.reshape(N, -1).astype(np.float32), rule))
+    np.testing.assert_array_equal(full_block(relevance_of(*drawn(images, rule))), full_block(flat))
 
 
 class Counted(np.ndarray):
@@ -82,11 +83,11 @@ class Counted(np.ndarray):
 def test_no_more_than_a_block_of_items_is_ever_made(monkeypatch: pytest.MonkeyPatch) -> None:
     from hashbench.datasets import relevance
 
-    for module, name in ((distance_ranks, "TILE"), (affinity_distance, "ROWS"), (relevance, "BLOCK")):
+    for module, name in ((by_rank, "TILE"), (by_distance, "ROWS"), (relevance, "BLOCK")):
         monkeypatch.setattr(module, name, 16)
     items = np.random.default_rng(0).standard_normal((N, 4)).view(Counted)
     for rule in (LABELME, Nearest(kind="nearest", percent=5)):
-        found = affinity_of(*drawn(items, rule))
+        found = relevance_of(*drawn(items, rule))
         assert sum(known.level.size for _, known in found.pieces()) == 800
     assert 0 < Counted.most <= 16
 
@@ -94,23 +95,23 @@ def test_no_more_than_a_block_of_items_is_ever_made(monkeypatch: pytest.MonkeyPa
 def test_an_item_that_is_the_mean_has_no_direction() -> None:
     items = np.random.default_rng(0).standard_normal((N, 4))
     items[5] = items[40:80].mean(axis=0)
-    affinity = affinity_of(*drawn(items, LABELME))
-    assert np.linalg.norm(affinity.query_features[5:6]) in (0.0, pytest.approx(1.0))
-    assert np.isfinite(affinity.query_features[0:10]).all()
+    relevance = relevance_of(*drawn(items, LABELME))
+    assert np.linalg.norm(relevance.query_features[5:6]) in (0.0, pytest.approx(1.0))
+    assert np.isfinite(relevance.query_features[0:10]).all()
 
 
 def test_labels_decide_where_the_protocol_says_nothing_else() -> None:
     rule = Parts(**PARTS)
-    for labels, kind in ((np.arange(N) % 3, ClassAffinity), (np.ones((N, 2), np.uint8), SharedLabelAffinity)):
+    for labels, kind in ((np.arange(N) % 3, ClassRelevance), (np.ones((N, 2), np.uint8), SharedLabelRelevance)):
         data = Dataset("toy", np.zeros((N, 1)), labels, "")
-        affinity = affinity_of(data, split(labels, rule, "toy", "s1"), rule)
-        assert isinstance(affinity, kind)
-        assert affinity.query_labels.tolist() == labels[:10].tolist()
-        assert affinity.shape == (10, 80)
+        relevance = relevance_of(data, split(labels, rule, "toy", "s1"), rule)
+        assert isinstance(relevance, kind)
+        assert relevance.query_labels.tolist() == labels[:10].tolist()
+        assert relevance.shape == (10, 80)
 
 
 def test_what_cannot_be_is_one_line() -> None:
     with pytest.raises(HashbenchError, match=r"^toy: it has no labels: its protocol needs relevance"):
-        affinity_of(*drawn(np.zeros((N, 1), np.float32), None))
+        relevance_of(*drawn(np.zeros((N, 1), np.float32), None))
     with pytest.raises(HashbenchError, match=r"^toy: percentiles .* are not all different"):
-        affinity_of(*drawn(np.ones((N, 1), np.float32), LABELME))
+        relevance_of(*drawn(np.ones((N, 1), np.float32), LABELME))

@@ -6,7 +6,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from lzw_writer import compress
+from support.lzw_writer import compress
 
 from hashbench import paths
 from hashbench.cli._app import main

@@ -1,7 +1,7 @@
 import h5py
 import numpy as np
 import pytest
-from stored_toy import store_toy
+from support.stored_toy import store_toy
 
 from hashbench.datasets import checksums, layout, store
 from hashbench.datasets.card import load_card

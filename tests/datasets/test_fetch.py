@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from email.utils import formatdate
 
 import pytest
-from fault_server import Answer, FaultServer, FtpServer
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.fault_server import Answer, FaultServer, FtpServer
 
 from hashbench import __version__
 from hashbench.datasets.card import Member, Source

@@ -7,7 +7,7 @@ import zlib
 import numpy as np
 import pytest
 from PIL import Image
-from toy_lists import ORDER, SHAPE, make_lists, pixels, write_image
+from support.toy_lists import ORDER, SHAPE, make_lists, pixels, write_image
 
 from hashbench.datasets import store
 from hashbench.datasets.download import download

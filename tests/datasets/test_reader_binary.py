@@ -4,7 +4,7 @@ import struct
 
 import numpy as np
 import pytest
-from reader_inputs import card, read, refusal
+from support.reader_inputs import card, read, refusal
 
 RNG = np.random.default_rng(5)
 SHAPE = [2, 3, 3]  # height and width differ, so that a transposed image is noticed

@@ -7,7 +7,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from reader_inputs import card, read, refusal
+from support.reader_inputs import card, read, refusal
 
 RNG = np.random.default_rng(11)
 SHAPE = [2, 3, 3]

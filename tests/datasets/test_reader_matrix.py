@@ -10,7 +10,7 @@ import pytest
 import scipy.io
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from reader_inputs import card, read, refusal
+from support.reader_inputs import card, read, refusal
 
 from hashbench.errors import HashbenchError
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from reader_inputs import card, read, refusal
+from support.reader_inputs import card, read, refusal
 
 LIBSVM = card("libsvm", [4], 3, 10)
 USPS = card("usps", [4], 3, 10)

@@ -8,9 +8,9 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-import tiny_matconvnet as tiny
 import torch
-from toy_dataset import make_toy
+from support import tiny_matconvnet as tiny
+from support.toy_dataset import make_toy
 
 from hashbench import paths
 from hashbench.datasets.download import download

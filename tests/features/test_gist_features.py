@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-import slow_gist
 import torch
+from support import slow_gist
 
 from hashbench.errors import HashbenchError
 from hashbench.features.gist import EXTRACTOR

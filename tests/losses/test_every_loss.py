@@ -43,9 +43,9 @@ def batch(m: int = 9, bits: int = 6, seed: int = 0) -> tuple[Tensor, Tensor]:
     return relaxed, labels @ labels.T
 
 
-def value_and_gradient(loss: Loss, relaxed: Tensor, affinity: Tensor) -> tuple[Tensor, Tensor]:
+def value_and_gradient(loss: Loss, relaxed: Tensor, relevance: Tensor) -> tuple[Tensor, Tensor]:
     leaf = relaxed.clone().requires_grad_()
-    value = loss(leaf, affinity)
+    value = loss(leaf, relevance)
     assert value.shape == ()
     value.backward()
     assert leaf.grad is not None
@@ -55,14 +55,14 @@ def value_and_gradient(loss: Loss, relaxed: Tensor, affinity: Tensor) -> tuple[T
 @every_loss
 @pytest.mark.parametrize("seed", [0, 1])
 def test_gradient_is_that_of_the_value(loss: Loss, seed: int) -> None:
-    relaxed, affinity = batch(seed=seed)
-    assert torch.autograd.gradcheck(partial(loss, affinity=affinity), (relaxed.requires_grad_(),))
+    relaxed, relevance = batch(seed=seed)
+    assert torch.autograd.gradcheck(partial(loss, relevance=relevance), (relaxed.requires_grad_(),))
 
 
 @every_loss
 def test_gradient_is_that_of_the_value_outside_the_cube_too(loss: Loss) -> None:
-    relaxed, affinity = batch(seed=2)
-    assert torch.autograd.gradcheck(partial(loss, affinity=affinity), ((2.5 * relaxed).requires_grad_(),))
+    relaxed, relevance = batch(seed=2)
+    assert torch.autograd.gradcheck(partial(loss, relevance=relevance), ((2.5 * relaxed).requires_grad_(),))
 
 
 def saturated() -> dict[str, Tensor]:
@@ -105,20 +105,20 @@ def test_value_and_gradient_are_finite_for_any_small_batch(loss: Loss, data: st.
 
 @every_loss
 def test_order_of_the_batch_does_not_matter(loss: Loss) -> None:
-    relaxed, affinity = batch(16, 8)
+    relaxed, relevance = batch(16, 8)
     order = torch.randperm(16, generator=torch.Generator().manual_seed(1))
-    value, gradient = value_and_gradient(loss, relaxed, affinity)
-    permuted_value, permuted_gradient = value_and_gradient(loss, relaxed[order], affinity[order][:, order])
+    value, gradient = value_and_gradient(loss, relaxed, relevance)
+    permuted_value, permuted_gradient = value_and_gradient(loss, relaxed[order], relevance[order][:, order])
     torch.testing.assert_close(permuted_value, value, rtol=1e-12, atol=1e-14)
     torch.testing.assert_close(permuted_gradient, gradient[order], rtol=1e-9, atol=1e-12)
 
 
 @every_loss
 def test_an_example_never_counts_for_itself(loss: Loss) -> None:
-    relaxed, affinity = batch(12, 8)
-    garbage = affinity.clone()
+    relaxed, relevance = batch(12, 8)
+    garbage = relevance.clone()
     garbage.diagonal().copy_(torch.tensor([-7, 99, 0, 1] * 3))
-    expected, measured = (value_and_gradient(loss, relaxed, levels) for levels in (affinity, garbage))
+    expected, measured = (value_and_gradient(loss, relaxed, levels) for levels in (relevance, garbage))
     assert torch.equal(measured[0], expected[0])
     assert torch.equal(measured[1], expected[1])
 
@@ -133,18 +133,18 @@ def test_a_batch_without_relevant_pairs_is_zero_and_can_be_differentiated(loss: 
 
 @every_loss
 def test_autocast_changes_nothing(loss: Loss) -> None:
-    relaxed, affinity = batch(16, 24)
+    relaxed, relevance = batch(16, 24)
     relaxed = relaxed.float()
-    outside = loss(relaxed, affinity)
+    outside = loss(relaxed, relevance)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        assert torch.equal(loss(relaxed, affinity), outside)
+        assert torch.equal(loss(relaxed, relevance), outside)
 
 
 @every_loss
 def test_single_precision_is_close_to_double(loss: Loss) -> None:
-    relaxed, affinity = batch(30, 16)
-    single = value_and_gradient(loss, relaxed.float(), affinity)
-    double = value_and_gradient(loss, relaxed.float().double(), affinity)
+    relaxed, relevance = batch(30, 16)
+    single = value_and_gradient(loss, relaxed.float(), relevance)
+    double = value_and_gradient(loss, relaxed.float().double(), relevance)
     assert single[0].item() == pytest.approx(double[0].item(), abs=1e-5)
     torch.testing.assert_close(single[1].double(), double[1], rtol=1e-3, atol=1e-5)
 
@@ -153,31 +153,31 @@ def test_single_precision_is_close_to_double(loss: Loss) -> None:
 def test_a_gradient_step_lowers_it(loss: Loss) -> None:
     generator = torch.Generator().manual_seed(5)
     label = torch.randint(3, (30,), generator=generator)
-    affinity = (label[:, None] == label).long()
+    relevance = (label[:, None] == label).long()
     activations = 0.5 * torch.randn(30, 8, generator=generator)
-    before, gradient = value_and_gradient(lambda u, a: loss(torch.tanh(u), a), activations, affinity)
-    after = loss(torch.tanh(activations - 0.01 * gradient / gradient.norm()), affinity)
+    before, gradient = value_and_gradient(lambda u, a: loss(torch.tanh(u), a), activations, relevance)
+    after = loss(torch.tanh(activations - 0.01 * gradient / gradient.norm()), relevance)
     assert after.item() < before.item()
 
 
 @pytest.mark.parametrize("name", ["ap_simplified", "ap_exact", "mihash", "dpsh", "dtsh", "hashnet"])
 def test_binary_objectives_see_only_whether_a_level_is_above_zero(name: str) -> None:
-    relaxed, affinity = batch(14, 8)
-    assert (affinity > 1).any()
-    assert torch.equal(LOSSES[name](relaxed, affinity), LOSSES[name](relaxed, (affinity > 0).long()))
-    assert torch.equal(LOSSES[name](relaxed, affinity), LOSSES[name](relaxed, affinity > 0))
+    relaxed, relevance = batch(14, 8)
+    assert (relevance > 1).any()
+    assert torch.equal(LOSSES[name](relaxed, relevance), LOSSES[name](relaxed, (relevance > 0).long()))
+    assert torch.equal(LOSSES[name](relaxed, relevance), LOSSES[name](relaxed, relevance > 0))
 
 
 @every_loss
 def test_not_a_number_in_gives_not_a_number_out(loss: Loss) -> None:
-    relaxed, affinity = batch(8)
+    relaxed, relevance = batch(8)
     relaxed[0] = torch.nan
-    assert loss(relaxed, torch.ones_like(affinity) - torch.eye(8, dtype=torch.long).roll(1, 0)).isnan()
+    assert loss(relaxed, torch.ones_like(relevance) - torch.eye(8, dtype=torch.long).roll(1, 0)).isnan()
 
 
 @every_loss
 @pytest.mark.parametrize(
-    ("relaxed", "affinity"),
+    ("relaxed", "relevance"),
     [
         (torch.zeros(3, 2), torch.zeros(3, 2, dtype=torch.long)),
         (torch.zeros(3, 2), torch.zeros(3, 3)),
@@ -187,7 +187,7 @@ def test_not_a_number_in_gives_not_a_number_out(loss: Loss) -> None:
     ],
     ids=["not square", "float levels", "no bits", "no examples", "whole codes"],
 )
-def test_a_batch_of_a_wrong_shape_is_refused_in_one_line(loss: Loss, relaxed: Tensor, affinity: Tensor) -> None:
+def test_a_batch_of_a_wrong_shape_is_refused_in_one_line(loss: Loss, relaxed: Tensor, relevance: Tensor) -> None:
     with pytest.raises(HashbenchError, match="needed") as caught:
-        loss(relaxed, affinity)
+        loss(relaxed, relevance)
     assert "\n" not in str(caught.value)

@@ -24,18 +24,18 @@ def quantisation(activations: Tensor) -> float:
     return sum((1 - u) ** 2 if u > 0 else (-1 - u) ** 2 for row in rows for u in row) / len(rows)
 
 
-def pairs(activations: Tensor, affinity: Tensor) -> list[tuple[float, int]]:
+def pairs(activations: Tensor, relevance: Tensor) -> list[tuple[float, int]]:
     m = len(activations)
     product = (activations @ activations.T).tolist()
-    return [(product[i][j], int(affinity[i, j] > 0)) for i in range(m) for j in range(m) if i != j]
+    return [(product[i][j], int(relevance[i, j] > 0)) for i in range(m) for j in range(m) if i != j]
 
 
 @pytest.mark.parametrize("eta", [0.0, 0.1, 10.0])
 def test_dpsh_is_the_loop_over_pairs(eta: float) -> None:
-    activations, affinity = batch(9, 5)
-    terms = [softplus(t / 2) - s * t / 2 for t, s in pairs(activations, affinity)]
+    activations, relevance = batch(9, 5)
+    terms = [softplus(t / 2) - s * t / 2 for t, s in pairs(activations, relevance)]
     expected = sum(terms) / (9 * 8) + eta * quantisation(activations)
-    assert dpsh.loss(activations, affinity, eta=eta).item() == pytest.approx(expected, rel=1e-12)
+    assert dpsh.loss(activations, relevance, eta=eta).item() == pytest.approx(expected, rel=1e-12)
 
 
 def test_the_sign_of_zero_is_minus_one() -> None:
@@ -49,26 +49,26 @@ def test_the_sign_of_zero_is_minus_one() -> None:
 
 @pytest.mark.parametrize("clip", [15.0, 1.0])
 def test_hashnet_is_the_weighted_loop_over_pairs(clip: float) -> None:
-    activations, affinity = batch(9, 5)
+    activations, relevance = batch(9, 5)
     relaxed, scale = torch.tanh(activations), 0.7
-    listed = pairs(relaxed, affinity)
+    listed = pairs(relaxed, relevance)
     n_similar = sum(s for _, s in listed)
     weights = {1: len(listed) / n_similar, 0: len(listed) / (len(listed) - n_similar)}
     costs = [(scale * t if scale * t > clip else softplus(scale * t)) - s * scale * t for t, s in listed]
     expected = sum(weights[s] * cost for cost, (_, s) in zip(costs, listed, strict=True))
     expected /= sum(weights[s] for _, s in listed)
-    assert hashnet.loss(relaxed, affinity, scale=scale, clip=clip).item() == pytest.approx(expected, rel=1e-12)
+    assert hashnet.loss(relaxed, relevance, scale=scale, clip=clip).item() == pytest.approx(expected, rel=1e-12)
 
 
 def test_hashnet_with_one_kind_of_pair_is_its_mean() -> None:
     relaxed = torch.tanh(batch(6, 4)[0])
     for level in (0, 1):
-        affinity = torch.full((6, 6), level)
-        terms = [softplus(t) - level * t for t, _ in pairs(relaxed, affinity)]
-        assert hashnet.loss(relaxed, affinity, scale=1.0).item() == pytest.approx(sum(terms) / 30, rel=1e-12)
+        relevance = torch.full((6, 6), level)
+        terms = [softplus(t) - level * t for t, _ in pairs(relaxed, relevance)]
+        assert hashnet.loss(relaxed, relevance, scale=1.0).item() == pytest.approx(sum(terms) / 30, rel=1e-12)
 
 
-def triplets(activations: Tensor, affinity: Tensor, margin: float) -> list[float]:
+def triplets(activations: Tensor, relevance: Tensor, margin: float) -> list[float]:
     m = len(activations)
     theta = (activations @ activations.T / 2).tolist()
     return [
@@ -76,24 +76,24 @@ def triplets(activations: Tensor, affinity: Tensor, margin: float) -> list[float
         for q in range(m)
         for p in range(m)
         for n in range(m)
-        if p != q and n != q and affinity[q, p] > 0 and affinity[q, n] == 0
+        if p != q and n != q and relevance[q, p] > 0 and relevance[q, n] == 0
     ]
 
 
 @pytest.mark.parametrize(("margin", "eta"), [(2.5, 0.1), (0.0, 0.0)])
 def test_dtsh_is_the_loop_over_triplets(margin: float, eta: float) -> None:
-    activations, affinity = batch(11, 5, n_classes=4)
-    terms = triplets(activations, affinity, margin)
+    activations, relevance = batch(11, 5, n_classes=4)
+    terms = triplets(activations, relevance, margin)
     expected = sum(terms) / len(terms) + eta * quantisation(activations)
-    assert dtsh.loss(activations, affinity, margin=margin, eta=eta).item() == pytest.approx(expected, rel=1e-12)
+    assert dtsh.loss(activations, relevance, margin=margin, eta=eta).item() == pytest.approx(expected, rel=1e-12)
 
 
 def test_dtsh_cuts_a_large_batch_into_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    activations, affinity = batch(40, 6, n_classes=5)
+    activations, relevance = batch(40, 6, n_classes=5)
 
     def run() -> tuple[Tensor, Tensor]:
         leaf = activations.clone().requires_grad_()
-        value = dtsh.loss(leaf, affinity, margin=3.0, eta=0.0)
+        value = dtsh.loss(leaf, relevance, margin=3.0, eta=0.0)
         value.backward()
         assert leaf.grad is not None
         return value.detach(), leaf.grad
@@ -113,14 +113,14 @@ def test_dtsh_without_a_triplet_is_its_quantisation() -> None:
 @pytest.mark.parametrize("weight_similar", [0.0, 100.0])
 @pytest.mark.parametrize("m", [8, 9])
 def test_hashnet_with_two_streams_is_the_loop_over_their_cross_product(weight_similar: float, m: int) -> None:
-    activations, affinity = batch(m, 5)
+    activations, relevance = batch(m, 5)
     relaxed, scale = torch.tanh(activations), 0.7
     half = m // 2
-    crossed = [(float(relaxed[i] @ relaxed[j]), int(affinity[i, j] > 0)) for i in range(half) for j in range(half, m)]
+    crossed = [(float(relaxed[i] @ relaxed[j]), int(relevance[i, j] > 0)) for i in range(half) for j in range(half, m)]
     n_similar = sum(s for _, s in crossed)
     weights = {1: len(crossed) / n_similar, 0: len(crossed) / (len(crossed) - n_similar)}
     weights = {1: weight_similar, 0: 1.0} if weight_similar else weights
     expected = sum(weights[s] * (softplus(scale * t) - s * scale * t) for t, s in crossed)
     expected /= sum(weights[s] for _, s in crossed)
-    value = hashnet.loss(relaxed, affinity, scale=scale, weight_similar=weight_similar, streams=True)
+    value = hashnet.loss(relaxed, relevance, scale=scale, weight_similar=weight_similar, streams=True)
     assert value.item() == pytest.approx(expected, rel=1e-12)

@@ -32,14 +32,14 @@ def batch(m: int, bits: int, seed: int) -> tuple[Tensor, Tensor]:
 @pytest.mark.parametrize("n_bins", [None, 3, 8])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_equals_the_entropies(n_bins: int | None, seed: int) -> None:
-    relaxed, affinity = batch(13, 8, seed)
-    counts = soft_histogram(relaxed_distance(relaxed), affinity, n_levels=2, n_bits=8, n_bins=n_bins)
+    relaxed, relevance = batch(13, 8, seed)
+    counts = soft_histogram(relaxed_distance(relaxed), relevance, n_levels=2, n_bits=8, n_bins=n_bins)
     values = []
     for i in range(13):
         irrelevant, relevant = counts[i, :, 0].tolist(), counts[i, :, 1].tolist()
         if sum(irrelevant) > 0.5 and sum(relevant) > 0.5:
             values.append(information(irrelevant, relevant))
-    assert mihash.loss(relaxed, affinity, n_bins=n_bins).item() == pytest.approx(-sum(values) / len(values), abs=1e-9)
+    assert mihash.loss(relaxed, relevance, n_bins=n_bins).item() == pytest.approx(-sum(values) / len(values), abs=1e-9)
 
 
 def test_perfectly_separated_classes_have_the_information_of_the_class() -> None:
@@ -58,16 +58,16 @@ def test_equal_codes_carry_no_information() -> None:
 
 def test_information_is_not_negative_for_any_width() -> None:
     for seed in range(20):
-        relaxed, affinity = batch(12, 8, seed)
+        relaxed, relevance = batch(12, 8, seed)
         for delta in (1.0, 1.5, 3.0):
-            assert -1 <= mihash.loss(relaxed, affinity, delta=delta).item() <= 1e-12
+            assert -1 <= mihash.loss(relaxed, relevance, delta=delta).item() <= 1e-12
 
 
 def test_queries_without_an_irrelevant_example_are_left_out() -> None:
-    relaxed, affinity = batch(8, 6, seed=2)
-    everything = affinity.clone()
+    relaxed, relevance = batch(8, 6, seed=2)
+    everything = relevance.clone()
     everything[0] = 1  # query 0 has no irrelevant example
-    nothing = affinity.clone()
+    nothing = relevance.clone()
     nothing[0] = 0  # nor a relevant one
     assert mihash.loss(relaxed, everything).item() == pytest.approx(mihash.loss(relaxed, nothing).item(), abs=1e-14)
     assert mihash.loss(relaxed, torch.ones(8, 8, dtype=torch.long)).item() == 0

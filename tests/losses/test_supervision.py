@@ -4,22 +4,22 @@ import numpy as np
 import pytest
 import torch
 
-from hashbench import distance_ranks
-from hashbench.affinity_distance import TALR_LEVELS, DistanceAffinity
 from hashbench.errors import HashbenchError
 from hashbench.losses._supervision import ByDistance, ByLabel
+from hashbench.relevance import percentiles
+from hashbench.relevance.distances import TALR_LEVELS, DistanceRelevance
 
 
-def of_training(features: np.ndarray) -> DistanceAffinity:
-    return DistanceAffinity(features, features, distance_ranks.percentiles(features, [20, 10, 4, 1]), TALR_LEVELS)
+def of_training(features: np.ndarray) -> DistanceRelevance:
+    return DistanceRelevance(features, features, percentiles.percentiles(features, [20, 10, 4, 1]), TALR_LEVELS)
 
 
 def test_levels_by_distance_are_those_that_are_scored() -> None:
     features = np.random.default_rng(0).standard_normal((90, 7))
-    affinity = of_training(features)
-    expected = affinity.levels[affinity.block(slice(None), slice(None))]
+    relevance = of_training(features)
+    expected = relevance.levels[relevance.block(slice(None), slice(None))]
     assert set(np.unique(expected)) == {0, 1, 2, 5, 10}
-    supervision = ByDistance(affinity)
+    supervision = ByDistance(relevance)
     assert supervision.n_examples == 90
     every = torch.arange(90)
     np.testing.assert_array_equal(supervision.levels(every), expected)
@@ -30,7 +30,7 @@ def test_levels_by_distance_are_those_that_are_scored() -> None:
 
 def test_a_distance_at_a_threshold_is_within_it() -> None:
     line = np.array([[0.0], [1.0], [3.0], [7.0]])
-    near = ByDistance(DistanceAffinity(line, line, (4.0, 1.0), (1, 2)))
+    near = ByDistance(DistanceRelevance(line, line, (4.0, 1.0), (1, 2)))
     assert near.levels(torch.arange(4)).tolist() == [[2, 2, 1, 0], [2, 2, 1, 0], [1, 1, 2, 1], [0, 0, 1, 2]]
 
 

@@ -49,28 +49,28 @@ def hamming(codes: Tensor) -> Tensor:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_exact_is_the_mean_over_all_orders_of_the_ties(seed: int) -> None:
-    codes, affinity = binary_batch(7, 3, seed, n_classes=2)
+    codes, relevance = binary_batch(7, 3, seed, n_classes=2)
     distance, values = hamming(codes), []
     for i in range(7):
         rest = [j for j in range(7) if j != i]
-        relevant = [bool(affinity[i, j]) for j in rest]
+        relevant = [bool(relevance[i, j]) for j in rest]
         if any(relevant):
             values.append(average_over_orders([int(distance[i, j]) for j in rest], relevant))
     expected = 1 - float(sum(values, Fraction(0)) / len(values))
-    assert tie_aware_ap.exact(codes, affinity).item() == pytest.approx(expected, abs=1e-13)
+    assert tie_aware_ap.exact(codes, relevance).item() == pytest.approx(expected, abs=1e-13)
 
 
 @pytest.mark.parametrize(("m", "bits"), [(30, 4), (60, 12), (120, 32)])
 def test_exact_is_the_tie_aware_metric_at_binary_codes(m: int, bits: int) -> None:
-    codes, affinity = binary_batch(m, bits, seed=m)
+    codes, relevance = binary_batch(m, bits, seed=m)
     distance, values = hamming(codes), []
     for i in range(m):
         others = torch.arange(m) != i
         total = torch.bincount(distance[i][others], minlength=bits + 1).tolist()
-        positive = torch.bincount(distance[i][others & (affinity[i] > 0)], minlength=bits + 1).tolist()
+        positive = torch.bincount(distance[i][others & (relevance[i] > 0)], minlength=bits + 1).tolist()
         if sum(positive):
             values.append(float(tie_aware_ap_in_fractions(total, positive)))
-    assert tie_aware_ap.exact(codes, affinity).item() == pytest.approx(1 - sum(values) / len(values), abs=1e-12)
+    assert tie_aware_ap.exact(codes, relevance).item() == pytest.approx(1 - sum(values) / len(values), abs=1e-12)
 
 
 def test_exact_on_a_list_that_is_all_tied() -> None:
@@ -157,11 +157,11 @@ def test_simplified_is_equation_62(n_bins: int | None, delta: float) -> None:
     generator = torch.Generator().manual_seed(3)
     relaxed = torch.tanh(torch.randn(12, 8, generator=generator, dtype=torch.float64))
     label = torch.randint(4, (12,), generator=generator)
-    affinity = (label[:, None] == label).long()
-    counts = soft_histogram(relaxed_distance(relaxed), affinity, n_levels=2, n_bits=8, n_bins=n_bins, delta=delta)
+    relevance = (label[:, None] == label).long()
+    counts = soft_histogram(relaxed_distance(relaxed), relevance, n_levels=2, n_bits=8, n_bins=n_bins, delta=delta)
     values = []
     for i in range(12):
-        n_relevant = sum(int(affinity[i, j]) for j in range(12) if j != i)
+        n_relevant = sum(int(relevance[i, j]) for j in range(12) if j != i)
         if n_relevant == 0:
             continue
         value = cumulated = cumulated_positive = 0.0
@@ -171,15 +171,15 @@ def test_simplified_is_equation_62(n_bins: int | None, delta: float) -> None:
             value += c_positive / n_relevant * share
             cumulated, cumulated_positive = cumulated + c, cumulated_positive + c_positive
         values.append(value)
-    measured = tie_aware_ap.simplified(relaxed, affinity, n_bins=n_bins, delta=delta)
+    measured = tie_aware_ap.simplified(relaxed, relevance, n_bins=n_bins, delta=delta)
     assert measured.item() == pytest.approx(1 - sum(values) / len(values), abs=1e-12)
 
 
 def test_examples_without_a_relevant_one_are_left_out() -> None:
     codes = torch.tensor([[1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]])
-    affinity = torch.tensor([[1, 1, 0], [1, 1, 0], [0, 0, 1]])
+    relevance = torch.tensor([[1, 1, 0], [1, 1, 0], [0, 0, 1]])
     # example 0 finds 1 first (AP 1); example 1 finds 0 and 2 tied (AP 3/4); example 2 asks for nothing
-    assert tie_aware_ap.exact(codes, affinity).item() == pytest.approx(1 - (1 + 0.75) / 2, abs=1e-14)
+    assert tie_aware_ap.exact(codes, relevance).item() == pytest.approx(1 - (1 + 0.75) / 2, abs=1e-14)
 
 
 def released_gradient(positive: Tensor, negative: Tensor) -> tuple[Tensor, Tensor]:
@@ -212,11 +212,11 @@ def test_as_released_has_the_value_of_the_simplified_and_the_gradient_of_the_cod
 
 def test_as_released_differs_from_the_true_gradient() -> None:
     relaxed = torch.tanh(torch.randn(12, 8, generator=torch.Generator().manual_seed(1), dtype=torch.float64))
-    affinity = (torch.arange(12)[:, None] % 3 == torch.arange(12) % 3).long()
+    relevance = (torch.arange(12)[:, None] % 3 == torch.arange(12) % 3).long()
     found = []
     for loss in (tie_aware_ap.simplified, tie_aware_ap.as_released):
         leaf = relaxed.clone().requires_grad_()
-        loss(leaf, affinity).backward()
+        loss(leaf, relevance).backward()
         assert leaf.grad is not None
         found.append(leaf.grad)
     cosine = float((found[0] * found[1]).sum() / (found[0].norm() * found[1].norm()))

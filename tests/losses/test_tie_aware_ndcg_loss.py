@@ -39,26 +39,26 @@ def tie_aware_dcg(distance: list[int], levels: list[int]) -> float:
 
 @pytest.mark.parametrize(("m", "bits"), [(8, 2), (40, 6), (90, 24)])
 def test_exact_is_the_tie_aware_metric_at_binary_codes(m: int, bits: int) -> None:
-    activations, affinity = graded_batch(m, bits, seed=m)
+    activations, relevance = graded_batch(m, bits, seed=m)
     codes = torch.where(activations > 0, 1.0, -1.0)
     distance, values = (codes[:, None] != codes[None]).sum(2), []
     for i in range(m):
         rest = [j for j in range(m) if j != i]
-        levels = [int(affinity[i, j]) for j in rest]
+        levels = [int(relevance[i, j]) for j in rest]
         if any(levels):
             values.append(tie_aware_dcg([int(distance[i, j]) for j in rest], levels) / ideal(levels))
     expected = 1 - sum(values) / len(values)
-    assert tie_aware_ndcg.exact(codes, affinity).item() == pytest.approx(expected, abs=1e-12)
+    assert tie_aware_ndcg.exact(codes, relevance).item() == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize(("n_bins", "delta"), [(None, 1.0), (3, 1.0), (6, 2.0)])
 def test_simplified_is_equation_66(n_bins: int | None, delta: float) -> None:
-    activations, affinity = graded_batch(14, 6, seed=1)
+    activations, relevance = graded_batch(14, 6, seed=1)
     relaxed = torch.tanh(activations)
-    counts = soft_histogram(relaxed_distance(relaxed), affinity, n_levels=6, n_bits=6, n_bins=n_bins, delta=delta)
+    counts = soft_histogram(relaxed_distance(relaxed), relevance, n_levels=6, n_bits=6, n_bins=n_bins, delta=delta)
     values = []
     for i in range(14):
-        levels = [int(affinity[i, j]) for j in range(14) if j != i]
+        levels = [int(relevance[i, j]) for j in range(14) if j != i]
         if not any(levels):
             continue
         value = cumulated = 0.0
@@ -68,14 +68,14 @@ def test_simplified_is_equation_66(n_bins: int | None, delta: float) -> None:
             value += gain / math.log2(cumulated + c / 2 + 1.5)
             cumulated += c
         values.append(value / ideal(levels))
-    measured = tie_aware_ndcg.simplified(relaxed, affinity, n_bins=n_bins, delta=delta)
+    measured = tie_aware_ndcg.simplified(relaxed, relevance, n_bins=n_bins, delta=delta)
     assert measured.item() == pytest.approx(1 - sum(values) / len(values), abs=1e-12)
 
 
 def test_exact_never_beats_the_ideal_order() -> None:
     for seed in range(30):
-        activations, affinity = graded_batch(20, 8, seed)
-        value = tie_aware_ndcg.exact(torch.tanh(3 * activations), affinity).item()
+        activations, relevance = graded_batch(20, 8, seed)
+        value = tie_aware_ndcg.exact(torch.tanh(3 * activations), relevance).item()
         assert 0 <= value <= 1
     generator = torch.Generator().manual_seed(0)
     counts = torch.rand(500, 9, 3, generator=generator, dtype=torch.float64) ** 6
@@ -99,12 +99,12 @@ def test_exact_gradient_at_an_empty_distance_is_the_one_sided_derivative() -> No
 
 def test_high_levels_keep_their_gain() -> None:
     codes = torch.tensor([[1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]])
-    affinity = torch.tensor([[0, 1, 10], [1, 0, 40], [10, 40, 0]])
+    relevance = torch.tensor([[0, 1, 10], [1, 0, 40], [10, 40, 0]])
     first = (1 + 1023 * discount(2)) / (1023 + discount(2))
     top = 2**40 - 1
     second = (1 + top) * (1 + discount(2)) / 2 / (top + discount(2))
     third = 1.0
-    assert tie_aware_ndcg.exact(codes, affinity).item() == pytest.approx(1 - (first + second + third) / 3, abs=1e-12)
+    assert tie_aware_ndcg.exact(codes, relevance).item() == pytest.approx(1 - (first + second + third) / 3, abs=1e-12)
 
 
 def test_as_released_saturates_gains_and_ranks_the_query_in_its_own_ideal_order() -> None:

@@ -6,8 +6,8 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from support.watched_tensors import watch
 from torch import Tensor
-from watched_tensors import watch
 
 from hashbench.errors import HashbenchError
 from hashbench.losses import triplet

@@ -5,31 +5,31 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hashbench import experiment
 from hashbench.codes import binarize
 from hashbench.datasets.card import load_card
 from hashbench.datasets.split import split
 from hashbench.datasets.store import open_dataset
 from hashbench.errors import HashbenchError
-from hashbench.hasher import BitSettings, Fit, Stored
+from hashbench.hasher import BitSettings, SavedHasher, TrainingData
 from hashbench.methods import METHODS, _file
 from hashbench.models import MODELS
+from hashbench.runs.spec import RunSpec, resolve
 
 FAST = {"epochs": 3}
 # the others start from another method's hasher: test_sparse_methods.py
 OF_BITS = [name for name in METHODS.names if issubclass(METHODS.get(name).settings, BitSettings)]
 
 
-def fit_data(folder: Path, seed: int = 3) -> Fit:
+def fit_data(folder: Path, seed: int = 3) -> TrainingData:
     digits = open_dataset("digits")
     ids = split(digits.labels, load_card("digits").protocol("s1"), "digits", "s1")
     train = ids.train_ids[::2]
-    return Fit(digits.items[train], digits.labels[train], 16.0, seed, folder, device="cpu")
+    return TrainingData(digits.items[train], digits.labels[train], 16.0, seed, folder, device="cpu")
 
 
-def resolved(method: str, **changes: int | str) -> experiment.Experiment:
+def resolved(method: str, **changes: int | str) -> RunSpec:
     deep = METHODS.get(method).needs_torch
-    return experiment.resolve("digits", "s1", method, {"bits": 12, **(FAST if deep else {}), **changes})
+    return resolve("digits", "s1", method, {"bits": 12, **(FAST if deep else {}), **changes})
 
 
 @pytest.mark.parametrize("method", OF_BITS)
@@ -49,7 +49,7 @@ def test_fit_encode_save_load(method: str, tmp_path: Path) -> None:
     assert not np.array_equal(first, other)
     hasher = entry.fit(chosen, fit_data(folders[0]))
     hasher.save(folders[0])
-    np.testing.assert_array_equal(entry.load(chosen, Stored(folders[0], "cpu")).encode(items), first)
+    np.testing.assert_array_equal(entry.load(chosen, SavedHasher(folders[0], "cpu")).encode(items), first)
     # a bit depends on its item alone, not on what is encoded with it
     np.testing.assert_array_equal(binarize(hasher.encode(items[:7])).words, binarize(first[:7]).words)
 
@@ -115,9 +115,7 @@ def test_lsh_projections_are_normal_and_centred_on_request(tmp_path: Path) -> No
     data = fit_data(tmp_path)
     mean = data.items.reshape(len(data.items), -1).mean(0) / 16.0
     centred = METHODS.get("lsh").fit(resolved("lsh", bits=2000).settings, data)
-    raw = METHODS.get("lsh").fit(
-        experiment.resolve("digits", "s1", "lsh", {"bits": 2000, "centre": False}).settings, data
-    )
+    raw = METHODS.get("lsh").fit(resolve("digits", "s1", "lsh", {"bits": 2000, "centre": False}).settings, data)
     np.testing.assert_allclose(centred.mean, mean)  # type: ignore[attr-defined]
     np.testing.assert_array_equal(raw.mean, 0)  # type: ignore[attr-defined]
     assert abs(float(raw.projection.mean())) < 0.02  # type: ignore[attr-defined]

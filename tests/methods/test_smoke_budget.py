@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from hashbench import experiment, measure
 from hashbench.cli._app import main
-from hashbench.results import Row, Store
+from hashbench.runs.run import Options, run
+from hashbench.runs.spec import resolve
+from hashbench.runs.store import Row, Store
 
 
 @pytest.mark.slow
@@ -20,7 +21,7 @@ def test_learned_codes_retrieve_fewer_items_than_the_largest_dimensions(
     with pytest.raises(SystemExit) as done:
         main(["download", "cifar100", "--from-dir", str(unpacked("cifar100"))])
     assert done.value.code == 0
-    learned, largest = (run(method, Store(tmp_path / "results")) for method in ("sparse_hash", "sparse_th"))
+    learned, largest = (smoke_run(method, Store(tmp_path / "results")) for method in ("sparse_hash", "sparse_th"))
     for of_learned, of_largest in (
         (learned.metrics, largest.metrics),
         (learned.metrics_of_test, largest.metrics_of_test),
@@ -33,9 +34,9 @@ def test_learned_codes_retrieve_fewer_items_than_the_largest_dimensions(
     assert (learned.metrics["rerank_precision@1"].mean or 0) > 0.2
 
 
-def run(method: str, store: Store) -> Row:
-    cell = experiment.resolve("cifar100", "sparse_hash", method, {"base": "npairs", "k": 1}, budget="smoke")
-    row = measure.run(cell, store, measure.Options(device="cpu"))
+def smoke_run(method: str, store: Store) -> Row:
+    cell = resolve("cifar100", "sparse_hash", method, {"base": "npairs", "k": 1}, budget="smoke")
+    row = run(cell, store, Options(device="cpu"))
     assert row.status == "ok"
     assert row.budget == "smoke"
     return row

@@ -10,18 +10,20 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from hashbench import experiment, measure, metrics
-from hashbench.affinity import ClassAffinity
+from hashbench import metrics
 from hashbench.cli._app import main
 from hashbench.config import Setting
 from hashbench.errors import HashbenchError
-from hashbench.hasher import Fit, SparseHasher
+from hashbench.hasher import SparseHasher, TrainingData
 from hashbench.histogram import Histogram
 from hashbench.methods import METHODS
-from hashbench.results import Row, Store
-from hashbench.retrieval import Retrieval
-from hashbench.scores import OF_CODES, OF_RETRIEVAL
+from hashbench.relevance.labels import ClassRelevance
+from hashbench.runs.run import Options, load_hasher, open_protocol, run
+from hashbench.runs.score import OF_CODES, OF_RETRIEVAL
+from hashbench.runs.spec import RunSpec, of_row, resolve
+from hashbench.runs.store import Row, Store
 from hashbench.sparse.codes import top_k
+from hashbench.sparse.retrieval import Retrieval
 
 # two epochs of ten steps of ten images, two of each of five classes, in a network without convolutions
 SMALL = {"model": "mlp", "augment": "none", "augment_per": "item", "epochs": 2, "steps_per_epoch": 10}
@@ -29,12 +31,12 @@ SMALL |= {"batch_size": 10, "classes_per_batch": 5}
 OF_BASE = {f"base.{key}": value for key, value in SMALL.items() if key != "model"}
 TH = {"model": "mlp", "d": 8, **OF_BASE}
 HASH = {**SMALL, "d": 8, **OF_BASE}
-OPTIONS = measure.Options(device="cpu")
+OPTIONS = Options(device="cpu")
 
 
-def cell(method: str, **changes: Setting) -> experiment.Experiment:
+def cell(method: str, **changes: Setting) -> RunSpec:
     given: Mapping[str, Setting] = {"exhaustive_search": {**SMALL, "d": 8}, "sparse_hash": HASH}.get(method, TH)
-    return experiment.resolve("digits", "s1", method, {**given, **changes})
+    return resolve("digits", "s1", method, {**given, **changes})
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +48,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 def rows(store: Store) -> dict[str, Row]:
     """A row of each method, the base's among them; the sparse codes set two of eight bits."""
     sparse = ("sparse_hash", "sparse_th", "sparse_vq")
-    found = {method: measure.run(cell(method, k=2), store, OPTIONS) for method in sparse}
-    return found | {"exhaustive_search": measure.run(cell("exhaustive_search"), store, OPTIONS)}
+    found = {method: run(cell(method, k=2), store, OPTIONS) for method in sparse}
+    return found | {"exhaustive_search": run(cell("exhaustive_search"), store, OPTIONS)}
 
 
 def test_one_base_serves_all_and_is_a_row_of_its_own(store: Store, rows: dict[str, Row]) -> None:
@@ -55,7 +57,7 @@ def test_one_base_serves_all_and_is_a_row_of_its_own(store: Store, rows: dict[st
     of_bases = [name.name for name in (store.folder / "runs").iterdir() if "exhaustive_search" in name.name]
     assert of_bases == [base.run]
     for method in ("sparse_hash", "sparse_th", "sparse_vq"):
-        of_it = experiment.of_row(rows[method]).base
+        of_it = of_row(rows[method]).base
         assert of_it is not None and of_it.run == base.run
         assert rows[method].config["base"] == base.config
 
@@ -89,7 +91,7 @@ def test_rows_are_what_the_kept_files_give(store: Store, rows: dict[str, Row]) -
 
 
 def hasher_of(row: Row, store: Store) -> SparseHasher:
-    hasher = measure.load_hasher(row, store, "cpu")
+    hasher = load_hasher(row, store, "cpu")
     assert isinstance(hasher, SparseHasher)
     return hasher
 
@@ -97,7 +99,7 @@ def hasher_of(row: Row, store: Store) -> SparseHasher:
 def test_a_loaded_hasher_finds_what_the_run_found(store: Store, rows: dict[str, Row]) -> None:
     for method in ("sparse_hash", "sparse_th", "sparse_vq"):
         row = rows[method]
-        dataset, ids = measure.open_protocol(experiment.of_row(row))
+        dataset, ids = open_protocol(of_row(row))
         items, queries = dataset.items[ids.database_ids], dataset.items[ids.query_ids]
         hasher = hasher_of(row, store)
         embeddings = hasher.embed(items)
@@ -110,12 +112,12 @@ def test_a_loaded_hasher_finds_what_the_run_found(store: Store, rows: dict[str, 
 
 def test_queries_among_each_other_are_scored_without_themselves(store: Store, rows: dict[str, Row]) -> None:
     row = rows["sparse_th"]
-    dataset, ids = measure.open_protocol(experiment.of_row(row))
+    dataset, ids = open_protocol(of_row(row))
     queries, labels = dataset.items[ids.query_ids], dataset.labels[ids.query_ids]
     embeddings = hasher_of(row, store).embed(queries)
     bits = top_k(embeddings, 2).bits()
     distance = (bits[:, None] != bits[None]).sum(2)
-    same = ClassAffinity(labels, labels).block(slice(0, len(labels)), slice(0, len(labels)))
+    same = ClassRelevance(labels, labels).block(slice(0, len(labels)), slice(0, len(labels)))
     own = np.eye(len(labels), dtype=bool)
     found = [precision_at_r2(distance[q][~own[q]], same[q][~own[q]]) for q in range(len(labels))]
     assert row.metrics_of_test["precision@r2"].mean == pytest.approx(np.mean(found))
@@ -128,20 +130,20 @@ def precision_at_r2(distance: np.ndarray, relevant: np.ndarray) -> float:
 
 def test_a_base_whose_files_are_gone_is_trained_again_and_its_row_stays(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    first = measure.run(cell("sparse_th", k=1), store, OPTIONS)
+    first = run(cell("sparse_th", k=1), store, OPTIONS)
     base = cell("exhaustive_search")
     path = store.row_path(base.dataset, base.protocol, base.run)
     before = path.stat().st_mtime_ns
     shutil.rmtree(store.run_folder(base.run))  # with TensorBoard's folder, where the extra is installed
     with pytest.raises(HashbenchError, match="working files"):
-        measure.load_hasher(first, store, "cpu")
-    measure.run(cell("sparse_th", k=3), store, OPTIONS)
+        load_hasher(first, store, "cpu")
+    run(cell("sparse_th", k=3), store, OPTIONS)
     assert path.stat().st_mtime_ns == before
     assert hasher_of(first, store).k == 1
 
 
 def test_a_base_that_fails_fails_what_starts_from_it(tmp_path: Path) -> None:
-    row = measure.run(cell("sparse_th", k=1, **{"base.lr": 1e30}), Store(tmp_path), OPTIONS)
+    row = run(cell("sparse_th", k=1, **{"base.lr": 1e30}), Store(tmp_path), OPTIONS)
     assert row.status == "failed"
     assert row.reason is not None
     assert "exhaustive_search" in row.reason
@@ -154,12 +156,12 @@ def test_the_name_of_a_run_holds_what_its_base_is() -> None:
     assert other.identity["base.epochs"] == 3
     assert plain.run.startswith("digits-s1-sparse_hash-8d-2k-s0-")
     assert cell("sparse_hash", k=3).base == plain.base
-    assert experiment.resolve("digits", "s1", "sparse_hash", HASH, seed=1).base != plain.base
+    assert resolve("digits", "s1", "sparse_hash", HASH, seed=1).base != plain.base
 
 
 def test_centroids_are_of_what_is_searched_or_of_the_training_examples(store: Store, rows: dict[str, Row]) -> None:
     searched = hasher_of(rows["sparse_vq"], store)
-    trained = hasher_of(measure.run(cell("sparse_vq", k=2, fit_on="train", n_init=1), store, OPTIONS), store)
+    trained = hasher_of(run(cell("sparse_vq", k=2, fit_on="train", n_init=1), store, OPTIONS), store)
     items = np.random.default_rng(0).integers(0, 16, (40, 8, 8, 1)).astype(np.uint8)
     embeddings = trained.embed(items)
     assert trained.searching(embeddings) is trained
@@ -188,25 +190,25 @@ def test_wrong_settings_are_one_line(method: str, changes: dict[str, Setting], c
 
 
 def test_budgets_are_those_of_the_method() -> None:
-    runs = {experiment.resolve("digits", "s1", "sparse_hash", HASH, budget=name).run for name in ("paper", "smoke")}
+    runs = {resolve("digits", "s1", "sparse_hash", HASH, budget=name).run for name in ("paper", "smoke")}
     assert len(runs) == 2
     with pytest.raises(HashbenchError, match="unknown budget of Sparse hash 'smoek': did you mean smoke"):
-        experiment.resolve("digits", "s1", "sparse_hash", HASH, budget="smoek")
+        resolve("digits", "s1", "sparse_hash", HASH, budget="smoek")
     with pytest.raises(HashbenchError, match="unknown budget of DPSH 'smoke': one of full"):
-        experiment.resolve("digits", "s1", "dpsh", {"bits": 8}, budget="smoke")
-    smoke = experiment.resolve("cifar100", "sparse_hash", "sparse_hash", {}, budget="smoke")
+        resolve("digits", "s1", "dpsh", {"bits": 8}, budget="smoke")
+    smoke = resolve("cifar100", "sparse_hash", "sparse_hash", {}, budget="smoke")
     assert (smoke.base or smoke).n_classes == smoke.n_classes == 10
 
 
 def test_the_first_classes_are_all_that_a_run_sees(store: Store) -> None:
     few = cell("exhaustive_search", n_classes=3, classes_per_batch=3, batch_size=6)
-    dataset, ids = measure.open_protocol(few)
+    dataset, ids = open_protocol(few)
     for chosen in (ids.query_ids, ids.database_ids, ids.train_ids):
         assert set(dataset.labels[chosen].tolist()) == {0, 1, 2}
-    row = measure.run(few, store, OPTIONS)
+    row = run(few, store, OPTIONS)
     assert row.metrics["rerank_precision@1"].n_queries == 150
     with pytest.raises(HashbenchError, match="n_classes = 11"):
-        measure.open_protocol(cell("exhaustive_search", n_classes=11))
+        open_protocol(cell("exhaustive_search", n_classes=11))
 
 
 def run_command(*arguments: object) -> str:
@@ -264,6 +266,6 @@ def test_a_contact_sheet_of_sparse_codes_is_refused(
 
 def test_a_base_of_another_kind_is_refused(tmp_path: Path) -> None:
     entry, settings = METHODS.get("sparse_th"), cell("sparse_th", k=1).settings
-    data = Fit(np.zeros((4, 8, 8, 1), np.uint8), np.array([0, 0, 1, 1]), 16.0, 0, tmp_path, device="cpu")
+    data = TrainingData(np.zeros((4, 8, 8, 1), np.uint8), np.array([0, 0, 1, 1]), 16.0, 0, tmp_path, device="cpu")
     with pytest.raises(HashbenchError, match="base: NoneType: the hasher of exhaustive_search is expected"):
         entry.fit(settings, data)

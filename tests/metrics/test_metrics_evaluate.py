@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import CodeSet, code_sets
+from support.strategies import CodeSet, code_sets
 
 from hashbench import metrics
 from hashbench.codes import pack
@@ -79,9 +79,9 @@ def test_the_summary_of_empty_queries_only_is_null() -> None:
 @given(code_sets(), st.randoms(use_true_random=False))
 def test_the_order_of_the_database_changes_nothing(drawn: CodeSet, random: object) -> None:
     order = np.random.default_rng(random.randrange(2**32)).permutation(len(drawn.database))  # type: ignore[attr-defined]
-    kind = type(drawn.affinity)
-    shuffled = kind(drawn.affinity.query_labels, drawn.affinity.database_labels[order])
-    one = count(pack(drawn.query), pack(drawn.database), drawn.affinity, workers=1)
+    kind = type(drawn.relevance)
+    shuffled = kind(drawn.relevance.query_labels, drawn.relevance.database_labels[order])
+    one = count(pack(drawn.query), pack(drawn.database), drawn.relevance, workers=1)
     other = count(pack(drawn.query), pack(drawn.database[order]), shuffled, workers=1)
     assert np.array_equal(one.counts, other.counts)
     for name, value in metrics.evaluate(one, NAMES).items():

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 
 import numpy as np
-import oracles
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import Order
-from strategies import Ranking, rankings
+from support import oracles
+from support.oracles import Order
+from support.strategies import Ranking, rankings
 
 from hashbench import metrics
 from hashbench.histogram import Histogram

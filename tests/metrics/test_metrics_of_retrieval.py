@@ -10,7 +10,7 @@ from hashbench import metrics
 from hashbench.errors import HashbenchError
 from hashbench.histogram import Histogram
 from hashbench.metrics import METRICS, MetricValue
-from hashbench.retrieval import CUTOFFS, Reranked, Retrieval
+from hashbench.sparse.retrieval import CUTOFFS, Reranked, Retrieval
 
 OF_RETRIEVAL = sorted(name for name in METRICS.names if METRICS.get(name).of is Retrieval)
 HISTOGRAM = Histogram(np.array([[[1, 1], [2, 0]]]), np.array([0, 1]))

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import safetensors.torch
-import tiny_matconvnet as tiny
 import torch
+from support import tiny_matconvnet as tiny
 from torch import nn
 
 from hashbench import paths

@@ -3,18 +3,18 @@
 from fractions import Fraction
 
 import numpy as np
-import oracles
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support import oracles
 
 from hashbench import histogram, metrics
-from hashbench.affinity import ClassAffinity
 from hashbench.errors import HashbenchError
-from hashbench.retrieval import CUTOFFS, Retrieval
+from hashbench.relevance.labels import ClassRelevance
 from hashbench.sparse import search
 from hashbench.sparse.codes import SparseCodes, top_k
 from hashbench.sparse.evaluate import as_hamming, contingency, evaluate
+from hashbench.sparse.retrieval import CUTOFFS, Retrieval
 
 Rows = list[list[int]]
 
@@ -134,15 +134,15 @@ def wide(k: int) -> Drawn:
 
 @pytest.mark.parametrize("k", [1, 2])
 def test_one_wide_search_and_what_it_leaves_is_three_searches(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    from hashbench.sparse import evaluate as room
+    from hashbench.sparse import evaluate as retrieval_module
 
     drawn, asked = wide(k), []
 
-    def counting(index: object, activations: np.ndarray, *others: object, **how: object) -> search.Found:
+    def counting(index: object, activations: np.ndarray, *others: object, **how: object) -> search.SearchResult:
         asked.append(len(activations))
         return search.query(index, activations, *others, **how)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(room, "query", counting)
+    monkeypatch.setattr(retrieval_module, "query", counting)
     found = drawn.evaluated()
     assert len(asked) == 3
     assert 0 < asked[2] < asked[1] < asked[0] == 400
@@ -261,7 +261,7 @@ def test_more_bits_than_binary_codes_have_are_refused() -> None:
 def test_items_against_each_other_are_scored_without_themselves() -> None:
     rng = np.random.default_rng(2)
     codes, labels = top_k(rng.standard_normal((30, 9)), 2), rng.integers(0, 3, 30)
-    own, same = as_hamming(codes), ClassAffinity(labels, labels)
+    own, same = as_hamming(codes), ClassRelevance(labels, labels)
     found = histogram.without_itself(histogram.count(own, own, same), same)
     bits = codes.bits().astype(int)
     for q in range(30):

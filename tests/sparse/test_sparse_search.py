@@ -9,7 +9,7 @@ from hashbench.errors import HashbenchError
 from hashbench.sparse import search
 from hashbench.sparse.codes import SparseCodes, top_k
 from hashbench.sparse.index import Index, build
-from hashbench.sparse.search import Found, exhaustive, query
+from hashbench.sparse.search import SearchResult, exhaustive, query
 
 
 def slow_query(
@@ -29,7 +29,7 @@ def slow_query(
     return nearest, [squared[item] ** 0.5 for item in nearest], len(candidates), n_opened
 
 
-def require_slow(found: Found, slow: list[tuple[list[int], list[float], int, int]]) -> None:
+def require_slow(found: SearchResult, slow: list[tuple[list[int], list[float], int, int]]) -> None:
     ids, distances, n_candidates, n_opened = zip(*slow, strict=True)
     assert found.ids.tolist() == list(ids)
     assert found.distances.tolist() == list(distances)

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fake_rows import FakeExperiment, fake_resolve, fake_row, sample_rows, sample_spec, sample_table
+from support.fake_rows import FakeSpec, fake_resolve, fake_row, sample_rows, sample_spec, sample_table
 
-from hashbench import experiment
 from hashbench.errors import HashbenchError
 from hashbench.histogram import Histogram
-from hashbench.results import Row, Store
+from hashbench.runs.spec import resolve
+from hashbench.runs.store import Row, Store
 from hashbench.tables.collect import collect
 from hashbench.tables.spec import Cell, TableSpec, load
 from hashbench.tables.table import Measured, Table, TableCell
@@ -90,8 +90,8 @@ def test_a_budget_that_stands_in_is_said_and_has_rows_of_its_own() -> None:
     assert (table.name, table.title) == ("sparse_hash_table1_smoke", "Triplet network on CIFAR-100, at budget smoke")
     assert "Measured at budget smoke, which is not what the published figures were run at." in table.notes
     assert any(note.startswith("Sparse hash at budget smoke: 300 iterations") for note in table.notes)
-    own = {cell.row: resolve(cell) for cell in load("sparse_hash_table1").cells}
-    assert not set(own.values()) & {resolve(cell) for cell in declared.cells}
+    own = {cell.row: cell_hash(cell) for cell in load("sparse_hash_table1").cells}
+    assert not set(own.values()) & {cell_hash(cell) for cell in declared.cells}
 
 
 def test_a_budget_that_a_method_does_not_have_is_one_line() -> None:
@@ -99,9 +99,9 @@ def test_a_budget_that_a_method_does_not_have_is_one_line() -> None:
         load("cifar10_small_cnn", "smoke")
 
 
-def resolve(cell: Cell) -> str:
+def cell_hash(cell: Cell) -> str:
     names = cell.dataset, cell.protocol, cell.method
-    return experiment.resolve(*names, cell.settings, budget=cell.budget).cell_hash
+    return resolve(*names, cell.settings, budget=cell.budget).cell_hash
 
 
 def test_cell_whose_metric_is_to_come_is_blank() -> None:
@@ -219,9 +219,9 @@ def test_tolerance(published: float | None, mean: float | None, tolerance: float
 def test_experiment_is_asked_for_with_the_names_of_the_cell() -> None:
     asked = []
 
-    def resolve(*names: Any, **more: Any) -> FakeExperiment:
+    def resolve(*names: Any, **more: Any) -> FakeSpec:
         asked.append((names, more))
-        return FakeExperiment("none")
+        return FakeSpec("none")
 
     spec = one_cell(budget="quick")
     table: Table = collect(spec, [], None, resolve=resolve)

@@ -4,7 +4,7 @@ import csv
 import io
 
 import pytest
-from fake_rows import assert_golden, sample_table
+from support.fake_rows import assert_golden, sample_table
 
 from hashbench.tables.render_csv import HEADER, render_csv
 

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from fake_rows import assert_golden, fake_resolve, sample_spec, sample_table
+from support.fake_rows import assert_golden, fake_resolve, sample_spec, sample_table
 
 from hashbench.tables import spec
 from hashbench.tables.collect import collect

@@ -1,7 +1,7 @@
 """Markdown: published and measured cannot be taken for each other, and a terminal shows it aligned."""
 
 import pytest
-from fake_rows import SAMPLE, assert_golden, fake_resolve, fake_row, sample_rows, sample_spec, sample_table
+from support.fake_rows import SAMPLE, assert_golden, fake_resolve, fake_row, sample_rows, sample_spec, sample_table
 
 from hashbench.tables.collect import collect
 from hashbench.tables.render_markdown import WIDTH, escape, render_markdown

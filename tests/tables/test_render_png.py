@@ -6,9 +6,9 @@ import sys
 from itertools import pairwise
 
 import pytest
-from fake_rows import fake_resolve, fake_row, sample_spec, sample_table
 from hypothesis import given
 from hypothesis import strategies as st
+from support.fake_rows import fake_resolve, fake_row, sample_spec, sample_table
 
 from hashbench.tables.collect import collect
 from hashbench.tables.render_png import apart, code_lengths, render_png

@@ -8,18 +8,19 @@ import numpy as np
 import pytest
 import torch
 
-from hashbench import experiment, measure
 from hashbench.errors import HashbenchError
-from hashbench.hasher import Fit
+from hashbench.hasher import TrainingData
 from hashbench.methods import METHODS
-from hashbench.processes import USUAL, Compute
-from hashbench.results import Row, Store
+from hashbench.parallel import USUAL, ComputeOptions
+from hashbench.runs.run import Options, run
+from hashbench.runs.spec import RunSpec, resolve
+from hashbench.runs.store import Row, Store
 from hashbench.training.hasher import DeepHasher
 from hashbench.training.settings import DeepSettings, precision_of
 
 
-def cell(seed: int = 0, **given: int | str) -> experiment.Experiment:
-    return experiment.resolve("digits", "s1", "talr_ap", {"bits": 16, **given}, seed=seed)
+def cell(seed: int = 0, **given: int | str) -> RunSpec:
+    return resolve("digits", "s1", "talr_ap", {"bits": 16, **given}, seed=seed)
 
 
 def settings(**given: int | str) -> DeepSettings:
@@ -42,21 +43,21 @@ def settings(**given: int | str) -> DeepSettings:
 def test_the_cell_comes_before_the_option_and_the_option_before_the_device(
     own: str, option: str, device: str, used: str
 ) -> None:
-    assert precision_of(settings(precision=own), Compute(precision=option), device) == used
+    assert precision_of(settings(precision=own), ComputeOptions(precision=option), device) == used
 
 
 def test_an_option_against_the_cell_is_refused() -> None:
     with pytest.raises(HashbenchError, match="the cell's own precision is float32"):
-        precision_of(settings(precision="float32"), Compute(precision="bfloat16"), "cpu")
+        precision_of(settings(precision="float32"), ComputeOptions(precision="bfloat16"), "cpu")
 
 
-def fit(folder: Path, compute: Compute) -> DeepHasher:
+def fit(folder: Path, compute: ComputeOptions) -> DeepHasher:
     folder.mkdir()
     rng = np.random.default_rng(0)
     items = rng.integers(0, 256, (60, 16, 16, 3), np.uint8)
-    data = Fit(items, np.arange(60) % 3, 255.0, seed=1, folder=folder, device="cpu", compute=compute)
+    data = TrainingData(items, np.arange(60) % 3, 255.0, seed=1, folder=folder, device="cpu", compute=compute)
     given: Any = {"bits": 8, "model": "small_cnn", "epochs": 2, "batch_size": 30, "lr": 0.01, "augment": "crop_flip"}
-    hasher = METHODS.get("talr_ap").fit(experiment.resolve("cifar10", "s1", "talr_ap", given).settings, data)
+    hasher = METHODS.get("talr_ap").fit(resolve("cifar10", "s1", "talr_ap", given).settings, data)
     assert isinstance(hasher, DeepHasher)
     return hasher
 
@@ -68,7 +69,7 @@ def apart(one: DeepHasher, other: DeepHasher) -> float:
 
 
 def test_the_layout_in_memory_changes_rounding_alone(tmp_path: Path) -> None:
-    usual, other = fit(tmp_path / "usual", USUAL), fit(tmp_path / "other", Compute(channels_last=False))
+    usual, other = fit(tmp_path / "usual", USUAL), fit(tmp_path / "other", ComputeOptions(channels_last=False))
     assert apart(usual, other) < 1e-4
     strides = [
         [weights.stride() for weights in hasher.encoder.parameters() if weights.ndim == 4] for hasher in (usual, other)
@@ -77,7 +78,7 @@ def test_the_layout_in_memory_changes_rounding_alone(tmp_path: Path) -> None:
 
 
 def test_bfloat16_is_really_used_and_encoding_is_not_in_it(tmp_path: Path) -> None:
-    usual, half = fit(tmp_path / "usual", USUAL), fit(tmp_path / "half", Compute(precision="bfloat16"))
+    usual, half = fit(tmp_path / "usual", USUAL), fit(tmp_path / "half", ComputeOptions(precision="bfloat16"))
     assert 1e-5 < apart(usual, half) < 0.1
     items = np.random.default_rng(2).integers(0, 256, (3, 16, 16, 3), np.uint8)
     expected = half(half.normalised(torch.from_numpy(items))).detach().numpy()
@@ -87,37 +88,37 @@ def test_bfloat16_is_really_used_and_encoding_is_not_in_it(tmp_path: Path) -> No
 @pytest.mark.skipif(not (shutil.which("g++") or shutil.which("clang++")), reason="torch.compile needs a C++ compiler")
 @pytest.mark.slow
 def test_a_compiled_encoder_changes_rounding_alone(tmp_path: Path) -> None:
-    assert apart(fit(tmp_path / "usual", USUAL), fit(tmp_path / "compiled", Compute(compiled=True))) < 1e-4
+    assert apart(fit(tmp_path / "usual", USUAL), fit(tmp_path / "compiled", ComputeOptions(compiled=True))) < 1e-4
 
 
-def measured(folder: Path, seed: int, compute: Compute) -> Row:
-    return measure.run(cell(seed), Store(folder), measure.Options(device="cpu", compute=compute))
+def measured(folder: Path, seed: int, compute: ComputeOptions) -> Row:
+    return run(cell(seed), Store(folder), Options(device="cpu", compute=compute))
 
 
 def test_a_row_says_how_it_was_computed_and_is_the_same_cell(tmp_path: Path) -> None:
     chosen = cell(epochs=1)
     rows = [
-        measure.run(chosen, Store(tmp_path / str(compute)), measure.Options(device="cpu", compute=compute))
-        for compute in (USUAL, Compute("bfloat16", channels_last=False))
+        run(chosen, Store(tmp_path / str(compute)), Options(device="cpu", compute=compute))
+        for compute in (USUAL, ComputeOptions("bfloat16", channels_last=False))
     ]
     assert rows[0].run == rows[1].run
     assert [row.arithmetic and row.arithmetic.model_dump() for row in rows] == [
         {"precision": "float32", "compiled": False, "channels_last": True, "processes": 1},
         {"precision": "bfloat16", "compiled": False, "channels_last": False, "processes": 1},
     ]
-    shallow = experiment.resolve("digits", "s1", "lsh", {"bits": 8})
-    assert measure.run(shallow, Store(tmp_path)).arithmetic is None
+    shallow = resolve("digits", "s1", "lsh", {"bits": 8})
+    assert run(shallow, Store(tmp_path)).arithmetic is None
 
 
 @pytest.mark.slow
 def test_the_switches_leave_the_ap_within_seed_noise(tmp_path: Path) -> None:
-    def ap(compute: Compute, seed: int) -> float:
+    def ap(compute: ComputeOptions, seed: int) -> float:
         mean = measured(tmp_path / str(compute), seed, compute).metrics["ap"].mean
         assert mean is not None
         return mean
 
     usual = [ap(USUAL, seed) for seed in range(4)]
-    for compute in (Compute("bfloat16"), Compute(channels_last=False)):
+    for compute in (ComputeOptions("bfloat16"), ComputeOptions(channels_last=False)):
         others = [ap(compute, seed) for seed in range(4)]
         standard_error = np.sqrt((np.var(usual, ddof=1) + np.var(others, ddof=1)) / 4)  # of two means of four seeds
         assert abs(np.mean(others) - np.mean(usual)) < 3 * standard_error

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-import two_processes
+from support import two_processes
 
-from hashbench import processes
+from hashbench import parallel
 from hashbench.errors import HashbenchError
-from hashbench.processes import ALONE, Place
+from hashbench.parallel import ALONE, ProcessGroup
 from hashbench.training.distributed import device_for, synchronised
 
 
@@ -68,7 +68,7 @@ def test_batch_normalisation_is_refused_on_a_cpu_and_synchronised_on_a_gpu(both:
         assert "normalises by batch (4 layers), which 2 processes share on GPUs only" in found["batch_norm"]
     encoder = torch.nn.Sequential(torch.nn.BatchNorm2d(3), torch.nn.Linear(3, 2))
     assert synchronised(encoder, ALONE, torch.device("cpu")) is encoder
-    on_gpu = synchronised(encoder, Place(0, 2), torch.device("cuda"))
+    on_gpu = synchronised(encoder, ProcessGroup(0, 2), torch.device("cuda"))
     assert isinstance(on_gpu[0], torch.nn.SyncBatchNorm)
     assert on_gpu.state_dict().keys() == encoder.state_dict().keys()
 
@@ -77,7 +77,7 @@ def test_batch_normalisation_is_refused_on_a_cpu_and_synchronised_on_a_gpu(both:
 @pytest.mark.parametrize("size", [1, 2, 3, 8])
 @pytest.mark.parametrize("step", [1, 1000])
 def test_shares_are_all_there_is_in_order(n: int, size: int, step: int) -> None:
-    shares = Place(0, size).shares(n, step)
+    shares = ProcessGroup(0, size).shares(n, step)
     assert [i for share in shares for i in range(n)[share]] == list(range(n))
     assert len(shares) == size
     steps = [-(-len(range(n)[share]) // step) for share in shares]
@@ -86,28 +86,28 @@ def test_shares_are_all_there_is_in_order(n: int, size: int, step: int) -> None:
 
 
 def test_the_place_is_torchruns(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in processes.VARIABLES:
+    for name in parallel.VARIABLES:
         monkeypatch.delenv(name, raising=False)
-    assert processes.of_environment() == ALONE
-    for name, value in zip(processes.VARIABLES, ("3", "4", "1"), strict=True):
+    assert parallel.of_environment() == ALONE
+    for name, value in zip(parallel.VARIABLES, ("3", "4", "1"), strict=True):
         monkeypatch.setenv(name, value)
-    assert processes.of_environment() == Place(3, 4, 1)
+    assert parallel.of_environment() == ProcessGroup(3, 4, 1)
     for wrong in ("four", "3", ""):
         monkeypatch.setenv("WORLD_SIZE", wrong)
         with pytest.raises(HashbenchError, match=f"RANK=3 WORLD_SIZE={wrong} LOCAL_RANK=1: not as torchrun"):
-            processes.of_environment()
+            parallel.of_environment()
 
 
 def test_each_process_has_its_own_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    assert [device_for(Place(rank, 4, rank % 2), "auto") for rank in range(4)] == ["cuda:0", "cuda:1"] * 2
-    assert device_for(Place(1, 2, 1), "cpu") == "cpu"
+    assert [device_for(ProcessGroup(rank, 4, rank % 2), "auto") for rank in range(4)] == ["cuda:0", "cuda:1"] * 2
+    assert device_for(ProcessGroup(1, 2, 1), "cpu") == "cpu"
     assert device_for(ALONE, "cuda:1") == "cuda:1"
     with pytest.raises(HashbenchError, match="--nproc-per-node 2"):
-        device_for(Place(2, 3, 2), "cuda")
+        device_for(ProcessGroup(2, 3, 2), "cuda")
     with pytest.raises(HashbenchError, match="take a GPU each"):
-        device_for(Place(1, 2, 1), "cuda:0")
+        device_for(ProcessGroup(1, 2, 1), "cuda:0")
 
 
 EPOCHS = 40

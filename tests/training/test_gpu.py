@@ -6,15 +6,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-import two_processes
+from support import two_processes
 from torch import Tensor
 
-from hashbench import experiment, measure
 from hashbench.losses import tie_aware_ap, tie_aware_ndcg
 from hashbench.losses._supervision import alike
 from hashbench.methods import METHODS
-from hashbench.processes import USUAL, Compute
-from hashbench.results import Store
+from hashbench.parallel import USUAL, ComputeOptions
+from hashbench.runs.run import Options, load_hasher, open_protocol, run
+from hashbench.runs.spec import RunSpec, resolve
+from hashbench.runs.store import Store
 from hashbench.training import loop
 from hashbench.training.settings import DeepSettings
 
@@ -39,15 +40,15 @@ CELLS: list[tuple[str, Settings, float]] = [(name, {}, 0.9) for name in DEEP] + 
 ]
 
 
-def cell(method: str = "talr_ap", **settings: int | float | str) -> experiment.Experiment:
-    return experiment.resolve("digits", "s1", method, {"bits": 16, **settings})
+def cell(method: str = "talr_ap", **settings: int | float | str) -> RunSpec:
+    return resolve("digits", "s1", method, {"bits": 16, **settings})
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_training_on_the_gpu_is_as_good_as_on_the_cpu(precision: str, tmp_path: Path) -> None:
     chosen = cell(precision=precision)
-    on_gpu = measure.run(chosen, Store(tmp_path / "gpu"), measure.Options(device="cuda"))
-    on_cpu = measure.run(cell(), Store(tmp_path / "cpu"), measure.Options(device="cpu"))
+    on_gpu = run(chosen, Store(tmp_path / "gpu"), Options(device="cuda"))
+    on_cpu = run(cell(), Store(tmp_path / "cpu"), Options(device="cpu"))
     assert on_gpu.hardware["gpu"]
     assert on_gpu.arithmetic is not None
     assert on_gpu.arithmetic.precision == precision
@@ -55,10 +56,12 @@ def test_training_on_the_gpu_is_as_good_as_on_the_cpu(precision: str, tmp_path: 
 
 
 @pytest.mark.parametrize(
-    "compute", [USUAL, Compute("float32"), Compute(channels_last=False), Compute(compiled=True)], ids=str
+    "compute",
+    [USUAL, ComputeOptions("float32"), ComputeOptions(channels_last=False), ComputeOptions(compiled=True)],
+    ids=str,
 )
-def test_every_way_to_compute_trains(compute: Compute, tmp_path: Path) -> None:
-    row = measure.run(cell(), Store(tmp_path), measure.Options(device="cuda", compute=compute))
+def test_every_way_to_compute_trains(compute: ComputeOptions, tmp_path: Path) -> None:
+    row = run(cell(), Store(tmp_path), Options(device="cuda", compute=compute))
     assert row.arithmetic is not None
     assert row.arithmetic.precision == ("float32" if compute.precision == "float32" else "bfloat16")
     assert (row.metrics["ap"].mean or 0) > 0.9
@@ -66,7 +69,7 @@ def test_every_way_to_compute_trains(compute: Compute, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("method", "settings", "least"), CELLS, ids=str)
 def test_every_objective_trains(method: str, settings: Settings, least: float, tmp_path: Path) -> None:
-    row = measure.run(cell(method, **settings), Store(tmp_path), measure.Options(device="cuda"))
+    row = run(cell(method, **settings), Store(tmp_path), Options(device="cuda"))
     assert row.status == "ok", row.reason
     assert (row.metrics["ap"].mean or 0) > least
 
@@ -80,25 +83,25 @@ def test_a_resumed_run_goes_on_from_its_checkpoint(tmp_path: Path, monkeypatch: 
             raise KeyboardInterrupt
 
     chosen = cell("dpsh", pairing="memory", epochs=60)  # the memory is part of the checkpoint
-    options = measure.Options(device="cuda", checkpoint_every_s=0)
+    options = Options(device="cuda", checkpoint_every_s=0)
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(loop.Run, "save_now_and_then", save_and_stop)
-        measure.run(chosen, Store(tmp_path), options)
+        run(chosen, Store(tmp_path), options)
     epochs: list[int] = []
     epoch = loop.Run.epoch
     with monkeypatch.context() as patch:
         patch.setattr(loop.Run, "epoch", lambda run, at, bar: epochs.append(at) or epoch(run, at, bar))
-        row = measure.run(chosen, Store(tmp_path), options)
+        row = run(chosen, Store(tmp_path), options)
     assert epochs == list(range(30, 60))
     assert row.status == "ok"
 
 
 def test_a_hasher_gives_the_same_codes_on_both(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    row = measure.run(cell(), store, measure.Options(device="cpu"))
-    data, ids = measure.open_protocol(cell())
+    row = run(cell(), store, Options(device="cpu"))
+    data, ids = open_protocol(cell())
     items = data.items[ids.query_ids]
-    activations = [measure.load_hasher(row, store, device).encode(items) for device in ("cpu", "cuda")]
+    activations = [load_hasher(row, store, device).encode(items) for device in ("cpu", "cuda")]
     np.testing.assert_allclose(*activations, atol=1e-3)
 
 

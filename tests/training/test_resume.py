@@ -19,34 +19,35 @@ import numpy as np
 import pytest
 import torch
 
-from hashbench import experiment, measure
 from hashbench.cli._app import main
 from hashbench.errors import HashbenchError
-from hashbench.hasher import Fit
+from hashbench.hasher import TrainingData
 from hashbench.losses import mihash
 from hashbench.losses._supervision import supervision_of
 from hashbench.methods import METHODS
-from hashbench.results import Store
+from hashbench.runs.run import run
+from hashbench.runs.spec import RunSpec, resolve
+from hashbench.runs.store import Store
 from hashbench.training import checkpoint, log, loop
 from hashbench.training.failure import TrainingFailed
 from hashbench.training.objective import by_rows
 from hashbench.training.settings import DeepSettings
 
 EPOCHS = 80  # long enough to be met in the middle
-USED = ("torch._dynamo", "sklearn.datasets", "matplotlib.figure", "hashbench.histogram_numba")  # while it trains
+USED = ("torch._dynamo", "sklearn.datasets", "matplotlib.figure", "hashbench.histogram.numba_kernel")  # while it trains
 COMMAND = [
     *(sys.executable, "-m", "hashbench", "train", "talr-ap", "digits", "--protocol", "s1", "--bits", "16"),
     *("--set", f"epochs={EPOCHS}", "--checkpoint-every", "0", "--device", "cpu", "--json"),
 ]
 
 
-def run(results: Path) -> subprocess.Popen[bytes]:
+def started(results: Path) -> subprocess.Popen[bytes]:
     environment = {**os.environ, "HASHBENCH_RESULTS": str(results), "OMP_NUM_THREADS": "1"}
     return subprocess.Popen(COMMAND, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 
 
 def finish(results: Path) -> dict[str, object]:
-    out, _ = run(results).communicate(timeout=200)
+    out, _ = started(results).communicate(timeout=200)
     row: dict[str, object] = json.loads(out)
     return row
 
@@ -63,7 +64,7 @@ def wait_for(epoch: int, results: Path, is_alive: Callable[[], bool]) -> None:
 
 def kill_at(results: Path, epoch: int, how: signal.Signals, later_s: float = 0.0) -> int:
     """Starts the command and sends the signal ``later_s`` after ``epoch`` epochs are logged; the exit status."""
-    process = run(results)
+    process = started(results)
     wait_for(epoch, results, lambda: process.poll() is None)
     time.sleep(later_s)
     process.send_signal(how)
@@ -120,7 +121,7 @@ def test_sigterm_leaves_a_resumable_state(tmp_path: Path, undisturbed: Path) -> 
 def forked() -> Callable[[Path], BaseProcess]:
     """Starts the command in a fork of a process that has imported everything: no start takes ten seconds then."""
     context = get_context("forkserver")
-    context.set_forkserver_preload(["hashbench.measure", "hashbench.training.loop", *USED])
+    context.set_forkserver_preload(["hashbench.runs.run", "hashbench.training.loop", *USED])
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OMP_NUM_THREADS", "1")
         forkserver.ensure_running()
@@ -169,12 +170,14 @@ def test_kill_9_at_twenty_moments(
     same_codes(tmp_path, undisturbed)
 
 
-def small_fit(folder: Path, method: str = "mihash", **changes: object) -> tuple[experiment.Experiment, Fit]:
+def small_fit(folder: Path, method: str = "mihash", **changes: object) -> tuple[RunSpec, TrainingData]:
     given = {"bits": 8, "epochs": 3, "batch_size": 30, **changes}
-    chosen = experiment.resolve("digits", "s1", method, given)  # type: ignore[arg-type]
+    chosen = resolve("digits", "s1", method, given)  # type: ignore[arg-type]
     rng = np.random.default_rng(0)
     items = rng.integers(0, 17, (60, 8, 8, 1), np.uint8)
-    return chosen, Fit(items, rng.integers(0, 3, 60), 16.0, seed=1, folder=folder, device="cpu", checkpoint_every_s=0)
+    return chosen, TrainingData(
+        items, rng.integers(0, 3, 60), 16.0, seed=1, folder=folder, device="cpu", checkpoint_every_s=0
+    )
 
 
 def test_a_damaged_checkpoint_is_one_line(tmp_path: Path) -> None:
@@ -311,8 +314,8 @@ def test_a_finished_run_keeps_no_checkpoint(tmp_path: Path) -> None:
 
 
 def test_a_loss_that_is_not_finite_fails_the_run_and_leaves_a_row(tmp_path: Path) -> None:
-    wild = experiment.resolve("digits", "s1", "dpsh", {"bits": 8, "lr": 1e30})
-    row = measure.run(wild, Store(tmp_path))
+    wild = resolve("digits", "s1", "dpsh", {"bits": 8, "lr": 1e30})
+    row = run(wild, Store(tmp_path))
     assert (row.status, row.metrics) == ("failed", {})
     assert row.reason is not None
     assert re.fullmatch(r"dpsh: epoch 0, step \d: the loss is (nan|inf): a smaller lr may help", row.reason)
@@ -344,7 +347,7 @@ def test_a_value_that_is_not_finite_stops_with_step_and_method_and_keeps_the_goo
     assert_same(weights(tmp_path), weights(tmp_path / "undisturbed"))
 
 
-def torch_config(chosen: experiment.Experiment, data: Fit) -> str:
+def torch_config(chosen: RunSpec, data: TrainingData) -> str:
     settings = chosen.settings
     assert isinstance(settings, DeepSettings)
     return loop.Run(settings, by_rows(mihash.loss, supervision_of(data)), data, "mihash").config

@@ -8,7 +8,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from small_training import ROUNDS, settings
+from support.small_training import ROUNDS, settings
 
 from hashbench.errors import HashbenchError
 from hashbench.training.sampler import ClassRounds, different, epoch_batches, sampler
@@ -64,7 +64,7 @@ def test_all_classes_in_all_orders_and_all_examples_are_equally_likely() -> None
     orders = Counter(tuple(row) for row in labels[found[:, :2]].tolist())
     assert sorted(orders) == sorted(itertools.permutations(range(3), 2))
     assert np.abs(np.array(list(orders.values())) / n - 1 / 6).max() < 4 * (1 / 6 * 5 / 6 / n) ** 0.5
-    # of class 2 in the first place: an ordered pair out of 2, 5, 6
+    # of class 2 in the first group: an ordered pair out of 2, 5, 6
     pairs = Counter(tuple(row) for row in found[:, [0, 2]].tolist() if labels[row[0]] == 2)
     assert sorted(pairs) == sorted(itertools.permutations((2, 5, 6), 2))
     of_two = sum(pairs.values())

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from small_training import ROUNDS, Spread, embedding, examples, same, settings
+from support.small_training import ROUNDS, Spread, embedding, examples, same, settings
 
-from hashbench import experiment
 from hashbench.errors import HashbenchError
-from hashbench.hasher import Fit
+from hashbench.hasher import TrainingData
 from hashbench.methods import METHODS
+from hashbench.runs.spec import resolve
 from hashbench.training import checkpoint, loop
 from hashbench.training.hasher import DeepHasher
 from hashbench.training.loop import Run
@@ -22,11 +22,11 @@ MLP: dict[str, Any] = {**ROUNDS, "model": "mlp", "optimiser": "adam", "momentum"
 IMAGES = (16, 16, 3)
 
 
-def started(chosen: TrainingSettings, data: Fit) -> DeepHasher:
+def started(chosen: TrainingSettings, data: TrainingData) -> DeepHasher:
     return Run(chosen, Spread(data), data, "test").hasher
 
 
-def trained(chosen: TrainingSettings, data: Fit) -> DeepHasher:
+def trained(chosen: TrainingSettings, data: TrainingData) -> DeepHasher:
     return loop.train(chosen, Spread(data), data, "test")
 
 
@@ -92,9 +92,7 @@ def test_a_base_that_does_not_fit_is_one_line(
 
 
 def test_a_base_that_is_no_network_is_one_line(tmp_path: Path) -> None:
-    projection: Any = METHODS.get("lsh").fit(
-        experiment.resolve("digits", "s1", "lsh", {"bits": 8}).settings, examples(tmp_path)
-    )
+    projection: Any = METHODS.get("lsh").fit(resolve("digits", "s1", "lsh", {"bits": 8}).settings, examples(tmp_path))
     with pytest.raises(HashbenchError, match="base: a LinearHasher; a trained network is expected"):
         started(embedding(**MLP), examples(tmp_path, base=projection))
 

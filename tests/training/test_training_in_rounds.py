@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from small_training import CLASSES, ROUNDS, Spread, embedding, examples, same, settings
+from support.small_training import CLASSES, ROUNDS, Spread, embedding, examples, same, settings
 from torch import Tensor
 
 from hashbench.errors import HashbenchError
-from hashbench.hasher import Fit
+from hashbench.hasher import TrainingData
 from hashbench.losses._objective import RowObjective
 from hashbench.losses._supervision import supervision_of
 from hashbench.training import checkpoint, log, loop
@@ -24,7 +24,7 @@ ADAM = {"optimiser": "adam", "momentum": 0.0, "lr": 0.003}
 CHANGES: dict[str, Any] = {**ROUNDS, **ADAM, "augment": "crop_flip", "augment_per": "round"}
 
 
-def trained(folder: Path, chosen: TrainingSettings, data: Fit | None = None) -> tuple[DeepHasher, Spread]:
+def trained(folder: Path, chosen: TrainingSettings, data: TrainingData | None = None) -> tuple[DeepHasher, Spread]:
     data = data or examples(folder)
     objective = Spread(data)
     return loop.train(chosen, objective, data, "spread"), objective
@@ -57,7 +57,7 @@ class KilledError(Exception):
     pass
 
 
-def killed_at(step: int, chosen: TrainingSettings, data: Fit, patch: pytest.MonkeyPatch) -> None:
+def killed_at(step: int, chosen: TrainingSettings, data: TrainingData, patch: pytest.MonkeyPatch) -> None:
     """Trains up to ``step``, in the middle of an epoch, of which nothing is kept."""
     update = loop.Run.step
 
@@ -105,13 +105,13 @@ def test_who_shares_a_draw_of_the_augmentation(
     per: str, different: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shared: list[list[tuple[int, ...]]] = []
-    apply = loop.augment.Moves.apply
+    apply = loop.augment.Augmentation.apply
 
     def looked_at(moves: Any, images: Tensor, part: slice) -> Tensor:
         shared.append([tuple(values.tolist()) for values in torch.vstack([moves.flip[None].long(), moves.offset]).T])
         return apply(moves, images, part)
 
-    monkeypatch.setattr(loop.augment.Moves, "apply", looked_at)
+    monkeypatch.setattr(loop.augment.Augmentation, "apply", looked_at)
     trained(tmp_path, embedding(**{**CHANGES, "augment_per": per, "model": "linear"}))
     assert len(shared) == 18
     assert max(len(set(moves)) for moves in shared) == different

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hashbench import experiment
 from hashbench.errors import HashbenchError
-from hashbench.hasher import Fit
+from hashbench.hasher import TrainingData
 from hashbench.methods import METHODS
+from hashbench.runs.spec import resolve
 from hashbench.training.failure import TrainingFailed
 from hashbench.training.settings import DeepSettings
 
@@ -20,9 +20,9 @@ DEEP = [name for name in METHODS.names if issubclass(METHODS.get(name).settings,
 def fit(folder: Path, method: str, labels: NDArray[Any], items: NDArray[Any] | None = None, **changes: Any) -> Any:
     if items is None:
         items = np.random.default_rng(0).integers(0, 17, (len(labels), 8, 8, 1), np.uint8)
-    data = Fit(items, labels, 16.0, seed=1, folder=folder, device="cpu")
+    data = TrainingData(items, labels, 16.0, seed=1, folder=folder, device="cpu")
     given = {"bits": 8, "epochs": 2, "batch_size": 5, **changes}
-    return METHODS.get(method).fit(experiment.resolve("digits", "s1", method, given).settings, data)
+    return METHODS.get(method).fit(resolve("digits", "s1", method, given).settings, data)
 
 
 def complaint(folder: Path, method: str, labels: NDArray[Any], **changes: Any) -> str:

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from tqdm import tqdm
 
-from hashbench import experiment
-from hashbench.hasher import Fit
+from hashbench.hasher import TrainingData
 from hashbench.methods import METHODS
+from hashbench.runs.spec import resolve
 from hashbench.training import log
 
 
 def trained(folder: Path, *, progress: bool = False, **changes: int | float | str) -> list[dict[str, float]]:
     rng = np.random.default_rng(0)
-    data = Fit(
+    data = TrainingData(
         items=rng.integers(0, 17, (65, 8, 8, 1), np.uint8),
         labels=rng.integers(0, 3, 65),
         value_max=16.0,
@@ -29,7 +29,7 @@ def trained(folder: Path, *, progress: bool = False, **changes: int | float | st
         progress=progress,
     )
     given = {"bits": 8, "epochs": 4, "batch_size": 16, **changes}
-    METHODS.get("hashnet").fit(experiment.resolve("digits", "s1", "hashnet", given).settings, data)
+    METHODS.get("hashnet").fit(resolve("digits", "s1", "hashnet", given).settings, data)
     return [json.loads(line) for line in (folder / log.FILE).read_text().splitlines()]
 
 

@@ -5,17 +5,17 @@ import math
 import pytest
 import torch
 
-from hashbench import experiment
-from hashbench.affinity import ClassAffinity
 from hashbench.errors import HashbenchError
 from hashbench.losses._supervision import alike
+from hashbench.relevance.labels import ClassRelevance
+from hashbench.runs.spec import RunSpec, resolve
 from hashbench.training import augment
 from hashbench.training.schedule import learning_rate, tanh_scale
 from hashbench.training.settings import DeepSettings, PulseSettings
 
 
 def settings(**changes: object) -> DeepSettings:
-    chosen = experiment.resolve("digits", "s1", "talr_ap", {"bits": 12}).settings
+    chosen = resolve("digits", "s1", "talr_ap", {"bits": 12}).settings
     assert isinstance(chosen, DeepSettings)
     return chosen.model_copy(update=changes)
 
@@ -54,13 +54,13 @@ def test_learning_rate_by_step_linear_and_explicit() -> None:
 )
 def test_settings_that_do_not_go_together_are_one_line(changes: dict[str, int | float | str], complaint: str) -> None:
     with pytest.raises(HashbenchError, match=complaint) as caught:
-        experiment.resolve("digits", "s1", "talr_ap", {"bits": 12, **changes})
+        resolve("digits", "s1", "talr_ap", {"bits": 12, **changes})
     assert "\n" not in str(caught.value)
 
 
 def test_a_setting_at_its_default_is_no_part_of_the_digest() -> None:
-    def named(**given: int | float | str | bool) -> experiment.Experiment:
-        return experiment.resolve("digits", "s1", "talr_ap", {"bits": 12, **given})
+    def named(**given: int | float | str | bool) -> RunSpec:
+        return resolve("digits", "s1", "talr_ap", {"bits": 12, **given})
 
     before = named()
     assert "chunk" not in before.config["settings"]
@@ -71,7 +71,7 @@ def test_a_setting_at_its_default_is_no_part_of_the_digest() -> None:
 
 def test_bins_are_given_or_follow_the_bits() -> None:
     def bins(**changes: object) -> int:
-        chosen = experiment.resolve("digits", "s1", "talr_ap", {"bits": 12}).settings.model_copy(update=changes)
+        chosen = resolve("digits", "s1", "talr_ap", {"bits": 12}).settings.model_copy(update=changes)
         assert isinstance(chosen, PulseSettings)
         return chosen.bins
 
@@ -126,7 +126,7 @@ def test_flip_alone_keeps_the_place() -> None:
 
 @pytest.mark.parametrize(("n", "sharing"), [(12, 4), (12, 12), (12, 5), (7, 1), (3, 8)])
 def test_neighbours_that_share_a_draw_are_moved_alike(n: int, sharing: int) -> None:
-    def drawn(count: int, shared: int) -> augment.Moves:
+    def drawn(count: int, shared: int) -> augment.Augmentation:
         return augment.draw(count, "crop_flip", torch.Generator().manual_seed(0), shared)
 
     shared, own = drawn(n, sharing), drawn(-(-n // sharing), 1)
@@ -148,6 +148,6 @@ def test_features_cannot_be_flipped() -> None:
 def test_levels_of_class_ids_and_of_shared_labels() -> None:
     assert alike(torch.tensor([3, 1, 3])).tolist() == [[1, 0, 1], [0, 1, 0], [1, 0, 1]]
     ids = torch.tensor([0, -1, 0, -1, -2])
-    assert alike(ids).tolist() == ClassAffinity(ids.numpy(), ids.numpy()).block(slice(None), slice(None)).tolist()
+    assert alike(ids).tolist() == ClassRelevance(ids.numpy(), ids.numpy()).block(slice(None), slice(None)).tolist()
     multi_hot = torch.tensor([[1, 1, 0], [0, 1, 1], [1, 1, 1], [0, 0, 0]])
     assert alike(multi_hot).tolist() == [[2, 1, 2, 0], [1, 2, 2, 0], [2, 2, 3, 0], [0, 0, 0, 0]]

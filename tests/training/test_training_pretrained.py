@@ -7,20 +7,22 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import tiny_matconvnet as tiny
 import torch
+from support import tiny_matconvnet as tiny
 from typer.testing import CliRunner
 
-from hashbench import experiment, measure, models
+from hashbench import models
 from hashbench.cli._app import app
 from hashbench.errors import HashbenchError
-from hashbench.hasher import Fit, Stored
+from hashbench.hasher import SavedHasher, TrainingData
 from hashbench.losses._supervision import supervision_of
 from hashbench.methods import METHODS
 from hashbench.models import _matconvnet, vggf
 from hashbench.models._model import Model
 from hashbench.models._weights import place_of
-from hashbench.results import Store
+from hashbench.runs.run import load_hasher
+from hashbench.runs.spec import resolve
+from hashbench.runs.store import Store
 from hashbench.training.hasher import DeepHasher
 from hashbench.training.loop import Run
 from hashbench.training.objective import by_rows
@@ -44,25 +46,25 @@ def mat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def settings(**given: int | float | str) -> DeepSettings:
-    chosen = experiment.resolve(
+    chosen = resolve(
         "digits", "s1", "talr_ap", {"bits": 8, "model": "vggf", "epochs": 2, "batch_size": 20, **given}
     ).settings
     assert isinstance(chosen, DeepSettings)
     return chosen
 
 
-def examples(folder: Path, weights: str | None = None) -> Fit:
+def examples(folder: Path, weights: str | None = None) -> TrainingData:
     items = np.random.default_rng(0).integers(0, 17, (40, 8, 8, 1), np.uint8)
-    return Fit(items, np.arange(40) % 3, 16.0, seed=1, folder=folder, device="cpu", weights=weights)
+    return TrainingData(items, np.arange(40) % 3, 16.0, seed=1, folder=folder, device="cpu", weights=weights)
 
 
 def official(mat: Path) -> None:
-    place = place_of(OFFICIAL.weights)
-    place.parent.mkdir(parents=True)
-    place.write_bytes(mat.read_bytes())
+    group = place_of(OFFICIAL.weights)
+    group.parent.mkdir(parents=True)
+    group.write_bytes(mat.read_bytes())
 
 
-def start(given: DeepSettings, data: Fit) -> DeepHasher:
+def start(given: DeepSettings, data: TrainingData) -> DeepHasher:
     objective = by_rows(lambda relaxed, _: relaxed.square().mean(), supervision_of(data))
     return Run(given, objective, data, "test").hasher
 
@@ -86,7 +88,7 @@ def test_a_trained_hasher_is_kept_with_what_its_input_needs(mat: Path, tmp_path:
     data = examples(tmp_path)
     hasher = METHODS.get("talr_ap").fit(settings(lr=1e-3), data)
     place_of(OFFICIAL.weights).unlink()  # a trained one needs it no more
-    loaded = METHODS.get("talr_ap").load(settings(lr=1e-3), Stored(tmp_path, "cpu"))
+    loaded = METHODS.get("talr_ap").load(settings(lr=1e-3), SavedHasher(tmp_path, "cpu"))
     np.testing.assert_array_equal(loaded.encode(data.items), hasher.encode(data.items))
 
 
@@ -128,9 +130,7 @@ def test_without_weights_it_starts_from_random_ones(mat: Path, tmp_path: Path) -
     hasher = start(settings(weights="none"), examples(tmp_path))
     assert all(torch.isfinite(values).all() for values in hasher.parameters())
     assert (
-        experiment.resolve("digits", "s1", "talr_ap", {"bits": 8, "model": "vggf", "weights": "none"}).identity[
-            "weights"
-        ]
+        resolve("digits", "s1", "talr_ap", {"bits": 8, "model": "vggf", "weights": "none"}).identity["weights"]
         == "none"
     )
 
@@ -162,7 +162,7 @@ def test_a_cell_with_a_pretrained_network_from_the_command_line(mat: Path, tmp_p
     assert result.exception is None, result.exception
     (row,) = Store.default().rows()
     assert row.settings["weights"] == f"sha256:{hashlib.sha256(other.read_bytes()).hexdigest()}"
-    hasher = measure.load_hasher(row, Store.default(), "cpu")
+    hasher = load_hasher(row, Store.default(), "cpu")
     assert hasher.encode(np.zeros((2, 8, 8, 1), np.uint8)).shape == (2, 8)
 
 

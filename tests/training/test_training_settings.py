@@ -4,12 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
-from small_training import ROUNDS, embedding, settings
+from support.small_training import ROUNDS, embedding, settings
 
-from hashbench import experiment, paths
+from hashbench import paths
 from hashbench.errors import HashbenchError
 from hashbench.hasher import BitSettings
-from hashbench.results import Row
+from hashbench.runs.spec import RunSpec, of_row, resolve
+from hashbench.runs.store import Row
 from hashbench.training.settings import DeepSettings
 
 ROWS = sorted((paths.root() / "results" / "rows").glob("*/*.json"))
@@ -18,7 +19,7 @@ ROWS = sorted((paths.root() / "results" / "rows").glob("*/*.json"))
 @pytest.mark.parametrize("path", ROWS, ids=lambda path: path.stem)
 def test_a_stored_row_is_still_the_cell_that_names_it(path: Path) -> None:
     row = Row.model_validate_json(path.read_text())
-    assert experiment.of_row(row).run == row.run == path.stem
+    assert of_row(row).run == row.run == path.stem
 
 
 WRITTEN = {  # what a row's configuration held before other settings joined
@@ -66,8 +67,8 @@ def test_outputs_are_bits_or_what_the_settings_say() -> None:
 
 
 def test_a_setting_away_from_its_default_names_another_cell() -> None:
-    def named(**given: int | float | str | bool) -> experiment.Experiment:
-        return experiment.resolve("digits", "s1", "talr_ap", {"bits": 12, **given})
+    def named(**given: int | float | str | bool) -> RunSpec:
+        return resolve("digits", "s1", "talr_ap", {"bits": 12, **given})
 
     for given in ({"width": 0.25}, {"optimiser": "adam", "momentum": 0.0}, {"hash_weight_decay": 0.0}, ROUNDS):
         changed = named(**given)

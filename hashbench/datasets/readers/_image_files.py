@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.affinity import Labels
 from hashbench.datasets.card import Card
 from hashbench.datasets.readers._lists import shown
 from hashbench.datasets.readers._reader import Block
 from hashbench.errors import HashbenchError, one_line
+from hashbench.relevance.labels import Labels
 
 FORMATS = ("JPEG", "PNG", "GIF", "BMP")  # whatever a file's name ends with: one of ILSVRC2012's .JPEG is a PNG
 EIGHT_BITS = {"1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr"}

@@ -8,8 +8,8 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.affinity import Labels
 from hashbench.datasets.card import Card, Member
+from hashbench.relevance.labels import Labels
 
 Items = NDArray[np.uint8] | NDArray[np.float32]
 

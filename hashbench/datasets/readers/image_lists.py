@@ -10,12 +10,12 @@ from pathlib import PurePosixPath
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.affinity import Labels
 from hashbench.datasets.card import Card
 from hashbench.datasets.readers._image_files import blocks
 from hashbench.datasets.readers._lists import ROLES, Listed, in_order_of_ids, joined, read_list, shown
 from hashbench.datasets.readers._reader import Block, Files, Reader
 from hashbench.errors import HashbenchError
+from hashbench.relevance.labels import Labels
 
 
 def _read(card: Card, files: Files) -> Iterator[Block]:

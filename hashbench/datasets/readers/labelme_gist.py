@@ -10,11 +10,11 @@ from typing import BinaryIO
 import numpy as np
 
 from hashbench import paths
+from hashbench.codes.files._find import arrays_in
+from hashbench.codes.files._stored import printable
 from hashbench.datasets.card import Card
 from hashbench.datasets.readers._reader import Block, Files, Reader
 from hashbench.errors import HashbenchError, unknown
-from hashbench.saved_codes._find import arrays_in
-from hashbench.saved_codes._stored import printable
 
 VARIABLE = "gist"
 

@@ -1,0 +1,100 @@
+"""A database read piece by piece, for one that does not fit into memory."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.codes.files import _bit_order, _codes, _labels
+from hashbench.codes.files._codes import Census, Packed
+from hashbench.codes.files._ids import ids_in
+from hashbench.codes.files._layout import Arranged
+from hashbench.codes.files._stored import Stored
+from hashbench.codes.packed import Codes, block_items
+from hashbench.errors import HashbenchError
+from hashbench.relevance.labels import Labels, Relevance
+
+
+@dataclass
+class CodeStream:
+    """The queries in memory, and a database that is read whenever its ``pieces`` are gone through.
+
+    ``notes`` are those of the last time that ``pieces`` came to its end; there are none before.
+    """
+
+    query: Codes
+    query_labels: Labels
+    n_database: int
+    notes: tuple[str, ...] = field(default=(), init=False)
+    _arranged: Arranged = field(repr=False)
+    _bit_order: str = field(repr=False)
+    _query_census: Census = field(repr=False)
+    _known: tuple[list[str], list[str], list[str]] = field(repr=False)  # notes of layout, of bits, of query labels
+    _ids: Mapping[str, Stored] = field(repr=False)
+
+    def pieces(self) -> Iterator[tuple[Codes, Relevance]]:
+        """The database codes, some thousands at a time, each with the relevance of all queries to them.
+
+        Raises HashbenchError like ``load``. What is wrong with a file may show in its last byte, and what its values
+        mean is known when all were seen: no number must be given out before this has ended.
+        """
+        stored, n_bits = self._arranged.database, self._arranged.n_bits
+        census, labels = Census(stored.where), _labels.Reader(self._arranged.database_labels)
+        slabs = _codes.packed_slabs(stored, n_bits, self._bit_order, census)
+        n_items = block_items(n_bits)
+        words = regrouped((slab.codes().words for slab in slabs), n_items)
+        for piece, of in zip(words, regrouped(labels.pieces(), n_items), strict=True):  # strict: both to their ends
+            yield Codes(piece, n_bits), _labels.relevance_between(self.query_labels, of)
+        layout, bits, of_query = self._known
+        values = _codes.interpret([self._query_census, census])
+        self.notes = (*layout, *values, *bits, *of_query, *labels.notes())
+
+    def ids_in_database(self) -> int | None:
+        """The number of queries whose id is that of a database item; None where the file does not name both."""
+        return ids_in(self._ids, len(self.query), self.n_database)
+
+
+def opened(arranged: Arranged, layout_notes: list[str], bit_order: str | None, ids: Mapping[str, Stored]) -> CodeStream:
+    """The stream of arranged codes; raises HashbenchError where items do not come one after another."""
+    if not arranged.database.by_rows:
+        raise HashbenchError(
+            f"{arranged.database.where}: the bits of an item lie apart, so that it cannot be read item by item: save "
+            "items x bits as .npz, .npy or HDF5, or leave --stream out"
+        )
+    n_bits = arranged.n_bits
+    query = _codes.packed(arranged.query, n_bits)
+    order, bit_notes = _bit_order.choose(arranged, _last_byte(query, arranged, bit_order), bit_order)
+    query.put_in_order(order)
+    labels = _labels.Reader(arranged.query_labels)
+    of_query = labels.whole()
+    known = layout_notes, bit_notes, labels.notes()
+    return CodeStream(query.codes(), of_query, arranged.database.shape[0], arranged, order, query.census, known, ids)
+
+
+def _last_byte(query: Packed, arranged: Arranged, bit_order: str | None) -> int:
+    """The padding on both sides, as far as the order of bits hangs on it."""
+    if not _bit_order.needs_padding(arranged.database, arranged.n_bits, bit_order):
+        return query.last_byte()
+    return query.last_byte() | _bit_order.last_byte(arranged.database, arranged.n_bits)
+
+
+def regrouped(pieces: Iterable[NDArray[Any]], n: int) -> Iterator[NDArray[Any]]:
+    """The same rows in pieces of ``n``, the last one shorter.
+
+    >>> [piece.tolist() for piece in regrouped([np.arange(3), np.arange(3, 5)], 2)]
+    [[0, 1], [2, 3], [4]]
+    """
+    held: list[NDArray[Any]] = []
+    missing = n
+    for piece in pieces:
+        start = 0
+        while start < len(piece):
+            held.append(piece[start : start + missing])
+            start, missing = start + missing, missing - len(held[-1])
+            if not missing:
+                yield np.concatenate(held)
+                held, missing = [], n
+    if held:
+        yield np.concatenate(held)

@@ -1,0 +1,107 @@
+"""``.h5`` and MATLAB's v7.3 ``.mat``: HDF5, read in pieces. MATLAB's matrices lie transposed in it.
+
+What could lead out of the file or to an object is refused: links that are not hard, virtual data sets, external
+storage, references, objects.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.codes.files._stored import Arrays, Format, Stored, printable, refuse_bomb
+from hashbench.errors import HashbenchError
+
+MOST_SLABS = 4  # that are read together
+SIGNATURE = b"\x89HDF\r\n\x1a\n"
+MATLAB_NUMBERS = {
+    "double",
+    "single",
+    "logical",
+    *(f"{sign}int{size}" for sign in ("", "u") for size in (8, 16, 32, 64)),
+}
+
+
+def _recognises(head: bytes) -> bool:
+    return any(head[start:].startswith(SIGNATURE) for start in (0, 512, 1024, 2048))
+
+
+def _arrays(path: Path) -> Arrays:
+    import h5py
+
+    with h5py.File(path, "r") as file:
+        return {name: partial(_stored, path, name) for name in file if not name.startswith("#")}
+
+
+def _stored(path: Path, name: str) -> Stored:
+    import h5py
+
+    where = f"{path}: {printable(name)}"
+    with h5py.File(path, "r") as file:
+        dataset = _dataset(where, file, name)
+        _check(where, dataset)
+        matlab = dataset.attrs.get("MATLAB_class")
+        shape, dtype = dataset.shape, dataset.dtype
+    if matlab is not None:
+        _check_matlab(where, matlab)
+    ways = [partial(_pieces, path, name, axis) for axis in (0, 1)]
+    return Stored(where, name, shape, dtype, ways[0], is_turned=matlab is not None, read_across=ways[1])
+
+
+def _dataset(where: str, file: Any, name: str) -> Any:
+    import h5py
+
+    if not isinstance(file.get(name, getlink=True), h5py.HardLink):
+        raise HashbenchError(f"{where}: a link, which may lead out of the file: the data set itself is expected")
+    dataset = file[name]
+    if not isinstance(dataset, h5py.Dataset) or dataset.shape is None:
+        raise HashbenchError(f"{where}: not an array (a group, a sparse matrix or nothing): numbers are expected")
+    return dataset
+
+
+def _check(where: str, dataset: Any) -> None:
+    if dataset.is_virtual or dataset.external:
+        raise HashbenchError(f"{where}: its data lie in other files: they must be in this one")
+    if dataset.attrs.get("MATLAB_empty"):
+        raise HashbenchError(f"{where}: an empty matrix: at least 1 item of 1 bit is expected")
+    n_bytes, stored_bytes = prod(dataset.shape) * dataset.dtype.itemsize, dataset.id.get_storage_size()
+    if n_bytes > 1100 * stored_bytes + (1 << 16):  # deflate shrinks at most 1032 to 1
+        raise HashbenchError(f"{where}: cannot be read: {stored_bytes} bytes do not hold shape {dataset.shape}")
+    refuse_bomb(where, n_bytes, stored_bytes)
+    if dataset.chunks is not None:
+        refuse_chunk(where, prod(dataset.chunks) * dataset.dtype.itemsize)
+
+
+def refuse_chunk(where: str, n_bytes: int, most: int = 256 << 20) -> None:
+    """Raises HashbenchError for chunks that have to be inflated whole and do not fit."""
+    if n_bytes > most:
+        raise HashbenchError(f"{where}: chunks of {n_bytes} bytes: at most {most} are read at once")
+
+
+def _check_matlab(where: str, matlab: Any) -> None:
+    kind = matlab.decode("ascii", "replace") if isinstance(matlab, bytes) else str(matlab)
+    if kind not in MATLAB_NUMBERS:
+        raise HashbenchError(f"{where}: not numeric (MATLAB {printable(kind)}): a matrix of numbers is expected")
+
+
+def _pieces(path: Path, name: str, axis: int, n: int) -> Iterator[NDArray[Any]]:
+    import h5py
+
+    with h5py.File(path, "r") as file:
+        dataset = file[name]
+        if not dataset.shape:
+            yield np.asarray(dataset[()]).reshape(1)
+            return
+        chunk = dataset.chunks[axis] if dataset.chunks else 1
+        # whole chunks, each inflated once; but not all of an array whose chunks are long and narrow
+        step = min(max(chunk, n // chunk * chunk), MOST_SLABS * n)
+        for start in range(0, dataset.shape[axis], step):
+            part = slice(start, start + step)
+            yield dataset[:, part] if axis else dataset[part]
+
+
+FORMAT = Format(_recognises, _arrays)

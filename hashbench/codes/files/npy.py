@@ -1,0 +1,78 @@
+"""``.npy``: one array, in NumPy's own format."""
+
+from collections.abc import Callable, Iterator
+from math import prod
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.lib import format as npy_format
+from numpy.typing import NDArray
+
+from hashbench.codes.files._stored import Arrays, Format, Stored, printable
+from hashbench.errors import HashbenchError
+
+Opener = Callable[[], IO[bytes]]
+
+
+def _recognises(head: bytes) -> bool:
+    return head.startswith(b"\x93NUMPY")
+
+
+def _arrays(path: Path) -> Arrays:
+    return {path.stem: lambda: array(str(path), path.stem, lambda: path.open("rb"), path.stat().st_size)}
+
+
+def array(where: str, name: str, opener: Opener, size: int) -> Stored:
+    """The array in a stream of ``size`` bytes that ``opener`` opens: a file, or a member of an .npz.
+
+    Raises HashbenchError where the header promises another number of bytes than there are, so that nothing is
+    allocated on the word of a damaged file.
+    """
+    with opener() as file:
+        shape, fortran, dtype = _header(file)
+        start = file.tell()
+    if dtype.hasobject:
+        raise HashbenchError(
+            f"{where}: Python objects, that is a pickle, which can run code and is never opened here; in a sandbox: "
+            f"import numpy; objects = numpy.load(FILE, allow_pickle={True}); numpy.savez('codes.npz', NAME="
+            "numpy.array(objects.tolist(), float))"
+        )
+    n_bytes = prod(shape) * dtype.itemsize
+    if any(length < 0 for length in shape) or n_bytes != size - start:
+        raise HashbenchError(
+            f"{where}: cannot be read: {size - start} bytes for {printable(str(dtype))} of shape {shape}"
+        )
+    file_shape = shape[::-1] if fortran else shape
+    return Stored(where, name, file_shape, dtype, lambda n: _pieces(opener, start, file_shape, dtype, n), fortran)
+
+
+def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    version = npy_format.read_magic(file)
+    if version == (1, 0):
+        return npy_format.read_array_header_1_0(file)
+    if version == (2, 0):
+        return npy_format.read_array_header_2_0(file)
+    raise ValueError(f"version {version} of the .npy format; 1.0 and 2.0 hold plain numbers")
+
+
+def _pieces(opener: Opener, start: int, shape: tuple[int, ...], dtype: np.dtype[Any], n: int) -> Iterator[NDArray[Any]]:
+    row_bytes = prod(shape[1:]) * dtype.itemsize
+    with opener() as file:
+        _exactly(file, start)
+        n_rows = shape[0] if shape else 1
+        for first in range(0, n_rows, n):
+            rows = min(n, n_rows - first)
+            yield np.frombuffer(_exactly(file, rows * row_bytes), dtype).reshape(rows, *shape[1:])
+        if file.read(1):  # reading past the end is also what makes an .npz member compare its CRC
+            raise ValueError("more bytes than the header says")
+
+
+def _exactly(file: IO[bytes], n_bytes: int) -> bytes:
+    content = file.read(n_bytes)
+    if len(content) != n_bytes:
+        raise ValueError("the file ends early")
+    return content
+
+
+FORMAT = Format(_recognises, _arrays)

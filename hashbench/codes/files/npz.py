@@ -1,0 +1,40 @@
+"""``.npz``: arrays by name in a zip file, as ``numpy.savez`` and ``numpy.savez_compressed`` write it.
+
+A member is read in pieces; when its last byte is read its CRC has been compared.
+"""
+
+import zipfile
+from functools import partial
+from pathlib import Path
+from typing import IO
+
+from hashbench.codes.files import npy
+from hashbench.codes.files._stored import Arrays, Format, Stored, printable, refuse_bomb
+from hashbench.errors import HashbenchError
+
+
+def _recognises(head: bytes) -> bool:
+    return head.startswith((b"PK\x03\x04", b"PK\x05\x06")) and b"/data.pkl" not in head[:256]
+
+
+def _arrays(path: Path) -> Arrays:
+    with zipfile.ZipFile(path) as archive:
+        members = [info for info in archive.infolist() if info.filename.endswith(".npy")]
+    return {info.filename.removesuffix(".npy"): partial(_member, path, info) for info in members}
+
+
+def _member(path: Path, info: zipfile.ZipInfo) -> Stored:
+    name = info.filename.removesuffix(".npy")
+    where = f"{path}: {printable(name)}"
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise HashbenchError(f"{where}: cannot be read: compressed otherwise than numpy.savez_compressed does")
+    refuse_bomb(where, info.file_size, info.compress_size)
+    return npy.array(where, name, partial(_opened, path, info), info.file_size)
+
+
+def _opened(path: Path, info: zipfile.ZipInfo) -> IO[bytes]:
+    with zipfile.ZipFile(path) as archive:  # the member keeps the file open until it is closed itself
+        return archive.open(info)
+
+
+FORMAT = Format(_recognises, _arrays)

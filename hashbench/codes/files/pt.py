@@ -1,0 +1,59 @@
+"""``.pt`` and ``.pth``: tensors that ``torch.save`` wrote, alone or in a flat dictionary; only with PyTorch.
+
+Read through ``torch.load(weights_only=True)``, which makes tensors and nothing else.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from hashbench.codes.files._stored import Arrays, Format, Stored, printable
+from hashbench.errors import HashbenchError
+
+LEGACY = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19"
+
+
+def _recognises(head: bytes) -> bool:
+    return head.startswith(LEGACY) or (head.startswith(b"PK\x03\x04") and b"/data.pkl" in head[:256])
+
+
+def _arrays(path: Path) -> Arrays:
+    try:
+        import torch
+    except ImportError:
+        raise HashbenchError(f"{path}: PyTorch is needed to read this: pip install 'hashbench[train]'") from None
+    try:
+        content = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception:  # its own words advise to load it all the same
+        raise HashbenchError(
+            f"{path}: damaged, or a pickle of more than plain tensors, which can run code and is never opened here: "
+            "save tensors, alone or in a dictionary"
+        ) from None
+    tensors = content if isinstance(content, dict) else {path.stem: content}
+    return {str(name): partial(_stored, path, str(name), tensor) for name, tensor in tensors.items()}
+
+
+def _stored(path: Path, name: str, tensor: Any) -> Stored:
+    import torch
+
+    where = f"{path}: {printable(name)}"
+    if not isinstance(tensor, torch.Tensor) or tensor.layout != torch.strided or tensor.device.type != "cpu":
+        raise HashbenchError(f"{where}: not a plain tensor: one of numbers is expected")
+    if tensor.numel() > path.stat().st_size:  # strides of 0 can make much of one number
+        raise HashbenchError(f"{where}: cannot be read: the file does not hold shape {tuple(tensor.shape)}")
+    if tensor.dtype == torch.bfloat16:
+        tensor = tensor.float()
+    array = tensor.detach().resolve_conj().resolve_neg().numpy()
+    return Stored(where, name, array.shape, array.dtype, partial(_pieces, array))
+
+
+def _pieces(array: NDArray[Any], n: int) -> Iterator[NDArray[Any]]:
+    rows = array.reshape(array.shape or (1,))
+    for start in range(0, len(rows), n):
+        yield rows[start : start + n]
+
+
+FORMAT = Format(_recognises, _arrays)

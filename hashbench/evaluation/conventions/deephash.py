@@ -1,0 +1,30 @@
+"""What DeepHash-pytorch's ``CalcTopMap`` prints.
+
+- AP@k is divided by the relevant items among the first k.
+- Ties fall as NumPy's default sort of float32 distances leaves them, which is not stable.
+- A query without relevant items among the first k scores 0 and is counted.
+- The whole ranking is ``topk = -1``, a slice that loses the item ranked last.
+"""
+
+from hashbench import metrics
+from hashbench.codes import Codes
+from hashbench.evaluation.conventions._convention import Convention, Printed, at, mean, unstable, zero
+from hashbench.histogram import ranking, ties
+from hashbench.relevance.labels import Relevance
+
+
+def evaluate(query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None) -> dict[str, Printed]:
+    """The mAP, or mAP@cutoff, by name."""
+    ranks = len(database) - 1 if cutoff is None else cutoff
+    if ranks == 0:  # one item, and the slice loses it
+        return {at("mAP", cutoff): Printed(0.0 if len(query) else None)}
+    ordered = ties.in_order(ranking.hamming(query, database), relevance, unstable)
+    (values,) = metrics.evaluate_rankings(ordered, [f"ap(norm=retrieved)@{ranks}"]).values()
+    return {at("mAP", cutoff): Printed(mean(zero(values)), of_this_machine=True)}
+
+
+CONVENTION = Convention(
+    summary="mAP over the relevant retrieved, empty queries 0, unstable order of ties, last rank lost without a cutoff",
+    source="swuxyj/DeepHash-pytorch, utils/tools.py, CalcTopMap",
+    evaluate=evaluate,
+)

@@ -1,0 +1,68 @@
+"""What the evaluation code of TALR (and, but for names, of MIHash) prints.
+
+``AP`` with its bounds:
+
+- divided by the relevant items among the first k (all of them without a cutoff); k is at most the database;
+- the sum runs over increments of recall, the first of which is 0: a relevant item at rank 1 adds nothing;
+- ties in database order (called random there); the bounds have the relevant items first or last in every tie;
+- a query without relevant items among the first k scores 0 and is counted.
+
+``tieAP`` is the exact tie-aware AP of the whole ranking, whatever the cutoff. Queries without relevant items count 0,
+except those after the last query that has one: the vector of values never grew to hold them.
+
+``tieNDCG`` is tie-aware, of the whole ranking. Levels are int8, so that 2^v saturates at 127 and every level from 7 on
+has gain 126; a query without relevant items scores 1 and is counted. That code divides in float32.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench import metrics
+from hashbench.codes import Codes
+from hashbench.evaluation.conventions._convention import Convention, Printed, at, mean, zero
+from hashbench.histogram import Histogram, count
+from hashbench.histogram.ties import Policy
+from hashbench.metrics.ndcg import of_gains
+from hashbench.relevance.labels import Relevance
+
+INT8_MAX = 127
+BOUNDS: dict[str, Policy] = {"AP": "order", "AP upper bound": "best", "AP lower bound": "worst"}
+
+
+def evaluate(query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None) -> dict[str, Printed]:
+    """AP in database order and its bounds, with the cutoff in their names, then tieAP and tieNDCG."""
+    histogram = count(query, database, relevance)
+    ranks = len(database) if cutoff is None else min(cutoff, len(database))
+    names = [f"ap(norm=retrieved)@{ranks}", "precision@1", f"recall@{ranks}"]
+    printed = {}
+    for name, policy in BOUNDS.items():
+        values = metrics.evaluate_ties(query, database, relevance, histogram, names, policy)
+        lost = _first_rank(values["precision@1"], zero(values[f"recall@{ranks}"]) * histogram.n_relevant)
+        printed[at(name, cutoff)] = Printed(mean(zero(values[names[0]] - lost)))
+    average = metrics.evaluate(histogram, ["ap"])["ap"]
+    printed["tieAP"] = Printed(mean(_grown(average)))
+    printed["tieNDCG"] = Printed(mean(_ndcg(histogram)))
+    return printed
+
+
+def _first_rank(relevant: NDArray[np.float64], retrieved: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What rank 1 would have added: its precision, which is 1 where it is relevant, over the relevant retrieved."""
+    return relevant / np.maximum(retrieved, 1)
+
+
+def _grown(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The values up to the last query that has one, 0 for those without one before it."""
+    has_one = np.flatnonzero(~np.isnan(values))
+    return zero(values[: has_one[-1] + 1]) if len(has_one) else values[:0]
+
+
+def _ndcg(histogram: Histogram) -> NDArray[np.float64]:
+    gains = np.minimum(np.exp2(np.minimum(histogram.levels, 8).astype(np.float64)), INT8_MAX) - 1
+    return np.where(histogram.n_relevant > 0, of_gains(histogram, gains, None), 1.0)
+
+
+CONVENTION = Convention(
+    summary="AP over the relevant retrieved without the term of rank 1, ties in database order; tieAP; int8 tieNDCG",
+    source="kunhe/TALR, +eval/AP.m, tieAP.m, tieNDCG.m",
+    evaluate=evaluate,
+)

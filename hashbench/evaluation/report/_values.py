@@ -1,0 +1,94 @@
+"""The report for machines: one JSON object, a CSV line a metric, a CSV line a query."""
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.evaluation.diagnostics import Diagnostics
+from hashbench.evaluation.report._evaluation import Evaluation, Foreign
+from hashbench.evaluation.scoring import Scores
+from hashbench.files import write_text
+from hashbench.histogram import Histogram
+
+COLUMNS = ("metric", "ties", "mean", "std", "worst", "best", "n_queries", "n_empty")
+
+
+def as_json(found: Evaluation) -> str:
+    """The report as one JSON object; what has no value is null, never NaN."""
+    scores = found.scores
+    return json.dumps(
+        {
+            "file": found.source,
+            "n_queries": scores.n_queries,
+            "n_database": scores.n_database,
+            "n_bits": scores.n_bits,
+            "ties": scores.ties,
+            "empty": scores.empty,
+            "metrics": {name: _value(scores, name) for name in scores},
+            "as": {each.convention: _foreign(each) for each in found.foreign},
+            "queries": {
+                "without_relevant": found.retrieval.without_relevant,
+                "empty_balls": found.retrieval.empty_balls,
+                "radius": found.retrieval.radius,
+            },
+            "query_codes": _codes(found.query),
+            "database_codes": _codes(found.database),
+            "leak": asdict(found.leak),
+            "notes": list(found.notes),
+        },
+        allow_nan=False,
+    )
+
+
+def write_csv(path: Path, scores: Scores) -> None:
+    """Writes one line a metric to ``path``; a value that does not exist is blank."""
+    lines = ({"metric": name, "ties": scores.ties, **_value(scores, name)} for name in scores)
+    _write(path, COLUMNS, ([line[column] for column in COLUMNS] for line in lines))
+
+
+def write_per_query(path: Path, scores: Scores, counted: Histogram) -> None:
+    """Writes one line a query to ``path``: its number of relevant items, then its metrics, blank where left out."""
+    values = [scores.per_query(name) for name in scores]
+    columns = [[None if np.isnan(value) else value for value in metric.tolist()] for metric in values]
+    rows = zip(range(scores.n_queries), counted.n_relevant.tolist(), *columns, strict=True)
+    _write(path, ("query", "n_relevant", *scores), rows)
+
+
+def write_columns(path: Path, columns: Mapping[str, NDArray[Any]]) -> None:
+    """Writes arrays of one length to ``path``, each a column under its name."""
+    _write(path, tuple(columns), zip(*(column.tolist() for column in columns.values()), strict=True))
+
+
+def _value(scores: Scores, name: str) -> dict[str, Any]:
+    worst, best = scores.interval(name) or (None, None)
+    return {**scores.value(name).model_dump(), "worst": worst, "best": best}
+
+
+def _foreign(of: Foreign) -> dict[str, Any]:
+    figures = {name: asdict(printed) for name, printed in of.figures.items()}
+    return {"source": of.source, "summary": of.summary, "figures": figures}
+
+
+def _codes(of: Diagnostics) -> dict[str, Any]:
+    return {
+        "n_items": of.n_items,
+        "n_distinct": of.n_distinct,
+        "dead_bits": list(of.dead),
+        "duplicate_bits": [list(pair) for pair in of.duplicates],
+        "share_of_ones": {"min": float(of.ones.min()), "mean": float(of.ones.mean()), "max": float(of.ones.max())},
+    }
+
+
+def _write(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    write_text(path, text.getvalue())

@@ -1,0 +1,227 @@
+"""Scores of codes: what ``hashbench eval`` prints and ``hashbench.score`` gives."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench import codes, histogram, metrics
+from hashbench.codes import Codes
+from hashbench.errors import HashbenchError
+from hashbench.histogram import Histogram, ties
+from hashbench.histogram.ties import Policy
+from hashbench.metrics import MetricName, MetricValue
+from hashbench.relevance.labels import Labels, Relevance, from_labels
+
+Floats = NDArray[np.float64]
+Empty = Literal["skip", "zero"]
+
+DEFAULT = ("ap", "ndcg", "precision@r2")
+
+
+@dataclass(frozen=True)
+class PerQuery:
+    """One metric, float64[q] each: its values, and the ends of what the order of tied items can make of them.
+
+    NaN marks the queries without a relevant item. ``worst`` and ``best`` are None where a metric has no such range.
+    """
+
+    values: Floats
+    worst: Floats | None
+    best: Floats | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Scores(Mapping[str, float | None]):
+    """Means over the queries, by metric name; None where no query has a relevant item.
+
+    ``per_query``, ``interval`` and ``value`` give more of a metric. ``str()`` is the table of them all.
+    """
+
+    n_queries: int
+    n_database: int
+    n_bits: int
+    ties: Policy
+    empty: Empty
+    metrics: Mapping[str, PerQuery]  # by canonical name, in the order asked
+
+    def __getitem__(self, name: str) -> float | None:
+        return self.value(name).mean
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.metrics)
+
+    def __len__(self) -> int:
+        return len(self.metrics)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.metrics or (isinstance(name, str) and _canonical(name) in self.metrics)
+
+    def value(self, name: str) -> MetricValue:
+        """Mean and standard deviation over the queries, how many there are, and how many are empty."""
+        return self._summary(self._of(name).values)
+
+    def interval(self, name: str) -> tuple[float, float] | None:
+        """The means with the tied items in their worst and in their best order; None where there are none."""
+        found = self._of(name)
+        if found.worst is None or found.best is None:
+            return None
+        worst, best = self._summary(found.worst).mean, self._summary(found.best).mean
+        return None if worst is None or best is None else (worst, best)
+
+    def per_query(self, name: str) -> Floats:
+        """The value of each query, float64[q]; NaN where a query has no relevant item (0 with ``empty="zero"``)."""
+        return self._filled(self._of(name).values)
+
+    def _of(self, name: str) -> PerQuery:
+        return self.metrics[name if name in self.metrics else _canonical(name)]
+
+    def _filled(self, values: Floats) -> Floats:
+        return np.nan_to_num(values, nan=0.0) if self.empty == "zero" else values
+
+    def _summary(self, values: Floats) -> MetricValue:
+        summary = metrics.summarise(self._filled(values))
+        return summary.model_copy(update={"n_empty": int(np.isnan(values).sum())})
+
+    def __repr__(self) -> str:
+        of = f"{self.n_queries} queries, {self.n_database} items, {self.n_bits} bits, ties={self.ties!r}"
+        return f"Scores({of})\n{table(self)}"
+
+    __str__ = __repr__
+
+
+def score(
+    query_codes: Any,
+    database_codes: Any,
+    query_labels: Any,
+    database_labels: Any,
+    metrics: Sequence[str] = DEFAULT,
+    ties: Policy = "expected",
+) -> Scores:
+    """The scores of codes against labels, exact under ties.
+
+    Codes are NumPy arrays or torch tensors, [n, bits]: 0 and 1, -1 and +1, bool, or real activations, and a bit is set
+    where they are > 0. Labels are class ids [n], negative for none, or multi-hot [n, labels] of 0 and 1. Metrics are
+    named as on the command line: ``ap``, ``ap@5000``, ``ap(norm=retrieved)@5000``, ``ndcg``, ``precision@r2`` ...
+    ``ties`` says what is assumed of items at equal distance: ``expected`` averages over all orders (the only value
+    that does not depend on chance), ``best`` and ``worst`` take the ends, ``order`` that of the database.
+    Queries without a relevant item are left out of the means. Anything else raises HashbenchError, in one line.
+
+    One query, and two items at the same distance, of which one is relevant:
+
+    >>> from hashbench import score
+    >>> scores = score([[1, 0]], [[1, 1], [0, 0]], [7], [7, 3], metrics=["ap"])
+    >>> scores["ap"], scores.interval("ap")
+    (0.75, (0.5, 1.0))
+    >>> scores
+    Scores(1 queries, 2 items, 2 bits, ties='expected')
+    metric    mean     std  [worst, best]
+    ap      0.7500  0.0000  [0.5000, 1.0000]
+    """
+    query, database = _codes("query_codes", query_codes), _codes("database_codes", database_codes)
+    labels = [_labels("query_labels", query_labels), _labels("database_labels", database_labels)]
+    return evaluate(query, database, from_labels(*labels), metrics, ties)
+
+
+def evaluate(
+    query: Codes,
+    database: Codes | None,
+    relevance: Relevance | None,
+    names: Sequence[str],
+    policy: str = "expected",
+    *,
+    empty: Empty = "skip",
+    counted: Histogram | None = None,
+) -> Scores:
+    """The scores of ``names``; ``counted`` is the histogram of the codes where it is already known.
+
+    Then database and relevance may be None, as those of a stream are, unless the policy is ``order``.
+    """
+    chosen = ties.check(policy)
+    asked = [str(metrics.parse(name)) for name in names]
+    if counted is None:
+        assert database is not None and relevance is not None, "nothing to count"
+        counted = histogram.count(query, database, relevance)
+
+    values = metrics.evaluate_ties(query, database, relevance, counted, asked, chosen)
+    ends = {name: (found, found) for name, found in values.items() if _ignores_ties(metrics.parse(name))}
+    ends |= metrics.extremes(counted, asked)
+    of = {name: PerQuery(found, *ends.get(name, (None, None))) for name, found in values.items()}
+    n_database = int(counted.counts[:1].sum()) if database is None else len(database)
+    return Scores(len(query), n_database, query.n_bits, chosen, empty, of)
+
+
+def _ignores_ties(name: MetricName) -> bool:
+    """Whether a metric looks at Hamming radii alone, which no order of tied items changes."""
+    return name.at.kind == "radius" if name.at else metrics.METRICS.get(name.metric).over_radii
+
+
+def table(scores: Scores) -> str:
+    """The scores as lines of text: name, mean, standard deviation over the queries, and the range over tie orders."""
+    lines = [("metric", "mean", "std", "[worst, best]")]
+    for name in scores:
+        value, interval = scores.value(name), scores.interval(name)
+        ends = f"[{', '.join(map(number, interval))}]" if interval else ""
+        lines.append((name, number(value.mean), number(value.std), ends))
+    widths = [max(len(line[column]) for line in lines) for column in range(3)]
+    return "\n".join(
+        f"{name:<{widths[0]}}  {mean:>{widths[1]}}  {std:>{widths[2]}}  {ends}".rstrip()
+        for name, mean, std, ends in lines
+    )
+
+
+def number(value: float | None) -> str:
+    """Four decimals, or a dash for what has no value.
+
+    >>> number(0.25), number(None)
+    ('0.2500', '-')
+    """
+    return "-" if value is None else f"{value:.4f}"
+
+
+def _canonical(name: str) -> str:
+    try:
+        return str(metrics.parse(name))
+    except HashbenchError:
+        return name  # a KeyError will name it
+
+
+def _array(name: str, values: Any) -> NDArray[Any]:
+    """``values`` in NumPy's hands; a torch tensor comes off its device and its graph, and bfloat16 becomes float32."""
+    if hasattr(values, "detach"):
+        values = values.detach().cpu()
+        values = values.float() if values.is_floating_point() else values
+    try:
+        array = np.asarray(values)
+    except ValueError as error:  # rows of different lengths
+        raise HashbenchError(f"{name}: not an array: {error}") from None
+    if array.dtype.kind not in "buif":
+        raise HashbenchError(f"{name}: {array.dtype} is not numeric: numbers are expected")
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise HashbenchError(f"{name}: not finite (NaN or inf): finite numbers are expected")
+    return array
+
+
+def _codes(name: str, values: Any) -> Codes:
+    if isinstance(values, Codes):
+        return values
+    array = _array(name, values)
+    if array.ndim != 2:
+        raise HashbenchError(f"{name}: shape {array.shape} is not items x bits")
+    if array.dtype.kind in "ui" and array.size and (array.max() > 1 or array.min() < -1):
+        raise HashbenchError(f"{name}: {array.max()} is no bit: 0 and 1, or -1 and +1, are; unpack packed codes first")
+    return codes.pack(array > 0)
+
+
+def _labels(name: str, values: Any) -> Labels:
+    array = _array(name, values)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim == 2 and not ((array == 0) | (array == 1)).all():
+        raise HashbenchError(f"{name}: multi-hot labels [n, labels] are 0 or 1; others are in it")
+    whole = array.astype(np.int64)
+    if array.ndim not in (1, 2) or not (whole == array).all():
+        raise HashbenchError(f"{name}: class ids [n] are whole numbers, multi-hot labels [n, labels] are 0 or 1")
+    return whole if array.ndim == 1 else whole.astype(np.uint8)

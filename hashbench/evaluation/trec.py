@@ -1,0 +1,68 @@
+"""TREC run and qrels files: the same ranking and relevance, for a cross-check with any other evaluator.
+
+A run has a line ``query Q0 item rank score tag`` for each item retrieved, a qrels file a line ``query 0 item level``
+for each relevant pair. The score is ``bits - distance``. Tied items are ranked in database order; their numbers are
+padded with zeros, so that the order of the names as text is the order of the database. An evaluator that breaks ties
+its own way (trec_eval: by name, last first) ignores the rank column.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+
+from hashbench.codes import Codes
+from hashbench.codes.nearest import DATABASE_BLOCK, neighbours
+from hashbench.files import atomic
+from hashbench.relevance.labels import Relevance
+
+DEPTH = 1000  # items a query in a run, as is usual
+TAG = "hashbench"
+
+
+def write_run(path: Path, query: Codes, database: Codes, *, depth: int = DEPTH) -> None:
+    """Writes the first ``depth`` items of each query to ``path``, nearest first, ties in database order."""
+    item = _names("d", len(database))
+
+    def lines(file: TextIO) -> None:
+        for q, name in enumerate(_all_names("q", len(query))):
+            found = neighbours(query[q : q + 1], database, depth)
+            file.writelines(
+                f"{name} Q0 {item(n)} {rank} {query.n_bits - d} {TAG}\n"
+                for rank, (n, d) in enumerate(zip(found.items.tolist(), found.distances.tolist(), strict=True), 1)
+            )
+
+    _write(path, lines)
+
+
+def write_qrels(path: Path, relevance: Relevance) -> None:
+    """Writes the level of every relevant pair to ``path``; a pair that is not in it is not relevant."""
+    n_queries, n_items = relevance.shape
+    item = _names("d", n_items)
+    levels = relevance.levels
+
+    def lines(file: TextIO) -> None:
+        for q, name in enumerate(_all_names("q", n_queries)):
+            for start in range(0, n_items, DATABASE_BLOCK):
+                row = relevance.block(slice(q, q + 1), slice(start, min(start + DATABASE_BLOCK, n_items)))[0]
+                found = np.flatnonzero(row)
+                values = levels[row[found]].tolist()
+                pairs = zip((found + start).tolist(), values, strict=True)
+                file.writelines(f"{name} 0 {item(n)} {level}\n" for n, level in pairs)
+
+    _write(path, lines)
+
+
+def _write(path: Path, lines: Callable[[TextIO], None]) -> None:
+    with atomic(path) as temporary, temporary.open("w", encoding="ascii", newline="\n") as file:
+        lines(file)
+
+
+def _names(letter: str, n: int) -> Callable[[int], str]:
+    width = len(str(max(n - 1, 0)))
+    return f"{letter}{{:0{width}d}}".format
+
+
+def _all_names(letter: str, n: int) -> Iterator[str]:
+    return map(_names(letter, n), range(n))

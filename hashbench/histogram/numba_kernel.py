@@ -1,0 +1,287 @@
+"""The counting kernels on the CPU: distances and levels become one key, and a small table counts keys.
+
+A tile of keys is made without branches, which the compiler turns into vector instructions, and then counted. A pair
+costs one popcount a word and one increment; single-label codes of one word cost half an increment, for two queries of
+one class share a key.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial, singledispatch
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from hashbench.codes import Codes, pack_words
+from hashbench.relevance.labels import ClassRelevance, Labels, Relevance, SharedLabelRelevance
+
+Words = NDArray[np.uint64]
+Counts = NDArray[np.int64]
+Job = Callable[[], int]  # adds some pairs to the counts; gives back how many
+
+QUERY_BLOCK = 16  # queries of a job: a millisecond or less, so that two cores end together
+LEVEL_BLOCK = 1 << 14  # items that a relevance is asked about at once
+JOINT_BITS = 64  # up to here two distances make a key: 65 x 65 counts stay in the first cache
+TILE = 1024  # keys in flight: 4 KiB
+TABLES = 4  # increments of one key would wait for each other in a single table; written out in _tally
+
+_new = np.uint32(1)
+
+
+@intrinsic
+def popcount(typing_context: Any, word: Any) -> Any:  # noqa: ARG001
+    """Set bits of a uint64: the processor's own instruction, which Numba has no name for."""
+
+    def build(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), build
+
+
+def compiled(function: Callable[..., None]) -> Callable[..., None]:
+    """``function`` compiled without the GIL, kept on disk for later processes where a cache can be written.
+
+    Call it with one set of types only: processes that fill the cache at the same time then write the same thing.
+    """
+    try:
+        return njit(nogil=True, cache=True)(function)
+    except RuntimeError:  # neither beside this file nor in the user's cache folder
+        return njit(nogil=True)(function)
+
+
+inner = njit(nogil=True)  # part of the kernels that call it, and kept with them
+
+
+@inner
+def _add_differing(query: Words, database: Words, start: int, scale: int, key: NDArray[np.uint32]) -> None:
+    """Adds ``scale`` times the Hamming distance to each item from ``start``; query [w], database [w, n]."""
+    for w in range(len(query)):
+        word, row = query[w], database[w, start : start + len(key)]
+        for i in range(len(key)):
+            key[i] += np.uint32(scale) * np.uint32(popcount(word ^ row[i]))
+
+
+@inner
+def _add_shared(query: Words, database: Words, start: int, key: NDArray[np.uint32]) -> None:
+    """Adds the number of bits set in both; query [w], database [w, n]."""
+    for w in range(len(query)):
+        word, row = query[w], database[w, start : start + len(key)]
+        for i in range(len(key)):
+            key[i] += np.uint32(popcount(word & row[i]))
+
+
+@inner
+def _tally(key: NDArray[np.uint32], table: NDArray[np.uint32]) -> None:
+    whole = len(key) - len(key) % 4
+    for i in range(0, whole, 4):
+        table[0, key[i]] += _new
+        table[1, key[i + 1]] += _new
+        table[2, key[i + 2]] += _new
+        table[3, key[i + 3]] += _new
+    for i in range(whole, len(key)):
+        table[0, key[i]] += _new
+
+
+@inner
+def _empty_into(table: NDArray[np.uint32], total: Counts) -> None:
+    """Adds the tables to ``total`` [keys] and clears them."""
+    for k in range(len(total)):
+        for t in range(TABLES):
+            total[k] += np.int64(table[t, k])
+    table[:, : len(total)] = 0
+
+
+@inner
+def _add_marginals(pairs: Counts, one: Counts, two: Counts) -> None:
+    """Adds the sums of the rows of ``pairs`` to ``one`` and, of several columns, those of the columns to ``two``."""
+    columns = np.zeros(pairs.shape[1], np.int64)
+    for d in range(pairs.shape[0]):
+        total = np.int64(0)
+        for e in range(pairs.shape[1]):
+            total += pairs[d, e]
+            columns[e] += pairs[d, e]
+        one[d] += total
+    if len(columns) > 1:
+        for e in range(len(columns)):
+            two[e] += columns[e]
+
+
+@inner
+def _count_run(
+    one: Words, two: Words, width: int, database: Words, start: int, stop: int, table: NDArray[np.uint32]
+) -> None:
+    """Counts the items start .. stop by the key d(one) * width + d(two), or by d(one) alone where width is 1."""
+    buffer = np.empty(TILE, np.uint32)
+    for tile in range(start, stop, TILE):
+        key = buffer[: min(TILE, stop - tile)]
+        key[:] = 0
+        _add_differing(one, database, tile, width, key)
+        if width > 1:
+            _add_differing(two, database, tile, 1, key)
+        _tally(key, table)
+
+
+@compiled
+def count_classes(query: Words, database: Words, pairs: NDArray[np.int64], cuts: Counts, counts: Counts) -> None:
+    """Adds the pairs of some queries to ``counts`` int64[q, d, 2], one or two queries at a time.
+
+    query uint64[q, w]; database uint64[w, n], sorted by class; pairs int64[p, 2]: indices of queries of one class, the
+    second -1 where there is none; cuts int64[p, 2]: where the items of that class begin and end.
+    """
+    n_bins = counts.shape[1]
+    table = np.zeros((TABLES, n_bins * n_bins if pairs[:, 1].max() >= 0 else n_bins), np.uint32)
+    total = np.zeros(table.shape[1], np.int64)
+    for p in range(len(pairs)):
+        one, two = pairs[p, 0], max(pairs[p, 0], pairs[p, 1])
+        width = n_bins if pairs[p, 1] >= 0 else 1
+        bounds = (0, cuts[p, 0], cuts[p, 1], database.shape[1])
+        for run in range(3):
+            if bounds[run] < bounds[run + 1]:
+                _count_run(query[one], query[two], width, database, bounds[run], bounds[run + 1], table)
+                joint = total[: n_bins * width]
+                joint[:] = 0
+                _empty_into(table, joint)
+                level = run % 2
+                _add_marginals(joint.reshape(n_bins, width), counts[one, :, level], counts[two, :, level])
+
+
+@compiled
+def count_shared(query: Words, database: Words, query_labels: Words, database_labels: Words, counts: Counts) -> None:
+    """Adds all pairs to ``counts`` int64[q, d, v], v being the number of labels that two items share.
+
+    query uint64[q, w], database uint64[w, n]; labels likewise, packed.
+    """
+    n_bins, n_levels = counts.shape[1:]
+    table = np.zeros((TABLES, n_bins * n_levels), np.uint32)
+    buffer = np.empty(TILE, np.uint32)
+    for q in range(len(query)):
+        for tile in range(0, database.shape[1], TILE):
+            key = buffer[: min(TILE, database.shape[1] - tile)]
+            key[:] = 0
+            _add_differing(query[q], database, tile, n_levels, key)
+            _add_shared(query_labels[q], database_labels, tile, key)
+            _tally(key, table)
+        _empty_into(table, counts[q].reshape(n_bins * n_levels))
+
+
+@compiled
+def count_levels(query: Words, database: Words, level: NDArray[np.uint16], counts: Counts) -> None:
+    """Adds all pairs to ``counts`` int64[q, d, v], v being their ``level`` uint16[q, n].
+
+    query uint64[q, w], database uint64[w, n].
+    """
+    n_bins, n_levels = counts.shape[1:]
+    table = np.zeros((TABLES, n_bins * n_levels), np.uint32)
+    buffer = np.empty(TILE, np.uint32)
+    for q in range(len(query)):
+        for tile in range(0, database.shape[1], TILE):
+            key = buffer[: min(TILE, database.shape[1] - tile)]
+            key[:] = level[q, tile : tile + len(key)]
+            _add_differing(query[q], database, tile, n_levels, key)
+            _tally(key, table)
+        _empty_into(table, counts[q].reshape(n_bins * n_levels))
+
+
+@singledispatch
+def jobs(relevance: Relevance, query: Codes, database: Codes, columns: slice, counts: Counts) -> Iterator[Job]:
+    """The work of adding all pairs of ``query`` and ``database[columns]`` to ``counts``, in parts.
+
+    The parts may run at the same time. ``counts`` is int64[q, d, v]; each part has queries of its own, so that
+    no two write to one place. Labels are compared inside the kernels; any other relevance is asked for its levels.
+    """
+    return _by_level(relevance, query, database, columns, counts)
+
+
+def _by_level(relevance: Relevance, query: Codes, database: Codes, columns: slice, counts: Counts) -> Iterator[Job]:
+    words, items = _plain(query.words), _plain(database.words[columns].T)
+
+    def job(rows: slice) -> int:
+        for part in slices(items.shape[1], LEVEL_BLOCK):
+            level = relevance.block(rows, slice(columns.start + part.start, columns.start + part.stop))
+            assert level.max(initial=0) < counts.shape[2], "blocks are indices of the levels"
+            count_levels(words[rows], _plain(items[:, part]), _plain(level.astype(np.uint16, copy=False)), counts[rows])
+        return len(words[rows]) * items.shape[1]
+
+    return (partial(job, rows) for rows in slices(len(words), QUERY_BLOCK))
+
+
+@jobs.register
+def _by_class(
+    relevance: ClassRelevance, query: Codes, database: Codes, columns: slice, counts: Counts
+) -> Iterator[Job]:
+    wanted, labels = relevance.query_labels, relevance.database_labels[columns]
+    if not (is_signed(wanted) and is_signed(labels)):
+        return _by_level(relevance, query, database, columns, counts)
+    order = np.argsort(_narrow(labels), kind="stable")
+    words, items = _plain(query.words), _plain(database.words[columns][order].T)
+    pairs = _pairs(wanted, joint=query.n_bits <= JOINT_BITS)
+    classes, labels = wanted[pairs[:, 0]], labels[order]
+    cuts = np.stack([np.searchsorted(labels, classes, side) for side in ("left", "right")], axis=1).astype(np.int64)
+    cuts[classes < 0] = 0
+
+    def job(part: slice) -> int:
+        count_classes(words, items, pairs[part], cuts[part], counts)
+        return int((pairs[part] >= 0).sum()) * len(labels)
+
+    return (partial(job, part) for part in slices(len(pairs), QUERY_BLOCK // 2))
+
+
+@jobs.register
+def _by_shared_labels(
+    relevance: SharedLabelRelevance, query: Codes, database: Codes, columns: slice, counts: Counts
+) -> Iterator[Job]:
+    wanted, labels = relevance.query_labels, relevance.database_labels[columns]
+    if not (is_multi_hot(wanted) and is_multi_hot(labels)):
+        return _by_level(relevance, query, database, columns, counts)
+    words, items = _plain(query.words), _plain(database.words[columns].T)
+    asked, held = pack_words(wanted), _plain(pack_words(labels).T)
+
+    def job(rows: slice) -> int:
+        count_shared(words[rows], items, asked[rows], held, counts[rows])
+        return len(words[rows]) * len(labels)
+
+    return (partial(job, rows) for rows in slices(len(words), QUERY_BLOCK))
+
+
+def slices(length: int, size: int) -> Iterator[slice]:
+    """Runs of ``size``, the last one shorter, that together are 0 .. ``length``."""
+    for start in range(0, length, size):
+        yield slice(start, min(start + size, length))
+
+
+def _plain(array: NDArray[Any]) -> NDArray[Any]:
+    """``array`` as the kernels are compiled for, rows in one piece and writeable; a copy only where it is not."""
+    return np.require(array, requirements=["C", "W"])
+
+
+def is_signed(labels: Labels) -> bool:
+    """Whether all ids of that type are int64 too; unsigned 64-bit ones and reals are compared as they are."""
+    return np.can_cast(labels.dtype, np.int64)
+
+
+def is_multi_hot(labels: Labels) -> bool:
+    """Whether there is nothing but 0 and 1: then a bit holds a label."""
+    return labels.size == 0 or (labels.min() >= 0 and labels.max() <= 1)
+
+
+def _narrow(labels: Labels) -> Labels:
+    """Class ids as int16 where they fit: those are sorted by radix, in a tenth of the time."""
+    fits = labels.size > 0 and labels.min() >= -(1 << 15) and labels.max() < 1 << 15
+    return labels.astype(np.int16) if fits else labels
+
+
+def _pairs(labels: Labels, joint: bool) -> NDArray[np.int64]:
+    """All queries, int64[p, 2], where ``joint`` two of one class together; the second is -1 for a query alone.
+
+    >>> _pairs(np.array([7, 3, 7, 7]), joint=True).tolist()
+    [[1, -1], [0, 2], [3, -1]]
+    """
+    order = np.argsort(labels, kind="stable")
+    ordered = labels[order]
+    is_second = joint & ((np.arange(len(labels)) - np.searchsorted(ordered, ordered)) % 2 == 1)
+    following = np.full_like(order, -1)
+    following[:-1] = np.where(is_second[1:], order[1:], -1)
+    return np.stack([order, following], axis=1)[~is_second]

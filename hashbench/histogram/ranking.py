@@ -1,0 +1,157 @@
+"""Rankings by any distance: real or weighted ones are sorted, and equal values tie.
+
+A Hamming distance is counted into the histogram and never sorted. Where distances are not small whole numbers, the
+items of a query are sorted once and each run of equal distances becomes a tie group, which is all that a closed form
+asks for: the same formulas give the same exact, tie-aware metrics.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.codes import Codes, binarize
+from hashbench.errors import HashbenchError
+from hashbench.histogram.counts import Histogram
+from hashbench.relevance.labels import Relevance
+
+Level = NDArray[np.uint16]  # indices of relevance levels
+Array = NDArray[Any]
+Distances = Callable[[slice], Array]  # of a block of queries to the whole database, [q, n]
+
+PAIRS = 1 << 19  # query-database pairs sorted together: some tens of MB
+WEIGHT_BITS = 32  # of the largest weight, once it is whole
+BITS_OF_BYTE = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Ranked(Histogram):
+    """counts int64[q, g, v]: items with relevance levels[v] in tie group g of the ranking, for query q.
+
+    A histogram whose groups are places in a ranking and not Hamming distances: what speaks of a Hamming radius is
+    not defined on it. Queries with fewer groups than others end in empty ones.
+    """
+
+
+def grouped(distances: Array, level: Level, levels: NDArray[np.int64]) -> Ranked:
+    """The tie groups of ``distances`` [q, n], ascending; equal values tie. ``level`` uint16[q, n] indexes ``levels``.
+
+    >>> level = np.array([[0, 1, 1]], np.uint16)
+    >>> grouped(np.array([[2.5, 0.5, 2.5]]), level, np.array([0, 1])).counts.tolist()
+    [[[0, 1], [1, 1]]]
+    """
+    order = np.argsort(distances, axis=1)
+    return in_runs(np.take_along_axis(distances, order, axis=1), np.take_along_axis(level, order, axis=1), levels)
+
+
+def in_runs(key: Array, level: Level, levels: NDArray[np.int64]) -> Ranked:
+    """The groups of items that already stand in order, [q, n]: one for each run of equal ``key``."""
+    n_queries, n_items = key.shape
+    if n_items == 0:
+        return Ranked(np.zeros((n_queries, 1, len(levels)), np.int64), levels)
+    group = np.zeros(key.shape, np.int64)
+    np.cumsum(key[:, 1:] != key[:, :-1], axis=1, out=group[:, 1:])
+    n_groups = int(group[:, -1].max(initial=0)) + 1
+    group += np.arange(n_queries)[:, None] * n_groups
+    group *= len(levels)
+    group += level
+    counts = np.bincount(group.ravel(), minlength=n_queries * n_groups * len(levels))
+    return Ranked(counts.reshape(n_queries, n_groups, len(levels)), levels)
+
+
+def rankings(distances: Distances, relevance: Relevance) -> Iterator[Ranked]:
+    """The tie groups of all queries, in blocks of queries that bound the memory, whatever their number.
+
+    Distances that are not finite raise HashbenchError.
+    """
+    for rows in blocks(*relevance.shape):
+        yield grouped(finite(distances(rows)), relevance.block(rows, slice(0, relevance.shape[1])), relevance.levels)
+
+
+def finite(distances: Array) -> Array:
+    """``distances`` themselves; raises HashbenchError where one is NaN or infinite."""
+    if not np.isfinite(distances).all():
+        raise HashbenchError("distances: not finite (NaN or inf); they rank nothing")
+    return distances
+
+
+def blocks(n_queries: int, n_items: int) -> Iterator[slice]:
+    """Runs of queries with about ``PAIRS`` pairs each; one empty run where there is no query."""
+    step = max(1, PAIRS // max(1, n_items))
+    for first in range(0, max(1, n_queries), step):
+        yield slice(first, min(first + step, n_queries))
+
+
+def hamming(query: Codes, database: Codes) -> Distances:
+    """Hamming distances, int16[q, n]."""
+    _agree(query, database)
+
+    def distances(rows: slice) -> Array:
+        block = np.zeros((len(query.words[rows]), len(database)), np.int16)  # 4,096 bits fit
+        for word in range(query.words.shape[1]):
+            block += np.bitwise_count(query.words[rows, word, None] ^ database.words[None, :, word])
+        return block
+
+    return distances
+
+
+def weighted_hamming(query: Codes, database: Codes, weights: NDArray[np.floating]) -> Distances:
+    """Weighted Hamming distances, int64[q, n]: the sum of the weights of the bits that differ.
+
+    ``weights`` is float[bits], or float[q, bits] with weights of each query's own; none is negative. They are rounded
+    once to whole numbers of 32 bits, after a multiplication by a power of two, which keeps the ties of weights that
+    are whole already: then distances are exact, and ties do not depend on the order in which weights are added.
+    Weights that are negative, not finite or of another shape raise HashbenchError.
+    """
+    _agree(query, database)
+    whole = _whole(weights, len(query), query.n_bits)
+    query_bytes, database_bytes = _bytes(query), np.ascontiguousarray(_bytes(database).T)
+
+    def distances(rows: slice) -> Array:
+        block = np.zeros((len(query_bytes[rows]), len(database)), np.int64)
+        for q, (weight, of_query) in enumerate(zip(whole[rows], query_bytes[rows], strict=True)):
+            for part, column, byte in zip(_sums(weight), database_bytes, of_query, strict=True):
+                block[q] += part[column ^ byte]
+        return block
+
+    return distances
+
+
+def asymmetric(activations: NDArray[np.floating], database: Codes) -> Distances:
+    """Asymmetric distances, int64[q, n], between real-valued queries float[q, bits] and codes of -1 and +1.
+
+    Ranks as minus the inner product does: (sum_j |x_j| - <x, y>) / 2 is the sum of |x_j| over the bits in which y
+    differs from the sign of x, a weighted Hamming distance with weights of each query's own.
+    """
+    return weighted_hamming(binarize(activations), database, np.abs(activations))
+
+
+def _bytes(codes: Codes) -> NDArray[np.uint8]:
+    """The bytes that hold a bit of the codes, uint8[n, ceil(bits / 8)], lowest bit first."""
+    as_bytes = np.ascontiguousarray(codes.words).astype("<u8", copy=False).view(np.uint8)
+    return as_bytes[:, : -(-codes.n_bits // 8)]
+
+
+def _sums(weight: NDArray[np.int64]) -> NDArray[np.int64]:
+    """What each byte of differing bits weighs, int64[bytes, 256], so that 8 weights are added in one look-up."""
+    padded = np.zeros((-(-len(weight) // 8), 8), np.int64)
+    padded.ravel()[: len(weight)] = weight
+    return padded @ BITS_OF_BYTE.T
+
+
+def _whole(weights: NDArray[np.floating], n_queries: int, n_bits: int) -> NDArray[np.int64]:
+    if weights.shape not in ((n_bits,), (n_queries, n_bits)):
+        raise HashbenchError(f"weights of shape {weights.shape}: [{n_bits}] or [{n_queries}, {n_bits}] is expected")
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise HashbenchError("weights: some are negative or not finite; each must be 0 or more")
+    exact = weights.astype(np.float64)
+    exponent = np.frexp(exact.max(axis=-1, keepdims=True))[1]  # the largest lies in [2^(exponent - 1), 2^exponent)
+    whole = np.rint(np.ldexp(exact, WEIGHT_BITS - exponent)).astype(np.int64)
+    return np.broadcast_to(whole, (n_queries, n_bits))
+
+
+def _agree(query: Codes, database: Codes) -> None:
+    if query.n_bits != database.n_bits:
+        raise HashbenchError(f"query codes have {query.n_bits} bits, database codes {database.n_bits}: they must agree")

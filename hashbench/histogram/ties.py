@@ -1,0 +1,69 @@
+"""Tie policies: what is assumed about the order of items at equal distance.
+
+A policy is a transform of the histogram, after which the closed forms of all metrics hold as they are. Items of one
+level are interchangeable, so to put a tie group in a definite order is to split it into one group a level.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, cast, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.errors import unknown
+from hashbench.histogram.counts import Histogram
+from hashbench.histogram.ranking import Distances, Ranked, blocks, finite, in_runs
+from hashbench.relevance.labels import Relevance
+
+Policy = Literal["expected", "best", "worst", "order"]
+POLICIES: tuple[str, ...] = get_args(Policy)
+
+
+def check(policy: str) -> Policy:
+    """``policy`` itself; raises HashbenchError for one that does not exist."""
+    if policy not in POLICIES:
+        raise unknown("tie policy", policy, POLICIES)
+    return cast(Policy, policy)
+
+
+def apply(histogram: Histogram, policy: Policy) -> Histogram:
+    """The histogram whose expected metrics are those of ``histogram`` under ``policy``.
+
+    ``expected``: itself. ``best``: every group in descending order of level; ``worst``: ascending. For AP, NDCG,
+    precision, recall and AUC these orders give the largest and the smallest value there is; for AP over the relevant
+    items retrieved they need not, because a late relevant item can lower that mean. ``order`` depends on more than a
+    histogram and comes from ``in_order``. Memory is that of the histogram times the number of levels.
+
+    >>> tied = Histogram(np.array([[[1, 2]]]), np.array([0, 1]))
+    >>> apply(tied, "best").counts.tolist()
+    [[[0, 2], [1, 0]]]
+    """
+    if policy == "expected":
+        return histogram
+    assert policy != "order", "in_order makes that one"
+    n_queries, n_groups, n_levels = histogram.counts.shape
+    one_each = np.eye(n_levels, dtype=np.int64)
+    split = histogram.counts[:, :, :, None] * one_each
+    if policy == "best":
+        split = split[:, :, ::-1]
+    return Ranked(split.reshape(n_queries, n_groups * n_levels, n_levels), histogram.levels)
+
+
+def stable(distances: NDArray[Any]) -> NDArray[np.intp]:
+    """The items of each query by distance, ties in database order, [q, n]."""
+    return np.argsort(distances, axis=1, kind="stable")
+
+
+def in_order(
+    distances: Distances, relevance: Relevance, sort: Callable[[NDArray[Any]], NDArray[np.intp]] = stable
+) -> Iterator[Ranked]:
+    """The ranking of each query with ties in database order, in blocks of queries that bound the memory.
+
+    What a stable sort of the distances gives, so that a figure published that way can be checked to the last digit;
+    ``sort`` may be another one, for other people's orders. A run of items of one level is one group: no order within
+    it changes a metric.
+    """
+    for rows in blocks(*relevance.shape):
+        order = sort(finite(distances(rows)))
+        level = np.take_along_axis(relevance.block(rows, slice(0, relevance.shape[1])), order, axis=1)
+        yield in_runs(level, level, relevance.levels)

@@ -1,0 +1,82 @@
+"""Which of several processes this is, where several train one cell together."""
+
+import os
+from dataclasses import dataclass
+from itertools import pairwise
+
+from hashbench.errors import HashbenchError
+
+VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK")  # of torchrun
+
+
+@dataclass(frozen=True)
+class ProcessGroup:
+    """The ``rank``-th (from 0) of ``size`` processes, the ``local_rank``-th of its machine; by default the only one."""
+
+    rank: int = 0
+    size: int = 1
+    local_rank: int = 0
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this is the process that writes files and prints."""
+        return self.rank == 0
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether there is no other process."""
+        return self.size == 1
+
+    def shares(self, n: int, step: int = 1) -> list[slice]:
+        """The parts of 0 .. n - 1 that are each process's, in order: whole steps, as evenly as these allow.
+
+        >>> ProcessGroup(0, 3).shares(7)
+        [slice(0, 3, None), slice(3, 5, None), slice(5, 7, None)]
+        >>> ProcessGroup(0, 2).shares(1500, 1000)
+        [slice(0, 1000, None), slice(1000, 1500, None)]
+        >>> ProcessGroup(0, 2).shares(1)
+        [slice(0, 1, None), slice(1, 1, None)]
+        """
+        steps = -(-n // step)
+        bounds = [min(n, -(-steps * rank // self.size) * step) for rank in range(self.size + 1)]
+        return [slice(start, stop) for start, stop in pairwise(bounds)]
+
+    def share(self, n: int, step: int = 1) -> slice:
+        """The part that is this process's."""
+        return self.shares(n, step)[self.rank]
+
+
+@dataclass(frozen=True)
+class ComputeOptions:
+    """How to compute, which changes the rounding and the speed: no part of what names a cell, but kept in its row."""
+
+    precision: str = "auto"  # of the encoder in training: float32, bfloat16, auto (bfloat16 on a GPU, else float32)
+    compiled: bool = False  # the encoder, by torch.compile, in training
+    channels_last: bool = True  # how images lie in memory, in training
+
+    def __post_init__(self) -> None:
+        if self.precision not in ("auto", "float32", "bfloat16"):
+            raise HashbenchError(f"precision {self.precision!r}: one of auto, float32, bfloat16")
+
+
+ALONE, USUAL = ProcessGroup(), ComputeOptions()
+
+
+def of_environment() -> ProcessGroup:
+    """The place that torchrun gave this process; alone where torchrun did not start it."""
+    given = [os.environ.get(name) for name in VARIABLES]
+    if None in given:
+        return ALONE
+    try:
+        group = ProcessGroup(*(int(value or "") for value in given))
+    except ValueError:
+        group = ProcessGroup(-1)
+    if not 0 <= group.rank < group.size or group.local_rank < 0:
+        shown = " ".join(f"{name}={value}" for name, value in zip(VARIABLES, given, strict=True))
+        raise HashbenchError(f"{shown}: not as torchrun sets them")
+    return group
+
+
+def available_cores() -> int:
+    """The number of cores that this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,1 @@
+"""A run: one method trained on one data set, scored, and stored as a row."""

@@ -1,0 +1,356 @@
+"""Every format, value, layout and naming that codes come in gives the same codes and the same relevance."""
+
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+import scipy.io
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hashbench.codes import files
+from hashbench.codes.files import Explicit, SavedCodes
+from hashbench.codes.files._find import FORMATS
+from hashbench.codes.files._names import NAMINGS, ROLES
+from hashbench.errors import HashbenchError
+
+rng = np.random.default_rng(3)
+BITS = rng.integers(0, 2, (4, 20), np.uint8), rng.integers(0, 2, (30, 20), np.uint8)
+IDS = rng.integers(0, 6, 4), rng.integers(0, 6, 30)
+
+Arrays = dict[str, Any]
+
+
+def arrays(change: Callable[[np.ndarray], Any] = lambda bits: bits, **others: Any) -> Arrays:
+    codes = {"query_codes": change(BITS[0]), "database_codes": change(BITS[1])}
+    return {**codes, "query_labels": IDS[0], "database_labels": IDS[1], **others}
+
+
+def npz(folder: Path, content: Arrays) -> Path:
+    np.savez_compressed(folder / "codes.npz", allow_pickle=False, **content)
+    return folder / "codes.npz"
+
+
+def mat(folder: Path, content: Arrays) -> Path:
+    scipy.io.savemat(folder / "codes.mat", content, do_compression=True)
+    return folder / "codes.mat"
+
+
+def mat_uncompressed(folder: Path, content: Arrays) -> Path:
+    scipy.io.savemat(folder / "codes.mat", content)
+    return folder / "codes.mat"
+
+
+def mat_73(folder: Path, content: Arrays) -> Path:
+    """As MATLAB writes it: HDF5 behind a block of text, matrices transposed, their class beside them."""
+    with h5py.File(folder / "codes.mat", "w", userblock_size=512) as file:
+        for name, array in content.items():
+            matrix = np.atleast_2d(array).astype(np.float64)
+            file.create_dataset(name, data=matrix.T).attrs["MATLAB_class"] = np.bytes_("double")
+    with (folder / "codes.mat").open("r+b") as file:
+        file.write(b"MATLAB 7.3 MAT-file".ljust(128))
+    return folder / "codes.mat"
+
+
+def h5(folder: Path, content: Arrays) -> Path:
+    with h5py.File(folder / "codes.h5", "w") as file:
+        for name, array in content.items():
+            file.create_dataset(name, data=array, compression="gzip" if np.ndim(array) else None)
+    return folder / "codes.h5"
+
+
+def npy(folder: Path, content: Arrays) -> Path:
+    for name, array in content.items():
+        np.save(folder / f"{name}.npy", array)
+    return folder
+
+
+def npy_fortran(folder: Path, content: Arrays) -> Path:
+    return npy(folder, {name: np.asfortranarray(array) for name, array in content.items()})
+
+
+def pt(folder: Path, content: Arrays) -> Path:
+    torch = pytest.importorskip("torch")
+    torch.save({name: torch.tensor(array) for name, array in content.items()}, folder / "codes.pt")
+    return folder / "codes.pt"
+
+
+WRITERS = [npz, mat, mat_uncompressed, mat_73, h5, npy, npy_fortran, pt]
+
+
+def assert_right(read: SavedCodes, ids: tuple[np.ndarray, np.ndarray] = IDS) -> None:
+    assert np.array_equal(read.query.bits(), BITS[0])
+    assert np.array_equal(read.database.bits(), BITS[1])
+    rows, columns = slice(0, 4), slice(0, 30)
+    assert np.array_equal(read.relevance.block(rows, columns), ids[0][:, None] == ids[1])
+
+
+def test_the_formats_are_the_files_of_the_package() -> None:
+    assert FORMATS.names == ["h5", "mat", "npy", "npz", "pkl", "pt"]
+
+
+@pytest.mark.parametrize("turn", [False, True], ids=["items-by-bits", "bits-by-items"])
+@pytest.mark.parametrize("write", WRITERS)
+def test_every_format_both_ways(tmp_path: Path, write: Callable[[Path, Arrays], Path], turn: bool) -> None:
+    content = arrays(lambda bits: (2.0 * bits - 1).T if turn else 2.0 * bits - 1)
+    read = files.load(write(tmp_path, content))
+    assert_right(read)
+    assert any("bits x items" in note for note in read.notes) == turn
+
+
+VALUES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "bool": lambda bits: bits == 1,
+    "0 and 1": lambda bits: bits.astype(np.int32),
+    "-1 and +1": lambda bits: 2 * bits.astype(np.int8) - 1,
+    "float32": lambda bits: 2 * bits.astype(np.float32) - 1,
+    "half": lambda bits: bits.astype(np.float16),
+    "big-endian": lambda bits: bits.astype(">f8"),
+}
+
+
+@pytest.mark.parametrize("change", VALUES.values(), ids=VALUES)
+def test_values_that_need_no_note(tmp_path: Path, change: Callable[[np.ndarray], np.ndarray]) -> None:
+    read = files.load(npz(tmp_path, arrays(change)))
+    assert_right(read)
+    assert read.notes == ()
+
+
+def test_real_values_are_binarised_above_0_and_zeros_are_counted(tmp_path: Path) -> None:
+    strength = np.random.default_rng(0).uniform(0.1, 1, 20)
+    database = np.where(BITS[1] == 1, strength, -strength)
+    database[0, BITS[1][0] == 0] = 0
+    n_zero = int((database == 0).sum())
+    content = arrays(lambda bits: np.where(bits == 1, strength, -strength), database_codes=database)
+    read = files.load(npz(tmp_path, content))
+    assert_right(read)
+    assert n_zero > 0
+    assert ["real values, binarised at > 0" in note for note in read.notes] == [True, True]
+    assert "query_codes" in read.notes[0]
+    assert "0 of 80 values are exactly 0" in read.notes[0]
+    assert f"{n_zero} of 600 values are exactly 0" in read.notes[1]
+
+
+def test_zeros_of_sign_are_not_set_and_counted(tmp_path: Path) -> None:
+    codes = 2.0 * BITS[1] - 1
+    where = np.argwhere(codes == -1)[:7]
+    codes[tuple(where.T)] = 0
+    read = files.load(npz(tmp_path, arrays(lambda bits: 2.0 * bits - 1, database_codes=codes)))
+    assert_right(read)
+    assert len(read.notes) == 1
+    assert "database_codes: codes of -1 and +1 with zeros: 7 of 600 values" in read.notes[0]
+
+
+@pytest.mark.parametrize("n_bits", [1, 7, 8, 12, 20, 64, 65])
+@pytest.mark.parametrize("order", ["big", "little"])
+@pytest.mark.parametrize("said", [False, True])
+def test_packed_bytes_in_either_order(tmp_path: Path, n_bits: int, order: Any, said: bool) -> None:
+    bits = np.random.default_rng(n_bits).integers(0, 2, (34, n_bits), np.uint8)
+    bits[0] = 1
+    packed = np.packbits(bits, axis=1, bitorder=order)
+    path = npz(tmp_path, arrays(query_codes=packed[:4], database_codes=packed[4:]))
+    read = files.load(path, explicit=Explicit(bits=n_bits, bit_order=order if said else None))
+    distances = [
+        (side[:4, None] != side[4:]).sum(axis=2)
+        for side in (bits, np.vstack([read.query.bits(), read.database.bits()]))
+    ]
+    assert np.array_equal(*distances)
+    if said or n_bits % 8:
+        assert np.array_equal(read.query.bits(), bits[:4])
+
+
+def test_a_bit_order_that_the_padding_contradicts_is_refused(tmp_path: Path) -> None:
+    packed = np.packbits(np.ones((34, 12), np.uint8), axis=1, bitorder="little")
+    path = npz(tmp_path, arrays(query_codes=packed[:4], database_codes=packed[4:]))
+    with pytest.raises(HashbenchError, match="bits beyond n_bits = 12 are set"):
+        files.load(path, explicit=Explicit(bits=12, bit_order="big"))
+
+
+@given(shape=st.tuples(st.integers(1, 9), st.integers(1, 9), st.integers(1, 9)), turn=st.booleans())
+def test_a_layout_is_found_or_asked_about(
+    shape: tuple[int, int, int], turn: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    n_query, n_database, n_bits = shape
+    bits = np.random.default_rng(shape).integers(0, 2, (n_query + n_database, n_bits), np.uint8)
+    sides = bits[:n_query], bits[n_query:]
+    written = [side.T if turn else side for side in sides]
+    labels = np.arange(n_query), np.arange(n_database)
+    path = npz(tmp_path_factory.mktemp("layout"), dict(zip(ROLES, (*written, *labels), strict=True)))
+    layout: Any = "bits-by-items" if turn else "items-by-bits"
+    read = files.load(path, explicit=Explicit(layout=layout))
+    assert np.array_equal(read.query.bits(), sides[0])
+    assert np.array_equal(read.database.bits(), sides[1])
+    if n_query == n_database == n_bits:
+        with pytest.raises(HashbenchError, match="say --layout items-by-bits or --layout bits-by-items"):
+            files.load(path)
+    else:
+        assert np.array_equal(files.load(path).database.bits(), sides[1])
+
+
+def hot(ids: np.ndarray) -> np.ndarray:
+    return np.eye(6)[ids]
+
+
+LABELS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "column": lambda ids: ids[:, None],
+    "row": lambda ids: ids[None],
+    "floats": lambda ids: ids.astype(np.float32),
+    "one-hot": hot,
+    "one-hot, turned": lambda ids: hot(ids).T,
+    "-1 for absent": lambda ids: 2 * hot(ids) - 1,
+}
+
+
+@pytest.mark.parametrize("change", LABELS.values(), ids=LABELS)
+def test_labels_of_every_kind(tmp_path: Path, change: Callable[[np.ndarray], np.ndarray]) -> None:
+    assert_right(files.load(npz(tmp_path, arrays(query_labels=change(IDS[0]), database_labels=change(IDS[1])))))
+
+
+def test_minus_1_in_labels_of_one_side_is_noted(tmp_path: Path) -> None:
+    content = arrays(query_labels=np.where(hot(IDS[0]) == 0, -1, 1), database_labels=hot(IDS[1]))
+    read = files.load(npz(tmp_path, content))
+    assert_right(read)
+    assert read.notes == (f"{tmp_path / 'codes.npz'}: query_labels: 20 labels are -1, read as absent",)
+
+
+def renamed(naming: Any, of: int = 0) -> Arrays:
+    return {naming.names(role)[min(of, len(naming.names(role)) - 1)]: array for role, array in arrays().items()}
+
+
+@pytest.mark.parametrize("naming", NAMINGS, ids=lambda one: one.origin)
+@pytest.mark.parametrize("prefix", ["", "cifar10-0.79-", "imagenet_64_"])
+def test_names_of_other_code_bases_as_files_in_a_folder(tmp_path: Path, naming: Any, prefix: str) -> None:
+    npy(tmp_path, {prefix + name: array for name, array in renamed(naming).items()})
+    (tmp_path / "model.pt").write_bytes(b"\x80\x02 a pickle that is not looked at")
+    assert_right(files.load(tmp_path))
+
+
+@pytest.mark.parametrize("naming", NAMINGS, ids=lambda one: one.origin)
+@pytest.mark.parametrize("of", [0, 1, 2])
+def test_names_of_other_code_bases_as_keys(tmp_path: Path, naming: Any, of: int) -> None:
+    assert_right(files.load(mat(tmp_path, renamed(naming, of))))
+
+
+def test_a_folder_with_two_runs_is_asked_about(tmp_path: Path) -> None:
+    for prefix in ("a-", "b-"):
+        npy(tmp_path, {prefix + name: array for name, array in renamed(NAMINGS[1]).items()})
+    with pytest.raises(HashbenchError, match=r"b-trn_binary\.npy: trn_binary is in .*a-trn_binary\.npy too"):
+        files.load(tmp_path)
+
+
+def test_a_folder_with_one_file_of_codes_is_that_file(tmp_path: Path) -> None:
+    npz(tmp_path, arrays())
+    (tmp_path / "log.txt").write_text("epoch 1")
+    assert_right(files.load(tmp_path))
+
+
+def test_what_is_said_wins_over_names(tmp_path: Path) -> None:
+    content = arrays(query_codes=BITS[0] * 0, database_codes=BITS[1] * 0, mine=BITS[0], theirs=BITS[1])
+    path = npz(tmp_path, content)
+    said = Explicit(query_codes=f"{path}:mine", database_codes=f"{path}:theirs")
+    assert_right(files.load(path, explicit=said))
+
+
+def test_codes_in_one_file_and_labels_in_others(tmp_path: Path) -> None:
+    path = mat(tmp_path, {"qB": 2.0 * BITS[0] - 1, "rB": 2.0 * BITS[1] - 1})
+    with pytest.raises(HashbenchError, match=r"query_labels is missing: .*--query-labels FILE:KEY; there is qB, rB"):
+        files.load(path)
+    folder = npy(tmp_path, {"test": IDS[0], "train": IDS[1]})
+    said = Explicit(query_labels=str(folder / "test.npy"), database_labels=str(folder / "train.npy"))
+    assert_right(files.load(path, explicit=said))
+
+
+def test_everything_said_needs_no_source(tmp_path: Path) -> None:
+    folder = npy(tmp_path, {f"{n}:odd": array for n, array in enumerate(arrays().values())})
+    paths = (str(folder / f"{n}:odd.npy") for n in range(4))
+    assert_right(files.load(explicit=Explicit(*paths)))
+
+
+def test_an_unknown_key_is_answered_with_the_nearest(tmp_path: Path) -> None:
+    path = npz(tmp_path, arrays(mine=BITS[0]))
+    with pytest.raises(HashbenchError, match=r"unknown key 'mind': did you mean mine\?"):
+        files.load(path, explicit=Explicit(query_codes=f"{path}:mind"))
+
+
+def test_ids_of_items_come_along(tmp_path: Path) -> None:
+    names = np.array([f"image {n}" for n in range(30)])
+    read = files.load(npz(tmp_path, arrays(query_ids=np.arange(4), database_ids=names)))
+    assert np.array_equal(read.query_ids, np.arange(4))
+    assert np.array_equal(read.database_ids, names)
+    files.save(tmp_path / "again.npz", read)
+    assert np.array_equal(files.load(tmp_path / "again.npz").database_ids, names)
+
+
+@pytest.mark.parametrize("write", [npz, h5, npy, npy_fortran])
+def test_pieces_smaller_than_the_array_give_the_same(
+    tmp_path: Path, write: Callable[[Path, Arrays], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hashbench.codes.files._stored.SLAB_BYTES", 100)
+    assert_right(files.load(write(tmp_path, arrays(lambda bits: 2.0 * bits - 1))))
+
+
+def test_arrays_that_are_not_asked_for_may_be_anything(tmp_path: Path) -> None:
+    path = npz(tmp_path, arrays())
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("param.npy", b"not an array")
+        archive.writestr("readme.txt", b"hello")
+    assert_right(files.load(path))
+
+
+@pytest.mark.parametrize(
+    ("said", "says"),
+    [
+        ({"bits": 0}, "--bits: 0 bits; 1 to 4096"),
+        ({"bit_order": "middle"}, "--bit-order middle: one of big, little"),
+        ({"layout": "rows"}, "--layout rows: one of items-by-bits"),
+    ],
+)
+def test_a_wrong_option_is_said(said: dict[str, Any], says: str) -> None:
+    with pytest.raises(HashbenchError, match=says):
+        Explicit(**said)
+
+
+def test_a_pickle_is_refused_with_the_lines_that_convert_it(tmp_path: Path) -> None:
+    (tmp_path / "48bits-record.pkl").write_bytes(b"\x80\x03}q\x00.")
+    with pytest.raises(HashbenchError) as caught:
+        files.load(tmp_path / "48bits-record.pkl")
+    said = str(caught.value)
+    assert "import numpy; from pickle import load; saved = load(open('48bits-record.pkl', 'rb'));" in said
+    assert "numpy.savez('codes.npz', query_codes=saved['qB'], database_codes=saved['rB'])" in said
+
+
+def test_our_own_file_is_read_without_the_libraries_of_others(tmp_path: Path) -> None:
+    path = npz(tmp_path, arrays())
+    code = (
+        "import sys; from pathlib import Path; from hashbench.codes import files; files.load(Path(sys.argv[1]));"
+        "print(*{'torch', 'scipy', 'h5py', 'sklearn', 'pandas'} & {name.split('.')[0] for name in sys.modules})"
+    )
+    done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == "\n"
+
+
+@pytest.mark.parametrize("kind", ["u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f4", "f8"])
+@pytest.mark.parametrize("compressed", [False, True])
+def test_matrices_of_every_type_that_matlab_has(tmp_path: Path, kind: str, compressed: bool) -> None:
+    path = tmp_path / "codes.mat"
+    others = {"cells": np.array([[1, "a"]], object), "options": {"n": 1}, "B": BITS[1] == 1}
+    content = arrays(lambda bits: bits.astype(kind), database_codes=BITS[1] == 1)
+    scipy.io.savemat(path, content | others, do_compression=compressed)
+    assert_right(files.load(path))
+
+
+@pytest.mark.parametrize("write", [mat, mat_uncompressed, h5, pt])
+def test_a_wrong_byte_anywhere_gives_codes_or_one_line(tmp_path: Path, write: Callable[[Path, Arrays], Path]) -> None:
+    path = write(tmp_path, arrays())
+    content = path.read_bytes()
+    for at, value in np.random.default_rng(1).integers(0, (len(content), 256), (100, 2)):
+        path.write_bytes(content[:at] + bytes([value]) + content[at + 1 :])
+        try:
+            files.load(path)
+        except HashbenchError as error:
+            assert len(str(error).splitlines()) == 1

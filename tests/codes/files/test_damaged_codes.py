@@ -1,0 +1,138 @@
+"""Damaged files end in one line: in process all of them, as processes under limits twenty."""
+
+import json
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from support import damaged_codes
+
+from hashbench.codes import files
+from hashbench.errors import HashbenchError
+from hashbench.histogram import count_blocks
+
+MOST_SECONDS, MOST_BYTES = 5, 500 << 20
+MOST_ADDRESSES = 8 << 30  # threads reserve much that they never touch; what is touched is measured
+
+
+def verdict(path: Path, streamed: bool) -> str:
+    """Nothing, or what is wrong with how ``path`` ended."""
+    try:
+        saved = files.opened(path, streamed=streamed)
+        counted = count_blocks(saved.query, saved.pieces())
+    except HashbenchError as error:
+        return "" if len(str(error).replace(str(path), "").splitlines()) == 1 else f"lines: {error}"
+    except Exception as error:  # what the test is about
+        return f"{type(error).__name__}: {error}"
+    return f"counted as {counted.counts.shape} of {saved.n_database}"
+
+
+@pytest.mark.parametrize("kind", damaged_codes.KINDS)
+def test_every_damaged_file_ends_in_one_line(kind: str, tmp_path: Path) -> None:
+    """Held in memory or streamed: no histogram, and one line."""
+    paths = damaged_codes.write(kind, tmp_path / "files")
+    ways = {"loaded": False, "streamed": True}
+    wrong = {
+        f"{path.name} {way}": said for path in paths for way, stream in ways.items() if (said := verdict(path, stream))
+    }
+    assert wrong == {}
+    assert not (tmp_path / "files" / "HARM").exists()
+
+
+def test_the_corpus_is_large_and_the_same_for_a_seed(tmp_path: Path) -> None:
+    light = [kind for kind in damaged_codes.KINDS if not kind.endswith("bombs")]
+    written = [
+        [path for kind in light for path in damaged_codes.write(kind, tmp_path / name / kind, seed)]
+        for name, seed in (("a", 0), ("b", 0), ("c", 1))
+    ]
+    assert len(written[0]) >= 300
+    npz = [
+        [path.read_bytes() for path in paths if path.name.startswith("npz_") and path.is_file()] for paths in written
+    ]
+    assert npz[0] == npz[1]
+    assert npz[0] != npz[2]
+
+
+# In a process of its own, because a child's peak begins at that of its parent, and pytest may have loaded torch.
+LAUNCHER = """
+import json, resource, subprocess, sys
+done = subprocess.run(sys.argv[1:], capture_output=True, text=True)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(json.dumps([done.returncode, done.stdout, done.stderr, used.ru_utime + used.ru_stime, used.ru_maxrss << 10]))
+"""
+
+
+def run_limited(path: Path, option: str) -> tuple[int, str, str, float, int]:
+    """(exit code, stdout, stderr, CPU seconds, peak bytes) of ``hashbench eval path`` under limits."""
+    limits = f'ulimit -v {MOST_ADDRESSES >> 10} && ulimit -t {2 * MOST_SECONDS} && exec "$@"'
+    command = ["sh", "-c", limits, "sh", sys.executable, "-m", "hashbench", "eval", str(path), option]
+    launch = [sys.executable, "-c", LAUNCHER, *command]
+    done = subprocess.run(launch, capture_output=True, text=True, timeout=60, check=True)
+    return json.loads(done.stdout)
+
+
+def test_twenty_as_processes_under_limits(tmp_path: Path) -> None:
+    corpora = {kind: damaged_codes.write(kind, tmp_path / kind) for kind in damaged_codes.KINDS}
+    chosen = [paths[len(paths) // 2] for paths in corpora.values()]
+    chosen += [corpora["zip_bombs"][0], corpora["other_bombs"][-1]]
+    assert len(chosen) >= 20
+    with ThreadPoolExecutor(2) as pool:
+        options = ["--stream" if n % 2 else "--no-stream" for n in range(len(chosen))]
+        done = pool.map(run_limited, chosen, options)
+        for path, (code, out, err, seconds, size) in zip(chosen, done, strict=True):
+            assert (code, out) == (2, ""), (path, err)
+            assert err.startswith("error: "), path
+            assert err.count("\n") == 1, (path, err)
+            assert seconds < MOST_SECONDS, path
+            assert size < MOST_BYTES, path
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc")
+def test_peak_memory_is_that_of_the_packed_codes(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from hashbench.codes import files;"
+        "peak = lambda: int(Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0]) << 10;"
+        "import h5py; before = peak(); read = files.load(Path(sys.argv[1]));"
+        "print(peak() - before - read.database.words.nbytes, len(read.database))"
+    )
+    rng = np.random.default_rng(0)
+    arrays = damaged_codes.sound(rng)
+    n_items, n_bits = 400_000, 64
+    codes = np.tile(np.float32([-1, 1]), (n_items, n_bits // 2))  # 102 MB
+    arrays |= {"query_codes": codes[:6], "database_codes": codes, "database_labels": np.arange(n_items) % 5}
+    for write in (damaged_codes.npz, damaged_codes.npz_deflated, damaged_codes.h5):
+        path = write(tmp_path / write.__name__, arrays)
+        done = subprocess.run(
+            [sys.executable, "-c", code, path], capture_output=True, text=True, check=True, timeout=60
+        )
+        extra, n_read = map(int, done.stdout.split())
+        assert n_read == n_items
+        assert 0 < extra < 60 << 20, write.__name__
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited as Linux does it")
+def test_a_stream_of_more_codes_than_there_is_memory_for(tmp_path: Path) -> None:
+    """1.9 GB of packed codes, which no process of at most 1.2 GB of data holds."""
+    rng = np.random.default_rng(0)
+    path, n_items, n_bytes = tmp_path / "codes.h5", 30_000_000, 64
+    with h5py.File(path, "w") as file:
+        file["n_bits"] = 8 * n_bytes
+        file["query_codes"] = rng.integers(0, 256, (3, n_bytes), np.uint8)
+        file["query_labels"], file["database_labels"] = np.arange(3), rng.integers(0, 9, n_items, np.uint8)
+        database = file.create_dataset("database_codes", (n_items, n_bytes), "u1")
+        block = rng.integers(0, 256, (1_000_000, n_bytes), np.uint8)
+        for start in range(0, n_items, len(block)):
+            database[start : start + len(block)] = block
+    limits = 'ulimit -d 1200000 && exec "$@"'
+    command = ["sh", "-c", limits, "sh", sys.executable, "-m", "hashbench", "eval", str(path), "--json"]
+    streamed = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
+    assert streamed.returncode == 0, streamed.stderr
+    found = json.loads(streamed.stdout)["database_codes"]
+    assert (found["n_items"], found["n_distinct"]) == (n_items, None)
+    held = subprocess.run([*command, "--no-stream"], capture_output=True, text=True, check=False, timeout=200)
+    assert (held.returncode, held.stdout) != (0, streamed.stdout)  # the limit bites

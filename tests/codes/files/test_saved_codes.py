@@ -1,0 +1,251 @@
+"""The codes file: what it may hold, and what is said about anything else."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.strategies import CodeSet, code_sets
+
+from hashbench.codes import files, pack
+from hashbench.codes.files import SavedCodes
+from hashbench.errors import HashbenchError
+from hashbench.relevance.labels import ClassRelevance, SharedLabelRelevance
+
+rng = np.random.default_rng(7)
+QUERY, DATABASE = rng.integers(0, 2, (3, 12), np.uint8), rng.integers(0, 2, (5, 12), np.uint8)
+IDS = np.array([0, 1, 2]), np.array([0, 1, 2, 0, 1])
+
+Arrays = dict[str, Any]
+
+
+def arrays() -> Arrays:
+    return {"query_codes": QUERY, "database_codes": DATABASE, "query_labels": IDS[0], "database_labels": IDS[1]}
+
+
+def written(folder: Path, content: Arrays) -> Path:
+    path = folder / "codes.npz"
+    np.savez(path, **content)
+    return path
+
+
+def loaded(folder: Path, **changed: Any) -> SavedCodes:
+    return files.load(written(folder, {**arrays(), **changed}))
+
+
+@given(drawn=code_sets())
+def test_what_is_saved_comes_back(drawn: CodeSet, tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("codes") / "codes.npz"
+    files.save(path, SavedCodes(pack(drawn.query), pack(drawn.database), drawn.relevance))
+    again = files.load(path)
+    assert np.array_equal(again.query.bits(), drawn.query)
+    assert np.array_equal(again.database.bits(), drawn.database)
+    rows, columns = slice(0, len(drawn.query)), slice(0, len(drawn.database))
+    levels = [kind.levels[kind.block(rows, columns)] for kind in (again.relevance, drawn.relevance)]
+    assert np.array_equal(*levels)
+    assert again.notes == ()
+
+
+def test_the_file_holds_bytes_of_0_and_1_items_by_bits(tmp_path: Path) -> None:
+    path = tmp_path / "codes.npz"
+    files.save(path, SavedCodes(pack(QUERY), pack(DATABASE), ClassRelevance(*IDS)))
+    with np.load(path, allow_pickle=False) as archive:
+        assert archive["query_codes"].dtype == np.uint8
+        assert np.array_equal(archive["query_codes"], QUERY)
+        assert np.array_equal(archive["database_labels"], IDS[1])
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.bool_, np.int64, np.float32, np.float64])
+def test_0_and_1_of_any_numeric_type(tmp_path: Path, kind: type) -> None:
+    assert np.array_equal(loaded(tmp_path, query_codes=QUERY.astype(kind)).query.bits(), QUERY)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int64, np.float32])
+def test_minus_1_and_plus_1(tmp_path: Path, kind: type) -> None:
+    signed = 2 * QUERY.astype(kind) - 1
+    assert np.array_equal(loaded(tmp_path, query_codes=signed).query.bits(), QUERY)
+
+
+@given(n_bits=st.integers(1, 70), seed=st.integers(0, 2**32 - 1))
+def test_packed_codes_are_the_bits_they_pack(n_bits: int, seed: int, tmp_path_factory: pytest.TempPathFactory) -> None:
+    bits = np.random.default_rng(seed).integers(0, 2, (8, n_bits), np.uint8)
+    packed = np.packbits(bits, axis=1)
+    content = {"query_codes": packed[:3], "database_codes": packed[3:], "n_bits": np.array(n_bits)}
+    read = loaded(tmp_path_factory.mktemp("packed"), **content)
+    assert np.array_equal(read.query.bits(), bits[:3])
+    assert np.array_equal(read.database.bits(), bits[3:])
+
+
+def test_n_bits_beside_codes_that_are_not_packed(tmp_path: Path) -> None:
+    assert np.array_equal(loaded(tmp_path, n_bits=np.array([12])).query.bits(), QUERY)
+    assert np.array_equal(loaded(tmp_path, n_bits=12, query_codes=2.0 * QUERY - 1).query.bits(), QUERY)
+
+
+def test_labels_as_a_column_and_as_whole_floats_are_ids(tmp_path: Path) -> None:
+    read = loaded(tmp_path, query_labels=IDS[0][:, None].astype(np.float64))
+    assert isinstance(read.relevance, ClassRelevance)
+    assert read.relevance.query_labels.tolist() == [0, 1, 2]
+
+
+def test_multi_hot_labels_count_what_is_shared(tmp_path: Path) -> None:
+    hot = np.eye(4, dtype=np.int64)
+    twice = np.vstack([hot, hot[:1] + hot[1:2]]).astype(float)
+    read = loaded(tmp_path, query_labels=hot[:3] + hot[1:] == 1, database_labels=twice)
+    assert isinstance(read.relevance, SharedLabelRelevance)
+    assert read.relevance.block(slice(0, 1), slice(0, 5)).tolist() == [[1, 1, 0, 0, 2]]
+
+
+def test_one_hot_labels_are_classes_and_a_row_of_none_is_no_class(tmp_path: Path) -> None:
+    hot = np.eye(4, dtype=np.int64)
+    hot[2, 2] = 0
+    read = loaded(tmp_path, query_labels=hot[:3] == 1, database_labels=np.vstack([hot, hot[:1]]).astype(float))
+    assert isinstance(read.relevance, ClassRelevance)
+    assert read.relevance.query_labels.tolist() == [0, 1, -1]
+    assert read.relevance.database_labels.tolist() == [0, 1, -1, 3, 0]
+
+
+def without(key: str) -> Arrays:
+    return {name: array for name, array in arrays().items() if name != key}
+
+
+def but(**changed: Any) -> Arrays:
+    return {**arrays(), **changed}
+
+
+nan_codes, inf_codes = QUERY.astype(float), QUERY.astype(float)
+nan_codes[1, 2], inf_codes[0, 0] = np.nan, np.inf
+
+FAULTS: dict[str, tuple[Arrays, str]] = {
+    "a missing array": (without("query_labels"), "query_labels is missing"),
+    "no array at all": ({}, "query_codes is missing"),
+    "text": (but(query_codes=QUERY.astype(str)), "query_codes: not numeric"),
+    "complex numbers": (but(database_codes=DATABASE.astype(complex)), "database_codes: not numeric"),
+    "dates": (but(query_labels=np.zeros(3, "M8[D]")), "query_labels: not numeric"),
+    "Python objects": (
+        but(query_labels=np.array([1, None, 2], object)),
+        "query_labels: Python objects, that is a pickle",
+    ),
+    "NaN codes": (but(query_codes=nan_codes), "query_codes: not finite"),
+    "infinite codes": (but(query_codes=inf_codes), "query_codes: not finite"),
+    "NaN labels": (but(database_labels=np.full(5, np.nan)), "database_labels: not finite"),
+    "a 2": (but(query_codes=QUERY + 1), "query_codes: 2 is in it; 0 and 1"),
+    "a half": (but(query_codes=QUERY / 2 + 0.5), "query_codes: 0.5 is in it"),
+    "-1 and 0": (but(query_codes=QUERY.astype(int) - 1, database_codes=-DATABASE.astype(int)), "no +1 are in it"),
+    "real values on one side of 0": (but(query_codes=QUERY + 0.25), "query_codes: 1.25 is in it"),
+    "integers": (but(query_codes=7 * QUERY.astype(int) - 3), "query_codes: 4 is in it"),
+    "packed without n_bits": (
+        but(query_codes=np.full((3, 2), 200, np.uint8), database_codes=np.full((5, 2), 201, np.uint8)),
+        "query_codes: 200 is in it; 0 and 1, or -1 and +1, are expected, or real values on both sides of 0, or packed",
+    ),
+    "packed beside bits": (but(query_codes=np.packbits(QUERY, axis=1), n_bits=12), "say --bit-order big or"),
+    "other bits": (but(query_codes=QUERY[:, :8]), "query_codes has 8 bits and database_codes 12"),
+    "no queries": (but(query_codes=QUERY[:0], query_labels=IDS[0][:0]), "query_codes: 0 items"),
+    "no items": (but(database_codes=DATABASE[:0], database_labels=IDS[1][:0]), "database_codes: 0 items"),
+    "no bits": (but(query_codes=QUERY[:, :0]), "of 0 bits"),
+    "too many bits": (but(query_codes=np.zeros((3, 4097), np.uint8)), "4097 bits; at least 1 item and 1 to 4096"),
+    "flat codes": (but(query_codes=QUERY[0]), "query_codes: shape (12,) is not items x bits"),
+    "fewer labels": (but(query_labels=IDS[0][:2]), "query_labels: 2 rows, query_codes has 3"),
+    "more labels": (but(database_labels=np.arange(9)), "database_labels: 9 rows, database_codes has 5"),
+    "one label for all": (but(query_labels=np.array(3)), "query_labels: shape () is neither"),
+    "a scalar beside multi-hot": (
+        but(query_labels=np.eye(3), database_labels=np.array(3)),
+        "database_labels: shape ()",
+    ),
+    "labels of no width": (but(query_labels=np.zeros((3, 0))), "query_labels: shape (3, 0)"),
+    "ids beside multi-hot": (but(query_labels=np.eye(3)), "both must be class ids"),
+    "multi-hot of two widths": (but(query_labels=np.eye(3), database_labels=np.eye(5)), "both multi-hot"),
+    "multi-hot of 2": (but(query_labels=2 * np.eye(3), database_labels=np.zeros((5, 3))), "multi-hot labels"),
+    "half an id": (but(query_labels=IDS[0] + 0.5), "query_labels: class ids are whole numbers"),
+    "a huge id": (but(query_labels=np.full(3, 1e300)), "query_labels: class ids are whole numbers that fit"),
+    "an id of 2^63": (but(query_labels=np.full(3, 2**63, np.uint64)), "whole numbers that fit 64 bits"),
+    "n_bits of 0": (but(n_bits=0), "n_bits: 0 bits; 1 to 4096"),
+    "negative n_bits": (but(n_bits=-8), "n_bits: -8 bits"),
+    "n_bits beyond all": (but(n_bits=5000), "n_bits: 5000 bits"),
+    "n_bits with a point": (but(n_bits=12.0), "n_bits: float64"),
+    "n_bits of two": (but(n_bits=np.array([12, 12])), "one integer is expected"),
+    "n_bits that the width does not hold": (but(n_bits=16), "width 12 does not hold n_bits = 16"),
+    "packed in another type": (
+        but(query_codes=np.packbits(QUERY, axis=1).astype(np.int32), n_bits=12),
+        "int32 of width 2 does not hold n_bits = 12",
+    ),
+    "bits beyond n_bits": (
+        but(query_codes=np.full((3, 2), 255, np.uint8), database_codes=np.packbits(DATABASE, axis=1), n_bits=12),
+        "bits beyond n_bits = 12",
+    ),
+    "a layout that is none": (but(layout=np.array("rows")), "layout: one of items-by-bits, bits-by-items"),
+    "fewer ids": (but(query_ids=np.arange(2)), "query_ids: int64 of shape (2,): 3 integers or texts"),
+    "ids with a point": (but(database_ids=np.arange(5.0)), "database_ids: float64"),
+}
+
+
+@pytest.mark.parametrize(("content", "says"), FAULTS.values(), ids=FAULTS)
+def test_a_faulty_array_is_named_in_one_line(tmp_path: Path, content: Arrays, says: str) -> None:
+    path = written(tmp_path, content)
+    with pytest.raises(HashbenchError) as caught:
+        files.load(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def truncated(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-200])
+
+
+def damaged(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[150:160] = bytes(value ^ 0xFF for value in content[150:160])
+    path.write_bytes(content)
+
+
+def text(path: Path) -> None:
+    path.write_text("<!DOCTYPE html><html>not found</html>")
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def one_array(path: Path) -> None:
+    with path.open("wb") as file:
+        np.save(file, QUERY)
+
+
+def pickled(path: Path) -> None:
+    path.write_bytes(b"\x80\x04N.")
+
+
+def folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def missing(path: Path) -> None:
+    path.unlink()
+
+
+@pytest.mark.parametrize("spoil", [truncated, damaged, text, empty, one_array, pickled, folder, missing])
+def test_a_file_that_is_none_is_named_in_one_line(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
+    path = written(tmp_path, arrays())
+    spoil(path)
+    with pytest.raises(HashbenchError) as caught:
+        files.load(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert "\n" not in str(caught.value)
+
+
+@given(at=st.integers(0, 1500), value=st.integers(0, 255))
+def test_one_wrong_byte_gives_codes_or_a_hashbench_error(
+    at: int, value: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = written(tmp_path_factory.mktemp("byte"), arrays())
+    content = bytearray(path.read_bytes())
+    content[at % len(content)] = value
+    path.write_bytes(content)
+    try:
+        files.load(path)
+    except HashbenchError as error:
+        assert "\n" not in str(error)

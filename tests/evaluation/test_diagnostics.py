@@ -1,0 +1,118 @@
+"""What is odd about codes, on codes made odd."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hashbench.codes import pack
+from hashbench.evaluation import diagnostics
+from hashbench.evaluation.diagnostics import Distinct, diagnose, retrieval
+from hashbench.histogram import count
+from hashbench.relevance.labels import from_labels
+
+
+def random_bits(n: int, n_bits: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, 2, (n, n_bits), np.uint8)
+
+
+def test_dead_and_duplicate_bits_are_found_by_number() -> None:
+    bits = random_bits(100, 70)
+    bits[:, 3], bits[:, 66] = 0, 1
+    bits[:, 40] = bits[:, 2]
+    bits[:, 69] = 1 - bits[:, 2]
+    found = diagnose(pack(bits))
+    assert found.dead == (3, 66)
+    assert found.duplicates == ((40, 2), (69, 2))
+    np.testing.assert_allclose(found.ones, bits.mean(axis=0))
+
+
+def test_random_bits_are_neither_dead_nor_duplicate() -> None:
+    found = diagnose(pack(random_bits(200, 64)))
+    assert (found.dead, found.duplicates, found.n_distinct) == ((), (), 200)
+
+
+@given(
+    seed=st.integers(0, 1000),
+    n_bits=st.sampled_from([1, 9, 64, 130]),
+    n=st.integers(1, 300),
+    block=st.integers(1, 300),
+    cuts=st.lists(st.integers(0, 300), max_size=5),
+)
+def test_pieces_and_blocks_do_not_show(seed: int, n_bits: int, n: int, block: int, cuts: list[int]) -> None:
+    """Against the columns as they stand: few rows, copied and flipped columns, so that all is hit."""
+    rng = np.random.default_rng(seed)
+    bits = random_bits(n, n_bits, seed)
+    bits[:, rng.random(n_bits) < 0.3] = bits[:, :1] ^ 1
+    bits[-1, rng.random(n_bits) < 0.1] ^= 1  # the very last code may tell two bits apart
+    tally = diagnostics.Tally(n_bits)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(diagnostics, "BLOCK", block)
+        patch.setattr(diagnostics, "DISTINCT_BLOCK", block)
+        for start, stop in pairwise([0, *sorted(min(cut, n) for cut in cuts), n]):
+            tally.add(pack(bits[start:stop]))
+        found = tally.diagnostics()
+    dead = [bit for bit in range(n_bits) if len(set(bits[:, bit])) == 1]
+    signed = 2 * bits.astype(int) - 1
+    alike = abs(signed.T @ signed) == n
+    duplicates = [(bit, int(alike[bit].argmax())) for bit in range(n_bits) if alike[bit].argmax() < bit]
+    assert found.dead == tuple(dead)
+    assert found.duplicates == tuple(pair for pair in duplicates if pair[0] not in dead)
+    assert found.n_distinct == len(set(map(bytes, bits)))
+    assert (found.n_items, found.n_bits) == (n, n_bits)
+    np.testing.assert_array_equal(found.ones, bits.mean(axis=0))
+
+
+def test_sums_of_more_ones_than_a_byte_holds() -> None:
+    found = diagnose(pack(np.ones((2 * diagnostics.BLOCK + 300, 3), np.uint8)))
+    assert found.ones.tolist() == [1, 1, 1]
+
+
+@given(st.integers(0, 1000), st.sampled_from([1, 3, 64, 65, 130]), st.integers(1, 40))
+def test_distinct_codes_are_those_of_a_set(seed: int, n_bits: int, n: int) -> None:
+    patterns = random_bits(4, n_bits, seed)
+    bits = patterns[np.random.default_rng(seed).integers(0, 4, n)]
+    assert diagnose(pack(bits)).n_distinct == len(set(map(bytes, bits)))
+
+
+@given(st.permutations(range(11)), st.integers(1, 11), st.integers(1, 11), st.sampled_from([1, 2]))
+def test_beyond_the_limit_nothing_is_counted_whatever_the_pieces(
+    order: list[int], size: int, block: int, n_words: int
+) -> None:
+    """Ten different codes, one of them twice, and one more."""
+    codes = np.array([*range(10), 3], np.uint64)[order]
+    words = np.repeat(codes[:, None], n_words, axis=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(diagnostics, "DISTINCT_BLOCK", block)
+        for limit, expected in ((10 * n_words, 10), (10 * n_words - 1, None)):
+            distinct = Distinct(limit)
+            for start in range(0, 11, size):
+                distinct.add(words[start : start + size])
+            assert distinct.count() == distinct.count() == expected
+
+
+def test_the_limit_is_that_of_the_diagnostics(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(diagnostics, "DISTINCT_LIMIT", 3)
+    assert diagnose(pack(np.eye(4, 3, dtype=np.uint8)[:3])).n_distinct == 3
+    assert diagnose(pack(np.eye(4, 3, dtype=np.uint8))).n_distinct is None
+
+
+def test_nothing_has_no_codes() -> None:
+    found = diagnose(pack(np.zeros((0, 2), np.uint8)))
+    assert (found.n_items, found.n_distinct, found.dead) == (0, 0, (0, 1))
+
+
+def test_one_code_has_only_dead_bits() -> None:
+    found = diagnose(pack(np.array([[0, 1]], np.uint8)))
+    assert (found.n_distinct, found.dead, found.duplicates) == (1, (0, 1), ())
+
+
+def test_queries_that_meet_nothing_are_counted() -> None:
+    query = pack(np.array([[0, 0, 0, 0], [0, 0, 0, 0], [1, 1, 1, 1]], np.uint8))
+    database = pack(np.array([[0, 0, 0, 0], [0, 0, 0, 1]], np.uint8))
+    counted = count(query, database, from_labels(np.array([1, 9, 2]), np.array([1, 2])))
+    met = retrieval(counted)
+    assert (met.without_relevant, met.empty_balls, met.twins) == (1, 1, 1)
+    assert retrieval(counted, radius=3).empty_balls == 0

@@ -1,0 +1,86 @@
+"""TREC files, read back by a reader that knows nothing of the package but the format."""
+
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from support.strategies import CodeSet, code_sets
+
+from hashbench import metrics
+from hashbench.codes import pack
+from hashbench.evaluation import trec
+from hashbench.histogram import count
+from hashbench.relevance.labels import from_labels
+
+
+def read_run(path: Path) -> dict[str, list[str]]:
+    """The items of each query as an evaluator orders them: by score, then by name."""
+    scored = defaultdict(list)
+    for line in path.read_text().splitlines():
+        query, q0, item, rank, score, tag = line.split(" ")
+        assert (q0, tag) == ("Q0", "hashbench")
+        scored[query].append((-float(score), item, int(rank)))
+    for rows in scored.values():
+        assert [rank for _, _, rank in sorted(rows)] == list(range(1, len(rows) + 1)), "ranks agree with the order"
+    return {query: [item for _, item, _ in sorted(rows)] for query, rows in scored.items()}
+
+
+def read_qrels(path: Path) -> dict[str, dict[str, int]]:
+    levels: dict[str, dict[str, int]] = defaultdict(dict)
+    for line in path.read_text().splitlines():
+        query, zero, item, level = line.split(" ")
+        assert zero == "0"
+        levels[query][item] = int(level)
+    return levels
+
+
+def average_precision(ranking: list[str], relevant: dict[str, int]) -> float:
+    hits, total = 0, 0.0
+    for rank, item in enumerate(ranking, 1):
+        if item in relevant:
+            hits += 1
+            total += hits / rank
+    return total / len(relevant)
+
+
+@given(codes=code_sets(max_items=30))
+def test_ap_of_the_files_is_ap_in_database_order(codes: CodeSet, tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("trec")
+    query, database = pack(codes.query), pack(codes.database)
+    trec.write_run(folder / "run", query, database)
+    trec.write_qrels(folder / "qrels", codes.relevance)
+    run, qrels = read_run(folder / "run"), read_qrels(folder / "qrels")
+    counted = count(query, database, codes.relevance)
+    ordered = metrics.evaluate_ties(query, database, codes.relevance, counted, ["ap"], "order")["ap"]
+    assert len(run) == len(query)
+    for q, (name, ranking) in enumerate(sorted(run.items())):
+        assert len(ranking) == len(database)
+        expected = average_precision(ranking, qrels[name]) if name in qrels else float("nan")
+        np.testing.assert_allclose(ordered[q], expected, atol=1e-12)
+
+
+def test_the_level_is_the_number_of_shared_labels(tmp_path: Path) -> None:
+    labels = from_labels(np.array([[1, 1, 0]], np.uint8), np.array([[1, 1, 1], [0, 0, 1], [0, 1, 0]], np.uint8))
+    trec.write_qrels(tmp_path / "qrels", labels)
+    assert (tmp_path / "qrels").read_text() == "q0 0 d0 2\nq0 0 d2 1\n"
+
+
+def test_depth_keeps_the_nearest_and_of_the_tied_the_first(tmp_path: Path) -> None:
+    database = np.array([[1, 1], [0, 1], [1, 0], [0, 1], *[[1, 1]] * 7], np.uint8)
+    trec.write_run(tmp_path / "run", pack(np.zeros((1, 2), np.uint8)), pack(database), depth=2)
+    assert (tmp_path / "run").read_text() == "q0 Q0 d01 1 1 hashbench\nq0 Q0 d02 2 1 hashbench\n"
+
+
+def test_pieces_of_the_database_do_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    query, database = (pack(rng.integers(0, 2, (n, 6), np.uint8)) for n in (5, 100))
+    labels = from_labels(rng.integers(0, 3, 5), rng.integers(0, 3, 100))
+    trec.write_run(tmp_path / "whole", query, database, depth=20)
+    trec.write_qrels(tmp_path / "whole.qrels", labels)
+    monkeypatch.setattr(trec, "DATABASE_BLOCK", 7)
+    trec.write_run(tmp_path / "pieces", query, database, depth=20)
+    trec.write_qrels(tmp_path / "pieces.qrels", labels)
+    assert (tmp_path / "pieces").read_bytes() == (tmp_path / "whole").read_bytes()
+    assert (tmp_path / "pieces.qrels").read_bytes() == (tmp_path / "whole.qrels").read_bytes()

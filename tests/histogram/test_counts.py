@@ -1,0 +1,100 @@
+"""The one histogram: the same counts from a plain loop, whatever the pieces."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from support import oracles
+from support.strategies import CodeSet, code_sets
+
+from hashbench.codes import pack
+from hashbench.errors import HashbenchError
+from hashbench.histogram import Histogram, count, counts, without_itself
+from hashbench.relevance.labels import ClassRelevance, from_labels
+
+
+def counted(drawn: CodeSet, workers: int = 1) -> Histogram:
+    return count(pack(drawn.query), pack(drawn.database), drawn.relevance, workers=workers)
+
+
+@given(code_sets())
+def test_the_kernel_counts_what_a_plain_loop_counts(drawn: CodeSet) -> None:
+    every = drawn.relevance.block(slice(0, len(drawn.query)), slice(0, len(drawn.database)))
+    truth = oracles.loop_counts(drawn.query, drawn.database, lambda q, n: every[q, n], len(drawn.relevance.levels))
+    assert np.array_equal(counted(drawn).counts, truth)
+
+
+@given(code_sets())
+def test_every_item_is_counted_once_for_each_query(drawn: CodeSet) -> None:
+    histogram = counted(drawn)
+    assert (histogram.counts.sum(axis=(1, 2)) == len(drawn.database)).all()
+    assert np.array_equal(histogram.at_distance, histogram.counts.sum(axis=2))
+    assert np.array_equal(histogram.n_relevant, histogram.counts[:, :, 1:].sum(axis=(1, 2)))
+    assert (histogram.n_queries, histogram.n_bits) == (len(drawn.query), drawn.query.shape[1])
+
+
+def test_bits_and_rows_must_agree() -> None:
+    four, five = pack(np.ones((2, 4), np.uint8)), pack(np.ones((2, 5), np.uint8))
+    labels = ClassRelevance(np.zeros(2, np.int64), np.zeros(2, np.int64))
+    with pytest.raises(HashbenchError, match="4 bits, database codes 5"):
+        count(four, five, labels)
+    with pytest.raises(HashbenchError, match="rows must match"):
+        count(four, four[:1], labels)
+
+
+@given(code_sets())
+def test_without_itself_an_item_is_counted_with_the_others_only(drawn: CodeSet) -> None:
+    labels = drawn.relevance.database_labels
+    same, codes = from_labels(labels, labels), pack(drawn.database)
+    found = without_itself(count(codes, codes, same, workers=1), same)
+    n = len(drawn.database)
+    for q in range(n):
+        others = np.arange(n) != q
+        level = same.block(slice(q, q + 1), slice(0, n))[:, others]
+        alone, rest = drawn.database[q : q + 1], drawn.database[others]
+        truth = oracles.loop_counts(alone, rest, lambda _, i, level=level: level[0, i], len(same.levels))
+        assert np.array_equal(found.counts[q], truth[0])
+
+
+def test_cuts_do_not_show_without_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    codes, labels = pack(rng.integers(0, 2, (11, 5))), rng.integers(0, 2, (11, 4))
+    same = from_labels(labels, labels)
+    whole = without_itself(count(codes, codes, same), same)
+    monkeypatch.setattr(counts, "OWN_ROWS", 4)
+    assert np.array_equal(without_itself(count(codes, codes, same), same).counts, whole.counts)
+
+
+def test_only_a_set_against_itself_has_a_self() -> None:
+    codes, labels = pack(np.array([[0, 0], [0, 1], [1, 1]])), np.array([0, 1, 1])
+    same = ClassRelevance(labels, labels)
+    turned, other = pack(codes.bits()[::-1]), ClassRelevance(1 - labels, labels)
+    wrong = [
+        (count(codes[:2], codes, ClassRelevance(labels[:2], labels)), same),
+        (count(codes, codes, same), ClassRelevance(labels, labels[:2])),
+        (count(turned, codes, same), same),  # the first and the last are not at distance 0
+        (count(codes, codes, other), same),  # not with that level
+        (Histogram(count(codes, codes, same).counts, np.array([0, 2])), same),
+        (Histogram(count(codes, codes, same).counts * 2, same.levels), same),
+    ]
+    for counted, relevance in wrong:
+        with pytest.raises(HashbenchError, match="no set against itself") as caught:
+            without_itself(counted, relevance)
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("shape", "levels"), [((1, 3, 2), [0, 1]), ((2, 2, 2), [0, 1]), ((2, 3, 2), [0, 2])])
+def test_histograms_that_do_not_belong_together_are_not_added(shape: tuple[int, ...], levels: list[int]) -> None:
+    one = Histogram(np.ones((2, 3, 2), np.int64), np.array([0, 1]))
+    with pytest.raises(HashbenchError, match="cannot be added"):
+        one + Histogram(np.ones(shape, np.int64), np.array(levels))
+
+
+def test_a_saved_histogram_comes_back(tmp_path: Path) -> None:
+    histogram = Histogram(np.arange(12).reshape(2, 3, 2), np.array([0, 5]))
+    histogram.save(tmp_path / "deep" / "histogram.npz")
+    loaded = Histogram.load(tmp_path / "deep" / "histogram.npz")
+    assert np.array_equal(loaded.counts, histogram.counts)
+    assert loaded.levels.tolist() == [0, 5]
+    assert [path.name for path in (tmp_path / "deep").iterdir()] == ["histogram.npz"]

@@ -1,0 +1,103 @@
+"""Curves and the area under them, against the metrics point by point."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from support import oracles
+from support.strategies import CodeSet, Ranking, code_sets, rankings
+
+from hashbench import metrics
+from hashbench.codes import pack
+from hashbench.errors import HashbenchError
+from hashbench.histogram import Histogram, count, curves, ties
+
+
+def counted(drawn: CodeSet) -> Histogram:
+    return count(pack(drawn.query), pack(drawn.database), drawn.relevance, workers=1)
+
+
+def mean(histogram: Histogram, name: str) -> float:
+    value = metrics.summarise(next(iter(metrics.evaluate(histogram, [name]).values()))).mean
+    assert value is not None
+    return value
+
+
+@given(code_sets(max_items=30))
+def test_the_points_of_curves_are_the_means_of_metrics(drawn: CodeSet) -> None:
+    histogram = counted(drawn)
+    if not histogram.n_relevant.any():
+        for curve in (curves.by_radius, curves.by_rank):
+            with pytest.raises(HashbenchError, match="no query has a relevant item"):
+                curve(histogram)
+        return
+    ball = curves.by_radius(histogram)
+    for radius in range(min(9, histogram.n_bits + 1)):
+        assert ball.precision[radius] == pytest.approx(mean(histogram, f"precision@r{radius}"), abs=1e-14)
+        assert ball.recall[radius] == pytest.approx(mean(histogram, f"recall@r{radius}"), abs=1e-14)
+    assert len(ball.radius) == histogram.n_bits + 1
+    assert ball.recall[-1] == 1
+    assert ball.retrieved[-1] == len(drawn.database)
+    assert ball.empty[-1] == 0
+    rank = curves.by_rank(histogram, 7)
+    assert rank.n.tolist() == list(range(1, min(7, len(drawn.database)) + 1))
+    for n in rank.n.tolist():
+        assert rank.precision[n - 1] == pytest.approx(mean(histogram, f"precision@{n}"), abs=1e-13)
+        assert rank.recall[n - 1] == pytest.approx(mean(histogram, f"recall@{n}"), abs=1e-13)
+
+
+@given(rankings(max_items=12))
+def test_a_curve_by_rank_follows_a_tie_policy(drawn: Ranking) -> None:
+    best = ties.apply(oracles.histogram(drawn.distances, drawn.levels, Ranking.N_BITS), "best")
+    found = curves.by_rank(iter([best]))
+    pairs = sorted(zip(drawn.distances, drawn.levels, strict=True), key=lambda pair: (pair[0], -pair[1]))
+    relevant = np.cumsum([level > 0 for _, level in pairs])
+    np.testing.assert_allclose(found.recall, relevant / relevant[-1], atol=1e-14)
+
+
+def test_empty_balls_are_counted() -> None:
+    histogram = Histogram(np.array([[[0, 0], [1, 1]], [[1, 0], [0, 1]]]), np.array([0, 1]))
+    assert curves.by_radius(histogram).empty.tolist() == [0.5, 0.0]
+
+
+@given(code_sets(max_items=30))
+def test_the_mean_of_pr_area_is_the_area_under_the_mean_curve(drawn: CodeSet) -> None:
+    histogram = counted(drawn)
+    if histogram.n_relevant.any():
+        ball = curves.by_radius(histogram)
+        assert mean(histogram, "pr_area") == pytest.approx(ball.area, abs=1e-14)
+        points = [(0.0, ball.precision[0]), *zip(ball.recall, ball.precision, strict=True)]
+        by_hand = sum((b[0] - a[0]) * (a[1] + b[1]) / 2 for a, b in pairwise(points))
+        assert ball.area == pytest.approx(by_hand, abs=1e-14)
+
+
+@given(code_sets(max_items=20))
+def test_pr_area_with_a_cutoff_reads_the_first_ranks_only(drawn: CodeSet) -> None:
+    histogram = counted(drawn)
+    if not histogram.n_relevant.any():
+        return
+    size = len(drawn.database)
+    assert mean(histogram, f"pr_area@{size}") == pytest.approx(mean(histogram, "pr_area"), abs=1e-14)
+    k, kept = max(1, size // 2), np.flatnonzero(histogram.n_relevant)
+    precision, recall = np.zeros((2, len(kept), histogram.n_bits + 1))
+    for row, q in enumerate(kept):
+        for radius in range(histogram.n_bits + 1):
+            ranks = min(k, int(histogram.at_distance[q, : radius + 1].sum()))
+            one = Histogram(histogram.counts[q : q + 1], histogram.levels)
+            if ranks:
+                precision[row, radius] = mean(one, f"precision@{ranks}")
+                recall[row, radius] = mean(one, f"recall@{ranks}")
+    p, r = precision.mean(axis=0), recall.mean(axis=0)
+    area = p[0] * r[0] + (np.diff(r) * (p[1:] + p[:-1]) / 2).sum()
+    assert mean(histogram, f"pr_area@{k}") == pytest.approx(area, abs=1e-13)
+
+
+def test_pr_area_sees_all_queries_whatever_the_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    histogram = Histogram(rng.integers(0, 5, (20, 9, 3)), np.array([0, 1, 2]))
+    whole = metrics.evaluate(histogram, ["pr_area", "ap"])
+    monkeypatch.setattr(metrics, "BLOCK", 1)
+    pieces = metrics.evaluate(histogram, ["pr_area", "ap"])
+    for name in whole:
+        np.testing.assert_allclose(pieces[name], whole[name], atol=1e-15)

@@ -1,0 +1,250 @@
+"""The kernels of the CPU: fused or not, cut or whole, by one worker or five, they count what a plain loop counts."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from hashbench import parallel
+from hashbench.codes import Codes, pack, packed
+from hashbench.errors import HashbenchError
+from hashbench.histogram import count, count_blocks, counts
+from hashbench.histogram import numba_kernel as kernels
+from hashbench.relevance.labels import ClassRelevance, Relevance, SharedLabelRelevance
+
+BITS = [1, 2, 12, 48, 63, 64, 65, 127, 128, 200, 1000, 4096]
+
+
+@dataclass(frozen=True)
+class Case:
+    """Bits of queries and database that repeat a few patterns, and ids or multi-hot labels."""
+
+    query: NDArray[np.uint8]
+    database: NDArray[np.uint8]
+    query_labels: NDArray[Any]
+    database_labels: NDArray[Any]
+
+    def relevance(self, items: slice = slice(None)) -> ClassRelevance | SharedLabelRelevance:
+        kind = ClassRelevance if self.query_labels.ndim == 1 else SharedLabelRelevance
+        return kind(self.query_labels, self.database_labels[items])
+
+    def count(self, **options: Any) -> counts.Histogram:
+        return count(pack(self.query), pack(self.database), self.relevance(), **options)
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    n_bits, n_queries, n_items = draw(st.sampled_from(BITS)), draw(st.integers(1, 9)), draw(st.integers(0, 30))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    patterns = rng.integers(0, 2, (draw(st.integers(1, 6)), n_bits), np.uint8)
+    query, database = (patterns[rng.integers(0, len(patterns), size)] for size in (n_queries, n_items))
+    n_labels = draw(st.sampled_from([0, 0, 1, 21, 70]))
+    if n_labels:
+        return Case(query, database, *(rng.integers(0, 2, (size, n_labels), np.uint8) for size in (n_queries, n_items)))
+    # ids of the two sides overlap in part, so that some classes are empty; negative ids are no class
+    ids = rng.integers(-2, 4, n_queries), rng.integers(-2, 4, n_items) + draw(st.integers(0, 3))
+    dtype = draw(st.sampled_from([np.int8, np.int64]))
+    return Case(query, database, *(labels.astype(dtype) * draw(st.sampled_from([1, 20, 30])) for labels in ids))
+
+
+def plain(case: Case) -> NDArray[np.int64]:
+    counts = np.zeros((len(case.query), case.query.shape[1] + 1, len(case.relevance().levels)), np.int64)
+    for q, bits in enumerate(case.query):
+        for n, others in enumerate(case.database):
+            one, other = case.query_labels[q], case.database_labels[n]
+            level = sum(a and b for a, b in zip(one, other, strict=True)) if one.ndim else int(one == other >= 0)
+            counts[q, np.count_nonzero(bits != others), level] += 1
+    return counts
+
+
+@dataclass(frozen=True)
+class CellRuns:
+    """A relevance that no kernel knows: it is asked for its levels, block by block."""
+
+    known: Relevance
+
+    @property
+    def levels(self) -> NDArray[np.int64]:
+        return self.known.levels
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.known.shape
+
+    def block(self, queries: slice, database: slice) -> NDArray[np.uint16]:
+        return self.known.block(queries, database)
+
+
+@given(cases())
+def test_fused_and_generic_count_what_a_plain_loop_counts(case: Case) -> None:
+    truth = plain(case)
+    assert np.array_equal(case.count().counts, truth)
+    assert np.array_equal(count(pack(case.query), pack(case.database), CellRuns(case.relevance())).counts, truth)
+
+
+@given(case=cases(), data=st.data())
+@settings(max_examples=50)
+def test_blocks_tiles_and_workers_change_nothing(case: Case, data: st.DataObject) -> None:
+    truth = plain(case)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernels, "QUERY_BLOCK", data.draw(st.integers(2, 5)))
+        patch.setattr(kernels, "LEVEL_BLOCK", data.draw(st.integers(1, 7)))
+        patch.setattr(packed, "BLOCK_WORDS", data.draw(st.integers(1, 40)))
+        patch.setattr(packed, "LEAST_BLOCK", data.draw(st.integers(1, 9)))
+        for workers in (1, 2, 5):
+            assert np.array_equal(case.count(workers=workers).counts, truth)
+        assert np.array_equal(count(pack(case.query), pack(case.database), CellRuns(case.relevance())).counts, truth)
+
+
+@given(case=cases(), data=st.data())
+def test_a_database_in_pieces_is_the_database_whole(case: Case, data: st.DataObject) -> None:
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(case.database)), max_size=4)))
+    bounds = zip([0, *cuts], [*cuts, len(case.database)], strict=True)
+
+    def pieces() -> Iterator[tuple[Codes, Relevance]]:  # a generator: pieces are asked for once, one after the other
+        for items in (slice(*bound) for bound in bounds):
+            yield pack(case.database[items]), case.relevance(items)
+
+    assert count_blocks(pack(case.query), pieces()).sha256() == case.count().sha256()
+
+
+def test_pieces_that_do_not_belong_together_are_refused() -> None:
+    query, ids = pack(np.ones((2, 3), np.uint8)), np.array([1, 2])
+    with pytest.raises(HashbenchError, match="no piece"):
+        count_blocks(query, [])
+    with pytest.raises(HashbenchError, match="rows must match"):
+        count_blocks(query, [(query, ClassRelevance(ids, ids)), (query, ClassRelevance(ids, ids[:1]))])
+
+    class Distant(CellRuns):
+        levels = np.array([0, 5])
+
+    with pytest.raises(HashbenchError, match="must agree"):
+        count_blocks(query, [(query, ClassRelevance(ids, ids)), (query, Distant(ClassRelevance(ids, ids)))])
+
+
+@pytest.mark.parametrize("relevance", ["class", "shared", "asked"])
+def test_counts_beyond_16_bits_in_one_cell_and_beyond_32_in_sum(relevance: str) -> None:
+    n_items = 300_001  # of one distance and level: above 2^16 in each of the tables, and three blocks
+    zeros = np.zeros((3, 5), np.uint8)
+    ids = ClassRelevance(np.array([7, 7, 8]), np.full(n_items, 7))
+    hot = SharedLabelRelevance(np.array([[1], [1], [0]]), np.ones((n_items, 1), np.uint8))
+    chosen = {"class": ids, "shared": hot, "asked": CellRuns(ids)}[relevance]
+    query, database = pack(zeros), pack(np.broadcast_to(zeros[:1], (n_items, 5)))
+    counts = count(query, database, chosen).counts
+    assert counts[:, 0].tolist() == [[0, n_items], [0, n_items], [n_items, 0]]
+    assert counts.sum() == 3 * n_items
+    counts[:] = 2**32 - 1
+    for job in kernels.jobs(chosen, query, database, slice(0, n_items), counts):
+        job()
+    assert counts[:, 0, 1].tolist() == [2**32 - 1 + n_items, 2**32 - 1 + n_items, 2**32 - 1]
+
+
+@pytest.mark.parametrize("dtype", [bool, np.uint8, np.uint64, np.int16, ">i4", np.int64, np.float64])
+def test_labels_of_every_type_are_compared_by_value(dtype: Any) -> None:
+    labels = np.array([0, 1, 1, 0, 1])
+    same = pack(np.zeros((5, 3), np.uint8))
+    expected = [[0, 2], [0, 3], [0, 3], [0, 2], [0, 3]]
+    counts = count(same, same, ClassRelevance(labels.astype(dtype), labels.astype(dtype))).counts
+    assert counts[:, 0, 1].tolist() == [row[1] for row in expected]
+
+
+def test_ids_that_differ_by_more_than_a_real_number_can_tell_are_not_one_class() -> None:
+    big = np.array([2**63 - 1, 2**63 - 2], np.int64)
+    same = pack(np.zeros((2, 3), np.uint8))
+    for labels in (big, big.astype(np.uint64) + np.uint64(2**63)):
+        assert count(same, same, ClassRelevance(labels, labels)).counts[:, 0].tolist() == [[1, 1], [1, 1]]
+
+
+def test_labels_that_are_not_0_and_1_are_never_written_past_the_counts() -> None:
+    relevance = SharedLabelRelevance(np.array([[3, -1]]), np.array([[1, 1]]))
+    same = pack(np.zeros((1, 3), np.uint8))
+    assert len(relevance.levels) == 3
+    assert count(same, same, relevance).counts[0, 0].tolist() == [0, 0, 1]
+
+
+def test_codes_that_are_read_only_or_not_in_one_piece_are_counted_alike() -> None:
+    case = Case(*(np.random.default_rng(0).integers(0, 2, size) for size in ((3, 70), (9, 70), 3, 9)))
+    wide = np.repeat(pack(case.database).words, 2, axis=0)[::2]
+    wide.flags.writeable = False
+    query = Codes(np.asfortranarray(pack(case.query).words), 70)
+    assert np.array_equal(count(query, Codes(wide, 70), case.relevance()).counts, case.count().counts)
+
+
+def test_no_query_and_no_item_are_no_pairs() -> None:
+    none, some = np.zeros((0, 4), np.uint8), np.zeros((3, 4), np.uint8)
+    ids = np.zeros(3, np.int64)
+    assert count(pack(none), pack(some), ClassRelevance(ids[:0], ids)).counts.shape == (0, 5, 2)
+    assert not count(pack(some), pack(none), ClassRelevance(ids, ids[:0])).counts.any()
+
+
+def test_every_kernel_is_compiled_once() -> None:
+    """Two sets of types would share file names in the cache, and processes that fill it together could mix them up."""
+    rng = np.random.default_rng(0)
+    for n_bits in (12, 130):
+        query, database = (pack(rng.integers(0, 2, (size, n_bits))) for size in (3, 7))
+        for relevance in (
+            ClassRelevance(np.zeros(3, np.int64), np.zeros(7, np.int16)),
+            SharedLabelRelevance(np.ones((3, 2), bool), np.ones((7, 2), np.int64)),
+            CellRuns(ClassRelevance(np.zeros(3), np.zeros(7))),
+        ):
+            count(query, database, relevance)
+            count(query[0:1], database[1:2], type(relevance)(*_first(relevance)))
+    for kernel in (kernels.count_classes, kernels.count_shared, kernels.count_levels):
+        assert len(kernel.signatures) == 1, kernel  # type: ignore[attr-defined]
+
+
+def _first(relevance: Any) -> tuple[Any, ...]:
+    if isinstance(relevance, CellRuns):
+        return (ClassRelevance(*_first(relevance.known)),)
+    return relevance.query_labels[:1], relevance.database_labels[:1]
+
+
+COUNTS_A_LITTLE = """
+import sys, numpy as np
+from hashbench.histogram import numba_kernel
+from hashbench.relevance.labels import ClassRelevance, SharedLabelRelevance
+from hashbench.codes import pack
+from hashbench.histogram import count
+codes, ids = pack(np.eye(4, dtype=np.uint8)), np.arange(4)
+classes = count(codes, codes, ClassRelevance(ids, ids)).counts
+shared = count(codes, codes, SharedLabelRelevance(np.eye(4), np.eye(4))).counts
+assert (classes[:, 0, 1] == 1).all() and (classes[:, 2, 0] == 3).all() and (classes == shared).all()
+print(sum(sum(kernel.stats.cache_misses.values()) for kernel in
+          (numba_kernel.count_classes, numba_kernel.count_shared)))
+"""
+
+
+@pytest.mark.slow
+def test_processes_that_start_together_fill_the_cache_for_those_that_follow(tmp_path: Path) -> None:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", COUNTS_A_LITTLE]
+    together = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    assert [process.communicate(timeout=120)[0].strip() != "" and process.returncode for process in together] == [0] * 4
+    after = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True, timeout=120)
+    assert after.stdout.strip() == "0"
+
+
+def test_without_a_folder_to_cache_in_the_kernels_still_compile(monkeypatch: pytest.MonkeyPatch) -> None:
+    def njit(**options: bool) -> Any:
+        if options.get("cache"):
+            raise RuntimeError("no locator available")  # what Numba says where nothing can be written
+        return lambda function: function
+
+    monkeypatch.setattr(kernels, "njit", njit)
+    assert kernels.compiled(len) is len
+
+
+def test_by_default_there_is_a_worker_for_each_core_that_may_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel.os, "sched_getaffinity", lambda process: {3, 5, 6}, raising=False)
+    assert parallel.available_cores() == 3
+    monkeypatch.delattr(parallel.os, "sched_getaffinity", raising=False)
+    assert parallel.available_cores() == (os.cpu_count() or 1)

@@ -1,0 +1,129 @@
+"""Rankings by weighted and real distances: the same formulas, ties where values are equal."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support import oracles
+from support.strategies import CodeSet, Ranking, code_sets, rankings
+
+from hashbench import metrics
+from hashbench.codes import pack
+from hashbench.errors import HashbenchError
+from hashbench.histogram import count, ranking
+from hashbench.relevance.labels import ClassRelevance
+
+NAMES = ["ap", "ap(norm=retrieved)@3", "ap_worst", "ndcg", "ndcg@2", "precision@2", "recall@2", "auc"]
+
+
+@given(rankings())
+def test_groups_are_the_histogram_without_its_empty_distances(drawn: Ranking) -> None:
+    counted = oracles.histogram(drawn.distances, drawn.levels, Ranking.N_BITS)
+    level = np.array([drawn.levels], np.uint16)
+    ranked = ranking.grouped(np.array([drawn.distances]) * 0.1, level, counted.levels)
+    held = counted.counts[0].sum(axis=1) > 0
+    assert np.array_equal(ranked.counts[0], counted.counts[0][held])
+
+
+@given(code_sets(max_items=25))
+def test_hamming_is_the_kernel_of_the_histogram(drawn: CodeSet) -> None:
+    query, database = pack(drawn.query), pack(drawn.database)
+    truth = (drawn.query[:, None] != drawn.database[None]).sum(axis=2)
+    assert np.array_equal(ranking.hamming(query, database)(slice(0, len(query))), truth)
+
+
+@pytest.mark.parametrize("weight", [1.0, 0.3, 1e-12])
+@given(drawn=code_sets(max_items=25))
+def test_equal_weights_rank_as_plain_hamming(weight: float, drawn: CodeSet) -> None:
+    query, database = pack(drawn.query), pack(drawn.database)
+    weighted = ranking.weighted_hamming(query, database, np.full(query.n_bits, weight))
+    plain = metrics.evaluate(count(query, database, drawn.relevance, workers=1), NAMES)
+    for name, value in metrics.evaluate_distances(weighted, drawn.relevance, NAMES).items():
+        np.testing.assert_allclose(value, plain[name], atol=1e-14, err_msg=name)
+
+
+@pytest.mark.parametrize("policy", ["best", "worst", "order"])
+@given(drawn=code_sets(max_items=25))
+def test_policies_hold_for_any_distances(policy: str, drawn: CodeSet) -> None:
+    query, database = pack(drawn.query), pack(drawn.database)
+    weighted = ranking.weighted_hamming(query, database, np.ones(query.n_bits))
+    counted = count(query, database, drawn.relevance, workers=1)
+    truth = metrics.evaluate_ties(query, database, drawn.relevance, counted, NAMES, policy)  # type: ignore[arg-type]
+    found = metrics.evaluate_distances(weighted, drawn.relevance, NAMES, policy)  # type: ignore[arg-type]
+    for name in NAMES:
+        np.testing.assert_allclose(found[name], truth[name], atol=1e-14, err_msg=name)
+
+
+@given(code_sets(max_items=25), st.randoms(use_true_random=False))
+def test_weighted_distances_are_sums_of_whole_weights(drawn: CodeSet, random: object) -> None:
+    rng = np.random.default_rng(random.randrange(2**32))  # type: ignore[attr-defined]
+    weights = rng.choice([0.0, 0.1, 0.2, 0.3, 1 / 3], drawn.query.shape[1])
+    scale = 2**33 if 0.25 < weights.max() < 0.5 else 2**34 if weights.max() > 0.125 else 2**35
+    whole = [round(Fraction(weight) * scale) for weight in weights.tolist()]
+    found = ranking.weighted_hamming(pack(drawn.query), pack(drawn.database), weights)(slice(0, len(drawn.query)))
+    assert found.dtype == np.int64
+    for q, one in enumerate(drawn.query):
+        for n, item in enumerate(drawn.database):
+            truth = sum(w for w, differs in zip(whole, (one != item).tolist(), strict=True) if differs)
+            assert found[q, n] == truth
+
+
+def test_sums_that_agree_in_another_order_tie() -> None:
+    # 0.1 + 0.2 + 0.3 and 0.3 + 0.2 + 0.1 differ in float64; and 0.1 + 0.2 is not 0.3
+    weights = np.array([0.1, 0.2, 0.3, 0.3, 0.2, 0.1])
+    database = pack(np.array([[1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1], [1, 1, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0]], bool))
+    (found,) = ranking.weighted_hamming(pack(np.zeros((1, 6), bool)), database, weights)(slice(0, 1))
+    assert found[0] == found[1]
+    assert abs(int(found[2] - found[3])) <= 1  # of 2^32
+
+
+@given(code_sets(max_items=25), st.randoms(use_true_random=False))
+def test_asymmetric_distances_rank_as_the_inner_product(drawn: CodeSet, random: object) -> None:
+    rng = np.random.default_rng(random.randrange(2**32))  # type: ignore[attr-defined]
+    activations = rng.integers(-3, 4, drawn.query.shape).astype(float)  # small whole numbers: exact, tied, some 0
+    product = activations @ (2.0 * drawn.database - 1).T
+    found = ranking.asymmetric(activations, pack(drawn.database))(slice(0, len(activations)))
+    for q in range(len(activations)):
+        ranks = [np.unique(values, return_inverse=True)[1] for values in (-product[q], found[q])]
+        assert np.array_equal(*ranks)
+
+
+def test_weights_of_each_query_are_taken_by_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    activations, bits = rng.standard_normal((7, 12)), rng.integers(0, 2, (40, 12), np.uint8)
+    relevance = ClassRelevance(rng.integers(0, 3, 7), rng.integers(0, 3, 40))
+    distances = ranking.asymmetric(activations, pack(bits))
+    whole = metrics.evaluate_distances(distances, relevance, NAMES)
+    monkeypatch.setattr(ranking, "PAIRS", 90)
+    for name, value in metrics.evaluate_distances(distances, relevance, NAMES).items():
+        np.testing.assert_allclose(value, whole[name], atol=1e-14)
+
+
+def test_no_query_and_no_item_are_no_error() -> None:
+    for n_queries, n_items in [(0, 3), (2, 0)]:
+        query, database = pack(np.zeros((n_queries, 4), bool)), pack(np.zeros((n_items, 4), bool))
+        relevance = ClassRelevance(np.zeros(n_queries, np.int64), np.zeros(n_items, np.int64))
+        for value in metrics.evaluate_distances(ranking.hamming(query, database), relevance, NAMES, "order").values():
+            assert len(value) == n_queries
+            assert np.isnan(value).all()
+
+
+@pytest.mark.parametrize("weights", [[1.0, -1.0], [np.nan, 1.0], [np.inf, 1.0], [1.0], [[1.0, 1.0]] * 2])
+def test_weights_that_are_none_are_refused(weights: list[object]) -> None:
+    codes = pack(np.zeros((3, 2), bool))
+    with pytest.raises(HashbenchError, match="weights"):
+        ranking.weighted_hamming(codes, codes, np.array(weights))
+
+
+def test_distances_that_are_not_finite_are_refused() -> None:
+    relevance = ClassRelevance(np.zeros(1, np.int64), np.zeros(2, np.int64))
+    for policy in ("expected", "order"):
+        with pytest.raises(HashbenchError, match="not finite"):
+            metrics.evaluate_distances(lambda rows: np.array([[np.nan, 1.0]])[rows], relevance, ["ap"], policy)
+
+
+def test_all_weights_zero_is_one_tie() -> None:
+    codes = pack(np.array([[0, 1], [1, 0], [1, 1]], bool))
+    assert not ranking.weighted_hamming(codes, codes, np.zeros(2))(slice(0, 3)).any()

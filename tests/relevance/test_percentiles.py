@@ -1,0 +1,130 @@
+"""Distances by rank, against the whole matrix of distances, sorted."""
+
+import math
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hashbench.errors import HashbenchError
+from hashbench.relevance import percentiles as by_rank
+from hashbench.relevance.distances import DistanceRelevance, euclidean
+from hashbench.relevance.percentiles import nearest, percentiles
+
+PERCENTS = [5, 1, 0.2, 0.1]
+
+
+def draw(rng: np.random.Generator, kind: str, n: int) -> np.ndarray:
+    """Features whose distances are all different, or the same many times, or lost in the rounding of a product."""
+    if kind == "real":
+        return rng.standard_normal((n, 7))
+    if kind == "outlier":
+        return np.concatenate([rng.standard_normal((n - 1, 7)), np.full((1, 7), 1e12)])
+    if kind == "far":
+        return rng.integers(0, 3, (n, 7)) + 1e7
+    if kind == "one point":
+        return np.full((n, 7), 0.1)
+    return rng.integers(0, 2, (n, 7)).astype(np.float32)
+
+
+KINDS = ["real", "outlier", "far", "one point", "few values"]
+
+
+def all_pairs(features: np.ndarray) -> np.ndarray:
+    return np.sort(np.concatenate([euclidean(row, features[i + 1 :]) for i, row in enumerate(features[:-1])]))
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(KINDS), st.integers(2, 60), st.sampled_from([3, 16, 1000]))
+def test_percentiles_are_those_of_all_pairs(seed: int, kind: str, n: int, tile: int) -> None:
+    features = draw(np.random.default_rng(seed), kind, n)
+    percents = [100, 99.9, 50, 10, *PERCENTS]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(by_rank, "TILE", tile)
+        found = percentiles(features, percents)
+    expected = np.percentile(all_pairs(features), percents, method="hazen")
+    np.testing.assert_allclose(found, expected, rtol=1e-15, atol=0)
+
+
+def test_a_rank_is_the_very_distance_of_a_pair() -> None:
+    features = np.random.default_rng(0).standard_normal((30, 4))
+    distances = all_pairs(features)
+    # of 435 values the 50th percentile is the 218th, and the 100th the largest
+    assert percentiles(features, [50, 100]) == (distances[217], distances[-1])
+
+
+def test_the_convention_is_matlabs() -> None:
+    line = np.array([[0.0], [1.0], [3.0]])  # distances 1, 2, 3: rank i stands at 100 (i - 1/2) / 3
+    assert percentiles(line, [100 / 6, 50, 500 / 6, 1, 99]) == pytest.approx((1, 2, 3, 1, 3), abs=1e-12)
+    assert percentiles(line, [100 / 3]) == pytest.approx((1.5,))
+    assert np.percentile([1, 2, 3], 100 / 3) == pytest.approx(5 / 3)  # NumPy's own default is another number
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(KINDS), st.integers(1, 40), st.data())
+def test_the_nearest_are_those_of_the_whole_matrix(seed: int, kind: str, n: int, data: st.DataObject) -> None:
+    rng = np.random.default_rng(seed)
+    features = draw(rng, kind, n + 5)
+    query, database = features[:5], features[5:]
+    k = data.draw(st.integers(1, n))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(by_rank, "TILE", data.draw(st.sampled_from([1, 3, 1000])))
+        patch.setattr(by_rank, "HELD", data.draw(st.sampled_from([1, 30, 1 << 20])))
+        found = nearest(query, database, k)
+    whole = np.sort([euclidean(one, database) for one in query], axis=1)
+    assert found.tolist() == whole[:, k - 1].tolist()
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(KINDS))
+def test_as_thresholds_they_hold_k_items_and_all_that_tie_with_the_last(seed: int, kind: str) -> None:
+    features = draw(np.random.default_rng(seed), kind, 45)
+    query, database, k = features[:5], features[5:], 9
+    relevance = DistanceRelevance(query, database, nearest(query, database, k)[None])
+    level = relevance.block(slice(0, 5), slice(0, 40))
+    for row, one in zip(level, query, strict=True):
+        distances = euclidean(one, database)
+        assert row.tolist() == (distances <= np.sort(distances)[k - 1]).astype(int).tolist()
+    assert (level.sum(axis=1) >= k).all()
+
+
+def test_memory_does_not_grow_with_the_pairs() -> None:
+    features = np.random.default_rng(0).standard_normal((3000, 8))
+    pair_bytes = 8 * math.comb(3000, 2)
+
+    def peak(run) -> int:  # type: ignore[no-untyped-def]
+        tracemalloc.start()
+        run()
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return most
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(by_rank, "TILE", 128)
+        patch.setattr(by_rank, "HELD", 1 << 16)
+        # the bins of the first pass are 8 MiB, thrice
+        assert peak(lambda: percentiles(features, PERCENTS)) < 0.8 * pair_bytes
+        assert peak(lambda: nearest(features, features, 60)) < 0.1 * pair_bytes
+
+
+def test_equal_distances_are_held_once() -> None:
+    zones, ones = by_rank._Zones.of(1), np.ones((40, 2))
+    for _ in range(3):
+        zones.add(ones, ones, np.zeros((40, 40)), np.array(0.0), np.array(1.0), zone=0)
+    assert (zones.distance.tolist(), zones.n_equal.tolist()) == ([0.0], [3 * 40 * 40])
+
+
+@pytest.mark.parametrize("features", [np.zeros((1, 3)), np.zeros((0, 3))])
+def test_too_few_rows_are_refused(features: np.ndarray) -> None:
+    with pytest.raises(HashbenchError, match="at least 2"):
+        percentiles(features, [50])
+
+
+def test_ranks_that_do_not_exist_and_features_that_are_not_finite_are_refused() -> None:
+    ones = np.ones((3, 2))
+    for k in (0, 4):
+        with pytest.raises(HashbenchError, match=f"rank {k} of 3 items"):
+            nearest(ones, ones, k)
+    with pytest.raises(HashbenchError, match="not finite"):
+        percentiles(np.array([[0.0], [np.inf]]), [50])
+    with pytest.raises(HashbenchError, match="alike"):
+        nearest(ones, np.ones((3, 4)), 1)

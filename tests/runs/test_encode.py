@@ -1,0 +1,239 @@
+"""Whole runs on sets of other kinds than classes of images: several labels, features, distances, larger than memory."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from support.stored_toy import parts, store_toy
+
+from hashbench import histogram
+from hashbench.cli._app import main
+from hashbench.codes import Codes, files, pack
+from hashbench.datasets import layout
+from hashbench.datasets.relevance import relevance_of
+from hashbench.datasets.split import Split
+from hashbench.datasets.store import Dataset, open_dataset
+from hashbench.errors import CheckFailed, HashbenchError
+from hashbench.runs import encode
+from hashbench.runs.encode import Encoded, encode_protocol
+from hashbench.runs.run import load_hasher, open_protocol, run
+from hashbench.runs.spec import RunSpec, resolve
+from hashbench.runs.store import Row, Store
+
+MULTI = """
+[protocols.s1]
+draw = "per_label"
+title = "2 queries and 8 training images a label"
+citation = "none"
+queries_per_label = 2
+train_per_label = 8
+"""
+PARTS = parts(20, 60, 200)
+PERCENTILES = '\n[protocols.s1.relevance]\nkind = "percentiles"\npercent = [5.0, 1.0, 0.5]\nlevels = [1, 2, 5]\n'
+NEAREST = '\n[protocols.s1.relevance]\nkind = "nearest"\npercent = 2.0\n'
+NO_LABELS = np.zeros((200, 0), np.uint8)
+
+
+def features(n: int = 200) -> NDArray[np.float32]:
+    return np.random.default_rng(0).standard_normal((n, 16)).astype(np.float32)
+
+
+def measured(cell: RunSpec, tmp_path: Path) -> tuple[Row, Path]:
+    results = Store(tmp_path / "results")
+    row = run(cell, results)
+    assert row.status == "ok", row.reason
+    return row, results.run_folder(row.run)
+
+
+@pytest.mark.parametrize("method", ["lsh", "talr-ap"])
+def test_several_labels_train_encode_and_score(method: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    hot = (rng.random((120, 4)) < 0.4).astype(np.uint8)
+    hot[~hot.any(axis=1), 0] = 1
+    images = (rng.integers(0, 60, (120, 4, 4, 3)) + hot[:, :, None, None] * 150).astype(np.uint8)
+    store_toy(tmp_path, images, hot, MULTI)
+    settings = {"bits": 12, **({"model": "mlp", "epochs": 40, "batch_size": 16} if method == "talr-ap" else {})}
+    row, folder = measured(resolve("toy", "s1", method, settings), tmp_path)
+    counted = histogram.Histogram.load(folder / "histogram.npz")
+    assert counted.levels.tolist() == [0, 1, 2, 3, 4][: len(counted.levels)]
+    saved = files.load(folder / "codes.npz")
+    np.testing.assert_array_equal(histogram.count(saved.query, saved.database, saved.relevance).counts, counted.counts)
+    assert row.metrics["ap"].n_queries == 8
+    relevant = float((hot.astype(int) @ hot.T > 0).mean())
+    assert row.metrics["ap"].mean > relevant + (0.1 if method == "talr-ap" else 0)
+
+
+@pytest.mark.parametrize("relevance", [PERCENTILES, NEAREST])
+def test_relevance_by_distance_is_scored(relevance: str, tmp_path: Path) -> None:
+    items = features()
+    card = store_toy(tmp_path, items, NO_LABELS, PARTS + relevance)
+    row, folder = measured(resolve("toy", "s1", "lsh", {"bits": 16}), tmp_path)
+    counted = histogram.Histogram.load(folder / "histogram.npz")
+    assert counted.levels.tolist() == ([0, 1, 2, 5] if relevance is PERCENTILES else [0, 1])
+    assert counted.counts.shape[0] == row.metrics["ap"].n_queries == 20
+    if relevance is NEAREST:
+        near = np.sort(np.linalg.norm(items[:20, None] - items[None, 20:], axis=2), axis=1)
+        assert counted.n_relevant.tolist() == [4] * 20  # 2% of 180, rounded
+        assert (near[:, 3] < near[:, 4]).all()
+    # labels say nothing of it, so that eval must not score it by them
+    with pytest.raises(HashbenchError, match="query_labels is missing"):
+        files.load(folder / "codes.npz")
+    with np.load(folder / "codes.npz", allow_pickle=False) as file:
+        assert file["query_ids"].tolist() == list(range(20))
+        assert file["dataset"] == "toy"
+        again = Encoded(pack(file["query_codes"]), pack(file["database_codes"]))
+    data, ids = open_protocol(resolve("toy", "s1", "lsh", {"bits": 16}))
+    relevance = relevance_of(data, ids, card.protocol("s1"))
+    np.testing.assert_array_equal(again.count(relevance).counts, counted.counts)
+    np.testing.assert_array_equal(histogram.count(again.query, again.database, relevance).counts, counted.counts)
+
+
+def test_labels_beside_distances_are_not_what_is_scored(tmp_path: Path) -> None:
+    store_toy(tmp_path, features(), np.arange(200) % 3, PARTS + NEAREST)
+    _, folder = measured(resolve("toy", "s1", "itq", {"bits": 8}), tmp_path)
+    assert histogram.Histogram.load(folder / "histogram.npz").n_relevant.tolist() == [4] * 20
+
+
+LINEAR = {"model": "linear", "bits": 12, "epochs": 20, "batch_size": 60, "lr": 0.5, "normalise": "unit_norm"}
+
+
+@pytest.mark.parametrize(
+    ("method", "settings"),
+    [
+        ("talr-ap", {"tanh_scale": 2.0}),
+        ("talr-ndcg", {"tanh_scale": 2.0}),
+        ("mihash", {"tanh_scale": 2.0}),
+        ("hashnet", {}),
+        ("dpsh", {"pairing": "batch"}),
+        ("dpsh", {"pairing": "memory", "batch_size": 30}),
+        ("dtsh", {"pairing": "batch", "lr": 0.05}),
+    ],
+)
+def test_what_is_near_is_learned_without_labels(method: str, settings: dict[str, str | float], tmp_path: Path) -> None:
+    groups = features(8)[np.arange(200) % 8] + 0.7 * features()
+    store_toy(tmp_path, groups, NO_LABELS, PARTS + PERCENTILES.replace("5.0,", "12.0,"))
+    random, _ = measured(resolve("toy", "s1", "lsh", {"bits": 12}), tmp_path)
+    row, folder = measured(resolve("toy", "s1", method, {**LINEAR, **settings}), tmp_path)
+    assert row.metrics["ndcg"].mean > random.metrics["ndcg"].mean + 0.03
+    losses = [json.loads(line)["loss"] for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    assert losses[-1] < losses[0]
+
+
+def test_labels_beside_distances_are_not_what_is_learned(tmp_path: Path) -> None:
+    learned = []
+    for name, labels in (("without", NO_LABELS), ("beside", np.arange(200) % 3)):
+        store_toy(tmp_path, features(), labels, PARTS + PERCENTILES)
+        row, _ = measured(resolve("toy", "s1", "talr-ndcg", {**LINEAR, "tanh_scale": 2.0}), tmp_path / name)
+        learned.append(row.histogram_sha256)
+    assert learned[0] == learned[1]
+
+
+def test_triplets_by_class_are_not_drawn_where_there_are_none(tmp_path: Path) -> None:
+    store_toy(tmp_path, features(), NO_LABELS, PARTS + PERCENTILES)
+    with pytest.raises(HashbenchError, match=r"^dtsh draws triplets by class, and what is near has none: pairing = "):
+        measured(resolve("toy", "s1", "dtsh", {**LINEAR, "pairing": "memory"}), tmp_path)
+
+
+def test_a_method_that_needs_labels_says_so_before_anything_is_done(tmp_path: Path) -> None:
+    store_toy(tmp_path, features(), NO_LABELS, PARTS + NEAREST)
+    results = Store(tmp_path / "results")
+    cell = resolve("toy", "s1", "talr-ap", {"bits": 8, "model": "linear"})
+    with pytest.raises(
+        HashbenchError, match=r"^talr_ap learns from labels or percentiles of distances, and toy has neither: .*lsh"
+    ) as caught:
+        run(cell, results)
+    assert caught.value.exit_code == 2
+    assert not results.run_folder(cell.run).exists()
+
+
+def test_the_command_line_says_it_on_one_line_and_trains_what_needs_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store_toy(tmp_path, features(), NO_LABELS, PARTS + NEAREST)
+    ends = []
+    for method in (["talr-ap", "--model", "linear"], ["lsh"], ["itq"]):
+        with pytest.raises(SystemExit) as done:
+            main(["train", method[0], "toy", "--protocol", "s1", "--bits", "8", *method[1:]])
+        ends.append((done.value.code, *capsys.readouterr()))
+    assert [code for code, _, _ in ends] == [2, 0, 0]
+    assert ends[0][2].startswith("error: talr_ap learns from labels or percentiles of distances, and toy has neither")
+    assert ends[0][2].count("\n") == 1
+    run_name = ends[1][1].split()[1]
+    with pytest.raises(SystemExit) as done:
+        main(["encode", run_name, "--out", str(tmp_path / "codes.npz")])
+    assert done.value.code == 0
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as done:
+        main(["eval", str(tmp_path / "codes.npz")])
+    _, err = capsys.readouterr()
+    assert (done.value.code, err.count("\n")) == (2, 1)
+    assert "query_labels is missing" in err
+
+
+def test_without_labels_and_relevance_there_is_nothing_to_score(tmp_path: Path) -> None:
+    store_toy(tmp_path, features(), NO_LABELS, PARTS)
+    with pytest.raises(HashbenchError, match="toy: it has no labels: its protocol needs relevance"):
+        run(resolve("toy", "s1", "lsh", {"bits": 8}), Store(tmp_path / "results"))
+
+
+def test_another_relevance_is_another_cell(tmp_path: Path) -> None:
+    store_toy(tmp_path, features(), NO_LABELS, PARTS + NEAREST)
+    before = resolve("toy", "s1", "lsh", {"bits": 8})
+    store_toy(tmp_path, features(), NO_LABELS, PARTS + NEAREST.replace("2.0", "3.0"))
+    assert resolve("toy", "s1", "lsh", {"bits": 8}).cell_hash != before.cell_hash
+    with pytest.raises(CheckFailed, match="no longer those that the run is named by"):
+        open_protocol(before)
+
+
+class Sums:
+    """A hasher whose bit depends on the item alone; it remembers how many it was given at once."""
+
+    most = 0
+
+    def encode(self, items: NDArray[np.float32], *, progress: bool = False) -> NDArray[np.float32]:
+        assert type(items) is np.ndarray or isinstance(items, np.memmap)
+        self.most = max(self.most, len(items))
+        return items[:, :5] - items[:, 5:10]
+
+    def save(self, folder: Path) -> None: ...
+
+
+def test_a_set_larger_than_memory_is_encoded_block_by_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layout, "IN_MEMORY_BYTES", 0)
+    monkeypatch.setattr(encode, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(encode, "WHOLE_BATCHES", 7)
+    store_toy(tmp_path, items := features(), NO_LABELS, PARTS + NEAREST)
+    data = open_dataset("toy")
+    assert isinstance(data.items, np.memmap)
+    order = np.arange(199, 19, -1)
+    ids = Split(np.arange(20), order, np.arange(20))
+    hasher = Sums()
+    found = encode_protocol(hasher, data, ids, progress=False)
+    assert hasher.most == 7
+    np.testing.assert_array_equal(found.database.bits(), items[order, :5] > items[order, 5:10])
+    assert found.query.shape == (20, 5)
+
+
+@pytest.mark.parametrize(
+    ("shape", "kind", "block"),
+    [((32, 32, 3), np.uint8, 21_000), ((224, 224, 3), np.uint8, 1000), ((16,), np.float32, 1_048_000)],
+)
+def test_blocks_are_whole_batches_of_bounded_size(shape: tuple[int, ...], kind: type, block: int) -> None:
+    items = np.broadcast_to(np.zeros(1, kind), (3_000_000, *shape))  # of no memory
+    sizes = [len(part) for part in encode._blocks(Dataset("toy", items, NO_LABELS, ""), np.arange(2_500_000))]
+    assert set(sizes[:-1]) == {block}
+    assert sum(sizes) == 2_500_000
+
+
+def test_codes_of_the_blocks_are_those_of_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store_toy(tmp_path, features(), np.arange(200) % 3, PARTS)
+    row, folder = measured(cell := resolve("toy", "s1", "lsh", {"bits": 24}), tmp_path)
+    saved = files.load(folder / "codes.npz")
+    monkeypatch.setattr(encode, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(encode, "WHOLE_BATCHES", 50)
+    hasher = load_hasher(row, Store(tmp_path / "results"))
+    again = encode_protocol(hasher, *open_protocol(cell), progress=False)
+    assert isinstance(again.query, Codes)
+    np.testing.assert_array_equal(again.database.words, saved.database.words)

@@ -1,0 +1,222 @@
+"""One cell: its names and digests, what it stores, and what it refuses before it trains."""
+
+import fcntl
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hashbench import histogram, metrics
+from hashbench.codes import files
+from hashbench.datasets.card import load_card
+from hashbench.errors import HashbenchError
+from hashbench.runs.encode import encode_protocol
+from hashbench.runs.run import Options, load_hasher, open_protocol, run
+from hashbench.runs.spec import RunSpec, of_row, resolve
+from hashbench.runs.store import Store
+from hashbench.tables import spec
+from hashbench.tables.grid import asked, missing, run_all
+
+
+def lsh(seed: int = 0, **settings: int | bool) -> RunSpec:
+    return resolve("digits", "s1", "lsh", {"bits": 16, **settings}, seed=seed)
+
+
+def test_seeds_share_the_cell_and_not_the_run() -> None:
+    first, second = lsh(0), lsh(1)
+    assert first.cell_hash == second.cell_hash
+    assert first.config_hash != second.config_hash
+    assert first.run != second.run
+    assert first.derived_seed != second.derived_seed
+
+
+def test_saying_what_holds_anyway_changes_nothing() -> None:
+    assert lsh(centre=True) == lsh()
+    assert lsh(centre=True).run == lsh().run
+    other = lsh(centre=False)
+    assert other.cell_hash != lsh().cell_hash
+    assert other.identity == {"bits": 16, "centre": False, "features": "pixels"}
+    # another hyper-parameter starts from the same random numbers
+    assert other.derived_seed == lsh().derived_seed
+
+
+def test_the_model_decides_which_variant_holds() -> None:
+    on_cifar = resolve("cifar10", "s1", "talr-ap", {"bits": 32})
+    assert on_cifar.identity["model"] == "small_cnn"
+    assert on_cifar.settings.model_dump()["augment"] == "crop_flip"
+    linear = resolve("cifar10", "s1", "talr-ap", {"bits": 32, "model": "linear"})
+    assert linear.settings.model_dump()["augment"] == "none"
+    assert resolve("digits", "s1", "talr-ap", {"bits": 32}).identity["model"] == "mlp"
+
+
+@pytest.mark.parametrize(
+    ("names", "settings", "complaint"),
+    [
+        (("digts", "s1", "lsh"), {"bits": 8}, "unknown dataset 'digts': did you mean digits"),
+        (("digits", "s9", "lsh"), {"bits": 8}, "unknown protocol"),
+        (("digits", "s1", "lhs"), {"bits": 8}, "unknown method 'lhs': did you mean"),
+        (("digits", "s1", "lsh"), {"bits": 0}, "bits: Input should be greater than or equal to 1, got 0"),
+        (("digits", "s1", "lsh"), {"bits": -4}, "got -4"),
+        (("digits", "s1", "lsh"), {"bits": 5000}, "less than or equal to 4096, got 5000"),
+        (("digits", "s1", "lsh"), {"bits": 8.5}, "bits: Input should be a valid integer, got 8.5"),
+        (("digits", "s1", "lsh"), {}, "key 'bits' is missing"),
+        (("digits", "s1", "talr_ap"), {"bits": 8, "lrr": 0.1}, "unknown setting of talr_ap 'lrr': did you mean lr"),
+        (("digits", "s1", "talr_ap"), {"bits": 8, "lr": "fast"}, "lr: Input should be a valid number, got 'fast'"),
+        (("digits", "s1", "talr_ap"), {"bits": 8, "model": "mpl"}, "unknown model 'mpl': did you mean mlp"),
+    ],
+)
+def test_wrong_names_and_settings_are_one_line(
+    names: tuple[str, str, str], settings: dict[str, int | float | str], complaint: str
+) -> None:
+    with pytest.raises(HashbenchError) as caught:
+        resolve(*names, settings)
+    assert complaint in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_row_says_what_its_histogram_gives(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    row = run(lsh(), store)
+    assert store.find("digits", "s1", row.run) == row
+    folder = store.run_folder(row.run)
+    kept = histogram.Histogram.load(folder / "histogram.npz")
+    assert row.histogram_sha256 == kept.sha256()
+    for name, value in row.metrics.items():
+        assert metrics.summarise(metrics.evaluate(kept, [name])[name]) == value
+    saved = files.load(folder / "codes.npz")
+    counted = histogram.count(saved.query, saved.database, saved.relevance)
+    np.testing.assert_array_equal(counted.counts, kept.counts)
+    assert row.metrics["ap_worst"].mean < row.metrics["ap"].mean < row.metrics["ap_best"].mean  # type: ignore[operator]
+    assert row.metrics["ap"].n_queries == 500
+    ids = load_card("digits").protocol("s1")
+    assert row.ids_sha256 == ids.ids_sha256
+
+
+def test_what_is_done_is_not_done_again(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    row = run(lsh(), store)
+    path = store.row_path("digits", "s1", row.run)
+    before = path.stat().st_mtime_ns
+    assert run(lsh(), store) == row
+    assert path.stat().st_mtime_ns == before
+    with pytest.raises(HashbenchError, match="written once"):
+        store.write(row)
+
+
+def test_a_loaded_hasher_gives_the_same_codes(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    row = run(lsh(), store)
+    cell = of_row(row)
+    assert cell == lsh()
+    hasher = load_hasher(row, store)
+    again = encode_protocol(hasher, *open_protocol(cell), progress=False)
+    saved = files.load(store.run_folder(row.run) / "codes.npz")
+    np.testing.assert_array_equal(again.query.words, saved.query.words)
+    np.testing.assert_array_equal(again.database.words, saved.database.words)
+
+
+def test_a_hasher_whose_files_are_gone_is_one_line(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    row = run(lsh(), store)
+    with pytest.raises(HashbenchError, match="working files"):
+        load_hasher(row, Store(tmp_path / "elsewhere"))
+
+
+def test_two_processes_do_not_share_a_run(tmp_path: Path) -> None:
+    folder = Store(tmp_path).run_folder(lsh().run)
+    folder.mkdir(parents=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(HashbenchError, match="another process"):
+            run(lsh(), Store(tmp_path))
+
+
+def test_an_unwritable_results_folder_fails_before_training(tmp_path: Path) -> None:
+    (tmp_path / "results").write_text("a file, not a folder")
+    with pytest.raises(HashbenchError, match="cannot be written"):
+        run(resolve("digits", "s1", "talr-ap", {"bits": 8, "epochs": 100_000}), Store(tmp_path / "results"))
+
+
+def test_a_damaged_row_is_one_line(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    row = run(lsh(), store)
+    path = store.row_path("digits", "s1", row.run)
+    for damage in ("{", "[]", path.read_text().replace('"seed": 0', '"seed": "0"')):
+        path.write_text(damage)
+        with pytest.raises(HashbenchError) as caught:
+            store.find("digits", "s1", row.run)
+        assert "\n" not in str(caught.value)
+
+
+def test_the_grid_of_a_table_is_its_distinct_experiments() -> None:
+    digits = asked(spec.load("digits"), seeds=2)
+    assert [each.unavailable for each in digits] == [None] * 32
+    assert len({e.run for each in digits for e in each.experiments}) == 8 * 4 * 2
+    talr = asked(spec.load("talr_table1"), seeds=1)
+    assert {each.cell.method for each in talr if each.experiments} == {"dpsh", "dtsh", "mihash", "talr_ap"}
+    reasons = {(each.cell.method, each.unavailable) for each in talr}
+    assert ("bre", "needs method bre, still to come") in reasons
+
+
+def test_a_grid_runs_what_is_missing_in_any_number_of_processes(tmp_path: Path) -> None:
+    cells = [lsh(seed) for seed in range(3)]
+    store = Store(tmp_path)
+    run(cells[1], store)
+    todo = missing(cells, store)
+    assert todo == [cells[0], cells[2]]
+    rows = {outcome.experiment.run: outcome.row for outcome in run_all(todo, store, Options(), jobs=2)}
+    assert set(rows) == {cell.run for cell in todo}
+    assert missing(cells, store) == []
+    alone = run(cells[0], Store(tmp_path / "alone"))
+    assert alone.metrics == rows[cells[0].run].metrics
+    assert alone.histogram_sha256 == rows[cells[0].run].histogram_sha256
+
+
+def test_names_are_kept_in_one_spelling() -> None:
+    typed = resolve("Digits", "S1", "TALR-AP", {"bits": 8, "model": "small-cnn"})
+    assert typed == resolve("digits", "s1", "talr_ap", {"bits": 8, "model": "small_cnn"})
+    assert typed.run.startswith("digits-s1-talr_ap-8b-s0-")
+
+
+def test_another_split_is_another_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from hashbench import paths
+
+    root = paths.root()
+    (tmp_path / "datasets").mkdir()
+    (tmp_path / "experiments").symlink_to(root / "experiments")
+    card = (root / "datasets" / "digits.toml").read_text()
+    before = lsh()
+    monkeypatch.setenv("HASHBENCH_ROOT", str(tmp_path))
+    (tmp_path / "datasets" / "digits.toml").write_text(card.replace("queries_per_class = 50", "queries_per_class = 40"))
+    assert lsh().cell_hash != before.cell_hash
+    (tmp_path / "datasets" / "digits.toml").write_text(card.replace('title = "50 queries', 'title = "Fifty queries'))
+    assert lsh().cell_hash == before.cell_hash
+
+
+def test_a_half_written_row_of_a_killed_process_is_not_met(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    row = run(lsh(), store)
+    path = store.row_path("digits", "s1", row.run)
+    (path.parent / f".{path.name}.abc.part").write_text("{")
+    assert [each.run for each in store.rows()] == [row.run]
+    assert store.named(row.run) == row
+
+
+def test_a_cell_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    too_long = resolve("digits", "s1", "itq", {"bits": 96})
+    outcomes = list(run_all([too_long, lsh()], store, Options(), jobs=1))
+    assert [bool(outcome.failure) for outcome in outcomes] == [True, False]
+    failed = store.find("digits", "s1", too_long.run)
+    assert failed is not None
+    assert (failed.status, failed.reason) == ("failed", "itq: 96 bits from 64 principal components; at most 64 bits")
+    missing_data = resolve("cifar10", "s1", "lsh", {"bits": 8})
+    (outcome,) = run_all([missing_data], store, Options(), jobs=1)
+    assert outcome.row is None
+    assert "hashbench download cifar10" in str(outcome.failure)
+
+
+def test_weights_that_are_not_finite_fail_the_run(tmp_path: Path) -> None:
+    row = run(resolve("digits", "s1", "dpsh", {"bits": 8, "lr": 1e38, "epochs": 1, "clip_norm": 0.0}), Store(tmp_path))
+    assert row.status == "failed"
+    assert not list(tmp_path.glob("runs/*/hasher.safetensors"))

@@ -1,0 +1,193 @@
+"""The retrieval that is kept of a run: what it accepts, and its file against damage."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hashbench.errors import HashbenchError
+from hashbench.sparse import retrieval as retrieval_module
+from hashbench.sparse.retrieval import CUTOFFS, Reranked, Retrieval
+
+
+def sample(n_items: int = 30, q: int = 3, *, contingency: bool = True) -> Retrieval:
+    rng = np.random.default_rng(n_items)
+    reranked = {
+        cutoff: Reranked(
+            rng.integers(0, 2, (q, min(cutoff, n_items))).astype(bool),
+            rng.integers(min(cutoff, n_items), n_items + 1, q),
+        )
+        for cutoff in CUTOFFS
+    }
+    return Retrieval(n_items, reranked, rng.integers(0, 9, (4, 2)) if contingency else None)
+
+
+def changed(content: Retrieval, **changes: Any) -> Retrieval:
+    whole = {"n_items": content.n_items, "reranked": content.reranked, "contingency": content.contingency}
+    return Retrieval(**{**whole, **changes})
+
+
+def require_same(one: Retrieval, other: Retrieval) -> None:
+    assert one.n_items == other.n_items
+    assert one.sha256() == other.sha256()
+    for cutoff in CUTOFFS:
+        assert all(map(np.array_equal, one.reranked[cutoff], other.reranked[cutoff]))
+    assert (one.contingency is None) == (other.contingency is None)
+    assert one.contingency is None or np.array_equal(one.contingency, other.contingency)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("content", [sample(), sample(contingency=False), sample(n_items=3), sample(q=0)])
+def test_what_is_saved_comes_back(tmp_path: Path, content: Retrieval) -> None:
+    content.save(tmp_path / "deep" / "retrieval.npz")
+    require_same(Retrieval.load(tmp_path / "deep" / "retrieval.npz"), content)
+    assert [path.name for path in (tmp_path / "deep").iterdir()] == ["retrieval.npz"]
+
+
+def test_the_checksum_is_of_the_content_alone() -> None:
+    content = sample()
+    of_int32 = {cutoff: Reranked(found[0], found[1].astype(np.int32)) for cutoff, found in content.reranked.items()}
+    assert changed(content, reranked=of_int32).sha256() == content.sha256()
+
+
+def other_relevant(content: Retrieval) -> Retrieval:
+    relevant = content.reranked[4].relevant.copy()
+    relevant[1, 2] ^= True
+    return changed(content, reranked={**content.reranked, 4: Reranked(relevant, content.reranked[4].n_candidates)})
+
+
+def other_candidates(content: Retrieval) -> Retrieval:
+    n = content.reranked[16].n_candidates - np.array([0, 0, 1])
+    return changed(content, reranked={**content.reranked, 16: Reranked(content.reranked[16].relevant, n)})
+
+
+def test_any_change_changes_the_checksum() -> None:
+    content = changed(sample(), n_items=31)
+    assert content.contingency is not None
+    others = [
+        sample(),
+        other_relevant(content),
+        other_candidates(
+            changed(content, reranked={**content.reranked, 16: Reranked(content.reranked[16].relevant, np.full(3, 20))})
+        ),
+        changed(content, contingency=None),
+        changed(content, contingency=content.contingency.T),
+        changed(content, contingency=content.contingency + np.eye(4, 2, dtype=int)),
+    ]
+    assert len({each.sha256() for each in [content, *others]}) == 7
+
+
+def put(name: str, at: int, value: Any) -> Callable[[dict[int, Reranked]], dict[int, Reranked]]:
+    def edit(reranked: dict[int, Reranked]) -> dict[int, Reranked]:
+        return {**reranked, at: reranked[at]._replace(**{name: value})}
+
+    return edit
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (lambda reranked: {1: reranked[1]}, "searches for 1 items: 1, 4, 16 are expected"),
+        (lambda reranked: {}, "searches for no items"),
+        (put("relevant", 4, np.ones((3, 5), bool)), "relevant, bool of shape (3, 5): bool (3, 4) is expected"),
+        (put("relevant", 4, np.ones((2, 4), bool)), "bool (3, 4) is expected"),
+        (put("relevant", 4, np.ones((3, 4))), "relevant, float64 of shape (3, 4)"),
+        (put("n_candidates", 4, np.array([4, 3, 9])), "candidates of 3 queries: 4 to 30 of each are expected"),
+        (put("n_candidates", 4, np.array([4, 31, 9])), "4 to 30 of each"),
+        (put("n_candidates", 4, np.array([4.0, 5.0, 9.0])), "4 to 30 of each"),
+        (put("n_candidates", 4, np.array([4, 5])), "4 to 30 of each"),
+    ],
+)
+def test_searches_that_cannot_be_are_refused(edit: Callable[[Any], Any], message: str) -> None:
+    with pytest.raises(HashbenchError) as caught:
+        changed(sample(), reranked=edit(sample().reranked))
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "counts", [np.zeros((2, 2), int), np.array([[1, -1]]), np.ones((2, 2)), np.ones(3, int), np.zeros((0, 2), int)]
+)
+def test_a_contingency_that_cannot_be_is_refused(counts: np.ndarray) -> None:
+    with pytest.raises(HashbenchError, match=r"counts \[d, classes\] of some items"):
+        changed(sample(), contingency=counts)
+
+
+def test_no_item_is_no_retrieval() -> None:
+    nothing = {cutoff: Reranked(np.zeros((1, 0), bool), np.zeros(1, int)) for cutoff in CUTOFFS}
+    with pytest.raises(HashbenchError, match="candidates of 1 queries"):
+        Retrieval(0, nothing)
+
+
+@pytest.mark.parametrize("length", [0, 10, 300, -1, -60])
+def test_a_cut_file_is_one_line(tmp_path: Path, length: int) -> None:
+    path = tmp_path / "retrieval.npz"
+    sample().save(path)
+    path.write_bytes(path.read_bytes()[:length])
+    with pytest.raises(HashbenchError, match="not a readable retrieval") as caught:
+        Retrieval.load(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_any_flipped_byte_is_an_error_or_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "retrieval.npz"
+    sample(q=2).save(path)
+    content, truth = path.read_bytes(), Retrieval.load(path)
+    n_caught = 0
+    for place in range(0, len(content), max(1, len(content) // 500)):
+        path.write_bytes(content[:place] + bytes([content[place] ^ 0x55]) + content[place + 1 :])
+        try:
+            require_same(Retrieval.load(path), truth)
+        except HashbenchError as error:
+            assert "\n" not in str(error)
+            n_caught += 1
+    assert n_caught > 100
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "message"),
+    [
+        ("n_items", None, "n_items"),
+        ("relevant_4", None, "relevant_4"),
+        ("contingency", None, "contingency"),
+        ("n_items", np.array(30.5), "float"),
+        ("n_items", np.array([30, 30]), "scalar"),
+        ("n_items", np.array(29), "29"),
+        ("n_candidates_1", np.array(3), "candidates|unsized|len"),
+        ("relevant_16", np.array([[{}]], object), "allow_pickle"),
+        ("contingency", np.array([["a"]]), "contingency"),
+    ],
+)
+def test_a_file_of_something_else_is_one_line(tmp_path: Path, name: str, array: Any, message: str) -> None:
+    arrays = {**sample()._arrays(), name: array}
+    arrays["n_candidates_16"] = np.array([16, 17, 30])
+    path = tmp_path / "retrieval.npz"
+    np.savez(path, **{name: array for name, array in arrays.items() if array is not None})
+    with pytest.raises(HashbenchError, match=rf"not a readable retrieval.*({message})") as caught:
+        Retrieval.load(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_other_files_are_one_line(tmp_path: Path) -> None:
+    with pytest.raises(HashbenchError, match="no such file"):
+        Retrieval.load(tmp_path / "retrieval.npz")
+    np.save(tmp_path / "alone.npy", np.ones(3))
+    for other in (tmp_path / "alone.npy", tmp_path):
+        with pytest.raises(HashbenchError, match="not a readable retrieval"):
+            Retrieval.load(other)
+
+
+def test_nothing_half_written_remains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "retrieval.npz"
+    sample().save(path)
+    before = path.read_bytes()
+
+    def broken(*_: object, **__: object) -> None:
+        raise OSError("no space")
+
+    monkeypatch.setattr(retrieval_module.np, "savez_compressed", broken)
+    with pytest.raises(OSError, match="no space"):
+        sample(n_items=9).save(path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]

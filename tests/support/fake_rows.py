@@ -1,0 +1,155 @@
+"""Rows of runs that never happened, for tests of what is made of rows."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hashbench.config import digest, parse
+from hashbench.errors import HashbenchError
+from hashbench.metrics import MetricValue
+from hashbench.runs.store import Code, Row
+from hashbench.tables import spec
+from hashbench.tables.collect import collect
+from hashbench.tables.spec import Cell, TableFile, TableSpec
+from hashbench.tables.table import Table
+
+
+@dataclass(frozen=True)
+class FakeSpec:
+    cell_hash: str
+
+
+def fake_resolve(
+    dataset: str, protocol: str, method: str, settings: Mapping[str, Any], *, seed: int = 0, budget: str = "full"
+) -> FakeSpec:
+    """Every name exists, but for methods called ``to_come``."""
+    if method == "to_come":
+        raise HashbenchError("unknown method 'to_come'")
+    return FakeSpec(digest([dataset, protocol, method, dict(settings), budget]))
+
+
+def fake_row(cell: Cell, seed: int = 0, status: str = "ok", cell_hash: str | None = None, **means: float | None) -> Row:
+    """The row of ``cell`` for ``seed``; a metric is named by its Python spelling, or by ``metric`` for the cell's."""
+    named = fake_resolve(cell.dataset, cell.protocol, cell.method, cell.settings, budget=cell.budget)
+    values = {
+        cell.metric if name == "metric" else name: MetricValue(mean=mean, std=None, n_queries=10, n_empty=0)
+        for name, mean in means.items()
+    }
+    cell_hash = cell_hash or named.cell_hash
+    config_hash = digest([cell_hash, seed])
+    return Row(
+        schema=1,
+        run=f"{cell.dataset}-{cell.protocol}-{cell.method}-s{seed}-{config_hash[:10]}",
+        dataset=cell.dataset,
+        protocol=cell.protocol,
+        method=cell.method,
+        settings=cell.settings,
+        budget=cell.budget,
+        seed=seed,
+        config={},
+        config_hash=config_hash,
+        cell_hash=cell_hash,
+        metrics=values,
+        histogram_sha256=None,
+        data_sha256="0" * 64,
+        ids_sha256="0" * 64,
+        code=Code(version="0", commit=None, dirty=None),
+        versions={},
+        hardware={},
+        utc="2000-01-01T00:00:00Z",
+        seconds=None,
+        status=status,  # type: ignore[arg-type]
+        reason="it diverged" if status == "failed" else None,
+    )
+
+
+# Everything a table can hold: percent and fractions, ties for the best, a zero, blanks on either side, special signs.
+SAMPLE: dict[str, Any] = {
+    "title": "A sample: 50% of AP_T & <NDCG>",
+    "paper": "he2018tieaware",
+    "source": "Table 0",
+    "methods_to_come": ["to_come"],
+    "notes": ["*: with parameters of its authors -- see #3, {a_b} ~ $x^2$ | y\\z."],
+    "defaults": {"dataset": "digits", "protocol": "s1", "metric": "ap", "tie_aware": True, "tolerance": 0.02},
+    "groups": [
+        {
+            "section": "CIFAR-10 S1 (AP_T)",
+            "columns": [
+                {"label": "12 bits", "settings": {"bits": 12}},
+                {"label": "24 bits", "settings": {"bits": 24}},
+                {"label": "48 bits", "settings": {"bits": 48}},
+            ],
+            "rows": [
+                {"label": "DPSH*", "method": "dpsh", "values": [0.720, 0.757, "-"]},
+                {"label": "MIHash", "method": "mihash", "values": [0.687, 0.775, 0.822]},
+                {"label": "TALR_AP", "method": "talr_ap", "values": [0.732, 0.789, 0.800]},
+                {"label": "To come", "method": "to_come", "values": [0.5, 0.5, "-"]},
+            ],
+        },
+        {
+            "section": "Pr@1 | percent",
+            "printed_as": "percent",
+            "metric": "precision@1",
+            "tie_aware": False,
+            "citation": "jeong2018efficient",
+            "columns": [{"label": "k=1", "settings": {"d": 64, "k": 1}}],
+            "rows": [
+                {"label": "[Npairs-Th]", "method": "th", "values": [60.85]},
+                {"label": "Npairs-VQ", "method": "vq", "values": ["-"]},
+            ],
+        },
+    ],
+}
+# method, bits or k -> the means over queries, a seed each
+SAMPLE_MEANS: dict[tuple[str, int], list[float]] = {
+    ("dpsh", 12): [0.71, 0.72, 0.74],
+    ("dpsh", 24): [0.7571],
+    ("dpsh", 48): [0.0],
+    ("mihash", 12): [0.73, 0.72, 0.72],
+    ("mihash", 24): [0.70, 0.71],
+    ("talr_ap", 24): [0.7569],
+    ("th", 1): [0.6123, 0.6145],
+    ("vq", 1): [0.59],
+}
+
+
+def sample_spec(**changes: Any) -> TableSpec:
+    """The sample table's declaration; ``changes`` go over its keys."""
+    return spec.expand("sample", parse(TableFile, {**SAMPLE, **changes}, "sample.toml"), Path("sample.toml"))
+
+
+def sample_rows() -> list[Row]:
+    """The rows behind the sample table, with a tie interval where there are three seeds."""
+    cells = {(cell.method, int(cell.settings.get("bits", cell.settings.get("k", 0)))): cell for cell in SAMPLE_CELLS}
+    return [
+        fake_row(
+            cells[key],
+            seed,
+            metric=mean,
+            **({"ap_worst": mean - 0.1, "ap_best": mean + 0.1} if len(means) == 3 else {}),
+        )
+        for key, means in SAMPLE_MEANS.items()
+        for seed, mean in enumerate(means)
+    ]
+
+
+SAMPLE_CELLS = sample_spec().cells
+
+
+def sample_table(**changes: Any) -> Table:
+    """The sample table, filled in."""
+    return collect(sample_spec(**changes), sample_rows(), None, resolve=fake_resolve)
+
+
+GOLDEN = Path(__file__).parent.parent / "golden"
+UPDATE = bool(os.environ.get("HASHBENCH_UPDATE_GOLDEN"))  # asked here, before a test clears the environment
+
+
+def assert_golden(name: str, text: str) -> None:
+    """Asserts that ``text`` is byte for byte tests/golden/``name``; HASHBENCH_UPDATE_GOLDEN=1 writes it instead."""
+    path = GOLDEN / name
+    if UPDATE:
+        path.write_bytes(text.encode())
+    assert path.read_bytes() == text.encode(), f"{path.name} differs: HASHBENCH_UPDATE_GOLDEN=1 accepts the new text"

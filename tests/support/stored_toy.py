@@ -1,0 +1,82 @@
+"""A data set of any items and labels, written into the store with a card of its own."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from hashbench.datasets import store
+from hashbench.datasets.card import Card, load_card
+from hashbench.datasets.readers._reader import Block
+
+CARD = """
+title = "Toy"
+citation = "none"
+licence = "none"
+homepage = "none"
+kind = "{kind}"
+item_shape = {shape}
+{value_max}
+n_items = {n}
+n_classes = {n_classes}
+labels = "{labels}"
+reader = "digits"
+
+[[sources]]
+urls = []
+manual = ["ask its authors for toy.bin"]
+file = "toy.bin"
+note = "made by the tests"
+
+[[sources.members]]
+path = "toy.bin"
+note = "made by the tests"
+"""
+
+
+def parts(n_queries: int, n_train: int, n: int) -> str:
+    """The protocol s1 whose first items are queries; the others are the database, and the first of those trained on."""
+    first, end = n_queries, n_queries + n_train
+    return f"""
+[protocols.s1]
+draw = "parts"
+title = "{n_queries} queries"
+citation = "none"
+query = [0, {first}]
+database = [{first}, {n}]
+train = [{first}, {end}]
+"""
+
+
+def card_of(root: Path, items: np.ndarray, labels: np.ndarray, protocols: str, name: str = "toy") -> Card:
+    """The card of such a data set, in ``root``, which holds the methods of the repository too."""
+    (root / "datasets").mkdir(parents=True, exist_ok=True)
+    if not (root / "experiments").exists():
+        (root / "experiments").symlink_to(Path(__file__).resolve().parent.parent.parent / "experiments")
+    is_image = items.ndim == 4
+    text = CARD.format(
+        kind="images" if is_image else "features",
+        shape=list(items.shape[1:]),
+        value_max="value_max = 255" if is_image else "",
+        n=len(items),
+        n_classes=int(labels.max()) + 1 if labels.ndim == 1 else labels.shape[1],
+        labels="class" if labels.ndim == 1 else "multi" if labels.shape[1] else "none",
+    )
+    (root / "datasets" / f"{name}.toml").write_text(text + protocols)
+    os.environ["HASHBENCH_ROOT"] = str(root)  # tests/conftest.py puts it back
+    return load_card(name)
+
+
+def store_toy(
+    root: Path,
+    items: np.ndarray,
+    labels: np.ndarray,
+    protocols: str,
+    *,
+    names: np.ndarray | None = None,
+    labels_only: bool = False,
+) -> Card:
+    """The card of a data set that is now stored."""
+    card = card_of(root, items, labels, protocols)
+    store.write(card, [Block(None if labels_only else items, labels, names)], {}, labels_only=labels_only)
+    return card

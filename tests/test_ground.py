@@ -1,0 +1,153 @@
+"""Errors, registry, paths, strict settings, seeds, files."""
+
+import os
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from hashbench import paths
+from hashbench.config import Strict, canonical_json, derive_seed, digest, parse, read_toml
+from hashbench.errors import CheckFailed, HashbenchError, unknown
+from hashbench.files import atomic, require_writable, write_text
+from hashbench.methods import METHODS
+from hashbench.registry import Catalogue, canonical
+
+
+class Example(Strict):
+    count: int
+    rate: float = 0.5
+    kind: Literal["a", "b"] = "a"
+
+
+@pytest.mark.parametrize(
+    ("values", "complaint"),
+    [
+        ({"count": "3"}, "count: Input should be a valid integer, got '3'"),
+        ({"count": True}, "count: Input should be a valid integer, got True"),
+        ({"count": 3, "rate": "x"}, "rate: Input should be a valid number, got 'x'"),
+        ({"count": 3, "kind": "c"}, "kind: Input should be 'a' or 'b', got 'c'"),
+        ({"count": 3, "rat": 1.0}, "unknown key 'rat': did you mean rate?"),
+        ({}, "key 'count' is missing"),
+    ],
+)
+def test_a_wrong_setting_is_one_line(values: dict[str, object], complaint: str) -> None:
+    with pytest.raises(HashbenchError) as caught:
+        parse(Example, values, "some.toml")
+    assert str(caught.value) == f"some.toml: {complaint}"
+
+
+def test_an_integer_serves_as_a_float() -> None:
+    assert parse(Example, {"count": 1, "rate": 2}, "here").rate == 2.0
+
+
+@pytest.mark.parametrize("content", [b"a = ", b"\xff\xfe", b"a = 1\na = 2\n"])
+def test_malformed_toml_is_one_line(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "bad.toml"
+    path.write_bytes(content)
+    with pytest.raises(HashbenchError, match=r"bad.toml: not a readable TOML file") as caught:
+        read_toml(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_missing_toml(tmp_path: Path) -> None:
+    with pytest.raises(HashbenchError, match="no such file"):
+        read_toml(tmp_path / "none.toml")
+
+
+def test_digest_ignores_the_order_of_keys_and_refuses_nan() -> None:
+    assert digest({"a": [1, 2.5], "b": None}) == digest({"b": None, "a": [1, 2.5]})
+    assert digest({"a": 1}) != digest({"a": 1.0})
+    with pytest.raises(ValueError, match="Out of range"):
+        canonical_json(float("nan"))
+
+
+def test_unknown_names_are_answered_with_the_nearest() -> None:
+    assert "talr_ap" in str(unknown("method", "talr_app", METHODS.names))
+    with pytest.raises(HashbenchError, match="unknown method 'mihsh': did you mean mihash"):
+        METHODS.get("mihsh")
+
+
+def test_hyphen_and_underscore_are_one() -> None:
+    assert canonical("TALR-AP") == "talr_ap"
+    assert "talr-ap" in METHODS
+    assert METHODS.get("talr-ap") is METHODS.get("talr_ap")
+
+
+def test_listing_a_catalogue_imports_none_of_it() -> None:
+    catalogue: Catalogue[object] = Catalogue("thing", "hashbench.losses", "X", object)
+    assert "tie_aware_ap" in catalogue.names
+    assert not [name for name in catalogue.names if name.startswith("_")]
+
+
+def test_exit_codes() -> None:
+    assert (HashbenchError("x").exit_code, CheckFailed("x").exit_code) == (2, 1)
+
+
+def test_seeds_differ_by_name_and_not_by_run() -> None:
+    seeds = {derive_seed("digits", bits, seed) for bits in (12, 24) for seed in range(50)}
+    assert len(seeds) == 100
+    assert all(0 <= seed < 2**63 for seed in seeds)
+    assert derive_seed("digits", "s1", 0) == 1006476455969797180
+    assert derive_seed("a", "bc") != derive_seed("ab", "c")
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "file.txt"
+    write_text(path, "old")
+    with pytest.raises(RuntimeError), atomic(path) as temporary:
+        temporary.write_text("half")
+        raise RuntimeError
+    assert path.read_text() == "old"
+    assert [p.name for p in path.parent.iterdir()] == ["file.txt"]
+
+
+def test_a_folder_is_never_written_over(tmp_path: Path) -> None:
+    with pytest.raises(HashbenchError, match=f"^{tmp_path}: a folder; the file to be written is expected$"):
+        write_text(tmp_path, "text")
+
+
+def test_written_files_have_the_usual_mode(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        write_text(tmp_path / "file", "x")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "file").stat().st_mode & 0o777 == 0o644
+
+
+def test_an_unwritable_folder_is_one_line(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    with pytest.raises(HashbenchError, match="cannot be written"):
+        require_writable(blocked / "results")
+
+
+def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(HashbenchError, match="MiB free"):
+        require_writable(tmp_path, free_bytes=1 << 62)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_root_is_found_from_below_and_named_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checkout = tmp_path / "checkout"
+    below = checkout / "a" / "b"
+    for folder in (below, checkout / "datasets", checkout / "experiments" / "methods"):
+        folder.mkdir(parents=True)
+    monkeypatch.chdir(below)
+    monkeypatch.delenv("HASHBENCH_ROOT")
+    monkeypatch.delenv("HASHBENCH_RESULTS")
+    assert paths.root() == checkout
+    assert paths.results() == checkout / "results"
+    elsewhere = tmp_path / "elsewhere"
+    monkeypatch.setenv("HASHBENCH_ROOT", str(elsewhere))
+    with pytest.raises(HashbenchError, match="not a root"):
+        paths.root()
+    (elsewhere / "datasets").mkdir(parents=True)
+    assert paths.root() == elsewhere
+
+
+def test_away_from_any_checkout_the_package_finds_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HASHBENCH_ROOT")
+    assert (paths.root() / "experiments" / "methods" / "talr_ap.toml").is_file()

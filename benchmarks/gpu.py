@@ -38,7 +38,8 @@ from hashbench.losses import tie_aware_ap, tie_aware_ndcg
 from hashbench.losses._supervision import alike
 from hashbench.parallel import ComputeOptions
 from hashbench.relevance.labels import ClassRelevance
-from hashbench.runs.run import Options, run
+from hashbench.runs.options import Options
+from hashbench.runs.run import run
 from hashbench.runs.spec import RunSpec, resolve
 from hashbench.runs.store import Store
 

@@ -43,7 +43,8 @@ def command(
     as one does: torchrun --nproc-per-node N -m hashbench train, and the same arguments.
     """
     from hashbench import parallel
-    from hashbench.runs.run import Options, follow, run
+    from hashbench.runs.options import Options
+    from hashbench.runs.run import follow, run
     from hashbench.runs.spec import resolve
     from hashbench.runs.store import Store
 

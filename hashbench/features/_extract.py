@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hashbench import __version__
 from hashbench.config import canonical_json
 from hashbench.datasets.card import load_card
@@ -66,6 +69,21 @@ def extract(
             began, started = part.rows, time.perf_counter()
             _run(built, data, part, chosen, batch or extractor.batch, progress=progress)
             return Extracted(path, shape, shape[0] - began, time.perf_counter() - started)
+
+
+def extract_items(
+    items: NDArray[Any], name: str, weights: str | None, value_max: float | None, *, device: str = "auto"
+) -> NDArray[np.float32]:
+    """The features float32[n, d] called ``name`` of ``items`` [n, ...], whose value ``value_max`` means 1.0."""
+    _require_torch()
+    import torch
+
+    _, extractor = named(name, weights)
+    chosen, built = _device(device), extractor.build(tuple(items.shape[1:]), value_max)
+    module = built.module.to(chosen)
+    blocks = torch.split(torch.from_numpy(items), extractor.batch)
+    with torch.inference_mode(), _exactly():
+        return np.concatenate([module(block.to(chosen)).cpu().numpy() for block in blocks])
 
 
 def _identity(data: Dataset, stem: str, built: Built, device: str) -> dict[str, Any]:

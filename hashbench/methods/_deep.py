@@ -46,8 +46,8 @@ def deep_method(
         fit,
         load,
         needs_torch=True,
-        needs_labels=True,
-        learns_distances=True,
+        supervision="relevance",
+        several_processes=True,
     )
 
 

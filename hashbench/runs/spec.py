@@ -1,5 +1,6 @@
 """One cell, named: what is run, with everything that decides its result."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 from hashbench.config import Setting, derive_seed, digest, parse
 from hashbench.datasets.card import load_card
 from hashbench.errors import HashbenchError, unknown
-from hashbench.hasher import CodeSettings
+from hashbench.hasher import PIXELS, CodeSettings
 from hashbench.methods import METHODS, _file
 from hashbench.methods._method import Method
 from hashbench.models import MODELS
@@ -70,6 +71,11 @@ class RunSpec:
         return int(getattr((self.base or self).settings, "n_classes", 0))
 
     @property
+    def text(self) -> str:
+        """``config`` and seed as JSON, as the run's folder keeps them."""
+        return json.dumps({**self.config, "seed": self.seed}, indent=1, sort_keys=True) + "\n"
+
+    @property
     def run(self) -> str:
         """The run's name."""
         head = f"{self.dataset}-{self.protocol}-{self.method}-{self.settings.size}-s{self.seed}"
@@ -123,16 +129,28 @@ def _apart(settings: Mapping[str, Setting], entry: Method) -> tuple[dict[str, Se
 
 
 def _given(method: str, settings: Mapping[str, Setting], entry: Method) -> dict[str, Setting]:
-    """``settings``, each a key that the method has, the model by the name of its file."""
+    """``settings``, each a key that the method has, and the entries that they name in one spelling."""
     for key in settings:
         if key not in entry.settings.model_fields:
             raise unknown(f"setting of {method}", key, entry.settings.model_fields)
-    model = settings.get("model")
-    if model is None:
-        return dict(settings)
-    if str(model) not in MODELS:
-        raise unknown("model", str(model), MODELS.names)
-    return {**settings, "model": canonical(str(model))}
+    return {key: _NAMED[key](str(value)) if key in _NAMED else value for key, value in settings.items()}
+
+
+def _model(name: str) -> str:
+    if name not in MODELS:
+        raise unknown("model", name, MODELS.names)
+    return canonical(name)
+
+
+def _features(name: str) -> str:
+    if canonical(name) == PIXELS:
+        return PIXELS
+    from hashbench.features import check_name
+
+    return check_name(name)
+
+
+_NAMED = {"model": _model, "features": _features}  # settings that name an entry of a catalogue
 
 
 def _identity(

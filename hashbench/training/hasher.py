@@ -15,6 +15,7 @@ from tqdm import tqdm
 
 from hashbench.errors import HashbenchError, one_line
 from hashbench.files import atomic, write_text
+from hashbench.hasher import BinaryHasher
 from hashbench.models import MODELS
 from hashbench.models._model import Model, encoder
 from hashbench.models._prepare import Prepared
@@ -38,7 +39,7 @@ def pick_device(name: str) -> torch.device:
     return device
 
 
-class DeepHasher(nn.Module):
+class DeepHasher(BinaryHasher, nn.Module):
     """Normalisation and encoder of one run; ``item_shape`` is that of the stored items, (H, W, C) or (d,).
 
     A network that was trained on ImageNet gets images as it did then, from stored values of which ``value_max`` means

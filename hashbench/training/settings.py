@@ -6,15 +6,14 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from hashbench.codes import MAX_BITS
-from hashbench.config import Strict
 from hashbench.errors import HashbenchError
-from hashbench.hasher import BitSettings
+from hashbench.hasher import BitSettings, CodeSettings, Precision
 from hashbench.parallel import ComputeOptions
 
 OFFICIAL, SHA256 = "official", "sha256:"
 
 
-class TrainingSettings(Strict):
+class TrainingSettings(CodeSettings):
     """Settings of encoder, batches, optimiser and relaxation; the methods' TOML files say where values come from.
 
     A setting that joins later gets a default: what was so before there was a choice. A setting at its default is no
@@ -59,6 +58,17 @@ class TrainingSettings(Strict):
     width: float = Field(1.0, gt=0, le=16)  # of the model, as a multiple of its own
     hash_layer_init: Literal["normal", "xavier"] = "normal"  # xavier: uniform, and hash_init is unused
     hash_weight_decay: float | None = Field(None, ge=0)  # of the hash layer; None: weight_decay
+
+    def precision_on(self, device: str, compute: ComputeOptions) -> Precision:
+        """The arithmetic of the encoder in training: as the settings say, else as ``compute`` does, else by the device.
+
+        Raises HashbenchError where both say something, and not the same.
+        """
+        asked = {self.precision, compute.precision} - {"auto"}
+        if len(asked) > 1:
+            raise HashbenchError(f"--precision {compute.precision}: the cell's own precision is {self.precision}")
+        half = "bfloat16" in asked or (not asked and device.startswith("cuda"))
+        return "bfloat16" if half else "float32"
 
     @property
     @abstractmethod
@@ -127,18 +137,6 @@ class PulseSettings(DeepSettings):
         """The bin widths between distance 0 and bits."""
         halved = self.bin_rule == "released" and self.bits >= 32
         return self.n_bins or (self.bits // 2 if halved else self.bits)
-
-
-def precision_of(settings: TrainingSettings, compute: ComputeOptions, device: str) -> Literal["float32", "bfloat16"]:
-    """The arithmetic of the encoder in training: as the settings say, else as ``compute`` does, else by the device.
-
-    Raises HashbenchError where both say something, and not the same.
-    """
-    asked = {settings.precision, compute.precision} - {"auto"}
-    if len(asked) > 1:
-        raise HashbenchError(f"--precision {compute.precision}: the cell's own precision is {settings.precision}")
-    half = "bfloat16" in asked or (not asked and device.startswith("cuda"))
-    return "bfloat16" if half else "float32"
 
 
 def explicit_rates(text: str) -> dict[int, float]:

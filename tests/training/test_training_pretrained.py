@@ -20,7 +20,7 @@ from hashbench.methods import METHODS
 from hashbench.models import _matconvnet, vggf
 from hashbench.models._model import Model
 from hashbench.models._weights import place_of
-from hashbench.runs.run import load_hasher
+from hashbench.runs.fit import load_hasher
 from hashbench.runs.spec import resolve
 from hashbench.runs.store import Store
 from hashbench.training.hasher import DeepHasher

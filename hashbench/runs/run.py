@@ -13,7 +13,7 @@ from hashbench.runs import provenance
 from hashbench.runs.data import open_data, require_supervision
 from hashbench.runs.fit import fit, load_saved
 from hashbench.runs.options import DEFAULT_OPTIONS, Options
-from hashbench.runs.record import failed_row, measured_row
+from hashbench.runs.score import failed_row, measured_row
 from hashbench.runs.several import encode, is_needed, process_group
 from hashbench.runs.spec import RunSpec
 from hashbench.runs.store import Row, Seconds, Store

@@ -1,12 +1,17 @@
-"""The metrics that a row holds, from what its run counted."""
+"""The row of a run: its metrics, from what was counted, and by which code, on which machine, in how many seconds."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from hashbench import metrics
-from hashbench.hasher import Counts
+from hashbench.hasher import Counts, Evidence
 from hashbench.histogram import Histogram
+from hashbench.methods import METHODS
 from hashbench.metrics import MetricValue
+from hashbench.runs import provenance
+from hashbench.runs.data import RunData
+from hashbench.runs.options import Options
+from hashbench.runs.store import SCHEMA, Arithmetic, Row, Seconds
 from hashbench.sparse.retrieval import Retrieval
 
 # Every row of codes holds these; the kept histogram gives any other metric later, without a new run.
@@ -26,7 +31,78 @@ OF_CODES = (
 OF_RETRIEVAL = ("suf", "suf@4", "suf@16", "rerank_precision@1", "rerank_precision@4", "rerank_precision@16")
 
 
-def row_metrics(evidence: Mapping[str, Counts]) -> dict[str, MetricValue]:
+def measured_row(data: RunData, evidence: Evidence, seconds: Seconds, options: Options) -> Row:
+    """The row of a run that was scored by ``evidence``."""
+    return Row(
+        metrics=_metrics(evidence.database),
+        metrics_of_test=_metrics(evidence.test),
+        seconds=seconds,
+        histogram_sha256=_sha256(evidence.database.get("histogram")),
+        retrieval_sha256=_sha256(evidence.database.get("retrieval")),
+        retrieval_of_test_sha256=_sha256(evidence.test.get("retrieval")),
+        status="ok",
+        **_identity(data, options),
+    )
+
+
+def failed_row(data: RunData, reason: str, options: Options) -> Row:
+    """The row of a run that training gave up on."""
+    return Row(
+        metrics={}, histogram_sha256=None, seconds=None, status="failed", reason=reason, **_identity(data, options)
+    )
+
+
+def _sha256(counts: Counts | None) -> str | None:
+    return None if counts is None else counts.sha256()
+
+
+def _identity(data: RunData, options: Options) -> dict[str, Any]:
+    spec, device = data.spec, _device(data, options)
+    return {
+        "schema": SCHEMA,
+        "run": spec.run,
+        "dataset": spec.dataset,
+        "protocol": spec.protocol,
+        "method": spec.method,
+        "settings": spec.identity,
+        "budget": spec.budget,
+        "seed": spec.seed,
+        "config": spec.config,
+        "config_hash": spec.config_hash,
+        "cell_hash": spec.cell_hash,
+        "data_sha256": data.dataset.sha256,
+        "ids_sha256": data.ids.sha256,
+        "features_sha256": data.features_sha256,
+        "code": provenance.code(),
+        "versions": provenance.versions(),
+        "hardware": provenance.hardware(device),
+        "utc": provenance.utc(),
+        "arithmetic": _arithmetic(data, options, device),
+    }
+
+
+def _device(data: RunData, options: Options) -> str:
+    if not METHODS.get(data.spec.method).needs_torch:
+        return "cpu"
+    from hashbench.training.hasher import pick_device
+
+    return str(pick_device(options.device))
+
+
+def _arithmetic(data: RunData, options: Options, device: str) -> Arithmetic | None:
+    compute = options.compute
+    precision = data.spec.settings.precision_on(device, compute)
+    if precision is None:
+        return None
+    return Arithmetic(
+        precision=precision,
+        compiled=compute.compiled,
+        channels_last=compute.channels_last,
+        processes=options.group.size,
+    )
+
+
+def _metrics(evidence: Mapping[str, Counts]) -> dict[str, MetricValue]:
     """The metrics of a row, each over the queries, of all that was counted."""
     return {name: value for kind, counts in evidence.items() for name, value in _METRICS_OF[kind](counts).items()}
 

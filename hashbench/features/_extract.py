@@ -18,7 +18,7 @@ from hashbench.datasets.store import Dataset, open_dataset
 from hashbench.errors import HashbenchError
 from hashbench.features import _store, named
 from hashbench.features._extractor import Built
-from hashbench.files import require_writable
+from hashbench.files import locked, require_writable
 
 if TYPE_CHECKING:
     import torch
@@ -62,7 +62,8 @@ def extract(
     identity = _identity(data, stem, built, chosen.type)
     path, shape = _store.path_of(card.name, stem), (len(data.items), built.width)
     require_writable(path.parent, shape[0] * shape[1] * 4 + (1 << 20), instead="--data")
-    with _store.locked(path):
+    busy = f"{path}: another process is writing it: waiting"
+    with locked(path.with_name(f"{path.name}.lock"), wait=True, busy=busy, instead="--data"):
         if _store.is_whole(card.name, stem, identity):
             return Extracted(path, shape, 0, 0.0)
         with _store.writing(path, identity, made_by or {}, shape) as part:

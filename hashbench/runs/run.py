@@ -1,13 +1,11 @@
 """One run, from data to row: open the data, fit or load the hasher, encode, count, score, store."""
 
-import fcntl
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from hashbench.errors import HashbenchError
-from hashbench.files import require_writable, write_text
+from hashbench.files import locked, require_writable, write_text
 from hashbench.hasher import Hasher
 from hashbench.runs import provenance
 from hashbench.runs.data import open_data, require_supervision
@@ -110,12 +108,8 @@ def _run_alone(spec: RunSpec, store: Store, options: Options) -> Row:
 
 @contextmanager
 def _alone_in(folder: Path, *, wait: bool = False) -> Iterator[None]:
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except OSError:
-            raise HashbenchError(f"{folder}: another process is running this cell: wait for it") from None
+    busy = f"{folder}: another process is running this cell: wait for it"
+    with locked(folder / "lock", wait=wait, busy="" if wait else busy):
         for left in folder.glob(".*.part"):  # of a process that was killed while it wrote
             left.unlink()
         yield

@@ -1,46 +1,18 @@
 """Features of a data set's items, for the shallow methods: one file an extractor, and the pretrained networks."""
 
 from hashbench.datasets.store import open_dataset, standing
-from hashbench.errors import HashbenchError, unknown
+from hashbench.errors import HashbenchError
 from hashbench.features import _store
-from hashbench.features._extractor import Extractor
-from hashbench.models import MODELS, TORCHVISION
-from hashbench.registry import Catalogue, canonical
+from hashbench.features._catalogue import FEATURES, known, named
+from hashbench.features._extract import Extracted, extract
+from hashbench.features._extractor import Built, Extractor
+from hashbench.features._store import Features
+from hashbench.registry import canonical
 
-FEATURES = Catalogue("features", "hashbench.features", "EXTRACTOR", Extractor)
-
-
-def named(name: str, weights: str | None = None) -> tuple[str, Extractor]:
-    """The extractor called ``name``, and the name that its features are stored under.
-
-    An entry of this folder, or a pretrained network: vggf, alexnet, alexnet_caffe or a classifier of torchvision,
-    whose features are what its last layer sees. ``weights`` is a file of them, or "none" for random ones, whose
-    features are stored under another name. Raises HashbenchError for an unknown name, with the nearest ones.
-    """
-    stem = canonical(name).removeprefix(TORCHVISION)
-    if stem in FEATURES:
-        if weights is not None:
-            raise HashbenchError(f"{stem} is no network: it has no --weights")
-        return stem, FEATURES.get(stem)
-    if stem not in MODELS:
-        raise unknown("features", name, known())
-    if MODELS.get(stem).pretrained is None:
-        raise HashbenchError(
-            f"{stem} is trained from scratch and has no features: {', '.join(_pretrained())} and torchvision's have"
-        )
-    from hashbench.features import _network
-
-    return f"{stem}_random" if weights == "none" else stem, _network.extractor(stem, weights)
+__all__ = ["FEATURES", "Built", "Extracted", "Extractor", "Features", "extract", "known", "named", "open_features"]
 
 
-def known() -> list[str]:
-    """The names of all features, torchvision's among them."""
-    from hashbench.models import _torchvision
-
-    return sorted({*FEATURES.names, *_pretrained(), *_torchvision.names()})
-
-
-def open_features(dataset: str, name: str) -> _store.Features:
+def open_features(dataset: str, name: str) -> Features:
     """The stored features of a data set; raises HashbenchError where they are absent, damaged or of other data.
 
     ``name`` is that of the extractor, ``vggf_random`` for random weights.
@@ -52,7 +24,3 @@ def open_features(dataset: str, name: str) -> _store.Features:
             f"{found.path}: features of other data than {dataset} is now: run hashbench features {dataset} again"
         )
     return found
-
-
-def _pretrained() -> list[str]:
-    return [name for name in MODELS.names if MODELS.get(name).pretrained is not None]

@@ -6,6 +6,7 @@ from typing import Any
 
 from hashbench.config import Setting
 from hashbench.hasher import CodeSettings, Hasher, SavedHasher, SparseHasher, TrainingData
+from hashbench.registry import Catalogue
 
 
 @dataclass(frozen=True)
@@ -36,3 +37,6 @@ class Method:
     needs_labels: bool = False
     learns_distances: bool = False
     base: Base | None = None
+
+
+METHODS = Catalogue("method", "hashbench.methods", "METHOD", Method, group="hashbench.methods")

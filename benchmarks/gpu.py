@@ -34,8 +34,7 @@ from hashbench import histogram
 from hashbench.datasets.store import standing
 from hashbench.errors import one_line
 from hashbench.histogram import torch_kernel
-from hashbench.losses import tie_aware_ap, tie_aware_ndcg
-from hashbench.losses._supervision import alike
+from hashbench.losses import alike, tie_aware_ap, tie_aware_ndcg
 from hashbench.parallel import ComputeOptions
 from hashbench.relevance.labels import ClassRelevance
 from hashbench.runs.options import Options

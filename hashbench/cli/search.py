@@ -7,7 +7,7 @@ import typer
 
 if TYPE_CHECKING:
     from hashbench.codes.nearest import Neighbours
-    from hashbench.datasets.readers._reader import Items
+    from hashbench.datasets.readers import Items
     from hashbench.datasets.split import Split
     from hashbench.datasets.store import Dataset
     from hashbench.evaluation.report import Tile

@@ -80,7 +80,7 @@ def _start(cell: "RunSpec", weights: str) -> tuple[str, str | None]:
     model = getattr(cell.settings, "model", None)
     if model is None:
         raise HashbenchError(f"{cell.method} has no network: no --weights")
-    from hashbench.methods._deep import require_torch
+    from hashbench.methods import require_torch
 
     require_torch()
     from hashbench.training import pretrained

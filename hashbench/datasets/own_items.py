@@ -7,8 +7,8 @@ import numpy as np
 
 from hashbench.codes.files import h5, npy
 from hashbench.codes.files._stored import Stored, quietly
-from hashbench.datasets.readers._image_files import decode
-from hashbench.datasets.readers._reader import Items
+from hashbench.datasets.images import decode
+from hashbench.datasets.readers import Items
 from hashbench.errors import HashbenchError
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".gif"}

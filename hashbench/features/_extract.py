@@ -16,7 +16,8 @@ from hashbench.config import canonical_json
 from hashbench.datasets.card import load_card
 from hashbench.datasets.store import Dataset, open_dataset
 from hashbench.errors import HashbenchError
-from hashbench.features import _store, named
+from hashbench.features import _store
+from hashbench.features._catalogue import named
 from hashbench.features._extractor import Built
 from hashbench.files import locked, require_writable
 

@@ -9,6 +9,7 @@ from pydantic import Field
 from hashbench import paths
 from hashbench.config import Setting, Strict, parse, read_toml
 from hashbench.errors import unknown
+from hashbench.methods._method import METHODS
 
 SETTLED = ("model", "base")  # the settings that others of a method's file depend on
 
@@ -63,8 +64,9 @@ class MethodFile(Strict):
 
 
 def location(method: str) -> Path:
-    """Where the method's hyper-parameters are."""
-    return paths.root() / "experiments" / "methods" / f"{method}.toml"
+    """Where the method's hyper-parameters are: those of another package's method lie beside its module."""
+    folder = METHODS.folder(method) or paths.root() / "experiments" / "methods"
+    return folder / f"{method}.toml"
 
 
 def load(method: str) -> MethodFile:

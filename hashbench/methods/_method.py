@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from hashbench.config import Setting
 from hashbench.hasher import CodeSettings, Hasher, SavedHasher, TrainingData
+from hashbench.registry import Catalogue
 
 
 @dataclass(frozen=True)
@@ -36,3 +37,6 @@ class Method:
     supervision: Literal["none", "labels", "relevance"] = "none"
     several_processes: bool = False
     base: Base | None = None
+
+
+METHODS = Catalogue("method", "hashbench.methods", "METHOD", Method, group="hashbench.methods")

@@ -9,8 +9,7 @@ from hashbench.config import Setting, derive_seed, digest, parse
 from hashbench.datasets.card import load_card
 from hashbench.errors import HashbenchError, unknown
 from hashbench.hasher import PIXELS, CodeSettings
-from hashbench.methods import METHODS, _file
-from hashbench.methods._method import Method
+from hashbench.methods import METHODS, Method, _file
 from hashbench.models import MODELS
 from hashbench.registry import canonical
 from hashbench.runs.store import Row

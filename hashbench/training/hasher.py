@@ -16,9 +16,7 @@ from tqdm import tqdm
 from hashbench.errors import HashbenchError, one_line
 from hashbench.files import atomic, write_text
 from hashbench.hasher import BinaryHasher
-from hashbench.models import MODELS
-from hashbench.models._model import Model, encoder
-from hashbench.models._prepare import Prepared
+from hashbench.models import MODELS, Model, Prepared, encoder
 from hashbench.training import pretrained
 from hashbench.training.normalise import Centred, Normalised, UnitNorm
 from hashbench.training.settings import DeepSettings, TrainingSettings

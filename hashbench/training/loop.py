@@ -12,7 +12,7 @@ from tqdm import tqdm
 from hashbench.config import derive_seed, digest
 from hashbench.errors import HashbenchError
 from hashbench.hasher import BitSettings, TrainingData
-from hashbench.losses._objective import RowObjective
+from hashbench.losses import RowObjective
 from hashbench.training import augment, checkpoint, distributed, optimiser
 from hashbench.training.failure import TrainingFailed
 from hashbench.training.gradient import backward, check_chunk

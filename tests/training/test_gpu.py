@@ -9,8 +9,7 @@ import torch
 from support import two_processes
 from torch import Tensor
 
-from hashbench.losses import tie_aware_ap, tie_aware_ndcg
-from hashbench.losses._supervision import alike
+from hashbench.losses import alike, tie_aware_ap, tie_aware_ndcg
 from hashbench.methods import METHODS
 from hashbench.parallel import DEFAULT_COMPUTE, ComputeOptions
 from hashbench.runs.data import open_data

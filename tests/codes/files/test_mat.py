@@ -6,8 +6,8 @@ import scipy.io
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from hashbench.codes.files import mat
 from hashbench.errors import HashbenchError
-from hashbench.models import _matlab
 
 NUMBERS = st.sampled_from(["f4", "f8", "u1", "i2", "u4", "i8"]).flatmap(
     lambda kind: st.tuples(st.integers(1, 3), st.integers(1, 4), st.integers(1, 3)).map(
@@ -63,7 +63,7 @@ def assert_same(ours, theirs):
 def test_nested_variables_are_read_as_scipy_reads_them(tmp_path: Path, value, compressed) -> None:
     path = tmp_path / "some.mat"
     scipy.io.savemat(path, {"first": np.arange(3.0), "value": value}, do_compression=compressed)
-    found = _matlab.read(path)
+    found = mat.read(path)
     assert_same(found["value"], plain(scipy.io.loadmat(path)["value"]))
     np.testing.assert_array_equal(found["first"], [[0, 1, 2]])
 
@@ -86,7 +86,7 @@ def test_a_damaged_file_is_read_or_refused_in_one_line(tmp_path: Path, compresse
             damaged[at] = rng.integers(256)
         path.write_bytes(damaged)
         try:
-            _matlab.read(path)
+            mat.read(path)
         except HashbenchError as error:
             refused += 1
             assert "\n" not in str(error)
@@ -101,22 +101,22 @@ def test_a_file_cut_short_is_refused(tmp_path: Path, compressed: bool) -> None:
     for length in range(0, len(whole), 7):
         path.write_bytes(whole[:length])
         if length == 128:
-            assert _matlab.read(path) == {}
+            assert mat.read(path) == {}
             continue
         with pytest.raises(HashbenchError, match=r"not a readable \.mat file"):
-            _matlab.read(path)
+            mat.read(path)
 
 
 def test_a_variable_that_inflates_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "bomb.mat"
     scipy.io.savemat(path, {"zeros": np.zeros(1 << 20)}, do_compression=True)
-    monkeypatch.setattr(_matlab, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(mat, "MOST_BYTES", 1 << 20)
     with pytest.raises(HashbenchError, match="more than 1 MiB"):
-        _matlab.read(path)
+        mat.read(path)
 
 
 def test_the_hdf5_version_is_named(tmp_path: Path) -> None:
     path = tmp_path / "new.mat"
     path.write_bytes(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM")
     with pytest.raises(HashbenchError, match="save it with -v7"):
-        _matlab.read(path)
+        mat.read(path)

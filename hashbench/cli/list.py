@@ -27,9 +27,10 @@ Lines = list[tuple[str, str, str]]
 
 
 def _methods() -> Lines:
-    from hashbench.methods import METHODS, _file
+    from hashbench.methods import METHODS
+    from hashbench.runs import hyperparameters
 
-    files = {name: _file.load(name) for name in METHODS.names}
+    files = {name: hyperparameters.load(name) for name in METHODS.names}
     return [(name, file.paper, f"{file.title}: {file.summary}") for name, file in files.items()]
 
 

@@ -8,10 +8,11 @@ from hashbench.config import Setting, derive_seed, digest, parse
 from hashbench.datasets.card import load_card
 from hashbench.errors import HashbenchError, unknown
 from hashbench.hasher import CodeSettings
-from hashbench.methods import METHODS, _file
+from hashbench.methods import METHODS
 from hashbench.methods._method import Method
 from hashbench.models import MODELS
 from hashbench.registry import canonical
+from hashbench.runs import hyperparameters as _file
 from hashbench.runs.store import Row
 
 BASE = "base."  # before a setting of the method that another starts from

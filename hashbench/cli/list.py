@@ -45,9 +45,10 @@ def _each(catalogue: "Catalogue[Any]", load: Callable[[str], T]) -> Iterator[tup
 
 
 def _methods() -> Lines:
-    from hashbench.methods import METHODS, _file
+    from hashbench.methods import METHODS
+    from hashbench.runs import hyperparameters
 
-    files = _each(METHODS, _file.load)
+    files = _each(METHODS, hyperparameters.load)
     return [(name, file.paper, f"{file.title}: {file.summary}") for name, file in files]
 
 

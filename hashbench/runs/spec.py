@@ -9,9 +9,10 @@ from hashbench.config import Setting, derive_seed, digest, parse
 from hashbench.datasets.card import load_card
 from hashbench.errors import HashbenchError, unknown
 from hashbench.hasher import PIXELS, CodeSettings
-from hashbench.methods import METHODS, Method, _file
+from hashbench.methods import METHODS, Method
 from hashbench.models import MODELS
 from hashbench.registry import canonical
+from hashbench.runs import hyperparameters
 from hashbench.runs.store import Row
 
 BASE = "base."  # before a setting of the method that another starts from
@@ -101,12 +102,12 @@ def resolve(
     split = card.protocol(protocol)
     entry = METHODS.get(method)
     names = {"dataset": canonical(dataset), "protocol": canonical(protocol), "method": canonical(method)}
-    file = _file.load(names["method"])
+    file = hyperparameters.load(names["method"])
     names["budget"] = file.budget(budget)
     own, of_base = _apart(settings, entry)
     given = _given(names["method"], own, entry)
-    where = f"{_file.location(names['method'])} for {names['dataset']}, with what was given"
-    chosen = parse(entry.settings, _file.resolve(file, names, given), where)
+    where = f"{hyperparameters.location(names['method'])} for {names['dataset']}, with what was given"
+    chosen = parse(entry.settings, hyperparameters.resolve(file, names, given), where)
     base = None
     if entry.base is not None:
         asked = {**entry.base.settings(chosen), **of_base}
@@ -153,13 +154,13 @@ _NAMED = {"model": _model, "features": _features}  # settings that name an entry
 
 
 def _identity(
-    chosen: CodeSettings, entry: Method, file: _file.MethodFile, names: Mapping[str, str]
+    chosen: CodeSettings, entry: Method, file: hyperparameters.MethodFile, names: Mapping[str, str]
 ) -> dict[str, Setting]:
     """The settings that the method declares, and any that differ from what its TOML, or else its type, gives them."""
     values = chosen.model_dump()
     declared = {key: values[key] for key in sorted(entry.identity)}
     defaults = {key: field.default for key, field in entry.settings.model_fields.items()}
-    usual = {**defaults, **_file.resolve(file, names, declared)}
+    usual = {**defaults, **hyperparameters.resolve(file, names, declared)}
     return {key: value for key, value in sorted(values.items()) if key in declared or value != usual[key]}
 
 

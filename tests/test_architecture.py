@@ -41,29 +41,9 @@ def module_of(path: Path) -> str:
 MODULES = {module_of(path): ast.parse(path.read_text()) for path in FILES}
 PACKAGES = {module_of(path) for path in FILES if path.name == "__init__.py"}
 
-# Imports of private names that helpers are still taking away; each line goes with the branch that it names.
-STILL_PRIVATE = {
-    # matfiles: one reader of .mat files
-    ("hashbench.datasets.own_items", "hashbench.codes.files._stored.Stored"),
-    ("hashbench.datasets.own_items", "hashbench.codes.files._stored.quietly"),
-    ("hashbench.datasets.readers.labelme_gist", "hashbench.codes.files._find.arrays_in"),
-    ("hashbench.datasets.readers.labelme_gist", "hashbench.codes.files._stored.printable"),
-    ("hashbench.sparse.saved", "hashbench.codes.files._find.arrays_in"),
-    ("hashbench.sparse.saved", "hashbench.codes.files._stored.Arrays"),
-    ("hashbench.sparse.saved", "hashbench.codes.files._stored.Stored"),
-    # recipes: the files of methods
-    ("hashbench.cli.list", "hashbench.methods._file"),
-    ("hashbench.runs.spec", "hashbench.methods._file"),
-    ("hashbench.tables.collect", "hashbench.methods._file"),
-    ("hashbench.tables.spec", "hashbench.methods._file"),
-    # tables
-    ("hashbench.tables.names", "hashbench.metrics._name.read"),
-}
-# Pairs that import each other when asked to, taken away on other branches too: methods, tables.
-STILL_IN_CIRCLES = {
-    ("hashbench.methods._sparse", "hashbench.methods.exhaustive_search"),
-    ("hashbench.tables.names", "hashbench.tables.spec"),
-}
+# What tables/ still has: its branch is not merged yet.
+STILL_PRIVATE = {("hashbench.tables.names", "hashbench.metrics._name.read")}
+STILL_IN_CIRCLES = {("hashbench.tables.names", "hashbench.tables.spec")}
 SCRIPT = ("hashbench.__main__", "hashbench.cli._app.main")  # the command line itself, as pyproject.toml names it
 
 

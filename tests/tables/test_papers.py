@@ -15,8 +15,9 @@ from hashbench import __version__
 from hashbench.config import read_toml
 from hashbench.datasets.card import cards, load_card
 from hashbench.errors import HashbenchError
-from hashbench.methods import METHODS, _file
+from hashbench.methods import METHODS
 from hashbench.metrics import METRICS
+from hashbench.runs import hyperparameters
 from hashbench.tables import papers, spec
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,7 +28,7 @@ KEY_IN_TEXT = re.compile(r"\b[a-z]+(?:19|20)\d\d[a-z]+\b")
 def cited_in_files() -> Iterator[tuple[str, str]]:
     """(key, where) for each key in experiments/, datasets/ and the metrics."""
     for name in METHODS.names:
-        yield _file.load(name).paper, f"method {name}"
+        yield hyperparameters.load(name).paper, f"method {name}"
     for name in METRICS.names:
         yield METRICS.get(name).paper, f"metric {name}"
     for table in map(spec.load, spec.names()):

@@ -10,6 +10,7 @@ from hashbench.codes.files._stored import Stored, quietly
 from hashbench.datasets.readers._image_files import decode
 from hashbench.datasets.readers._reader import Items
 from hashbench.errors import HashbenchError
+from hashbench.progress import bar
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".gif"}
 KEY = "items"  # of an .h5 file, as the data sets' own files call them
@@ -59,13 +60,14 @@ def _stored(path: Path) -> Stored:
 
 
 def _from_folder(folder: Path, shape: tuple[int, ...]) -> OwnItems:
-    from tqdm import tqdm
-
     if len(shape) != 3:
         raise HashbenchError(f"{folder}: images, but the hasher takes features of {shape[0]} numbers: FILE.npy or .h5")
     files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
     if not files:
         raise HashbenchError(f"{folder}: no image in it ({', '.join(sorted(SUFFIXES))})")
-    bar = tqdm(files, "decode", unit="image", leave=False, disable=None, delay=2)
-    items = np.stack([decode(file, shape) for file in bar])
-    return OwnItems(items, [str(file.relative_to(folder)) for file in files])
+    images = []
+    with bar("decode", "image", len(files)) as decoded:
+        for file in files:
+            images.append(decode(file, shape))
+            decoded.update()
+    return OwnItems(np.stack(images), [str(file.relative_to(folder)) for file in files])

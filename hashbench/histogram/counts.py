@@ -9,12 +9,12 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from hashbench.codes import Codes, block_items
 from hashbench.errors import HashbenchError
 from hashbench.files import atomic
-from hashbench.parallel import available_cores
+from hashbench.parallel import available_cores, slices
+from hashbench.progress import bar
 from hashbench.relevance.labels import Relevance
 
 OWN_ROWS = 1 << 8  # items asked together for their relevance to themselves
@@ -95,7 +95,7 @@ def count(
     GIL, so that no second thread pool fights with those of NumPy or torch. ``progress`` shows a bar when it takes long.
     """
     pairs = len(query) * len(database)
-    return _counted(query, [(database, relevance)], workers, tqdm(total=pairs, **_bar(progress)))
+    return _counted(query, [(database, relevance)], workers, bar("count", "pair", pairs, shown=progress, scaled=True))
 
 
 def count_blocks(
@@ -120,7 +120,7 @@ def count_blocks(
     [[[0, 1], [0, 1], [0, 0]]]
     """
     pairs = None if n_items is None else len(query) * n_items
-    return _counted(query, _ahead(blocks), workers, tqdm(total=pairs, **_bar(progress)))
+    return _counted(query, _ahead(blocks), workers, bar("count", "pair", pairs, shown=progress, scaled=True))
 
 
 def without_itself(counted: Histogram, relevance: Relevance) -> Histogram:
@@ -137,10 +137,9 @@ def without_itself(counted: Histogram, relevance: Relevance) -> Histogram:
     """
     n, counts = counted.n_queries, counted.counts.copy()
     fits = relevance.shape == (n, n) and np.array_equal(relevance.levels, counted.levels)
-    for first in range(0, n if fits else 0, OWN_ROWS):
-        rows = slice(first, first + OWN_ROWS)
+    for rows in slices(n if fits else 0, OWN_ROWS):
         own = relevance.block(rows, rows).diagonal()
-        counts[first + np.arange(len(own)), 0, own] -= 1
+        counts[np.arange(rows.start, rows.stop), 0, own] -= 1
     if not fits or (counts[:, 0] < 0).any() or (counts.sum(axis=(1, 2)) != n - 1).any():
         raise HashbenchError(
             f"a histogram of {n} queries, a relevance of {relevance.shape}: no set against itself, for an item is not "
@@ -159,19 +158,14 @@ def _ahead(blocks: Iterable[T]) -> Iterator[T]:
             yield cast(T, block)
 
 
-def _bar(progress: bool) -> dict[str, Any]:
-    disable = None if progress else True  # None: shown on a terminal only
-    return {"desc": "count", "unit": "pair", "unit_scale": True, "leave": False, "disable": disable, "delay": 2}
-
-
-def _counted(query: Codes, blocks: Iterable[tuple[Codes, Relevance]], workers: int | None, bar: tqdm) -> Histogram:
+def _counted(query: Codes, blocks: Iterable[tuple[Codes, Relevance]], workers: int | None, counted: Any) -> Histogram:
     n_items = 0
     total = Histogram(np.zeros((len(query), query.n_bits + 1, 0), np.int64), np.zeros(0, np.int64))
-    with bar, ThreadPoolExecutor(workers or available_cores()) as pool:
+    with counted, ThreadPoolExecutor(workers or available_cores()) as pool:
         for database, relevance in blocks:
             check_shapes(query.shape, database.shape, relevance)
             total = _with_levels(total, relevance.levels)
-            _add(pool, bar, query, database, relevance, total.counts)
+            _add(pool, counted, query, database, relevance, total.counts)
             n_items += len(database)
     if not len(total.levels):
         raise HashbenchError("nothing to count: no piece of a database")
@@ -181,17 +175,17 @@ def _counted(query: Codes, blocks: Iterable[tuple[Codes, Relevance]], workers: i
 
 def _add(
     pool: ThreadPoolExecutor,
-    bar: tqdm,
+    counted: Any,
     query: Codes,
     database: Codes,
     relevance: Relevance,
     counts: NDArray[np.int64],
 ) -> None:
-    from hashbench.histogram.numba_kernel import jobs, slices
+    from hashbench.histogram.numba_kernel import jobs
 
     for columns in slices(len(database), block_items(query.n_bits)):
         for pairs in pool.map(lambda job: job(), jobs(relevance, query, database, columns, counts)):
-            bar.update(pairs)
+            counted.update(pairs)
 
 
 def check_shapes(query: tuple[int, int], database: tuple[int, int], relevance: Relevance) -> None:

@@ -15,7 +15,8 @@ from torch import Tensor
 from hashbench.codes import Codes, pack_words
 from hashbench.errors import HashbenchError
 from hashbench.histogram.counts import Histogram, check_shapes
-from hashbench.histogram.numba_kernel import is_multi_hot, is_signed, slices
+from hashbench.histogram.numba_kernel import is_multi_hot, is_signed
+from hashbench.parallel import slices
 from hashbench.relevance.labels import ClassRelevance, Relevance, SharedLabelRelevance
 
 QUERY_BLOCK = 64

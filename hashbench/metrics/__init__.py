@@ -22,6 +22,7 @@ from hashbench.histogram.ties import Policy
 from hashbench.metrics._metric import Metric
 from hashbench.metrics._name import At, MetricName, read
 from hashbench.metrics._value import MetricValue
+from hashbench.parallel import slices
 from hashbench.registry import Catalogue
 from hashbench.relevance.labels import Relevance
 from hashbench.sparse.retrieval import Retrieval
@@ -210,8 +211,8 @@ def _joined(parts: Iterable[dict[str, NDArray[np.float64]]], names: Iterable[str
 
 def _blocks(histogram: Histogram) -> Iterator[Histogram]:
     step = max(1, BLOCK // max(1, histogram.counts[:1].size))
-    for first in range(0, max(1, histogram.n_queries), step):
-        yield replace(histogram, counts=histogram.counts[first : first + step])
+    for rows in slices(max(1, histogram.n_queries), step):
+        yield replace(histogram, counts=histogram.counts[rows])
 
 
 def _block(histogram: Histogram, names: dict[str, MetricName]) -> dict[str, NDArray[np.float64]]:

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from hashbench.errors import HashbenchError
-from hashbench.histogram.numba_kernel import slices
-from hashbench.parallel import available_cores
+from hashbench.parallel import available_cores, slices
+from hashbench.progress import bar
 from hashbench.sparse._search_numba import keep_nearest, merge, open_buckets
 from hashbench.sparse.codes import SparseCodes, preference, top_k
 from hashbench.sparse.index import Index, as_float32, build, squared_norms
@@ -106,11 +105,11 @@ def query(
     if activations.ndim != 2 or activations.shape[1] != index.codes.d:
         raise HashbenchError(f"activations of shape {activations.shape}: the index has {index.codes.d} buckets")
     best, best_id = _nowhere(len(activations), top)
-    with _threads(workers) as pool, tqdm(total=len(activations), **_bar(progress)) as bar:
+    with _threads(workers) as pool, bar("search", "query", len(activations), shown=progress) as shown:
         plan = _plan(pool, index, activations, queries.exclude, top)
         for rows in plan.batches(PLACES // top):
             _search(pool, index, queries, plan, rows, best[rows], best_id[rows])
-            bar.update(rows.stop - rows.start)
+            shown.update(rows.stop - rows.start)
     if (best_id < 0).any():
         raise HashbenchError("index: damaged, for some of its distances are not finite: build it again")
     return SearchResult(best_id, np.sqrt(best), plan.n_candidates, np.diff(plan.first))
@@ -173,11 +172,6 @@ def _shared_out(pool: ThreadPoolExecutor, job: Callable[[Any], None], parts: Ite
         job(listed[0])
     else:
         list(pool.map(job, listed))
-
-
-def _bar(progress: bool) -> dict[str, Any]:
-    disable = None if progress else True  # None: shown on a terminal only
-    return {"desc": "search", "unit": "query", "leave": False, "disable": disable, "delay": 2}
 
 
 def _nowhere(n_rows: int, top: int) -> tuple[Doubles, Longs]:

@@ -13,6 +13,8 @@ from hashbench.datasets.card import Card
 from hashbench.datasets.readers._lists import shown
 from hashbench.datasets.readers._reader import Block
 from hashbench.errors import HashbenchError, one_line
+from hashbench.parallel import slices
+from hashbench.progress import bar
 from hashbench.relevance.labels import Labels
 
 FORMATS = ("JPEG", "PNG", "GIF", "BMP")  # whatever a file's name ends with: one of ILSVRC2012's .JPEG is a PNG
@@ -28,8 +30,6 @@ def blocks(card: Card, folder: Path | None, paths: Sequence[bytes], labels: Labe
 
     All are found before the first is decoded. Raises HashbenchError where one is not there or cannot be read.
     """
-    from tqdm import tqdm
-
     names = np.array([_parts(path)[-1] for path in paths])
     if folder is None:
         yield Block(None, labels, names)
@@ -38,12 +38,11 @@ def blocks(card: Card, folder: Path | None, paths: Sequence[bytes], labels: Labe
     threads = min(os.cpu_count() or 1, MOST_THREADS)
     with (
         ThreadPoolExecutor(threads) as pool,
-        tqdm(total=len(files), desc=f"{card.name}: decode", unit="image", leave=False, disable=None) as bar,
+        bar(f"{card.name}: decode", "image", len(files)) as decoded,
     ):
-        for start in range(0, len(files), BLOCK):
-            part = slice(start, start + BLOCK)
+        for part in slices(len(files), BLOCK):
             yield Block(_decode_all(pool, files[part], card.item_shape), labels[part], names[part])
-            bar.update(len(files[part]))
+            decoded.update(len(files[part]))
 
 
 def decode(path: Path, shape: Sequence[int]) -> NDArray[np.uint8]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hashbench.codes import Codes
 from hashbench.errors import HashbenchError
 from hashbench.histogram import Histogram, ranking, ties
-from hashbench.histogram.ranking import Distances, Ranked
+from hashbench.histogram.ranking import Ranked
 from hashbench.histogram.ties import Policy
 from hashbench.metrics._metric import Metric
 from hashbench.metrics._name import At, MetricName, read
@@ -34,7 +34,6 @@ __all__ = [
     "MetricName",
     "MetricValue",
     "evaluate",
-    "evaluate_distances",
     "evaluate_rankings",
     "evaluate_retrieval",
     "evaluate_ties",
@@ -137,18 +136,6 @@ def extremes(histogram: Histogram, names: Sequence[str]) -> dict[str, tuple[NDAr
         split = (ties.apply(block, ties.check(end)) for block in _blocks(histogram))
         found[end] = {name: values[of] for name, of in of_ap.items()} | evaluate_rankings(split, by_order)
     return {name: (found["worst"][name], found["best"][name]) for name in map(str, ranged)}
-
-
-def evaluate_distances(
-    distances: Distances, relevance: Relevance, names: Sequence[str], policy: Policy = "expected"
-) -> dict[str, NDArray[np.float64]]:
-    """The values per query of each metric on a ranking by weighted or real distances; equal distances tie.
-
-    A metric that speaks of Hamming radii raises HashbenchError.
-    """
-    if policy == "order":
-        return evaluate_rankings(ties.in_order(distances, relevance), names)
-    return evaluate_rankings((ties.apply(block, policy) for block in ranking.rankings(distances, relevance)), names)
 
 
 def evaluate_rankings(rankings: Iterable[Histogram], names: Sequence[str]) -> dict[str, NDArray[np.float64]]:

@@ -17,7 +17,6 @@ PAIRS = 1 << 18  # distances held together, 2 MiB
 ROWS = 1 << 12  # items whose features are held together
 HELD = 1 << 22  # levels held together, 8 MiB
 EPS = float(np.finfo(np.float64).eps)
-TALR_LEVELS = (1, 2, 5, 10)  # of the thresholds at 5, 1, 0.2 and 0.1 percent [He et al. 2018, section 5.3]
 
 
 class Rows(Protocol):

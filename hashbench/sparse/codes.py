@@ -48,12 +48,6 @@ class SparseCodes:
     def __len__(self) -> int:
         return len(self.buckets)
 
-    def bits(self) -> NDArray[np.bool_]:
-        """The codes as bool[n, d], to be packed as Hamming codes or to gate a distance."""
-        whole = np.zeros((len(self), self.d), bool)
-        np.put_along_axis(whole, self.buckets, True, axis=1)
-        return whole
-
     def sha256(self) -> str:
         """The checksum of the codes, d included: what an index says it was built for."""
         digest = hashlib.sha256(f"{self.d} {len(self)} {self.k} ".encode())

@@ -14,8 +14,8 @@ from hashbench.errors import HashbenchError
 from hashbench.parallel import available_cores, slices
 from hashbench.progress import bar
 from hashbench.sparse._search_numba import keep_nearest, merge, open_buckets
-from hashbench.sparse.codes import SparseCodes, preference, top_k
-from hashbench.sparse.index import Index, as_float32, build, squared_norms
+from hashbench.sparse.codes import preference, top_k
+from hashbench.sparse.index import Index, as_float32, squared_norms
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
@@ -113,23 +113,6 @@ def query(
     if (best_id < 0).any():
         raise HashbenchError("index: damaged, for some of its distances are not finite: build it again")
     return SearchResult(best_id, np.sqrt(best), plan.n_candidates, np.diff(plan.first))
-
-
-def exhaustive(
-    items: NDArray[np.floating],
-    embeddings: NDArray[np.floating],
-    top: int,
-    *,
-    exclude: Longs | None = None,
-    workers: int | None = None,
-) -> SearchResult:
-    """The ``top`` nearest of all ``items`` [n, m] to each query, ``embeddings`` [q, m]: the search of one bucket.
-
-    >>> exhaustive(np.array([[0.0], [3.0], [1.0]]), np.array([[2.0]]), top=2)[:2]
-    (array([[1, 2]]), array([[1., 1.]]))
-    """
-    index = build(SparseCodes(np.zeros((len(items), 1), np.int32), d=1), items)
-    return query(index, np.zeros((len(embeddings), 1)), embeddings, top, exclude=exclude, workers=workers)
 
 
 def _checked(

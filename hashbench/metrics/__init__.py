@@ -14,9 +14,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.codes import Codes
 from hashbench.errors import HashbenchError
-from hashbench.histogram import Histogram, ranking, ties
+from hashbench.histogram import Histogram, ties
 from hashbench.histogram.ranking import Ranked
 from hashbench.histogram.ties import Policy
 from hashbench.metrics._metric import Metric
@@ -24,7 +23,6 @@ from hashbench.metrics._name import At, MetricName, read
 from hashbench.metrics._value import MetricValue
 from hashbench.parallel import slices
 from hashbench.registry import Catalogue
-from hashbench.relevance.labels import Relevance
 from hashbench.sparse.retrieval import Retrieval
 
 __all__ = [
@@ -98,25 +96,20 @@ def evaluate(histogram: Histogram, names: Sequence[str]) -> dict[str, NDArray[np
 
 
 def evaluate_ties(
-    query: Codes,
-    database: Codes | None,
-    relevance: Relevance | None,
-    histogram: Histogram,
-    names: Sequence[str],
-    policy: Policy,
+    histogram: Histogram, names: Sequence[str], policy: Policy, ordered: Iterable[Histogram] | None = None
 ) -> dict[str, NDArray[np.float64]]:
     """The values per query of each metric under a tie policy, as ``evaluate`` gives them.
 
-    ``histogram`` is that of the codes; ``order`` looks at the codes again, one sort a query, and only then must the
-    database and the relevance be there. What lies inside a
-    Hamming radius does not depend on ties: ``precision@rR``, ``recall@rR`` and ``pr_area`` are the same under every
-    policy. ``pr_area@k`` is defined for ``expected`` only; another policy raises HashbenchError.
+    ``order`` needs ``ordered``, the rankings that ``ties.in_order`` gives, since a histogram does not hold the order of
+    the database. What lies inside a Hamming radius does not depend on ties: ``precision@rR``, ``recall@rR`` and
+    ``pr_area`` are the same under every policy. ``pr_area@k`` is defined for ``expected`` only; another policy raises
+    HashbenchError.
     """
     by_radius, others = _by_radius(names, policy)
     values = evaluate(histogram, by_radius)
     if others and policy == "order":
-        assert database is not None and relevance is not None, "the order of items is not in a histogram"
-        values |= evaluate_rankings(ties.in_order(ranking.hamming(query, database), relevance), others)
+        assert ordered is not None, "a histogram does not hold the order of items"
+        values |= evaluate_rankings(ordered, others)
     elif others:
         values |= evaluate_rankings((ties.apply(block, policy) for block in _blocks(histogram)), others)
     return {canonical: values[canonical] for canonical in map(str, map(parse, names))}

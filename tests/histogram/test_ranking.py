@@ -13,7 +13,7 @@ from hashbench import metrics
 from hashbench.codes import pack
 from hashbench.errors import HashbenchError
 from hashbench.histogram import count, ranking, ties
-from hashbench.histogram.ranking import Distances
+from hashbench.histogram.ranking import Distances, hamming
 from hashbench.histogram.ties import Policy
 from hashbench.relevance.labels import ClassRelevance, Relevance
 
@@ -62,7 +62,7 @@ def test_policies_hold_for_any_distances(policy: str, drawn: CodeSet) -> None:
     query, database = pack(drawn.query), pack(drawn.database)
     weighted = ranking.weighted_hamming(query, database, np.ones(query.n_bits))
     counted = count(query, database, drawn.relevance, workers=1)
-    truth = metrics.evaluate_ties(query, database, drawn.relevance, counted, NAMES, policy)  # type: ignore[arg-type]
+    truth = metrics.evaluate_ties(counted, NAMES, policy, ties.in_order(hamming(query, database), drawn.relevance))  # type: ignore[arg-type]
     found = evaluate_distances(weighted, drawn.relevance, NAMES, policy)  # type: ignore[arg-type]
     for name in NAMES:
         np.testing.assert_allclose(found[name], truth[name], atol=1e-14, err_msg=name)

@@ -100,7 +100,7 @@ def pack(codes: Tensor, name: str = "codes") -> TensorCodes:
         raise HashbenchError(f"{name}: {codes.dtype} is not numeric: numbers are expected")
     n, n_bits = codes.shape
     if not 1 <= n_bits <= MAX_BITS:
-        raise HashbenchError(f"{name}: {n_bits} bits; 1 to {MAX_BITS} are possible")
+        raise HashbenchError(f"codes: {n_bits} bits; 1 to {MAX_BITS} are possible")
     words = torch.empty((n, -(-n_bits // WORD_BITS)), dtype=torch.int32, device=codes.device)
     for rows in slices(n, max(1, PACKED_BITS // n_bits)):
         block = _comparable(codes[rows].detach())

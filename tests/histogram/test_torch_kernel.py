@@ -121,8 +121,8 @@ def test_a_value_that_float32_does_not_hold_is_compared_as_it_is(value: float) -
         (torch.full((2, 2), torch.nan), "mine: not finite"),
         (torch.full((2, 2), 7), "mine: 7 is no bit"),
         (torch.full((2, 2), -3, dtype=torch.int8), "mine: -3 is no bit"),
-        (torch.ones(2, 0), "mine: 0 bits"),
-        (torch.ones(1, 4097), "mine: 4097 bits"),
+        (torch.ones(2, 0), "codes: 0 bits"),
+        (torch.ones(1, 4097), "codes: 4097 bits"),
     ],
 )
 def test_tensors_that_hold_no_codes_are_refused(codes: torch.Tensor, says: str) -> None:

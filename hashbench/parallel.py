@@ -60,7 +60,7 @@ class ComputeOptions:
             raise HashbenchError(f"precision {self.precision!r}: one of auto, float32, bfloat16")
 
 
-ALONE, USUAL = ProcessGroup(), ComputeOptions()
+ALONE, DEFAULT_COMPUTE = ProcessGroup(), ComputeOptions()
 
 
 def of_environment() -> ProcessGroup:
@@ -91,3 +91,12 @@ def slices(length: int, size: int) -> Iterator[slice]:
 def available_cores() -> int:
     """The number of cores that this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def limit_threads(n_processes: int) -> None:
+    """Lets torch in this process use its share of the threads, where ``n_processes`` run side by side."""
+    try:
+        import torch
+    except ImportError:  # without the extra train no method uses it
+        return
+    torch.set_num_threads(max(1, torch.get_num_threads() // n_processes))

@@ -1,36 +1,72 @@
 """``hashbench list``: the catalogues."""
 
-from collections.abc import Callable
-from typing import Annotated
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from hashbench.errors import unknown
+from hashbench.errors import HashbenchError, unknown
+
+if TYPE_CHECKING:
+    from hashbench.registry import Catalogue
+
+T = TypeVar("T")
 
 
 def command(
     what: Annotated[
         str,
-        typer.Argument(metavar="methods|datasets|features|metrics|models|tables|conventions", help="Which catalogue."),
+        typer.Argument(
+            metavar="methods|datasets|features|metrics|models|tables|conventions|papers", help="Which catalogue."
+        ),
     ],
+    bibtex: Annotated[bool, typer.Option("--bibtex", help="Print the papers as BibTeX entries.")] = False,
 ) -> None:
-    """List a catalogue: a name a line, with its paper and what it is."""
+    """List a catalogue: on each line a name, the key of its paper, and what it is.
+
+    hashbench list papers gives the title for each key; with --bibtex it prints entries to copy.
+    """
     if what not in CATALOGUES:
         raise unknown("catalogue", what, CATALOGUES)
+    if bibtex:
+        _print_bibtex(what)
+        return
     lines = CATALOGUES[what]()
     widths = [max((len(line[column]) for line in lines), default=0) for column in range(2)]
     for name, paper, summary in lines:
         typer.echo(f"{name:{widths[0]}}  {paper:{widths[1]}}  {summary}".rstrip())
 
 
-Lines = list[tuple[str, str, str]]
+def _print_bibtex(what: str) -> None:
+    from hashbench.tables import papers
+
+    if what != "papers":
+        raise HashbenchError("--bibtex is for papers: hashbench list papers --bibtex")
+    typer.echo("\n\n".join(papers.bibtex(key, paper) for key, paper in papers.papers().items()))
+
+
+Lines = list[tuple[str, str, str]]  # name, paper or what else belongs to it, summary
+
+
+def _each(catalogue: "Catalogue[Any]", load: Callable[[str], T]) -> Iterator[tuple[str, T]]:
+    """Each entry by name; one of another package that cannot be used is a line on stderr, and the rest follows."""
+    for name in catalogue.names:
+        try:
+            entry = load(name)
+        except HashbenchError as error:
+            if name not in catalogue.outside:
+                raise
+            typer.echo(f"error: {error}", err=True)
+        else:
+            yield name, entry
 
 
 def _methods() -> Lines:
-    from hashbench.methods import METHODS, _file
+    from hashbench.methods import METHODS
+    from hashbench.runs import hyperparameters
 
-    files = {name: _file.load(name) for name in METHODS.names}
-    return [(name, file.paper, f"{file.title}: {file.summary}") for name, file in files.items()]
+    files = _each(METHODS, hyperparameters.load)
+    return [(name, file.paper, f"{file.title}: {file.summary}") for name, file in files]
 
 
 def _datasets() -> Lines:
@@ -41,26 +77,25 @@ def _datasets() -> Lines:
 
 
 def _features() -> Lines:
-    """Those of this package, and of the pretrained networks; any classifier of torchvision has features too."""
+    """The extractors of hashbench, and the pretrained networks; any classifier of torchvision is one too."""
     from hashbench.features import FEATURES
     from hashbench.models import MODELS
 
-    own = [(name, "", FEATURES.get(name).summary) for name in FEATURES.names]
-    networks = {name: MODELS.get(name) for name in MODELS.names}
-    return [*own, *((name, "", model.summary) for name, model in networks.items() if model.pretrained is not None)]
+    own = [(name, "", extractor.summary) for name, extractor in _each(FEATURES, FEATURES.get)]
+    networks = _each(MODELS, MODELS.get)
+    return [*own, *((name, "", model.summary) for name, model in networks if model.pretrained is not None)]
 
 
 def _metrics() -> Lines:
     from hashbench.metrics import METRICS
 
-    entries = {name: METRICS.get(name) for name in METRICS.names}
-    return [(name, metric.paper, metric.summary) for name, metric in entries.items()]
+    return [(name, metric.paper, metric.summary) for name, metric in _each(METRICS, METRICS.get)]
 
 
 def _models() -> Lines:
     from hashbench.models import MODELS
 
-    return [(name, "", MODELS.get(name).summary) for name in MODELS.names]
+    return [(name, "", model.summary) for name, model in _each(MODELS, MODELS.get)]
 
 
 def _tables() -> Lines:
@@ -73,8 +108,14 @@ def _tables() -> Lines:
 def _conventions() -> Lines:
     from hashbench.evaluation.conventions import CONVENTIONS
 
-    entries = {name: CONVENTIONS.get(name) for name in CONVENTIONS.names}
-    return [(name, convention.source, convention.summary) for name, convention in entries.items()]
+    entries = _each(CONVENTIONS, CONVENTIONS.get)
+    return [(name, convention.source, convention.summary) for name, convention in entries]
+
+
+def _papers() -> Lines:
+    from hashbench.tables.papers import papers
+
+    return [(key, str(paper.year or ""), paper.title) for key, paper in papers().items()]
 
 
 CATALOGUES: dict[str, Callable[[], Lines]] = {
@@ -85,4 +126,5 @@ CATALOGUES: dict[str, Callable[[], Lines]] = {
     "models": _models,
     "tables": _tables,
     "conventions": _conventions,
+    "papers": _papers,
 }

@@ -71,15 +71,13 @@ def _gpu() -> str:
 
 def _fault_of(each: "DatasetStatus") -> str | None:
     """What is wrong with a data set that is here; None where every byte is right."""
-    from tqdm import tqdm
-
     from hashbench.datasets.store import open_labels, verify
     from hashbench.errors import HashbenchError
+    from hashbench.progress import bar
 
-    bar = tqdm(total=each.size_bytes, desc=f"{each.name}: verify", unit="B", unit_scale=True, leave=False, disable=None)
-    with bar:
+    with bar(f"{each.name}: verify", "B", each.size_bytes, scaled=True) as verified:
         try:
-            open_labels(each.name) if each.state == "labels only" else verify(each.name, bar.update)
+            open_labels(each.name) if each.state == "labels only" else verify(each.name, verified.update)
         except HashbenchError as error:
             return str(error)
     return None

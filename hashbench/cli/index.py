@@ -94,7 +94,7 @@ def _text(index: "Index") -> str:
 
 
 def _summary(index: "Index", found: "SearchResult", exclude_self: bool) -> dict[str, float]:
-    from hashbench.sparse.buckets import speed_up
+    from hashbench.metrics.suf import speed_up
 
     return {
         "n_queries": len(found.ids),

@@ -53,11 +53,6 @@ class Audit:
     compared_by: list[str]
     leaks: list[Leak]
 
-    @property
-    def n_duplicates(self) -> int:
-        """How many queries the database holds byte for byte under another id."""
-        return sum(leak.n for leak in self.leaks if (leak.role, leak.inside, leak.by) == ("query", "database", "bytes"))
-
 
 def audit(data: Dataset | Labelled, chosen: Split, protocol: Protocol, seed: int) -> Audit:
     """What is found in the split; raises CheckFailed with the first thing that is not as ``protocol`` says.

@@ -135,11 +135,9 @@ def _convert(card: Card, places: list[Path], images: Path | None) -> Path:
 
 
 def _members(card: Card, places: list[Path]) -> Generator[tuple[Member, BinaryIO]]:
-    from tqdm import tqdm
-
     total = sum(len(source.members) for source in card.sources)
-    with tqdm(total=total, desc=f"{card.name}: verify and convert", unit="file", leave=False, disable=None) as bar:
+    with bar(f"{card.name}: verify and convert", "file", total) as converted:
         for source, place in zip(_read_sources(card), places, strict=True):
             for member in open_members(place, source, scratch=store.path_of(card).parent):
                 yield member
-                bar.update()
+                converted.update()

@@ -9,6 +9,7 @@ from hashbench.codes.files import StoredArray, h5, npy
 from hashbench.datasets.images import decode
 from hashbench.datasets.readers import Items
 from hashbench.errors import HashbenchError, quietly
+from hashbench.progress import bar
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".gif"}
 KEY = "items"  # of an .h5 file, as the data sets' own files call them
@@ -55,13 +56,14 @@ def _stored(path: Path) -> StoredArray:
 
 
 def _from_folder(folder: Path, shape: tuple[int, ...]) -> OwnItems:
-    from tqdm import tqdm
-
     if len(shape) != 3:
         raise HashbenchError(f"{folder}: images, but the hasher takes features of {shape[0]} numbers: FILE.npy or .h5")
     files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
     if not files:
         raise HashbenchError(f"{folder}: no image in it ({', '.join(sorted(SUFFIXES))})")
-    bar = tqdm(files, "decode", unit="image", leave=False, disable=None, delay=2)
-    items = np.stack([decode(file, shape) for file in bar])
-    return OwnItems(items, [str(file.relative_to(folder)) for file in files])
+    images = []
+    with bar("decode", "image", len(files)) as decoded:
+        for file in files:
+            images.append(decode(file, shape))
+            decoded.update()
+    return OwnItems(np.stack(images), [str(file.relative_to(folder)) for file in files])

@@ -1,7 +1,6 @@
 """Relevance: the relevance of a protocol's queries to its database, by labels or by distances."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import singledispatch
 
@@ -14,6 +13,7 @@ from hashbench.datasets.readers import Items
 from hashbench.datasets.split import Split
 from hashbench.datasets.store import Dataset
 from hashbench.errors import HashbenchError
+from hashbench.parallel import slices
 from hashbench.relevance import percentiles
 from hashbench.relevance.distances import DistanceRelevance
 from hashbench.relevance.labels import ClassRelevance, SharedLabelRelevance, from_labels
@@ -120,9 +120,5 @@ def _thresholds(relevance: Percentiles, train: FeatureRows, name: str) -> tuple[
 
 
 def _mean(features: FeatureRows) -> Floats:
-    return np.sum([block.sum(axis=0) for block in _blocks(features)], axis=0) / features.shape[0]
-
-
-def _blocks(features: FeatureRows) -> Iterator[Floats]:
-    for first in range(0, features.shape[0], BLOCK):
-        yield features[first : first + BLOCK]
+    n = features.shape[0]
+    return np.sum([features[rows].sum(axis=0) for rows in slices(n, BLOCK)], axis=0) / n

@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from hashbench import histogram
 from hashbench.errors import HashbenchError
 from hashbench.files import atomic
 from hashbench.hasher import CODES, Counts, Evidence, ItemRows
 from hashbench.histogram import Histogram
+from hashbench.progress import bar
 from hashbench.relevance.labels import Labels, Relevance, from_labels
 from hashbench.sparse.codes import SparseCodes, top_k
 from hashbench.sparse.evaluate import as_hamming, evaluate
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tqdm import tqdm
 
     from hashbench.hasher import SearchItems
     from hashbench.sparse.retrieval import Retrieval

@@ -23,12 +23,12 @@ def command(
     By default only the headers of the data files are read; --verify reads the whole files.
     """
     from hashbench.datasets.card import cards
-    from hashbench.datasets.inventory import stock
+    from hashbench.datasets.inventory import dataset_status
 
     found = _found()
-    stocks = [stock(name) for name in cards()]
-    verified = {each.name: _fault_of(each) for each in stocks if each.state in VERIFIABLE} if verify else {}
-    typer.echo(_as_json(found, stocks, verified) if as_json else _as_text(found, stocks, verified))
+    statuses = [dataset_status(name) for name in cards()]
+    verified = {each.name: _fault_of(each) for each in statuses if each.state in VERIFIABLE} if verify else {}
+    typer.echo(_as_json(found, statuses, verified) if as_json else _as_text(found, statuses, verified))
     if any(verified.values()):
         raise typer.Exit(1)
 
@@ -85,16 +85,16 @@ def _fault_of(each: "DatasetStatus") -> str | None:
     return None
 
 
-def _as_json(found: dict[str, Any], stocks: "list[DatasetStatus]", verified: dict[str, str | None]) -> str:
+def _as_json(found: dict[str, Any], statuses: "list[DatasetStatus]", verified: dict[str, str | None]) -> str:
     from dataclasses import asdict
 
-    datasets = {each.name: asdict(each) for each in stocks}
+    datasets = {each.name: asdict(each) for each in statuses}
     for name, fault in verified.items():
         datasets[name] |= {"verified": fault is None, "fault": fault}
     return json.dumps({**found, "datasets": datasets})
 
 
-def _as_text(found: dict[str, Any], stocks: "list[DatasetStatus]", verified: dict[str, str | None]) -> str:
+def _as_text(found: dict[str, Any], statuses: "list[DatasetStatus]", verified: dict[str, str | None]) -> str:
     from hashbench.datasets.inventory import readable
 
     state = {True: ", with local changes", False: "", None: ""}[found["dirty"]]
@@ -107,9 +107,9 @@ def _as_text(found: dict[str, Any], stocks: "list[DatasetStatus]", verified: dic
         *(f"{library:14} {version or _how_to_install(library)}" for library, version in found["versions"].items()),
     ]
     lines += [f"{'gpu':14} {found['gpu']}", ""]
-    width = max(14, *(len(each.name) for each in stocks))
-    lines += [f"{each.name:{width}} {_line(each, verified)}" for each in stocks]
-    kept = sum(each.kept_bytes for each in stocks)
+    width = max(14, *(len(each.name) for each in statuses))
+    lines += [f"{each.name:{width}} {_line(each, verified)}" for each in statuses]
+    kept = sum(each.kept_bytes for each in statuses)
     weights = ", ".join(f"{name} ({readable(size)})" for name, size in found["weights"].items())
     lines += ["", f"{'weights':14} {weights or 'none'}"]
     lines += [f"{model:14} has none: {step}" for model, step in found["missing_weights"].items()]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from hashbench.datasets.card import Card
     from hashbench.datasets.protocol import Protocol
     from hashbench.datasets.split import Split
-    from hashbench.datasets.store import Labelled
+    from hashbench.datasets.store import DatasetLabels
 
 
 def command(
@@ -62,11 +62,11 @@ def command(
     write(path, chosen)
 
 
-def _audit(card: "Card", labels: "Labelled", chosen: "Split", rule: "Protocol", seed: int) -> "Audit":
+def _audit(card: "Card", labels: "DatasetLabels", chosen: "Split", rule: "Protocol", seed: int) -> "Audit":
     from hashbench.datasets.audit import audit
-    from hashbench.datasets.store import open_dataset, standing
+    from hashbench.datasets.store import file_status, open_dataset
 
-    has_items = standing(card.name).state != "labels only"
+    has_items = file_status(card.name).state != "labels only"
     return audit(open_dataset(card.name) if has_items else labels, chosen, rule, seed)
 
 

@@ -16,7 +16,7 @@ Md5 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 DRAWS = ("per_class", "per_label", "random", "parts", "stratified")
 
 
-def _draw(value: object) -> str | None:
+def _protocol_kind(value: object) -> str | None:
     """The kind of a protocol, of a table or made already; None for what is neither, or says none that exists."""
     draw = value.get("draw", "per_class") if isinstance(value, dict) else getattr(value, "draw", None)
     return draw if draw in DRAWS else None
@@ -29,14 +29,14 @@ AnyProtocol = Annotated[
     | Annotated[Parts, Tag("parts")]
     | Annotated[Stratified, Tag("stratified")],
     Discriminator(
-        _draw,
+        _protocol_kind,
         custom_error_type="protocol_draw",
         custom_error_message=f"a protocol is a table whose draw is one of {', '.join(DRAWS)}",
     ),
 ]
 
 
-class Verified(Strict):
+class ExpectedFile(Strict):
     """What is known of a file's bytes; a file without a checksum says why in its note."""
 
     size_bytes: Count | None = None
@@ -46,7 +46,7 @@ class Verified(Strict):
     note: str = ""
 
     @model_validator(mode="after")
-    def _checksum_or_reason(self) -> "Verified":
+    def _checksum_or_reason(self) -> "ExpectedFile":
         if not self.checksums and not self.note:
             raise ValueError("a file needs sha256, sha512 or md5, or a note that says why it has none")
         return self
@@ -58,7 +58,7 @@ class Verified(Strict):
         return {algorithm: value for algorithm, value in known.items() if value is not None}
 
 
-class Member(Verified):
+class Member(ExpectedFile):
     """A file that a reader needs; ``path`` is its name inside the source, with forward slashes.
 
     What is known of it is known of its decompressed bytes. ``packed`` is its name there where it is compressed
@@ -70,7 +70,7 @@ class Member(Verified):
     limit_bytes: Positive = 4 << 30
 
 
-class Source(Verified):
+class Source(ExpectedFile):
     """A file to be fetched: where from (in order of preference), its name, and the members that a reader needs.
 
     Where no address serves it to a program, ``urls`` is empty and ``manual`` tells a person what to do.
@@ -85,7 +85,7 @@ class Source(Verified):
     images: bool = False
 
     @model_validator(mode="after")
-    def _can_be_had(self) -> "Source":
+    def _has_an_origin(self) -> "Source":
         if not self.urls and not self.manual:
             raise ValueError("a source needs urls, or the manual steps that lead to it")
         if self.images == bool(self.members):
@@ -135,7 +135,7 @@ class Card(Strict):
     protocols: dict[str, AnyProtocol] = {}
 
     @model_validator(mode="after")
-    def _hangs_together(self) -> "Card":
+    def _is_consistent(self) -> "Card":
         if self.embedded == bool(self.sources):
             raise ValueError("an embedded set has no sources, any other has at least one")
         if (self.kind == "images") != (len(self.item_shape) == 3):

@@ -10,7 +10,7 @@ from hashbench import paths
 from hashbench.datasets import store
 from hashbench.datasets.card import Card, Member, Source, load_card
 from hashbench.datasets.readers import READERS, Files
-from hashbench.datasets.sources.fetch import alone, fetch
+from hashbench.datasets.sources.fetch import fetch, folder_lock
 from hashbench.datasets.sources.members import locate, open_members
 from hashbench.errors import HashbenchError
 from hashbench.files import require_writable
@@ -36,7 +36,7 @@ def download(name: str, from_dir: Path | None = None, *, labels_only: bool = Fal
         return stored
     folder = store.path_of(card).parent
     require_writable(folder, instead="--data")
-    with alone(folder):
+    with folder_lock(folder):
         if (stored := _stored(card, labels_only)) is not None:  # what another process made meanwhile is made
             return stored
         _sweep(card)

@@ -29,24 +29,24 @@ def byte_keys(items: Items) -> Keys:
 
 
 @dataclass(frozen=True)
-class Twins:
+class Duplicates:
     """The items of one list that stand in another under another id: (their id, its first twin's), by their ids."""
 
     ids: Ids
-    twin_ids: Ids
+    duplicate_ids: Ids
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def first(self, n: int) -> list[tuple[int, int]]:
         """The first ``n`` pairs."""
-        return list(zip(self.ids[:n].tolist(), self.twin_ids[:n].tolist(), strict=True))
+        return list(zip(self.ids[:n].tolist(), self.duplicate_ids[:n].tolist(), strict=True))
 
 
-def twins(keys: NDArray[np.uint64] | NDArray[np.bytes_], ids: Ids, others: Ids) -> Twins:
+def find_duplicates(keys: NDArray[np.uint64] | NDArray[np.bytes_], ids: Ids, others: Ids) -> Duplicates:
     """Those of ``ids`` whose key one of ``others`` has; both lists sorted, and without a common id.
 
-    >>> found = twins(np.array([7, 8, 7, 7], np.uint64), np.array([0, 1]), np.array([2, 3]))
+    >>> found = find_duplicates(np.array([7, 8, 7, 7], np.uint64), np.array([0, 1]), np.array([2, 3]))
     >>> found.first(5)
     [(0, 2)]
     """
@@ -55,11 +55,11 @@ def twins(keys: NDArray[np.uint64] | NDArray[np.bytes_], ids: Ids, others: Ids) 
     at = np.searchsorted(theirs, keys[ids])
     found = at < len(theirs)
     found[found] = theirs[at[found]] == keys[ids][found]
-    return Twins(ids[found], others[order[at[found]]])
+    return Duplicates(ids[found], others[order[at[found]]])
 
 
-def same_bytes(items: Items, found: Twins) -> Twins:
+def with_same_bytes(items: Items, found: Duplicates) -> Duplicates:
     """The twins whose bytes are the same indeed, and not their keys alone."""
     is_same = [items[one].tobytes() == items[other].tobytes() for one, other in found.first(len(found))]
     keep = np.array(is_same, np.bool_)
-    return Twins(found.ids[keep], found.twin_ids[keep])
+    return Duplicates(found.ids[keep], found.duplicate_ids[keep])

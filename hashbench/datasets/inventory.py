@@ -5,7 +5,7 @@ from pathlib import Path
 
 from hashbench import paths
 from hashbench.datasets.card import Card, Source, load_card
-from hashbench.datasets.store import standing
+from hashbench.datasets.store import file_status
 from hashbench.errors import HashbenchError
 from hashbench.models import MODELS
 
@@ -43,18 +43,18 @@ class DatasetStatus:
         return "the checksum that the card states" if self.pinned else "the card states no checksum"
 
 
-def stock(name: str) -> DatasetStatus:
+def dataset_status(name: str) -> DatasetStatus:
     """What there is of the data set called ``name``; looks at the heads of files only."""
     try:
-        card, found = load_card(name), standing(name)
+        card, found = load_card(name), file_status(name)
     except HashbenchError as error:  # a card of one's own may be wrong, and the others are still worth a line
         return DatasetStatus(name, "damaged", 0, 0, 0, pinned=False, fault=str(error))
-    steps = [] if found.state in ("embedded", "stored") else steps_to(card)
+    steps = [] if found.state in ("embedded", "stored") else download_steps(card)
     kept = sum(path.stat().st_size for path in _files(paths.data() / card.name / "sources"))
     return DatasetStatus(card.name, found.state, card.n_items, found.size_bytes, kept, found.pinned, found.fault, steps)
 
 
-def steps_to(card: Card) -> list[str]:
+def download_steps(card: Card) -> list[str]:
     """How a person gets the data set: one command where every source is served to programs."""
     by_hand = [step for source in card.sources for step in _by_hand(source)]
     if not by_hand:

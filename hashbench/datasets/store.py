@@ -16,7 +16,6 @@ from hashbench import paths
 from hashbench.config import canonical_json
 from hashbench.datasets.card import Card, load_card
 from hashbench.datasets.checksums import array_sha256, content_bytes, content_sha256, head
-from hashbench.datasets.faults import faults, other_content
 from hashbench.datasets.layout import (
     Names,
     damaged,
@@ -28,6 +27,7 @@ from hashbench.datasets.layout import (
     require,
     require_names,
 )
+from hashbench.datasets.mismatches import checksum_mismatch, mismatches
 from hashbench.datasets.readers import READERS, Block, Files, Items
 from hashbench.errors import HashbenchError, one_line
 from hashbench.files import atomic
@@ -40,7 +40,7 @@ WRONG_CHECKSUM = "its content has another checksum than when it was written"
 
 
 @dataclass(frozen=True, eq=False)
-class Labelled:
+class DatasetLabels:
     """The labels of a data set: class ids int64[n], or uint8[n, labels] of 0 and 1; ``names`` of files, if it has any.
 
     ``sha256`` is the checksum of the labels.
@@ -69,7 +69,7 @@ class Dataset:
 
 
 @dataclass(frozen=True)
-class Standing:
+class FileStatus:
     """What is on the disk of a data set, by the head of its file and no more.
 
     ``sha256`` is what the file says of its content; it is ``pinned`` where the card states the same. ``fault`` says
@@ -104,24 +104,24 @@ def open_dataset(name: str) -> Dataset:
     return _embedded(card) if card.embedded else _stored(card)
 
 
-def open_labels(name: str) -> Labelled:
+def open_labels(name: str) -> DatasetLabels:
     """The labels of the data set called ``name``, also where its items are not here; raises HashbenchError as above."""
     card = load_card(name)
     path = path_of(card) if path_of(card).is_file() else labels_path_of(card)
     if not path.is_file():
         data = open_dataset(name)
-        return Labelled(card.name, data.labels, data.names, array_sha256(data.labels))
+        return DatasetLabels(card.name, data.labels, data.names, array_sha256(data.labels))
     with opened(card, path) as file:
         labels, names = labels_of(card, file)
         stated = str(file.attrs["content_sha256"])  # of the labels, where they are all the file has
-    if fault := next(faults(card, labels, None), None):
+    if fault := next(mismatches(card, labels, None), None):
         raise damaged(path, card, fault)
     if path == labels_path_of(card) and array_sha256(labels) != stated:
         raise damaged(path, card, WRONG_CHECKSUM)
-    return Labelled(card.name, labels, names, array_sha256(labels))
+    return DatasetLabels(card.name, labels, names, array_sha256(labels))
 
 
-def standing(name: str) -> Standing:
+def file_status(name: str) -> FileStatus:
     """What is there of the data set called ``name``; takes milliseconds, whatever its size.
 
     Of a stored one the shapes and types are compared with the card's, and the file's length with what they need:
@@ -129,19 +129,19 @@ def standing(name: str) -> Standing:
     """
     card = load_card(name)
     if card.embedded:
-        return Standing("embedded")
+        return FileStatus("embedded")
     path = next((path for path in (path_of(card), labels_path_of(card)) if path.is_file()), None)
     if path is None:
-        return Standing("missing")
+        return FileStatus("missing")
     size = path.stat().st_size
     try:
         with opened(card, path) as file:
             sha256 = _head_of(card, file, path)
     except HashbenchError as error:
-        return Standing("damaged", path, size, fault=str(error))
+        return FileStatus("damaged", path, size, fault=str(error))
     if path == labels_path_of(card):
-        return Standing("labels only", path, size)
-    return Standing("stored", path, size, sha256, sha256 == card.content_sha256)
+        return FileStatus("labels only", path, size)
+    return FileStatus("stored", path, size, sha256, sha256 == card.content_sha256)
 
 
 def _head_of(card: Card, file: "h5py.File", path: Path) -> str:
@@ -153,7 +153,7 @@ def _head_of(card: Card, file: "h5py.File", path: Path) -> str:
     if path == path_of(card):
         offset_of(card, file, path)
         if card.content_sha256 not in (None, sha256):
-            raise ValueError(other_content(card, sha256))
+            raise ValueError(checksum_mismatch(card, sha256))
     return sha256
 
 
@@ -206,7 +206,7 @@ def _fill(card: Card, file: "h5py.File", blocks: Iterable[Block], labels_only: b
         file["names"] = np.concatenate(names)
         file.attrs["names_sha256"] = array_sha256(file["names"][:])
     content = None if items is None else (items, digest.hexdigest())
-    if fault := next(faults(card, labels[:n], content), None):
+    if fault := next(mismatches(card, labels[:n], content), None):
         raise HashbenchError(f"{card.name}: {fault}")
     return digest.hexdigest()
 
@@ -226,7 +226,7 @@ def _embedded(card: Card) -> Dataset:
     items = cast("Items", np.concatenate([block.items for block in blocks if block.items is not None]))
     data = Dataset(card.name, items, labels := np.concatenate([block.labels for block in blocks]), "")
     data = replace(data, sha256=content_sha256(items, labels))
-    if fault := next(faults(card, labels, (items, data.sha256)), None):
+    if fault := next(mismatches(card, labels, (items, data.sha256)), None):
         raise HashbenchError(f"{card.name}: {fault}")
     return data
 
@@ -239,7 +239,7 @@ def _stored(card: Card) -> Dataset:
         labels, names = labels_of(card, file)
         items = items_of(card, file, path)
         data = Dataset(card.name, items, labels, str(file.attrs["content_sha256"]), names)
-    if fault := next(faults(card, labels, (items, data.sha256)), None):
+    if fault := next(mismatches(card, labels, (items, data.sha256)), None):
         raise damaged(path, card, fault)
     if not isinstance(items, np.memmap) and content_sha256(items, labels) != data.sha256:
         raise damaged(path, card, WRONG_CHECKSUM)

@@ -1,6 +1,6 @@
 """Fetching: the files of sources from their mirrors into a folder, resumed, verified, put in place whole.
 
-What comes is kept beside its place (:class:`hashbench.datasets.sources.resume.Part`) until it is the whole file and
+What comes is kept beside its place (:class:`hashbench.datasets.sources.resume.PartialFile`) until it is the whole file and
 all that is known of it holds; only then does it take the place of what lay there. Processes that fetch into one folder
 take turns.
 """
@@ -19,8 +19,8 @@ from tqdm import tqdm
 
 from hashbench.datasets.card import Source
 from hashbench.datasets.sources.members import verify_file
-from hashbench.datasets.sources.mirror import MirrorError, PassingError, Reply, StaleError, ask
-from hashbench.datasets.sources.resume import Part
+from hashbench.datasets.sources.mirror import MirrorError, Reply, StaleError, TemporaryError, ask
+from hashbench.datasets.sources.resume import PartialFile
 from hashbench.errors import HashbenchError, one_line
 from hashbench.files import locked, require_writable
 
@@ -32,7 +32,7 @@ MOST_BYTES = 64 << 30  # of a file whose size nobody states
 SPARE_BYTES = 16 << 20
 
 
-def alone(folder: Path, *, progress: bool = True) -> AbstractContextManager[None]:
+def folder_lock(folder: Path, *, progress: bool = True) -> AbstractContextManager[None]:
     """No other process that asks for this works in ``folder`` meanwhile; one that does is waited for."""
     busy = f"{folder}: another process is at work in it; waiting for it to end" if progress else ""
     return locked(folder / ".lock", wait=True, busy=busy, instead="--data")
@@ -53,10 +53,10 @@ def fetch(sources: Sequence[Source], folder: Path, *, progress: bool = True) -> 
     for source in missing:
         if not source.urls:
             raise HashbenchError(f"{source.file}: no address serves it; to get it, {_by_hand(source)}")
-    left = sum(max(0, (source.size_bytes or 0) - Part(folder / source.file).size_bytes) for source in missing)
+    left = sum(max(0, (source.size_bytes or 0) - PartialFile(folder / source.file).size_bytes) for source in missing)
     require_writable(folder, left + SPARE_BYTES, instead="--data")
     stop = Event()
-    with alone(folder, progress=progress), ThreadPool(AT_ONCE) as pool:  # its threads die with the process
+    with folder_lock(folder, progress=progress), ThreadPool(AT_ONCE) as pool:  # its threads die with the process
         jobs = [pool.apply_async(_fetched, (source, folder, stop, progress)) for source in sources]
         try:
             found = [job.get() for job in jobs]  # all come to their end before what failed is raised
@@ -86,7 +86,7 @@ def _fetched(source: Source, folder: Path, stop: Event, progress: bool) -> Hashb
     with tqdm(total=source.size_bytes, desc=source.file, unit="B", unit_scale=True, leave=False, disable=shown) as bar:
         for url in source.urls:
             try:
-                _Download(source, path, bar, stop).bring(url)
+                _Download(source, path, bar, stop).download_from(url)
             except MirrorError as error:
                 reasons.append(f"{url}: not downloaded ({error})")
             except HashbenchError as error:
@@ -102,7 +102,7 @@ def _fetched(source: Source, folder: Path, stop: Event, progress: bool) -> Hashb
 
 
 def _disk_error(error: OSError, path: Path, source: Source) -> HashbenchError:
-    part = Part(path)
+    part = PartialFile(path)
     total = source.size_bytes or (part.origin.total if part.origin is not None else None)
     needed = f", {total - part.size_bytes:,} more are needed" if total else ""
     full = error.errno in {errno.ENOSPC, errno.EDQUOT}
@@ -117,15 +117,15 @@ class _Download:
 
     def __init__(self, source: Source, path: Path, bar: "tqdm[None]", stop: Event):
         self.source, self.path, self.bar, self.stop = source, path, bar, stop
-        self.part, self.checked = Part(path), bool(source.checksums)
+        self.part, self.checked = PartialFile(path), bool(source.checksums)
 
-    def bring(self, url: str) -> None:
+    def download_from(self, url: str) -> None:
         """Puts the file at ``url`` in place, or raises MirrorError when patience has come to its end."""
         reached, fruitless = self.part.size_bytes, 0
         while True:
             try:
                 return self._try(url)
-            except PassingError as error:
+            except TemporaryError as error:
                 if isinstance(error, StaleError):
                     self.part.discard()
                 fruitless = 0 if self.part.size_bytes > reached else fruitless + 1
@@ -157,7 +157,7 @@ class _Download:
             raise MirrorError(f"announces {total:,} bytes; it should have {expected:,}")
         if total is not None and total > MOST_BYTES:
             raise MirrorError(f"announces {total:,} bytes; {MOST_BYTES:,} are taken at most")
-        if reply.start and not (begun and begun.goes_on(reply.origin, checked=self.checked)):
+        if reply.start and not (begun and begun.is_same_file(reply.origin, checked=self.checked)):
             raise StaleError("the file on the server is another one than before")
         if not reply.start:
             self.part.begin(reply.origin)
@@ -179,4 +179,4 @@ class _Download:
                 file.write(piece)
                 self.bar.update(len(piece))
         if total is not None and size_bytes < total:
-            raise PassingError(f"it ended after {size_bytes:,} of {total:,} bytes")
+            raise TemporaryError(f"it ended after {size_bytes:,} of {total:,} bytes")

@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, BinaryIO, Literal, cast
 
-from hashbench.datasets.card import Member, Source, Verified
+from hashbench.datasets.card import ExpectedFile, Member, Source
 from hashbench.errors import HashbenchError, one_line
 
 PIECE = 1 << 20
@@ -51,7 +51,7 @@ def locate(folder: Path, source: Source) -> Path:
     raise HashbenchError(f"{folder}: holds neither {first} nor {source.file}")
 
 
-def verify_file(path: Path, expected: Verified) -> None:
+def verify_file(path: Path, expected: ExpectedFile) -> None:
     """Raises HashbenchError unless the file has the expected size and checksum, as far as the card states them."""
     try:
         with path.open("rb") as file:
@@ -199,7 +199,7 @@ def _copied(packed: IO[bytes], name: str, member: Member, where: str, scratch: P
         yield cast("IO[bytes]", copy)
 
 
-def _require(file: IO[bytes], expected: Verified, where: str) -> None:
+def _require(file: IO[bytes], expected: ExpectedFile, where: str) -> None:
     """Leaves the file at its first byte."""
     size_bytes = file.seek(0, io.SEEK_END)
     if expected.size_bytes not in (None, size_bytes):

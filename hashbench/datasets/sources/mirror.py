@@ -1,7 +1,7 @@
 """Mirrors: one address asked for a file, from any byte on, over HTTP or FTP.
 
 Nothing is written here. What goes wrong is one of three errors: the next mirror may do better (:class:`MirrorError`),
-the same one may in a moment (:class:`PassingError`), or what has come already is not of this file
+the same one may in a moment (:class:`TemporaryError`), or what has come already is not of this file
 (:class:`StaleError`).
 
 Requests speaks HTTP and the standard library FTP (two data sets are served by FTP alone).
@@ -43,13 +43,13 @@ class MirrorError(Exception):
     """Why this mirror does not give the file; the next one may."""
 
 
-class PassingError(MirrorError):
+class TemporaryError(MirrorError):
     """What may pass: a cut, a stall, a busy server. ``wait_s`` is how long the server asks us to wait."""
 
     wait_s: float | None = None
 
 
-class StaleError(PassingError):
+class StaleError(TemporaryError):
     """The part at hand is not of the file that the server has: to be asked again at once, from the first byte."""
 
     wait_s = 0.0
@@ -63,16 +63,16 @@ class Origin(Strict):
     modified: str | None = None
     total: int | None = None
 
-    def goes_on(self, now: "Origin", *, checked: bool) -> bool:
+    def is_same_file(self, now: "Origin", *, checked: bool) -> bool:
         """Whether what was begun with this can go on with ``now``.
 
         The length must agree and, at the same address, the marks. Another mirror has other marks, and some servers
         have none: then only a checksum of the whole file (``checked``) can tell that the halves fit.
 
         >>> begun = Origin(url="http://a/x", etag="1", total=9)
-        >>> begun.goes_on(Origin(url="http://a/x", etag="2", total=9), checked=True)
+        >>> begun.is_same_file(Origin(url="http://a/x", etag="2", total=9), checked=True)
         False
-        >>> begun.goes_on(Origin(url="http://b/x", etag="7", total=9), checked=True)
+        >>> begun.is_same_file(Origin(url="http://b/x", etag="7", total=9), checked=True)
         True
         """
         if self.total is None or self.total != now.total:
@@ -165,7 +165,7 @@ def _require_file(response: requests.Response, url: str) -> None:
     if status == 416:
         raise StaleError("its file is no longer than the part at hand")
     if status in {408, 425, 429} or status >= 500:
-        error = PassingError(said)
+        error = TemporaryError(said)
         with suppress(InvalidHeader):
             error.wait_s = Retry().get_retry_after(response.raw)  # seconds, or a date
         raise error
@@ -219,13 +219,13 @@ def _network_errors(*, begun: bool = False) -> Iterator[None]:
         while (inner := cause.__cause__ or cause.__context__) is not None:
             cause = inner
         if isinstance(cause, TimeoutError):
-            raise PassingError(f"no byte for {STALL_S:g} s") from None
+            raise TemporaryError(f"no byte for {STALL_S:g} s") from None
         if begun or isinstance(cause, HUNG_UP):
-            raise PassingError("the connection was cut") from None
+            raise TemporaryError("the connection was cut") from None
         if isinstance(cause, ValueError):
             raise MirrorError(f"no address ({_printable(cause)})") from None
         passes = isinstance(cause, ftplib.Error) and not isinstance(cause, ftplib.error_perm)
-        raise (PassingError if passes else MirrorError)(_printable(cause)) from None
+        raise (TemporaryError if passes else MirrorError)(_printable(cause)) from None
 
 
 def _printable(error: BaseException) -> str:

@@ -8,7 +8,7 @@ from hashbench.datasets.sources.mirror import Origin
 from hashbench.files import write_text
 
 
-class Part:
+class PartialFile:
     """The file ``path`` as far as it has come, as <path>.part; beside it <path>.part.json says what it is a part of."""
 
     def __init__(self, path: Path):

@@ -1,4 +1,4 @@
-"""Audits: a split is what its protocol promises, and no query is an item of the database in disguise."""
+"""Audits: whether a split follows its protocol, and which queries are also in the database under another id."""
 
 import hashlib
 from collections.abc import Iterator
@@ -24,9 +24,10 @@ N_SHOWN = 5
 
 @dataclass(frozen=True)
 class Leak:
-    """Items of one role that are also in another, under another id: the same ``by`` bytes, or by file name.
+    """``n`` items of the list ``role`` that the list ``inside`` also holds under another id.
 
-    ``first`` are some of them, each with its twin's id.
+    ``by`` says how they were compared: "bytes" or "file name". ``first`` holds some of them, each with the id of its
+    duplicate.
     """
 
     role: str
@@ -38,11 +39,12 @@ class Leak:
 
 @dataclass(frozen=True)
 class Audit:
-    """What an audit found in a sound split.
+    """The report on a split that follows its protocol.
 
-    ``checksums`` are SHA-256 (hex) of each list, 8 little-endian bytes an id. ``class_counts`` are, by role, the items
-    of each class, or with each label; empty of a set without labels. ``leaks`` are compared by the ways in
-    ``compared_by``: by bytes only where the items are here, by file name only where items have one.
+    ``checksums`` has the SHA-256 (hex) of each list, with 8 little-endian bytes for each id. ``class_counts`` has, for
+    each list, the number of items of each class or with each label; it is empty if the data set has no labels.
+    ``compared_by`` says how ``leaks`` were searched for: by bytes only if the items are available, by file name only if
+    the items have file names.
     """
 
     sizes: dict[str, int]
@@ -55,18 +57,18 @@ class Audit:
 
     @property
     def n_duplicates(self) -> int:
-        """How many queries the database holds byte for byte under another id."""
+        """The number of queries that are byte for byte the same as an item of the database."""
         return sum(leak.n for leak in self.leaks if (leak.role, leak.inside, leak.by) == ("query", "database", "bytes"))
 
 
 def audit(data: Dataset | DatasetLabels, chosen: Split, protocol: Protocol, seed: int) -> Audit:
-    """What is found in the split; raises CheckFailed with the first thing that is not as ``protocol`` says.
+    """A report on the split; raises CheckFailed with the first way in which it does not follow ``protocol``.
 
-    Checked are the ids (sorted, unique, of this data set), that queries and validation items are in no other list,
-    that training is inside the database or outside as the protocol has it, the number of items in all and of each
-    class or label, that no item is left out, and, for the protocol's own seed, the pinned checksum of the ids. The
-    rest is reported: items that another list holds too, by file name or, where ``data`` has the items, byte for byte,
-    are not the split's fault.
+    The audit checks that ids are sorted, unique and of this data set; that queries and validation items are in no other
+    list; that the training items are inside the database, or outside, as the protocol says; that the numbers of items,
+    in all and of each class or label, are right; that no item is in no list; and, for the protocol's own seed, that the
+    checksum of the ids is the one on the card. Duplicates between lists are reported and do not fail the audit, since
+    they come from the data: by file name and, if ``data`` has the items, byte for byte.
     """
     for violation in _violations(data.labels, chosen, protocol, seed):
         raise CheckFailed(f"{data.name}: {violation}")
@@ -110,7 +112,7 @@ def _id_violations(role: str, ids: Ids, n_items: int) -> Iterator[str]:
 
 def _train_violations(chosen: Split, protocol: Protocol) -> Iterator[str]:
     inside = np.intersect1d(chosen.train_ids, chosen.database_ids).size
-    if isinstance(protocol, Parts):  # a published list may have it either way
+    if isinstance(protocol, Parts):  # a published list may do either
         return
     if getattr(protocol, "database", "rest") == "rest_without_train":
         if inside:
@@ -133,7 +135,7 @@ def _size_violations(chosen: Split, protocol: Protocol) -> Iterator[str]:
 
 @singledispatch
 def protocol_violations(protocol: Protocol, labels: Labels, lists: dict[str, Ids]) -> Iterator[str]:
-    """In what the lists, sound in themselves, are not what a protocol of that kind asks for."""
+    """The ways in which lists of valid ids do not follow a protocol of that kind, one line each."""
     raise NotImplementedError(type(protocol))
 
 
@@ -150,7 +152,7 @@ def _per_class(protocol: PerClass, labels: Labels, lists: dict[str, Ids]) -> Ite
 
 @protocol_violations.register
 def _per_label(protocol: PerLabel, labels: Labels, lists: dict[str, Ids]) -> Iterator[str]:
-    """An item may be drawn for one label and carry others: of each there are so many, or more."""
+    """An item drawn for one label may carry others, so that a label can have more items than were drawn for it."""
     for role, expected in (("query", protocol.queries_per_label), ("train", protocol.train_per_label)):
         counts = _counts(labels, lists[role])
         for label in np.flatnonzero(counts < expected):
@@ -194,7 +196,7 @@ def _left_out(lists: dict[str, Ids], n_items: int) -> Iterator[str]:
 
 
 def _counts(labels: Labels, ids: Ids) -> Ids:
-    """How many of those items are of each class, or carry each label; int64[classes]."""
+    """The number of those items in each class or with each label, int64[classes]."""
     if labels.ndim == 2:
         return labels[ids].sum(axis=0, dtype=np.int64)
     return np.bincount(labels[ids][labels[ids] >= 0], minlength=int(labels.max(initial=-1)) + 1).astype(np.int64)

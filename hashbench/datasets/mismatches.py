@@ -1,4 +1,4 @@
-"""What a card says of the data, held against the data: size, class counts, probes, checksums."""
+"""Mismatches between a card and the data: size, class counts, probes, checksums."""
 
 import hashlib
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def mismatches(card: Card, labels: Labels, content: "tuple[Items | h5py.Dataset, str] | None") -> Iterator[str]:
-    """In what the labels, and where they are here the items and the content's checksum, are not what the card says."""
+    """The ways in which labels and content differ from the card, one line each; ``content`` is (items, checksum)."""
     if len(labels) != card.n_items:
         yield f"{len(labels)} items; the card states {card.n_items}"
     yield from _label_mismatches(card, labels)
@@ -41,5 +41,5 @@ def _label_mismatches(card: Card, labels: Labels) -> Iterator[str]:
 
 
 def checksum_mismatch(card: Card, sha256: str) -> str:
-    """What is wrong with content of this checksum, which is not the card's."""
+    """The line that says that the content has this checksum and not that of the card."""
     return f"the content has checksum {sha256[:12]}; the card states {str(card.content_sha256)[:12]}"

@@ -1,7 +1,8 @@
-"""The store of converted data: one HDF5 file a data set, its items in one unbroken run of bytes.
+"""The store of converted data sets: one HDF5 file for each, with contiguous items.
 
-Unbroken, and not in compressed chunks, so that NumPy maps them: any worker reads any image with one copy and no lock,
-a set larger than memory is opened like a small one, and the operating system keeps what is read often.
+The items are not in compressed chunks, so that NumPy can map them into memory: every process reads any image with one
+copy and without a lock, a data set larger than memory is opened like a small one, and the operating system caches what
+is read often.
 """
 
 import hashlib
@@ -41,9 +42,9 @@ WRONG_CHECKSUM = "its content has another checksum than when it was written"
 
 @dataclass(frozen=True, eq=False)
 class DatasetLabels:
-    """The labels of a data set: class ids int64[n], or uint8[n, labels] of 0 and 1; ``names`` of files, if it has any.
+    """The labels of a data set: class ids int64[n], or uint8[n, labels] of 0 and 1.
 
-    ``sha256`` is the checksum of the labels.
+    ``names`` are the file names of the items, or None. ``sha256`` is the checksum of the labels.
     """
 
     name: str
@@ -54,11 +55,11 @@ class DatasetLabels:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A data set; an item's id is its row.
+    """A data set; the id of an item is its row number.
 
-    ``items`` are uint8[n, height, width, channels] or float32[n, d]: in memory, or mapped from the disk where they
-    are larger than 1 GiB (index them by blocks). ``labels`` are class ids int64[n], or uint8[n, labels] of 0 and 1 with
-    no column where there are no labels. ``sha256`` is the checksum of both (:func:`content_sha256`).
+    ``items`` are uint8[n, height, width, channels] or float32[n, d]. If they are larger than 1 GiB they are mapped from
+    the disk, so read them in blocks. ``labels`` are class ids int64[n], or uint8[n, labels] of 0 and 1; without labels
+    the array is uint8[n, 0]. ``sha256`` is the checksum of both (:func:`content_sha256`).
     """
 
     name: str
@@ -70,10 +71,10 @@ class Dataset:
 
 @dataclass(frozen=True)
 class FileStatus:
-    """What is on the disk of a data set, by the head of its file and no more.
+    """The status of the file of a data set; only the header of the file was read.
 
-    ``sha256`` is what the file says of its content; it is ``pinned`` where the card states the same. ``fault`` says
-    why a damaged file cannot be used.
+    ``sha256`` is the checksum that the file states for its content; ``pinned`` says whether the card states the same.
+    ``fault`` says why a damaged file cannot be used.
     """
 
     state: Literal["embedded", "stored", "labels only", "missing", "damaged"]
@@ -85,27 +86,27 @@ class FileStatus:
 
 
 def path_of(card: Card) -> Path:
-    """Where the converted data set lies, or would lie."""
+    """The path of the converted data set, whether it exists or not."""
     return paths.data() / card.name / f"{card.name}.h5"
 
 
 def labels_path_of(card: Card) -> Path:
-    """Where its labels lie, or would lie, when they are stored without the items."""
+    """The path of the labels that are stored without the items, whether it exists or not."""
     return paths.data() / card.name / f"{card.name}.labels.h5"
 
 
 def open_dataset(name: str) -> Dataset:
-    """The data set called ``name``; its size, class counts and probes are checked against the card.
+    """The data set named ``name``; its size, class counts and probes are compared with its card.
 
     Raises:
-        HashbenchError: unknown, not downloaded, damaged, or not what the card says.
+        HashbenchError: the data set is unknown, not downloaded, damaged or not what the card says.
     """
     card = load_card(name)
     return _embedded(card) if card.embedded else _stored(card)
 
 
 def open_labels(name: str) -> DatasetLabels:
-    """The labels of the data set called ``name``, also where its items are not here; raises HashbenchError as above."""
+    """The labels of the data set named ``name``, which are enough on the disk; raises as :func:`open_dataset` does."""
     card = load_card(name)
     path = path_of(card) if path_of(card).is_file() else labels_path_of(card)
     if not path.is_file():
@@ -113,7 +114,7 @@ def open_labels(name: str) -> DatasetLabels:
         return DatasetLabels(card.name, data.labels, data.names, array_sha256(data.labels))
     with opened(card, path) as file:
         labels, names = labels_of(card, file)
-        stated = str(file.attrs["content_sha256"])  # of the labels, where they are all the file has
+        stated = str(file.attrs["content_sha256"])  # the checksum of the labels, if the file has no items
     if fault := next(mismatches(card, labels, None), None):
         raise damaged(path, card, fault)
     if path == labels_path_of(card) and array_sha256(labels) != stated:
@@ -122,10 +123,10 @@ def open_labels(name: str) -> DatasetLabels:
 
 
 def file_status(name: str) -> FileStatus:
-    """What is there of the data set called ``name``; takes milliseconds, whatever its size.
+    """The status of the file of the data set named ``name``; takes milliseconds for any size.
 
-    Of a stored one the shapes and types are compared with the card's, and the file's length with what they need:
-    ``verify`` looks at the bytes.
+    Shapes and types are compared with the card, and the length of the file with the shapes. The bytes are not read;
+    :func:`verify` reads them.
     """
     card = load_card(name)
     if card.embedded:
@@ -145,7 +146,7 @@ def file_status(name: str) -> FileStatus:
 
 
 def _head_of(card: Card, file: "h5py.File", path: Path) -> str:
-    """The checksum that the file states, its labels and items being of the card's shapes and types."""
+    """The checksum that the file states; raises ValueError if shapes, types or checksum are not those of the card."""
     empty = empty_labels(card)
     require(file["labels"], empty.shape, empty.dtype)
     require_names(card, file)
@@ -158,9 +159,9 @@ def _head_of(card: Card, file: "h5py.File", path: Path) -> str:
 
 
 def verify(name: str, progress: Callable[[int], object] = int) -> Dataset:
-    """The data set called ``name`` after every byte has been checked; raises HashbenchError where one is wrong.
+    """The data set named ``name``, with every byte checked; raises HashbenchError if one is wrong.
 
-    ``progress`` is told how many bytes have been hashed since it was told last.
+    ``progress`` is called with the number of bytes hashed since its last call.
     """
     data = open_dataset(name)
     if content_sha256(data.items, data.labels, progress) != data.sha256:
@@ -169,11 +170,10 @@ def verify(name: str, progress: Callable[[int], object] = int) -> Dataset:
 
 
 def write(card: Card, blocks: Iterable[Block], sources: Mapping[str, str | None], *, labels_only: bool = False) -> Path:
-    """Where the blocks of a reader now lie as one HDF5 file, whole, or nothing does.
+    """The path of the HDF5 file to which the blocks of a reader were written; after an error no file is written.
 
-    ``sources`` are the checksums of the files they were read from. The file holds ``items`` (unless ``labels_only``),
-    ``labels`` and, where there are any, ``names``; and as attributes the card's name, those checksums and the
-    content's.
+    The file holds ``items`` (unless ``labels_only``), ``labels`` and, if the items have any, ``names``. Its attributes
+    are the name of the card, the checksums ``sources`` of the files that were read, and the checksum of the content.
     """
     import h5py
 
@@ -188,7 +188,7 @@ def write(card: Card, blocks: Iterable[Block], sources: Mapping[str, str | None]
 
 
 def _fill(card: Card, file: "h5py.File", blocks: Iterable[Block], labels_only: bool) -> str:
-    """The checksum of the content, proven to be what the card says, once the blocks are written one by one."""
+    """The checksum of the content, after the blocks were written one by one and compared with the card."""
     items = None if labels_only else file.create_dataset("items", (card.n_items, *card.item_shape), card.dtype)
     digest, labels, names, n = hashlib.sha256(), empty_labels(card), [], 0
     digest.update(b"" if items is None else head(items))
@@ -212,7 +212,7 @@ def _fill(card: Card, file: "h5py.File", blocks: Iterable[Block], labels_only: b
 
 
 def _within(card: Card, blocks: Iterable[Block]) -> Iterator[Block]:
-    """The blocks, so long as they are no more items than the card states."""
+    """The same blocks; raises HashbenchError if they have more items than the card states."""
     n = 0
     for block in blocks:
         n += len(block.labels)

@@ -33,7 +33,7 @@ from torch import Tensor
 
 import hashbench
 from hashbench import histogram
-from hashbench.datasets.store import standing
+from hashbench.datasets.store import file_status
 from hashbench.errors import one_line
 from hashbench.histogram import torch_kernel
 from hashbench.losses import alike, tie_aware_ap, tie_aware_ndcg
@@ -191,7 +191,7 @@ def speed(found: Found) -> None:
 
 def short_training(found: Found, epochs: int) -> None:
     """The AP of TALR-AP, 32 bits, small_cnn, after so many epochs: of each way to compute, of each seed."""
-    dataset = "cifar10" if standing("cifar10").state == "stored" else "digits"
+    dataset = "cifar10" if file_status("cifar10").state == "stored" else "digits"
     found |= {"dataset": dataset, "epochs": epochs}
     ap: dict[str, list[float]] = {}
     for name, compute in WAYS.items():

@@ -1,4 +1,4 @@
-"""Somebody's own items, for a trained hasher: a folder of images, a .npy or an .h5 file."""
+"""Items of the user, to be encoded by a trained hasher: a folder of images, an .npy file or an .h5 file."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,12 +12,12 @@ from hashbench.errors import HashbenchError, quietly
 from hashbench.progress import bar
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".gif"}
-KEY = "items"  # of an .h5 file, as the data sets' own files call them
+KEY = "items"  # the array of an .h5 file; the files of converted data sets use this name too
 
 
 @dataclass(frozen=True, eq=False)
 class OwnItems:
-    """``items`` [n, *shape], and a name each: the file's below the folder, or the row's number."""
+    """``items`` [n, *shape] and a name for each: its path inside the folder, or its row number."""
 
     items: Items
     names: list[str]
@@ -26,9 +26,9 @@ class OwnItems:
 def read(path: Path, shape: tuple[int, ...]) -> OwnItems:
     """The items at ``path``, each of ``shape``: [height, width, channels] or [d].
 
-    Images of a folder, and of the folders in it, come in the order of their names and are resized, bicubic and without
-    regard to their proportions, as those of the data sets are. An .npy file, or ``items`` in an .h5 file, holds items
-    as the data set stores them. Raises HashbenchError for anything else.
+    The images of a folder, and of the folders in it, are sorted by path and resized as the images of the data sets are
+    (bicubic, proportions not kept). An .npy file, or the array ``items`` of an .h5 file, holds items as the data set
+    stores them. Raises HashbenchError for anything else.
     """
     if path.is_dir():
         return _from_folder(path, shape)

@@ -11,7 +11,7 @@ from hashbench import codes, histogram, metrics
 from hashbench.codes import Codes
 from hashbench.errors import HashbenchError
 from hashbench.histogram import Histogram, ranking, ties
-from hashbench.histogram.counts import AnyCodes, on_cpu
+from hashbench.histogram.counting import AnyCodes, on_cpu
 from hashbench.histogram.device import for_arrays
 from hashbench.histogram.ties import Policy
 from hashbench.metrics import MetricName, MetricValue

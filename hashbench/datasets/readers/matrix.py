@@ -24,7 +24,6 @@ BLOCK = 8192  # items; 33 MB of 1,024 features
 NPY, HDF5, MAT = b"\x93NUMPY", b"\x89HDF\r\n\x1a\n", b"MATLAB 5.0"
 MATLAB_HEADER_BYTES = 512  # before the HDF5 of MATLAB 7.3
 NUMBERS = ("float32", "float64", "uint8")
-MAT_NUMBERS = ("single", "double", "uint8")
 
 
 class _Rows(Protocol):
@@ -88,11 +87,9 @@ def _hdf5(card: Card, file: BinaryIO, stack: ExitStack) -> tuple[int, _Rows]:
 def _mat(card: Card, file: BinaryIO, _stack: ExitStack) -> tuple[int, _Rows]:
     """MATLAB's format before HDF5: no matrix of it is larger than 2 GiB."""
     try:
-        variables = {found.head.name: found for found in mat.variables(lambda: nullcontext(file))}
-        name = _only(
-            card, {name: found.head.shape for name, found in variables.items() if found.head.kind in MAT_NUMBERS}
-        )
-        matrix = variables[name].array(name).whole(order="F")
+        found = mat.variables(lambda: nullcontext(file))
+        name = _only(card, {name: one.head.shape for name, one in found.items() if one.head.kind in NUMBERS})
+        matrix = found[name].array(name).whole(order="F")
     except HashbenchError as error:
         raise ValueError(one_line(error)) from None
     upright = matrix if matrix.shape[1] == card.item_shape[0] else matrix.T

@@ -1,4 +1,4 @@
-"""Binary codes: packed in memory, their nearest neighbours, and everybody's files of saved codes."""
+"""Binary codes: packed in memory, their nearest neighbours, and files of saved codes in the formats that people use."""
 
 from hashbench.codes.packed import MAX_BITS, Codes, binarize, block_items, pack, pack_words
 

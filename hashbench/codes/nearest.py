@@ -1,4 +1,4 @@
-"""The nearest items of a query, each with the places it may take: tied items share them."""
+"""The nearest items of a query, each with the ranks that it may take: tied items share them."""
 
 from dataclasses import dataclass
 
@@ -17,8 +17,8 @@ Ints = NDArray[np.int64]
 class Neighbours:
     """The ``k`` nearest ``items`` of one query, in order of distance and then of the database, all int64[k].
 
-    An item may stand anywhere from rank ``first`` to rank ``last`` (from 1): the places of all items of the database at
-    its distance, those included that were cut off.
+    An item may take any rank from ``first`` to ``last``, counted from 1: those are the ranks of all database items at
+    its distance, also of items that are not among the ``k``.
     """
 
     items: Ints
@@ -28,9 +28,9 @@ class Neighbours:
 
 
 def neighbours(query: Codes, database: Codes, k: int) -> Neighbours:
-    """The ``k`` nearest items of the one code in ``query``; all of them where the database is smaller.
+    """The ``k`` nearest items of the one code in ``query``; all items where the database has fewer.
 
-    Costs one pass over the database and memory for one distance an item.
+    Reads the database once and holds one distance an item in memory.
 
     >>> from hashbench.codes.packed import pack
     >>> found = neighbours(pack(np.array([[0, 0]])), pack(np.array([[1, 1], [0, 1], [1, 0]])), 1)

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from hashbench.errors import HashbenchError
 
 MAX_BITS = 4096
-BLOCK_WORDS = 1 << 17  # of the database, counted together: 1 MiB, which stays in a core's second cache
-LEAST_BLOCK = 1 << 12  # items: less would be spent on adding up
+BLOCK_WORDS = 1 << 17  # of the database, counted at a time: 1 MiB, which fits the level-2 cache of a core
+LEAST_BLOCK = 1 << 12  # items; with fewer, adding the counts up costs more than counting
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def pack(bits: NDArray[np.bool_] | NDArray[np.uint8]) -> Codes:
 
 
 def pack_words(bits: NDArray[Any]) -> NDArray[np.uint64]:
-    """``bits`` [n, any number] as uint64[n, words], 64 to a word; a non-zero entry is a set bit, the padding is zero.
+    """``bits`` [n, any number] as uint64[n, words], 64 to a word; a non-zero entry is a set bit, padding bits are zero.
 
     >>> pack_words(np.eye(2, 65, k=63)).tolist()
     [[9223372036854775808, 0], [0, 1]]
@@ -72,7 +72,7 @@ def pack_words(bits: NDArray[Any]) -> NDArray[np.uint64]:
 def binarize(activations: NDArray[np.floating]) -> Codes:
     """The codes of ``activations`` float[n, bits]: a bit is set where the activation is > 0.
 
-    An activation of exactly 0 clears the bit, on every backend. Not-finite activations are an error.
+    The bit of an activation of exactly 0 is not set. Raises HashbenchError for activations that are not finite.
     """
     if not np.isfinite(activations).all():
         raise HashbenchError("activations: not finite (NaN or inf); codes cannot be made of them")
@@ -80,5 +80,5 @@ def binarize(activations: NDArray[np.floating]) -> Codes:
 
 
 def block_items(n_bits: int) -> int:
-    """How many items are counted together; a piece of a database should have as many, or a multiple of it."""
+    """The number of items counted at a time; a piece of a database should have as many, or a multiple of it."""
     return max(LEAST_BLOCK, BLOCK_WORDS // -(-n_bits // 64))

@@ -1,1 +1,1 @@
-"""Relevance: how relevant each database item is to each query, from labels or from distances."""
+"""Relevance: how relevant each database item is to each query, by labels or by distances."""

@@ -1,4 +1,4 @@
-"""Relevance from Euclidean distances: the nearer two items lie, the higher their level."""
+"""Relevance by Euclidean distances: the nearer two items lie, the higher their level."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ from hashbench.parallel import slices
 Features = NDArray[np.floating]
 Floats = NDArray[np.float64]
 
-PAIRS = 1 << 18  # distances held together, 2 MiB
-ROWS = 1 << 12  # items whose features are held together
-HELD = 1 << 22  # levels held together, 8 MiB
+PAIRS = 1 << 18  # distances in memory at a time: 2 MiB
+ROWS = 1 << 12  # items whose features are in memory at a time
+HELD = 1 << 22  # levels in memory at a time: 8 MiB
 EPS = float(np.finfo(np.float64).eps)
 
 
 class Rows(Protocol):
-    """Features [n, f], asked for some rows at a time: an array, or what makes them when they are asked for."""
+    """Features [n, f] that are read some rows at a time: an array, or an object that computes the rows on demand."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -34,12 +34,13 @@ class Rows(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class DistanceRelevance:
-    """Levels from the Euclidean distance between features [q, f] and [n, f].
+    """Relevance by the Euclidean distance between features [q, f] of queries and [n, f] of database items.
 
-    ``thresholds`` descend and ``values`` ascend: a pair has ``values[i]`` where its distance is at most
-    ``thresholds[i]`` and not at most a later one, and level 0 beyond the first. Thresholds are of all queries, float
-    [levels], or of each its own, float64[levels, q]. Levels are those of the distance in float64, summed over the
-    differences; LabelMe's are 1, 2, 5 and 10 at the 5th, 1st, 0.2nd and 0.1st percentile.
+    ``thresholds`` descend and ``values`` ascend. A pair has the relevance of the last threshold that its distance
+    does not exceed, ``values[i]`` for ``thresholds[i]``, and 0 where its distance exceeds all. Thresholds are the same
+    for all queries, float[levels], or each query has its own, float64[levels, q]. Distances are computed in float64
+    from the differences of features. For LabelMe the values are 1, 2, 5 and 10, and the thresholds the percentiles 5,
+    1, 0.2 and 0.1 of the distances.
 
     >>> near = DistanceRelevance(np.zeros((1, 1)), np.array([[0.5], [2.0], [9.0]]), (3.0, 1.0), (1, 10))
     >>> near.levels[near.block(slice(0, 1), slice(0, 3))]
@@ -86,9 +87,10 @@ class DistanceRelevance:
         return level
 
     def pieces(self) -> "Iterator[tuple[slice, KnownRelevance]]":
-        """The database piece by piece, with the levels of all queries to it: its features are made once each.
+        """The database piece by piece, each with its relevance to all queries.
 
-        To be counted by :func:`hashbench.histogram.count_blocks`. ``block`` makes them anew for every few queries.
+        For :func:`hashbench.histogram.count_blocks`: where features are computed on demand, this computes those of the
+        database once, and ``block`` once for each block of queries.
         """
         step = max(1, min(ROWS, HELD // max(1, self.shape[0])))
         for part in slices(self.shape[1], step):
@@ -96,14 +98,14 @@ class DistanceRelevance:
 
     @property
     def _bounds(self) -> Floats:
-        """The thresholds, float64[levels, q], or [levels, 1] where they are of all queries."""
+        """The thresholds, float64[levels, q], or [levels, 1] where they are the same for all queries."""
         bounds = np.asarray(self.thresholds, np.float64)
         return bounds.reshape(len(bounds), -1) if bounds.size else np.empty((0, 1))
 
 
 @dataclass(frozen=True, eq=False)
 class KnownRelevance:
-    """Levels that are known: ``level`` uint16[q, n] are indices into ``levels``. For some items, never for all."""
+    """Relevance that is computed already: ``level`` uint16[q, n] are indices into ``levels``, of a piece."""
 
     levels: NDArray[np.int64]
     level: NDArray[np.uint16]
@@ -119,7 +121,7 @@ class KnownRelevance:
 
 
 def _level(query: Floats, items: Floats, bounds: Floats) -> NDArray[np.uint16]:
-    """The levels of all pairs: by a matrix product, and once more by hand where its rounding could matter."""
+    """The levels of all pairs, by a matrix product; from the differences where its rounding could change a level."""
     squared = squared_distances(query, items)
     wrong_by = rounding(query.shape[1], squared_norms(query)[:, None], squared_norms(items))
     level = np.zeros(squared.shape, np.uint16)
@@ -134,7 +136,7 @@ def _level(query: Floats, items: Floats, bounds: Floats) -> NDArray[np.uint16]:
 
 
 def squared_distances(query: Floats, items: Floats) -> Floats:
-    """The squared distances of all pairs, float64[q, n], by a matrix product: each is as near as ``rounding`` says.
+    """The squared distances of all pairs, float64[q, n], by a matrix product, with errors of at most ``rounding``.
 
     Raises HashbenchError for features that are not finite.
     """
@@ -149,19 +151,19 @@ def squared_distances(query: Floats, items: Floats) -> Floats:
 
 
 def squared_norms(features: Floats) -> Floats:
-    """float64[n]."""
+    """The squared Euclidean norm of each row, float64[n]."""
     return np.einsum("nf,nf->n", features, features)
 
 
 def rounding(dimensions: int, query_norms: Floats, item_norms: Floats) -> Floats:
-    """How far rounding may take the squared distance of two items with those squared norms."""
+    """The largest rounding error of ``squared_distances``, for items with those squared norms."""
     return 4 * (dimensions + 4) * EPS * (query_norms + item_norms)
 
 
 def exact_distances(
     query: Floats, items: Floats, chosen: NDArray[np.bool_]
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], Floats]]:
-    """(rows, columns, distances) of the ``chosen`` pairs bool[q, n], some at a time."""
+    """(rows, columns, distances) of the pairs that are ``chosen``, bool[q, n]; some pairs at a time."""
     rows, columns = np.nonzero(chosen)
     step = max(1, PAIRS * 8 // max(1, query.shape[1]))
     for part in slices(len(rows), step):
@@ -170,17 +172,17 @@ def exact_distances(
 
 
 def euclidean(one: Features, other: Features) -> Floats:
-    """The Euclidean distances between rows, float64[n], in float64 from the differences."""
+    """The Euclidean distance of each pair of rows, float64[n], computed in float64 from the differences."""
     return np.sqrt(((as_float64(one) - as_float64(other)) ** 2).sum(axis=-1))
 
 
 def as_float64(features: Features) -> Floats:
-    """The same in float64, a copy only where they are not."""
+    """The features in float64, copied only where they have another type."""
     return features.astype(np.float64, copy=False)
 
 
 def require_alike(query: Rows, database: Rows) -> None:
-    """Raises HashbenchError unless both are finite items x dimensions, of as many dimensions."""
+    """Raises HashbenchError unless both are finite, items x dimensions, with the same number of dimensions."""
     if len(query.shape) != 2 or len(database.shape) != 2 or query.shape[1] != database.shape[1]:
         raise HashbenchError(f"features of shapes {query.shape} and {database.shape}: items x dimensions, alike")
     for features in (query, database):

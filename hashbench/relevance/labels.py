@@ -1,4 +1,4 @@
-"""Relevance: how relevant each database item is to each query, asked for block by block."""
+"""Relevance by labels: two items are relevant to each other where they share a class or labels."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -12,7 +12,7 @@ Labels = NDArray[np.integer]
 
 
 class Relevance(Protocol):
-    """Levels between queries and database items; the full matrix is never built.
+    """How relevant each database item is to each query, block by block: the full matrix is never built.
 
     ``levels`` are the possible relevance values, ascending, levels[0] = 0 (not relevant).
     """
@@ -34,7 +34,7 @@ class Relevance(Protocol):
 
 @dataclass(frozen=True)
 class ClassRelevance:
-    """Relevance 1 where two class ids agree, else 0; a negative id is no class and agrees with none."""
+    """Relevance 1 where two class ids are equal, else 0; a negative id is no class and equals none."""
 
     query_labels: Labels
     database_labels: Labels
@@ -57,14 +57,14 @@ class ClassRelevance:
 
 @dataclass(frozen=True)
 class SharedLabelRelevance:
-    """Relevance = the number of labels two multi-hot rows share; [n, labels] of 0 and 1."""
+    """Relevance is the number of labels that two items share; labels are multi-hot rows, [n, labels] of 0 and 1."""
 
     query_labels: Labels
     database_labels: Labels
 
     @property
     def levels(self) -> NDArray[np.int64]:
-        """0 .. the largest number of labels that a query and an item could share."""
+        """0, 1, ... up to the largest number of labels that a query and an item could share."""
         most = min(int(labels.sum(axis=1).max(initial=0)) for labels in (self.query_labels, self.database_labels))
         return np.arange(max(most, 1) + 1, dtype=np.int64)
 

@@ -65,7 +65,7 @@ def test_a_threshold_that_is_a_pairs_distance_holds_the_pair(seed: int) -> None:
     assert below.block(slice(1, 2), slice(4, 5)).item() == 0
 
 
-def test_it_is_counted_as_any_other_affinity() -> None:
+def test_it_is_counted_as_any_other_relevance() -> None:
     rng = np.random.default_rng(0)
     features = rng.standard_normal((5, 3)), rng.standard_normal((50, 3))
     relevance = DistanceRelevance(*features, (3.0, 2.0, 1.0, 0.5), (1, 2, 5, 10))

@@ -7,7 +7,7 @@ compared when its last byte is read. Values lie column by column, perhaps in a s
 ``scipy.io.loadmat`` is not used. It takes types and classes as they stand in the file for indices of its tables: of
 small uncompressed files with up to three wrong bytes, about one in forty ends the process with a segmentation fault
 (SciPy 1.17.1). A guard that checks each element before SciPy sees it is a second reader of the format. And it holds
-the whole matrix: codes of 512 MB take 550 MiB, 1050 MiB with the guard, and 70 MiB here.
+the whole matrix: codes of 512 MB take 550 MiB, 1050 MiB with the guard, and 56 MiB here.
 """
 
 import struct

@@ -56,7 +56,7 @@ bench: $(READY) ## the benchmarks, side by side with their alternatives
 
 lock: $(READY) ## pin the dependencies anew, with hashes, for all systems and Pythons
 	$(BIN)/uv pip compile pyproject.toml --universal --generate-hashes --python-version 3.11 --extra train \
-		--group dev --no-header --no-annotate --upgrade --output-file requirements.lock
+		--group dev --group docs --no-header --no-annotate --upgrade --output-file requirements.lock
 
 clean: ## remove .venv and caches; results stay
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist

@@ -59,7 +59,7 @@ class Dataset:
 
     ``items`` are uint8[n, height, width, channels] or float32[n, d]: in memory, or mapped from the disk where they
     are larger than 1 GiB (index them by blocks). ``labels`` are class ids int64[n], or uint8[n, labels] of 0 and 1 with
-    no column where there are no labels. ``sha256`` is the checksum of both (:func:`content_sha256`).
+    no column where there are no labels. ``sha256`` is the checksum of both (``content_sha256``).
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Methods: one file a published method, exporting METHOD; hyper-parameters in experiments/methods/*.toml."""
+"""Methods: one file a published method, exporting METHOD; hyper-parameters in ``experiments/methods/``."""
 
 from hashbench.methods._method import Method
 from hashbench.registry import Catalogue

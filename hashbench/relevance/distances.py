@@ -88,7 +88,7 @@ class DistanceRelevance:
     def pieces(self) -> "Iterator[tuple[slice, KnownRelevance]]":
         """The database piece by piece, with the levels of all queries to it: its features are made once each.
 
-        To be counted by :func:`hashbench.histogram.count_blocks`. ``block`` makes them anew for every few queries.
+        To be counted by ``hashbench.histogram.count_blocks``. ``block`` makes them anew for every few queries.
         """
         step = max(1, min(ROWS, HELD // max(1, self.shape[0])))
         for first in range(0, self.shape[1], step):

@@ -17,8 +17,7 @@ from PIL import Image
 
 from hashbench.datasets.store import open_dataset
 from hashbench.errors import HashbenchError
-from hashbench.features import _gist, named
-from hashbench.features._extractor import Built
+from hashbench.features import Built, _gist, named
 
 REPETITIONS = 5
 BATCH = 64

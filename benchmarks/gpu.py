@@ -34,11 +34,11 @@ from hashbench import histogram
 from hashbench.datasets.store import standing
 from hashbench.errors import one_line
 from hashbench.histogram import torch_kernel
-from hashbench.losses import tie_aware_ap, tie_aware_ndcg
-from hashbench.losses._supervision import alike
+from hashbench.losses import alike, tie_aware_ap, tie_aware_ndcg
 from hashbench.parallel import ComputeOptions
 from hashbench.relevance.labels import ClassRelevance
-from hashbench.runs.run import Options, run
+from hashbench.runs.options import Options
+from hashbench.runs.run import run
 from hashbench.runs.spec import RunSpec, resolve
 from hashbench.runs.store import Store
 

@@ -24,8 +24,7 @@ from tqdm import tqdm
 
 from hashbench import parallel
 from hashbench.hasher import TrainingData
-from hashbench.losses import tie_aware_ap
-from hashbench.losses._supervision import alike, supervision_of
+from hashbench.losses import alike, supervision_of, tie_aware_ap
 from hashbench.models import MODELS
 from hashbench.runs.spec import resolve
 from hashbench.training.hasher import DeepHasher, pick_device

@@ -4,6 +4,7 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,11 +26,34 @@ M = TypeVar("M", bound=BaseModel)
 
 def read_toml(path: Path) -> dict[str, Any]:
     """The tables of a TOML file; raises HashbenchError when it is missing or malformed."""
+    return _tables(path, _text(path))
+
+
+def load(model: type[M], path: Path) -> M:
+    """The TOML file ``path`` as a ``model``; a text that was read before is not parsed again."""
+    loaded = _loaded(model, path, _text(path))
+    assert isinstance(loaded, model)
+    return loaded
+
+
+@lru_cache(maxsize=256)
+def _loaded(model: type[BaseModel], path: Path, text: str) -> BaseModel:
+    return parse(model, _tables(path, text), str(path))
+
+
+def _text(path: Path) -> str:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise HashbenchError(f"{path}: no such file") from None
-    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeDecodeError) as error:
+        raise HashbenchError(f"{path}: not a readable TOML file: {error}") from None
+
+
+def _tables(path: Path, text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
         raise HashbenchError(f"{path}: not a readable TOML file: {error}") from None
 
 

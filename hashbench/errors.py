@@ -1,7 +1,11 @@
 """The errors a user can meet: one line each, saying what, where and what would be right."""
 
-from collections.abc import Iterable
+import warnings
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 class HashbenchError(Exception):
@@ -37,3 +41,25 @@ def one_line(error: BaseException) -> str:
     ('first second', 'EOFError')
     """
     return " ".join(str(error).split()) or type(error).__name__
+
+
+def printable(text: str, most: int = 60) -> str:
+    r"""Text from a file, fit for an error: control characters escaped, cut after ``most`` characters.
+
+    >>> printable("codes\n"), printable("x" * 100, 3)
+    ("'codes\\n'", 'xxx...')
+    """
+    shown = text if text.isprintable() else ascii(text)
+    return shown if len(shown) <= most else f"{shown[:most]}..."
+
+
+def quietly(where: str, does: Callable[[], T], otherwise: str = "cannot be read") -> T:
+    """What ``does()`` returns, its warnings suppressed; any error becomes one line, ``where: otherwise: cause``."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return does()
+    except HashbenchError:
+        raise
+    except Exception as error:  # a damaged file can raise nearly anything inside zipfile, zlib or HDF5
+        raise HashbenchError(f"{where}: {otherwise}: {printable(one_line(error), 200)}") from None

@@ -1,12 +1,13 @@
-"""Writing files so that a reader never meets half of one."""
+"""Files written so that a reader never meets half of one, and locks for processes that work in one place."""
 
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from hashbench.errors import HashbenchError
+from hashbench.errors import HashbenchError, one_line
 
 
 @contextmanager
@@ -55,3 +56,44 @@ def require_writable(folder: Path, free_bytes: int = 64 << 20, instead: str = "-
         raise HashbenchError(
             f"{folder}: less than {free_bytes >> 20} MiB free: make room or name another with {instead}"
         )
+
+
+@contextmanager
+def locked(path: Path, *, wait: bool, busy: str = "", instead: str = "--results") -> Iterator[None]:
+    """Holds the lock file ``path`` inside the block: one process at a time; a process that dies releases it.
+
+    Args:
+        path: The lock file; it is made, with its folder, and stays.
+        wait: Whether to wait until another process releases it.
+        busy: What is said when another process holds it: on stderr, once, before the wait (nothing where it is
+            empty); without ``wait`` it is the error.
+        instead: The option that names another folder.
+
+    Raises:
+        HashbenchError: another process holds it and ``wait`` is false, or the file cannot be locked at all.
+    """
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            if not wait:
+                raise HashbenchError(busy) from None
+            _say_above_bars(busy)
+            lock.acquire(poll_interval=0.1)
+    except (OSError, NotImplementedError) as error:
+        raise HashbenchError(f"{path}: cannot be locked ({one_line(error)}): name another with {instead}") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _say_above_bars(line: str) -> None:
+    from tqdm import tqdm
+
+    if line:
+        tqdm.write(line, file=sys.stderr)

@@ -59,7 +59,7 @@ class ComputeOptions:
             raise HashbenchError(f"precision {self.precision!r}: one of auto, float32, bfloat16")
 
 
-ALONE, USUAL = ProcessGroup(), ComputeOptions()
+ALONE, DEFAULT_COMPUTE = ProcessGroup(), ComputeOptions()
 
 
 def of_environment() -> ProcessGroup:

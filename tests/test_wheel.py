@@ -18,6 +18,7 @@ def test_an_installed_package_finds_its_cards_and_experiments(tmp_path: Path) ->
         names = set(archive.namelist())
         archive.extractall(site)  # our own archive, built a moment ago
     assert "hashbench/py.typed" in names
+    assert "hashbench/_data/experiments/recipes/mlp_digits.toml" in names
     for folder in ("datasets", "experiments"):
         for path in (REPOSITORY / folder).rglob("*.toml"):
             assert f"hashbench/_data/{path.relative_to(REPOSITORY)}" in names
@@ -28,6 +29,9 @@ def test_an_installed_package_finds_its_cards_and_experiments(tmp_path: Path) ->
         f"import sys; sys.path.insert(0, {str(site)!r})\n"
         "import hashbench; from hashbench import paths\n"
         f"assert hashbench.__file__.startswith({str(site)!r}), hashbench.__file__\n"
+        "from hashbench.runs.spec import resolve\n"
+        "chosen = resolve('digits', 's1', 'talr-ap', {'bits': 12}).settings\n"
+        "assert (chosen.model, chosen.batch_size) == ('mlp', 100), chosen\n"
         "from hashbench.cli._app import main\nmain(['list', 'tables'])"
     )
     done = subprocess.run(

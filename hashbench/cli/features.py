@@ -23,7 +23,7 @@ def command(
     Of a network they are the activations that its last layer sees (fc7, after its ReLU). An interrupted extraction
     goes on where it was; finished features of the same data, weights and constants are left alone.
     """
-    from hashbench.features._extract import extract
+    from hashbench.features import extract
     from hashbench.runs import provenance
 
     made_by = {"code": provenance.code().model_dump(), "utc": provenance.utc()}

@@ -1,11 +1,16 @@
 """``hashbench list``: the catalogues."""
 
-from collections.abc import Callable
-from typing import Annotated
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from hashbench.errors import unknown
+from hashbench.errors import HashbenchError, unknown
+
+if TYPE_CHECKING:
+    from hashbench.registry import Catalogue
+
+T = TypeVar("T")
 
 
 def command(
@@ -26,11 +31,25 @@ def command(
 Lines = list[tuple[str, str, str]]
 
 
-def _methods() -> Lines:
-    from hashbench.methods import METHODS, _file
+def _each(catalogue: "Catalogue[Any]", load: Callable[[str], T]) -> Iterator[tuple[str, T]]:
+    """Each entry by name; one of another package that cannot be used is a line on stderr, and the rest follows."""
+    for name in catalogue.names:
+        try:
+            entry = load(name)
+        except HashbenchError as error:
+            if name not in catalogue.outside:
+                raise
+            typer.echo(f"error: {error}", err=True)
+        else:
+            yield name, entry
 
-    files = {name: _file.load(name) for name in METHODS.names}
-    return [(name, file.paper, f"{file.title}: {file.summary}") for name, file in files.items()]
+
+def _methods() -> Lines:
+    from hashbench.methods import METHODS
+    from hashbench.runs import hyperparameters
+
+    files = _each(METHODS, hyperparameters.load)
+    return [(name, file.paper, f"{file.title}: {file.summary}") for name, file in files]
 
 
 def _datasets() -> Lines:
@@ -41,26 +60,25 @@ def _datasets() -> Lines:
 
 
 def _features() -> Lines:
-    """Those of this package, and of the pretrained networks; any classifier of torchvision has features too."""
+    """Those of the catalogue, and of the pretrained networks; any classifier of torchvision has features too."""
     from hashbench.features import FEATURES
     from hashbench.models import MODELS
 
-    own = [(name, "", FEATURES.get(name).summary) for name in FEATURES.names]
-    networks = {name: MODELS.get(name) for name in MODELS.names}
-    return [*own, *((name, "", model.summary) for name, model in networks.items() if model.pretrained is not None)]
+    own = [(name, "", extractor.summary) for name, extractor in _each(FEATURES, FEATURES.get)]
+    networks = _each(MODELS, MODELS.get)
+    return [*own, *((name, "", model.summary) for name, model in networks if model.pretrained is not None)]
 
 
 def _metrics() -> Lines:
     from hashbench.metrics import METRICS
 
-    entries = {name: METRICS.get(name) for name in METRICS.names}
-    return [(name, metric.paper, metric.summary) for name, metric in entries.items()]
+    return [(name, metric.paper, metric.summary) for name, metric in _each(METRICS, METRICS.get)]
 
 
 def _models() -> Lines:
     from hashbench.models import MODELS
 
-    return [(name, "", MODELS.get(name).summary) for name in MODELS.names]
+    return [(name, "", model.summary) for name, model in _each(MODELS, MODELS.get)]
 
 
 def _tables() -> Lines:
@@ -73,8 +91,8 @@ def _tables() -> Lines:
 def _conventions() -> Lines:
     from hashbench.evaluation.conventions import CONVENTIONS
 
-    entries = {name: CONVENTIONS.get(name) for name in CONVENTIONS.names}
-    return [(name, convention.source, convention.summary) for name, convention in entries.items()]
+    entries = _each(CONVENTIONS, CONVENTIONS.get)
+    return [(name, convention.source, convention.summary) for name, convention in entries]
 
 
 CATALOGUES: dict[str, Callable[[], Lines]] = {

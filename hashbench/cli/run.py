@@ -26,7 +26,7 @@ def command(
     hashbench train.
     """
     from hashbench import parallel
-    from hashbench.runs.run import Options
+    from hashbench.runs.options import Options
     from hashbench.runs.store import Store
     from hashbench.tables import grid, spec
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from hashbench.codes import Codes
-    from hashbench.datasets.readers._reader import Items
+    from hashbench.codes.nearest import Neighbours
+    from hashbench.datasets.readers import Items
     from hashbench.datasets.split import Split
     from hashbench.datasets.store import Dataset
     from hashbench.evaluation.report import Tile
@@ -30,29 +30,25 @@ def command(
     Under an image stand its rank and its Hamming distance d; tied images share their ranks, as in 2-5. Own queries have
     no class, so nothing of theirs is wrong.
     """
-    from hashbench import codes
-    from hashbench.codes import files
     from hashbench.errors import HashbenchError
     from hashbench.evaluation.report import write_contact_sheet
     from hashbench.files import require_writable
-    from hashbench.hasher import SparseHasher
-    from hashbench.runs.run import load_hasher, open_protocol
+    from hashbench.runs.data import open_data, own_rows
+    from hashbench.runs.fit import load_hasher
+    from hashbench.runs.options import Options
     from hashbench.runs.spec import of_row
     from hashbench.runs.store import Store
 
     require_writable(out.resolve().parent, instead="--out")
     store = Store.default()
     row = store.named(run)
-    hasher = load_hasher(row, store, device)
-    if isinstance(hasher, SparseHasher):
-        raise HashbenchError(f"{row.run}: its codes are sparse: hashbench encode writes what hashbench index searches")
-    data, ids = open_protocol(of_row(row))
-    if data.items.ndim != 4:
-        raise HashbenchError(f"{row.run}: {data.name} has features, and no images to show")
-    chosen, labels, names = _chosen(items, data, ids, queries)
-    database = files.load(store.run_folder(row.run) / "codes.npz").database
-    query = codes.binarize(hasher.encode(chosen))
-    write_contact_sheet(out, _rows(query, database, chosen, labels, names, data, ids, top))
+    spec, hasher = of_row(row), load_hasher(row, store, device)
+    data = open_data(spec, Options(device=device, progress=True))
+    if data.dataset.items.ndim != 4:
+        raise HashbenchError(f"{row.run}: {data.dataset.name} has features, and no images to show")
+    chosen, labels, names = _chosen(items, data.dataset, data.ids, queries)
+    found = hasher.nearest(own_rows(spec, chosen, device).whole(), store.run_folder(row.run), top)
+    write_contact_sheet(out, _rows(found, chosen, labels, names, data.dataset, data.ids))
     typer.echo(str(out))
 
 
@@ -74,22 +70,18 @@ def _evenly(n: int, wanted: int) -> list[int]:
 
 
 def _rows(
-    query: "Codes",
-    database: "Codes",
+    nearest: "list[Neighbours]",
     images: "Items",
     labels: "Labels | None",
     names: list[str],
     data: "Dataset",
     ids: "Split",
-    top: int,
 ) -> "list[list[Tile]]":
-    from hashbench.codes.nearest import neighbours
     from hashbench.evaluation.report import Tile
     from hashbench.relevance.labels import from_labels
 
     rows = []
-    for q, name in enumerate(names):
-        found = neighbours(query[q : q + 1], database, top)
+    for q, (name, found) in enumerate(zip(names, nearest, strict=True)):
         items = ids.database_ids[found.items]
         wrong = [False] * len(items)
         if labels is not None:

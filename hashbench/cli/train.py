@@ -43,7 +43,8 @@ def command(
     as one does: torchrun --nproc-per-node N -m hashbench train, and the same arguments.
     """
     from hashbench import parallel
-    from hashbench.runs.run import Options, follow, run
+    from hashbench.runs.options import Options
+    from hashbench.runs.run import follow, run
     from hashbench.runs.spec import resolve
     from hashbench.runs.store import Store
 
@@ -79,7 +80,7 @@ def _start(cell: "RunSpec", weights: str) -> tuple[str, str | None]:
     model = getattr(cell.settings, "model", None)
     if model is None:
         raise HashbenchError(f"{cell.method} has no network: no --weights")
-    from hashbench.methods._deep import require_torch
+    from hashbench.methods import require_torch
 
     require_torch()
     from hashbench.training import pretrained

@@ -12,7 +12,7 @@ from hashbench.datasets.checksums import array_sha256
 from hashbench.datasets.draw import Ids
 from hashbench.datasets.duplicates import Keys, byte_keys, same_bytes, twins
 from hashbench.datasets.protocol import Parts, PerClass, PerLabel, Protocol, Random, Stratified
-from hashbench.datasets.readers._reader import Items
+from hashbench.datasets.readers import Items
 from hashbench.datasets.split import Split, canonical_bytes
 from hashbench.datasets.store import Dataset, Labelled
 from hashbench.errors import CheckFailed

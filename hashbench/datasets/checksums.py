@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.datasets.readers._reader import Items
+from hashbench.datasets.readers import Items
 from hashbench.relevance.labels import Labels
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from typing import BinaryIO
 from hashbench import paths
 from hashbench.datasets import store
 from hashbench.datasets.card import Card, Member, Source, load_card
-from hashbench.datasets.readers import READERS
-from hashbench.datasets.readers._reader import Files
+from hashbench.datasets.readers import READERS, Files
 from hashbench.datasets.sources.fetch import alone, fetch
 from hashbench.datasets.sources.members import locate, open_members
 from hashbench.errors import HashbenchError

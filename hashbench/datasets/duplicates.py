@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.datasets.draw import Ids
-from hashbench.datasets.readers._reader import Items
+from hashbench.datasets.readers import Items
 
 Keys = NDArray[np.uint64]
 BLOCK_BYTES = 16 << 20  # of items, held together

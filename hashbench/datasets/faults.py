@@ -8,7 +8,7 @@ import numpy as np
 
 from hashbench.datasets.card import Card
 from hashbench.datasets.checksums import array_sha256
-from hashbench.datasets.readers._reader import Items
+from hashbench.datasets.readers import Items
 from hashbench.relevance.labels import Labels
 
 if TYPE_CHECKING:

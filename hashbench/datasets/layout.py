@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hashbench.datasets.card import Card
 from hashbench.datasets.checksums import array_sha256
-from hashbench.datasets.readers._reader import Items
+from hashbench.datasets.readers import Items
 from hashbench.errors import HashbenchError, one_line
 from hashbench.relevance.labels import Labels
 

@@ -5,11 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
-from hashbench.codes.files import h5, npy
-from hashbench.codes.files._stored import Stored, quietly
-from hashbench.datasets.readers._image_files import decode
-from hashbench.datasets.readers._reader import Items
-from hashbench.errors import HashbenchError
+from hashbench.codes.files import StoredArray, h5, npy
+from hashbench.datasets.images import decode
+from hashbench.datasets.readers import Items
+from hashbench.errors import HashbenchError, quietly
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".gif"}
 KEY = "items"  # of an .h5 file, as the data sets' own files call them
@@ -39,13 +38,10 @@ def read(path: Path, shape: tuple[int, ...]) -> OwnItems:
         raise HashbenchError(f"{path}: shape {stored.shape}; the hasher takes [n, {', '.join(map(str, shape))}]")
     if stored.dtype.kind not in "uif":
         raise HashbenchError(f"{path}: items must be numbers, these are {stored.dtype}")
-    items = np.empty(stored.shape, stored.dtype)
-    for at, slab in stored.slabs():
-        items[at] = slab
-    return OwnItems(items, [str(row) for row in range(len(items))])
+    return OwnItems(stored.whole(stored.dtype), [str(row) for row in range(stored.shape[0])])
 
 
-def _stored(path: Path) -> Stored:
+def _stored(path: Path) -> StoredArray:
     with path.open("rb") as file:
         head = file.read(8)
     if npy.FORMAT.recognises(head):

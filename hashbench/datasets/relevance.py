@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hashbench.datasets.draw import Ids
 from hashbench.datasets.protocol import Nearest, Percentiles, Protocol
-from hashbench.datasets.readers._reader import Items
+from hashbench.datasets.readers import Items
 from hashbench.datasets.split import Split
 from hashbench.datasets.store import Dataset
 from hashbench.errors import HashbenchError

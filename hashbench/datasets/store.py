@@ -28,8 +28,7 @@ from hashbench.datasets.layout import (
     require,
     require_names,
 )
-from hashbench.datasets.readers import READERS
-from hashbench.datasets.readers._reader import Block, Files, Items
+from hashbench.datasets.readers import READERS, Block, Files, Items
 from hashbench.errors import HashbenchError, one_line
 from hashbench.files import atomic
 from hashbench.relevance.labels import Labels

@@ -8,14 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hashbench import __version__
 from hashbench.config import canonical_json
 from hashbench.datasets.card import load_card
 from hashbench.datasets.store import Dataset, open_dataset
 from hashbench.errors import HashbenchError
-from hashbench.features import _store, named
+from hashbench.features import _store
+from hashbench.features._catalogue import named
 from hashbench.features._extractor import Built
-from hashbench.files import require_writable
+from hashbench.files import locked, require_writable
 
 if TYPE_CHECKING:
     import torch
@@ -59,13 +63,29 @@ def extract(
     identity = _identity(data, stem, built, chosen.type)
     path, shape = _store.path_of(card.name, stem), (len(data.items), built.width)
     require_writable(path.parent, shape[0] * shape[1] * 4 + (1 << 20), instead="--data")
-    with _store.locked(path):
+    busy = f"{path}: another process is writing it: waiting"
+    with locked(path.with_name(f"{path.name}.lock"), wait=True, busy=busy, instead="--data"):
         if _store.is_whole(card.name, stem, identity):
             return Extracted(path, shape, 0, 0.0)
         with _store.writing(path, identity, made_by or {}, shape) as part:
             began, started = part.rows, time.perf_counter()
             _run(built, data, part, chosen, batch or extractor.batch, progress=progress)
             return Extracted(path, shape, shape[0] - began, time.perf_counter() - started)
+
+
+def extract_items(
+    items: NDArray[Any], name: str, weights: str | None, value_max: float | None, *, device: str = "auto"
+) -> NDArray[np.float32]:
+    """The features float32[n, d] called ``name`` of ``items`` [n, ...], whose value ``value_max`` means 1.0."""
+    _require_torch()
+    import torch
+
+    _, extractor = named(name, weights)
+    chosen, built = _device(device), extractor.build(tuple(items.shape[1:]), value_max)
+    module = built.module.to(chosen)
+    blocks = torch.split(torch.from_numpy(items), extractor.batch)
+    with torch.inference_mode(), _exactly():
+        return np.concatenate([module(block.to(chosen)).cpu().numpy() for block in blocks])
 
 
 def _identity(data: Dataset, stem: str, built: Built, device: str) -> dict[str, Any]:

@@ -19,7 +19,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from hashbench.models._prepare import resize_weights
+from hashbench.models import resize_matrix
 
 PREFILTER_CYCLES = 4  # a image: where the local contrast's Gaussian falls to a half
 PREFILTER_PAD = 5
@@ -159,7 +159,7 @@ def _square(size: tuple[int, int], side: int) -> tuple[Matrix, Matrix]:
     lengths = [round(length * scale) for length in size]
     starts = [(length - side) // 2 for length in lengths]
     rows, columns = (
-        resize_weights(before, after, "bilinear")[start : start + side]
+        resize_matrix(before, after, "bilinear")[start : start + side]
         for before, after, start in zip(size, lengths, starts, strict=True)
     )
     return rows, columns

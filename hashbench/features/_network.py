@@ -8,9 +8,7 @@ from torch import Tensor, nn
 
 from hashbench.config import derive_seed
 from hashbench.features._extractor import Built, Extractor
-from hashbench.models import MODELS
-from hashbench.models._prepare import Prepared
-from hashbench.models._weights import fill
+from hashbench.models import MODELS, Prepared, fill
 
 BATCH = 64
 

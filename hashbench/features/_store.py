@@ -7,7 +7,6 @@ waits for the lock beside it. Its last step is to be renamed.
 import hashlib
 import json
 import os
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -111,30 +110,13 @@ class Part:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Nobody else writes these features inside the block; another process is waited for."""
-    from filelock import FileLock, Timeout
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(path.with_name(f"{path.name}.lock"))
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        sys.stderr.write(f"{path}: another process is writing it: waiting\n")
-        lock.acquire()
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-@contextmanager
 def writing(
     path: Path, identity: Mapping[str, Any], made_by: Mapping[str, Any], shape: tuple[int, int]
 ) -> Iterator[Part]:
     """The part file of these features, taken up where it was left, and put in place once it is whole.
 
-    One of another ``identity``, or whose rows are not those it states, is begun anew. Call it inside ``locked``.
+    One of another ``identity``, or whose rows are not those it states, is begun anew. No other process may write them
+    meanwhile.
     """
     import h5py
 

@@ -1,6 +1,7 @@
 """Methods: one file a published method, exporting METHOD; hyper-parameters in ``experiments/methods/``."""
 
-from hashbench.methods._method import Method
-from hashbench.registry import Catalogue
+from hashbench.methods._deep import deep_method, require_torch
+from hashbench.methods._linear import LinearSettings, linear_method
+from hashbench.methods._method import METHODS, Base, Method
 
-METHODS = Catalogue("method", "hashbench.methods", "METHOD", Method)
+__all__ = ["METHODS", "Base", "LinearSettings", "Method", "deep_method", "linear_method", "require_torch"]

@@ -9,7 +9,7 @@ from hashbench.methods._method import Method
 from hashbench.training.settings import DeepSettings
 
 if TYPE_CHECKING:
-    from hashbench.losses._supervision import Supervision
+    from hashbench.losses import Supervision
     from hashbench.training.objective import Objective
 
 
@@ -27,7 +27,7 @@ def deep_method(
 
     def fit(chosen: Any, data: TrainingData) -> Hasher:
         require_torch()
-        from hashbench.losses._supervision import supervision_of
+        from hashbench.losses import supervision_of
         from hashbench.training.loop import train
         from hashbench.training.objective import by_rows
 
@@ -46,8 +46,8 @@ def deep_method(
         fit,
         load,
         needs_torch=True,
-        needs_labels=True,
-        learns_distances=True,
+        supervision="relevance",
+        several_processes=True,
     )
 
 

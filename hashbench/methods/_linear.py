@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hashbench.errors import HashbenchError
 from hashbench.files import atomic
-from hashbench.hasher import BitSettings, SavedHasher, TrainingData
+from hashbench.hasher import BinaryHasher, BitSettings, SavedHasher, TrainingData
 from hashbench.methods._method import Method
 
 Floats = NDArray[np.float64]
@@ -21,7 +21,7 @@ FILE = "hasher.npz"
 class LinearSettings(BitSettings):
     """What every classical method declares: which features it hashes."""
 
-    features: Literal["pixels"]
+    features: str
 
 
 def as_features(items: NDArray[Any], value_max: float) -> Floats:
@@ -30,7 +30,7 @@ def as_features(items: NDArray[Any], value_max: float) -> Floats:
 
 
 @dataclass(frozen=True)
-class LinearHasher:
+class LinearHasher(BinaryHasher):
     """activations = (features - mean) @ projection; mean [d], projection [d, bits]."""
 
     mean: Floats

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from hashbench.config import Setting
-from hashbench.hasher import CodeSettings, Hasher, SavedHasher, SparseHasher, TrainingData
+from hashbench.hasher import CodeSettings, Hasher, SavedHasher, TrainingData
+from hashbench.registry import Catalogue
 
 
 @dataclass(frozen=True)
@@ -23,16 +24,19 @@ class Base:
 class Method:
     """A published method.
 
-    ``settings`` is the strict type of its hyper-parameters, ``identity`` the ones that name its runs,
-    ``needs_torch`` whether fitting needs the extra ``train``, ``needs_labels`` whether it learns from labels, and
-    ``learns_distances`` whether percentiles of distances will do in their place.
+    ``settings`` is the strict type of its hyper-parameters, ``identity`` the ones that name its runs, and
+    ``needs_torch`` whether fitting needs the extra ``train``. ``supervision`` is what it learns from: nothing, labels,
+    or relevance, which labels or percentiles of distances say. ``several_processes`` is whether torchrun can train it.
     """
 
     settings: type[CodeSettings]
     identity: tuple[str, ...]
-    fit: Callable[[Any, TrainingData], Hasher | SparseHasher]
-    load: Callable[[Any, SavedHasher], Hasher | SparseHasher]
+    fit: Callable[[Any, TrainingData], Hasher]
+    load: Callable[[Any, SavedHasher], Hasher]
     needs_torch: bool
-    needs_labels: bool = False
-    learns_distances: bool = False
+    supervision: Literal["none", "labels", "relevance"] = "none"
+    several_processes: bool = False
     base: Base | None = None
+
+
+METHODS = Catalogue("method", "hashbench.methods", "METHOD", Method, group="hashbench.methods")

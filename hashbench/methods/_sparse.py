@@ -1,22 +1,15 @@
 """What the methods of k-sparse codes share: their size, and the metric network that they start from."""
 
-from __future__ import annotations
+from typing import Any, Literal, Self
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Self
-
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from hashbench.config import Setting
 from hashbench.errors import HashbenchError
-from hashbench.hasher import CodeSettings, Hasher, SparseHasher
+from hashbench.hasher import CodeSettings, Hasher
 from hashbench.methods._method import Base
 from hashbench.sparse.codes import MAX_D
-
-if TYPE_CHECKING:
-    from hashbench.methods.exhaustive_search import ExhaustiveSearch
+from hashbench.sparse.hasher import ExhaustiveSearch
 
 MetricLoss = Literal["triplet", "npairs"]
 
@@ -42,33 +35,15 @@ class SparseSettings(CodeSettings):
 
 
 def _of_base(settings: Any) -> dict[str, Setting]:
-    return {"base": settings.base, "d": settings.d, "model": settings.model}
+    return {"base": settings.base, "d": settings.d, "model": settings.model, "features": settings.features}
 
 
 BASE = Base("exhaustive_search", _of_base)
 IDENTITY = ("base", "d", "k", "model")
 
 
-def searched_by(base: Hasher | SparseHasher | None) -> ExhaustiveSearch:
-    """What a run starts from: ``base``, which is a metric network."""
-    from hashbench.methods.exhaustive_search import ExhaustiveSearch
-
+def metric_network(base: Hasher | None) -> ExhaustiveSearch:
+    """The metric network that a run starts from; raises HashbenchError where ``base`` is none."""
     if not isinstance(base, ExhaustiveSearch):
         raise HashbenchError(f"base: {type(base).__name__}: the hasher of exhaustive_search is expected")
     return base
-
-
-@dataclass(frozen=True)
-class OnBase:
-    """What puts items into k buckets and leaves their embeddings to the base, whatever set is searched."""
-
-    base: SparseHasher
-    k: int
-
-    def embed(self, items: NDArray[Any]) -> NDArray[np.float32]:
-        """The base's embeddings."""
-        return self.base.embed(items)
-
-    def searching(self, embeddings: NDArray[np.float32]) -> Self:  # noqa: ARG002
-        """Itself."""
-        return self

@@ -12,7 +12,7 @@ from hashbench.methods._method import Method
 from hashbench.training.settings import PulseSettings
 
 if TYPE_CHECKING:
-    from hashbench.losses._supervision import Supervision
+    from hashbench.losses import Supervision
     from hashbench.training.objective import Objective
 
 

@@ -9,7 +9,7 @@ from hashbench.methods._deep import deep_method
 from hashbench.training.settings import DeepSettings
 
 if TYPE_CHECKING:
-    from hashbench.losses._supervision import Supervision
+    from hashbench.losses import Supervision
     from hashbench.training.objective import Objective
 
 

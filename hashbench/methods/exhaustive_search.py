@@ -4,28 +4,17 @@ A network is trained by triplets with semi-hard negatives or by pairs of n class
 a query then looks at every item, in order of the Euclidean distance of their embeddings.
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
-
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
-from hashbench.hasher import CodeSettings, SavedHasher, TrainingData
+from hashbench.hasher import SavedHasher, TrainingData
 from hashbench.methods._deep import require_torch
 from hashbench.methods._method import Method
 from hashbench.methods._sparse import MetricLoss
+from hashbench.sparse.hasher import ExhaustiveSearch
 from hashbench.training.settings import TrainingSettings
 
-if TYPE_CHECKING:
-    from pathlib import Path
 
-    from hashbench.training.hasher import DeepHasher
-
-
-class Settings(CodeSettings, TrainingSettings):
+class Settings(TrainingSettings):
     """``base``: what is minimised; ``d``: the width of the embeddings; ``margin``: of triplets; ``l2``: of pairs."""
 
     base: MetricLoss
@@ -43,30 +32,6 @@ class Settings(CodeSettings, TrainingSettings):
     def size(self) -> str:
         """The width of the embeddings."""
         return f"{self.d}d"
-
-
-@dataclass(frozen=True)
-class ExhaustiveSearch:
-    """A metric network, without any buckets."""
-
-    network: DeepHasher
-    k: int = 0
-
-    def embed(self, items: NDArray[Any]) -> NDArray[np.float32]:
-        """Embeddings float32[n, d], as the last layer gives them: not normalised."""
-        return self.network.encode(items)
-
-    def searching(self, embeddings: NDArray[np.float32]) -> Self:  # noqa: ARG002
-        """Itself."""
-        return self
-
-    def activate(self, items: NDArray[Any], embeddings: NDArray[np.float32]) -> NDArray[np.float32]:  # noqa: ARG002
-        """Nothing: there are no buckets."""
-        return np.empty((len(items), 0), np.float32)
-
-    def save(self, folder: Path) -> None:
-        """Writes the network."""
-        self.network.save(folder)
 
 
 def _fit(settings: Settings, data: TrainingData) -> ExhaustiveSearch:
@@ -87,4 +52,4 @@ def _load(settings: Settings, stored: SavedHasher) -> ExhaustiveSearch:
     return ExhaustiveSearch(DeepHasher.load(settings, stored.folder, stored.device))
 
 
-METHOD = Method(Settings, ("base", "d", "model", "width"), _fit, _load, needs_torch=True, needs_labels=True)
+METHOD = Method(Settings, ("base", "d", "model", "width"), _fit, _load, needs_torch=True, supervision="labels")

@@ -7,7 +7,7 @@ from hashbench.methods._deep import deep_method
 from hashbench.training.settings import PulseSettings
 
 if TYPE_CHECKING:
-    from hashbench.losses._supervision import Supervision
+    from hashbench.losses import Supervision
     from hashbench.training.objective import Objective
 
 

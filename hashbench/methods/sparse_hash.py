@@ -16,7 +16,8 @@ from pydantic import Field
 from hashbench.hasher import SavedHasher, TrainingData
 from hashbench.methods._deep import require_torch
 from hashbench.methods._method import Method
-from hashbench.methods._sparse import BASE, IDENTITY, OnBase, SparseSettings, searched_by
+from hashbench.methods._sparse import BASE, IDENTITY, SparseSettings, metric_network
+from hashbench.sparse.hasher import OnBase
 from hashbench.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def _fit(settings: Settings, data: TrainingData) -> FineTuned:
     from hashbench.sparse.objectives import HashObjective
     from hashbench.training.loop import train
 
-    base = searched_by(data.base)
+    base = metric_network(data.base)
     objective = HashObjective(
         torch.from_numpy(data.labels),
         settings.base,
@@ -82,7 +83,7 @@ def _load(settings: Settings, stored: SavedHasher) -> FineTuned:
     require_torch()
     from hashbench.training.hasher import DeepHasher
 
-    return FineTuned(searched_by(stored.base), settings.k, DeepHasher.load(settings, stored.folder, stored.device))
+    return FineTuned(metric_network(stored.base), settings.k, DeepHasher.load(settings, stored.folder, stored.device))
 
 
-METHOD = Method(Settings, (*IDENTITY, "variant"), _fit, _load, needs_torch=True, needs_labels=True, base=BASE)
+METHOD = Method(Settings, (*IDENTITY, "variant"), _fit, _load, needs_torch=True, supervision="labels", base=BASE)

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from hashbench.files import write_text
 from hashbench.hasher import SavedHasher, TrainingData
 from hashbench.methods._method import Method
-from hashbench.methods._sparse import BASE, IDENTITY, OnBase, SparseSettings, searched_by
+from hashbench.methods._sparse import BASE, IDENTITY, SparseSettings, metric_network
+from hashbench.sparse.hasher import OnBase
 
 
 @dataclass(frozen=True)
@@ -27,11 +28,11 @@ class Largest(OnBase):
 
 
 def _fit(settings: SparseSettings, data: TrainingData) -> Largest:
-    return Largest(searched_by(data.base), settings.k)
+    return Largest(metric_network(data.base), settings.k)
 
 
 def _load(settings: SparseSettings, stored: SavedHasher) -> Largest:
-    return Largest(searched_by(stored.base), settings.k)
+    return Largest(metric_network(stored.base), settings.k)
 
 
-METHOD = Method(SparseSettings, IDENTITY, _fit, _load, needs_torch=True, needs_labels=True, base=BASE)
+METHOD = Method(SparseSettings, IDENTITY, _fit, _load, needs_torch=True, supervision="labels", base=BASE)

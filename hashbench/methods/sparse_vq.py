@@ -18,8 +18,9 @@ from hashbench.errors import HashbenchError, one_line
 from hashbench.files import write_text
 from hashbench.hasher import SavedHasher, TrainingData
 from hashbench.methods._method import Method
-from hashbench.methods._sparse import BASE, IDENTITY, OnBase, SparseSettings, searched_by
+from hashbench.methods._sparse import BASE, IDENTITY, SparseSettings, metric_network
 from hashbench.sparse import quantise
+from hashbench.sparse.hasher import OnBase
 from hashbench.sparse.quantise import Centroids
 
 FILE, CENTROIDS = "hasher.json", "centroids.npz"
@@ -62,7 +63,7 @@ class Quantised(OnBase):
 
 
 def _fit(settings: Settings, data: TrainingData) -> Quantised:
-    base = searched_by(data.base)
+    base = metric_network(data.base)
     hasher = Quantised(base, settings.k, settings, derive_seed(data.seed, "centroids"))
     return hasher.fitted(base.embed(data.items)) if settings.fit_on == "train" else hasher
 
@@ -73,7 +74,7 @@ def _load(settings: Settings, stored: SavedHasher) -> Quantised:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise HashbenchError(f"{stored.folder / FILE}: {one_line(error)}: run hashbench train again") from None
     centroids = Centroids.load(stored.folder / CENTROIDS) if settings.fit_on == "train" else None
-    return Quantised(searched_by(stored.base), settings.k, settings, seed, centroids)
+    return Quantised(metric_network(stored.base), settings.k, settings, seed, centroids)
 
 
-METHOD = Method(Settings, (*IDENTITY, "fit_on"), _fit, _load, needs_torch=True, needs_labels=True, base=BASE)
+METHOD = Method(Settings, (*IDENTITY, "fit_on"), _fit, _load, needs_torch=True, supervision="labels", base=BASE)

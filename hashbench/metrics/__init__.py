@@ -20,7 +20,8 @@ from hashbench.histogram import Histogram, ranking, ties
 from hashbench.histogram.ranking import Distances, Ranked
 from hashbench.histogram.ties import Policy
 from hashbench.metrics._metric import Metric
-from hashbench.metrics._name import At, MetricName, read
+from hashbench.metrics._name import At, MetricName
+from hashbench.metrics._name import read as read_name
 from hashbench.metrics._value import MetricValue
 from hashbench.registry import Catalogue
 from hashbench.relevance.labels import Relevance
@@ -39,11 +40,12 @@ __all__ = [
     "evaluate_ties",
     "extremes",
     "parse",
+    "read_name",
     "summarise",
     "wanted",
 ]
 
-METRICS = Catalogue("metric", "hashbench.metrics", "METRIC", Metric)
+METRICS = Catalogue("metric", "hashbench.metrics", "METRIC", Metric, group="hashbench.metrics")
 
 BLOCK = 1 << 20  # histogram entries looked at together: a few 8 MiB arrays, whatever the number of queries
 ROUNDING = 1e-9  # a value outside its range by more than this is a defect, not rounding
@@ -59,7 +61,7 @@ def parse(name: str) -> MetricName:
     >>> str(parse("ap(norm=all)@5"))
     'ap@5'
     """
-    written = read(name)
+    written = read_name(name)
     return METRICS.get(written.metric).accept(written)
 
 

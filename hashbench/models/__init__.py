@@ -1,10 +1,49 @@
 """Encoders: one file an architecture, exporting MODEL; and the classifiers of torchvision by their own names."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from hashbench.errors import unknown
-from hashbench.models._model import Model
+from hashbench.models._model import RANDOM_WEIGHTS, Input, Model, Pretrained, Weights, encoder
 from hashbench.registry import Catalogue, canonical
 
+if TYPE_CHECKING:
+    from hashbench.models._prepare import Prepared, resize_matrix
+    from hashbench.models._weights import WeightsFile, fill, identify
+
+__all__ = [
+    "MODELS",
+    "RANDOM_WEIGHTS",
+    "TORCHVISION",
+    "Input",
+    "Model",
+    "Models",
+    "Prepared",
+    "Pretrained",
+    "Weights",
+    "WeightsFile",
+    "encoder",
+    "fill",
+    "identify",
+    "resize_matrix",
+]
+
 TORCHVISION = "torchvision:"
+# what imports torch, by the module that has it: imported when it is first asked for
+OF_TORCH = {
+    "Prepared": "_prepare",
+    "resize_matrix": "_prepare",
+    "WeightsFile": "_weights",
+    "fill": "_weights",
+    "identify": "_weights",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Prepared images and pretrained weights; to import hashbench.models imports no torch."""
+    if name in OF_TORCH:
+        return getattr(import_module(f"{__name__}.{OF_TORCH[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class Models(Catalogue[Model]):
@@ -25,14 +64,18 @@ class Models(Catalogue[Model]):
 
         found = self._of_torchvision(name)
         if found is None:
-            raise unknown(self.kind, name, self.names + _torchvision.names())
+            raise unknown(self.kind, name, self.names + self.of_torchvision())
         return _torchvision.model(found)
 
-    def _of_torchvision(self, name: str) -> str | None:
+    def of_torchvision(self) -> list[str]:
+        """The names of torchvision's classifiers; none where it is not installed."""
         from hashbench.models import _torchvision
 
+        return _torchvision.names()
+
+    def _of_torchvision(self, name: str) -> str | None:
         stem = canonical(name).removeprefix(TORCHVISION)
-        return stem if stem in _torchvision.names() else None
+        return stem if stem in self.of_torchvision() else None
 
 
-MODELS = Models("model", "hashbench.models", "MODEL", Model)
+MODELS = Models("model", "hashbench.models", "MODEL", Model, group="hashbench.models")

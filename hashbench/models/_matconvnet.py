@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hashbench.codes.files import mat
 from hashbench.errors import HashbenchError
-from hashbench.models import _matlab
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -148,7 +148,7 @@ def read(layers: tuple[Layer, ...], path: Path) -> dict[str, Tensor]:
     """
     import torch
 
-    content = _matlab.read(path)
+    content = mat.read(path)
     net = content["net"] if isinstance(content.get("net"), dict) else content
     found = _layers_of(net, path)
     _compare(layers, found, path)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from torch import Tensor, nn
 
+RANDOM_WEIGHTS = "none"  # said in place of a file of weights
+
 
 @dataclass(frozen=True)
 class Input:

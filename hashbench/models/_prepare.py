@@ -31,14 +31,14 @@ def linear(x: NDArray[np.float64]) -> NDArray[np.float64]:
 KERNELS = {"bicubic": (cubic, 4.0), "bilinear": (linear, 2.0)}
 
 
-def resize_weights(n_in: int, n_out: int, method: str = "bicubic") -> NDArray[np.float64]:
+def resize_matrix(n_in: int, n_out: int, method: str = "bicubic") -> NDArray[np.float64]:
     """The matrix [n_out, n_in] that resizes a line as MATLAB's ``imresize`` does.
 
     Pixel u of the result lies at (u + 1/2) n_in / n_out - 1/2 of the line, which goes on as its mirror image beyond
     its ends. Where the line is made shorter the kernel is made as much wider (imresize's antialiasing, its default).
     Rows sum to 1. Values are not rounded or clipped, as imresize does with uint8 images.
 
-    >>> resize_weights(2, 2).tolist()
+    >>> resize_matrix(2, 2).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
     kernel, support = KERNELS[method]
@@ -72,8 +72,8 @@ class Prepared(nn.Module):
         if len(item_shape) != 3 or item_shape[2] not in (1, 3) or not value_max:
             raise HashbenchError(f"a pretrained network takes images of 1 or 3 channels, not items of {item_shape}")
         gain = wanted.value_max / value_max
-        rows = gain * resize_weights(item_shape[0], wanted.size[0])
-        columns = resize_weights(item_shape[1], wanted.size[1]).T
+        rows = gain * resize_matrix(item_shape[0], wanted.size[0])
+        columns = resize_matrix(item_shape[1], wanted.size[1]).T
         mean, std = (torch.tensor(each, dtype=torch.float32)[:, None, None] for each in (wanted.mean, wanted.std))
         self.register_buffer("rows", torch.tensor(rows, dtype=torch.float32), persistent=False)
         self.register_buffer("columns", torch.tensor(columns, dtype=torch.float32), persistent=False)

@@ -10,16 +10,15 @@ from torch import Tensor, nn
 from hashbench import paths
 from hashbench.errors import HashbenchError, one_line
 from hashbench.models._matconvnet import AVERAGE
-from hashbench.models._model import Pretrained, Weights
+from hashbench.models._model import RANDOM_WEIGHTS, Pretrained, Weights
 from hashbench.models._prepare import Prepared
 
-NONE = "none"  # in place of a file: random weights
 COUNTERS = "num_batches_tracked"  # of batch normalisation; older files lack it and nothing here needs it
 
 
 @dataclass(frozen=True)
-class Filled:
-    """The file that a network's weights came from; None of random ones."""
+class WeightsFile:
+    """The file that a network's weights come from; None of random ones."""
 
     file: str | None
     sha256: str | None
@@ -31,7 +30,7 @@ def place_of(weights: Weights) -> Path:
     return paths.weights() / weights.file
 
 
-def fill(name: str, pretrained: Pretrained, backbone: nn.Module, prepared: Prepared, given: str | None) -> Filled:
+def fill(name: str, pretrained: Pretrained, backbone: nn.Module, prepared: Prepared, given: str | None) -> WeightsFile:
     """Fills ``backbone``, and the average image of ``prepared``, with the weights of the network called ``name``.
 
     ``given`` is a file (.mat, .safetensors, .pth or .pt), "none" to leave the weights as they are, or None: the
@@ -41,13 +40,11 @@ def fill(name: str, pretrained: Pretrained, backbone: nn.Module, prepared: Prepa
         HashbenchError: absent, of another checksum, damaged, a pickle of more than tensors, a layer missing or of
             another shape.
     """
-    if given == NONE:
-        return Filled(None, None, official=False)
+    if given == RANDOM_WEIGHTS:
+        return WeightsFile(None, None, official=False)
     path = Path(given) if given else place_of(pretrained.weights)
-    _require(path, name, pretrained.weights, is_given=given is not None)
-    sha256 = _checksum(path, "sha256")
-    official = _is_official(path, sha256, pretrained.weights)
-    if given is None and not official:
+    found = identify(name, pretrained.weights, path, is_given=given is not None)
+    if given is None and not found.official:
         expected = pretrained.weights.md5 or pretrained.weights.sha256
         raise HashbenchError(
             f"{path}: not the official file, whose checksum is {expected}: get it again from "
@@ -56,7 +53,17 @@ def fill(name: str, pretrained: Pretrained, backbone: nn.Module, prepared: Prepa
     tensors = _read(path, pretrained.weights)
     _set_average(tensors.pop(AVERAGE, None), name, pretrained.weights, prepared, path)
     _load(tensors, backbone, path, name)
-    return Filled(path.name, sha256, official)
+    return found
+
+
+def identify(name: str, weights: Weights, path: Path, *, is_given: bool = True) -> WeightsFile:
+    """The file at ``path``: its checksum, and whether it is the official one of the network called ``name``.
+
+    Raises HashbenchError where there is no such file.
+    """
+    _require(path, name, weights, is_given=is_given)
+    sha256 = _checksum(path, "sha256")
+    return WeightsFile(path.name, sha256, _is_official(path, sha256, weights))
 
 
 def _require(path: Path, name: str, weights: Weights, *, is_given: bool) -> None:

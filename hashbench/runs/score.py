@@ -1,19 +1,18 @@
-"""What a run is scored by: its metrics, and the checksums of what they are closed forms of."""
+"""The row of a run: its metrics, from what was counted, and by which code, on which machine, in how many seconds."""
 
-import time
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from hashbench import metrics
-from hashbench.datasets.protocol import Protocol
-from hashbench.datasets.relevance import relevance_of
-from hashbench.datasets.split import Split
-from hashbench.datasets.store import Dataset
-from hashbench.hasher import Hasher
+from hashbench.hasher import Counts, Evidence
 from hashbench.histogram import Histogram
+from hashbench.methods import METHODS
 from hashbench.metrics import MetricValue
-from hashbench.parallel import ALONE, ProcessGroup
-from hashbench.runs.encode import encode_protocol
+from hashbench.runs import provenance
+from hashbench.runs.data import RunData
+from hashbench.runs.options import Options
+from hashbench.runs.store import SCHEMA, Arithmetic, Row, Seconds
+from hashbench.sparse.retrieval import Retrieval
 
 # Every row of codes holds these; the kept histogram gives any other metric later, without a new run.
 OF_CODES = (
@@ -28,45 +27,96 @@ OF_CODES = (
     "precision@r2",
     "recall@100",
 )
-# And every row of a search by buckets these, from the kept retrieval.
+# And every row of sparse codes these, from the kept retrieval.
 OF_RETRIEVAL = ("suf", "suf@4", "suf@16", "rerank_precision@1", "rerank_precision@4", "rerank_precision@16")
 
 
-@dataclass(frozen=True)
-class Scores:
-    """Metrics of the queries among the database and, of sparse codes, of the queries among each other (``of_test``).
-
-    ``encode_s`` is how long it took to have the codes, before any was scored.
-    """
-
-    metrics: dict[str, MetricValue]
-    encode_s: float
-    histogram_sha256: str | None = None
-    of_test: dict[str, MetricValue] = field(default_factory=dict)
-    retrieval_sha256: str | None = None
-    retrieval_of_test_sha256: str | None = None
-
-
-def score_codes(
-    hasher: Hasher,
-    dataset: Dataset,
-    ids: Split,
-    protocol: Protocol,
-    folder: Path,
-    *,
-    progress: bool = False,
-    group: ProcessGroup = ALONE,
-) -> Scores:
-    """The scores of the codes that ``hasher`` gives to a protocol; codes and histogram are kept in ``folder``."""
-    started = time.perf_counter()
-    encoded = encode_protocol(hasher, dataset, ids, progress=progress, group=group)
-    encoded.save(folder / "codes.npz", dataset, ids, protocol)
-    encode_s = time.perf_counter() - started
-    counted = encoded.count(relevance_of(dataset, ids, protocol), progress=progress)
-    counted.save(folder / "histogram.npz")
-    return Scores(means(counted), encode_s, histogram_sha256=counted.sha256())
+def measured_row(data: RunData, evidence: Evidence, seconds: Seconds, options: Options) -> Row:
+    """The row of a run that was scored by ``evidence``."""
+    return Row(
+        metrics=_metrics(evidence.database),
+        metrics_of_test=_metrics(evidence.test),
+        seconds=seconds,
+        histogram_sha256=_sha256(evidence.database.get("histogram")),
+        retrieval_sha256=_sha256(evidence.database.get("retrieval")),
+        retrieval_of_test_sha256=_sha256(evidence.test.get("retrieval")),
+        status="ok",
+        **_identity(data, options),
+    )
 
 
-def means(counted: Histogram) -> dict[str, MetricValue]:
-    """The metrics that every row of codes holds."""
-    return {name: metrics.summarise(values) for name, values in metrics.evaluate(counted, OF_CODES).items()}
+def failed_row(data: RunData, reason: str, options: Options) -> Row:
+    """The row of a run that training gave up on."""
+    return Row(
+        metrics={}, histogram_sha256=None, seconds=None, status="failed", reason=reason, **_identity(data, options)
+    )
+
+
+def _sha256(counts: Counts | None) -> str | None:
+    return None if counts is None else counts.sha256()
+
+
+def _identity(data: RunData, options: Options) -> dict[str, Any]:
+    spec, device = data.spec, _device(data, options)
+    return {
+        "schema": SCHEMA,
+        "run": spec.run,
+        "dataset": spec.dataset,
+        "protocol": spec.protocol,
+        "method": spec.method,
+        "settings": spec.identity,
+        "budget": spec.budget,
+        "seed": spec.seed,
+        "config": spec.config,
+        "config_hash": spec.config_hash,
+        "cell_hash": spec.cell_hash,
+        "data_sha256": data.dataset.sha256,
+        "ids_sha256": data.ids.sha256,
+        "features_sha256": data.features_sha256,
+        "code": provenance.code(),
+        "versions": provenance.versions(),
+        "hardware": provenance.hardware(device),
+        "utc": provenance.utc(),
+        "arithmetic": _arithmetic(data, options, device),
+    }
+
+
+def _device(data: RunData, options: Options) -> str:
+    if not METHODS.get(data.spec.method).needs_torch:
+        return "cpu"
+    from hashbench.training.hasher import pick_device
+
+    return str(pick_device(options.device))
+
+
+def _arithmetic(data: RunData, options: Options, device: str) -> Arithmetic | None:
+    compute = options.compute
+    precision = data.spec.settings.precision_on(device, compute)
+    if precision is None:
+        return None
+    return Arithmetic(
+        precision=precision,
+        compiled=compute.compiled,
+        channels_last=compute.channels_last,
+        processes=options.group.size,
+    )
+
+
+def _metrics(evidence: Mapping[str, Counts]) -> dict[str, MetricValue]:
+    """The metrics of a row, each over the queries, of all that was counted."""
+    return {name: value for kind, counts in evidence.items() for name, value in _METRICS_OF[kind](counts).items()}
+
+
+def _of_histogram(histogram: Histogram) -> dict[str, MetricValue]:
+    return {name: metrics.summarise(values) for name, values in metrics.evaluate(histogram, OF_CODES).items()}
+
+
+def _of_retrieval(retrieval: Retrieval) -> dict[str, MetricValue]:
+    names = [*OF_RETRIEVAL, *(["nmi"] if retrieval.contingency is not None else [])]
+    return metrics.evaluate_retrieval(retrieval, names)
+
+
+_METRICS_OF: dict[str, Callable[[Any], dict[str, MetricValue]]] = {
+    "histogram": _of_histogram,
+    "retrieval": _of_retrieval,
+}

@@ -1,5 +1,6 @@
 """One cell, named: what is run, with everything that decides its result."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -7,11 +8,11 @@ from typing import Any
 from hashbench.config import Setting, derive_seed, digest, parse
 from hashbench.datasets.card import load_card
 from hashbench.errors import HashbenchError, unknown
-from hashbench.hasher import CodeSettings
-from hashbench.methods import METHODS, _file
-from hashbench.methods._method import Method
+from hashbench.hasher import PIXELS, CodeSettings
+from hashbench.methods import METHODS, Method
 from hashbench.models import MODELS
 from hashbench.registry import canonical
+from hashbench.runs import hyperparameters
 from hashbench.runs.store import Row
 
 BASE = "base."  # before a setting of the method that another starts from
@@ -70,6 +71,11 @@ class RunSpec:
         return int(getattr((self.base or self).settings, "n_classes", 0))
 
     @property
+    def text(self) -> str:
+        """``config`` and seed as JSON, as the run's folder keeps them."""
+        return json.dumps({**self.config, "seed": self.seed}, indent=1, sort_keys=True) + "\n"
+
+    @property
     def run(self) -> str:
         """The run's name."""
         head = f"{self.dataset}-{self.protocol}-{self.method}-{self.settings.size}-s{self.seed}"
@@ -96,12 +102,12 @@ def resolve(
     split = card.protocol(protocol)
     entry = METHODS.get(method)
     names = {"dataset": canonical(dataset), "protocol": canonical(protocol), "method": canonical(method)}
-    file = _file.load(names["method"])
+    file = hyperparameters.load(names["method"])
     names["budget"] = file.budget(budget)
     own, of_base = _apart(settings, entry)
     given = _given(names["method"], own, entry)
-    where = f"{_file.location(names['method'])} for {names['dataset']}, with what was given"
-    chosen = parse(entry.settings, _file.resolve(file, names, given), where)
+    where = f"{hyperparameters.location(names['method'])} for {names['dataset']}, with what was given"
+    chosen = parse(entry.settings, hyperparameters.resolve(file, names, given), where)
     base = None
     if entry.base is not None:
         asked = {**entry.base.settings(chosen), **of_base}
@@ -123,26 +129,38 @@ def _apart(settings: Mapping[str, Setting], entry: Method) -> tuple[dict[str, Se
 
 
 def _given(method: str, settings: Mapping[str, Setting], entry: Method) -> dict[str, Setting]:
-    """``settings``, each a key that the method has, the model by the name of its file."""
+    """``settings``, each a key that the method has, and the entries that they name in one spelling."""
     for key in settings:
         if key not in entry.settings.model_fields:
             raise unknown(f"setting of {method}", key, entry.settings.model_fields)
-    model = settings.get("model")
-    if model is None:
-        return dict(settings)
-    if str(model) not in MODELS:
-        raise unknown("model", str(model), MODELS.names)
-    return {**settings, "model": canonical(str(model))}
+    return {key: _NAMED[key](str(value)) if key in _NAMED else value for key, value in settings.items()}
+
+
+def _model(name: str) -> str:
+    if name not in MODELS:
+        raise unknown("model", name, MODELS.names)
+    return canonical(name)
+
+
+def _features(name: str) -> str:
+    if canonical(name) == PIXELS:
+        return PIXELS
+    from hashbench.features import check_name
+
+    return check_name(name)
+
+
+_NAMED = {"model": _model, "features": _features}  # settings that name an entry of a catalogue
 
 
 def _identity(
-    chosen: CodeSettings, entry: Method, file: _file.MethodFile, names: Mapping[str, str]
+    chosen: CodeSettings, entry: Method, file: hyperparameters.MethodFile, names: Mapping[str, str]
 ) -> dict[str, Setting]:
     """The settings that the method declares, and any that differ from what its TOML, or else its type, gives them."""
     values = chosen.model_dump()
     declared = {key: values[key] for key in sorted(entry.identity)}
     defaults = {key: field.default for key, field in entry.settings.model_fields.items()}
-    usual = {**defaults, **_file.resolve(file, names, declared)}
+    usual = {**defaults, **hyperparameters.resolve(file, names, declared)}
     return {key: value for key, value in sorted(values.items()) if key in declared or value != usual[key]}
 
 

@@ -63,6 +63,7 @@ class Row(Strict):
     retrieval_sha256: str | None = None  # of what the queries retrieved from the database, where they search buckets
     retrieval_of_test_sha256: str | None = None
     data_sha256: str
+    features_sha256: str | None = None  # of the features that the method took, where it did not take the items
     ids_sha256: str
     code: Code
     versions: dict[str, str | None]

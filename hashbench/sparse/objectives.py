@@ -7,8 +7,7 @@ import torch
 from torch import Tensor
 
 from hashbench.errors import HashbenchError, unknown
-from hashbench.losses import hash_npairs, hash_triplet, npairs, triplet
-from hashbench.losses._objective import RowObjective
+from hashbench.losses import RowObjective, hash_npairs, hash_triplet, npairs, triplet
 from hashbench.sparse.flow import assign
 
 Base = Literal["triplet", "npairs"]

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.codes.files._find import arrays_in
-from hashbench.codes.files._stored import Arrays, Stored
+from hashbench.codes.files import Arrays, StoredArray, arrays_in
 from hashbench.errors import HashbenchError
 from hashbench.sparse.codes import SparseCodes, top_k
 
@@ -54,13 +53,10 @@ def _named(path: Path, arrays: Arrays, name: str) -> Any:
     raise HashbenchError(f"{path}: {name!r} is expected; it holds {held}")
 
 
-def _matrix(stored: Stored) -> NDArray[Any]:
+def _matrix(stored: StoredArray) -> NDArray[Any]:
     if len(stored.shape) != 2 or 0 in stored.shape or stored.dtype.kind not in "buif":
         raise HashbenchError(f"{stored.where}: {stored.dtype} of shape {stored.shape}: numbers [n, m] are expected")
-    whole = np.empty(stored.shape, stored.dtype.newbyteorder("="))
-    for at, slab in stored.slabs():
-        whole[at] = slab
-    return whole
+    return stored.whole()
 
 
 def _whole(buckets: NDArray[Any]) -> NDArray[np.int64]:

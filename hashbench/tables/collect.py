@@ -12,7 +12,7 @@ from hashbench import metrics
 from hashbench.config import Setting
 from hashbench.errors import HashbenchError
 from hashbench.histogram import Histogram
-from hashbench.methods import _file
+from hashbench.runs import hyperparameters
 from hashbench.runs.spec import resolve
 from hashbench.runs.store import Row, Store
 from hashbench.tables.names import awaited
@@ -79,7 +79,7 @@ def _stand_ins(spec: TableSpec) -> Iterator[str]:
     methods = sorted({cell.method for cell in spec.cells})
     yield f"Measured at budget {spec.stand_in}, which is not what the published figures were run at."
     for method in methods:
-        file = _file.load(method)
+        file = hyperparameters.load(method)
         yield f"{file.title} at budget {spec.stand_in}: {file.budgets[spec.stand_in]}."
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from hashbench.config import canonical_json
 from hashbench.errors import HashbenchError
-from hashbench.runs.run import Options, run
+from hashbench.runs.options import Options
+from hashbench.runs.run import run
 from hashbench.runs.spec import RunSpec, resolve
 from hashbench.runs.store import Row, Store
 from hashbench.tables.names import awaited

@@ -9,8 +9,8 @@ from pydantic import Field
 from hashbench import paths
 from hashbench.config import Setting, Strict, parse, read_toml
 from hashbench.errors import HashbenchError, unknown
-from hashbench.methods import _file
 from hashbench.registry import canonical
+from hashbench.runs import hyperparameters
 from hashbench.tables.names import check_names
 
 PrintedAs = Literal["fraction", "percent", "number"]
@@ -109,7 +109,7 @@ class TableSpec(Strict):
         Raises HashbenchError where a method does not have that budget.
         """
         for method in sorted({cell.method for cell in self.cells}):
-            _file.load(method).budget(budget)
+            hyperparameters.load(method).budget(budget)
         cells = [cell.model_copy(update={"budget": budget, "tolerance": None}) for cell in self.cells]
         names = {"name": f"{self.name}_{budget}", "title": f"{self.title}, at budget {budget}"}
         return self.model_copy(update={"cells": cells, "stand_in": budget, **names})

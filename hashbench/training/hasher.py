@@ -15,9 +15,8 @@ from tqdm import tqdm
 
 from hashbench.errors import HashbenchError, one_line
 from hashbench.files import atomic, write_text
-from hashbench.models import MODELS
-from hashbench.models._model import Model, encoder
-from hashbench.models._prepare import Prepared
+from hashbench.hasher import BinaryHasher
+from hashbench.models import MODELS, Model, Prepared, encoder
 from hashbench.training import pretrained
 from hashbench.training.normalise import Centred, Normalised, UnitNorm
 from hashbench.training.settings import DeepSettings, TrainingSettings
@@ -38,7 +37,7 @@ def pick_device(name: str) -> torch.device:
     return device
 
 
-class DeepHasher(nn.Module):
+class DeepHasher(BinaryHasher, nn.Module):
     """Normalisation and encoder of one run; ``item_shape`` is that of the stored items, (H, W, C) or (d,).
 
     A network that was trained on ImageNet gets images as it did then, from stored values of which ``value_max`` means

@@ -12,7 +12,7 @@ from tqdm import tqdm
 from hashbench.config import derive_seed, digest
 from hashbench.errors import HashbenchError
 from hashbench.hasher import BitSettings, TrainingData
-from hashbench.losses._objective import RowObjective
+from hashbench.losses import RowObjective
 from hashbench.training import augment, checkpoint, distributed, optimiser
 from hashbench.training.failure import TrainingFailed
 from hashbench.training.gradient import backward, check_chunk
@@ -20,7 +20,7 @@ from hashbench.training.hasher import DeepHasher, pick_device
 from hashbench.training.log import Log
 from hashbench.training.sampler import sampler
 from hashbench.training.schedule import learning_rate, tanh_scale
-from hashbench.training.settings import TrainingSettings, precision_of
+from hashbench.training.settings import TrainingSettings
 
 _BAR_DELAY_S = 2  # what is done before needs no bar
 _LOOKED_AT = 1000  # training examples whose codes are looked at when training is done
@@ -72,7 +72,7 @@ class Run:
         self.settings, self.objective, self.data, self.method = settings, objective, data, method
         self.device = pick_device(data.device)
         compute = data.compute
-        self.precision = precision_of(settings, compute, self.device.type)
+        self.precision = settings.precision_on(self.device.type, compute)
         # a run does not change its arithmetic half-way; with more or fewer processes only sums change their order
         arithmetic = [self.device.type, self.precision, compute.compiled, compute.channels_last]
         torch.manual_seed(derive_seed(data.seed, "weights"))

@@ -5,8 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from hashbench.losses._objective import RowObjective
-from hashbench.losses._supervision import Supervision
+from hashbench.losses import RowObjective, Supervision
 
 BatchObjective = Callable[[Tensor, Tensor], Tensor]  # (relaxed [M, bits], levels [M, M]) -> scalar
 Objective = BatchObjective | RowObjective

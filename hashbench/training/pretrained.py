@@ -9,22 +9,17 @@ from pathlib import Path
 from torch import nn
 
 from hashbench.errors import HashbenchError
-from hashbench.models import MODELS
-from hashbench.models._model import Pretrained
-from hashbench.models._prepare import Prepared
-from hashbench.models._weights import NONE, _checksum, _is_official, _require, fill
+from hashbench.models import MODELS, RANDOM_WEIGHTS, Prepared, Pretrained, fill, identify
 from hashbench.training.settings import OFFICIAL, SHA256
 
 
 def named(model: str, given: str) -> tuple[str, str | None]:
     """The setting ``weights`` and the file that ``--weights`` asks for: none, or a file."""
     pretrained = _of(model)
-    if given == NONE:
-        return NONE, None
-    path = Path(given)
-    _require(path, model, pretrained.weights, is_given=True)
-    sha256 = _checksum(path, "sha256")
-    return OFFICIAL if _is_official(path, sha256, pretrained.weights) else SHA256 + sha256, given
+    if given == RANDOM_WEIGHTS:
+        return RANDOM_WEIGHTS, None
+    found = identify(model, pretrained.weights, Path(given))
+    return OFFICIAL if found.official else f"{SHA256}{found.sha256}", given
 
 
 def start(model: str, weights: str, file: str | None, backbone: nn.Module, prepared: Prepared) -> None:
@@ -34,7 +29,7 @@ def start(model: str, weights: str, file: str | None, backbone: nn.Module, prepa
     one that the setting names.
     """
     pretrained = _of(model)
-    if weights == NONE:
+    if weights == RANDOM_WEIGHTS:
         return
     if weights != OFFICIAL and file is None:
         raise HashbenchError(f"{model} starts from a file here, of {weights}: name its place with --weights FILE")

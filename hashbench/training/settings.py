@@ -1,24 +1,27 @@
 """Settings that everything trained has: encoder, batches, optimiser, relaxation."""
 
 from abc import abstractmethod
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from hashbench.codes import MAX_BITS
-from hashbench.config import Strict
 from hashbench.errors import HashbenchError
-from hashbench.hasher import BitSettings
+from hashbench.hasher import BitSettings, CodeSettings, Precision
 from hashbench.parallel import ComputeOptions
 
 OFFICIAL, SHA256 = "official", "sha256:"
+# Settings of the first version, which had no defaults then: the digests of all runs hold them, at whatever value.
+ALWAYS_WRITTEN = ("momentum", "hash_init", "clip_norm", "precision", "tanh_scale", "tanh_schedule", "tanh_rate")
 
 
-class TrainingSettings(Strict):
-    """Settings of encoder, batches, optimiser and relaxation; the methods' TOML files say where values come from.
+class TrainingSettings(CodeSettings):
+    """Settings of encoder, batches, optimiser and relaxation; the TOML files of methods and recipes give the values.
 
-    A setting that joins later gets a default: what was so before there was a choice. A setting at its default is no
-    part of the digest that names a cell, so the rows from before keep their names.
+    A setting has a default where it can be without effect (those of tanh where ``relaxation`` is the identity), so
+    that no file states what it does not use. A setting that joins later gets a default: what was so before there was
+    a choice. A setting at its default is no part of the digest that names a cell, so the rows from before keep their
+    names; ``ALWAYS_WRITTEN`` are part of it all the same, for the same reason.
     """
 
     model: str
@@ -27,17 +30,18 @@ class TrainingSettings(Strict):
     lr: float = Field(gt=0)
     lr_decay: float = Field(gt=0, le=1)  # the learning rate is multiplied by it
     lr_decay_every: int = Field(ge=0)  # every so many epochs; 0: constant
-    momentum: float = Field(ge=0, lt=1)
+    momentum: float = Field(0.0, ge=0, lt=1)
     weight_decay: float = Field(ge=0)
     backbone_lr: float = Field(ge=0)  # multiplier of the layers before the hash layer
-    hash_init: float = Field(ge=0)  # standard deviation of the hash layer's weights; 0: He's sqrt(2 / inputs)
-    clip_norm: float = Field(ge=0)  # of the gradient; 0: off
+    hash_init: float = Field(0.0, ge=0)  # standard deviation of the hash layer's weights; 0: He's sqrt(2 / inputs)
+    clip_norm: float = Field(0.0, ge=0)  # of the gradient; 0: off
     augment: Literal["none", "flip", "crop_flip"]
-    precision: Literal["auto", "float32", "bfloat16"]  # auto: bfloat16 autocast on a GPU, float32 on a CPU
+    # auto: bfloat16 autocast on a GPU, float32 on a CPU
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
     relaxation: Literal["tanh", "identity"]
-    tanh_scale: float = Field(gt=0)  # alpha of tanh(alpha f(x)) at the first step
-    tanh_schedule: Literal["fixed", "power", "doubling"]
-    tanh_rate: float = Field(ge=0)  # power: alpha sqrt(1 + rate * step); doubling: epochs between doublings
+    tanh_scale: float = Field(1.0, gt=0)  # alpha of tanh(alpha f(x)) at the first step
+    tanh_schedule: Literal["fixed", "power", "doubling"] = "fixed"
+    tanh_rate: float = Field(0.0, ge=0)  # power: alpha sqrt(1 + rate * step); doubling: epochs between doublings
     tanh_every: int = Field(1, ge=1)  # power: alpha is computed anew every so many steps
     lr_schedule: Literal["step", "linear", "explicit"] = "step"  # linear: to 0 over lr_decay_every epochs
     lr_unit: Literal["epoch", "step"] = "epoch"  # what lr_decay_every counts
@@ -57,13 +61,29 @@ class TrainingSettings(Strict):
     # pixel_mean: from 0 to 1, minus the average item; unit_norm: that, and then scaled to norm 1
     normalise: Literal["channel", "pixel_mean", "unit_norm"] = "channel"
     width: float = Field(1.0, gt=0, le=16)  # of the model, as a multiple of its own
-    hash_layer_init: Literal["normal", "xavier"] = "normal"  # xavier: uniform, and hash_init is unused
+    hash_layer_init: Literal["normal", "xavier"] = "normal"  # xavier: uniform, whatever hash_init says
     hash_weight_decay: float | None = Field(None, ge=0)  # of the hash layer; None: weight_decay
+
+    def precision_on(self, device: str, compute: ComputeOptions) -> Precision:
+        """The arithmetic of the encoder in training: as the settings say, else as ``compute`` does, else by the device.
+
+        Raises HashbenchError where both say something, and not the same.
+        """
+        asked = {self.precision, compute.precision} - {"auto"}
+        if len(asked) > 1:
+            raise HashbenchError(f"--precision {compute.precision}: the cell's own precision is {self.precision}")
+        half = "bfloat16" in asked or (not asked and device.startswith("cuda"))
+        return "bfloat16" if half else "float32"
 
     @property
     @abstractmethod
     def outputs(self) -> int:
         """How many activations an item has."""
+
+    @model_serializer(mode="wrap")
+    def _always_written(self, written: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """The settings, ``ALWAYS_WRITTEN`` among them even where those at their defaults are left out."""
+        return {**{key: getattr(self, key) for key in ALWAYS_WRITTEN}, **written(self)}
 
     @model_validator(mode="after")
     def _whole_doublings(self) -> Self:
@@ -127,18 +147,6 @@ class PulseSettings(DeepSettings):
         """The bin widths between distance 0 and bits."""
         halved = self.bin_rule == "released" and self.bits >= 32
         return self.n_bins or (self.bits // 2 if halved else self.bits)
-
-
-def precision_of(settings: TrainingSettings, compute: ComputeOptions, device: str) -> Literal["float32", "bfloat16"]:
-    """The arithmetic of the encoder in training: as the settings say, else as ``compute`` does, else by the device.
-
-    Raises HashbenchError where both say something, and not the same.
-    """
-    asked = {settings.precision, compute.precision} - {"auto"}
-    if len(asked) > 1:
-        raise HashbenchError(f"--precision {compute.precision}: the cell's own precision is {settings.precision}")
-    half = "bfloat16" in asked or (not asked and device.startswith("cuda"))
-    return "bfloat16" if half else "float32"
 
 
 def explicit_rates(text: str) -> dict[int, float]:

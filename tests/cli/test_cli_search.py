@@ -10,7 +10,7 @@ from PIL import Image
 from hashbench.cli._app import main
 from hashbench.codes import files
 from hashbench.evaluation.report._contact_sheet import FRAME, GAP, INK, TEXT, TILE, WRONG
-from hashbench.runs.run import open_protocol
+from hashbench.runs.data import open_data
 from hashbench.runs.spec import of_row
 from hashbench.runs.store import Store
 
@@ -47,7 +47,7 @@ def test_wrong_classes_are_framed_in_red(capsys: pytest.CaptureFixture[str], run
     seen = frames(out, 5, 7)
     store = Store.default()
     row = store.named(run)
-    data, ids = open_protocol(of_row(row))
+    data, ids = (opened := open_data(of_row(row))).dataset, opened.ids
     saved = files.load(store.run_folder(row.run) / "codes.npz")
     n_wrong = 0
     for line, q in zip(seen, range(0, 500, 100), strict=True):

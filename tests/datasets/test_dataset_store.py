@@ -7,7 +7,7 @@ from hashbench.datasets import checksums, layout, store
 from hashbench.datasets.card import load_card
 from hashbench.datasets.checksums import array_sha256, content_sha256
 from hashbench.datasets.download import download
-from hashbench.datasets.readers._reader import Block
+from hashbench.datasets.readers import Block
 from hashbench.datasets.store import open_dataset, open_labels, path_of, standing, verify
 from hashbench.errors import HashbenchError
 

@@ -23,8 +23,8 @@ from hashbench.datasets.card import Member, Source
 from hashbench.datasets.sources import fetch as fetching
 from hashbench.datasets.sources import mirror
 from hashbench.datasets.sources.fetch import fetch
-from hashbench.datasets.sources.mirror import MirrorError, ask, redirected
-from hashbench.datasets.sources.resume import Origin, Part
+from hashbench.datasets.sources.mirror import MirrorError, Origin, ask, redirected
+from hashbench.datasets.sources.resume import Part
 from hashbench.errors import HashbenchError
 
 BODY = random.Random(7).randbytes(50_000)
@@ -257,6 +257,16 @@ def test_what_does_not_pass_is_one_line(server, folder, fault):
     assert said.startswith(f"{url}: not downloaded (")
     assert said.endswith("): fetch it by other means and name its folder with --from-dir")
     assert "toy.bin" not in left(folder)
+
+
+def test_a_beginning_of_many_comments_does_not_hold_up_the_search_for_a_page(server, folder):
+    body = b"<!---->" * 70 + BODY  # 2 ** 70 ways to read them, for a search that tries each
+    url = server.serve("/toy.bin", body)
+    fetch([source(url, size_bytes=len(body))], folder)
+    assert (folder / "toy.bin").read_bytes() == body
+    refused(
+        folder, "a web page came", server.serve("/page", b"<!---->" * 70 + PAGE), note="its size is not known", file="p"
+    )
 
 
 @pytest.mark.parametrize("fault", FINAL)

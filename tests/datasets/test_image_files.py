@@ -11,8 +11,9 @@ from support.toy_lists import ORDER, SHAPE, make_lists, pixels, write_image
 
 from hashbench.datasets import store
 from hashbench.datasets.download import download
+from hashbench.datasets.images import decode
 from hashbench.datasets.readers import _image_files
-from hashbench.datasets.readers._image_files import decode, find
+from hashbench.datasets.readers._image_files import find
 from hashbench.errors import HashbenchError
 
 LAYOUTS = [

@@ -183,8 +183,7 @@ def test_a_large_matrix_is_not_read_whole(tmp_path: Path, monkeypatch: pytest.Mo
     """2 GB of zeros that take no room on the disk: a block at a time, a reader needs a few megabytes."""
     import tracemalloc
 
-    from hashbench.datasets.readers import READERS
-    from hashbench.datasets.readers._reader import Files
+    from hashbench.datasets.readers import READERS, Files
 
     monkeypatch.setattr("hashbench.datasets.readers.matrix.BLOCK", 1000)
     of = card("matrix", [512], 1_000_000, 0)

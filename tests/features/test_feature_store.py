@@ -16,8 +16,7 @@ from hashbench import paths
 from hashbench.datasets.download import download
 from hashbench.datasets.store import open_dataset
 from hashbench.errors import HashbenchError
-from hashbench.features import _store, named, open_features
-from hashbench.features._extract import extract
+from hashbench.features import _store, extract, named, open_features
 from hashbench.features._pixels import Pixels
 
 
@@ -229,9 +228,9 @@ def test_a_matconvnet_file_reaches_the_features(tmp_path: Path, monkeypatch: pyt
     done = extract("digits", "vggf", str(path), batch=200)
     assert done.shape == (1797, tiny.WIDTHS[-1])
     digit = open_dataset("digits").items[11].astype(np.float64) * 255 / 16
-    from hashbench.models._prepare import resize_weights
+    from hashbench.models import resize_matrix
 
-    weights = resize_weights(8, 224)
+    weights = resize_matrix(8, 224)
     image = (weights @ digit[:, :, 0] @ weights.T)[:, :, None].repeat(3, 2)
     expected = tiny.forward(tiny.layers(), image - tiny.average_image())
     assert expected.max() > 0

@@ -7,8 +7,7 @@ import torch
 from torch import Tensor
 
 from hashbench.errors import HashbenchError
-from hashbench.losses import dpsh, dtsh
-from hashbench.losses._supervision import ByLabel
+from hashbench.losses import ByLabel, dpsh, dtsh
 
 BITS = 6
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from hashbench.errors import HashbenchError
-from hashbench.losses._supervision import ByDistance, ByLabel
+from hashbench.losses import ByDistance, ByLabel
 from hashbench.relevance import percentiles
 from hashbench.relevance.distances import TALR_LEVELS, DistanceRelevance
 

@@ -11,9 +11,11 @@ from hashbench.datasets.split import split
 from hashbench.datasets.store import open_dataset
 from hashbench.errors import HashbenchError
 from hashbench.hasher import BitSettings, SavedHasher, TrainingData
-from hashbench.methods import METHODS, _file
+from hashbench.methods import METHODS
 from hashbench.models import MODELS
+from hashbench.runs import hyperparameters
 from hashbench.runs.spec import RunSpec, resolve
+from hashbench.training.settings import DeepSettings
 
 FAST = {"epochs": 3}
 # the others start from another method's hasher: test_sparse_methods.py
@@ -63,9 +65,11 @@ def test_items_of_another_shape_are_refused(method: str, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("method", METHODS.names)
 def test_its_file_gives_every_setting_without_a_default_and_nothing_else(method: str) -> None:
-    file, fields = _file.load(method), METHODS.get(method).settings.model_fields
-    declared = set(fields) - {"bits"}
-    assert {name for name in declared if fields[name].is_required()} <= set(file.parameters) <= declared
+    file, settings = hyperparameters.load(method), METHODS.get(method).settings
+    declared = set(settings.model_fields) - {"bits"}
+    needed = {name for name in declared if settings.model_fields[name].is_required()}
+    of_recipes = {"model"} if issubclass(settings, DeepSettings) else set()  # tests/runs/test_hyperparameters.py
+    assert needed - of_recipes <= set(file.parameters) <= declared
     for variant in file.variants:
         assert set(variant.parameters) <= declared
     assert set(METHODS.get(method).identity) <= declared | {"bits"}

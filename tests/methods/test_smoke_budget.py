@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from hashbench.cli._app import main
-from hashbench.runs.run import Options, run
+from hashbench.runs.options import Options
+from hashbench.runs.run import run
 from hashbench.runs.spec import resolve
 from hashbench.runs.store import Row, Store
 

@@ -14,15 +14,19 @@ from hashbench import metrics
 from hashbench.cli._app import main
 from hashbench.config import Setting
 from hashbench.errors import HashbenchError
-from hashbench.hasher import SparseHasher, TrainingData
+from hashbench.hasher import TrainingData
 from hashbench.histogram import Histogram
 from hashbench.methods import METHODS
 from hashbench.relevance.labels import ClassRelevance
-from hashbench.runs.run import Options, load_hasher, open_protocol, run
+from hashbench.runs.data import open_data
+from hashbench.runs.fit import load_hasher
+from hashbench.runs.options import Options
+from hashbench.runs.run import run
 from hashbench.runs.score import OF_CODES, OF_RETRIEVAL
 from hashbench.runs.spec import RunSpec, of_row, resolve
 from hashbench.runs.store import Row, Store
 from hashbench.sparse.codes import top_k
+from hashbench.sparse.hasher import SparseHasher
 from hashbench.sparse.retrieval import Retrieval
 
 # two epochs of ten steps of ten images, two of each of five classes, in a network without convolutions
@@ -99,7 +103,8 @@ def hasher_of(row: Row, store: Store) -> SparseHasher:
 def test_a_loaded_hasher_finds_what_the_run_found(store: Store, rows: dict[str, Row]) -> None:
     for method in ("sparse_hash", "sparse_th", "sparse_vq"):
         row = rows[method]
-        dataset, ids = open_protocol(of_row(row))
+        data = open_data(of_row(row))
+        dataset, ids = data.dataset, data.ids
         items, queries = dataset.items[ids.database_ids], dataset.items[ids.query_ids]
         hasher = hasher_of(row, store)
         embeddings = hasher.embed(items)
@@ -112,7 +117,8 @@ def test_a_loaded_hasher_finds_what_the_run_found(store: Store, rows: dict[str, 
 
 def test_queries_among_each_other_are_scored_without_themselves(store: Store, rows: dict[str, Row]) -> None:
     row = rows["sparse_th"]
-    dataset, ids = open_protocol(of_row(row))
+    data = open_data(of_row(row))
+    dataset, ids = data.dataset, data.ids
     queries, labels = dataset.items[ids.query_ids], dataset.labels[ids.query_ids]
     embeddings = hasher_of(row, store).embed(queries)
     bits = top_k(embeddings, 2).bits()
@@ -202,13 +208,13 @@ def test_budgets_are_those_of_the_method() -> None:
 
 def test_the_first_classes_are_all_that_a_run_sees(store: Store) -> None:
     few = cell("exhaustive_search", n_classes=3, classes_per_batch=3, batch_size=6)
-    dataset, ids = open_protocol(few)
+    dataset, ids = (opened := open_data(few)).dataset, opened.ids
     for chosen in (ids.query_ids, ids.database_ids, ids.train_ids):
         assert set(dataset.labels[chosen].tolist()) == {0, 1, 2}
     row = run(few, store, OPTIONS)
     assert row.metrics["rerank_precision@1"].n_queries == 150
     with pytest.raises(HashbenchError, match="n_classes = 11"):
-        open_protocol(cell("exhaustive_search", n_classes=11))
+        open_data(cell("exhaustive_search", n_classes=11))
 
 
 def run_command(*arguments: object) -> str:

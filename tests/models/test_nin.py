@@ -4,8 +4,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from hashbench.errors import HashbenchError  # noqa: E402
-from hashbench.models import MODELS  # noqa: E402
-from hashbench.models._model import encoder  # noqa: E402
+from hashbench.models import MODELS, encoder  # noqa: E402
 from hashbench.models.nin import BLOCKS, SLOPE, nin  # noqa: E402
 
 

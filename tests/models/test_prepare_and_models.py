@@ -8,9 +8,7 @@ import torch
 from PIL import Image
 
 from hashbench.errors import HashbenchError
-from hashbench.models import MODELS, _torchvision
-from hashbench.models._model import Input, encoder
-from hashbench.models._prepare import Prepared, resize_weights
+from hashbench.models import MODELS, Input, Prepared, _torchvision, encoder, resize_matrix
 from hashbench.models._response_norm import ResponseNorm
 
 RNG = np.random.default_rng(0)
@@ -26,7 +24,7 @@ def by_pillow(plane: np.ndarray, size: tuple[int, int], how: Image.Resampling) -
 @pytest.mark.parametrize(("n_in", "n_out"), [(32, 224), (8, 224), (96, 224), (32, 227), (224, 32), (100, 64)])
 def test_resizing_is_pillows_inside_the_border(method: str, how: Image.Resampling, n_in: int, n_out: int) -> None:
     plane = RNG.uniform(0, 255, (n_in, n_in))
-    weights = resize_weights(n_in, n_out, method)
+    weights = resize_matrix(n_in, n_out, method)
     margin = int(np.ceil(3 * max(1.0, n_out / n_in)))
     inside = slice(margin, n_out - margin)
     found, expected = weights @ plane @ weights.T, by_pillow(plane, (n_out, n_out), how)
@@ -36,7 +34,7 @@ def test_resizing_is_pillows_inside_the_border(method: str, how: Image.Resamplin
 
 def test_the_border_is_continued_by_its_mirror_image() -> None:
     plane = RNG.uniform(0, 255, (32, 32))
-    weights = resize_weights(32, 224)
+    weights = resize_matrix(32, 224)
     mirrored = by_pillow(np.pad(plane, 8, "symmetric"), (336, 336), Image.Resampling.BICUBIC)
     np.testing.assert_allclose(weights @ plane @ weights.T, mirrored[56:-56, 56:-56], atol=2e-3)
 
@@ -48,7 +46,7 @@ def test_prepared_images_are_resized_scaled_and_centred() -> None:
     found = prepared(torch.from_numpy(items)).numpy()
     assert found.shape == (2, *prepared.shape) == (2, 3, 14, 21)
     for channel in range(3):
-        plane = resize_weights(7, 14) @ (items[1, :, :, channel] / 255) @ resize_weights(7, 21).T
+        plane = resize_matrix(7, 14) @ (items[1, :, :, channel] / 255) @ resize_matrix(7, 21).T
         expected = (plane - wanted.mean[channel]) / wanted.std[channel]
         np.testing.assert_allclose(found[1, channel], expected, atol=1e-5)
 

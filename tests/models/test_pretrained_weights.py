@@ -13,10 +13,8 @@ from torch import nn
 
 from hashbench import paths
 from hashbench.errors import HashbenchError
-from hashbench.models import MODELS, _matconvnet, vggf
-from hashbench.models._model import Pretrained
-from hashbench.models._prepare import Prepared
-from hashbench.models._weights import fill, place_of
+from hashbench.models import MODELS, Prepared, Pretrained, _matconvnet, fill, vggf
+from hashbench.models._weights import place_of  # where the official file is looked for
 
 LAYERS = vggf.layers(tiny.WIDTHS)
 OFFICIAL = vggf.MODEL.pretrained

@@ -10,8 +10,11 @@ from hashbench import histogram, metrics
 from hashbench.codes import files
 from hashbench.datasets.card import load_card
 from hashbench.errors import HashbenchError
-from hashbench.runs.encode import encode_protocol
-from hashbench.runs.run import Options, load_hasher, open_protocol, run
+from hashbench.hasher import BinaryOutput
+from hashbench.runs.data import open_data
+from hashbench.runs.fit import load_hasher
+from hashbench.runs.options import Options
+from hashbench.runs.run import run
 from hashbench.runs.spec import RunSpec, of_row, resolve
 from hashbench.runs.store import Store
 from hashbench.tables import spec
@@ -109,7 +112,8 @@ def test_a_loaded_hasher_gives_the_same_codes(tmp_path: Path) -> None:
     cell = of_row(row)
     assert cell == lsh()
     hasher = load_hasher(row, store)
-    again = encode_protocol(hasher, *open_protocol(cell), progress=False)
+    again = hasher.output(open_data(cell).search_items)
+    assert isinstance(again, BinaryOutput)
     saved = files.load(store.run_folder(row.run) / "codes.npz")
     np.testing.assert_array_equal(again.query.words, saved.query.words)
     np.testing.assert_array_equal(again.database.words, saved.database.words)

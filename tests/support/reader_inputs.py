@@ -9,8 +9,7 @@ import numpy as np
 
 from hashbench.config import parse
 from hashbench.datasets.card import Card, Member
-from hashbench.datasets.readers import READERS
-from hashbench.datasets.readers._reader import Files
+from hashbench.datasets.readers import READERS, Files
 from hashbench.errors import HashbenchError
 
 SOURCE = {"urls": ["http://none"], "file": "x", "note": "made up", "members": [{"path": "x", "note": "made up"}]}

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from hashbench.hasher import TrainingData
-from hashbench.losses._objective import RowObjective
+from hashbench.losses import RowObjective
 from hashbench.runs.spec import resolve
 from hashbench.training.settings import DeepSettings, TrainingSettings
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from hashbench.datasets import store
 from hashbench.datasets.card import Card, load_card
-from hashbench.datasets.readers._reader import Block
+from hashbench.datasets.readers import Block
 
 CARD = """
 title = "Toy"

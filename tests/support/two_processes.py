@@ -15,9 +15,8 @@ from torch import Tensor, nn
 from hashbench import parallel
 from hashbench.errors import HashbenchError
 from hashbench.hasher import TrainingData
-from hashbench.losses import dpsh, dtsh, hashnet, mihash, tie_aware_ap, tie_aware_ndcg
+from hashbench.losses import ByLabel, alike, dpsh, dtsh, hashnet, mihash, tie_aware_ap, tie_aware_ndcg
 from hashbench.losses._memory import Memory
-from hashbench.losses._supervision import ByLabel, alike
 from hashbench.methods import METHODS
 from hashbench.parallel import ProcessGroup
 from hashbench.runs.spec import resolve

@@ -11,12 +11,14 @@ import torch
 from hashbench.errors import HashbenchError
 from hashbench.hasher import TrainingData
 from hashbench.methods import METHODS
-from hashbench.parallel import USUAL, ComputeOptions
-from hashbench.runs.run import Options, run
+from hashbench.parallel import DEFAULT_COMPUTE as USUAL
+from hashbench.parallel import ComputeOptions
+from hashbench.runs.options import Options
+from hashbench.runs.run import run
 from hashbench.runs.spec import RunSpec, resolve
 from hashbench.runs.store import Row, Store
 from hashbench.training.hasher import DeepHasher
-from hashbench.training.settings import DeepSettings, precision_of
+from hashbench.training.settings import DeepSettings
 
 
 def cell(seed: int = 0, **given: int | str) -> RunSpec:
@@ -43,12 +45,12 @@ def settings(**given: int | str) -> DeepSettings:
 def test_the_cell_comes_before_the_option_and_the_option_before_the_device(
     own: str, option: str, device: str, used: str
 ) -> None:
-    assert precision_of(settings(precision=own), ComputeOptions(precision=option), device) == used
+    assert settings(precision=own).precision_on(device, ComputeOptions(precision=option)) == used
 
 
 def test_an_option_against_the_cell_is_refused() -> None:
     with pytest.raises(HashbenchError, match="the cell's own precision is float32"):
-        precision_of(settings(precision="float32"), ComputeOptions(precision="bfloat16"), "cpu")
+        settings(precision="float32").precision_on("cpu", ComputeOptions(precision="bfloat16"))
 
 
 def fit(folder: Path, compute: ComputeOptions) -> DeepHasher:
@@ -69,7 +71,10 @@ def apart(one: DeepHasher, other: DeepHasher) -> float:
 
 
 def test_the_layout_in_memory_changes_rounding_alone(tmp_path: Path) -> None:
-    usual, other = fit(tmp_path / "usual", USUAL), fit(tmp_path / "other", ComputeOptions(channels_last=False))
+    usual, other = (
+        fit(tmp_path / "usual", USUAL),
+        fit(tmp_path / "other", ComputeOptions(channels_last=False)),
+    )
     assert apart(usual, other) < 1e-4
     strides = [
         [weights.stride() for weights in hasher.encoder.parameters() if weights.ndim == 4] for hasher in (usual, other)

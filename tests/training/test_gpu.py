@@ -9,11 +9,13 @@ import torch
 from support import two_processes
 from torch import Tensor
 
-from hashbench.losses import tie_aware_ap, tie_aware_ndcg
-from hashbench.losses._supervision import alike
+from hashbench.losses import alike, tie_aware_ap, tie_aware_ndcg
 from hashbench.methods import METHODS
-from hashbench.parallel import USUAL, ComputeOptions
-from hashbench.runs.run import Options, load_hasher, open_protocol, run
+from hashbench.parallel import DEFAULT_COMPUTE, ComputeOptions
+from hashbench.runs.data import open_data
+from hashbench.runs.fit import load_hasher
+from hashbench.runs.options import Options
+from hashbench.runs.run import run
 from hashbench.runs.spec import RunSpec, resolve
 from hashbench.runs.store import Store
 from hashbench.training import loop
@@ -57,7 +59,7 @@ def test_training_on_the_gpu_is_as_good_as_on_the_cpu(precision: str, tmp_path: 
 
 @pytest.mark.parametrize(
     "compute",
-    [USUAL, ComputeOptions("float32"), ComputeOptions(channels_last=False), ComputeOptions(compiled=True)],
+    [DEFAULT_COMPUTE, ComputeOptions("float32"), ComputeOptions(channels_last=False), ComputeOptions(compiled=True)],
     ids=str,
 )
 def test_every_way_to_compute_trains(compute: ComputeOptions, tmp_path: Path) -> None:
@@ -99,7 +101,7 @@ def test_a_resumed_run_goes_on_from_its_checkpoint(tmp_path: Path, monkeypatch: 
 def test_a_hasher_gives_the_same_codes_on_both(tmp_path: Path) -> None:
     store = Store(tmp_path)
     row = run(cell(), store, Options(device="cpu"))
-    data, ids = open_protocol(cell())
+    data, ids = (opened := open_data(cell())).dataset, opened.ids
     items = data.items[ids.query_ids]
     activations = [load_hasher(row, store, device).encode(items) for device in ("cpu", "cuda")]
     np.testing.assert_allclose(*activations, atol=1e-3)

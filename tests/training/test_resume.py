@@ -22,8 +22,7 @@ import torch
 from hashbench.cli._app import main
 from hashbench.errors import HashbenchError
 from hashbench.hasher import TrainingData
-from hashbench.losses import mihash
-from hashbench.losses._supervision import supervision_of
+from hashbench.losses import mihash, supervision_of
 from hashbench.methods import METHODS
 from hashbench.runs.run import run
 from hashbench.runs.spec import RunSpec, resolve

@@ -11,8 +11,7 @@ from torch import Tensor
 
 from hashbench.errors import HashbenchError
 from hashbench.hasher import TrainingData
-from hashbench.losses._objective import RowObjective
-from hashbench.losses._supervision import supervision_of
+from hashbench.losses import RowObjective, supervision_of
 from hashbench.training import checkpoint, log, loop
 from hashbench.training.failure import TrainingFailed
 from hashbench.training.hasher import DeepHasher

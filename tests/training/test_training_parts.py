@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from hashbench.errors import HashbenchError
-from hashbench.losses._supervision import alike
+from hashbench.losses import alike
 from hashbench.relevance.labels import ClassRelevance
 from hashbench.runs.spec import RunSpec, resolve
 from hashbench.training import augment

@@ -15,12 +15,11 @@ from hashbench import models
 from hashbench.cli._app import app
 from hashbench.errors import HashbenchError
 from hashbench.hasher import SavedHasher, TrainingData
-from hashbench.losses._supervision import supervision_of
+from hashbench.losses import supervision_of
 from hashbench.methods import METHODS
-from hashbench.models import _matconvnet, vggf
-from hashbench.models._model import Model
+from hashbench.models import Model, _matconvnet, vggf
 from hashbench.models._weights import place_of
-from hashbench.runs.run import load_hasher
+from hashbench.runs.fit import load_hasher
 from hashbench.runs.spec import resolve
 from hashbench.runs.store import Store
 from hashbench.training.hasher import DeepHasher

@@ -59,6 +59,19 @@ def test_settings_that_joined_later_are_no_part_of_a_name() -> None:
         assert DeepSettings.model_validate(given).model_dump(exclude_defaults=True) == WRITTEN
 
 
+AT_DEFAULTS = {"hash_init", "clip_norm", "precision", "tanh_schedule", "tanh_rate"}
+
+
+def test_settings_that_got_a_default_later_are_part_of_a_name_all_the_same() -> None:
+    stated = {key: value for key, value in WRITTEN.items() if key not in AT_DEFAULTS}
+    chosen = DeepSettings.model_validate(stated)
+    assert chosen == DeepSettings.model_validate(WRITTEN)
+    assert chosen.model_dump(exclude_defaults=True) == WRITTEN
+    assert set(chosen.model_dump()) == set(DeepSettings.model_fields)
+    plain = chosen.model_validate({**stated, "momentum": 0.0, "tanh_scale": 1.0})
+    assert plain.model_dump(exclude_defaults=True) == {**WRITTEN, "momentum": 0.0, "tanh_scale": 1.0}
+
+
 def test_outputs_are_bits_or_what_the_settings_say() -> None:
     assert settings(bits=24).outputs == 24
     assert isinstance(settings(), BitSettings)

@@ -1,12 +1,12 @@
-"""Codes and labels from files: one's own, which ``save`` writes, and those of other code bases.
+"""Reads codes and labels from files: those that ``save`` writes, and those of other code bases.
 
-Our own file is an .npz. ``query_codes`` and ``database_codes`` hold items x bits: 0 and 1, or -1 and +1, of any
+``save`` writes an .npz. ``query_codes`` and ``database_codes`` hold items x bits: 0 and 1, or -1 and +1, of any
 numeric type; or uint8 as ``numpy.packbits(bits, axis=1)`` packs them, eight bits a byte, and then ``n_bits`` says how
 many there are. ``query_labels`` and ``database_labels`` hold class ids, [n] or [n, 1], or multi-hot rows, [n, labels].
-``query_ids`` and ``database_ids`` may name the items, and ``layout`` says what the rows are. Other arrays are not
-looked at.
+``query_ids`` and ``database_ids`` may name the items, and ``layout`` says what the rows are. Other arrays are ignored.
 
-A format is a file of this package (npz, npy, mat, h5, pt); the names of other code bases are data in ``_names``.
+Each format is a module of this package (npz, npy, mat, h5, pt); the names that other code bases use are data in
+``_names``. ``arrays_in`` reads any array of such a file, for whoever reads more than codes.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,28 +18,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes.files import _codes, _ids, _labels, _stream
-from hashbench.codes.files._find import NamedArray, array_at, find
-from hashbench.codes.files._layout import LAYOUTS, Arranged, arrange
+from hashbench.codes.files._find import NamedArrays, array_at, arrays_in, find
+from hashbench.codes.files._layout import LAYOUTS, StoredCodes, arrange
 from hashbench.codes.files._names import ROLES
-from hashbench.codes.files._stored import Stored
+from hashbench.codes.files._stored import Arrays, StoredArray
 from hashbench.codes.files._stream import CodeStream
 from hashbench.codes.packed import MAX_BITS, Codes
 from hashbench.errors import HashbenchError
 from hashbench.files import atomic
 from hashbench.relevance.labels import ClassRelevance, Relevance, SharedLabelRelevance
 
-__all__ = ["CodeStream", "Explicit", "SavedCodes", "load", "opened", "save", "stream"]
+__all__ = [
+    "Arrays",
+    "CodeStream",
+    "Explicit",
+    "SavedCodes",
+    "StoredArray",
+    "arrays_in",
+    "load",
+    "opened",
+    "save",
+    "stream",
+]
 
 BIT_ORDERS = ("big", "little")
-HELD_BYTES = 128 << 20  # a database that takes more is streamed, if nobody says otherwise
+HELD_BYTES = 128 << 20  # a database that takes more is streamed by default
 
 
 @dataclass(frozen=True)
 class SavedCodes:
-    """The codes of queries and of a database, the relevance between them, and what was noticed on the way.
+    """The codes of queries and of a database, the relevance between them, and notes.
 
-    ``notes`` are warnings for a report, one line each: values that were 0, real values that were binarised, a layout
-    that was turned, labels of -1. ``query_ids`` and ``database_ids`` name the items, where the file does.
+    ``notes`` are warnings for a report, one line each: values of 0, real values that were binarised, codes of bits x
+    items, labels of -1. ``query_ids`` and ``database_ids`` name the items, where the file does.
     """
 
     query: Codes
@@ -67,7 +78,7 @@ class SavedCodes:
 
 @dataclass(frozen=True)
 class Explicit:
-    """What is said rather than guessed: it always wins.
+    """What the user says of the files: it is used in place of what names, lengths and padding suggest.
 
     The four arrays are each ``FILE`` or ``FILE:KEY``. ``bits`` is the code length of packed codes, ``bit_order``
     which bit of a byte comes first (``little`` in faiss, ``big`` in ``numpy.packbits``), ``layout`` what the rows of
@@ -92,7 +103,7 @@ class Explicit:
 
 
 def save(path: Path, saved: SavedCodes) -> None:
-    """Writes codes (uint8 of 0 and 1, items x bits), labels and ids to ``path``, whole or not at all."""
+    """Writes codes (uint8 of 0 and 1, items x bits), labels and ids to the .npz ``path``, whole or not at all."""
     arrays: dict[str, NDArray[Any] | None] = {
         "query_codes": saved.query.bits(),
         "database_codes": saved.database.bits(),
@@ -112,21 +123,21 @@ def save(path: Path, saved: SavedCodes) -> None:
 def load(sources: Path | Sequence[Path] = (), *, explicit: Explicit = Explicit()) -> SavedCodes:
     """The codes and labels in ``sources``: one file, several, or a folder of files named as a code base names them.
 
-    What ``explicit`` says wins over names, lengths and padding. A value > 0 sets its bit; what else had to be decided
-    is in the ``notes`` of the result. Codes are packed piece by piece: the memory needed is that of the packed codes,
-    of the labels and of a few MiB. Raises HashbenchError, in one line naming the file, the array and what would be
-    right, for anything that is not codes and labels, and where the layout of codes can be read both ways. Nothing is
+    What ``explicit`` says is used in place of names, lengths and padding. A value > 0 sets its bit; other decisions
+    are in the ``notes`` of the result. Codes are packed slab by slab: the memory needed is that of the packed codes,
+    of the labels and of a few MiB. Raises HashbenchError, one line that names the file, the array and what would be
+    right, for anything that is not codes and labels, and where codes may be items x bits or bits x items. Nothing is
     ever unpickled.
     """
-    return _loaded(_arranged(sources, explicit), explicit.bit_order)
+    return _loaded(_open(sources, explicit), explicit.bit_order)
 
 
 def stream(sources: Path | Sequence[Path] = (), *, explicit: Explicit = Explicit()) -> CodeStream:
-    """Like ``load``, with the database left in its file, to be read piece by piece.
+    """Like ``load``, but the database stays in its file and is read piece by piece.
 
-    Raises HashbenchError too where no piece of the file holds whole items: bits x items, in anything but HDF5.
+    Raises HashbenchError also where a file cannot be read item by item: bits x items, in anything but HDF5.
     """
-    return _streamed(_arranged(sources, explicit), explicit.bit_order)
+    return _streamed(_open(sources, explicit), explicit.bit_order)
 
 
 def opened(
@@ -136,15 +147,15 @@ def opened(
     streamed: bool | None = None,
     training: tuple[str, str] | None = None,
 ) -> SavedCodes | CodeStream:
-    """Codes as ``stream`` gives them, or as ``load`` does, which ``streamed`` decides.
+    """Codes as ``stream`` returns them where ``streamed`` is true, as ``load`` does where it is false.
 
-    When it is None, a database is streamed if it would take more than ``HELD_BYTES`` of memory; one that cannot be is
-    loaded, with a note. ``training`` names the codes and the labels of training items, each ``FILE`` or ``FILE:KEY``,
-    which then stand where the database would.
+    When it is None, a database that would take more than ``HELD_BYTES`` of memory is streamed; if it cannot be
+    streamed, it is loaded, with a note. ``training`` names the codes and the labels of training items, each ``FILE``
+    or ``FILE:KEY``, which are then read in place of the database.
     """
-    found = _arranged(sources, explicit, training)
-    database = found.arranged.database
-    n_bytes = _held_bytes(found.arranged)
+    found = _open(sources, explicit, training)
+    database = found.codes.database
+    n_bytes = _held_bytes(found.codes)
     if streamed or (streamed is None and n_bytes > HELD_BYTES and database.by_rows):
         return _streamed(found, explicit.bit_order)
     if streamed is None and n_bytes > HELD_BYTES:
@@ -154,15 +165,15 @@ def opened(
 
 
 @dataclass(frozen=True)
-class _Sources:
-    """The stored arrays, each with its part, before any of their values is read."""
+class _Opened:
+    """Codes, labels and ids in their files, before any of their values is read, and notes on their layout."""
 
-    arranged: Arranged
-    ids: Mapping[str, Stored]
+    codes: StoredCodes
+    ids: Mapping[str, StoredArray]
     notes: list[str]
 
 
-def _arranged(sources: Path | Sequence[Path], explicit: Explicit, training: tuple[str, str] | None = None) -> _Sources:
+def _open(sources: Path | Sequence[Path], explicit: Explicit, training: tuple[str, str] | None = None) -> _Opened:
     paths = [sources] if isinstance(sources, Path) else list(sources)
     found = find(paths, {role: getattr(explicit, role) for role in ROLES})
     where = ", ".join(map(str, paths)) or found.roles["query_codes"].where
@@ -172,31 +183,31 @@ def _arranged(sources: Path | Sequence[Path], explicit: Explicit, training: tupl
         for what, place in zip(("codes", "labels"), training, strict=True):
             roles[f"database_{what}"] = array_at(place, f"database_{what}", f"--train-{what}")
         ids = {}
-    arranged = arrange(where, roles, n_bits, layout)
-    return _Sources(arranged, ids, _turned(where, arranged))
+    codes = arrange(where, roles, n_bits, layout)
+    return _Opened(codes, ids, _layout_notes(where, codes))
 
 
-def _loaded(found: _Sources, bit_order: str | None) -> SavedCodes:
-    arranged = found.arranged
-    query, database, notes = _codes.read(arranged, bit_order)
-    relevance, label_notes = _labels.read(arranged.query_labels, arranged.database_labels)
+def _loaded(found: _Opened, bit_order: str | None) -> SavedCodes:
+    codes = found.codes
+    query, database, notes = _codes.read(codes, bit_order)
+    relevance, label_notes = _labels.read(codes.query_labels, codes.database_labels)
     ids = [_ids.read(found.ids.get(f"{side}_ids"), len(of)) for side, of in (("query", query), ("database", database))]
     return SavedCodes(query, database, relevance, (*found.notes, *notes, *label_notes), *ids)
 
 
-def _streamed(found: _Sources, bit_order: str | None) -> CodeStream:
-    return _stream.opened(found.arranged, found.notes, bit_order, found.ids)
+def _streamed(found: _Opened, bit_order: str | None) -> CodeStream:
+    return _stream.opened(found.codes, found.notes, bit_order, found.ids)
 
 
-def _held_bytes(arranged: Arranged) -> int:
-    """Of a loaded database: packed codes, and labels of eight bytes a class or one byte a label."""
-    labels = arranged.database_labels
-    return arranged.database.shape[0] * (8 * -(-arranged.n_bits // 64) + (8 if labels.is_ids else labels.width))
+def _held_bytes(codes: StoredCodes) -> int:
+    """The memory of a loaded database: packed codes, and labels of eight bytes a class id or one byte a label."""
+    labels = codes.database_labels
+    return codes.database.shape[0] * (8 * -(-codes.n_bits // 64) + (8 if labels.is_ids else labels.width))
 
 
-def _turned(where: str, arranged: Arranged) -> list[str]:
-    notes = [f"{where}: codes are bits x items"] if arranged.turned else []
-    return [*notes, f"{where}: labels are labels x items"] if arranged.query_labels.turned else notes
+def _layout_notes(where: str, codes: StoredCodes) -> list[str]:
+    notes = [f"{where}: codes are bits x items"] if codes.transposed else []
+    return [*notes, f"{where}: labels are labels x items"] if codes.query_labels.transposed else notes
 
 
 def _check_bits(name: str, n_bits: int) -> int:
@@ -205,7 +216,7 @@ def _check_bits(name: str, n_bits: int) -> int:
     return n_bits
 
 
-def _n_bits(found: NamedArray) -> int | None:
+def _n_bits(found: NamedArrays) -> int | None:
     stored = found.n_bits
     if stored is None:
         return None
@@ -214,7 +225,7 @@ def _n_bits(found: NamedArray) -> int | None:
     return _check_bits(stored.where, int(stored.small().item()))
 
 
-def _layout(found: NamedArray) -> str | None:
+def _layout(found: NamedArrays) -> str | None:
     stored = found.layout
     if stored is None:
         return None

@@ -1,25 +1,25 @@
-"""Which bit of a packed byte comes first: said, or seen from the padding."""
+"""Which bit of a packed byte comes first: the user says it, or the padding shows it."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.codes.files._layout import Arranged, is_packed
-from hashbench.codes.files._stored import Stored
+from hashbench.codes.files._layout import StoredCodes, is_packed
+from hashbench.codes.files._stored import StoredArray
 from hashbench.errors import HashbenchError
 
 REVERSED = np.array([int(f"{byte:08b}"[::-1], 2) for byte in range(256)], np.uint8)
-ROWS = 1 << 16  # reversed together
+ROWS = 1 << 16  # reversed at a time
 
 
-def choose(arranged: Arranged, last_byte: int, bit_order: str | None) -> tuple[str, list[str]]:
-    """The order of bits in whichever codes are packed, and a note where it was seen from the padding.
+def choose(codes: StoredCodes, last_byte: int, bit_order: str | None) -> tuple[str, list[str]]:
+    """The bit order of the codes that are packed, and a note where the padding showed it.
 
-    ``last_byte`` has all bits that are set in some packed row's last byte.
+    ``last_byte`` is the bitwise or of the last bytes of all packed rows.
     """
-    sides = [stored for stored in (arranged.query, arranged.database) if is_packed(stored, arranged.n_bits)]
+    sides = [stored for stored in (codes.query, codes.database) if is_packed(stored, codes.n_bits)]
     if not sides:
         return "little", []
-    n_bits, where = arranged.n_bits, sides[0].where
+    n_bits, where = codes.n_bits, sides[0].where
     if bit_order is None and len(sides) == 1 and n_bits > 1:
         raise HashbenchError(f"{where}: packed, beside codes that are not: say --bit-order big or --bit-order little")
     chosen = check(where, n_bits, last_byte, bit_order)
@@ -28,9 +28,9 @@ def choose(arranged: Arranged, last_byte: int, bit_order: str | None) -> tuple[s
 
 
 def check(where: str, n_bits: int, last_byte: int, bit_order: str | None) -> str:
-    """The order of bits in a byte in which no bit beyond ``n_bits`` is set; big where both are possible.
+    """The bit order in which no bit beyond ``n_bits`` is set; big where that holds for both.
 
-    Raises HashbenchError where there is none, or where it is not ``bit_order``.
+    Raises HashbenchError where it holds for neither, or not for ``bit_order``.
     """
     used = n_bits % 8 or 8
     clear = {"big": not last_byte & (0xFF >> used), "little": not last_byte >> used}
@@ -43,13 +43,13 @@ def check(where: str, n_bits: int, last_byte: int, bit_order: str | None) -> str
     return chosen
 
 
-def needs_padding(stored: Stored, n_bits: int, bit_order: str | None) -> bool:
-    """Whether the padding of packed codes must be looked at before their order of bits is known."""
+def needs_padding(stored: StoredArray, n_bits: int, bit_order: str | None) -> bool:
+    """Whether the bit order of ``stored`` can only be seen from its padding."""
     return bit_order is None and n_bits % 8 != 0 and is_packed(stored, n_bits)
 
 
-def last_byte(stored: Stored, n_bits: int) -> int:
-    """All bits that are set in some row's last byte; reads packed codes that come row by row from end to end."""
+def last_byte(stored: StoredArray, n_bits: int) -> int:
+    """The bitwise or of the last bytes of all rows; reads the whole array."""
     found = 0
     for _, slab in stored.slabs():
         found |= int(np.bitwise_or.reduce(slab[:, (n_bits - 1) // 8]))

@@ -1,4 +1,4 @@
-"""Stored codes, packed piece by piece: never the whole array of floats."""
+"""Packs stored codes slab by slab: the whole array of floats is never in memory."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes.files import _bit_order
-from hashbench.codes.files._layout import Arranged, is_packed
-from hashbench.codes.files._stored import Stored
+from hashbench.codes.files._layout import StoredCodes, is_packed
+from hashbench.codes.files._stored import StoredArray
 from hashbench.codes.packed import Codes
 from hashbench.errors import HashbenchError
 
@@ -17,7 +17,7 @@ Bytes = NDArray[np.uint8]
 
 @dataclass
 class Census:
-    """Which values an array of codes holds, counted while it is packed."""
+    """How many values of an array of codes are 0, negative and so on, counted while it is packed."""
 
     where: str
     n_values: int = 0
@@ -29,7 +29,7 @@ class Census:
     is_float: bool = False
 
     def add(self, slab: NDArray[np.generic]) -> None:
-        """Counts the values of one piece."""
+        """Counts the values of one slab."""
         ones, zeros, negative = slab == 1, slab == 0, slab < 0  # type: ignore[operator]
         known = ones | zeros | (slab == -1)
         self.n_values += slab.size
@@ -44,8 +44,8 @@ class Census:
 
 
 @dataclass
-class Packed:
-    """Codes being packed: lowest bit of the first byte first, rows padded to words."""
+class Packer:
+    """Packs codes slab by slab; ``rows`` uint8[n, bytes] are padded to words, the lowest bit of a byte comes first."""
 
     n_bits: int
     rows: Bytes
@@ -53,13 +53,13 @@ class Packed:
     census: Census
 
     @staticmethod
-    def empty(stored: Stored, n_bits: int, n_items: int | None = None) -> "Packed":
-        """No codes yet, with room for those of ``stored``, or for ``n_items`` of them."""
+    def empty(stored: StoredArray, n_bits: int, n_items: int | None = None) -> "Packer":
+        """Room for the codes in ``stored``, or for ``n_items`` of them."""
         rows = np.zeros((stored.shape[0] if n_items is None else n_items, 8 * -(-n_bits // 64)), np.uint8)
-        return Packed(n_bits, rows, is_packed(stored, n_bits), Census(stored.where))
+        return Packer(n_bits, rows, is_packed(stored, n_bits), Census(stored.where))
 
     def add(self, at: tuple[slice, ...], slab: NDArray[np.generic]) -> None:
-        """Packs one piece of whole rows or of whole columns."""
+        """Packs one slab of whole rows or of whole columns, and counts its values."""
         first = at[1].start if len(at) == 2 else 0
         if self.is_packed:
             self.rows[at[0], first : first + slab.shape[1]] = slab
@@ -74,11 +74,11 @@ class Packed:
                 self.rows[:, column // 8] |= set_bits.view(np.uint8) << (column % 8)
 
     def last_byte(self) -> int:
-        """All bits that are set in some row's last byte; 0 for codes that did not come packed."""
+        """The bitwise or of the last bytes of all rows; 0 for codes that are not packed in their file."""
         return int(np.bitwise_or.reduce(self.rows[:, (self.n_bits - 1) // 8])) if self.is_packed else 0
 
     def put_in_order(self, bit_order: str) -> None:
-        """Makes the first bit of packed bytes the lowest, which ``bit_order`` says where it is now.
+        """Makes the first bit of a byte the lowest, in codes that are packed with ``bit_order`` in their file.
 
         Raises HashbenchError where bits beyond ``n_bits`` are set.
         """
@@ -88,46 +88,47 @@ class Packed:
                 _bit_order.reverse(self.rows)
 
     def codes(self) -> Codes:
-        """The codes, once all is added."""
+        """The packed codes; to be called after the last slab."""
         return Codes(self.rows.view("<u8").astype(np.uint64, copy=False), self.n_bits)
 
 
-def read(arranged: Arranged, bit_order: str | None) -> tuple[Codes, Codes, list[str]]:
-    """The query codes, the database codes and what there is to say about their values.
+def read(stored: StoredCodes, bit_order: str | None) -> tuple[Codes, Codes, list[str]]:
+    """The query codes, the database codes and notes about their values.
 
-    A bit is set where the value is > 0. Packed codes keep the bits that ``bit_order`` says; without it, the one order
-    whose padding is clear, and where both are (whole bytes) it changes no distance.
+    A bit is set where the value is > 0. Codes that are packed in their file are read in ``bit_order``; without it, in
+    the only order in which no bit beyond ``n_bits`` is set. Where both orders fit, no distance depends on it.
     """
-    query, database = (packed(stored, arranged.n_bits) for stored in (arranged.query, arranged.database))
+    query, database = (packed(array, stored.n_bits) for array in (stored.query, stored.database))
     notes = interpret([query.census, database.census])
-    chosen, more = _bit_order.choose(arranged, query.last_byte() | database.last_byte(), bit_order)
+    chosen, more = _bit_order.choose(stored, query.last_byte() | database.last_byte(), bit_order)
     for side in (query, database):
         side.put_in_order(chosen)
     return query.codes(), database.codes(), notes + more
 
 
-def packed_slabs(stored: Stored, n_bits: int, bit_order: str, census: Census) -> Iterator[Packed]:
-    """The codes of an array that comes row by row, a slab at a time; ``census`` is added to."""
+def packed_slabs(stored: StoredArray, n_bits: int, bit_order: str, census: Census) -> Iterator[Packer]:
+    """The codes of an array that is read by rows, a slab at a time; the values are counted in ``census``."""
     for _, slab in stored.slabs():
-        codes = Packed.empty(stored, n_bits, len(slab))
+        codes = Packer.empty(stored, n_bits, len(slab))
         codes.census = census
         codes.add((slice(0, len(slab)),), slab)
         codes.put_in_order(bit_order)
         yield codes
 
 
-def packed(stored: Stored, n_bits: int) -> Packed:
-    """The codes of a whole array, with a census of its values; packed bytes are still in their own order of bits."""
-    codes = Packed.empty(stored, n_bits)
+def packed(stored: StoredArray, n_bits: int) -> Packer:
+    """The codes of a whole array, with a census of its values; packed bytes keep the bit order of their file."""
+    codes = Packer.empty(stored, n_bits)
     for at, slab in stored.slabs():
         codes.add(at, slab)
     return codes
 
 
 def interpret(counted: list[Census]) -> list[str]:
-    """Notes about values; raises HashbenchError where binarising at > 0 would not be what was meant.
+    """Notes about the values of queries and database.
 
-    A census of nothing, that of packed codes, says nothing.
+    Values other than -1, 0 and +1 must be floats, some of them below 0, and -1 and 0 must not come without +1; raises
+    HashbenchError otherwise. A census without values, that of packed codes, is left out.
     """
     counted = [census for census in counted if census.n_values]
     others = [census for census in counted if census.n_other]

@@ -1,12 +1,12 @@
-"""Which stored array is which: what was said explicitly, else the names of a known code base."""
+"""Finds codes and labels among the arrays of files: where the user says, else by the names of known code bases."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from hashbench.codes.files._names import IDS, LAYOUT, N_BITS, NAMINGS, ROLES, Naming
-from hashbench.codes.files._stored import Arrays, Format, Stored, printable, quietly
-from hashbench.errors import HashbenchError, unknown
+from hashbench.codes.files._stored import Arrays, Format, StoredArray
+from hashbench.errors import HashbenchError, printable, quietly, unknown
 from hashbench.registry import Catalogue
 
 FORMATS = Catalogue("format", "hashbench.codes.files", "FORMAT", Format)
@@ -14,7 +14,10 @@ KNOWN = {name for naming in NAMINGS for role in ROLES for name in naming.names(r
 
 
 def arrays_in(path: Path) -> Arrays:
-    """The arrays in the file at ``path``, whatever its format, by key; a file of one array by its stem."""
+    """The arrays in the file at ``path``, of any known format, by key; the array of an .npy by the file's stem.
+
+    Nothing but a list of arrays is read. Raises HashbenchError for a file that is damaged or of no known format.
+    """
     if not path.is_file():
         raise HashbenchError(f"{path}: no such file")
     name, form = quietly(str(path), lambda: _format(path))
@@ -33,38 +36,38 @@ def _format(path: Path) -> tuple[str, Format]:
     return known[0]
 
 
-def _quiet(path: Path, key: str, one: Callable[[], Stored]) -> Callable[[], Stored]:
+def _quiet(path: Path, key: str, one: Callable[[], StoredArray]) -> Callable[[], StoredArray]:
     return lambda: quietly(f"{path}: {printable(key)}", one)
 
 
 @dataclass(frozen=True)
-class NamedArray:
-    """The stored arrays by role, and what else lies beside them."""
+class NamedArrays:
+    """Codes and labels by role (query_codes, ...), and what else the files hold: code length, layout, ids."""
 
-    roles: Mapping[str, Stored]
-    n_bits: Stored | None
-    layout: Stored | None
-    ids: Mapping[str, Stored]
-    origin: str
+    roles: Mapping[str, StoredArray]
+    n_bits: StoredArray | None
+    layout: StoredArray | None
+    ids: Mapping[str, StoredArray]
 
 
-def find(sources: Sequence[Path], explicit: Mapping[str, str | None]) -> NamedArray:
-    """The arrays of ``explicit`` (role: FILE or FILE:KEY), and of ``sources`` those that are not in it."""
+def find(sources: Sequence[Path], explicit: Mapping[str, str | None]) -> NamedArrays:
+    """The arrays that ``explicit`` gives (role: FILE or FILE:KEY); for other roles those in ``sources``, by name."""
     said = {role: array_at(place, role) for role, place in explicit.items() if place is not None}
     files = [file for source in sources for file in _files(source)] if len(said) < len(ROLES) else []
     beside: dict[str, Arrays] = {str(file): arrays_in(file) for file in files}
     names = _one_namespace(beside)
-    guessed, origin = _guess(", ".join(map(str, sources)), names, said) if len(said) < len(ROLES) else ({}, "")
+    guessed = _guess(", ".join(map(str, sources)), names, said) if len(said) < len(ROLES) else {}
     roles = said | {role: names[name]() for role, name in guessed.items()}
     others = {name: names[name]() for name in (N_BITS, LAYOUT, *IDS) if name in names}
     ids = {name: others[name] for name in IDS if name in others}
-    return NamedArray(roles, others.get(N_BITS), others.get(LAYOUT), ids, origin)
+    return NamedArrays(roles, others.get(N_BITS), others.get(LAYOUT), ids)
 
 
-def array_at(place: str, role: str, option: str | None = None) -> Stored:
-    """The array at ``place``, FILE or FILE:KEY, given with ``option`` (--ROLE) on the command line.
+def array_at(place: str, role: str, option: str | None = None) -> StoredArray:
+    """The array at ``place``, FILE or FILE:KEY.
 
-    Without a key it is the only array of the file, or the only one with a known name of the ``role``.
+    Without a key it is the only array of the file, or the only one with a known name of the ``role``. ``option`` is
+    the option of the command line that errors name; it is --ROLE if not given.
     """
     path, key = Path(place), None
     if not path.is_file() and ":" in place:
@@ -124,8 +127,8 @@ def _one_namespace(files: Mapping[str, Arrays]) -> Arrays:
     return {name: arrays[name] for name, (_, arrays) in names.items()}
 
 
-def _guess(where: str, names: Arrays, said: Mapping[str, Stored]) -> tuple[dict[str, str], str]:
-    """The name of each role that was not said, in the one naming that has its codes."""
+def _guess(where: str, names: Arrays, said: Mapping[str, StoredArray]) -> dict[str, str]:
+    """The name of each role that is not in ``said``, in the only naming that has all its codes among ``names``."""
     needed = [role for role in ROLES if role not in said]
     fitting = [one for one in NAMINGS if _codes_of(one, needed) <= names.keys()]
     if not fitting or (not _codes_of(fitting[0], needed) and not names):
@@ -133,8 +136,8 @@ def _guess(where: str, names: Arrays, said: Mapping[str, Stored]) -> tuple[dict[
     complete = [one for one in fitting if all(set(one.names(role)) & names.keys() for role in needed)]
     guesses = {tuple(_named(where, one, role, names) for role in needed): one.origin for one in complete}
     if len(guesses) == 1:
-        ((chosen, origin),) = guesses.items()
-        return dict(zip(needed, chosen, strict=True)), origin
+        (chosen,) = guesses
+        return dict(zip(needed, chosen, strict=True))
     if guesses:
         origins = " and of ".join(guesses.values())
         raise HashbenchError(

@@ -1,4 +1,4 @@
-"""Names of items beside codes: integers or texts, one an item."""
+"""Reads the ids of items that stand beside codes: one integer or text an item."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -6,22 +6,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.codes.files._stored import Stored
+from hashbench.codes.files._stored import StoredArray
 from hashbench.errors import HashbenchError
 
 
-def read(stored: Stored | None, n_items: int) -> NDArray[Any] | None:
-    """The ids of ``n_items`` items, where the file has them; raises HashbenchError where they are something else."""
+def read(stored: StoredArray | None, n_items: int) -> NDArray[Any] | None:
+    """The ids of ``n_items`` items, None where the file has none; raises HashbenchError where they are no ids."""
     if stored is None:
         return None
-    ids = np.empty(n_items, _checked(stored, n_items).dtype)
-    for at, slab in stored.slabs():
-        ids[at] = slab
-    return ids
+    return _checked(stored, n_items).whole()
 
 
-def ids_in(ids: Mapping[str, Stored], n_queries: int, n_database: int) -> int | None:
-    """The number of query ids among the database ids, which are read in pieces; None where either is not there."""
+def ids_in(ids: Mapping[str, StoredArray], n_queries: int, n_database: int) -> int | None:
+    """The number of query ids among the database ids, which are read in slabs; None where the file lacks either."""
     query = read(ids.get("query_ids"), n_queries)
     if "database_ids" not in ids or query is None:
         return None
@@ -37,7 +34,7 @@ def count_in(query: NDArray[Any], database: Iterable[NDArray[Any]]) -> int:
     return int(seen.sum())
 
 
-def _checked(stored: Stored, n_items: int) -> Stored:
+def _checked(stored: StoredArray, n_items: int) -> StoredArray:
     if stored.shape != (n_items,) or stored.dtype.kind not in "uiUS":
         raise HashbenchError(
             f"{stored.where}: {stored.dtype} of shape {stored.shape}: {n_items} integers or texts are expected"

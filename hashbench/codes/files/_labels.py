@@ -1,4 +1,4 @@
-"""Stored labels: class ids, or one column a label, of 0 and 1 or of -1 and +1."""
+"""Reads stored labels: class ids, or one column a label, of 0 and 1 or of -1 and +1."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,68 +7,68 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.codes.files._layout import View
+from hashbench.codes.files._layout import StoredLabels
 from hashbench.errors import HashbenchError
 from hashbench.relevance.labels import ClassRelevance, Labels, SharedLabelRelevance, from_labels
 
 
 @dataclass
-class Reader:
-    """The labels of one side, whole or in pieces; class ids are int64[n], others uint8[n, labels] of 0 and 1."""
+class LabelReader:
+    """Reads the labels of queries or database: class ids as int64[n], others as uint8[n, labels] of 0 and 1."""
 
-    view: View
+    labels: StoredLabels
     n_negative: int = 0  # labels of -1, so far
 
     def whole(self) -> Labels:
-        """All labels."""
-        stored = self.view.stored
-        labels = np.empty(stored.shape, np.int64 if self.view.is_ids else np.uint8)
+        """The labels of all items."""
+        stored = self.labels.stored
+        labels = np.empty(stored.shape, np.int64 if self.labels.is_ids else np.uint8)
         for at, slab in stored.slabs():
             labels[at] = self._checked(slab)
-        return labels.ravel() if self.view.is_ids else labels
+        return labels.ravel() if self.labels.is_ids else labels
 
     def pieces(self) -> Iterator[Labels]:
-        """The labels of some items at a time; of all at once where the file has them label by label."""
-        if not self.view.stored.by_rows:
+        """The labels of some items at a time; of all items at once where the file does not store them item by item."""
+        if not self.labels.stored.by_rows:
             yield self.whole()
             return
-        for _, slab in self.view.stored.slabs():
+        for _, slab in self.labels.stored.slabs():
             labels = self._checked(slab)
-            yield labels.ravel() if self.view.is_ids else labels
+            yield labels.ravel() if self.labels.is_ids else labels
 
     def notes(self) -> list[str]:
-        """What there is to say about the labels that were read."""
-        where = self.view.stored.where
+        """Notes about the labels that were read."""
+        where = self.labels.stored.where
         return [f"{where}: {self.n_negative} labels are -1, read as absent"] if self.n_negative else []
 
     def _checked(self, slab: NDArray[Any]) -> Labels:
-        if self.view.is_ids:
-            return _whole(self.view.stored.where, slab)
+        if self.labels.is_ids:
+            return _whole(self.labels.stored.where, slab)
         present, absent = slab == 1, slab == -1
         if not (present | absent | (slab == 0)).all():
             raise HashbenchError(
-                f"{self.view.stored.where}: multi-hot labels [n, labels] are 0 or 1 (or -1 or 1); others are in it"
+                f"{self.labels.stored.where}: multi-hot labels [n, labels] are 0 or 1 (or -1 or 1); others are in it"
             )
         self.n_negative += int(np.count_nonzero(absent))
         return present.view(np.uint8)
 
 
-def read(query: View, database: View) -> tuple[ClassRelevance | SharedLabelRelevance, list[str]]:
-    """The relevance of stored labels, and what there is to say about them."""
-    sides = Reader(query), Reader(database)
+def read(query: StoredLabels, database: StoredLabels) -> tuple[ClassRelevance | SharedLabelRelevance, list[str]]:
+    """The relevance of stored labels, and notes about them."""
+    sides = LabelReader(query), LabelReader(database)
     labels = [side.whole() for side in sides]
     return relevance_between(*labels), [note for side in sides for note in side.notes()]
 
 
 def relevance_between(query: Labels, database: Labels) -> ClassRelevance | SharedLabelRelevance:
-    """The relevance of labels; where no row on either side has two they are classes: the same, counted faster."""
+    """The relevance of labels; where no item has two, of class ids, which is the same and is counted faster."""
     if query.ndim == database.ndim == 2 and not (_is_multi(query) or _is_multi(database)):
         return ClassRelevance(_class_of(query), _class_of(database))
     return from_labels(query, database)
 
 
 def _whole(where: str, slab: NDArray[Any]) -> NDArray[np.int64]:
-    with np.errstate(invalid="ignore"):  # a float that no int64 holds turns into another number, and is seen below
+    with np.errstate(invalid="ignore"):  # a float outside int64 becomes another number: see below
         ids = slab.astype(np.int64)
     if not (ids == slab).all() or (slab.dtype.kind == "u" and (ids < 0).any()):
         raise HashbenchError(f"{where}: class ids are whole numbers that fit 64 bits; others are in it")

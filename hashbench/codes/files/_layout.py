@@ -1,4 +1,4 @@
-"""Which axis of codes and labels is the items: found from lengths that must agree, asked where two ways are left."""
+"""Finds which axis of codes and labels counts the items, by the lengths that must agree."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,59 +7,64 @@ from math import prod
 
 import numpy as np
 
-from hashbench.codes.files._stored import Stored, numeric
+from hashbench.codes.files._stored import StoredArray
 from hashbench.codes.packed import MAX_BITS
-from hashbench.errors import HashbenchError
+from hashbench.errors import HashbenchError, printable
 
 LAYOUTS = ("items-by-bits", "bits-by-items")
 
 
 @dataclass(frozen=True)
-class View:
-    """Labels as ids (width 1) or as one column a label; ``turned`` where the file has labels by items."""
+class StoredLabels:
+    """Labels of one side, items first: ids, or one column a label; ``transposed`` where the file has labels x items."""
 
-    stored: Stored
+    stored: StoredArray
     is_ids: bool
-    turned: bool
+    transposed: bool
 
     @property
     def width(self) -> int:
         """Number of labels, 1 for ids."""
         return 1 if self.is_ids else self.stored.shape[1]
 
+    @property
+    def layout(self) -> tuple[bool, int, bool]:
+        """What must be the same on both sides."""
+        return self.is_ids, self.width, self.transposed
+
 
 @dataclass(frozen=True)
-class Arranged:
-    """Codes items x bits (or bytes) and labels items first."""
+class StoredCodes:
+    """Codes, items x bits (or bytes), with their labels; ``transposed`` where the file has bits x items."""
 
-    query: Stored
-    database: Stored
-    query_labels: View
-    database_labels: View
+    query: StoredArray
+    database: StoredArray
+    query_labels: StoredLabels
+    database_labels: StoredLabels
     n_bits: int
-    turned: bool
+    transposed: bool
 
 
-def arrange(where: str, roles: Mapping[str, Stored], n_bits: int | None, layout: str | None) -> Arranged:
-    """The one way in which codes, labels and ``n_bits`` agree.
+def arrange(where: str, roles: Mapping[str, StoredArray], n_bits: int | None, layout: str | None) -> StoredCodes:
+    """Codes and labels in the only layout in which their lengths and ``n_bits`` agree.
 
     Without ``layout`` codes may be items x bits or bits x items; labels are ids ([n], [n, 1] or [1, n]) or one column
-    (or row) a label. Raises HashbenchError where no way fits, and where two do, which then asks for ``--layout``.
+    (or row) a label. Raises HashbenchError where no layout fits; where two fit, the error asks for ``--layout``.
     """
     for role, stored in roles.items():
         _check_shape(role, stored)
-    turns = [LAYOUTS.index(layout) == 1] if layout else [False, True]
-    found: list[Arranged] = []
+    transposes = [LAYOUTS.index(layout) == 1] if layout else [False, True]
+    found: list[StoredCodes] = []
     errors: list[_MisfitError] = []
-    for turn in turns:
+    for transpose in transposes:
         try:
-            found += _arrangements(where, roles, n_bits, turn)
+            found += _arrangements(where, roles, n_bits, transpose)
         except _MisfitError as error:
             errors.append(error)
     if not found:
         raise HashbenchError(str(max(errors, key=lambda error: error.depth)))
     if layout:
-        found = [one for one in found if one.query_labels.turned == one.turned] or found
+        found = [one for one in found if one.query_labels.transposed == one.transposed] or found
     if len(found) > 1:
         shapes = " and ".join(f"{role} {roles[role].shape}" for role in ("query_codes", "database_codes"))
         raise HashbenchError(
@@ -69,15 +74,16 @@ def arrange(where: str, roles: Mapping[str, Stored], n_bits: int | None, layout:
 
 
 class _MisfitError(HashbenchError):
-    """Why one layout does not fit; the deeper, the more had fitted before."""
+    """Why one layout does not fit; ``depth`` counts the checks that it passed, and the deepest error is shown."""
 
     def __init__(self, depth: int, message: str) -> None:
         super().__init__(message)
         self.depth = depth
 
 
-def _check_shape(role: str, stored: Stored) -> None:
-    numeric(stored.where, stored.dtype)
+def _check_shape(role: str, stored: StoredArray) -> None:
+    if stored.dtype.kind not in "buif":
+        raise HashbenchError(f"{stored.where}: not numeric ({printable(str(stored.dtype))}): numbers are expected")
     shape = stored.shape
     if role.endswith("labels"):
         if len(shape) not in (1, 2) or prod(shape) == 0:
@@ -92,13 +98,16 @@ def _check_shape(role: str, stored: Stored) -> None:
         )
 
 
-def _arrangements(where: str, roles: Mapping[str, Stored], n_bits: int | None, turn: bool) -> list[Arranged]:
-    query, database = (roles[role].turned(turn) for role in ("query_codes", "database_codes"))
+def _arrangements(
+    where: str, roles: Mapping[str, StoredArray], n_bits: int | None, transpose: bool
+) -> list[StoredCodes]:
+    query, database = (roles[role].transposed(transpose) for role in ("query_codes", "database_codes"))
     bits = [_bits(stored, n_bits) for stored in (query, database)]
     if bits[0] != bits[1]:
         raise _MisfitError(1, f"{where}: query_codes has {bits[0]} bits and database_codes {bits[1]}: they must agree")
-    views = [_views(roles[f"{side}_labels"], side, of) for side, of in (("query", query), ("database", database))]
-    pairs = [(q, d) for q, d in product(*views) if (q.is_ids, q.width, q.turned) == (d.is_ids, d.width, d.turned)]
+    sides = (("query", query), ("database", database))
+    choices = [_label_choices(roles[f"{side}_labels"], side, codes) for side, codes in sides]
+    pairs = [(q, d) for q, d in product(*choices) if q.layout == d.layout]
     if not pairs:
         shapes = [roles[f"{side}_labels"].shape for side in ("query", "database")]
         raise _MisfitError(
@@ -106,10 +115,10 @@ def _arrangements(where: str, roles: Mapping[str, Stored], n_bits: int | None, t
             f"{where}: query_labels: shape {shapes[0]} beside {shapes[1]}: both must be class ids [n] or both "
             "multi-hot [n, labels]",
         )
-    return [Arranged(query, database, q, d, bits[0], turn) for q, d in pairs]
+    return [StoredCodes(query, database, q, d, bits[0], transpose) for q, d in pairs]
 
 
-def _bits(stored: Stored, n_bits: int | None) -> int:
+def _bits(stored: StoredArray, n_bits: int | None) -> int:
     rows, width = stored.shape
     if width > MAX_BITS:
         raise _MisfitError(
@@ -125,21 +134,22 @@ def _bits(stored: Stored, n_bits: int | None) -> int:
     )
 
 
-def is_packed(stored: Stored, n_bits: int) -> bool:
-    """Whether codes items x bytes are ``n_bits`` packed eight to a byte (one bit alone reads the same either way)."""
+def is_packed(stored: StoredArray, n_bits: int) -> bool:
+    """Whether codes, items x bytes, are ``n_bits`` packed eight to a byte (one bit reads the same packed or not)."""
     return stored.dtype == np.uint8 and stored.shape[1] == -(-n_bits // 8)
 
 
-def _views(labels: Stored, side: str, codes: Stored) -> list[View]:
+def _label_choices(labels: StoredArray, side: str, codes: StoredArray) -> list[StoredLabels]:
+    """The ways in which ``labels`` can have one row an item of ``codes``."""
     shape, n = labels.shape, codes.shape[0]
-    views = []
+    choices = []
     if prod(shape) == n and n in shape:
-        views.append(View(labels.turned(shape[0] != n), is_ids=True, turned=False))
+        choices.append(StoredLabels(labels.transposed(shape[0] != n), is_ids=True, transposed=False))
     if len(shape) == 2 and shape[0] == n and shape[1] > 1:
-        views.append(View(labels, is_ids=False, turned=False))
+        choices.append(StoredLabels(labels, is_ids=False, transposed=False))
     if len(shape) == 2 and shape[1] == n and shape[0] > 1:
-        views.append(View(labels.turned(), is_ids=False, turned=True))
-    if not views:
+        choices.append(StoredLabels(labels.transposed(), is_ids=False, transposed=True))
+    if not choices:
         rows = max(shape) if 1 in shape else shape[0]
         raise _MisfitError(2, f"{labels.where}: {rows} rows, {side}_codes has {n}: one row a code is expected")
-    return views
+    return choices

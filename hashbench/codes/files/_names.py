@@ -1,4 +1,4 @@
-"""The names under which known code bases save codes: of keys in one file, or of files in one folder.
+"""The names under which known code bases save codes and labels: keys of one file, or files of one folder.
 
 A file's name may have anything before it: ``cifar10-0.79-trn_binary.npy`` is a ``trn_binary``.
 """
@@ -10,7 +10,7 @@ ROLES = ("query_codes", "database_codes", "query_labels", "database_labels")
 
 @dataclass(frozen=True)
 class Naming:
-    """How one code base calls the four arrays; of several names of labels a file has one, or none."""
+    """The names of the four arrays in one code base; of several names for labels, a file has at most one."""
 
     origin: str
     query_codes: str
@@ -46,6 +46,6 @@ NAMINGS = (
     Naming("pytorch_deephash", "test_binary", "train_binary", ("test_label",), ("train_label",)),
 )
 
-# Beside the arrays, in one file with them.
+# What may stand beside the codes, in one file with them.
 N_BITS, LAYOUT = "n_bits", "layout"
 IDS = ("query_ids", "database_ids")

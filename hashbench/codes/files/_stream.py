@@ -1,4 +1,4 @@
-"""A database read piece by piece, for one that does not fit into memory."""
+"""Reads a database piece by piece, where it does not fit into memory."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes.files import _bit_order, _codes, _labels
-from hashbench.codes.files._codes import Census, Packed
+from hashbench.codes.files._codes import Census, Packer
 from hashbench.codes.files._ids import ids_in
-from hashbench.codes.files._layout import Arranged
-from hashbench.codes.files._stored import Stored
+from hashbench.codes.files._layout import StoredCodes
+from hashbench.codes.files._stored import StoredArray
 from hashbench.codes.packed import Codes, block_items
 from hashbench.errors import HashbenchError
 from hashbench.relevance.labels import Labels, Relevance
@@ -19,29 +19,29 @@ from hashbench.relevance.labels import Labels, Relevance
 
 @dataclass
 class CodeStream:
-    """The queries in memory, and a database that is read whenever its ``pieces`` are gone through.
+    """The queries in memory, and a database that is read anew by each call of ``pieces``.
 
-    ``notes`` are those of the last time that ``pieces`` came to its end; there are none before.
+    ``notes`` are empty until ``pieces`` has come to its end.
     """
 
     query: Codes
     query_labels: Labels
     n_database: int
     notes: tuple[str, ...] = field(default=(), init=False)
-    _arranged: Arranged = field(repr=False)
+    _stored: StoredCodes = field(repr=False)
     _bit_order: str = field(repr=False)
     _query_census: Census = field(repr=False)
     _known: tuple[list[str], list[str], list[str]] = field(repr=False)  # notes of layout, of bits, of query labels
-    _ids: Mapping[str, Stored] = field(repr=False)
+    _ids: Mapping[str, StoredArray] = field(repr=False)
 
     def pieces(self) -> Iterator[tuple[Codes, Relevance]]:
         """The database codes, some thousands at a time, each with the relevance of all queries to them.
 
-        Raises HashbenchError like ``load``. What is wrong with a file may show in its last byte, and what its values
-        mean is known when all were seen: no number must be given out before this has ended.
+        Raises HashbenchError like ``load``, perhaps only at the end: a fault of the file may show in its last byte,
+        and what the values mean is known when all were read. Show no result before the last piece has come.
         """
-        stored, n_bits = self._arranged.database, self._arranged.n_bits
-        census, labels = Census(stored.where), _labels.Reader(self._arranged.database_labels)
+        stored, n_bits = self._stored.database, self._stored.n_bits
+        census, labels = Census(stored.where), _labels.LabelReader(self._stored.database_labels)
         slabs = _codes.packed_slabs(stored, n_bits, self._bit_order, census)
         n_items = block_items(n_bits)
         words = regrouped((slab.codes().words for slab in slabs), n_items)
@@ -56,32 +56,34 @@ class CodeStream:
         return ids_in(self._ids, len(self.query), self.n_database)
 
 
-def opened(arranged: Arranged, layout_notes: list[str], bit_order: str | None, ids: Mapping[str, Stored]) -> CodeStream:
-    """The stream of arranged codes; raises HashbenchError where items do not come one after another."""
-    if not arranged.database.by_rows:
+def opened(
+    codes: StoredCodes, layout_notes: list[str], bit_order: str | None, ids: Mapping[str, StoredArray]
+) -> CodeStream:
+    """The stream of stored codes; raises HashbenchError where the file does not store them item by item."""
+    if not codes.database.by_rows:
         raise HashbenchError(
-            f"{arranged.database.where}: the bits of an item lie apart, so that it cannot be read item by item: save "
+            f"{codes.database.where}: the bits of an item lie apart, so that it cannot be read item by item: save "
             "items x bits as .npz, .npy or HDF5, or leave --stream out"
         )
-    n_bits = arranged.n_bits
-    query = _codes.packed(arranged.query, n_bits)
-    order, bit_notes = _bit_order.choose(arranged, _last_byte(query, arranged, bit_order), bit_order)
+    n_bits = codes.n_bits
+    query = _codes.packed(codes.query, n_bits)
+    order, bit_notes = _bit_order.choose(codes, _last_byte(query, codes, bit_order), bit_order)
     query.put_in_order(order)
-    labels = _labels.Reader(arranged.query_labels)
+    labels = _labels.LabelReader(codes.query_labels)
     of_query = labels.whole()
     known = layout_notes, bit_notes, labels.notes()
-    return CodeStream(query.codes(), of_query, arranged.database.shape[0], arranged, order, query.census, known, ids)
+    return CodeStream(query.codes(), of_query, codes.database.shape[0], codes, order, query.census, known, ids)
 
 
-def _last_byte(query: Packed, arranged: Arranged, bit_order: str | None) -> int:
-    """The padding on both sides, as far as the order of bits hangs on it."""
-    if not _bit_order.needs_padding(arranged.database, arranged.n_bits, bit_order):
+def _last_byte(query: Packer, codes: StoredCodes, bit_order: str | None) -> int:
+    """The bitwise or of the last bytes of queries and, where the bit order depends on it, of the database."""
+    if not _bit_order.needs_padding(codes.database, codes.n_bits, bit_order):
         return query.last_byte()
-    return query.last_byte() | _bit_order.last_byte(arranged.database, arranged.n_bits)
+    return query.last_byte() | _bit_order.last_byte(codes.database, codes.n_bits)
 
 
 def regrouped(pieces: Iterable[NDArray[Any]], n: int) -> Iterator[NDArray[Any]]:
-    """The same rows in pieces of ``n``, the last one shorter.
+    """The same rows in pieces of ``n``; the last piece may be shorter.
 
     >>> [piece.tolist() for piece in regrouped([np.arange(3), np.arange(3, 5)], 2)]
     [[0, 1], [2, 3], [4]]

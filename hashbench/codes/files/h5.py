@@ -1,6 +1,6 @@
-"""``.h5`` and MATLAB's v7.3 ``.mat``: HDF5, read in pieces. MATLAB's matrices lie transposed in it.
+"""``.h5`` and MATLAB's v7.3 ``.mat``: HDF5, read in slabs. MATLAB stores its matrices transposed.
 
-What could lead out of the file or to an object is refused: links that are not hard, virtual data sets, external
+Refused is what could lead to another file or to an object: links that are not hard, virtual data sets, external
 storage, references, objects.
 """
 
@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.codes.files._stored import Arrays, Format, Stored, printable, refuse_bomb
-from hashbench.errors import HashbenchError
+from hashbench.codes.files._stored import Arrays, Format, StoredArray, refuse_bomb
+from hashbench.errors import HashbenchError, printable
 
-MOST_SLABS = 4  # that are read together
+MOST_SLABS = 4  # read together
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 MATLAB_NUMBERS = {
     "double",
@@ -37,7 +37,7 @@ def _arrays(path: Path) -> Arrays:
         return {name: partial(_stored, path, name) for name in file if not name.startswith("#")}
 
 
-def _stored(path: Path, name: str) -> Stored:
+def _stored(path: Path, name: str) -> StoredArray:
     import h5py
 
     where = f"{path}: {printable(name)}"
@@ -48,8 +48,8 @@ def _stored(path: Path, name: str) -> Stored:
         shape, dtype = dataset.shape, dataset.dtype
     if matlab is not None:
         _check_matlab(where, matlab)
-    ways = [partial(_pieces, path, name, axis) for axis in (0, 1)]
-    return Stored(where, name, shape, dtype, ways[0], is_turned=matlab is not None, read_across=ways[1])
+    ways = [partial(_slabs, path, name, axis) for axis in (0, 1)]
+    return StoredArray(where, name, shape, dtype, ways[0], is_transposed=matlab is not None, read_columns=ways[1])
 
 
 def _dataset(where: str, file: Any, name: str) -> Any:
@@ -77,7 +77,7 @@ def _check(where: str, dataset: Any) -> None:
 
 
 def refuse_chunk(where: str, n_bytes: int, most: int = 256 << 20) -> None:
-    """Raises HashbenchError for chunks that have to be inflated whole and do not fit."""
+    """Raises HashbenchError for chunks of more than ``most`` bytes: a chunk is inflated whole."""
     if n_bytes > most:
         raise HashbenchError(f"{where}: chunks of {n_bytes} bytes: at most {most} are read at once")
 
@@ -88,7 +88,7 @@ def _check_matlab(where: str, matlab: Any) -> None:
         raise HashbenchError(f"{where}: not numeric (MATLAB {printable(kind)}): a matrix of numbers is expected")
 
 
-def _pieces(path: Path, name: str, axis: int, n: int) -> Iterator[NDArray[Any]]:
+def _slabs(path: Path, name: str, axis: int, n: int) -> Iterator[NDArray[Any]]:
     import h5py
 
     with h5py.File(path, "r") as file:
@@ -97,7 +97,7 @@ def _pieces(path: Path, name: str, axis: int, n: int) -> Iterator[NDArray[Any]]:
             yield np.asarray(dataset[()]).reshape(1)
             return
         chunk = dataset.chunks[axis] if dataset.chunks else 1
-        # whole chunks, each inflated once; but not all of an array whose chunks are long and narrow
+        # whole chunks, so that each is inflated once; parts of a chunk where it is so long that it would be all
         step = min(max(chunk, n // chunk * chunk), MOST_SLABS * n)
         for start in range(0, dataset.shape[axis], step):
             part = slice(start, start + step)

@@ -1,16 +1,22 @@
-"""``.mat`` of versions 5 to 7, MATLAB's own format; version 7.3 is HDF5.
+"""``.mat`` of versions 5 to 7, MATLAB's own format (version 7.3 is HDF5), for all that hashbench reads from it.
 
-Only matrices of numbers are read, by this file itself: what reads everything else in the format (cells, objects,
-functions) can be crashed by a damaged file. A variable is an element ``type, size, content``; the content of a matrix
-is four elements more: flags, shape, name, values. A compressed element inflates to one; its checksum is compared when
-its last byte is read. Values lie column by column, perhaps in a smaller type than the matrix has.
+A variable is an element: ``type, size, content``. The content of a matrix is elements again: flags, shape, name, and
+then its values, or the matrices in a cell or a structure. A compressed element inflates to a matrix; its checksum is
+compared when its last byte is read. Values lie column by column, perhaps in a smaller type than the matrix has.
+
+``scipy.io.loadmat`` is not used. It takes types and classes as they stand in the file for indices of its tables: of
+small uncompressed files with up to three wrong bytes, about one in forty ends the process with a segmentation fault
+(SciPy 1.17.1). A guard that checks each element before SciPy sees it is a second reader of the format. And it holds
+the whole matrix: codes of 512 MB take 550 MiB, 1050 MiB with the guard, and 70 MiB here.
 """
 
 import struct
+import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from math import prod
 from pathlib import Path
 from typing import IO, Any
@@ -18,41 +24,57 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.codes.files._stored import Arrays, Format, Stored, printable, refuse_bomb
-from hashbench.errors import HashbenchError
+from hashbench.codes.files._stored import Arrays, Format, StoredArray, refuse_bomb
+from hashbench.errors import HashbenchError, one_line, printable, quietly
 
-MATRIX, COMPRESSED = 14, 15
-ELEMENT_TYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
+# Types of elements.
+MATRIX, COMPRESSED, MOST_TYPE = 14, 15, 18
+LENGTHS = (5, 6)  # of flags and lengths: integers of 32 bits
+NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
+TEXTS = {2: "utf-8", 4: "utf-16-{}", 16: "utf-8", 17: "utf-16-{}", 18: "utf-32-{}"}
+# Classes of matrices: the lowest byte of the flags.
+OPAQUE = 17  # an object of a class that MATLAB defines, such as a table: it has no shape
+KINDS = {1: "cell", 2: "struct", 3: "object", 4: "text", 5: "sparse", 16: "function", OPAQUE: "object"}
 CLASSES = {6: "f8", 7: "f4", 8: "i1", 9: "u1", 10: "i2", 11: "u2", 12: "i4", 13: "u4", 14: "i8", 15: "u8"}
-OTHER_CLASSES = {1: "cell", 2: "struct", 3: "object", 4: "text", 5: "sparse", 16: "function", 17: "object"}
-COMPLEX = 0x0800
-MOST_HEAD_BYTES = 1 << 16
+COMPLEX, LOGICAL = 0x0800, 0x0200  # flags
+
+HEADER_BYTES = 128
+MOST_HEAD_BYTES = 1 << 16  # of a shape, a name or the names of fields
+MOST_BYTES = 1 << 30  # of a compressed variable that is read whole; the networks of the field are a quarter of it
+MOST_MATRICES = 1 << 20  # in the cells and structures of one variable
+MOST_DEPTH = 16
+
+Opener = Callable[[], AbstractContextManager[IO[bytes]]]
 
 
 @dataclass(frozen=True)
-class Element:
-    """Where a variable's element lies in the file."""
+class Head:
+    """What stands before the values of a matrix.
 
-    path: Path
-    order: str
-    start: int
-    n_bytes: int
-    is_compressed: bool
+    ``kind`` is MATLAB's word for its class, or text, logical, complex or the ``dtype`` of its numbers. ``dtype`` is
+    None for all but matrices of real numbers.
+    """
+
+    name: str
+    kind: str
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any] | None
 
 
 class Content:
-    """The bytes of an element, one after another, inflated where it is compressed."""
+    """The bytes of a variable, one after another, inflated where it is compressed; ``at`` counts those read."""
 
-    def __init__(self, file: IO[bytes], element: Element) -> None:
-        file.seek(element.start)
-        self.file, self.order, self.left = file, element.order, element.n_bytes
-        self.inflater = zlib.decompressobj() if element.is_compressed else None
-        if self.inflater and self.unpack("I", 8)[0] != MATRIX:
-            raise ValueError("a compressed element that is no matrix")
+    def __init__(self, file: IO[bytes], variable: "Variable", most_bytes: int) -> None:
+        self.file, self.order, self.left = file, variable.order, variable.n_bytes
+        self.most_bytes, self.at, self.n_matrices = most_bytes, 0, 0
+        self.inflater = zlib.decompressobj() if variable.is_compressed else None
 
     def read(self, n_bytes: int) -> bytes:
         """Exactly ``n_bytes``; raises ValueError where they are not there."""
+        if self.inflater and self.at + n_bytes > self.most_bytes:
+            raise ValueError(f"a variable of more than {self.most_bytes >> 20} MiB")
         content = self._inflated(n_bytes) if self.inflater else self._raw(n_bytes)
+        self.at += len(content)
         if len(content) != n_bytes:
             raise ValueError("the file ends early")
         return content
@@ -73,21 +95,105 @@ class Content:
             content += piece
         return bytes(content)
 
-    def unpack(self, kind: str, n_bytes: int) -> tuple[int, ...]:
-        """The integers in the next ``n_bytes``."""
-        if n_bytes > MOST_HEAD_BYTES:
-            raise ValueError(f"{n_bytes} bytes of names and shapes")
-        return struct.unpack(f"{self.order}{n_bytes // 4}{kind}", self.read(n_bytes))
-
     def tag(self) -> tuple[int, int, int]:
-        """(type, bytes of values, bytes with padding) of the next element inside the matrix."""
-        (first,) = self.unpack("I", 4)
-        if first >> 16:  # type, size and up to 4 bytes of values in 8
-            return first & 0xFFFF, first >> 16, 4
-        (n_bytes,) = self.unpack("I", 4)
-        return first, n_bytes, -(-n_bytes // 8) * 8
+        """(type, bytes of content, bytes with padding) of the next element."""
+        (first,) = struct.unpack(f"{self.order}I", self.read(4))
+        kind, n_bytes = first & 0xFFFF, first >> 16
+        if n_bytes > 4:
+            raise ValueError(f"{n_bytes} bytes in a tag, which has room for 4")
+        if n_bytes:  # type, size and up to 4 bytes of content in 8
+            return kind, n_bytes, 4
+        (n_bytes,) = struct.unpack(f"{self.order}I", self.read(4))
+        return kind, n_bytes, -(-n_bytes // 8) * 8
 
-    def end(self) -> None:
+    def small(self) -> tuple[int, bytes]:
+        """(type, content) of the next element, which is a name or a shape."""
+        kind, n_bytes, padded = self.tag()
+        if padded > MOST_HEAD_BYTES:
+            raise ValueError(f"{n_bytes} bytes of names or shapes")
+        return kind, self.read(padded)[:n_bytes]
+
+    def integers(self) -> tuple[int, ...]:
+        """The flags or lengths in the next element."""
+        kind, content = self.small()
+        if kind not in LENGTHS:
+            raise ValueError(f"an element of type {kind} in place of flags or lengths")
+        return struct.unpack(f"{self.order}{len(content) // 4}i", content)
+
+    def head(self) -> Head:
+        """What stands before the values of a matrix, after its tag."""
+        flags = self.integers()[0]
+        number = flags & 0xFF
+        shape = () if number == OPAQUE else self.integers()
+        name = self.small()[1].decode("ascii", "replace")
+        if number != OPAQUE and min(shape, default=-1) < 0:
+            raise ValueError(f"{printable(name) or 'a matrix'} of shape {shape}")
+        if number not in CLASSES:
+            return Head(name, KINDS.get(number, f"class {number}"), shape, None)
+        dtype = np.dtype(CLASSES[number])
+        if flags & COMPLEX:
+            return Head(name, "complex", shape, None)
+        return Head(name, "logical" if flags & LOGICAL else dtype.name, shape, dtype)
+
+    def first_head(self) -> Head:
+        """The head of the variable, to be read first."""
+        if self.tag()[0] != MATRIX:
+            raise ValueError("a compressed element that is no matrix")
+        return self.head()
+
+    def numbers(self, head: Head) -> tuple[int, np.dtype[Any]]:
+        """(bytes, type) of the values, which come next; raises ValueError where they do not fit the ``head``."""
+        kind, n_bytes, _ = self.tag()
+        if kind not in NUMBERS:
+            raise ValueError(f"values of type {kind}, which is none of numbers")
+        values = np.dtype(self.order + NUMBERS[kind])
+        if n_bytes != prod(head.shape) * values.itemsize:
+            raise ValueError(f"{n_bytes} bytes for {values} of shape {head.shape}")
+        if head.dtype is not None and head.dtype.kind != "f" and not np.can_cast(values, head.dtype):
+            raise ValueError(f"values of {values} do not fit a matrix of {head.dtype}")
+        return n_bytes, values
+
+    def matrix(self, depth: int = 0) -> Any:
+        """The next matrix: an array, a text, a list of a cell's values or a structure's fields; None for all else."""
+        kind, n_bytes, padded = self.tag()
+        self.n_matrices += 1
+        if kind != MATRIX:
+            raise ValueError(f"an element of type {kind} in place of a matrix")
+        if depth > MOST_DEPTH or self.n_matrices > MOST_MATRICES:
+            raise ValueError(f"cells more than {MOST_DEPTH} deep, or with more than {MOST_MATRICES} matrices")
+        end = self.at + (padded if depth else n_bytes)
+        value = self._value(self.head(), depth) if n_bytes else np.empty((0, 0))
+        if self.at > end:
+            raise ValueError("an element that is longer than the one around it")
+        while self.at < end:
+            self.read(min(1 << 16, end - self.at))
+        return value
+
+    def _value(self, head: Head, depth: int) -> Any:
+        if head.kind == "cell":
+            return [self.matrix(depth + 1) for _ in range(prod(head.shape))]
+        if head.kind == "struct":
+            return self._structures(prod(head.shape), depth)
+        if head.kind == "text":
+            kind, n_bytes, _ = self.tag()
+            code = TEXTS.get(kind, "latin-1").format("le" if self.order == "<" else "be")
+            return self.read(n_bytes).decode(code, "replace")
+        if head.dtype is None:
+            return None
+        n_bytes, values = self.numbers(head)
+        array = np.frombuffer(self.read(n_bytes), values)
+        return array.reshape(head.shape, order="F").astype(head.dtype, copy=False)
+
+    def _structures(self, count: int, depth: int) -> dict[str, Any] | list[dict[str, Any]]:
+        length, (_, text) = self.integers()[0], self.small()
+        if length < 1:
+            raise ValueError("field names without letters")
+        fields = [text[at : at + length].split(b"\0")[0] for at in range(0, len(text), length)]
+        names = [field.decode("ascii", "replace") for field in fields]
+        found = [{name: self.matrix(depth + 1) for name in names} for _ in range(count if names else 0)]
+        return found[0] if len(found) == count == 1 else found
+
+    def finish(self) -> None:
         """Reads on to the end of a compressed element, so that its checksum is compared."""
         if self.inflater:
             self._inflated(64)
@@ -96,90 +202,118 @@ class Content:
 
 
 @dataclass(frozen=True)
-class Head:
-    """What a variable says before its values."""
+class Variable:
+    """One variable of a file; its head and its values are read when they are asked for.
 
-    name: str
-    matlab_class: int
-    is_complex: bool
-    shape: tuple[int, ...]
+    Its ``n_bytes`` from ``start`` are an element that is a matrix, or inflate to one.
+    """
+
+    open_file: Opener
+    order: str
+    start: int
+    n_bytes: int
+    is_compressed: bool
+
+    @contextmanager
+    def _content(self, most_bytes: int = sys.maxsize) -> Iterator[Content]:
+        """What it inflates to, at most ``most_bytes``; what fails inside ``with`` raises ValueError."""
+        try:
+            with self.open_file() as file:
+                file.seek(self.start)
+                yield Content(file, self, most_bytes)
+        except (IndexError, struct.error, zlib.error) as error:
+            raise ValueError(one_line(error)) from None
+
+    @cached_property
+    def head(self) -> Head:
+        """Its name, kind, shape and type; raises ValueError where they are damaged."""
+        with self._content() as content:
+            return content.first_head()
+
+    def array(self, where: str) -> StoredArray:
+        """The array, read by columns; raises HashbenchError unless it is a matrix of real numbers."""
+        head = self.head
+        if head.dtype is None:
+            raise HashbenchError(f"{where}: not numeric (MATLAB {head.kind}): a matrix of numbers is expected")
+        with self._content() as content:
+            n_bytes, _ = content.numbers(content.first_head())
+        refuse_bomb(where, n_bytes, self.n_bytes)
+        return StoredArray(where, head.name, head.shape[::-1], head.dtype, self._slabs, is_transposed=True)
+
+    def _slabs(self, n: int) -> Iterator[NDArray[Any]]:
+        columns = self.head.shape[::-1]
+        with self._content() as content:
+            _, values = content.numbers(content.first_head())
+            for start in range(0, columns[0], n):
+                shape = (min(n, columns[0] - start), *columns[1:])
+                raw = content.read(prod(shape) * values.itemsize)
+                yield np.frombuffer(raw, values).reshape(shape).astype(self.head.dtype, copy=False)
+            content.finish()
+
+    def value(self) -> Any:
+        """The variable in memory, as ``read`` says; raises ValueError where it is damaged."""
+        with self._content(MOST_BYTES) as content:
+            value = content.matrix()
+            content.finish()
+        return value
+
+
+def variables(open_file: Opener) -> dict[str, Variable]:
+    """The variables of a file by name; raises ValueError where it is damaged."""
+    return {variable.head.name: variable for variable in _variables(open_file)}
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The values of the variables by name: matrices as arrays, text as str, cells as lists, a structure as a dict.
+
+    Arrays have MATLAB's shape; cells and arrays of structures are lists in MATLAB's order (first index fastest).
+    Objects, functions, sparse and complex matrices are left unread, as None. Raises HashbenchError when the file is
+    damaged or of another format.
+    """
+
+    def values() -> dict[str, Any]:
+        return {name: variable.value() for name, variable in variables(lambda: path.open("rb")).items()}
+
+    return quietly(str(path), values, "not a readable .mat file")
+
+
+def _variables(open_file: Opener) -> Iterator[Variable]:
+    with open_file() as file:
+        size = file.seek(0, 2)
+        file.seek(0)
+        order = _byte_order(file.read(HEADER_BYTES))
+        at = HEADER_BYTES
+        while at < size:
+            file.seek(at)  # whoever reads the variable before the next is asked for may move in the same file
+            tag = file.read(8)
+            kind, n_bytes = struct.unpack(f"{order}II", tag) if len(tag) == 8 else (0, size)
+            if at + 8 + n_bytes > size:
+                raise ValueError("the file ends early")
+            if kind > MOST_TYPE:
+                raise ValueError(f"an element of type {kind} in place of a variable")
+            if kind == COMPRESSED:
+                yield Variable(open_file, order, at + 8, n_bytes, is_compressed=True)
+            elif kind == MATRIX:
+                yield Variable(open_file, order, at, 8 + n_bytes, is_compressed=False)
+            at += 8 + n_bytes
+
+
+def _byte_order(header: bytes) -> str:
+    if header.startswith(b"MATLAB 7.3"):
+        raise ValueError("MATLAB 7.3 is HDF5: save it with -v7")
+    order = {b"IM": "<", b"MI": ">"}.get(header[HEADER_BYTES - 2 :])
+    if order is None:
+        raise ValueError("the header names no byte order")
+    return order
 
 
 def _recognises(head: bytes) -> bool:
-    return head.startswith(b"MATLAB 5.0") and len(head) >= 128
+    return head.startswith(b"MATLAB 5.0") and len(head) >= HEADER_BYTES
 
 
 def _arrays(path: Path) -> Arrays:
-    found: dict[str, partial[Stored]] = {}
-    for element in _elements(path):
-        with path.open("rb") as file:
-            head = _head(Content(file, element))
-        found[head.name] = partial(_stored, element, head)
-    return found
-
-
-def _elements(path: Path) -> Iterator[Element]:
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        order = {b"IM": "<", b"MI": ">"}.get(file.read(128)[126:])
-        if order is None:
-            raise ValueError("the header names no byte order")
-        while (at := file.tell()) < size:
-            kind, n_bytes = struct.unpack(f"{order}II", file.read(8))
-            if at + 8 + n_bytes > size:
-                raise ValueError("the file ends early")
-            if kind in (MATRIX, COMPRESSED):
-                yield Element(path, order, at + 8, n_bytes, kind == COMPRESSED)
-            file.seek(at + 8 + n_bytes)
-
-
-def _head(content: Content) -> Head:
-    _, n_bytes, padded = content.tag()
-    flags = content.unpack("I", padded)[0]
-    _, n_bytes, padded = content.tag()
-    shape = content.unpack("i", padded)[: n_bytes // 4]
-    _, n_bytes, padded = content.tag()
-    if padded > MOST_HEAD_BYTES:
-        raise ValueError(f"a name of {n_bytes} bytes")
-    name = content.read(padded)[:n_bytes].decode("ascii", "replace")
-    return Head(name, flags & 0xFF, bool(flags & COMPLEX), shape)
-
-
-def _stored(element: Element, head: Head) -> Stored:
-    where = f"{element.path}: {printable(head.name)}"
-    if head.matlab_class not in CLASSES or head.is_complex:
-        kind = "complex" if head.is_complex else OTHER_CLASSES.get(head.matlab_class, f"class {head.matlab_class}")
-        raise HashbenchError(f"{where}: not numeric (MATLAB {kind}): a matrix of numbers is expected")
-    with element.path.open("rb") as file:
-        n_bytes, values = _values(Content(file, element), element.order)
-    if any(length < 0 for length in head.shape) or n_bytes != prod(head.shape) * values.itemsize:
-        raise HashbenchError(f"{where}: cannot be read: {n_bytes} bytes for {values} of shape {head.shape}")
-    refuse_bomb(where, n_bytes, element.n_bytes)
-    dtype = np.dtype(CLASSES[head.matlab_class])
-    if dtype.kind != "f" and not np.can_cast(values, dtype):
-        raise HashbenchError(f"{where}: cannot be read: values of {values} do not fit a matrix of {dtype}")
-    return Stored(where, head.name, head.shape[::-1], dtype, partial(_pieces, element, head, dtype), is_turned=True)
-
-
-def _values(content: Content, order: str) -> tuple[int, np.dtype[Any]]:
-    """(bytes, type) of the values, which come next."""
-    _head(content)
-    kind, n_bytes, _ = content.tag()
-    if kind not in ELEMENT_TYPES:
-        raise ValueError(f"values of type {kind}, which is none of numbers")
-    return n_bytes, np.dtype(order + ELEMENT_TYPES[kind])
-
-
-def _pieces(element: Element, head: Head, dtype: np.dtype[Any], n: int) -> Iterator[NDArray[Any]]:
-    columns = head.shape[::-1]
-    with element.path.open("rb") as file:
-        content = Content(file, element)
-        _, values = _values(content, element.order)
-        for start in range(0, columns[0], n):
-            shape = (min(n, columns[0] - start), *columns[1:])
-            raw = content.read(prod(shape) * values.itemsize)
-            yield np.frombuffer(raw, values).reshape(shape).astype(dtype)
-        content.end()
+    found = variables(lambda: path.open("rb"))
+    return {name: partial(one.array, f"{path}: {printable(name)}") for name, one in found.items()}
 
 
 FORMAT = Format(_recognises, _arrays)

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
-from hashbench.codes.files._stored import Arrays, Format, Stored, printable
-from hashbench.errors import HashbenchError
+from hashbench.codes.files._stored import Arrays, Format, StoredArray
+from hashbench.errors import HashbenchError, printable
 
 Opener = Callable[[], IO[bytes]]
 
@@ -23,11 +23,11 @@ def _arrays(path: Path) -> Arrays:
     return {path.stem: lambda: array(str(path), path.stem, lambda: path.open("rb"), path.stat().st_size)}
 
 
-def array(where: str, name: str, opener: Opener, size: int) -> Stored:
+def array(where: str, name: str, opener: Opener, size: int) -> StoredArray:
     """The array in a stream of ``size`` bytes that ``opener`` opens: a file, or a member of an .npz.
 
-    Raises HashbenchError where the header promises another number of bytes than there are, so that nothing is
-    allocated on the word of a damaged file.
+    Raises HashbenchError where the header asks for more or fewer bytes than there are: this is checked before memory
+    is allocated.
     """
     with opener() as file:
         shape, fortran, dtype = _header(file)
@@ -44,7 +44,7 @@ def array(where: str, name: str, opener: Opener, size: int) -> Stored:
             f"{where}: cannot be read: {size - start} bytes for {printable(str(dtype))} of shape {shape}"
         )
     file_shape = shape[::-1] if fortran else shape
-    return Stored(where, name, file_shape, dtype, lambda n: _pieces(opener, start, file_shape, dtype, n), fortran)
+    return StoredArray(where, name, file_shape, dtype, lambda n: _slabs(opener, start, file_shape, dtype, n), fortran)
 
 
 def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
@@ -56,7 +56,7 @@ def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     raise ValueError(f"version {version} of the .npy format; 1.0 and 2.0 hold plain numbers")
 
 
-def _pieces(opener: Opener, start: int, shape: tuple[int, ...], dtype: np.dtype[Any], n: int) -> Iterator[NDArray[Any]]:
+def _slabs(opener: Opener, start: int, shape: tuple[int, ...], dtype: np.dtype[Any], n: int) -> Iterator[NDArray[Any]]:
     row_bytes = prod(shape[1:]) * dtype.itemsize
     with opener() as file:
         _exactly(file, start)

@@ -1,6 +1,6 @@
 """``.npz``: arrays by name in a zip file, as ``numpy.savez`` and ``numpy.savez_compressed`` write it.
 
-A member is read in pieces; when its last byte is read its CRC has been compared.
+A member is read in slabs; its checksum (CRC) is compared when its last byte is read.
 """
 
 import zipfile
@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import IO
 
 from hashbench.codes.files import npy
-from hashbench.codes.files._stored import Arrays, Format, Stored, printable, refuse_bomb
-from hashbench.errors import HashbenchError
+from hashbench.codes.files._stored import Arrays, Format, StoredArray, refuse_bomb
+from hashbench.errors import HashbenchError, printable
 
 
 def _recognises(head: bytes) -> bool:
@@ -23,7 +23,7 @@ def _arrays(path: Path) -> Arrays:
     return {info.filename.removesuffix(".npy"): partial(_member, path, info) for info in members}
 
 
-def _member(path: Path, info: zipfile.ZipInfo) -> Stored:
+def _member(path: Path, info: zipfile.ZipInfo) -> StoredArray:
     name = info.filename.removesuffix(".npy")
     where = f"{path}: {printable(name)}"
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):

@@ -10,8 +10,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from hashbench.codes.files._stored import Arrays, Format, Stored, printable
-from hashbench.errors import HashbenchError
+from hashbench.codes.files._stored import Arrays, Format, StoredArray
+from hashbench.errors import HashbenchError, printable
 
 LEGACY = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19"
 
@@ -36,7 +36,7 @@ def _arrays(path: Path) -> Arrays:
     return {str(name): partial(_stored, path, str(name), tensor) for name, tensor in tensors.items()}
 
 
-def _stored(path: Path, name: str, tensor: Any) -> Stored:
+def _stored(path: Path, name: str, tensor: Any) -> StoredArray:
     import torch
 
     where = f"{path}: {printable(name)}"
@@ -47,10 +47,10 @@ def _stored(path: Path, name: str, tensor: Any) -> Stored:
     if tensor.dtype == torch.bfloat16:
         tensor = tensor.float()
     array = tensor.detach().resolve_conj().resolve_neg().numpy()
-    return Stored(where, name, array.shape, array.dtype, partial(_pieces, array))
+    return StoredArray(where, name, array.shape, array.dtype, partial(_slabs, array))
 
 
-def _pieces(array: NDArray[Any], n: int) -> Iterator[NDArray[Any]]:
+def _slabs(array: NDArray[Any], n: int) -> Iterator[NDArray[Any]]:
     rows = array.reshape(array.shape or (1,))
     for start in range(0, len(rows), n):
         yield rows[start : start + n]

@@ -1,6 +1,10 @@
 """The catalogue of readers: one file a format."""
 
-from hashbench.datasets.readers._reader import Reader
+from hashbench.datasets.readers._reader import Block, Files, Items, Reader
 from hashbench.registry import Catalogue
 
-READERS: Catalogue[Reader] = Catalogue("reader", "hashbench.datasets.readers", "READER", Reader)
+__all__ = ["READERS", "Block", "Files", "Items", "Reader"]
+
+READERS: Catalogue[Reader] = Catalogue(
+    "reader", "hashbench.datasets.readers", "READER", Reader, group="hashbench.readers"
+)

@@ -1,4 +1,4 @@
-"""Image files: found below a folder by the names in a list, decoded, brought to one shape."""
+"""Image files: found below a folder by the names in a list, and decoded."""
 
 import os
 import warnings
@@ -10,14 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.datasets.card import Card
+from hashbench.datasets.images import decode
 from hashbench.datasets.readers._lists import shown
 from hashbench.datasets.readers._reader import Block
-from hashbench.errors import HashbenchError, one_line
+from hashbench.errors import HashbenchError
 from hashbench.relevance.labels import Labels
 
-FORMATS = ("JPEG", "PNG", "GIF", "BMP")  # whatever a file's name ends with: one of ILSVRC2012's .JPEG is a PNG
-EIGHT_BITS = {"1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr"}
-MOST_PIXELS = 100_000_000  # the largest of ILSVRC2012 has 61 million
 FOLDERS = ("", "train", "val", "images", "ILSVRC2012_img_train", "ILSVRC2012_img_val")
 BLOCK = 256
 MOST_THREADS = 8
@@ -44,34 +42,6 @@ def blocks(card: Card, folder: Path | None, paths: Sequence[bytes], labels: Labe
             part = slice(start, start + BLOCK)
             yield Block(_decode_all(pool, files[part], card.item_shape), labels[part], names[part])
             bar.update(len(files[part]))
-
-
-def decode(path: Path, shape: Sequence[int]) -> NDArray[np.uint8]:
-    """The image, uint8 [height, width, channels]: all of it, bicubic, its proportions not kept.
-
-    Grey is repeated in all channels, a palette and CMYK are turned into RGB, transparency is left out, an orientation
-    noted beside the pixels is not looked at. Raises HashbenchError for what is damaged, truncated, of more than 8 bits
-    a channel or too large to be an ordinary picture.
-    """
-    from PIL import Image
-
-    height, width, channels = shape
-    try:
-        with Image.open(path, formats=FORMATS) as image:  # reads the header alone
-            _require_ordinary(path, image.size, image.mode)
-            plain = image.convert("RGB" if channels == 3 else "L")
-    except HashbenchError:
-        raise
-    except Exception as error:  # a damaged image can raise nearly anything inside Pillow
-        raise HashbenchError(f"{path}: not an image that can be read ({one_line(error)})") from None
-    return np.asarray(plain.resize((width, height), Image.Resampling.BICUBIC)).reshape(height, width, channels)
-
-
-def _require_ordinary(path: Path, size: tuple[int, int], mode: str) -> None:
-    if size[0] * size[1] > MOST_PIXELS:
-        raise HashbenchError(f"{path}: {size[0]} x {size[1]} pixels; at most {MOST_PIXELS:,} are decoded")
-    if mode not in EIGHT_BITS:
-        raise HashbenchError(f"{path}: pixels of kind {mode}; 8 bits a channel are expected")
 
 
 def _decode_all(pool: ThreadPoolExecutor, files: Sequence[Path], shape: Sequence[int]) -> NDArray[np.uint8]:

@@ -10,11 +10,10 @@ from typing import BinaryIO
 import numpy as np
 
 from hashbench import paths
-from hashbench.codes.files._find import arrays_in
-from hashbench.codes.files._stored import printable
+from hashbench.codes.files import arrays_in
 from hashbench.datasets.card import Card
 from hashbench.datasets.readers._reader import Block, Files, Reader
-from hashbench.errors import HashbenchError, unknown
+from hashbench.errors import HashbenchError, printable, unknown
 
 VARIABLE = "gist"
 
@@ -46,10 +45,7 @@ def _features(card: Card, path: Path) -> Block:
     expected = (card.n_items, *card.item_shape)
     if stored.shape != expected:
         raise HashbenchError(f"{stored.where}: shape {stored.shape}; {expected} is expected")
-    items = np.empty(expected, np.float32)
-    for place, values in stored.slabs():
-        items[place] = values
-    return Block(items, np.zeros((len(items), 0), np.uint8))
+    return Block(stored.whole(np.float32), np.zeros((card.n_items, 0), np.uint8))
 
 
 READER = Reader(_read)

@@ -5,12 +5,13 @@ the set has items; it may lie transposed, as MATLAB's own HDF5 does.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hashbench.codes.files import mat
 from hashbench.datasets.card import Card
 from hashbench.datasets.readers._npy import header
 from hashbench.datasets.readers._reader import Block, Files, Reader
@@ -23,7 +24,6 @@ BLOCK = 8192  # items; 33 MB of 1,024 features
 NPY, HDF5, MAT = b"\x93NUMPY", b"\x89HDF\r\n\x1a\n", b"MATLAB 5.0"
 MATLAB_HEADER_BYTES = 512  # before the HDF5 of MATLAB 7.3
 NUMBERS = ("float32", "float64", "uint8")
-MAT_NUMBERS = ("single", "double", "uint8")
 
 
 class _Rows(Protocol):
@@ -86,14 +86,11 @@ def _hdf5(card: Card, file: BinaryIO, stack: ExitStack) -> tuple[int, _Rows]:
 
 def _mat(card: Card, file: BinaryIO, _stack: ExitStack) -> tuple[int, _Rows]:
     """MATLAB's format before HDF5: no matrix of it is larger than 2 GiB."""
-    from scipy.io import loadmat, whosmat
-
     try:
-        shapes = {name: tuple(shape) for name, shape, kind in whosmat(file) if kind in MAT_NUMBERS}
-        file.seek(0)
-        name = _only(card, shapes)
-        matrix = np.asarray(loadmat(file, variable_names=[name])[name])
-    except Exception as error:  # SciPy says nowhere what a damaged file raises
+        found = mat.variables(lambda: nullcontext(file))
+        name = _only(card, {name: one.head.shape for name, one in found.items() if one.head.kind in NUMBERS})
+        matrix = found[name].array(name).whole(order="F")
+    except HashbenchError as error:
         raise ValueError(one_line(error)) from None
     upright = matrix if matrix.shape[1] == card.item_shape[0] else matrix.T
     _require(card, upright.shape, upright.dtype)

@@ -8,22 +8,21 @@ take turns.
 import errno
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, wait
-from contextlib import contextmanager
-from functools import partial
-from itertools import chain
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
-from threading import Event, Semaphore, Thread
-from typing import Any
+from threading import Event
 from urllib.parse import urlsplit
+
+from tqdm import tqdm
 
 from hashbench.datasets.card import Source
 from hashbench.datasets.sources.members import verify_file
 from hashbench.datasets.sources.mirror import MirrorError, PassingError, Reply, StaleError, ask
 from hashbench.datasets.sources.resume import Part
 from hashbench.errors import HashbenchError, one_line
-from hashbench.files import require_writable
+from hashbench.files import locked, require_writable
 
 AT_ONCE = 4  # files
 TRIES = 5  # in a row that bring no byte beyond what was reached before
@@ -31,6 +30,12 @@ BACKOFF_S = 1.0  # before the second try; doubled with each
 LONGEST_WAIT_S = 60.0  # however long a server asks us to wait
 MOST_BYTES = 64 << 30  # of a file whose size nobody states
 SPARE_BYTES = 16 << 20
+
+
+def alone(folder: Path, *, progress: bool = True) -> AbstractContextManager[None]:
+    """No other process that asks for this works in ``folder`` meanwhile; one that does is waited for."""
+    busy = f"{folder}: another process is at work in it; waiting for it to end" if progress else ""
+    return locked(folder / ".lock", wait=True, busy=busy, instead="--data")
 
 
 def fetch(sources: Sequence[Source], folder: Path, *, progress: bool = True) -> list[Path]:
@@ -44,18 +49,22 @@ def fetch(sources: Sequence[Source], folder: Path, *, progress: bool = True) -> 
         HashbenchError: a file could not be had; the line says why of each mirror, and what a person can do. The other
             files are in place then, and what lay in the place of this one still does.
     """
-    for source in sources:
-        if not source.urls and not (folder / source.file).is_file():
+    missing = [source for source in sources if not (folder / source.file).is_file()]
+    for source in missing:
+        if not source.urls:
             raise HashbenchError(f"{source.file}: no address serves it; to get it, {_by_hand(source)}")
-    require_writable(folder, sum(_missing_bytes(source, folder) for source in sources) + SPARE_BYTES, instead="--data")
-    with alone(folder, progress=progress):
-        stop = Event()
-        return _in_parallel([partial(_fetch, source, folder, stop, progress) for source in sources], stop)
-
-
-def _missing_bytes(source: Source, folder: Path) -> int:
-    path = folder / source.file
-    return 0 if path.is_file() else max(0, (source.size_bytes or 0) - Part(path).size_bytes)
+    left = sum(max(0, (source.size_bytes or 0) - Part(folder / source.file).size_bytes) for source in missing)
+    require_writable(folder, left + SPARE_BYTES, instead="--data")
+    stop = Event()
+    with alone(folder, progress=progress), ThreadPool(AT_ONCE) as pool:  # its threads die with the process
+        jobs = [pool.apply_async(_fetched, (source, folder, stop, progress)) for source in sources]
+        try:
+            found = [job.get() for job in jobs]  # all come to their end before what failed is raised
+        finally:
+            stop.set()
+    if errors := [str(error) for error in found if isinstance(error, HashbenchError)]:
+        raise HashbenchError("; ".join(errors))
+    return [folder / source.file for source in sources]
 
 
 def _by_hand(source: Source) -> str:
@@ -63,196 +72,111 @@ def _by_hand(source: Source) -> str:
     return steps if "--from-dir" in steps else f"{steps} and name its folder with --from-dir"
 
 
-@contextmanager
-def alone(folder: Path, *, progress: bool = True) -> Iterator[None]:
-    """No other process that asks for this works in ``folder`` meanwhile; one that dies holds nothing up.
-
-    Raises HashbenchError where ``folder`` takes no lock.
-    """
-    from filelock import FileLock, Timeout
-
-    lock = FileLock(folder / ".lock")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            _say(f"{folder}: another process is at work in it; waiting for it to end", progress)
-            lock.acquire(poll_interval=0.1)
-    except (OSError, NotImplementedError) as error:
-        raise HashbenchError(
-            f"{lock.lock_file}: cannot be locked ({one_line(error)}): name another with --data"
-        ) from None
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-def _say(line: str, progress: bool) -> None:
-    from tqdm import tqdm
-
-    if progress:
-        tqdm.write(line, file=sys.stderr)  # above the bars
-
-
-def _in_parallel(jobs: Sequence[Callable[[], Path]], stop: Event) -> list[Path]:
-    """The results of the jobs; all are brought to their end before what failed is raised.
-
-    Their threads die with the process: an interrupted download must not wait for a server that says nothing.
-    """
-    slots = Semaphore(AT_ONCE)
-    futures: list[Future[Path]] = [Future() for _ in jobs]
-    for job, future in zip(jobs, futures, strict=True):
-        Thread(target=_settle, args=(job, future, slots, stop), daemon=True).start()
-    try:
-        wait(futures)
-    finally:
-        stop.set()
-    errors = [error for future in futures if (error := future.exception()) is not None]
-    if len(errors) > 1 and all(isinstance(error, HashbenchError) for error in errors):
-        raise HashbenchError("; ".join(str(error) for error in errors))
-    return [future.result() for future in futures]
-
-
-def _settle(job: Callable[[], Path], future: Future[Path], slots: Semaphore, stop: Event) -> None:
-    try:
-        with slots:
-            _require_wanted(stop)
-            future.set_result(job())
-    except BaseException as error:
-        future.set_exception(error)
-
-
-def _require_wanted(stop: Event) -> None:
-    if stop.is_set():
-        raise KeyboardInterrupt
-
-
-def _fetch(source: Source, folder: Path, stop: Event, progress: bool) -> Path:
-    path = folder / source.file
-    fault = _fault(path, source)
-    if fault is None:
-        return path
-    if not source.urls:
-        raise HashbenchError(f"{path}: {fault}; to get it, {_by_hand(source)}")
-    with _disk_errors(path, source), _bar(source, progress) as bar:
-        reasons = []
-        for url in source.urls:
-            try:
-                _bring(url, source, path, bar, stop)
-            except MirrorError as error:
-                reasons.append(f"{url}: not downloaded ({error})")
-            else:
-                size = bar.format_sizeof(path.stat().st_size, "B")
-                _say(f"{path.name}: {size} from {urlsplit(url).hostname}", progress)
-                return path
-    raise HashbenchError(f"{'; '.join(reasons)}: {_by_hand(source)}")
-
-
-def _fault(path: Path, source: Source) -> str | None:
-    """What is wrong with the file at ``path``; None where nothing is."""
+def _fetched(source: Source, folder: Path, stop: Event, progress: bool) -> HashbenchError | None:
+    """Why the file could not be had; None where it is in place."""
+    path, reasons = folder / source.file, []
     try:
         verify_file(path, source)
     except HashbenchError as error:
-        return str(error).removeprefix(f"{path}: ")
-    return None
+        if not source.urls:
+            return HashbenchError(f"{error}; to get it, {_by_hand(source)}")
+    else:
+        return None
+    shown = None if progress else True  # None: on a terminal
+    with tqdm(total=source.size_bytes, desc=source.file, unit="B", unit_scale=True, leave=False, disable=shown) as bar:
+        for url in source.urls:
+            try:
+                _Download(source, path, bar, stop).bring(url)
+            except MirrorError as error:
+                reasons.append(f"{url}: not downloaded ({error})")
+            except HashbenchError as error:
+                return error
+            except OSError as error:  # a disk that fails is not a mirror that fails: the next one does not mend it
+                return _disk_error(error, path, source)
+            else:
+                if progress:
+                    size = tqdm.format_sizeof(path.stat().st_size, "B")
+                    tqdm.write(f"{path.name}: {size} from {urlsplit(url).hostname}", file=sys.stderr)
+                return None
+    return HashbenchError(f"{'; '.join(reasons)}: {_by_hand(source)}")
 
 
-@contextmanager
-def _disk_errors(path: Path, source: Source) -> Iterator[None]:
-    """A disk that fails is not a mirror that fails: there is no use in asking the next one."""
+def _disk_error(error: OSError, path: Path, source: Source) -> HashbenchError:
     part = Part(path)
-    try:
-        yield
-    except OSError as error:
-        here = part.size_bytes
-        total = source.size_bytes or (part.origin.total if part.origin is not None else None)
-        needed = f", {total - here:,} more are needed" if total else ""
-        room = "make room or name another folder with --data" if error.errno in {errno.ENOSPC, errno.EDQUOT} else ""
-        said = error.strerror or one_line(error)
-        raise HashbenchError(f"{path}: {said} after {here:,} bytes{needed}: {room or 'see to the disk'}") from None
+    total = source.size_bytes or (part.origin.total if part.origin is not None else None)
+    needed = f", {total - part.size_bytes:,} more are needed" if total else ""
+    full = error.errno in {errno.ENOSPC, errno.EDQUOT}
+    mend = "make room or name another folder with --data" if full else "see to the disk"
+    return HashbenchError(
+        f"{path}: {error.strerror or one_line(error)} after {part.size_bytes:,} bytes{needed}: {mend}"
+    )
 
 
-@contextmanager
-def _bar(source: Source, progress: bool) -> Iterator[Any]:
-    from tqdm import tqdm
+class _Download:
+    """The file of one source on its way to ``path``."""
 
-    shown = {"desc": source.file, "unit": "B", "unit_scale": True, "leave": False}
-    with tqdm(total=source.size_bytes, disable=None if progress else True, **shown) as bar:
-        yield bar
+    def __init__(self, source: Source, path: Path, bar: "tqdm[None]", stop: Event):
+        self.source, self.path, self.bar, self.stop = source, path, bar, stop
+        self.part, self.checked = Part(path), bool(source.checksums)
 
+    def bring(self, url: str) -> None:
+        """Puts the file at ``url`` in place, or raises MirrorError when patience has come to its end."""
+        reached, fruitless = self.part.size_bytes, 0
+        while True:
+            try:
+                return self._try(url)
+            except PassingError as error:
+                if isinstance(error, StaleError):
+                    self.part.discard()
+                fruitless = 0 if self.part.size_bytes > reached else fruitless + 1
+                reached = max(reached, self.part.size_bytes)
+                if fruitless == TRIES:
+                    raise MirrorError(f"{error}, {TRIES} times in a row") from None
+                wait_s = BACKOFF_S * 2**fruitless if error.wait_s is None else error.wait_s
+                self.stop.wait(min(wait_s, LONGEST_WAIT_S))
 
-def _bring(url: str, source: Source, path: Path, bar: Any, stop: Event) -> None:
-    """Puts the file at ``url`` in place, or raises MirrorError when patience has come to its end."""
-    part = Part(path)
-    reached, fruitless = part.size_bytes, 0
-    while True:
+    def _try(self, url: str) -> None:
+        """One request, unless all has come already; then what has come is verified and put in place."""
+        begun, start = self.part.origin, self.part.size_bytes
+        if begun is None or begun.total != start or not start:
+            with ask(url, start, checked=self.checked) as reply:
+                self._receive(reply)
         try:
-            return _try(url, source, path, bar, stop)
-        except PassingError as error:
-            if isinstance(error, StaleError):
-                part.discard()
-            fruitless = 0 if part.size_bytes > reached else fruitless + 1
-            reached = max(reached, part.size_bytes)
-            if fruitless == TRIES:
-                raise MirrorError(f"{error}, {TRIES} times in a row") from None
-            asked = BACKOFF_S * 2**fruitless if error.wait_s is None else error.wait_s
-            if stop.wait(min(asked, LONGEST_WAIT_S)):
-                raise KeyboardInterrupt from None
+            verify_file(self.part.path, self.source)
+        except HashbenchError as error:  # where it came in several tries, the bytes of the earlier ones may be wrong
+            self.part.discard()
+            raise (StaleError if start else MirrorError)(str(error).removeprefix(f"{self.part.path}: ")) from None
+        with self.part.path.open("rb") as file:
+            os.fsync(file.fileno())
+        self.part.finish(self.path)
 
+    def _receive(self, reply: Reply) -> None:
+        """Adds what comes to the part, so long as it is what was promised, and of the same file."""
+        total, expected, begun = reply.origin.total, self.source.size_bytes, self.part.origin
+        if total is not None and expected not in (None, total):
+            raise MirrorError(f"announces {total:,} bytes; it should have {expected:,}")
+        if total is not None and total > MOST_BYTES:
+            raise MirrorError(f"announces {total:,} bytes; {MOST_BYTES:,} are taken at most")
+        if reply.start and not (begun and begun.goes_on(reply.origin, checked=self.checked)):
+            raise StaleError("the file on the server is another one than before")
+        if not reply.start:
+            self.part.begin(reply.origin)
+        self._append(reply, expected or total)
 
-def _try(url: str, source: Source, path: Path, bar: Any, stop: Event) -> None:
-    """One request, unless all has come already."""
-    part = Part(path)
-    begun, start = part.origin, part.size_bytes
-    if begun is None or begun.total != start or not start:
-        with ask(url, start, checked=bool(source.checksums)) as reply:
-            first = next(reply.pieces, b"")  # a page or a stall shows here, and leaves the part as it was
-            _require_promised(reply, source)
-            if reply.start and not (begun and begun.goes_on(reply.origin, checked=bool(source.checksums))):
-                raise StaleError("the file on the server is another one than before")
-            if not reply.start:
-                part.begin(reply.origin)
-            _append(reply, chain([first], reply.pieces), source, part, bar, stop)
-    _require_wanted(stop)
-    _place(part, path, source, spliced=start > 0)
-
-
-def _require_promised(reply: Reply, source: Source) -> None:
-    """Raises MirrorError, before gigabytes come, unless the length that is announced is the one that is expected."""
-    total = reply.origin.total
-    if total is not None and source.size_bytes not in (None, total):
-        raise MirrorError(f"announces {total:,} bytes; it should have {source.size_bytes:,}")
-    if total is not None and total > MOST_BYTES:
-        raise MirrorError(f"announces {total:,} bytes; {MOST_BYTES:,} are taken at most")
-
-
-def _append(reply: Reply, pieces: Iterable[bytes], source: Source, part: Part, bar: Any, stop: Event) -> None:
-    total = source.size_bytes or reply.origin.total
-    size_bytes = reply.start
-    require_writable(part.path.parent, (total or 0) - size_bytes + SPARE_BYTES, instead="--data")
-    bar.reset(total)
-    bar.initial = bar.n = size_bytes
-    with part.path.open("ab") as file:
-        for piece in pieces:
-            _require_wanted(stop)
-            size_bytes += len(piece)
-            if size_bytes > (total or MOST_BYTES):
-                part.discard()
-                raise MirrorError(f"sends more than the {total or MOST_BYTES:,} bytes it should have")
-            file.write(piece)
-            bar.update(len(piece))
-    if total is not None and size_bytes < total:
-        raise PassingError(f"it ended after {size_bytes:,} of {total:,} bytes")
-
-
-def _place(part: Part, path: Path, source: Source, *, spliced: bool) -> None:
-    """Moves the part into place if it is right; one of several tries that is wrong may be so for its older bytes."""
-    fault = _fault(part.path, source)
-    if fault is not None:
-        part.discard()
-        raise StaleError(fault) if spliced else MirrorError(fault)
-    with part.path.open("rb") as file:
-        os.fsync(file.fileno())
-    part.finish(path)
+    def _append(self, reply: Reply, total: int | None) -> None:
+        size_bytes, limit = reply.start, total or MOST_BYTES
+        require_writable(self.path.parent, (total or 0) - size_bytes + SPARE_BYTES, instead="--data")
+        self.bar.reset(total)
+        self.bar.initial = self.bar.n = size_bytes
+        with self.part.path.open("ab") as file:
+            for piece in reply.pieces:
+                if self.stop.is_set():
+                    raise HashbenchError(f"{self.path}: interrupted")
+                size_bytes += len(piece)
+                if size_bytes > limit:
+                    self.part.discard()
+                    raise MirrorError(f"sends more than the {limit:,} bytes it should have")
+                file.write(piece)
+                self.bar.update(len(piece))
+        if total is not None and size_bytes < total:
+            raise PassingError(f"it ended after {size_bytes:,} of {total:,} bytes")

@@ -12,29 +12,18 @@ import lzma
 import stat
 import tarfile
 import tempfile
+import warnings
 import zipfile
-import zlib
-from collections.abc import Callable, Generator, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import IO, BinaryIO, Literal, NamedTuple, cast
+from typing import IO, BinaryIO, Literal, cast
 
 from hashbench.datasets.card import Member, Source, Verified
-from hashbench.datasets.sources import lzw
 from hashbench.errors import HashbenchError, one_line
 
-UNREADABLE = (
-    tarfile.TarError,
-    zipfile.BadZipFile,
-    EOFError,
-    OSError,
-    NotImplementedError,  # a zip's unknown compression
-    RuntimeError,  # a zip's password
-    ValueError,
-    zlib.error,
-    lzma.LZMAError,
-)
 PIECE = 1 << 20
 MAX_NAME_BYTES = 1 << 20  # of a tar's name record, which is read into memory whole
 MAX_ENTRIES = 1 << 20
@@ -42,27 +31,8 @@ MAX_UNPACKED_BYTES = 64 << 30  # of all that must be decompressed to find a memb
 
 # tarfile's own guess takes anything for the oldest form of LZMA, without magic, and reserves what its header asks for
 TAR_MODES: dict[bytes, Literal["r:gz", "r:bz2", "r:xz"]] = {b"\x1f\x8b": "r:gz", b"BZh": "r:bz2", b"\xfd7zXZ\0": "r:xz"}
-MAGIC_BYTES = 6
 
-Pieces = Iterator[bytes]
-Unpack = Callable[[IO[bytes]], Pieces]
-
-
-class _Candidate(NamedTuple):
-    """A name under which a member may be found, and how what lies there is decompressed; None: it lies plain."""
-
-    name: str
-    unpack: Unpack | None
-
-
-class _Entry(NamedTuple):
-    """A file of an archive; ``open`` is None for a link, a device, a folder, and ``n`` how often it is listed."""
-
-    open: Callable[[], IO[bytes]] | None
-    n: int
-
-
-_Entries = dict[str, _Entry]
+Entry = tuple[str, Callable[[], IO[bytes] | None] | None]  # a file's name, and what opens it: nothing opens a link
 
 
 def locate(folder: Path, source: Source) -> Path:
@@ -74,24 +44,11 @@ def locate(folder: Path, source: Source) -> Path:
     first = source.members[0].path if source.members else "the images"
     if not folder.is_dir():
         raise HashbenchError(f"{folder}: not a folder; name the one that holds {first} or {source.file}")
-    if source.images or any(_in_folder(folder, member) for member in source.members):
+    if source.images or any((folder / name).is_file() for member in source.members for name in _names(member)):
         return folder
     if (folder / source.file).is_file():
         return folder / source.file
     raise HashbenchError(f"{folder}: holds neither {first} nor {source.file}")
-
-
-def open_members(place: Path, source: Source, scratch: Path | None = None) -> Iterator[tuple[Member, BinaryIO]]:
-    """The source's members in the card's order, each open at its first byte, decompressed and verified.
-
-    A member is closed when the next one is asked for. What has to be decompressed lies in a nameless file in
-    ``scratch`` (default: the system's temporary folder) meanwhile. Raises HashbenchError for a member that is missing,
-    damaged, listed twice, longer than it may be or not what the card says.
-    """
-    if place.is_dir():
-        return _from_folder(place, source, scratch)
-    verify_file(place, source)
-    return _from_file(place, source, scratch)
 
 
 def verify_file(path: Path, expected: Verified) -> None:
@@ -103,68 +60,79 @@ def verify_file(path: Path, expected: Verified) -> None:
         raise HashbenchError(f"{path}: cannot be read ({error.strerror})") from None
 
 
-def _candidates(member: Member) -> Iterator[_Candidate]:
-    """Plain before compressed; at its path before directly in the folder."""
-    for name, unpack in ((member.path, None), (member.packed, UNPACK.get(Path(member.packed or "").suffix))):
-        if name is not None:
-            yield _Candidate(name, unpack)
-            yield _Candidate(Path(name).name, unpack)
+def open_members(place: Path, source: Source, scratch: Path | None = None) -> Iterator[tuple[Member, BinaryIO]]:
+    """The source's members in the card's order, each open at its first byte, decompressed and verified.
 
-
-def _in_folder(folder: Path, member: Member) -> _Candidate | None:
-    return next((found for found in _candidates(member) if (folder / found.name).is_file()), None)
-
-
-def _from_folder(folder: Path, source: Source, scratch: Path | None) -> Iterator[tuple[Member, BinaryIO]]:
-    for member in source.members:
-        found = _in_folder(folder, member)
-        if found is None:
-            raise HashbenchError(f"{folder / Path(member.path).name}: missing; {source.file} holds it")
-        path = folder / found.name
-        with _damage_named(path), path.open("rb") as file:
-            if found.unpack is None:  # nothing to decompress: it is verified and read where it lies
-                _require(file, member, str(path))
-                yield member, file
-            else:
-                with _copied(found.unpack(file), member, str(path), scratch) as copy:
-                    yield member, copy
-
-
-def _from_file(path: Path, source: Source, scratch: Path | None) -> Iterator[tuple[Member, BinaryIO]]:
-    with _damage_named(path), _entries(path, source) as entries:
+    A member is closed when the next one is asked for. What has to be decompressed lies in a nameless file in
+    ``scratch`` (default: the system's temporary folder) meanwhile. Raises HashbenchError for a member that is missing,
+    damaged, listed twice, longer than it may be or not what the card says.
+    """
+    if not place.is_dir():
+        verify_file(place, source)
+    with _damage(place), ExitStack() as stack:
+        entries = defaultdict(list)
+        for name, opened in _entries(place, source, stack):
+            entries[name.removeprefix("./")].append(opened)
         for member in source.members:
-            found = next((found for found in _candidates(member) if found.name in entries), None)
-            where = f"{path}: {found.name if found else member.packed or member.path}"
+            found = next((name for name in _names(member) if name in entries), None)
+            if found is None and place.is_dir():
+                raise HashbenchError(f"{place / Path(member.path).name}: missing; {source.file} holds it")
             if found is None:
-                raise HashbenchError(f"{where}: not in the archive")
-            entry = entries[found.name]
-            if entry.n > 1:
-                raise HashbenchError(f"{where}: listed {entry.n} times in the archive")
-            if entry.open is None:  # a link could point anywhere
+                raise HashbenchError(f"{place}: {member.packed or member.path}: not in the archive")
+            where = str(place / found) if place.is_dir() else f"{place}: {found}"
+            if len(entries[found]) > 1:
+                raise HashbenchError(f"{where}: listed {len(entries[found])} times in the archive")
+            if (opened := entries[found][0]) is None or (packed := opened()) is None:  # a link could point anywhere
                 raise HashbenchError(f"{where}: not a regular file")
-            unpack = found.unpack or _plain
-            with entry.open() as packed, _copied(unpack(packed), member, where, scratch) as copy:
-                yield member, copy
+            lies_plain = place.is_dir() and not _is_packed(found, member)  # it is verified and read where it lies
+            opening = nullcontext(packed) if lies_plain else _copied(packed, found, member, where, scratch)
+            with _damage(where), packed, opening as file:
+                _require(file, member, where)
+                yield member, cast("BinaryIO", file)
+
+
+def _names(member: Member) -> list[str]:
+    """Where a member may be: plain before compressed; at its path before directly in the folder."""
+    return [name for path in (member.path, member.packed) if path is not None for name in (path, Path(path).name)]
+
+
+def _is_packed(name: str, member: Member) -> bool:
+    return Path(name).name != Path(member.path).name and Path(name).suffix in UNPACK
 
 
 @contextmanager
-def _damage_named(path: Path) -> Iterator[None]:
+def _damage(where: object) -> Iterator[None]:
+    """Whatever a library raises over bytes that an enemy may have written is one line."""
     try:
         yield
-    except UNREADABLE as error:
-        raise HashbenchError(f"{path}: damaged or truncated ({one_line(error)})") from None
+    except HashbenchError:
+        raise
+    except Exception as error:
+        raise HashbenchError(f"{where}: damaged or truncated ({one_line(error)})") from None
 
 
-def _entries(path: Path, source: Source) -> AbstractContextManager[_Entries]:
-    """The files of the archive at ``path``; a source that is no archive is its own and only member."""
-    if (archive := _tar(path)) is not None:
-        return _tar_entries(archive, path)
-    if zipfile.is_zipfile(path):
-        return _zip_entries(path)
-    itself = [Path(member.packed or member.path).name for member in source.members]
-    if itself != [source.file]:
-        raise HashbenchError(f"{path}: damaged, truncated or not a tar or zip archive")
-    return nullcontext({source.file: _Entry(lambda: path.open("rb"), 1)})
+def _entries(place: Path, source: Source, stack: ExitStack) -> Iterator[Entry]:
+    """The files of a folder that may be members, or of an archive; another file is its own and only member."""
+    if place.is_dir():
+        for name in {name for member in source.members for name in _names(member) if (place / name).is_file()}:
+            yield name, lambda path=place / name: path.open("rb")  # type: ignore[misc]  # it takes no argument too
+    elif (tar := _tar(place, stack)) is not None:
+        unpacked = 0
+        for n, header in enumerate(tar, start=1):
+            unpacked += header.size
+            if n > MAX_ENTRIES or unpacked > MAX_UNPACKED_BYTES:
+                raise HashbenchError(f"{place}: more than any archive of the cards holds")
+            yield header.name, partial(tar.extractfile, header) if header.isreg() else None
+    elif zipfile.is_zipfile(place):
+        archive = stack.enter_context(zipfile.ZipFile(place))
+        for info in archive.infolist():
+            kind = stat.S_IFMT(info.external_attr >> 16)  # of Unix; 0 where another system made the archive
+            regular = kind in (0, stat.S_IFREG) and not info.is_dir()
+            yield info.filename, partial(archive.open, info) if regular else None
+    elif [Path(member.packed or member.path).name for member in source.members] == [source.file]:
+        yield source.file, lambda: place.open("rb")
+    else:
+        raise HashbenchError(f"{place}: damaged, truncated or not a tar or zip archive")
 
 
 class _TarHeader(tarfile.TarInfo):
@@ -179,102 +147,56 @@ class _TarHeader(tarfile.TarInfo):
         return header
 
 
-def _tar(path: Path) -> tarfile.TarFile | None:
+def _tar(path: Path, stack: ExitStack) -> tarfile.TarFile | None:
     """The open tar, compressed or not; None for what is none, an endless run of zeros among them."""
     with path.open("rb") as file:
-        head = file.read(MAGIC_BYTES)
+        head = file.read(max(map(len, TAR_MODES)))
     mode = next((mode for magic, mode in TAR_MODES.items() if head.startswith(magic)), None)
+    with suppress(Exception):  # whatever it raises, it is no tar
+        archive = stack.enter_context(tarfile.open(path, mode or "r:", tarinfo=_TarHeader))  # noqa: SIM115
+        return None if archive.next() is None else archive
+    return None
+
+
+@contextmanager
+def _lzw(packed: IO[bytes]) -> Iterator[IO[bytes]]:
+    """What a .Z file holds; its codes have 16 bits at most, for a table of longer ones could fill the memory."""
+    from uncompresspy import LZWFile
+
+    stream = io.BufferedReader(cast("io.RawIOBase", packed), PIECE)  # LZWFile goes back by a few bytes now and then
     try:
-        archive = tarfile.open(path, mode or "r:", tarinfo=_TarHeader)  # noqa: SIM115  (given to a context manager)
-    except UNREADABLE:
-        return None
-    if archive.next() is None:
-        archive.close()
-        return None
-    return archive
+        if (flags := stream.peek(3)[2:3]) and flags[0] & 0x7F > 16:
+            raise ValueError("not a .Z file, or one with flags that compress does not write")
+        yield cast("IO[bytes]", LZWFile(stream, save_checkpoints=False))
+    finally:
+        stream.detach()  # the file is its opener's to close
 
 
-@contextmanager
-def _tar_entries(archive: tarfile.TarFile, path: Path) -> Iterator[_Entries]:
-    entries: _Entries = {}
-    unpacked = 0
-    with archive:
-        for n, info in enumerate(archive, start=1):
-            unpacked += info.size
-            if n > MAX_ENTRIES or unpacked > MAX_UNPACKED_BYTES:
-                raise HashbenchError(f"{path}: more than any archive of the cards holds")
-            opened = cast("Callable[[], IO[bytes]]", partial(archive.extractfile, info)) if info.isreg() else None
-            _add(entries, info.name, opened)
-        yield entries
-
-
-@contextmanager
-def _zip_entries(path: Path) -> Iterator[_Entries]:
-    entries: _Entries = {}
-    with zipfile.ZipFile(path) as archive:
-        for info in archive.infolist():
-            mode = info.external_attr >> 16  # of Unix; 0 where another system made the archive
-            regular = not info.is_dir() and stat.S_IFMT(mode) in (0, stat.S_IFREG)
-            _add(entries, info.filename, partial(archive.open, info) if regular else None)
-        yield entries
-
-
-def _add(entries: _Entries, name: str, opened: Callable[[], IO[bytes]] | None) -> None:
-    name = name.removeprefix("./")
-    before = entries.get(name, _Entry(None, 0))
-    entries[name] = _Entry(opened, before.n + 1)
-
-
-def _plain(packed: IO[bytes]) -> Pieces:
-    return iter(partial(packed.read, PIECE), b"")
-
-
-UNPACK: dict[str, Unpack] = {
-    ".gz": lambda packed: _plain(cast("IO[bytes]", gzip.GzipFile(fileobj=packed))),
-    ".bz2": lambda packed: _plain(bz2.BZ2File(packed)),
-    ".xz": lambda packed: _plain(lzma.LZMAFile(packed, format=lzma.FORMAT_XZ)),  # noqa: SIM115  (closed with what it reads)
-    ".Z": lzw.unpack,
+UNPACK: dict[str, Callable[[IO[bytes]], AbstractContextManager[IO[bytes]]]] = {
+    ".gz": lambda packed: cast("AbstractContextManager[IO[bytes]]", gzip.GzipFile(fileobj=packed)),
+    ".bz2": bz2.BZ2File,
+    ".xz": partial(lzma.LZMAFile, format=lzma.FORMAT_XZ),
+    ".Z": _lzw,
 }
 
 
 @contextmanager
-def _copied(pieces: Pieces, member: Member, where: str, scratch: Path | None) -> Iterator[BinaryIO]:
-    """The member's verified bytes in a nameless file, at its first byte."""
-    with tempfile.TemporaryFile(dir=scratch) as copy:
-        with closing(_readable(pieces, where)) as readable:  # before what they are read from is closed
-            for piece in _within(member, readable, where):
-                _write(copy, piece, where)
-        _write(copy, b"", where)
-        _require(copy, member, where)
-        yield cast("BinaryIO", copy)
-
-
-def _readable(pieces: Pieces, where: str) -> Generator[bytes]:
-    try:
-        yield from pieces
-    except UNREADABLE as error:
-        raise HashbenchError(f"{where}: damaged or truncated ({one_line(error)})") from None
-
-
-def _within(member: Member, pieces: Pieces, where: str) -> Pieces:
-    """The pieces, so long as they are no more than the member may have: a header may promise any number of bytes."""
-    limit = member.limit_bytes if member.size_bytes is None else member.size_bytes
-    size_bytes = 0
-    for piece in pieces:
-        size_bytes += len(piece)
-        if size_bytes > limit:
-            raise HashbenchError(f"{where}: more than the {limit:,} bytes it should have at most")
-        yield piece
-
-
-def _write(copy: IO[bytes], piece: bytes, where: str) -> None:
-    """A disk that is full is not an archive that is damaged."""
-    try:
-        copy.write(piece)
-        if not piece:
-            copy.flush()
-    except OSError as error:
-        raise HashbenchError(f"{where}: no room to unpack it ({error.strerror})") from None
+def _copied(packed: IO[bytes], name: str, member: Member, where: str, scratch: Path | None) -> Iterator[IO[bytes]]:
+    """The member's decompressed bytes in a nameless file; no more of them than it may have, whatever is promised."""
+    unpack = UNPACK[Path(name).suffix] if _is_packed(name, member) else nullcontext
+    limit, size_bytes, piece = member.limit_bytes if member.size_bytes is None else member.size_bytes, 0, b"-"
+    with tempfile.TemporaryFile(dir=scratch) as copy, unpack(packed) as unpacked:
+        while piece:
+            with warnings.catch_warnings(action="error"):  # uncompresspy warns of a file that ends within a code
+                piece = unpacked.read(PIECE)
+            size_bytes += len(piece)
+            if size_bytes > limit:
+                raise HashbenchError(f"{where}: more than the {limit:,} bytes it should have at most")
+            try:
+                copy.write(piece) if piece else copy.flush()
+            except OSError as error:  # a disk that is full is not an archive that is damaged
+                raise HashbenchError(f"{where}: no room to unpack it ({error.strerror})") from None
+        yield cast("IO[bytes]", copy)
 
 
 def _require(file: IO[bytes], expected: Verified, where: str) -> None:

@@ -4,36 +4,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from hashbench.config import Strict
+from hashbench.datasets.sources.mirror import Origin
 from hashbench.files import write_text
-
-
-class Origin(Strict):
-    """What a server says of a file: its address, the marks of its version, its length in bytes."""
-
-    url: str
-    etag: str | None = None
-    modified: str | None = None
-    total: int | None = None
-
-    def goes_on(self, now: "Origin", *, checked: bool) -> bool:
-        """Whether what was begun with this can go on with ``now``.
-
-        The length must agree and, at the same address, the marks. Another mirror has other marks, and some servers
-        have none: then only a checksum of the whole file (``checked``) can tell that the halves fit.
-
-        >>> begun = Origin(url="http://a/x", etag="1", total=9)
-        >>> begun.goes_on(Origin(url="http://a/x", etag="2", total=9), checked=True)
-        False
-        >>> begun.goes_on(Origin(url="http://b/x", etag="7", total=9), checked=True)
-        True
-        """
-        if self.total is None or self.total != now.total:
-            return False
-        if self.url != now.url:
-            return checked
-        marks = (self.etag, self.modified)
-        return marks == (now.etag, now.modified) and (checked or any(marks))
 
 
 class Part:

@@ -10,4 +10,6 @@ from hashbench.registry import Catalogue
 
 __all__ = ["CONVENTIONS", "Convention", "Printed"]
 
-CONVENTIONS = Catalogue("convention", "hashbench.evaluation.conventions", "CONVENTION", Convention)
+CONVENTIONS = Catalogue(
+    "convention", "hashbench.evaluation.conventions", "CONVENTION", Convention, group="hashbench.conventions"
+)

@@ -8,17 +8,18 @@ import pytest
 from numpy.typing import NDArray
 from support.stored_toy import parts, store_toy
 
+from hashbench import hasher as hasher_module
 from hashbench import histogram
 from hashbench.cli._app import main
-from hashbench.codes import Codes, files, pack
+from hashbench.codes import files, pack
 from hashbench.datasets import layout
-from hashbench.datasets.relevance import relevance_of
 from hashbench.datasets.split import Split
-from hashbench.datasets.store import Dataset, open_dataset
+from hashbench.datasets.store import open_dataset
 from hashbench.errors import CheckFailed, HashbenchError
-from hashbench.runs import encode
-from hashbench.runs.encode import Encoded, encode_protocol
-from hashbench.runs.run import load_hasher, open_protocol, run
+from hashbench.hasher import BinaryHasher, BinaryOutput, ItemRows, SearchItems
+from hashbench.runs.data import open_data
+from hashbench.runs.fit import load_hasher
+from hashbench.runs.run import run
 from hashbench.runs.spec import RunSpec, resolve
 from hashbench.runs.store import Row, Store
 
@@ -68,7 +69,7 @@ def test_several_labels_train_encode_and_score(method: str, tmp_path: Path) -> N
 @pytest.mark.parametrize("relevance", [PERCENTILES, NEAREST])
 def test_relevance_by_distance_is_scored(relevance: str, tmp_path: Path) -> None:
     items = features()
-    card = store_toy(tmp_path, items, NO_LABELS, PARTS + relevance)
+    store_toy(tmp_path, items, NO_LABELS, PARTS + relevance)
     row, folder = measured(resolve("toy", "s1", "lsh", {"bits": 16}), tmp_path)
     counted = histogram.Histogram.load(folder / "histogram.npz")
     assert counted.levels.tolist() == ([0, 1, 2, 5] if relevance is PERCENTILES else [0, 1])
@@ -83,10 +84,11 @@ def test_relevance_by_distance_is_scored(relevance: str, tmp_path: Path) -> None
     with np.load(folder / "codes.npz", allow_pickle=False) as file:
         assert file["query_ids"].tolist() == list(range(20))
         assert file["dataset"] == "toy"
-        again = Encoded(pack(file["query_codes"]), pack(file["database_codes"]))
-    data, ids = open_protocol(resolve("toy", "s1", "lsh", {"bits": 16}))
-    relevance = relevance_of(data, ids, card.protocol("s1"))
-    np.testing.assert_array_equal(again.count(relevance).counts, counted.counts)
+        codes = pack(file["query_codes"]), pack(file["database_codes"])
+    data = open_data(resolve("toy", "s1", "lsh", {"bits": 16}))
+    relevance = data.relevance
+    again = BinaryOutput(*codes, data.search_items)
+    np.testing.assert_array_equal(again.histogram(relevance).counts, counted.counts)
     np.testing.assert_array_equal(histogram.count(again.query, again.database, relevance).counts, counted.counts)
 
 
@@ -184,10 +186,10 @@ def test_another_relevance_is_another_cell(tmp_path: Path) -> None:
     store_toy(tmp_path, features(), NO_LABELS, PARTS + NEAREST.replace("2.0", "3.0"))
     assert resolve("toy", "s1", "lsh", {"bits": 8}).cell_hash != before.cell_hash
     with pytest.raises(CheckFailed, match="no longer those that the run is named by"):
-        open_protocol(before)
+        open_data(before)
 
 
-class Sums:
+class Sums(BinaryHasher):
     """A hasher whose bit depends on the item alone; it remembers how many it was given at once."""
 
     most = 0
@@ -202,15 +204,16 @@ class Sums:
 
 def test_a_set_larger_than_memory_is_encoded_block_by_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(layout, "IN_MEMORY_BYTES", 0)
-    monkeypatch.setattr(encode, "BLOCK_BYTES", 1)
-    monkeypatch.setattr(encode, "WHOLE_BATCHES", 7)
+    monkeypatch.setattr(hasher_module, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(hasher_module, "WHOLE_BATCHES", 7)
     store_toy(tmp_path, items := features(), NO_LABELS, PARTS + NEAREST)
     data = open_dataset("toy")
     assert isinstance(data.items, np.memmap)
     order = np.arange(199, 19, -1)
     ids = Split(np.arange(20), order, np.arange(20))
     hasher = Sums()
-    found = encode_protocol(hasher, data, ids, progress=False)
+    rows = (ItemRows(data.items, ids, data.labels[ids]) for ids in (ids.query_ids, ids.database_ids))
+    found = hasher.output(SearchItems("toy", *rows))
     assert hasher.most == 7
     np.testing.assert_array_equal(found.database.bits(), items[order, :5] > items[order, 5:10])
     assert found.query.shape == (20, 5)
@@ -222,7 +225,7 @@ def test_a_set_larger_than_memory_is_encoded_block_by_block(tmp_path: Path, monk
 )
 def test_blocks_are_whole_batches_of_bounded_size(shape: tuple[int, ...], kind: type, block: int) -> None:
     items = np.broadcast_to(np.zeros(1, kind), (3_000_000, *shape))  # of no memory
-    sizes = [len(part) for part in encode._blocks(Dataset("toy", items, NO_LABELS, ""), np.arange(2_500_000))]
+    sizes = [len(part) for part in ItemRows(items, np.arange(2_500_000)).blocks_of_ids()]
     assert set(sizes[:-1]) == {block}
     assert sum(sizes) == 2_500_000
 
@@ -231,9 +234,9 @@ def test_codes_of_the_blocks_are_those_of_the_whole(tmp_path: Path, monkeypatch:
     store_toy(tmp_path, features(), np.arange(200) % 3, PARTS)
     row, folder = measured(cell := resolve("toy", "s1", "lsh", {"bits": 24}), tmp_path)
     saved = files.load(folder / "codes.npz")
-    monkeypatch.setattr(encode, "BLOCK_BYTES", 1)
-    monkeypatch.setattr(encode, "WHOLE_BATCHES", 50)
+    monkeypatch.setattr(hasher_module, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(hasher_module, "WHOLE_BATCHES", 50)
     hasher = load_hasher(row, Store(tmp_path / "results"))
-    again = encode_protocol(hasher, *open_protocol(cell), progress=False)
-    assert isinstance(again.query, Codes)
+    again = hasher.output(open_data(cell).search_items)
+    assert isinstance(again, BinaryOutput)
     np.testing.assert_array_equal(again.database.words, saved.database.words)

@@ -1,0 +1,41 @@
+"""An image file as an array of one shape."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.errors import HashbenchError, one_line
+
+FORMATS = ("JPEG", "PNG", "GIF", "BMP")  # whatever a file's name ends with: one of ILSVRC2012's .JPEG is a PNG
+EIGHT_BITS = {"1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr"}
+MOST_PIXELS = 100_000_000  # the largest of ILSVRC2012 has 61 million
+
+
+def decode(path: Path, shape: Sequence[int]) -> NDArray[np.uint8]:
+    """The image, uint8 [height, width, channels]: all of it, bicubic, its proportions not kept.
+
+    Grey is repeated in all channels, a palette and CMYK are turned into RGB, transparency is left out, an orientation
+    noted beside the pixels is not looked at. Raises HashbenchError for what is damaged, truncated, of more than 8 bits
+    a channel or too large to be an ordinary picture.
+    """
+    from PIL import Image
+
+    height, width, channels = shape
+    try:
+        with Image.open(path, formats=FORMATS) as image:  # reads the header alone
+            _require_ordinary(path, image.size, image.mode)
+            plain = image.convert("RGB" if channels == 3 else "L")
+    except HashbenchError:
+        raise
+    except Exception as error:  # a damaged image can raise nearly anything inside Pillow
+        raise HashbenchError(f"{path}: not an image that can be read ({one_line(error)})") from None
+    return np.asarray(plain.resize((width, height), Image.Resampling.BICUBIC)).reshape(height, width, channels)
+
+
+def _require_ordinary(path: Path, size: tuple[int, int], mode: str) -> None:
+    if size[0] * size[1] > MOST_PIXELS:
+        raise HashbenchError(f"{path}: {size[0]} x {size[1]} pixels; at most {MOST_PIXELS:,} are decoded")
+    if mode not in EIGHT_BITS:
+        raise HashbenchError(f"{path}: pixels of kind {mode}; 8 bits a channel are expected")

@@ -1,0 +1,41 @@
+"""Which features there are: the extractors of this folder, and the pretrained networks."""
+
+from hashbench.errors import HashbenchError, unknown
+from hashbench.features._extractor import Extractor
+from hashbench.models import MODELS, RANDOM_WEIGHTS, TORCHVISION
+from hashbench.registry import Catalogue, canonical
+
+RANDOM = "_random"  # the end of the name of features by random weights
+FEATURES = Catalogue("features", "hashbench.features", "EXTRACTOR", Extractor, group="hashbench.features")
+
+
+def named(name: str, weights: str | None = None) -> tuple[str, Extractor]:
+    """The extractor called ``name``, and the name that its features are stored under.
+
+    An entry of this folder, or a pretrained network: vggf, alexnet, alexnet_caffe or a classifier of torchvision,
+    whose features are what its last layer sees. ``weights`` is a file of them, or "none" for random ones, whose
+    features are stored under another name. Raises HashbenchError for an unknown name, with the nearest ones.
+    """
+    stem = canonical(name).removeprefix(TORCHVISION)
+    if stem in FEATURES:
+        if weights is not None:
+            raise HashbenchError(f"{stem} is no network: it has no --weights")
+        return stem, FEATURES.get(stem)
+    if stem not in MODELS:
+        raise unknown("features", name, known())
+    if MODELS.get(stem).pretrained is None:
+        raise HashbenchError(
+            f"{stem} is trained from scratch and has no features: {', '.join(_pretrained())} and torchvision's have"
+        )
+    from hashbench.features import _network
+
+    return f"{stem}{RANDOM}" if weights == RANDOM_WEIGHTS else stem, _network.extractor(stem, weights)
+
+
+def known() -> list[str]:
+    """The names of all features, torchvision's among them."""
+    return sorted({*FEATURES.names, *_pretrained(), *MODELS.of_torchvision()})
+
+
+def _pretrained() -> list[str]:
+    return [name for name, model in MODELS.usable() if model.pretrained is not None]

@@ -1,0 +1,124 @@
+"""The data of a run: the items as the method takes them, the ids of its protocol, and what is relevant to what."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from hashbench.datasets.card import load_card
+from hashbench.datasets.protocol import Percentiles, Protocol
+from hashbench.datasets.relevance import relevance_of, relevance_of_training
+from hashbench.datasets.split import Split, of_first_classes, split
+from hashbench.datasets.store import Dataset, open_dataset
+from hashbench.errors import CheckFailed, HashbenchError
+from hashbench.hasher import PIXELS, Hasher, ItemRows, SearchItems, TrainingData
+from hashbench.methods import METHODS
+from hashbench.relevance.labels import Relevance
+from hashbench.runs import provenance
+from hashbench.runs.options import DEFAULT_OPTIONS, Options
+from hashbench.runs.spec import RunSpec
+
+
+@dataclass(frozen=True, eq=False)
+class RunData:
+    """What a run works on.
+
+    ``items`` [n, ...] are those of the data set as the method takes them: as stored, or their features. The value
+    ``value_max`` of an item means 1.0.
+    """
+
+    spec: RunSpec
+    dataset: Dataset
+    protocol: Protocol
+    ids: Split
+    items: NDArray[Any]
+    value_max: float
+    features_sha256: str | None = None
+
+    @property
+    def search_items(self) -> SearchItems:
+        """The queries and the database."""
+        return SearchItems(self.dataset.name, self._rows(self.ids.query_ids), self._rows(self.ids.database_ids))
+
+    def _rows(self, ids: NDArray[Any]) -> ItemRows:
+        return ItemRows(self.items, ids, self.dataset.labels[ids] if self.protocol.relevance is None else None)
+
+    @property
+    def relevance(self) -> Relevance:
+        """How relevant each item of the database is to each query; distances are computed when it is asked for."""
+        return relevance_of(self.dataset, self.ids, self.protocol)
+
+    def training(self, folder: Path, options: Options, base: Hasher | None) -> TrainingData:
+        """What the method is given to fit."""
+        by_distance = METHODS.get(self.spec.method).supervision == "relevance"
+        return TrainingData(
+            items=self.items[self.ids.train_ids],
+            labels=self.dataset.labels[self.ids.train_ids],
+            value_max=self.value_max,
+            seed=self.spec.derived_seed,
+            folder=folder,
+            device=options.device,
+            progress=options.progress,
+            checkpoint_every_s=options.checkpoint_every_s,
+            group=options.group,
+            compute=options.compute,
+            weights=options.weights,
+            base=base,
+            relevance=relevance_of_training(self.dataset, self.ids, self.protocol) if by_distance else None,
+        )
+
+
+def open_data(spec: RunSpec, options: Options = DEFAULT_OPTIONS) -> RunData:
+    """The data of a run; features that are missing are extracted first, with a progress bar.
+
+    Raises HashbenchError where the data set is not here, and CheckFailed where it, or the split, is no longer the one
+    that the run is named by.
+    """
+    dataset, protocol = open_dataset(spec.dataset), protocol_of(spec)
+    ids = split(dataset.labels, protocol, spec.dataset, spec.protocol)
+    # where a card pins no checksum yet, there is nothing to hold the data against
+    rule = spec.data["split"]
+    pinned = rule.get("ids_sha256"), spec.data["content_sha256"]
+    is_other = any(a not in (None, b) for a, b in zip(pinned, (ids.sha256, dataset.sha256), strict=True))
+    if is_other or rule.get("relevance") != protocol.deciding().get("relevance"):
+        raise CheckFailed(f"{spec.run}: the data or the split are no longer those that the run is named by")
+    chosen = of_first_classes(ids, dataset.labels, spec.n_classes) if spec.n_classes else ids
+    if spec.settings.features == PIXELS:
+        return RunData(spec, dataset, protocol, chosen, dataset.items, load_card(spec.dataset).value_max or 1.0)
+    from hashbench.features import features_of_run
+
+    made_by = {"code": provenance.code().model_dump(), "utc": provenance.utc()}
+    found = features_of_run(
+        spec.dataset, spec.settings.features, made_by, device=options.device, progress=options.progress
+    )
+    return RunData(spec, dataset, protocol, chosen, found.array, 1.0, found.sha256)
+
+
+def own_rows(spec: RunSpec, items: NDArray[Any], device: str = "auto") -> ItemRows:
+    """One's own ``items`` [n, *shape of the data set's items], as the hasher of a run takes them."""
+    import numpy as np
+
+    if spec.settings.features != PIXELS:
+        from hashbench.features import features_of_items
+
+        items = features_of_items(items, spec.settings.features, load_card(spec.dataset).value_max, device=device)
+    return ItemRows(items, np.arange(len(items)))
+
+
+def protocol_of(spec: RunSpec) -> Protocol:
+    """The protocol of a run, as its data set's card has it."""
+    return load_card(spec.dataset).protocol(spec.protocol)
+
+
+def require_supervision(spec: RunSpec) -> None:
+    """Raises HashbenchError where the method learns from what the data set does not have."""
+    method, wanted = METHODS.get(spec.method), METHODS.get(spec.method).supervision
+    by_distance = wanted == "relevance" and isinstance(protocol_of(spec).relevance, Percentiles)
+    if wanted == "none" or by_distance or load_card(spec.dataset).labels != "none":
+        return
+    free = ", ".join(name for name in METHODS.names if METHODS.get(name).supervision == "none")
+    needs, has = (
+        ("labels or percentiles of distances", "neither") if method.supervision == "relevance" else ("labels", "none")
+    )
+    raise HashbenchError(f"{spec.method} learns from {needs}, and {spec.dataset} has {has}: these need none: {free}")

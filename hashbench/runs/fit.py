@@ -1,0 +1,72 @@
+"""The hasher of a run: fitted and saved, or loaded where it was saved before."""
+
+import json
+import time
+from pathlib import Path
+
+from hashbench.errors import HashbenchError
+from hashbench.files import write_text
+from hashbench.hasher import Hasher, SavedHasher
+from hashbench.methods import METHODS
+from hashbench.runs import provenance
+from hashbench.runs.data import RunData
+from hashbench.runs.options import Options
+from hashbench.runs.spec import RunSpec, of_row
+from hashbench.runs.store import Row, Store
+from hashbench.training import log
+
+FITTED = "fitted.json"  # which code fitted the hasher, and in how many seconds
+
+
+def fit(data: RunData, folder: Path, options: Options, base: Hasher | None) -> tuple[Hasher, float]:
+    """The fitted hasher, saved in ``folder``, and the seconds that all of its processes trained.
+
+    One that the same commit saved there before, whose run was killed before it had a row, is loaded instead. Raises
+    TrainingFailed where training gives up.
+    """
+    spec = data.spec
+    if options.group.is_alone and (seconds := _seconds_of_saved(folder)) is not None:
+        return load(spec, folder, options.device, base), seconds
+    started = time.perf_counter()
+    (folder / FITTED).unlink(missing_ok=True)
+    hasher = METHODS.get(spec.method).fit(spec.settings, data.training(folder, options, base))
+    seconds = time.perf_counter() - started
+    if options.group.is_first:
+        hasher.save(folder)
+        seconds = max(seconds, log.seconds(folder))
+        write_text(folder / FITTED, json.dumps({"code": provenance.code().model_dump(), "seconds": seconds}) + "\n")
+    return hasher, seconds
+
+
+def _seconds_of_saved(folder: Path) -> float | None:
+    """How long the hasher saved in ``folder`` was trained; None unless this very commit trained it."""
+    code = provenance.code()
+    try:
+        kept = json.loads((folder / FITTED).read_text())
+        is_same = code.commit is not None and not code.dirty and kept["code"] == code.model_dump()
+        return float(kept["seconds"]) if is_same else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def load(spec: RunSpec, folder: Path, device: str, base: Hasher | None) -> Hasher:
+    """The hasher that was saved in ``folder``."""
+    return METHODS.get(spec.method).load(spec.settings, SavedHasher(folder, device, base))
+
+
+def load_saved(spec: RunSpec, store: Store, device: str = "auto") -> Hasher | None:
+    """The saved hasher of a run; None where its working files, or those of its base, are not here."""
+    base = None
+    if spec.base is not None and (base := load_saved(spec.base, store, device)) is None:
+        return None
+    folder = store.run_folder(spec.run)
+    return load(spec, folder, device, base) if any(folder.glob("hasher.*")) else None  # what every save writes
+
+
+def load_hasher(row: Row, store: Store, device: str = "auto") -> Hasher:
+    """The hasher of a stored run; raises HashbenchError when its working files are gone."""
+    hasher = load_saved(of_row(row), store, device) if row.status == "ok" else None
+    if hasher is None:
+        gone = store.run_folder(row.run)
+        raise HashbenchError(f"{gone}: the working files of this run are not here: run hashbench train again")
+    return hasher

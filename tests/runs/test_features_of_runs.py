@@ -1,0 +1,121 @@
+"""Features as what a method hashes: extracted when they are missing, and part of the run's name."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.stored_toy import parts, store_toy
+
+from hashbench.cli._app import main
+from hashbench.errors import HashbenchError
+from hashbench.features import open_features
+from hashbench.runs import provenance
+from hashbench.runs.data import open_data, own_rows
+from hashbench.runs.fit import FITTED, load_hasher
+from hashbench.runs.options import Options
+from hashbench.runs.run import measure, run
+from hashbench.runs.spec import of_row, resolve
+from hashbench.runs.store import Code, Store
+
+PARTS = parts(10, 60, 120)
+RANDOM_NETWORK = "squeezenet1_1_random"
+
+
+@pytest.fixture
+def images(tmp_path: Path) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    made = (rng.integers(0, 80, (120, 16, 16, 3)) + (np.arange(120) % 3)[:, None, None, None] * 80).astype(np.uint8)
+    store_toy(tmp_path, made, np.arange(120) % 3, PARTS)
+    return made
+
+
+def test_pixels_are_the_items_and_change_no_name() -> None:
+    given = {"bits": 8, "model": "linear"}
+    assert resolve("cifar10", "s1", "talr_ap", {**given, "features": "Pixels"}) == resolve(
+        "cifar10", "s1", "talr_ap", given
+    )
+    lsh = resolve("cifar10", "s1", "lsh", {"bits": 8})
+    assert (lsh.identity["features"], lsh.config["settings"]["features"]) == ("pixels", "pixels")
+
+
+def test_features_name_the_run() -> None:
+    given = {"bits": 8, "model": "linear"}
+    gist = resolve("cifar10", "s1", "talr_ap", {**given, "features": "gist"})
+    assert gist.identity["features"] == "gist"
+    assert gist.cell_hash != resolve("cifar10", "s1", "talr_ap", given).cell_hash
+    network = resolve("cifar10", "s1", "lsh", {"bits": 8, "features": "AlexNet-Caffe"})
+    assert network.identity["features"] == "alexnet_caffe"
+    sparse = resolve("cifar100", "sparse_hash", "sparse_th", {"base": "npairs", "k": 1, "features": "gist"})
+    assert sparse.base is not None
+    assert sparse.base.settings.features == "gist"
+
+
+@pytest.mark.parametrize(
+    ("name", "complaint"),
+    [("gits", "unknown features 'gits': did you mean gist"), ("small_cnn", "small_cnn is trained from scratch")],
+)
+def test_features_that_do_not_exist_are_one_line(name: str, complaint: str) -> None:
+    with pytest.raises(HashbenchError) as caught:
+        resolve("cifar10", "s1", "lsh", {"bits": 8, "features": name})
+    assert complaint in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("method", "settings"),
+    [
+        ("lsh", {"features": "gist"}),
+        ("itq", {"features": "gist"}),
+        ("talr_ap", {"features": "gist", "model": "linear", "epochs": 3, "batch_size": 20}),
+        ("dpsh", {"features": "gist", "model": "mlp", "epochs": 3, "batch_size": 20}),
+    ],
+)
+def test_a_method_hashes_features_that_are_extracted_when_missing(
+    method: str, settings: dict[str, str | int], images: np.ndarray, tmp_path: Path
+) -> None:
+    spec, store = resolve("toy", "s1", method, {"bits": 8, **settings}), Store(tmp_path / "results")
+    row = run(spec, store, Options(device="cpu"))
+    assert row.status == "ok", row.reason
+    found = open_features("toy", "gist")
+    assert row.features_sha256 == found.sha256
+    assert open_data(spec).items.shape == (120, 512)
+    hasher = load_hasher(row, store, "cpu")
+    of_images, of_features = own_rows(of_row(row), images[:7], "cpu").whole(), found.array[:7]
+    np.testing.assert_allclose(of_images, of_features, rtol=1e-5, atol=1e-6)
+    codes = hasher.output(open_data(spec).search_items).query.bits()
+    np.testing.assert_array_equal(codes[:7], hasher.encode(of_features) > 0)
+
+
+def test_features_of_a_network_with_random_weights(images: np.ndarray, tmp_path: Path) -> None:
+    spec = resolve("toy", "s1", "lsh", {"bits": 8, "features": RANDOM_NETWORK})
+    row = run(spec, Store(tmp_path / "results"), Options(device="cpu"))
+    assert row.features_sha256 == open_features("toy", RANDOM_NETWORK).sha256
+
+
+def test_a_network_of_images_says_that_features_are_none(
+    images: np.ndarray, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["train", "talr-ap", "toy", "--protocol", "s1", "--bits", "8", "--set", "features=gist"]
+    with pytest.raises(SystemExit) as done:
+        main([*command, "--model", "small_cnn", "--device", "cpu"])
+    err = capsys.readouterr().err
+    assert (done.value.code, err.count("\n")) == (2, 1)
+    assert "small_cnn takes images of 8 x 8 pixels or more, not items of shape (512,)" in err
+
+
+def test_a_hasher_is_not_fitted_twice_by_one_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(provenance, "code", lambda: Code(version="1", commit="abc", dirty=False))
+    store, spec = Store(tmp_path), resolve("digits", "s1", "lsh", {"bits": 8})
+    folder = store.run_folder(spec.run)
+    first = measure(spec, store, Options())
+    fitted = (folder / "hasher.npz").stat().st_mtime_ns
+    again = measure(spec, store, Options())
+    assert (folder / "hasher.npz").stat().st_mtime_ns == fitted
+    assert again.histogram_sha256 == first.histogram_sha256
+    for code in (Code(version="1", commit="abd", dirty=False), Code(version="1", commit="abc", dirty=True)):
+        monkeypatch.setattr(provenance, "code", lambda code=code: code)
+        assert measure(spec, store, Options()).histogram_sha256 == first.histogram_sha256
+        assert (folder / "hasher.npz").stat().st_mtime_ns > fitted
+        fitted = (folder / "hasher.npz").stat().st_mtime_ns
+    (folder / FITTED).write_text("{")
+    assert measure(spec, store, Options()).histogram_sha256 == first.histogram_sha256
+    assert (folder / "hasher.npz").stat().st_mtime_ns > fitted

@@ -1,0 +1,23 @@
+"""Success within a Hamming radius."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.histogram import Histogram
+from hashbench.metrics import Metric, MetricName
+
+
+def evaluate(histogram: Histogram, name: MetricName) -> NDArray[np.float64]:
+    """1 where a relevant item lies within Hamming radius R of the query, else 0; float64[q]."""
+    assert name.at is not None  # at_required: hashbench refuses success without @rR
+    found = histogram.relevant[:, : name.at.value + 1].sum(axis=1)
+    return np.where(found > 0, 1.0, 0.0)
+
+
+METRIC = Metric(
+    summary="share of queries with a relevant item within Hamming radius R",
+    paper="",
+    evaluate=evaluate,
+    at=("radius",),
+    at_required=True,
+)

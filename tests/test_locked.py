@@ -1,0 +1,95 @@
+"""The one lock: a second process is refused or waits, and what a killed one held is free."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from hashbench.errors import HashbenchError
+from hashbench.files import locked
+
+HOLD = """
+import sys
+from pathlib import Path
+from hashbench.files import locked
+with locked(Path(sys.argv[1]), wait=sys.argv[2] == "wait", busy="it is busy"):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+Holder = subprocess.Popen[str]
+
+
+@pytest.fixture
+def hold(tmp_path: Path) -> Iterator[Callable[[str], Holder]]:
+    """Starts a process that holds the lock until its stdin ends."""
+    started: list[Holder] = []
+
+    def start(mode: str) -> Holder:
+        command = [sys.executable, "-c", HOLD, str(tmp_path / "made" / "lock"), mode]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        started.append(subprocess.Popen(command, text=True, **pipes))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def said(process: Holder) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline()
+
+
+def test_who_does_not_wait_is_refused_in_the_callers_words(tmp_path: Path, hold: Callable[[str], Holder]) -> None:
+    assert said(hold("refuse")) == "held\n"
+    with (
+        pytest.raises(HashbenchError, match=r"^another works here$"),
+        locked(tmp_path / "made" / "lock", wait=False, busy="another works here"),
+    ):
+        pytest.fail("two hold it")
+
+
+def test_who_waits_says_so_once_and_comes_next(hold: Callable[[str], Holder]) -> None:
+    first, second = hold("wait"), None
+    assert said(first) == "held\n"
+    second = hold("wait")
+    assert second.stderr is not None
+    assert second.stderr.readline() == "it is busy\n"
+    assert first.communicate() == ("", "")  # it ends
+    assert said(second) == "held\n"
+    assert second.communicate() == ("", "")
+
+
+def test_without_words_the_wait_is_silent(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    for _ in range(2):  # released when the block ends
+        with locked(tmp_path / "lock", wait=True):
+            pass
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_killed_process_holds_nothing_up(tmp_path: Path, hold: Callable[[str], Holder]) -> None:
+    first = hold("refuse")
+    assert said(first) == "held\n"
+    first.kill()
+    first.wait()
+    with locked(tmp_path / "made" / "lock", wait=False, busy="still held"):
+        pass
+
+
+def test_an_error_inside_releases_it(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="inside"), locked(tmp_path / "lock", wait=False):
+        raise OSError("inside")  # not called a fault of the lock
+    with locked(tmp_path / "lock", wait=False, busy="still held"):
+        pass
+
+
+def test_what_cannot_be_locked_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "lock").mkdir()
+    with (
+        pytest.raises(HashbenchError, match=r"lock: cannot be locked \(.*\): name another with --data$"),
+        locked(tmp_path / "lock", wait=True, instead="--data"),
+    ):
+        pytest.fail("a folder was locked")

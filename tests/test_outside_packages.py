@@ -1,0 +1,296 @@
+"""Methods, metrics and models of other people's packages, which join by entry points."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hashbench import registry
+from hashbench.errors import HashbenchError
+from hashbench.metrics import Metric
+from hashbench.models import MODELS, Model, Models
+from hashbench.registry import Catalogue, OutsideError
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+EXAMPLE = REPOSITORY / "tests" / "support" / "example_package"
+PAGE = REPOSITORY / "docs" / "extending.md"
+EXAMPLE_FILES = sorted(path for path in EXAMPLE.rglob("*") if path.suffix in {".py", ".toml"})
+
+METRIC = """
+from hashbench.metrics import Metric
+METRIC = Metric(summary="a metric of another package", paper="", evaluate=lambda histogram, name: None)
+"""
+
+Install = Callable[..., None]
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+    """Puts a package on the path: its metadata, its entry points and its modules, as an installer would."""
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "site"), *sys.path])
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # a module that a test writes twice is read twice
+
+    def installed(name: str, entries: str | bytes, folder: str = "site", version: str = "1.0", **modules: str) -> None:
+        site = tmp_path / folder
+        metadata = site / f"{name.replace('-', '_')}-{version}.dist-info"
+        metadata.mkdir(parents=True)
+        (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        (metadata / "entry_points.txt").write_bytes(entries if isinstance(entries, bytes) else entries.encode())
+        for module, text in modules.items():
+            (site / f"{module}.py").write_text(text)
+            monkeypatch.delitem(sys.modules, module, raising=False)
+        registry.entry_points.cache_clear()
+
+    yield installed
+    registry.entry_points.cache_clear()
+
+
+def metrics() -> "Catalogue[Metric]":
+    """The catalogue of metrics as a process that starts now sees it."""
+    return Catalogue("metric", "hashbench.metrics", "METRIC", Metric, group="hashbench.metrics")
+
+
+def entries(*lines: str, group: str = "hashbench.metrics") -> str:
+    return "\n".join([f"[{group}]", *lines, ""])
+
+
+def test_an_entry_of_another_package_joins_without_being_imported(install: Install) -> None:
+    install("other-metrics", entries("Some-Metric = other_metrics:METRIC"), other_metrics=METRIC)
+    catalogue = metrics()
+    assert {"some_metric", "ap"} <= set(catalogue.names)
+    assert catalogue.names == sorted(catalogue.names)
+    assert "other_metrics" not in sys.modules
+    assert "some-metric" in catalogue
+    assert catalogue.get("SOME_METRIC").summary == "a metric of another package"
+    assert catalogue.get("some-metric") is sys.modules["other_metrics"].METRIC
+    assert (catalogue.provider("some-metric"), catalogue.provider("ap")) == ("other-metrics 1.0", None)
+    assert catalogue.folder("ap") is None
+    assert dict(catalogue.usable()).keys() == set(catalogue.names)
+
+
+def test_the_folder_of_a_module_is_found_without_importing_it(install: Install, tmp_path: Path) -> None:
+    install("other-metrics", entries("some_metric = other_metrics:METRIC"), other_metrics="raise RuntimeError")
+    assert metrics().folder("some-metric") == tmp_path / "site"
+    assert "other_metrics" not in sys.modules
+
+
+def test_an_unknown_name_is_answered_with_those_of_other_packages_too(install: Install) -> None:
+    install("other-metrics", entries("some_metric = other_metrics:METRIC"), other_metrics=METRIC)
+    with pytest.raises(HashbenchError, match="unknown metric 'some-metrc': did you mean some_metric"):
+        metrics().get("some-metrc")
+
+
+def test_other_groups_and_catalogues_without_one_are_not_joined(install: Install) -> None:
+    install("other-metrics", entries("some_metric = other_metrics:METRIC", group="hashbench.models"))
+    assert "some_metric" not in metrics()
+    install("others", entries("some_loss = others:LOSS", group="hashbench.losses"))
+    assert "some_loss" not in Catalogue("loss", "hashbench.losses", "LOSS", object)
+
+
+def refusal(name: str, catalogue: "Catalogue[Metric]") -> str:
+    """The one line with which the name is refused, by all that asks for the entry; all others stay usable."""
+    assert name in catalogue.names
+    assert set(dict(catalogue.usable())) == set(catalogue.names) - {name}
+    with pytest.raises(OutsideError) as caught:
+        catalogue.get(name)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_a_name_of_hashbench_is_refused_with_both_packages(install: Install) -> None:
+    install("other-metrics", entries("AP = other_metrics:METRIC"), other_metrics=METRIC)
+    expected = "metric ap: hashbench and other-metrics 1.0 each have one of this name: uninstall other-metrics 1.0"
+    assert refusal("ap", metrics()) == expected
+    with pytest.raises(OutsideError, match="each have one of this name"):
+        metrics().folder("ap")
+
+
+def test_a_name_of_two_packages_is_refused_with_both(install: Install) -> None:
+    install("one-package", entries("some_metric = one:METRIC"), one=METRIC)
+    install("two-package", entries("some-metric = two:METRIC"), version="2.5", two=METRIC)
+    refused = refusal("some_metric", metrics())
+    both = re.fullmatch(r"metric some_metric: (.*) and (.*) each have one of this name: uninstall \1 or \2", refused)
+    assert both is not None and set(both.groups()) == {"one-package 1.0", "two-package 2.5"}
+
+
+@pytest.mark.parametrize(
+    ("entry", "module", "complaint"),
+    [
+        (
+            "other:METRIC",
+            "import no_such_module_at_all",
+            "ModuleNotFoundError: No module named 'no_such_module_at_all'",
+        ),
+        ("other:METRIC", "1 / 0", "ZeroDivisionError: division by zero"),
+        ("other:METRIC", "raise SystemExit(3)", "SystemExit: 3"),
+        ("other:METRIC", "raise ValueError('two\\nlines')", "ValueError: two lines"),
+        ("other:METRIC", "this is no Python", "SyntaxError: invalid syntax"),
+        ("other:METRIC", "", "AttributeError: module 'other' has no attribute 'METRIC'"),
+        ("nowhere_to_be_found:METRIC", "", "ModuleNotFoundError: No module named 'nowhere_to_be_found'"),
+        ("not a module", "", "AttributeError: "),
+    ],
+)
+def test_what_cannot_be_imported_is_one_line(install: Install, entry: str, module: str, complaint: str) -> None:
+    install("other-metrics", entries(f"some_metric = {entry}"), other=module)
+    refused = refusal("some_metric", metrics())
+    start = f"other-metrics 1.0: hashbench.metrics: some_metric = {entry!r}: cannot be imported ({complaint}"
+    assert refused.startswith(start)
+
+
+def test_an_entry_of_another_type_is_one_line(install: Install) -> None:
+    install("other-metrics", entries("some_metric = other:METRIC"), other="METRIC = 'text'")
+    assert refusal("some_metric", metrics()).endswith("some_metric = 'other:METRIC': a str; a Metric is expected")
+
+
+@pytest.mark.parametrize("name", ["../up", "a b", "1st", "größe"])
+def test_a_name_that_cannot_be_part_of_a_file_s_name_is_refused(install: Install, name: str) -> None:
+    install("other-metrics", entries(f"{name} = other:METRIC"), other=METRIC)
+    assert "a name of letters, digits and _ is expected" in refusal(name, metrics())
+
+
+def test_the_first_package_on_the_path_hides_another_version_of_it(install: Install) -> None:
+    install("other-metrics", entries("some_metric = other:METRIC"), version="2.0", other=METRIC)
+    install("other-metrics", entries("some_metric = other:METRIC"), folder="later", version="1.0", other="1 / 0")
+    sys.path.append(str(Path(sys.path[0]).parent / "later"))
+    catalogue = metrics()
+    assert catalogue.provider("some-metric") == "other-metrics 2.0"
+    assert catalogue.get("some-metric").summary == "a metric of another package"
+
+
+@pytest.mark.parametrize("damaged", [b"\xff\xfe[hashbench.metrics]\n", b"[hashbench.metrics]\nno equals sign\n"])
+def test_a_damaged_package_hides_no_other(install: Install, damaged: bytes) -> None:
+    install("damaged", damaged)
+    install("other-metrics", entries("some_metric = other:METRIC"), other=METRIC)
+    assert "some_metric" in metrics()
+
+
+def test_a_model_of_another_package_joins_those_of_torchvision(install: Install) -> None:
+    model = "from hashbench.models import Model\nMODEL = Model('nothing', lambda shape: None)"
+    install("other-models", entries("some_model = other:MODEL", group="hashbench.models"), other=model)
+    models = Models("model", "hashbench.models", "MODEL", Model, group=MODELS.group)
+    assert "some-model" in models
+    assert models.get("some-model").summary == "nothing"
+    assert models.get("mlp") is MODELS.get("mlp")
+
+
+def run(folder: Path, path: list[Path], *arguments: str) -> subprocess.CompletedProcess[str]:
+    """``python -m hashbench`` in ``folder``, with the packages in the folders ``path`` before those installed."""
+    return subprocess.run(
+        [sys.executable, "-m", "hashbench", *arguments],
+        check=False,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path))},
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+
+
+def test_list_goes_on_where_entries_cannot_be_used(install: Install, tmp_path: Path) -> None:
+    lines = ["itq = fine:METHOD", "untold = fine:METHOD", "broken = away.inside:METHOD"]
+    install("other-methods", entries(*lines, group="hashbench.methods"), fine="", away="1 / 0")
+    path = [tmp_path / "site", REPOSITORY]
+    listed = run(tmp_path, path, "list", "methods")
+    assert listed.returncode == 0
+    names = [line.split()[0] for line in listed.stdout.splitlines()]
+    assert {"lsh", "talr_ap"} < set(names)
+    assert not {"itq", "untold", "broken"} & set(names)
+    broken, itq, untold = listed.stderr.splitlines()
+    assert broken.startswith("error: other-methods 1.0: hashbench.methods: broken = 'away.inside:METHOD': ")
+    assert itq.startswith("error: method itq: hashbench and other-methods 1.0 each have one of this name")
+    assert untold == f"error: {tmp_path / 'site' / 'untold.toml'}: no such file"
+    refused = run(tmp_path, path, "train", "itq", "digits", "--protocol", "s1", "--bits", "16")
+    assert (refused.returncode, refused.stderr.splitlines()) == (2, [itq])
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder into which the example is installed, without a network."""
+    folder = tmp_path_factory.mktemp("installed")
+    command = [sys.executable, "-m", "uv", "pip", "install", "--offline", "--no-cache", "--no-deps"]
+    where = ["--no-build-isolation", "--python", sys.executable, "--target", str(folder)]
+    subprocess.run([*command, *where, str(EXAMPLE)], check=True, capture_output=True, timeout=200)
+    return folder
+
+
+@pytest.fixture
+def hashbench(site: Path, tmp_path: Path) -> Callable[..., str]:
+    """Runs a command with what is installed in ``site``, and gives what it prints."""
+
+    def ran(*arguments: str) -> str:
+        done = run(tmp_path, [site, REPOSITORY], *arguments)
+        assert (done.returncode, done.stderr.count("error")) == (0, 0), done.stderr
+        return done.stdout
+
+    return ran
+
+
+def line_of(name: str, listed: str) -> str:
+    return next(" ".join(line.split()) for line in listed.splitlines() if line.split()[0] == name)
+
+
+def test_the_example_is_listed(hashbench: Callable[..., str]) -> None:
+    methods = hashbench("list", "methods")
+    summary = "the signs of the first principal components"
+    assert line_of("pca_sign", methods) == f"pca_sign gong2011iterative PCA-sign: {summary}"
+    assert line_of("itq", methods).startswith("itq gong2011iterative ITQ")
+    metric = line_of("success", hashbench("list", "metrics"))
+    assert metric == "success share of queries with a relevant item within Hamming radius R"
+
+
+def success(saved: Path, radius: int) -> float:
+    """By looking at all pairs."""
+    with np.load(saved) as codes:
+        distances = (codes["query_codes"][:, None] != codes["database_codes"][None]).sum(-1)
+        relevant = codes["query_labels"][:, None] == codes["database_labels"][None]
+    return float(((distances <= radius) & relevant).any(axis=1).mean())
+
+
+def test_the_example_trains_and_scores(hashbench: Callable[..., str], tmp_path: Path) -> None:
+    train = ["train", "pca-sign", "digits", "--protocol", "s1", "--bits", "24", "--set", "skip=1", "--json"]
+    row = json.loads(hashbench(*train))
+    assert row["run"].startswith("digits-s1-pca_sign-24b-s0-")
+    assert row["config"]["settings"] == {"bits": 24, "features": "pixels", "skip": 1}
+    saved = tmp_path / "codes.npz"
+    hashbench("encode", row["run"], "--out", str(saved))
+    scores = json.loads(hashbench("eval", str(saved), "--metric", "success@r2", "--metric", "ap", "--json"))["metrics"]
+    assert scores["ap"]["mean"] == row["metrics"]["ap"]["mean"]
+    assert 0 < scores["success@r2"]["mean"] < 1
+    assert scores["success@r2"]["mean"] == pytest.approx(success(saved, 2), abs=1e-12)
+
+
+def blocks(page: str) -> dict[str, str]:
+    """The files that a page shows: a name in bold code, then a fenced block."""
+    return dict(re.findall(r"^\*\*`([^`]+)`\*\*\n\n```\w+\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
+
+
+def test_the_page_shows_the_files_of_the_example() -> None:
+    files = {str(path.relative_to(EXAMPLE)): path.read_text() for path in EXAMPLE_FILES}
+    assert len(files) == 5
+    page = PAGE.read_text()
+    assert blocks(page) == files
+    tree = re.search(r"```text\n(.*?)```", page, re.DOTALL)
+    assert tree is not None and sorted(tree[1].split()) == sorted(files)
+
+
+def test_the_page_names_every_group() -> None:
+    from hashbench.datasets.readers import READERS
+    from hashbench.evaluation.conventions import CONVENTIONS
+    from hashbench.features import FEATURES
+    from hashbench.methods import METHODS
+    from hashbench.metrics import METRICS
+
+    catalogues = [METHODS, METRICS, MODELS, FEATURES, READERS, CONVENTIONS]
+    shown = re.findall(r"^\| `(hashbench\.\w+)` \|.*?\| `(hashbench[\w.]+)` \|", PAGE.read_text(), re.MULTILINE)
+    assert len(shown) == len(catalogues)
+    for catalogue in catalogues:
+        entry = catalogue.entry_type.__name__
+        module = sys.modules[catalogue.package]
+        assert getattr(module, entry) is catalogue.entry_type
+        assert (catalogue.group, f"{catalogue.package}.{entry}") in shown

@@ -31,12 +31,16 @@ nitpick_ignore_regex = [
     ("py:class", r"\w+|nn\.Module|hashbench\.(\w+\.)*[A-Z]"),
 ]
 
+# two classes are called Retrieval; a forward reference names them without their module
+suppress_warnings = ["ref.python"]
+
 autodoc_default_options = {"members": True, "ignore-module-all": True, "exclude-members": "model_config"}
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 autodoc_mock_imports = [name for name in ("ortools", "torch", "torchvision", "triton") if find_spec(name) is None]
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 100
+add_function_parentheses = False
 toc_object_entries_show_parents = "hide"
 napoleon_numpy_docstring = False
 
@@ -82,10 +86,10 @@ def _section(name: str) -> str:
 
 
 def _plain_text(_app: Sphinx, what: str, _name: str, _object: object, _options: object, lines: list[str]) -> None:
-    """Keeps docutils from taking |x| for a substitution, and napoleon a property's first line for a type."""
+    """Docstrings are plain text but for double backquotes: |x| is no substitution, [n, *shape] begins no emphasis."""
     for place, line in enumerate(lines):
         if not line.lstrip().startswith((">>>", "...")):
-            lines[place] = BAR.sub(lambda found: found[1] or r"\|", line)
+            lines[place] = SIGN.sub(lambda found: found[1] or f"\\{found[2]}", line)
     if what == "property":
         lines[:0] = ["..", ""]  # an empty comment: napoleon takes what stands before a colon in it
 
@@ -95,7 +99,7 @@ def _no_protocol_arguments(_app: Sphinx, what: str, _name: str, found: object, *
     return ("", None) if what == "class" and getattr(found, "_is_protocol", False) else None
 
 
-BAR = re.compile(r"(``.*?``)|\|")  # a bar, but none between double backquotes
+SIGN = re.compile(r"(``.*?``)|([*|])(?=\S)")  # a star or a bar, but none between double backquotes
 NDARRAY = ("ndarray", "[", "tuple", "[", "Any", ",", " ", "...", "]", ",", " ", "dtype", "[")
 
 

@@ -59,7 +59,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def blocks(page: Path) -> Iterator[str]:
-    text = page.read_text()
+    text = page.read_text().replace("\\\n", " ")  # a line that goes on
     for _, block in FENCED.findall(text):
         yield block
     yield "\n".join(INDENTED.findall(without_blocks(text)))
@@ -72,8 +72,7 @@ def arguments(line: str) -> list[str]:
 
 
 def commands_of_blocks(page: Path) -> list[list[str]]:
-    joined = [block.replace("\\\n", " ") for block in blocks(page)]
-    lines = [line for block in joined for line in block.splitlines()]
+    lines = [line for block in blocks(page) for line in block.splitlines()]
     return [arguments(found[1]) for line in lines if (found := COMMAND.match(line))]
 
 

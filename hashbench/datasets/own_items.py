@@ -16,7 +16,7 @@ KEY = "items"  # of an .h5 file, as the data sets' own files call them
 
 @dataclass(frozen=True, eq=False)
 class OwnItems:
-    """``items``, one of the shape in each row, and a name each: the file's below the folder, or the row's number."""
+    """``items`` [n, *shape], and a name each: the file's below the folder, or the row's number."""
 
     items: Items
     names: list[str]

@@ -43,7 +43,7 @@ class Centred(nn.Module):
         self.register_buffer("mean", torch.zeros(item_shape))
 
     def fit(self, items: Tensor) -> None:
-        """Takes the average of ``items``, a row each; in blocks, because in float64 all are eight times as big."""
+        """Takes the average of ``items`` [n, *item_shape]; in blocks, because in float64 all are eight times as big."""
         total = torch.zeros(self.mean.shape, dtype=torch.float64)
         for block in torch.split(items, _BLOCK):
             total += block.to(torch.float64).sum(dim=0)

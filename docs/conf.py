@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
+from inspect import isclass
 
 from docutils import nodes
 from sphinx import addnodes
@@ -28,7 +29,7 @@ nitpick_ignore_regex = [
     # types in modules with a leading underscore are not documented
     ("py:.*", r"hashbench\.(\w+\.)*_\w+.*"),
     # a name without its module is what autodoc makes of a forward reference, or of a type variable
-    ("py:class", r"\w+|nn\.Module|hashbench\.(\w+\.)*[A-Z]"),
+    ("py:class", r"\w+|nn\.\w+|hashbench\.(\w+\.)*[A-Z]"),
 ]
 
 # two classes are called Retrieval; a forward reference names them without their module
@@ -74,15 +75,16 @@ def _public_modules(name: str) -> list[str]:
 
 
 def _section(name: str) -> str:
+    """The module's docstring and members, and the names in its ``__all__`` that other modules define."""
     module = import_module(name)
     offered = {each: getattr(module, each) for each in getattr(module, "__all__", [])}
-    elsewhere = [
-        f":py:obj:`{each} <{value.__module__}.{each}>`"
-        for each, value in offered.items()
-        if callable(value) and value.__module__ != name and "._" not in value.__module__
-    ]
-    imports = f"Also importable from here: {', '.join(elsewhere)}.\n" if elsewhere else ""
-    return f"{name}\n{'-' * len(name)}\n\n.. automodule:: {name}\n\n{imports}"
+    homes = {each: value.__module__ for each, value in offered.items() if callable(value) and value.__module__ != name}
+    public = [f":py:obj:`{each} <{home}.{each}>`" for each, home in homes.items() if "._" not in home]
+    imports = f"Also importable from here: {', '.join(public)}.\n" if public else ""
+    # a module with a leading underscore has no section: what is offered of it stands here
+    kinds = {each: "autoclass" if isclass(offered[each]) else "autofunction" for each in homes if "._" in homes[each]}
+    hidden = "".join(f"\n.. {kind}:: {name}.{each}\n" for each, kind in kinds.items())
+    return f"{name}\n{'-' * len(name)}\n\n.. automodule:: {name}\n\n{imports}{hidden}\n"
 
 
 def _plain_text(_app: Sphinx, what: str, _name: str, _object: object, _options: object, lines: list[str]) -> None:

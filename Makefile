@@ -30,10 +30,10 @@ quickstart: $(READY) ## from nothing to a table: 8 methods on 1,797 handwritten 
 	$(BIN)/hashbench table digits --write
 
 test: $(READY) ## the default tests: offline, on the CPU, minutes
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 test-slow: $(READY) ## the long tests too
-	$(BIN)/python -m pytest -m 'not gpu and not network'
+	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not gpu and not network'
 
 # with an environment of one's own: make gpu-check BIN=/its/bin READY=
 gpu-check: $(READY) ## tests, speed and a short training on a GPU; says what it skips without one

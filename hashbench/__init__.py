@@ -5,13 +5,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hashbench.evaluation.scoring import Scores, score
+    from hashbench.tables.rows import rows
 
 __version__ = "0.1.0"
-__all__ = ["Scores", "__version__", "score"]
+__all__ = ["Scores", "__version__", "rows", "score"]
+
+_MODULE_OF = {
+    "Scores": "hashbench.evaluation.scoring",
+    "rows": "hashbench.tables.rows",
+    "score": "hashbench.evaluation.scoring",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """``score`` and ``Scores``, imported when they are first asked for: to import hashbench imports nothing heavy."""
-    if name in {"Scores", "score"}:
-        return getattr(import_module("hashbench.evaluation.scoring"), name)
+    """``score``, ``Scores`` and ``rows``, imported at their first use: to import hashbench imports nothing heavy."""
+    if name in _MODULE_OF:
+        return getattr(import_module(_MODULE_OF[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -80,3 +80,12 @@ def of_environment() -> ProcessGroup:
 def available_cores() -> int:
     """The number of cores that this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def limit_threads(n_processes: int) -> None:
+    """Lets torch in this process use its share of the threads, where ``n_processes`` run side by side."""
+    try:
+        import torch
+    except ImportError:  # without the extra train no method uses it
+        return
+    torch.set_num_threads(max(1, torch.get_num_threads() // n_processes))

@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+# Threads of OpenMP that wait by spinning take the cores from the other worker of pytest-xdist; no test asks for them.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
 settings.register_profile("default", deadline=None, derandomize=True)
 settings.load_profile("default")
 

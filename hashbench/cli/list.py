@@ -16,19 +16,36 @@ T = TypeVar("T")
 def command(
     what: Annotated[
         str,
-        typer.Argument(metavar="methods|datasets|features|metrics|models|tables|conventions", help="Which catalogue."),
+        typer.Argument(
+            metavar="methods|datasets|features|metrics|models|tables|conventions|papers", help="Which catalogue."
+        ),
     ],
+    bibtex: Annotated[bool, typer.Option("--bibtex", help="Print the papers as BibTeX entries.")] = False,
 ) -> None:
-    """List a catalogue: a name a line, with its paper and what it is."""
+    """List a catalogue: on each line a name, the key of its paper, and what it is.
+
+    hashbench list papers gives the title for each key; with --bibtex it prints entries to copy.
+    """
     if what not in CATALOGUES:
         raise unknown("catalogue", what, CATALOGUES)
+    if bibtex:
+        _print_bibtex(what)
+        return
     lines = CATALOGUES[what]()
     widths = [max((len(line[column]) for line in lines), default=0) for column in range(2)]
     for name, paper, summary in lines:
         typer.echo(f"{name:{widths[0]}}  {paper:{widths[1]}}  {summary}".rstrip())
 
 
-Lines = list[tuple[str, str, str]]
+def _print_bibtex(what: str) -> None:
+    from hashbench.tables import papers
+
+    if what != "papers":
+        raise HashbenchError("--bibtex is for papers: hashbench list papers --bibtex")
+    typer.echo("\n\n".join(papers.bibtex(key, paper) for key, paper in papers.papers().items()))
+
+
+Lines = list[tuple[str, str, str]]  # name, paper or what else belongs to it, summary
 
 
 def _each(catalogue: "Catalogue[Any]", load: Callable[[str], T]) -> Iterator[tuple[str, T]]:
@@ -60,7 +77,7 @@ def _datasets() -> Lines:
 
 
 def _features() -> Lines:
-    """Those of the catalogue, and of the pretrained networks; any classifier of torchvision has features too."""
+    """The extractors of hashbench, and the pretrained networks; any classifier of torchvision is one too."""
     from hashbench.features import FEATURES
     from hashbench.models import MODELS
 
@@ -95,6 +112,12 @@ def _conventions() -> Lines:
     return [(name, convention.source, convention.summary) for name, convention in entries]
 
 
+def _papers() -> Lines:
+    from hashbench.tables.papers import papers
+
+    return [(key, str(paper.year or ""), paper.title) for key, paper in papers().items()]
+
+
 CATALOGUES: dict[str, Callable[[], Lines]] = {
     "methods": _methods,
     "datasets": _datasets,
@@ -103,4 +126,5 @@ CATALOGUES: dict[str, Callable[[], Lines]] = {
     "models": _models,
     "tables": _tables,
     "conventions": _conventions,
+    "papers": _papers,
 }

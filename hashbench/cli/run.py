@@ -36,8 +36,8 @@ def command(
             "torchrun, hashbench train with it"
         )
     store = Store.default()
-    asked = [each for table in tables for each in grid.asked(spec.load(table, budget), seeds)]
-    wanted = list({e.run: e for each in asked for e in each.experiments}.values())
+    asked = [each for table in tables for each in grid.cell_runs(spec.load(table, budget), seeds)]
+    wanted = list({e.run: e for each in asked for e in each.runs}.values())
     todo = grid.missing(wanted, store)
     _explain(asked)
     typer.echo(f"{len(wanted)} runs, {len(wanted) - len(todo)} done, {len(todo)} to do", err=True)
@@ -63,7 +63,7 @@ def _follow(outcomes: "Iterable[Outcome]", n_runs: int, title: str) -> int:
             row = outcome.row
             if outcome.failure or row is None:
                 failed += 1
-                bar.write(f"failed: {outcome.experiment.run}: {outcome.failure}", file=sys.stderr)
+                bar.write(f"failed: {outcome.spec.run}: {outcome.failure}", file=sys.stderr)
             else:
                 name, value = next(iter(row.metrics.items()))
                 bar.set_postfix_str(f"{row.method}: {name} {value.mean or 0:.3f}")

@@ -1,4 +1,4 @@
-"""``hashbench status``: what of a table is measured, failed, missing, or cannot be run yet."""
+"""``hashbench status``: which runs of a table are done, failed or missing, and which cannot be made yet."""
 
 from collections import Counter
 from dataclasses import asdict, dataclass, field
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class CellStatus:
-    """How far the runs of one cell are, by seed; several cells of a table may share the runs."""
+    """What is stored of the runs that one cell needs, by seed; other cells may need the same runs."""
 
     dataset: str
     protocol: str
@@ -29,9 +29,9 @@ class CellStatus:
 
 
 def command(
-    table: Annotated[str, typer.Argument(metavar="TABLE", help="hashbench list tables")],
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="See hashbench list tables.")],
     seeds: Annotated[int, typer.Option(min=1, help="Look for seeds 0 .. SEEDS - 1.")] = 1,
-    budget: Annotated[str | None, typer.Option(help="Of runs that stand in for the table's own.")] = None,
+    budget: Annotated[str | None, typer.Option(help="Look for runs at this budget, not at the table's own.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Say which runs of a table are done, failed, missing, or not available yet."""
@@ -56,25 +56,25 @@ def command(
 
 
 def status(declared: "TableSpec", store: "Store", seeds: int) -> list[CellStatus]:
-    """The distinct experiments of a table's cells, in order of appearance, with what the store has of them."""
+    """What ``store`` holds of the runs that each cell of a table needs, in order of appearance, each run once."""
     from hashbench.tables import grid
 
-    return [_look(each, store) for each in grid.asked(declared, seeds)]
+    return [_status(needed, store) for needed in grid.cell_runs(declared, seeds)]
 
 
-def _look(asked: "CellRuns", store: "Store") -> CellStatus:
-    cell = asked.cell
-    state = CellStatus(cell.dataset, cell.protocol, cell.method, dict(cell.settings), cell.budget)
-    state.unavailable = asked.unavailable
-    for experiment in asked.experiments:
-        row = store.find(experiment.dataset, experiment.protocol, experiment.run)
+def _status(needed: "CellRuns", store: "Store") -> CellStatus:
+    cell = needed.cell
+    found = CellStatus(cell.dataset, cell.protocol, cell.method, dict(cell.settings), cell.budget)
+    found.unavailable = needed.unavailable
+    for spec in needed.runs:
+        row = store.find(spec.dataset, spec.protocol, spec.run)
         if row is None:
-            state.missing.append(experiment.seed)
+            found.missing.append(spec.seed)
         elif row.status == "ok":
-            state.done.append(experiment.seed)
+            found.done.append(spec.seed)
         else:
-            state.failed[experiment.seed] = row.reason or "no reason given"
-    return state
+            found.failed[spec.seed] = row.reason or "no reason given"
+    return found
 
 
 def _totals(cells: list[CellStatus]) -> dict[str, int]:

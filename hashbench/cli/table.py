@@ -1,4 +1,4 @@
-"""``hashbench table``: what was measured, beside what was published."""
+"""``hashbench table``: tables with the measured values beside the published ones."""
 
 from collections.abc import Iterator
 from enum import StrEnum
@@ -26,17 +26,19 @@ SUFFIXES = {Format.csv: ".csv", Format.latex: ".tex", Format.markdown: ".md"}
 
 
 def command(
-    tables: Annotated[list[str] | None, typer.Argument(metavar="TABLE...", help="hashbench list tables")] = None,
+    tables: Annotated[list[str] | None, typer.Argument(metavar="TABLE...", help="See hashbench list tables.")] = None,
     every: Annotated[bool, typer.Option("--all", help="Every declared table.")] = False,
     output: Annotated[Format, typer.Option("--format", help="What to print.")] = Format.markdown,
     budget: Annotated[
-        str | None, typer.Option(help="Of runs that stand in for the table's own, marked as such.")
+        str | None, typer.Option(help="Show runs at this budget, not at the table's own; the table says so.")
     ] = None,
-    interval: Annotated[bool, typer.Option("--interval", help="Show [worst, best] AP over all tie orders.")] = False,
-    check: Annotated[bool, typer.Option("--check", help="Exit 1 where a cell is outside its tolerance.")] = False,
+    interval: Annotated[
+        bool, typer.Option("--interval", help="Show the [worst, best] AP over all orders of ties.")
+    ] = False,
+    check: Annotated[bool, typer.Option("--check", help="Exit 1 if a cell is outside its tolerance.")] = False,
     write: Annotated[bool, typer.Option("--write", help="Write .csv, .tex, .md and .png to results/tables/.")] = False,
 ) -> None:
-    """Render tables from the stored rows; what was not measured is blank."""
+    """Render tables from the stored rows; a cell without a measurement is blank."""
     filled = _collect(_names(tables or [], every), budget)
     if not (every and write):
         typer.echo("\n".join(_text(table, output, interval) for table in filled), nl=False)
@@ -90,7 +92,7 @@ def _write(table: "Table", interval: bool) -> Iterator[Path]:
         yield path
     picture, path = render_png(table), stem.with_name(stem.name + ".png")
     if picture is None:
-        path.unlink(missing_ok=True)  # one of rows that are gone would be a lie
+        path.unlink(missing_ok=True)  # an old picture would show rows that are gone
         return
     with atomic(path) as temporary:
         temporary.write_bytes(picture)
@@ -98,13 +100,13 @@ def _write(table: "Table", interval: bool) -> Iterator[Path]:
 
 
 def _check(tables: "list[Table]") -> None:
-    """Names each cell outside its tolerance on stderr; blank cells do not count."""
-    from hashbench.tables.notation import outside
+    """Names each cell outside its tolerance on stderr and raises CheckFailed; blank cells do not count."""
+    from hashbench.tables.notation import outside_tolerance
 
     n_checked = n_outside = 0
     for table in tables:
         n_checked += sum(cell.within_tolerance is not None for cell in table.cells())
-        for cell in outside(table):
+        for cell in outside_tolerance(table):
             n_outside += 1
             typer.echo(f"outside: {table.name}: {_verdict(cell)}", err=True)
     if n_outside:

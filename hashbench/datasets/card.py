@@ -110,7 +110,8 @@ class Card(Strict):
     ``item_shape`` is [height, width, channels] of images (uint8, 0 .. ``value_max``) or [d] of features
     (float32). ``labels`` are one class an item, several of ``n_classes`` labels an item, or none. An ``embedded``
     set comes with an installed package and has no sources. ``labels_sha256`` is the checksum of the labels alone,
-    for a set whose images not everybody can have.
+    for a set whose images not everybody can have. ``citation`` holds keys of experiments/papers.toml, with commas
+    between them.
     """
 
     name: str

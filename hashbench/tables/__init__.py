@@ -1,1 +1,1 @@
-"""Tables: a paper's figures beside the measured ones, declared in experiments/tables/, rendered from rows."""
+"""Tables: declared in experiments/tables/, filled from stored rows, rendered with published beside measured values."""

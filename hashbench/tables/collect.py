@@ -1,59 +1,49 @@
-"""From rows to a table: each cell is filled with the mean over the seeds that were run for it."""
+"""From stored rows to a table: each cell gets the mean over the seeds that were run for it."""
 
 import logging
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 from zipfile import BadZipFile
 
 from hashbench import metrics
-from hashbench.config import Setting
 from hashbench.errors import HashbenchError
 from hashbench.histogram import Histogram
 from hashbench.runs import hyperparameters
 from hashbench.runs.spec import resolve
 from hashbench.runs.store import Row, Store
-from hashbench.tables.names import awaited
-from hashbench.tables.spec import Cell, TableSpec
-from hashbench.tables.table import Measured, ProcessGroup, Section, Table, TableCell
+from hashbench.tables.cell import Cell
+from hashbench.tables.names import names_to_come
+from hashbench.tables.spec import TableSpec
+from hashbench.tables.table import Measured, Position, Section, Table, TableCell
 
 log = logging.getLogger(__name__)
 
 
-class Named(Protocol):
-    """What a table needs to know of an experiment."""
+def cell_hash(cell: Cell) -> str:
+    """The digest in the rows that fill the cell, the same for every seed.
 
-    @property
-    def cell_hash(self) -> str:
-        """The digest that the rows of all seeds share."""
-        ...
-
-
-class Resolve(Protocol):
-    """How the names in a cell become an experiment; raises HashbenchError where one does not exist."""
-
-    def __call__(
-        self, dataset: str, protocol: str, method: str, settings: Mapping[str, Setting], *, seed: int = 0, budget: str
-    ) -> Named:
-        """The experiment of those names."""
-        ...
+    Raises HashbenchError where the cell uses a name or a setting that does not exist.
+    """
+    return resolve(cell.dataset, cell.protocol, cell.method, cell.settings, budget=cell.budget).cell_hash
 
 
-def collect(spec: TableSpec, rows: Iterable[Row], store: Store | None, *, resolve: Resolve = resolve) -> Table:
-    """The table that ``spec`` declares, each cell with what ``rows`` say about it.
+def collect(
+    spec: TableSpec, rows: Iterable[Row], store: Store | None, *, hash_of: Callable[[Cell], str] = cell_hash
+) -> Table:
+    """The table that ``spec`` declares, each cell with what ``rows`` hold for it.
 
     A cell's value is the mean over seeds of the rows' means (each a mean over queries), with the sample standard
     deviation over seeds. A metric that a row does not hold is computed from the run's histogram in ``store``, if it
-    is kept and its checksum is the row's. Failed rows never count. A cell stays blank where nothing was measured:
-    because no row fits, because a name in it has no entry yet, or because the queries are asked to search each other,
-    which rows of sparse codes alone are about.
+    is kept and its checksum is the row's. Rows of failed runs are not used. A cell is blank where no row fits it, or
+    where it uses a name that is still to come. A cell whose queries search each other (``evaluation = "test"``) is
+    filled by rows of sparse codes only: no others are searched so.
 
-    Raises HashbenchError when two cells stand at one place, and when a cell names what cannot be run.
+    Raises HashbenchError when two cells have one position, and when a cell cannot be run.
     """
-    evidence = _Evidence.of(rows, store, resolve, spec.to_come)
-    sections: dict[str, dict[ProcessGroup, TableCell]] = defaultdict(dict)
+    stored = _StoredResults.of(rows, store, hash_of)
+    sections: dict[str, dict[Position, TableCell]] = defaultdict(dict)
     for cell in spec.cells:
         section = sections[cell.section]
         if (cell.row, cell.column) in section:
@@ -61,29 +51,29 @@ def collect(spec: TableSpec, rows: Iterable[Row], store: Store | None, *, resolv
                 f"table {spec.name}: two cells at row {cell.row!r}, column {cell.column!r} of section "
                 f"{cell.section!r}: give one of them another label"
             )
-        section[cell.row, cell.column] = TableCell(cell, evidence.measured(cell))
+        measured = None if names_to_come(cell, spec.to_come) else stored.measured(cell)
+        section[cell.row, cell.column] = TableCell(cell, measured)
     return Table(
         name=spec.name,
         title=spec.title,
         paper=spec.paper,
         source=spec.source,
-        notes=(*spec.notes, *_stand_ins(spec)),
+        notes=(*spec.notes, *_notes_on_budget(spec)),
         sections=tuple(_section(title, cells) for title, cells in sections.items()),
     )
 
 
-def _stand_ins(spec: TableSpec) -> Iterator[str]:
-    """A footnote for each budget that stands in for the table's own, so that no figure of it passes for one."""
-    if spec.stand_in is None:
+def _notes_on_budget(spec: TableSpec) -> Iterator[str]:
+    """The footnotes of a table at another budget than its own: what each method's budget is."""
+    if spec.substitute_budget is None:
         return
-    methods = sorted({cell.method for cell in spec.cells})
-    yield f"Measured at budget {spec.stand_in}, which is not what the published figures were run at."
-    for method in methods:
+    yield f"Measured at budget {spec.substitute_budget}, which is not what the published figures were run at."
+    for method in sorted({cell.method for cell in spec.cells}):
         file = hyperparameters.load(method)
-        yield f"{file.title} at budget {spec.stand_in}: {file.budgets[spec.stand_in]}."
+        yield f"{file.title} at budget {spec.substitute_budget}: {file.budgets[spec.substitute_budget]}."
 
 
-def _section(title: str, cells: dict[ProcessGroup, TableCell]) -> Section:
+def _section(title: str, cells: dict[Position, TableCell]) -> Section:
     # dict keeps the order of appearance and drops repetitions
     rows = tuple(dict.fromkeys(row for row, _ in cells))
     columns = tuple(dict.fromkeys(column for _, column in cells))
@@ -91,41 +81,38 @@ def _section(title: str, cells: dict[ProcessGroup, TableCell]) -> Section:
 
 
 @dataclass(frozen=True)
-class _Evidence:
-    """The successful rows by cell and seed, and the histograms behind them."""
+class _StoredResults:
+    """The rows of successful runs, by cell and seed, and the store that keeps their histograms."""
 
-    rows: dict[str, dict[int, Row]]
+    rows: Mapping[str, Mapping[int, Row]]  # digest of the cell -> seed -> row
     store: Store | None
-    resolve: Resolve
-    to_come: Mapping[str, list[str]]
+    hash_of: Callable[[Cell], str]
 
     @staticmethod
-    def of(rows: Iterable[Row], store: Store | None, resolve: Resolve, to_come: Mapping[str, list[str]]) -> "_Evidence":
+    def of(rows: Iterable[Row], store: Store | None, hash_of: Callable[[Cell], str]) -> "_StoredResults":
         found: dict[str, dict[int, Row]] = defaultdict(dict)
         for row in rows:
             if row.status == "ok":
                 found[row.cell_hash][row.seed] = row
-        return _Evidence(dict(found), store, resolve, to_come)
+        return _StoredResults(dict(found), store, hash_of)
 
     def measured(self, cell: Cell) -> Measured | None:
-        if awaited(cell, self.to_come):
-            return None
+        """The cell's metric over the seeds; None where there is none."""
         name = str(metrics.parse(cell.metric))
-        rows = self._rows(cell)
+        by_seed = self.rows.get(self.hash_of(cell), {})
+        rows = [by_seed[seed] for seed in sorted(by_seed)]
         means = self._means(rows, name) if cell.evaluation == "database" else _means_of_test(rows, name)
         if not means:
             return None
-        of_ties = ("ap_worst", "ap_best") if name == "ap" and cell.evaluation == "database" else ()
-        ends = [self._means(rows, end) for end in of_ties]
-        worst, best = (statistics.fmean(end) for end in ends) if ends and all(ends) else (None, None)
+        worst, best = self._tie_interval(rows) if name == "ap" and cell.evaluation == "database" else (None, None)
         std = statistics.stdev(means) if len(means) > 1 else None
         return Measured(statistics.fmean(means), std, len(means), worst, best)
 
-    def _rows(self, cell: Cell) -> list[Row]:
-        """The successful rows that fill a cell, by seed."""
-        named = self.resolve(cell.dataset, cell.protocol, cell.method, cell.settings, budget=cell.budget)
-        by_seed = self.rows.get(named.cell_hash, {})
-        return [by_seed[seed] for seed in sorted(by_seed)]
+    def _tie_interval(self, rows: Iterable[Row]) -> tuple[float | None, float | None]:
+        """The worst and the best AP over all orders of ties, each a mean over seeds."""
+        ends = [self._means(rows, end) for end in ("ap_worst", "ap_best")]
+        worst, best = (statistics.fmean(end) for end in ends) if all(ends) else (None, None)
+        return worst, best
 
     def _means(self, rows: Iterable[Row], metric: str) -> list[float]:
         means = (self._mean(row, metric) for row in rows)
@@ -150,7 +137,7 @@ def _means_of_test(rows: Iterable[Row], metric: str) -> list[float]:
 
 
 def _kept_histogram(row: Row, store: Store | None) -> Histogram | None:
-    """The histogram that a row was scored from; None, with a warning, for a file that is not that one."""
+    """The histogram that a row was scored from; None if it is not kept, or (with a warning) if the file is another."""
     path = store.run_folder(row.run) / "histogram.npz" if store is not None else None
     if path is None or not path.is_file():
         return None

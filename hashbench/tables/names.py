@@ -1,74 +1,71 @@
-"""The names that a table's cells use: each is in its catalogue, or said to be still to come."""
+"""The names that cells use: each one exists in hashbench, or the table's file lists it as still to come."""
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
 
 from hashbench.datasets.card import cards, load_card
 from hashbench.errors import HashbenchError, unknown
 from hashbench.methods import METHODS
-from hashbench.metrics import METRICS
-from hashbench.metrics._name import read
+from hashbench.metrics import METRICS, read_name
 from hashbench.models import MODELS
-
-if TYPE_CHECKING:
-    from hashbench.tables.spec import Cell, TableSpec
+from hashbench.tables.cell import Cell
 
 # features that no model makes: the items as they are stored
 STORED_FEATURES = "pixels"
 
 
-def names_of(cell: "Cell") -> Iterator[tuple[str, str]]:
-    """The (kind, name) pairs that must exist for the cell to be run and scored.
+def names_of(cell: Cell) -> Iterator[tuple[str, str]]:
+    """The (kind, name) pairs that must exist before the cell can be run and scored.
 
-    A protocol is named with its data set, a metric by the stem of its grammar:
+    A protocol is written with its data set, a metric without parameters and cutoff:
     ``("protocol", "cifar10/s1")``, ``("metric", "ap")`` for ``ap(norm=retrieved)@1000``.
     """
     yield "dataset", cell.dataset
     yield "protocol", f"{cell.dataset}/{cell.protocol}"
     yield "method", cell.method
-    yield "metric", read(cell.metric).metric
+    yield "metric", read_name(cell.metric).metric
     for key in ("model", "features"):
         name = cell.settings.get(key, STORED_FEATURES)
         if name != STORED_FEATURES:
             yield "model", str(name)
 
 
-def awaited(cell: "Cell", to_come: Mapping[str, list[str]]) -> list[str]:
-    """What the cell waits for, as ``kind name``; empty when everything it names exists."""
+def names_to_come(cell: Cell, to_come: Mapping[str, list[str]]) -> list[str]:
+    """What does not exist yet of the names that the cell uses, each as ``kind name``."""
     return [f"{kind} {name}" for kind, name in names_of(cell) if name in to_come[kind]]
 
 
-def check_names(spec: "TableSpec") -> None:
-    """Raises HashbenchError unless each name of a cell is in its catalogue or to come, and not in both.
+def check_names(table: str, cells: Sequence[Cell], to_come: Mapping[str, list[str]]) -> None:
+    """Raises HashbenchError unless each name that a cell uses exists or is to come, and not both.
 
-    A name said to be to come that no cell uses is refused as well. Imports no method, metric or model.
+    A name to come that no cell uses is refused as well. Imports no method, metric or model.
     """
-    known = _known({cell.dataset for cell in spec.cells})
-    used = {pair for cell in spec.cells for pair in names_of(cell) if _stands_alone(pair, spec)}
-    for kind, to_come in spec.to_come.items():
-        for name in to_come:
+    known = _known({cell.dataset for cell in cells})
+    used = {pair for cell in cells for pair in names_of(cell) if not _comes_with_dataset(pair, to_come)}
+    for kind, coming in to_come.items():
+        for name in coming:
             if name in known[kind]:
-                raise HashbenchError(f"table {spec.name}: {kind} {name!r} exists: take it out of {kind}s_to_come")
+                raise HashbenchError(f"table {table}: {kind} {name!r} exists: take it out of {kind}s_to_come")
             if (kind, name) not in used:
-                raise HashbenchError(f"table {spec.name}: no cell uses {kind} {name!r} of {kind}s_to_come")
+                raise HashbenchError(f"table {table}: no cell uses {kind} {name!r} of {kind}s_to_come")
     for kind, name in sorted(used):
-        if name not in known[kind] + spec.to_come[kind]:
-            complaint = unknown(kind, name, known[kind] + spec.to_come[kind])
-            raise HashbenchError(f"table {spec.name}: {complaint}; one still to come goes into {kind}s_to_come")
+        if name not in known[kind] + to_come[kind]:
+            complaint = unknown(kind, name, known[kind] + to_come[kind])
+            raise HashbenchError(f"table {table}: {complaint}; one still to come goes into {kind}s_to_come")
 
 
-def _stands_alone(pair: tuple[str, str], spec: "TableSpec") -> bool:
-    """False for a protocol whose data set is to come: its card will bring it."""
+def _comes_with_dataset(pair: tuple[str, str], to_come: Mapping[str, list[str]]) -> bool:
+    """Whether the pair is a protocol of a data set that is itself to come."""
     kind, name = pair
-    return kind != "protocol" or name.partition("/")[0] not in spec.to_come["dataset"]
+    return kind == "protocol" and name.partition("/")[0] in to_come["dataset"]
 
 
 def _known(datasets: set[str]) -> dict[str, list[str]]:
-    """What exists of each kind; protocols only of ``datasets``."""
-    carded = cards()
+    """The names that exist, by kind; of protocols those of ``datasets``."""
+    existing = cards()
+    protocols = [f"{name}/{protocol}" for name in datasets & set(existing) for protocol in load_card(name).protocols]
     return {
-        "dataset": carded,
-        "protocol": [f"{name}/{protocol}" for name in datasets & set(carded) for protocol in load_card(name).protocols],
+        "dataset": existing,
+        "protocol": protocols,
         "method": METHODS.names,
         "metric": METRICS.names,
         "model": MODELS.names,

@@ -1,26 +1,26 @@
-"""How a table's numbers are written, whatever the format: units, decimals, which is best, what the legend says."""
+"""How a table's numbers are written in every format: units, decimals, the best value, the text of the legend."""
 
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
 from hashbench.metrics import METRICS, parse
-from hashbench.tables.spec import PrintedAs
-from hashbench.tables.table import Measured, ProcessGroup, Section, Table, TableCell
+from hashbench.tables.cell import PrintedAs
+from hashbench.tables.table import Measured, Position, Section, Table, TableCell
 
 MEASURED_DECIMALS: dict[PrintedAs, int] = {"fraction": 3, "percent": 2, "number": 2}  # at least
-CODE_SIZE = ("bits", "d", "k")  # settings that say how large a code is
+CODE_SIZE = ("bits", "d", "k")  # the settings that give the size of a code
 
 
 @dataclass(frozen=True)
 class Notation:
-    """The units and decimals of one table: published figures get the paper's decimals, measured ones no fewer."""
+    """The decimals of one table's numbers: published values have the paper's decimals, measured ones at least these."""
 
     decimals: dict[PrintedAs, int]
 
     @staticmethod
     def of(table: Table) -> "Notation":
-        """The notation that fits every published value of ``table``."""
+        """The fewest decimals that print every published value of ``table`` in full."""
         decimals: dict[PrintedAs, int] = defaultdict(int)
         for cell in table.cells():
             if cell.declared.published is not None:
@@ -39,31 +39,30 @@ class Notation:
         decimals = max(self.decimals.get(unit, 0), MEASURED_DECIMALS[unit])
         return "" if value is None else number(value * scale(unit), decimals)
 
-    def best(self, section: Section) -> set[ProcessGroup]:
-        """The places of the best measured values.
+    def best(self, section: Section) -> set[Position]:
+        """The positions of the best measured values.
 
-        Compared are cells that differ in method or hyper-parameters alone: same data, protocol, metric, evaluation
-        set and code size. That is a column of most tables and a row of those whose columns are methods. Values that
-        print alike are equally good, and one value alone is not best of anything. An end of a tie interval is no
-        merit: where codes are few, the best order is good and the worst one bad.
+        A value is compared with those of cells that differ in method and hyper-parameters only: same data, protocol,
+        metric, evaluation and code size. In most tables that is a column; where the columns are methods it is a row.
+        Values that print alike are equally good. A value without another to compare with is not marked. The worst
+        and the best AP over orders of ties are not compared: few distinct codes make the one low and the other high.
         """
-        rivals: dict[tuple[Any, ...], list[tuple[float, ProcessGroup]]] = defaultdict(list)
-        for place, cell in section.cells.items():
+        compared: dict[tuple[Any, ...], list[tuple[float, Position]]] = defaultdict(list)
+        for position, cell in section.cells.items():
             if cell.measured is not None and not METRICS.get(parse(cell.declared.metric).metric).is_bound:
-                shown = float(self.measured(cell, cell.measured.mean))
-                rivals[_contest(cell)].append((shown, place))
-        return {
-            place for group in rivals.values() if len(group) > 1 for shown, place in group if shown == max(group)[0]
-        }
+                printed = float(self.measured(cell, cell.measured.mean))
+                compared[_all_but_method(cell)].append((printed, position))
+        several = [values for values in compared.values() if len(values) > 1]
+        return {position for values in several for printed, position in values if printed == max(values)[0]}
 
 
 def scale(unit: PrintedAs) -> float:
-    """What a value is multiplied by for print: 100 for percent."""
+    """The factor between a value and its printed form: 100 for percent, else 1."""
     return 100.0 if unit == "percent" else 1.0
 
 
 def number(value: float, decimals: int) -> str:
-    """``value`` with so many decimals, never a negative zero.
+    """``value`` with so many decimals; zero never has a minus sign.
 
     >>> number(0.7, 3), number(-0.0001, 3)
     ('0.700', '0.000')
@@ -75,29 +74,30 @@ def _decimals_of(printed: float) -> int:
     return len(f"{printed:.8f}".rstrip("0").partition(".")[2])
 
 
-def _contest(cell: TableCell) -> tuple[Any, ...]:
+def _all_but_method(cell: TableCell) -> tuple[Any, ...]:
+    """What two cells must share for their values to be compared."""
     declared = cell.declared
     size = tuple(declared.settings.get(key) for key in CODE_SIZE)
     return (declared.dataset, declared.protocol, declared.metric, declared.evaluation, declared.budget, *size)
 
 
 def heading(section: Section, column: str) -> str:
-    """The label of a column, with the unit where all of it is printed in percent."""
+    """The label of a column, with " (%)" where all its cells are printed in percent."""
     percent = all(cell.declared.printed_as == "percent" for cell in section.column(column))
     return f"{column} (%)" if percent else column
 
 
 def origin(table: Table) -> str:
-    """Whose table it is and which, and who else is cited in it."""
+    """The paper and which of its tables this is, then the other papers that published values are from."""
     published = (cell.declared for cell in table.cells() if cell.declared.published is not None)
     cited = dict.fromkeys(declared.citation for declared in published if declared.citation != table.paper)
     return ", ".join([table.paper, table.source]) + (f"; figures also from {', '.join(cited)}" if cited else "")
 
 
 def seeds(table: Table) -> str:
-    """How many seeds a measured cell is the mean of.
+    """The number of seeds behind a measured value: "3 seeds", or "1 to 3 seeds" where cells differ.
 
-    ``"3 seeds"``, ``"1 to 3 seeds"`` where cells differ, empty where nothing was measured.
+    Empty where nothing was measured.
     """
     counts = {cell.measured.n_seeds for cell in table.cells() if cell.measured is not None}
     if not counts:
@@ -107,7 +107,7 @@ def seeds(table: Table) -> str:
 
 
 def what_is_measured(table: Table, plus_minus: str) -> str:
-    """What a measured figure in ``table`` is; ``plus_minus`` is how the format writes that sign."""
+    """The legend's words for a measured value of ``table``; ``plus_minus`` is that sign as the format writes it."""
     if not table.has_measured:
         return "nothing is measured yet"
     if all(cell.measured is None or cell.measured.std is None for cell in table.cells()):
@@ -116,19 +116,19 @@ def what_is_measured(table: Table, plus_minus: str) -> str:
 
 
 def has_interval(measured: Measured | None) -> bool:
-    """Whether the ends of the tie interval are known."""
+    """Whether the worst and the best value over orders of ties are known."""
     return measured is not None and measured.worst is not None and measured.best is not None
 
 
-def outside(table: Table) -> list[TableCell]:
-    """The measured cells that lie further from the published value than their tolerance."""
+def outside_tolerance(table: Table) -> list[TableCell]:
+    """The cells whose measured mean differs from the published value by more than their tolerance."""
     return [cell for cell in table.cells() if cell.within_tolerance is False]
 
 
-def parts(labels: tuple[str, ...], most: int) -> list[tuple[str, ...]]:
-    """``labels`` in as few runs of at most ``most`` as possible, their lengths as even as possible.
+def split_evenly(labels: tuple[str, ...], most: int) -> list[tuple[str, ...]]:
+    """``labels`` cut into as few pieces of at most ``most`` as possible, the pieces as even as possible.
 
-    >>> parts(("a", "b", "c", "d", "e"), 4)
+    >>> split_evenly(("a", "b", "c", "d", "e"), 4)
     [('a', 'b', 'c'), ('d', 'e')]
     """
     n_parts = -(-len(labels) // most)

@@ -1,66 +1,84 @@
-"""A table as CSV: one line a cell, for machines and spreadsheets."""
+"""A table as CSV: one line for each cell, for spreadsheets and other programs."""
 
-import csv
-import io
 from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING
 
 from hashbench.config import Setting
 from hashbench.tables.notation import number
-from hashbench.tables.table import Measured, Table, TableCell
+from hashbench.tables.table import Table, TableCell
 
-HEADER = (
-    "section",
-    "row",
-    "column",
-    "dataset",
-    "protocol",
-    "method",
-    "settings",
-    "budget",
-    "metric",
-    "evaluation",
-    "published",
-    "published_tie_aware",
-    "citation",
-    "measured",
-    "std",
-    "n_seeds",
-    "worst",
-    "best",
-    "difference",
-)
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+# pandas' type of each column; a missing value is NA or NaN
+COLUMNS = {
+    "section": "string",
+    "row": "string",
+    "column": "string",
+    "dataset": "string",
+    "protocol": "string",
+    "method": "string",
+    "settings": "string",
+    "budget": "string",
+    "metric": "string",
+    "evaluation": "string",
+    "published": "float64",
+    "published_tie_aware": "boolean",
+    "citation": "string",
+    "measured": "float64",
+    "std": "float64",
+    "n_seeds": "Int64",
+    "worst": "float64",
+    "best": "float64",
+    "difference": "float64",
+}
 # six decimals: the last bits of a mean may depend on the machine that summed it, this text may not
 DECIMALS = 6
 
 
 def render_csv(table: Table) -> str:
-    """The table in long format, a header and one line a cell in order of appearance.
+    """The table as CSV: a header, then one line for each cell in order of appearance.
 
-    Values are as the metric gives them (fractions, never percent) with six decimals; what is missing is blank,
-    never 0 and never NaN. ``settings`` is ``key=value`` pairs, sorted, with ``;`` between them.
+    Values are as the metric gives them (fractions, never percent) with six decimals. A missing value is blank, never
+    0 and never NaN. ``settings`` holds sorted ``key=value`` pairs with ``;`` between them.
     """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(HEADER)
-    writer.writerows(_line(cell) for cell in table.cells())
-    return text.getvalue()
+    frame = data_frame(table)
+    words = {True: "true", False: "false"}
+    frame["published_tie_aware"] = frame["published_tie_aware"].map(words)
+    text: str = frame.to_csv(index=False, lineterminator="\n", float_format=partial(number, decimals=DECIMALS))
+    return text
 
 
-def _line(cell: TableCell) -> list[str]:
+def data_frame(table: Table) -> "DataFrame":
+    """The table as a pandas DataFrame: the lines and columns of the CSV, with numbers that are not rounded."""
+    from pandas import DataFrame
+
+    lines = [_line(cell) for cell in table.cells()]
+    return DataFrame(lines, columns=list(COLUMNS)).astype(COLUMNS)
+
+
+def _line(cell: TableCell) -> dict[str, object]:
     declared = cell.declared
-    names = [declared.section, declared.row, declared.column, declared.dataset, declared.protocol, declared.method]
-    asked = [settings_text(declared.settings), declared.budget, declared.metric, declared.evaluation]
-    published = [_text(declared.published), _yes_or_no(declared.tie_aware), declared.citation]
-    if declared.published is None:
-        published = ["", "", ""]
-    return [*names, *asked, *published, *_measured(cell.measured), _text(cell.difference)]
-
-
-def _measured(measured: Measured | None) -> list[str]:
-    if measured is None:
-        return [""] * 5
-    ends = (_text(measured.worst), _text(measured.best))
-    return [_text(measured.mean), _text(measured.std), str(measured.n_seeds), *ends]
+    names = ("section", "row", "column", "dataset", "protocol", "method", "budget", "metric", "evaluation")
+    line: dict[str, object] = {name: getattr(declared, name) for name in names}
+    line["settings"] = settings_text(declared.settings)
+    if declared.published is not None:
+        line |= {
+            "published": declared.published,
+            "published_tie_aware": declared.tie_aware,
+            "citation": declared.citation,
+        }
+    if (measured := cell.measured) is not None:
+        line |= {
+            "measured": measured.mean,
+            "std": measured.std,
+            "n_seeds": measured.n_seeds,
+            "worst": measured.worst,
+            "best": measured.best,
+            "difference": cell.difference,
+        }
+    return line
 
 
 def settings_text(settings: Mapping[str, Setting]) -> str:
@@ -74,11 +92,3 @@ def settings_text(settings: Mapping[str, Setting]) -> str:
 
 def _setting(value: Setting) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _text(value: float | None) -> str:
-    return "" if value is None else number(value, DECIMALS)
-
-
-def _yes_or_no(value: bool | None) -> str:
-    return "" if value is None else str(value).lower()

@@ -7,7 +7,7 @@ from hashbench.tables import notation
 from hashbench.tables.notation import Notation
 from hashbench.tables.table import Section, Table, TableCell
 
-COLUMNS = 4  # of labels in one tabular, each with a published and a measured value: about what a page takes
+COLUMNS = 4  # most columns of a tabular, each with a published and a measured value: about the width of a page
 SPECIAL = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -39,9 +39,9 @@ ESCAPES = str.maketrans(SPECIAL)
 def render_latex(table: Table, *, interval: bool = False) -> str:
     """The table as a ``table`` environment, for a document that loads booktabs.
 
-    Published values are in italics, measured ones upright, with the standard deviation over seeds, the best in
-    bold; a dagger marks those outside their tolerance. What is missing is blank. ``interval`` adds [worst, best] AP
-    over all orders of ties. One tabular a section; one of many columns is cut into several.
+    Published values are in italics, measured ones upright with their standard deviation over seeds. The best measured
+    values are in bold; a dagger marks those outside their tolerance. A missing value is blank. ``interval`` adds the
+    [worst, best] AP over all orders of ties. Each section is one tabular, or several where it has many columns.
     """
     how = Notation.of(table)
     lines = [
@@ -54,7 +54,7 @@ def render_latex(table: Table, *, interval: bool = False) -> str:
         r"\setlength{\tabcolsep}{3pt}",
     ]
     for section in table.sections:
-        for columns in notation.parts(section.columns, COLUMNS if table.has_published else 2 * COLUMNS):
+        for columns in notation.split_evenly(section.columns, COLUMNS if table.has_published else 2 * COLUMNS):
             lines += _tabular(section, columns, how, table.has_published, interval)
             lines += [r"\par\medskip"]
     notes = [_legend(table, interval), *map(escape, table.notes)]
@@ -80,7 +80,7 @@ def _legend(table: Table, interval: bool) -> str:
     how = Notation.of(table)
     if any(how.best(section) for section in table.sections):
         text += "; best measured in bold"
-    if notation.outside(table):
+    if notation.outside_tolerance(table):
         text += r"; $^\dagger$: further from the published value than the tolerance"
     return text + "."
 

@@ -1,23 +1,23 @@
-"""A table as Markdown: for GitHub, and aligned so that a terminal shows it well."""
+"""A table as Markdown, aligned so that it can be read as plain text too."""
 
 import re
 from collections.abc import Sequence
 
 from hashbench.tables import notation
 from hashbench.tables.notation import Notation
-from hashbench.tables.table import Measured, Section, Table, TableCell
+from hashbench.tables.table import Measured, Position, Section, Table, TableCell
 
-WIDTH = 120  # columns of a terminal; a wider section goes on below, under the same row labels
+WIDTH = 120  # columns of a terminal; a wider section is cut, and goes on below with the row labels repeated
 _SPECIAL = re.compile(r"[\\|`]|\*(?=\S)|<(?=[A-Za-z/!])|(?<!\w)_|_(?!\w)")
 
 Grid = list[list[str]]  # the heading, then the rows; the first column holds the row labels
 
 
 def render_markdown(table: Table, *, interval: bool = False) -> str:
-    """The table with published and measured values side by side, ``published / measured``.
+    """The table as Markdown; each cell is ``published / measured``.
 
-    A measured value is a mean with the standard deviation over seeds, the best ones in bold; what is missing is
-    blank on its side of the stroke. ``interval`` adds [worst, best] AP over all orders of ties. A table without
+    A measured value is a mean with the standard deviation over seeds; the best ones are in bold. A missing value
+    leaves its side of the slash blank. ``interval`` adds the [worst, best] AP over all orders of ties. A table without
     published values shows the measured ones alone.
     """
     how = Notation.of(table)
@@ -48,13 +48,13 @@ def _legend(table: Table, interval: bool) -> str:
     how = Notation.of(table)
     if any(how.best(section) for section in table.sections):
         text += "; best measured in bold"
-    if notation.outside(table):
+    if notation.outside_tolerance(table):
         text += "; ≠ in place of / where the two differ by more than the tolerance"
     return text + "."
 
 
 def _grids(section: Section, how: Notation, side_by_side: bool, interval: bool) -> list[Grid]:
-    """The section in as few pieces as fit the width."""
+    """The section, cut into as few pieces as fit the width."""
     best = how.best(section)
     columns = {
         label: [
@@ -65,7 +65,7 @@ def _grids(section: Section, how: Notation, side_by_side: bool, interval: bool) 
     }
     labels = ["", *map(escape, section.rows)]
     for most in range(len(columns), 0, -1):
-        pieces = notation.parts(section.columns, most)
+        pieces = notation.split_evenly(section.columns, most)
         grids = [_grid([labels, *(columns[label] for label in piece)]) for piece in pieces]
         if max(map(_width, grids)) <= WIDTH:
             break
@@ -74,21 +74,21 @@ def _grids(section: Section, how: Notation, side_by_side: bool, interval: bool) 
 
 def _cell(
     section: Section,
-    place: tuple[str, str],
+    position: Position,
     how: Notation,
-    best: set[tuple[str, str]],
+    best: set[Position],
     side_by_side: bool,
     interval: bool,
 ) -> str:
-    cell = section.cells.get(place)
+    cell = section.cells.get(position)
     if cell is None:
         return ""
-    measured = _measured(cell, cell.measured, how, place in best, interval) if cell.measured else ""
+    measured = _measured(cell, cell.measured, how, position in best, interval) if cell.measured else ""
     if not side_by_side:
         return measured
-    stroke = "≠" if cell.within_tolerance is False else "/"
+    slash = "≠" if cell.within_tolerance is False else "/"
     published = how.published(cell)
-    return f"{published} {stroke} {measured}".strip() if published or measured else ""
+    return f"{published} {slash} {measured}".strip() if published or measured else ""
 
 
 def _measured(cell: TableCell, measured: Measured, how: Notation, bold: bool, interval: bool) -> str:

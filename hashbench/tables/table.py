@@ -1,17 +1,17 @@
-"""A table filled in: what was declared and published, beside what was measured."""
+"""A filled table: each cell's declaration and published value beside what was measured."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hashbench.tables.spec import Cell
+from hashbench.tables.cell import Cell
 
 
 @dataclass(frozen=True)
 class Measured:
     """A cell's metric over the seeds that were run; all values are as the metric gives them, never percent.
 
-    ``std`` is the sample standard deviation over seeds, None with one seed. ``worst`` and ``best`` are the mean
-    AP over the least and the most favourable orders of ties, None where the metric is not AP.
+    ``std`` is the sample standard deviation over seeds, None with one seed. ``worst`` and ``best`` are the mean AP
+    with ties in the worst and in the best order, None where the metric is not AP or they are not known.
     """
 
     mean: float
@@ -23,7 +23,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class TableCell:
-    """One cell: its declaration, published value included, and what was measured; None where nothing was."""
+    """One cell: its declaration, which holds the published value, and what was measured (None: nothing)."""
 
     declared: Cell
     measured: Measured | None = None
@@ -37,24 +37,24 @@ class TableCell:
 
     @property
     def within_tolerance(self) -> bool | None:
-        """Whether the measured mean is as near the published value as declared; None where that cannot be said."""
+        """Whether the measured mean is within the tolerance of the published value; None where one is missing."""
         if self.difference is None or self.declared.tolerance is None:
             return None
-        # 0.75 - 0.73 is a hair above 0.02 in binary: the boundary belongs to the tolerance
+        # 0.75 - 0.73 is slightly more than 0.02 in binary, and a difference equal to the tolerance is within it
         return abs(self.difference) <= self.declared.tolerance + 1e-12
 
 
-ProcessGroup = tuple[str, str]  # row label, column label
+Position = tuple[str, str]  # row label, column label
 
 
 @dataclass(frozen=True)
 class Section:
-    """A block of a table; its axes are the distinct labels in order of appearance, and a place may have no cell."""
+    """A block of a table. Its axes are the distinct labels in order of appearance; not every position has a cell."""
 
     title: str
     rows: tuple[str, ...]
     columns: tuple[str, ...]
-    cells: dict[ProcessGroup, TableCell]
+    cells: dict[Position, TableCell]
 
     def column(self, label: str) -> list[TableCell]:
         """The cells of a column, from the top."""
@@ -63,7 +63,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Table:
-    """A table ready to be rendered."""
+    """A filled table, ready to be rendered."""
 
     name: str
     title: str
@@ -79,7 +79,7 @@ class Table:
 
     @property
     def has_published(self) -> bool:
-        """Whether any cell has a published value: then published and measured stand side by side."""
+        """Whether any cell has a published value; if so, published and measured values are shown side by side."""
         return any(cell.declared.published is not None for cell in self.cells())
 
     @property

@@ -3,6 +3,8 @@
 import json
 import shutil
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -56,9 +58,9 @@ def measure(bits: int, *means: float, status: str = "ok", first_seed: int = 0) -
     """Stores rows for the cell of so many bits, a seed a mean."""
     cell = next(cell for cell in spec.load("tiny").cells if cell.settings["bits"] == bits)
     for seed, mean in enumerate(means, first_seed):
-        experiment = resolve(cell.dataset, cell.protocol, cell.method, cell.settings, seed=seed)
-        row = fake_row(cell, seed, status, experiment.cell_hash, ap=mean, ap_worst=mean / 2, ap_best=mean)
-        Store.default().write(row.model_copy(update={"run": experiment.run}))
+        named = resolve(cell.dataset, cell.protocol, cell.method, cell.settings, seed=seed)
+        row = fake_row(cell, seed, status, named.cell_hash, ap=mean, ap_worst=mean / 2, ap_best=mean)
+        Store.default().write(row.model_copy(update={"run": named.run}))
 
 
 def run(*arguments: str) -> int:
@@ -95,6 +97,17 @@ def test_several_tables_are_printed_one_after_the_other(capsys: pytest.CaptureFi
     assert run("table", "tiny", "other") == 0
     out = capsys.readouterr().out
     assert out.index("## Tiny") < out.index("\n\n## Other")
+
+
+@pytest.mark.parametrize(("format_", "imported"), [("markdown", False), ("latex", False), ("csv", True)])
+def test_pandas_is_imported_for_csv_only(format_: str, imported: bool) -> None:
+    code = (
+        "import sys\nfrom hashbench.cli._app import main\n"
+        f"try:\n    main(['table', 'tiny', '--format', {format_!r}])\n"
+        "except SystemExit as exit_:\n    assert not exit_.code\n"
+        f"assert ('pandas' in sys.modules) is {imported}"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=60)
 
 
 def test_write_prints_the_table_then_the_paths(capsys: pytest.CaptureFixture[str]) -> None:

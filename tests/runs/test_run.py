@@ -18,7 +18,7 @@ from hashbench.runs.run import run
 from hashbench.runs.spec import RunSpec, of_row, resolve
 from hashbench.runs.store import Store
 from hashbench.tables import spec
-from hashbench.tables.grid import asked, missing, run_all
+from hashbench.tables.grid import cell_runs, missing, run_all
 
 
 def lsh(seed: int = 0, **settings: int | bool) -> RunSpec:
@@ -153,11 +153,11 @@ def test_a_damaged_row_is_one_line(tmp_path: Path) -> None:
 
 
 def test_the_grid_of_a_table_is_its_distinct_experiments() -> None:
-    digits = asked(spec.load("digits"), seeds=2)
+    digits = cell_runs(spec.load("digits"), seeds=2)
     assert [each.unavailable for each in digits] == [None] * 32
-    assert len({e.run for each in digits for e in each.experiments}) == 8 * 4 * 2
-    talr = asked(spec.load("talr_table1"), seeds=1)
-    assert {each.cell.method for each in talr if each.experiments} == {"dpsh", "dtsh", "mihash", "talr_ap"}
+    assert len({e.run for each in digits for e in each.runs}) == 8 * 4 * 2
+    talr = cell_runs(spec.load("talr_table1"), seeds=1)
+    assert {each.cell.method for each in talr if each.runs} == {"dpsh", "dtsh", "mihash", "talr_ap"}
     reasons = {(each.cell.method, each.unavailable) for each in talr}
     assert ("bre", "needs method bre, still to come") in reasons
 
@@ -168,7 +168,7 @@ def test_a_grid_runs_what_is_missing_in_any_number_of_processes(tmp_path: Path) 
     run(cells[1], store)
     todo = missing(cells, store)
     assert todo == [cells[0], cells[2]]
-    rows = {outcome.experiment.run: outcome.row for outcome in run_all(todo, store, Options(), jobs=2)}
+    rows = {outcome.spec.run: outcome.row for outcome in run_all(todo, store, Options(), jobs=2)}
     assert set(rows) == {cell.run for cell in todo}
     assert missing(cells, store) == []
     alone = run(cells[0], Store(tmp_path / "alone"))

@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.fake_rows import FakeSpec, fake_resolve, fake_row, sample_rows, sample_spec, sample_table
+from support.fake_rows import fake_hash, fake_row, sample_rows, sample_spec, sample_table
 
 from hashbench.errors import HashbenchError
 from hashbench.histogram import Histogram
 from hashbench.runs.spec import resolve
 from hashbench.runs.store import Row, Store
-from hashbench.tables.collect import collect
-from hashbench.tables.spec import Cell, TableSpec, load
+from hashbench.tables.cell import Cell
+from hashbench.tables.collect import cell_hash, collect
+from hashbench.tables.spec import TableSpec, load
 from hashbench.tables.table import Measured, Table, TableCell
 
 
@@ -25,7 +26,7 @@ def one_cell(**keys: Any) -> TableSpec:
 
 
 def measured(spec: TableSpec, rows: list[Row], store: Store | None = None) -> Measured | None:
-    (filled,) = collect(spec, rows, store, resolve=fake_resolve).cells()
+    (filled,) = collect(spec, rows, store, hash_of=fake_hash).cells()
     return filled.measured
 
 
@@ -57,7 +58,7 @@ def test_one_seed_has_no_deviation() -> None:
 def test_the_order_of_rows_does_not_matter() -> None:
     spec = sample_spec()
     rows = sample_rows()
-    assert collect(spec, rows, None, resolve=fake_resolve) == collect(spec, rows[::-1], None, resolve=fake_resolve)
+    assert collect(spec, rows, None, hash_of=fake_hash) == collect(spec, rows[::-1], None, hash_of=fake_hash)
 
 
 def test_failed_rows_and_null_means_never_count() -> None:
@@ -99,11 +100,6 @@ def test_a_budget_that_a_method_does_not_have_is_one_line() -> None:
         load("cifar10_small_cnn", "smoke")
 
 
-def cell_hash(cell: Cell) -> str:
-    names = cell.dataset, cell.protocol, cell.method
-    return resolve(*names, cell.settings, budget=cell.budget).cell_hash
-
-
 def test_cell_whose_metric_is_to_come_is_blank() -> None:
     spec = one_cell(metric="suf_to_come").model_copy(
         update={"to_come": {**one_cell().to_come, "metric": ["suf_to_come"]}}
@@ -118,7 +114,7 @@ def test_cell_with_a_metric_that_does_not_exist_is_an_error(metric: str) -> None
         measured(spec, rows_of(spec, 0.5))
 
 
-def test_unresolvable_cell_is_blank() -> None:
+def test_cell_of_a_method_to_come_is_blank() -> None:
     assert all(cell.measured is None for cell in sample_table().cells() if cell.declared.method == "to_come")
 
 
@@ -146,7 +142,7 @@ def test_two_cells_at_one_place_are_refused() -> None:
     group = {"columns": [{"label": "a"}], "rows": [row, row]}
     spec = sample_spec(groups=[group])
     with pytest.raises(HashbenchError, match="two cells at row 'LSH', column 'a'"):
-        collect(spec, [], None, resolve=fake_resolve)
+        collect(spec, [], None, hash_of=fake_hash)
 
 
 # a query: one relevant item at distance 0, then a tie of a relevant and an irrelevant one at distance 1
@@ -216,14 +212,20 @@ def test_tolerance(published: float | None, mean: float | None, tolerance: float
     assert cell_with(published, mean, tolerance).within_tolerance is verdict
 
 
-def test_experiment_is_asked_for_with_the_names_of_the_cell() -> None:
-    asked = []
+def test_a_cell_is_filled_by_the_runs_of_its_names_settings_and_budget() -> None:
+    for table, budget in (("digits", "full"), ("sparse_hash_table1", "smoke")):
+        cell = load(table, None if budget == "full" else budget).cells[-1]
+        names = cell.dataset, cell.protocol, cell.method
+        assert cell.budget == budget
+        assert cell_hash(cell) == resolve(*names, cell.settings, budget=budget).cell_hash
+        assert cell_hash(cell) == resolve(*names, cell.settings, budget=budget, seed=7).cell_hash
+    looked_up: list[Cell] = []
 
-    def resolve(*names: Any, **more: Any) -> FakeSpec:
-        asked.append((names, more))
-        return FakeSpec("none")
+    def hash_of(cell: Cell) -> str:
+        looked_up.append(cell)
+        return "none"
 
     spec = one_cell(budget="quick")
-    table: Table = collect(spec, [], None, resolve=resolve)
-    assert not table.has_measured
-    assert asked == [(("digits", "s1", "lsh", {"bits": 2}), {"budget": "quick"})]
+    table_without_rows: Table = collect(spec, [], None, hash_of=hash_of)
+    assert not table_without_rows.has_measured
+    assert looked_up == spec.cells

@@ -13,7 +13,9 @@ from hashbench import metrics, paths
 from hashbench.config import parse, read_toml
 from hashbench.methods import METHODS
 from hashbench.tables import names, spec
-from hashbench.tables.spec import Cell, TableFile, TableSpec
+from hashbench.tables.cell import Cell
+from hashbench.tables.file import TableFile
+from hashbench.tables.spec import TableSpec
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLES = sorted(path.stem for path in (ROOT / "experiments" / "tables").glob("*.toml"))
@@ -24,7 +26,7 @@ Label = tuple[str, str, str]  # section, row, column
 
 def declared(table: str) -> TableSpec:
     path = ROOT / "experiments" / "tables" / f"{table}.toml"
-    return spec.expand(table, parse(TableFile, read_toml(path), str(path)), path)
+    return spec.from_file(table, parse(TableFile, read_toml(path), str(path)), path)
 
 
 def lines(paper: str) -> list[str]:
@@ -213,7 +215,7 @@ def test_table_loads_and_labels_are_unique(table: str, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_no_two_cells_ask_for_the_same_figure(table: str) -> None:
+def test_no_two_cells_have_the_same_value(table: str) -> None:
     cells = declared(table).cells
     keys = {
         (c.dataset, c.protocol, c.method, tuple(sorted(c.settings.items())), c.metric, c.evaluation, c.budget)
@@ -223,13 +225,13 @@ def test_no_two_cells_ask_for_the_same_figure(table: str) -> None:
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_cells_that_wait_for_nothing_can_be_asked_for(table: str) -> None:
+def test_cells_whose_names_exist_can_be_run_and_scored(table: str) -> None:
     table_spec = declared(table)
     for cell in table_spec.cells:
-        waits = names.awaited(cell, table_spec.to_come)
-        if not any(wait.startswith("metric ") for wait in waits):
+        to_come = names.names_to_come(cell, table_spec.to_come)
+        if not any(name.startswith("metric ") for name in to_come):
             assert str(metrics.parse(cell.metric)) == cell.metric
-        if not any(wait.startswith("method ") for wait in waits):
+        if not any(name.startswith("method ") for name in to_come):
             assert set(cell.settings) <= set(METHODS.get(cell.method).settings.model_fields)
 
 

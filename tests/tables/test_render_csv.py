@@ -2,11 +2,16 @@
 
 import csv
 import io
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean
 
 import pytest
 from support.fake_rows import assert_golden, sample_table
 
-from hashbench.tables.render_csv import HEADER, render_csv
+from hashbench.tables.render_csv import COLUMNS, data_frame, render_csv
 
 
 def lines() -> list[dict[str, str]]:
@@ -28,7 +33,7 @@ def test_same_bytes_again() -> None:
 
 def test_one_line_a_cell_with_every_column() -> None:
     text = render_csv(sample_table())
-    assert text.splitlines()[0] == ",".join(HEADER)
+    assert text.splitlines()[0] == ",".join(COLUMNS)
     assert {len(line) for line in csv.reader(io.StringIO(text))} == {19}
     assert len(lines()) == 14
 
@@ -55,3 +60,38 @@ def test_values_are_fractions_and_settings_are_sorted() -> None:
 @pytest.mark.parametrize(("row", "difference"), [("DPSH*", "0.003333"), ("MIHash", "0.036333")])
 def test_difference_is_measured_less_published(row: str, difference: str) -> None:
     assert line(row, "12 bits")["difference"] == difference
+
+
+def test_the_data_frame_has_types_and_numbers_that_are_not_rounded() -> None:
+    frame = data_frame(sample_table())
+    assert {name: str(kind) for name, kind in frame.dtypes.items()} == COLUMNS
+    dpsh = frame.iloc[0]
+    assert (dpsh["row"], dpsh["column"], dpsh["n_seeds"], dpsh["published_tie_aware"]) == ("DPSH*", "12 bits", 3, True)
+    assert dpsh["measured"] == fmean([0.71, 0.72, 0.74])
+    blank = frame[frame["row"] == "To come"].iloc[0]
+    assert blank[["measured", "std", "n_seeds", "worst", "best", "difference"]].isna().all()
+
+
+def test_a_difference_that_rounds_to_zero_has_no_minus_sign() -> None:
+    table = sample_table()
+    (cell, *_) = table.cells()
+    assert cell.measured is not None
+    published = cell.measured.mean + 1e-9
+    section = table.sections[0]
+    near = replace(cell, declared=cell.declared.model_copy(update={"published": published}))
+    cells = {**section.cells, (cell.declared.row, cell.declared.column): near}
+    text = render_csv(replace(table, sections=(replace(section, cells=cells),)))
+    assert text.splitlines()[1].endswith(",0.000000") and "-0.000000" not in text
+
+
+def test_pandas_is_imported_for_csv_only() -> None:
+    code = (
+        "import sys; sys.path.insert(0, 'tests');"
+        "from support.fake_rows import sample_table;"
+        "from hashbench.tables import render_csv, render_latex, render_markdown, rows;"
+        "render_markdown.render_markdown(sample_table()); render_latex.render_latex(sample_table());"
+        "assert 'pandas' not in sys.modules;"
+        "render_csv.render_csv(sample_table()); assert 'pandas' in sys.modules"
+    )
+    root = Path(__file__).resolve().parents[2]
+    subprocess.run([sys.executable, "-c", code], cwd=root, check=True, timeout=60)

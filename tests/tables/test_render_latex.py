@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.fake_rows import assert_golden, fake_resolve, sample_spec, sample_table
+from support.fake_rows import assert_golden, fake_hash, sample_spec, sample_table
 
 from hashbench.tables import spec
 from hashbench.tables.collect import collect
@@ -47,7 +47,7 @@ def test_published_in_italics_measured_upright_best_in_bold() -> None:
 
 @pytest.mark.parametrize("name", spec.names())
 def test_rows_have_as_many_cells_as_their_tabular(name: str) -> None:
-    text = render_latex(collect(spec.load(name), [], None, resolve=fake_resolve))
+    text = render_latex(collect(spec.load(name), [], None, hash_of=fake_hash))
     tabulars = re.findall(r"\\begin\{tabular\}\{l(r+)\}(.*?)\\end\{tabular\}", text, re.DOTALL)
     assert len(tabulars) == text.count(r"\begin{tabular}")
     for columns, body in tabulars:
@@ -70,9 +70,9 @@ def test_escape_keeps_hyphens_apart_and_text_on_one_line() -> None:
 @pytest.mark.parametrize("interval", [False, True])
 def test_compiles(tmp_path: Path, interval: bool) -> None:
     special = sample_spec(title=" ".join(sign for sign in SPECIAL if sign != "\\") + r" \ [ -- end")
-    table = collect(special, [], None, resolve=fake_resolve)
+    table = collect(special, [], None, hash_of=fake_hash)
     tables = render_latex(sample_table(), interval=interval) + render_latex(table)
-    declared = [collect(spec.load(name), [], None, resolve=fake_resolve) for name in spec.names()]
+    declared = [collect(spec.load(name), [], None, hash_of=fake_hash) for name in spec.names()]
     tables += "\\clearpage\n".join(render_latex(each) for each in declared)
     head = "\\documentclass{article}\n\\usepackage[utf8]{inputenc}\n\\usepackage{booktabs}\n\\begin{document}\n"
     (tmp_path / "all.tex").write_text(f"{head}{tables}\\end{{document}}\n", encoding="utf-8")

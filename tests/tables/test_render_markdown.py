@@ -1,7 +1,7 @@
 """Markdown: published and measured cannot be taken for each other, and a terminal shows it aligned."""
 
 import pytest
-from support.fake_rows import SAMPLE, assert_golden, fake_resolve, fake_row, sample_rows, sample_spec, sample_table
+from support.fake_rows import SAMPLE, assert_golden, fake_hash, fake_row, sample_rows, sample_spec, sample_table
 
 from hashbench.tables.collect import collect
 from hashbench.tables.render_markdown import WIDTH, escape, render_markdown
@@ -33,7 +33,7 @@ def test_golden_without_published_values() -> None:
 
 
 def test_same_bytes_whatever_the_order_of_rows() -> None:
-    backwards = collect(sample_spec(), sample_rows()[::-1], None, resolve=fake_resolve)
+    backwards = collect(sample_spec(), sample_rows()[::-1], None, hash_of=fake_hash)
     assert render_markdown(backwards) == render_markdown(sample_table())
 
 
@@ -64,7 +64,7 @@ def test_best_of_a_column_is_bold_and_what_prints_alike_is_bold_alike() -> None:
 def test_an_end_of_a_tie_interval_is_no_merit(metric: str, has_a_best: bool) -> None:
     spec = sample_spec(groups=[{**SAMPLE["groups"][0], "metric": metric}])
     rows = [fake_row(cell, metric=0.5 + 0.01 * place) for place, cell in enumerate(spec.cells[:6])]
-    text = render_markdown(collect(spec, rows, None, resolve=fake_resolve))
+    text = render_markdown(collect(spec, rows, None, hash_of=fake_hash))
     assert ("**" in text) == ("best measured in bold" in text) == has_a_best
 
 
@@ -97,7 +97,7 @@ def test_lines_of_a_section_are_as_long_as_each_other_and_fit_a_terminal() -> No
 
 
 def test_a_table_without_rows_says_so() -> None:
-    text = render_markdown(collect(sample_spec(), [], None, resolve=fake_resolve))
+    text = render_markdown(collect(sample_spec(), [], None, hash_of=fake_hash))
     assert "nothing is measured yet" in text
     assert "±" not in text and "**" not in text
 

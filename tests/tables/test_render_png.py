@@ -1,18 +1,19 @@
-"""The picture: of what was measured only, the same bytes each time, nothing written over anything."""
+"""The picture: of what was measured only, the same bytes each time, every row named and told apart."""
 
 import struct
 import subprocess
 import sys
-from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from support.fake_rows import fake_resolve, fake_row, sample_spec, sample_table
+from support.fake_rows import SAMPLE, fake_hash, fake_row, sample_spec, sample_table
 
 from hashbench.tables.collect import collect
-from hashbench.tables.render_png import apart, code_lengths, render_png
+from hashbench.tables.render_png import code_lengths, render_png, styles
 from hashbench.tables.table import Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def lines_table(*means: float) -> Table:
@@ -22,11 +23,11 @@ def lines_table(*means: float) -> Table:
     spec = sample_spec(groups=[{"section": "AP", "columns": columns, "rows": rows}])
     values = [mean for mean in means for _ in columns]
     filled = [fake_row(cell, seed, ap=mean) for cell, mean in zip(spec.cells, values, strict=True) for seed in range(2)]
-    return collect(spec, filled, None, resolve=fake_resolve)
+    return collect(spec, filled, None, hash_of=fake_hash)
 
 
 def test_nothing_measured_gives_no_picture() -> None:
-    assert render_png(collect(sample_spec(), [], None, resolve=fake_resolve)) is None
+    assert render_png(collect(sample_spec(), [], None, hash_of=fake_hash)) is None
 
 
 @pytest.mark.parametrize("table", [sample_table(), lines_table(0.0, 0.5, 0.5)], ids=["dots", "lines"])
@@ -61,22 +62,54 @@ def test_matplotlib_is_imported_only_to_draw() -> None:
     subprocess.run([sys.executable, "-c", f"{code}\nassert not {heavy}, {heavy}"], check=True, timeout=60)
 
 
-heights = st.lists(st.floats(-1, 2), min_size=1, max_size=12).map(lambda v: {str(i): x for i, x in enumerate(v)})
+def test_no_two_rows_look_alike() -> None:
+    looks = styles(f"row {i}" for i in range(56))
+    assert len({(look.colour, look.marker) for look in looks.values()}) == 56
+    first = list(looks.values())[:7]
+    assert len({look.colour for look in first}) == len({look.marker for look in first}) == 7
+    assert len({look.line for look in first}) == 4
 
 
-@given(heights, st.floats(0.001, 0.08))
-def test_labels_are_apart_and_inside(values: dict[str, float], gap: float) -> None:
-    moved = sorted(apart(values, 0.0, 1.0, gap).values())
-    assert moved[0] >= -1e-9 and moved[-1] <= 1 + 1e-9
-    assert all(upper - lower >= gap - 1e-9 for lower, upper in pairwise(moved))
+def drawn(table: Table, monkeypatch: pytest.MonkeyPatch) -> "Figure":
+    """The figure that the picture of ``table`` is saved from."""
+    from matplotlib.figure import Figure
+
+    figures: list[Figure] = []
+    save = Figure.savefig
+
+    def keep(figure: Figure, *arguments: Any, **named: Any) -> None:
+        figures.append(figure)
+        save(figure, *arguments, **named)
+
+    monkeypatch.setattr(Figure, "savefig", keep)
+    assert render_png(table) is not None
+    (figure,) = figures
+    return figure
 
 
-@given(heights)
-def test_labels_keep_the_order_of_their_values(values: dict[str, float]) -> None:
-    moved = apart(values, 0.0, 1.0, 0.05)
-    assert set(moved) == set(values)
-    assert all(moved[a] < moved[b] for a in values for b in values if values[a] < values[b])
+def test_a_legend_beside_the_panels_names_every_row_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    figure = drawn(lines_table(*(0.5 + i / 1000 for i in range(12))), monkeypatch)
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == [f"row {i}" for i in range(12)]
+    (ax,) = figure.axes
+    box = legend.get_window_extent()
+    assert ax.get_tightbbox().x1 <= box.x0
+    assert box.y0 >= 0 and box.y1 <= figure.bbox.y1 and box.x1 <= figure.bbox.x1
+    look = styles(f"row {i}" for i in range(12))["row 9"]
+    (sample, line) = (legend.get_lines()[9], ax.containers[9][0])
+    for shown in (sample, line):
+        assert (shown.get_color(), shown.get_marker(), shown.get_linestyle()) == (look.colour, look.marker, look.line)
 
 
-def test_labels_with_room_stay_where_they_are() -> None:
-    assert apart({"a": 0.9, "b": 0.1}, 0.0, 1.0, 0.1) == pytest.approx({"a": 0.9, "b": 0.1})
+def test_a_row_without_any_value_is_not_in_the_legend(monkeypatch: pytest.MonkeyPatch) -> None:
+    groups = [{**SAMPLE["groups"][0], "rows": [*SAMPLE["groups"][0]["rows"], {"label": "Blank", "method": "blank"}]}]
+    figure = drawn(sample_table(groups=groups), monkeypatch)
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["DPSH*", "MIHash", "TALR_AP", "To come"]
+
+
+def test_panels_of_dots_name_their_rows_beside_the_axes(monkeypatch: pytest.MonkeyPatch) -> None:
+    figure = drawn(sample_table(), monkeypatch)
+    assert figure.legends == []
+    labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert labels == ["DPSH*", "MIHash", "TALR_AP", "To come"]

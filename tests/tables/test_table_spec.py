@@ -10,7 +10,9 @@ import pytest
 from hashbench.config import parse
 from hashbench.errors import HashbenchError
 from hashbench.tables import names, spec
-from hashbench.tables.spec import Cell, TableFile, TableSpec
+from hashbench.tables.cell import Cell
+from hashbench.tables.file import TableFile
+from hashbench.tables.spec import TableSpec
 
 KEYS = {"dataset": "digits", "protocol": "s1", "method": "lsh", "metric": "ap"}
 
@@ -24,7 +26,11 @@ def group(*rows: dict[str, Any], columns: tuple[str, ...] = ("a", "b"), **keys: 
 
 
 def expand(values: dict[str, Any]) -> TableSpec:
-    return spec.expand("x", parse(TableFile, values, "x.toml"), Path("x.toml"))
+    return spec.from_file("x", parse(TableFile, values, "x.toml"), Path("x.toml"))
+
+
+def check(spec: TableSpec) -> None:
+    names.check_names(spec.name, spec.cells, spec.to_come)
 
 
 def cells(values: dict[str, Any]) -> list[Cell]:
@@ -188,7 +194,7 @@ def test_load_checks_the_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 )
 def test_name_in_neither_place_is_refused(kind: str, keys: dict[str, Any]) -> None:
     with pytest.raises(HashbenchError, match=rf"table x: unknown {kind} .* goes into {kind}s_to_come"):
-        names.check_names(expand(table(group(ROW, **keys))))
+        check(expand(table(group(ROW, **keys))))
 
 
 @pytest.mark.parametrize(
@@ -202,11 +208,11 @@ def test_name_in_neither_place_is_refused(kind: str, keys: dict[str, Any]) -> No
         ("model", {"settings": {"features": "later"}}),
     ],
 )
-def test_name_to_come_is_accepted_and_awaited(kind: str, keys: dict[str, Any]) -> None:
+def test_name_to_come_is_accepted_and_reported(kind: str, keys: dict[str, Any]) -> None:
     name = "digits/later" if kind == "protocol" else "later"
     accepted = expand(table(group(ROW, **keys), **{f"{kind}s_to_come": [name]}))
-    names.check_names(accepted)
-    assert names.awaited(accepted.cells[0], accepted.to_come) == [f"{kind} {name}"]
+    check(accepted)
+    assert names.names_to_come(accepted.cells[0], accepted.to_come) == [f"{kind} {name}"]
 
 
 @pytest.mark.parametrize(
@@ -216,20 +222,20 @@ def test_name_to_come_is_accepted_and_awaited(kind: str, keys: dict[str, Any]) -
 def test_name_in_both_places_is_refused(kind: str, name: str) -> None:
     used = expand(table(group(ROW, settings={"model": "linear"}), **{f"{kind}s_to_come": [name]}))
     with pytest.raises(HashbenchError, match=rf"{kind} '{name}' exists: take it out of {kind}s_to_come"):
-        names.check_names(used)
+        check(used)
 
 
 def test_name_to_come_that_no_cell_uses_is_refused() -> None:
     with pytest.raises(HashbenchError, match=r"no cell uses method 'later' of methods_to_come"):
-        names.check_names(expand(table(group(ROW), methods_to_come=["later"])))
+        check(expand(table(group(ROW), methods_to_come=["later"])))
 
 
 def test_dataset_to_come_brings_its_protocols() -> None:
-    names.check_names(expand(table(group(ROW, dataset="later", protocol="any"), datasets_to_come=["later"])))
+    check(expand(table(group(ROW, dataset="later", protocol="any"), datasets_to_come=["later"])))
 
 
 def test_stored_features_are_no_model() -> None:
-    names.check_names(expand(table(group(ROW, settings={"features": "pixels"}))))
+    check(expand(table(group(ROW, settings={"features": "pixels"}))))
 
 
 def test_loading_a_table_imports_no_entry_and_nothing_heavy() -> None:

@@ -1,0 +1,30 @@
+"""One cell of a table: its position, what must be run to fill it, and the published value."""
+
+from typing import Literal
+
+from hashbench.config import Setting, Strict
+
+PrintedAs = Literal["fraction", "percent", "number"]
+
+
+class Cell(Strict):
+    """One cell, with every key given; ``row`` and ``column`` are the labels that say where it stands.
+
+    ``published`` is the paper's value as a fraction, never a percent; None where the paper prints none.
+    """
+
+    section: str
+    row: str
+    column: str
+    dataset: str
+    protocol: str
+    method: str
+    settings: dict[str, Setting]
+    metric: str
+    evaluation: Literal["database", "test"]  # what the queries search: the database or, with sparse codes, each other
+    budget: str
+    tolerance: float | None  # how far the measured mean may be from the published value
+    published: float | None
+    tie_aware: bool | None  # whether the published value takes ties into account
+    citation: str  # key of the paper that printed the value
+    printed_as: PrintedAs

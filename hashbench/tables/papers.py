@@ -1,0 +1,80 @@
+"""The publications that hashbench cites by key, from experiments/papers.toml, and their BibTeX."""
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints, model_validator
+
+from hashbench import paths
+from hashbench.config import Strict, parse, read_toml
+from hashbench.errors import HashbenchError
+
+Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+# the field that says where an entry of this type was published
+VENUE = {"article": "journal", "inproceedings": "booktitle", "book": "publisher", "techreport": "institution"}
+
+
+class Paper(Strict):
+    """An entry of experiments/papers.toml; its fields are those of BibTeX."""
+
+    type: Literal["article", "inproceedings", "book", "techreport", "misc"]
+    author: list[Text] = Field(min_length=1)
+    title: Text
+    journal: Text | None = None
+    booktitle: Text | None = None
+    publisher: Text | None = None
+    institution: Text | None = None
+    howpublished: Text | None = None
+    year: Annotated[int, Field(ge=1900, le=2100)] | None = None
+    volume: int | None = None
+    number: int | None = None
+    pages: Annotated[str, StringConstraints(pattern=r"^\d+-\d+$")] | None = None
+    doi: Annotated[str, StringConstraints(pattern=r"^10\.\S+/\S+$")] | None = None
+    eprint: Annotated[str, StringConstraints(pattern=r"^\d{4}\.\d{4,5}$")] | None = None  # number at arXiv
+    url: Annotated[str, StringConstraints(pattern=r"^https://\S+$")] | None = None
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> "Paper":
+        venue = VENUE.get(self.type)
+        for field in ("year", venue) if venue else ():
+            if getattr(self, field) is None:
+                raise ValueError(f"type {self.type!r} needs the key {field!r}")
+        if any(getattr(self, field) is not None for field in VENUE.values() if field != venue):
+            raise ValueError(f"type {self.type!r} has only {venue or 'howpublished'!r} to say where it was published")
+        return self
+
+
+def papers() -> dict[str, Paper]:
+    """All entries by key, sorted; raises HashbenchError when the file is not as it should be."""
+    path = paths.root() / "experiments" / "papers.toml"
+    values = read_toml(path)
+    for key, entry in values.items():
+        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", key) or not isinstance(entry, dict):
+            raise HashbenchError(f"{path}: {key!r}: an entry is a table, [key], its key letters, digits, - and _")
+    return {key: parse(Paper, values[key], f"{path}: {key}") for key in sorted(values)}
+
+
+def bibtex(key: str, paper: Paper) -> str:
+    r"""The entry as BibTeX, in UTF-8; the title keeps its capitals in every style.
+
+    >>> print(bibtex("k", Paper(type="misc", author=["A. One", "B. Two"], title="On R&D", pages="1-9")))
+    @misc{k,
+      author = {A. One and B. Two},
+      title = {{On R\&D}},
+      pages = {1--9},
+    }
+    """
+    fields = paper.model_dump(exclude_none=True, exclude={"type"})
+    fields["author"] = " and ".join(paper.author)
+    fields["title"] = f"{{{paper.title}}}"
+    if paper.pages:
+        fields["pages"] = paper.pages.replace("-", "--")
+    if paper.eprint:
+        fields["archiveprefix"] = "arXiv"
+    lines = [f"  {name} = {{{_escaped(name, str(value))}}}," for name, value in fields.items()]
+    return "\n".join([f"@{paper.type}{{{key},", *lines, "}"])
+
+
+def _escaped(field: str, text: str) -> str:
+    """``text`` with the characters escaped that TeX would take as commands."""
+    return text if field in ("doi", "eprint", "url") else re.sub(r"([&%$#_])", r"\\\1", text)

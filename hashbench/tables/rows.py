@@ -1,0 +1,131 @@
+"""The stored rows as a pandas DataFrame: one line for each run."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hashbench.errors import HashbenchError
+from hashbench.metrics import MetricValue
+from hashbench.runs.store import Row, Store
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+HARDWARE = ("system", "cpu", "cores", "device", "gpu")
+# the columns that are there whatever is stored, with pandas' type of each
+NAMES = {"run": "string", "dataset": "string", "protocol": "string", "method": "string"}
+STATE = {"budget": "string", "seed": "Int64", "status": "string", "reason": "string"}
+COUNTS = {"n_queries": "Int64", "n_empty": "Int64"}
+PROVENANCE = {
+    "train_s": "float64",
+    "encode_s": "float64",
+    "score_s": "float64",
+    "utc": "datetime64[ns, UTC]",
+    "version": "string",
+    "commit": "string",
+    "dirty": "boolean",
+    "system": "string",
+    "cpu": "string",
+    "cores": "Int64",
+    "device": "string",
+    "gpu": "string",
+    "cell_hash": "string",
+    "config_hash": "string",
+    "data_sha256": "string",
+    "ids_sha256": "string",
+    "histogram_sha256": "string",
+}
+FIXED = NAMES | STATE | COUNTS | PROVENANCE
+
+
+def rows(results: str | Path | None = None) -> "DataFrame":
+    """The stored rows as a pandas DataFrame: one line for each run, successful or failed, ordered by file name.
+
+    The columns, in this order:
+
+    - ``run``, ``dataset``, ``protocol``, ``method``: the names of the run;
+    - one for each setting that a run is named by (``bits``, ``model``, ...), missing where a run has no such setting;
+    - ``budget``, ``seed``, ``status`` (``ok`` or ``failed``) and ``reason`` (of a failure);
+    - ``n_queries``, and ``n_empty``: those of them without a relevant item, which no mean counts;
+    - one for each metric, its mean over queries, as a fraction, by its name (``ap``, ``ndcg@100``, ...), followed by
+      its standard deviation over queries (``ap_std``, ...); ``test.`` stands before metrics of sparse codes whose
+      queries search each other;
+    - ``train_s``, ``encode_s``, ``score_s``: seconds of wall time;
+    - ``utc``: when the run ended; ``version``, ``commit`` and ``dirty``: hashbench's code; ``system``, ``cpu``,
+      ``cores``, ``device`` and ``gpu``: the machine;
+    - ``cell_hash``, the same for all seeds of one cell; ``config_hash``; checksums of the data, of the split's ids and
+      of the histogram.
+
+    A missing number is NaN or NA. A setting whose name another column has is called ``settings.NAME``. Where no run is
+    stored, the columns that do not depend on the runs are there, and no line.
+
+    Args:
+        results: The folder of results; by default what ``hashbench --results`` would be (``results/`` of the
+            repository, or of the current folder).
+
+    Raises:
+        HashbenchError: ``results`` is not a folder, or a row in it is damaged.
+    """
+    if results is not None and not Path(results).is_dir():
+        raise HashbenchError(f"{results}: not a folder of results: there is no such folder")
+    store = Store.default() if results is None else Store(Path(results))
+    return _frame(list(store.rows()))
+
+
+def _frame(stored: list[Row]) -> "DataFrame":
+    import pandas as pd
+
+    fixed = pd.DataFrame({name: [line[name] for line in map(_fixed, stored)] for name in FIXED}).astype(FIXED)
+    metrics = _metrics(stored)
+    settings = {
+        _column_of(name, {*FIXED, *metrics}): pd.array([row.settings.get(name) for row in stored])
+        for name in _names(row.settings for row in stored)
+    }
+    parts = [
+        fixed[list(NAMES)],
+        pd.DataFrame(settings, index=fixed.index),
+        fixed[list(STATE | COUNTS)],
+        pd.DataFrame(metrics, index=fixed.index, dtype="float64"),
+        fixed[list(PROVENANCE)],
+    ]
+    return pd.concat(parts, axis="columns")
+
+
+def _fixed(row: Row) -> dict[str, object]:
+    """A row's values in the columns that are always there."""
+    values, seconds = _values(row).values(), row.seconds
+    return {
+        **row.model_dump(include=set(FIXED)),
+        **{key: row.hardware.get(key) for key in HARDWARE},
+        "n_queries": max((value.n_queries for value in values), default=None),
+        "n_empty": max((value.n_empty for value in values), default=None),
+        "train_s": seconds.train if seconds else None,
+        "encode_s": seconds.encode if seconds else None,
+        "score_s": seconds.score if seconds else None,
+        **row.code.model_dump(include={"version", "commit", "dirty"}),
+    }
+
+
+def _metrics(stored: list[Row]) -> dict[str, list[float | None]]:
+    """The columns of the metrics: for each metric that any row has, its means and its standard deviations."""
+    of_rows = [_values(row) for row in stored]
+    columns: dict[str, list[float | None]] = {}
+    for name in _names(of_rows):
+        values = [values.get(name) for values in of_rows]
+        columns[name] = [value.mean if value else None for value in values]
+        columns[f"{name}_std"] = [value.std if value else None for value in values]
+    return columns
+
+
+def _values(row: Row) -> dict[str, MetricValue]:
+    """A row's metrics, by the name of the column."""
+    return {**row.metrics, **{f"test.{name}": value for name, value in row.metrics_of_test.items()}}
+
+
+def _names(of_rows: Iterable[Iterable[str]]) -> list[str]:
+    """All names that occur, sorted."""
+    return sorted({name for names in of_rows for name in names})
+
+
+def _column_of(setting: str, taken: set[str]) -> str:
+    return f"settings.{setting}" if setting in taken else setting

@@ -1,0 +1,162 @@
+"""``hashbench.rows()``: one line for each run, with columns of known types, whatever is stored."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from support.fake_rows import SAMPLE_CELLS, fake_row
+
+import hashbench
+from hashbench.errors import HashbenchError
+from hashbench.metrics import MetricValue
+from hashbench.runs.store import Code, Row, Seconds, Store
+from hashbench.tables.rows import COUNTS, FIXED, NAMES, PROVENANCE, STATE
+
+ROOT = Path(__file__).resolve().parents[2]
+CELLS = {cell.method: cell for cell in reversed(SAMPLE_CELLS)}
+
+
+def stored(folder: Path, *rows: Row) -> pd.DataFrame:
+    for row in rows:
+        Store(folder).write(row)
+    return hashbench.rows(folder)
+
+
+def changed(row: Row, **changes: Any) -> Row:
+    return row.model_copy(update=changes)
+
+
+def dense(seed: int = 0, **changes: Any) -> Row:
+    return changed(fake_row(CELLS["dpsh"], seed, ap=0.5, **{"ndcg@100": 0.75}), **changes)
+
+
+def test_no_runs_give_the_columns_and_no_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = hashbench.rows(tmp_path)
+    assert len(frame) == 0
+    assert list(frame.columns) == [*NAMES, *STATE, *COUNTS, *PROVENANCE]
+    assert {name: str(kind) for name, kind in frame.dtypes.items()} == FIXED
+    monkeypatch.setenv("HASHBENCH_RESULTS", str(tmp_path / "not yet"))
+    assert hashbench.rows().equals(frame)
+
+
+def test_columns_stand_in_the_documented_order(tmp_path: Path) -> None:
+    frame = stored(tmp_path, dense())
+    metrics = ["ap", "ap_std", "ndcg@100", "ndcg@100_std"]
+    assert list(frame.columns) == [*NAMES, "bits", *STATE, *COUNTS, *metrics, *PROVENANCE]
+    documented = hashbench.rows.__doc__ or ""
+    assert [name for name in (*NAMES, *STATE, *COUNTS) if f"``{name}``" not in documented] == []
+    assert [name for name in PROVENANCE if f"``{name}``" not in documented and "sha256" not in name] == []
+
+
+def test_a_line_holds_what_the_row_says(tmp_path: Path) -> None:
+    row = dense(
+        3,
+        settings={"bits": 12, "model": "small_cnn", "lr": 0.5, "nesterov": True},
+        metrics={"ap": MetricValue(mean=0.25, std=0.125, n_queries=10, n_empty=2)},
+        code=Code(version="0.1.0", commit="abc", dirty=False),
+        hardware={"system": "Linux", "cpu": "a processor", "cores": 2, "device": "cpu", "gpu": None},
+        seconds=Seconds(train=1.5, encode=2.5, score=3.5),
+        utc="2026-11-21T19:38:17Z",
+    )
+    (line,) = stored(tmp_path, row).to_dict("records")
+    same = (
+        "run",
+        "dataset",
+        "protocol",
+        "method",
+        "budget",
+        "seed",
+        "status",
+        "cell_hash",
+        "config_hash",
+        "ids_sha256",
+    )
+    assert {name: line[name] for name in same} == {name: getattr(row, name) for name in same}
+    assert {name: line[name] for name in row.settings} == row.settings
+    assert (line["ap"], line["ap_std"], line["n_queries"], line["n_empty"]) == (0.25, 0.125, 10, 2)
+    assert (line["version"], line["commit"], line["dirty"]) == ("0.1.0", "abc", False)
+    assert (line["system"], line["cpu"], line["cores"], line["device"]) == ("Linux", "a processor", 2, "cpu")
+    assert (line["train_s"], line["encode_s"], line["score_s"]) == (1.5, 2.5, 3.5)
+    assert line["utc"] == pd.Timestamp("2026-11-21 19:38:17", tz="UTC")
+    assert all(pd.isna(line[name]) for name in ("gpu", "reason", "histogram_sha256"))
+
+
+def test_runs_of_different_kinds_share_the_columns(tmp_path: Path) -> None:
+    sparse = fake_row(CELLS["th"], metric=0.5)
+    of_test = {"suf": MetricValue(mean=40.0, std=None, n_queries=10, n_empty=0)}
+    frame = stored(tmp_path, dense(), changed(sparse, metrics={}, metrics_of_test=of_test)).set_index("method")
+    assert (str(frame["bits"].dtype), str(frame["d"].dtype)) == ("Int64", "Int64")
+    assert frame.loc["dpsh", "bits"] == 12 and frame.loc["th", "d"] == 64
+    assert pd.isna(frame.loc["th", "bits"]) and pd.isna(frame.loc["dpsh", "k"])
+    assert frame.loc["th", "test.suf"] == 40.0 and frame.loc["th", "n_queries"] == 10
+    for name in ("ap", "test.suf", "test.suf_std"):
+        assert frame[name].dtype == np.float64
+    assert np.isnan(frame.loc["th", "ap"]) and np.isnan(frame.loc["th", "test.suf_std"])
+
+
+def test_a_failed_run_has_a_line_with_its_reason(tmp_path: Path) -> None:
+    failed = changed(fake_row(CELLS["dpsh"], status="failed"), metrics={})
+    (line,) = stored(tmp_path, failed).to_dict("records")
+    assert (line["status"], line["reason"]) == ("failed", "it diverged")
+    assert all(pd.isna(line[name]) for name in ("n_queries", "n_empty", "train_s"))
+
+
+def test_a_metric_of_no_query_is_missing_and_not_zero(tmp_path: Path) -> None:
+    empty = MetricValue(mean=None, std=None, n_queries=10, n_empty=10)
+    (line,) = stored(tmp_path, dense(metrics={"ap": empty})).to_dict("records")
+    assert np.isnan(line["ap"]) and line["n_empty"] == 10
+
+
+def test_a_setting_with_the_name_of_another_column_is_told_apart(tmp_path: Path) -> None:
+    row = dense(settings={"bits": 12, "status": "on", "ap": 7})
+    (line,) = stored(tmp_path, row).to_dict("records")
+    assert (line["status"], line["settings.status"], line["ap"], line["settings.ap"]) == ("ok", "on", 0.5, 7)
+
+
+def test_settings_of_mixed_types_keep_their_values(tmp_path: Path) -> None:
+    frame = stored(
+        tmp_path, dense(0, settings={"x": 1}), dense(1, settings={"x": "all"}), dense(2, settings={"x": 0.5})
+    )
+    assert sorted(map(str, frame["x"])) == ["0.5", "1", "all"]
+
+
+def test_lines_are_ordered_by_file_name_whatever_was_written_first(tmp_path: Path) -> None:
+    rows = [dense(seed) for seed in (2, 0, 1)]
+    assert list(stored(tmp_path, *rows)["run"]) == sorted(row.run for row in rows)
+
+
+def test_seeds_of_one_cell_are_grouped_by_its_hash(tmp_path: Path) -> None:
+    frame = stored(tmp_path, *(dense(seed) for seed in range(3)))
+    assert frame.groupby("cell_hash")["ap"].agg(["mean", "count"]).to_numpy().tolist() == [[0.5, 3.0]]
+
+
+def test_the_committed_rows_are_read() -> None:
+    frame = hashbench.rows(ROOT / "results")
+    assert len(frame) == len(list((ROOT / "results" / "rows").glob("*/*.json")))
+    assert frame["run"].is_unique
+    assert frame.loc[frame["status"] == "ok", "n_queries"].notna().all()
+
+
+def test_a_folder_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(HashbenchError, match="no such folder"):
+        hashbench.rows(tmp_path / "resutls")
+
+
+def test_a_damaged_row_is_named(tmp_path: Path) -> None:
+    path = Store(tmp_path).write(dense())
+    path.write_text("{")
+    with pytest.raises(HashbenchError, match=path.name):
+        hashbench.rows(tmp_path)
+
+
+def test_pandas_is_imported_when_rows_are_asked_for_and_not_before() -> None:
+    code = (
+        "import sys, hashbench; assert 'numpy' not in sys.modules;"
+        "hashbench.rows; assert 'pandas' not in sys.modules;"
+        f"hashbench.rows({str(ROOT / 'results')!r}); assert 'pandas' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 export MPLBACKEND := Agg
 
 .DEFAULT_GOAL := help
-.PHONY: help install quickstart test test-slow gpu-check paper-tables check format bench lock clean
+.PHONY: help install quickstart test test-slow gpu-check paper-tables docs linkcheck check format bench lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,12 @@ gpu-check: $(READY) ## tests, speed and a short training on a GPU; says what it 
 paper-tables: $(READY) ## render every declared table from the stored rows
 	$(BIN)/hashbench table --all --write
 
+docs: $(READY) ## the documentation as a site: docs/_build/html/index.html; a warning or a broken link fails
+	$(BIN)/python -m sphinx -b html -j auto -W --keep-going -q docs docs/_build/html
+
+linkcheck: $(READY) ## open every link to the outside that the documentation has; needs the internet
+	$(BIN)/python -m sphinx -b linkcheck -q docs docs/_build/linkcheck
+
 check: $(READY) ## formatter, linter and strict types over the package
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
@@ -56,7 +62,7 @@ bench: $(READY) ## the benchmarks, side by side with their alternatives
 
 lock: $(READY) ## pin the dependencies anew, with hashes, for all systems and Pythons
 	$(BIN)/uv pip compile pyproject.toml --universal --generate-hashes --python-version 3.11 --extra train \
-		--group dev --no-header --no-annotate --upgrade --output-file requirements.lock
+		--group dev --group docs --no-header --no-annotate --upgrade --output-file requirements.lock
 
-clean: ## remove .venv and caches; results stay
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist
+clean: ## remove .venv, caches and the built site; results stay
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist docs/_build

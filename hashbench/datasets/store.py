@@ -59,7 +59,7 @@ class Dataset:
 
     ``items`` are uint8[n, height, width, channels] or float32[n, d]. If they are larger than 1 GiB they are mapped from
     the disk, so read them in blocks. ``labels`` are class ids int64[n], or uint8[n, labels] of 0 and 1; without labels
-    the array is uint8[n, 0]. ``sha256`` is the checksum of both (:func:`content_sha256`).
+    the array is uint8[n, 0]. ``sha256`` is the checksum of both (``content_sha256``).
     """
 
     name: str

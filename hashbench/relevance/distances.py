@@ -89,7 +89,7 @@ class DistanceRelevance:
     def pieces(self) -> "Iterator[tuple[slice, KnownRelevance]]":
         """The database piece by piece, each with its relevance to all queries.
 
-        For :func:`hashbench.histogram.count_blocks`: where features are computed on demand, this computes those of the
+        For ``hashbench.histogram.count_blocks``: where features are computed on demand, this computes those of the
         database once, and ``block`` once for each block of queries.
         """
         step = max(1, min(ROWS, HELD // max(1, self.shape[0])))

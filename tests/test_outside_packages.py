@@ -257,6 +257,7 @@ def test_the_example_trains_and_scores(hashbench: Callable[..., str], tmp_path: 
     row = json.loads(hashbench(*train))
     assert row["run"].startswith("digits-s1-pca_sign-24b-s0-")
     assert row["config"]["settings"] == {"bits": 24, "features": "pixels", "skip": 1}
+    assert row["versions"]["example-hashing"] == "0.1.0"
     saved = tmp_path / "codes.npz"
     hashbench("encode", row["run"], "--out", str(saved))
     scores = json.loads(hashbench("eval", str(saved), "--metric", "success@r2", "--metric", "ap", "--json"))["metrics"]

@@ -117,7 +117,7 @@ def require_supervision(spec: RunSpec) -> None:
     by_distance = wanted == "relevance" and isinstance(protocol_of(spec).relevance, Percentiles)
     if wanted == "none" or by_distance or load_card(spec.dataset).labels != "none":
         return
-    free = ", ".join(name for name in METHODS.names if METHODS.get(name).supervision == "none")
+    free = ", ".join(name for name, entry in METHODS.usable() if entry.supervision == "none")
     needs, has = (
         ("labels or percentiles of distances", "neither") if method.supervision == "relevance" else ("labels", "none")
     )

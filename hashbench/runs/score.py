@@ -74,11 +74,17 @@ def _identity(data: RunData, options: Options) -> dict[str, Any]:
         "ids_sha256": data.ids.sha256,
         "features_sha256": data.features_sha256,
         "code": provenance.code(),
-        "versions": provenance.versions(),
+        "versions": provenance.versions() | _outside_package(spec.method),
         "hardware": provenance.hardware(device),
         "utc": provenance.utc(),
         "arithmetic": _arithmetic(data, options, device),
     }
+
+
+def _outside_package(method: str) -> dict[str, str | None]:
+    """The name and version of the package that brings ``method``; nothing where it is of hashbench."""
+    provider = METHODS.provider(method)
+    return {} if provider is None else {provider.rpartition(" ")[0]: provider.rpartition(" ")[2]}
 
 
 def _device(data: RunData, options: Options) -> str:

@@ -3,6 +3,7 @@
 Run as `python benchmarks/gpu.py [PART ...] [--epochs E]`. The parts, all of them by default:
 
 - counting: pairs a second of the exact histogram, with and without the transfers, beside what the device could do;
+- scores: seconds of hashbench.score on tensors that a GPU holds, counted there and on the CPU;
 - soft-histogram: seconds and memory of the relaxed objective, forward and backward, on lists of up to 16,384;
 - speed: images a second against the plain pipeline and the seconds of all of CIFAR-10 S1 (benchmarks/train.py), with
   small_cnn and with VGG-F from random weights;
@@ -30,8 +31,9 @@ import scoring
 import torch
 from torch import Tensor
 
+import hashbench
 from hashbench import histogram
-from hashbench.datasets.store import standing
+from hashbench.datasets.store import file_status
 from hashbench.errors import one_line
 from hashbench.histogram import torch_kernel
 from hashbench.losses import alike, tie_aware_ap, tie_aware_ndcg
@@ -48,6 +50,7 @@ Part = Callable[[Found], None]  # fills in what it finds
 COUNTED_BITS = (12, 48, 64, 128, 512)
 PAIRS_PER_S = 200e9  # asked of an H200-class card
 POPCOUNTS = 16  # a clock and multiprocessor, compute capability 7.x to 9.0 (CUDA C++ Programming Guide, throughputs)
+SCORED, SCORED_BITS = (1000, 1_000_000), (12, 48, 128)  # queries and items of a score, and the bits
 CHECKED = 100  # queries that are counted on the CPU too
 REPETITIONS = 5
 TIMES, FINISHED_S = 5, 60  # asked: so many times the plain pipeline, and at the most so long for CIFAR-10 S1
@@ -91,8 +94,8 @@ def count(bits: int) -> Found:
     query, database, relevance = scoring.large(bits)
     pairs = len(query) * len(database)
     device = torch.device("cuda")
-    words, items = torch_kernel._words(query, device), torch_kernel._words(database, device).T.contiguous()
-    labels = torch_kernel._labels(relevance, device)
+    words, items = (torch_kernel.TensorCodes.of(codes, device).words for codes in (query, database))
+    items, labels = items.T.contiguous(), torch_kernel.labels_on(device, relevance, slice(None))
     assert labels is not None
     counts = torch.zeros((len(query), bits + 1, len(relevance.levels)), dtype=torch.int64, device=device)
     seconds = fastest_s(lambda: count_into(counts, words, items, *labels))
@@ -125,6 +128,30 @@ def ceilings_of(items: Tensor, labels: Tensor) -> dict[str, float]:
     if clock := getattr(chip, "clock_rate", 0):  # in kHz; older torch does not say
         found["popcounts"] = 1e3 * clock * chip.multi_processor_count * POPCOUNTS / len(items)
     return found
+
+
+def scores(found: Found) -> None:
+    """Seconds of score(), what it prints by default included, on activations and labels that the GPU holds."""
+    for bits in SCORED_BITS:
+        found[f"{bits} bits"] = figures = score(bits)
+        print(f"score of {SCORED[0]:,} x {SCORED[1]:,} x {bits} bits: {figures}", flush=True)
+
+
+def score(bits: int) -> Found:
+    generator = torch.Generator("cuda").manual_seed(bits)
+    activations = [torch.randn(n, bits, device="cuda", generator=generator) for n in SCORED]
+    labels = [torch.randint(10, (n,), device="cuda", generator=generator) for n in SCORED]
+    seconds, printed = {}, set()
+    for device in ("auto", "cpu"):
+        run_score = partial(hashbench.score, *activations, *labels, device=device)
+        seconds[device] = fastest_s(run_score)
+        printed.add(str(run_score()))
+    assert len(printed) == 1, "the devices do not give the same scores"
+    return {
+        "on_the_gpu_s": round(seconds["auto"], 3),
+        "on_the_cpu_s": round(seconds["cpu"], 3),
+        "times": round(seconds["cpu"] / seconds["auto"], 1),
+    }
 
 
 def soft_histogram(found: Found) -> None:
@@ -164,7 +191,7 @@ def speed(found: Found) -> None:
 
 def short_training(found: Found, epochs: int) -> None:
     """The AP of TALR-AP, 32 bits, small_cnn, after so many epochs: of each way to compute, of each seed."""
-    dataset = "cifar10" if standing("cifar10").state == "stored" else "digits"
+    dataset = "cifar10" if file_status("cifar10").state == "stored" else "digits"
     found |= {"dataset": dataset, "epochs": epochs}
     ap: dict[str, list[float]] = {}
     for name, compute in WAYS.items():
@@ -191,7 +218,7 @@ def outside_noise(found: dict[str, list[float]]) -> list[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    names = ("counting", "soft-histogram", "speed", "short-training")
+    names = ("counting", "scores", "soft-histogram", "speed", "short-training")
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(names)}; default: all")
     parser.add_argument("--epochs", type=int, default=20, help="of the short training")
     given = parser.parse_args()
@@ -200,7 +227,7 @@ def main() -> int:
     if not torch.cuda.is_available():
         print(f"no CUDA device here: skipped {', '.join(given.parts or names)}")
         return 0
-    runs = (counting, soft_histogram, speed, partial(short_training, epochs=given.epochs))
+    runs = (counting, scores, soft_histogram, speed, partial(short_training, epochs=given.epochs))
     parts: dict[str, Part] = dict(zip(names, runs, strict=True))
     return run_parts({name: parts[name] for name in given.parts or names})
 

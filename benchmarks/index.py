@@ -32,7 +32,8 @@ import _record
 import numpy as np
 
 from hashbench import parallel
-from hashbench.sparse import buckets, index_file, search
+from hashbench.metrics.suf import speed_up
+from hashbench.sparse import index_file, search
 from hashbench.sparse.codes import SparseCodes, top_k
 from hashbench.sparse.index import Index, build
 
@@ -330,7 +331,7 @@ def main() -> None:
             "width": WIDTH,
             "build_and_save_s": build_s,
             "memory": {**memory, "peak_mib": resident_mib("VmHWM:")},
-            "suf": buckets.speed_up(found.n_candidates, len(index)),
+            "suf": speed_up(found.n_candidates, len(index)),
             "faiss": faiss_version(),
             **figures,
             "timings": [asdict(timing) for timing in figures["timings"]],

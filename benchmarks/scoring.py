@@ -22,7 +22,8 @@ from sklearn.metrics import average_precision_score
 
 from hashbench import histogram, metrics
 from hashbench.codes import Codes, files, pack
-from hashbench.histogram import numba_kernel, torch_kernel
+from hashbench.histogram import torch_kernel
+from hashbench.parallel import slices
 from hashbench.relevance.labels import ClassRelevance, Relevance, SharedLabelRelevance
 
 REPETITIONS = 5
@@ -194,7 +195,7 @@ def report_peak(streamed: bool) -> None:
     started = time.perf_counter()
 
     def pieces() -> Iterator[tuple[Codes, Relevance]]:
-        for part in numba_kernel.slices(len(database), 1 << 16):
+        for part in slices(len(database), 1 << 16):
             yield database[part], ClassRelevance(relevance.query_labels, relevance.database_labels[part])
 
     counted = histogram.count_blocks(query, pieces()) if streamed else histogram.count(query, database, relevance)

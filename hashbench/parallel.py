@@ -1,6 +1,7 @@
-"""Which of several processes this is, where several train one cell together."""
+"""How work is divided: slices of rows, the parts of several processes, the cores that there are."""
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -75,6 +76,16 @@ def of_environment() -> ProcessGroup:
         shown = " ".join(f"{name}={value}" for name, value in zip(VARIABLES, given, strict=True))
         raise HashbenchError(f"{shown}: not as torchrun sets them")
     return group
+
+
+def slices(length: int, size: int) -> Iterator[slice]:
+    """The slices of ``size``, the last one shorter, that together are 0 .. ``length`` - 1.
+
+    >>> list(slices(5, 2))
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    for start in range(0, length, size):
+        yield slice(start, min(start + size, length))
 
 
 def available_cores() -> int:

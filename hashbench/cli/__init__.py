@@ -1,1 +1,1 @@
-"""The command line: one file a command; ``_app`` puts them together."""
+"""The command line: each command has one file, and ``_app`` registers them all."""

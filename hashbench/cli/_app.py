@@ -1,4 +1,4 @@
-"""The application: its commands, its shared options, and how it ends."""
+"""The application: its commands, the options that all commands share, and the exit codes."""
 
 import os
 import signal
@@ -14,28 +14,30 @@ from hashbench import __version__
 from hashbench.errors import HashbenchError
 
 INTERRUPTED = 130
-AGAIN_S = 3
-# In the order in which a user meets them; the command of a name is the function `command` of that module.
-# The modules import nothing heavy until they are called, so --help answers at once.
+AGAIN_S = 3  # until a lost interrupt is repeated
+# The order is that in which a user needs the commands. Each name is a module of hashbench.cli whose function `command`
+# is the command. The modules import nothing heavy until they are called, so --help answers at once.
 COMMANDS = {
-    "list": "The catalogue: methods, datasets, metrics, models, tables.",
-    "download": "Get data sets, verify every byte, convert them.",
-    "split": "Write a protocol's id lists; --check proves them.",
-    "features": "Features of a data set for the shallow methods.",
-    "train": "One cell: train, encode, score, store.",
-    "encode": "Codes of a run's protocol, or of one's own items.",
-    "search": "Draw the nearest images of a run.",
-    "eval": "Score saved codes, exactly under ties.",
-    "run": "Run the cells of tables that are not measured yet.",
-    "status": "What of a table is measured, missing, failed.",
-    "table": "Render tables: paper and measured side by side.",
-    "doctor": "What is installed, downloaded, missing; what mends it.",
+    "list": "List the methods, datasets, metrics, models or tables.",
+    "download": "Download data sets, verify every byte and convert them.",
+    "split": "Write the id lists of a protocol; --check verifies them.",
+    "features": "Extract the features that the shallow methods use.",
+    "train": "Train a method on a data set and store its scores.",
+    "encode": "Write the codes of a trained run, or of your own items.",
+    "search": "Draw the images that a run retrieves for some queries.",
+    "eval": "Score saved codes; ties are treated exactly.",
+    "run": "Train and score the missing cells of tables.",
+    "status": "Show which runs of a table are done, missing or failed.",
+    "table": "Print tables: published and measured values side by side.",
+    "doctor": "Show what is installed and downloaded, and what is missing.",
 }
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 for _name, _short in COMMANDS.items():
     app.command(_name, short_help=_short)(import_module(f"hashbench.cli.{_name}").command)
-app.add_typer(import_module("hashbench.cli.index").app, name="index", help="Build or search an index of sparse codes.")
+app.add_typer(
+    import_module("hashbench.cli.index").app, name="index", help="Build an index of sparse codes, or search it."
+)
 
 
 def _version(asked: bool) -> None:
@@ -46,15 +48,18 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def _shared(
-    root: Annotated[Path | None, typer.Option(help="Folder with datasets/ and experiments/.")] = None,
-    results: Annotated[Path | None, typer.Option(help="Folder of rows, runs and tables.")] = None,
-    data: Annotated[Path | None, typer.Option(help="Folder of downloaded data.")] = None,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    root: Annotated[Path | None, typer.Option(help="Folder that holds datasets/ and experiments/.")] = None,
+    results: Annotated[Path | None, typer.Option(help="Folder for rows, runs and tables.")] = None,
+    data: Annotated[Path | None, typer.Option(help="Folder for downloaded data.")] = None,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the full traceback of an error.")] = False,
     version: Annotated[  # noqa: ARG001  (its callback acts)
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Benchmark learning to hash: exact under ties, every number with the run that proves it."""
+    """Benchmark methods that learn to hash.
+
+    Scores are exact where items tie, and every number names the run that gave it.
+    """
     # in the environment, so that worker processes see them too
     for name, folder in (("HASHBENCH_ROOT", root), ("HASHBENCH_RESULTS", results), ("HASHBENCH_DATA", data)):
         if folder is not None:
@@ -64,7 +69,7 @@ def _shared(
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
-    """Runs the command line: exit 0 done, 1 a check failed, 2 bad usage or bad input, 130 interrupted."""
+    """Runs the command line and exits: 0 done, 1 a check failed, 2 bad usage or bad input, 130 interrupted."""
     signal.signal(signal.SIGTERM, _interrupt)
     given = sys.argv[1:] if arguments is None else arguments
     try:
@@ -75,7 +80,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         code = _complain(error)
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
-    except BrokenPipeError:  # whoever read our output has seen enough
+    except BrokenPipeError:  # the reader of our output has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except OSError as error:
@@ -86,7 +91,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         if os.environ.get("HASHBENCH_DEBUG"):
             raise
         code = _complain(HashbenchError(f"{type(error).__name__}: {error} (hashbench --debug ... shows where)"))
-    signal.alarm(0)  # of an interrupt; where it was lost and the command is done all the same, it comes no more
+    signal.alarm(0)  # a lost interrupt must not be repeated once the command is done
     if code == INTERRUPTED:
         typer.echo("interrupted: the same command continues from here", err=True)
     sys.exit(code if isinstance(code, int) else 0)
@@ -99,7 +104,7 @@ def _complain(error: HashbenchError | typer.TyperException) -> int:
 
 
 def _interrupt(_signum: int, _frame: FrameType | None) -> NoReturn:
-    """Raised inside an import or a finaliser the interrupt would be lost: then it comes once more."""
+    """Raises KeyboardInterrupt, and again after ``AGAIN_S`` seconds: an import can lose it."""
     signal.signal(signal.SIGALRM, _interrupt)
     signal.alarm(AGAIN_S)
     raise KeyboardInterrupt

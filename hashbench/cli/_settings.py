@@ -6,7 +6,7 @@ from hashbench.errors import HashbenchError
 
 
 def parse_settings(pairs: list[str]) -> dict[str, int | float | str | bool]:
-    """The settings of KEY=VALUE texts; a value is read as TOML reads it, or else is a string.
+    """The settings in texts KEY=VALUE; a value is read as TOML, and is a string if it is not TOML.
 
     >>> parse_settings(["lr=0.1", "epochs=3", "variant=exact"])
     {'lr': 0.1, 'epochs': 3, 'variant': 'exact'}

@@ -1,4 +1,4 @@
-"""``hashbench encode``: codes from a trained run."""
+"""``hashbench encode`` writes the codes of a trained run."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,19 +7,21 @@ import typer
 
 
 def command(
-    run: Annotated[str, typer.Argument(help="A run's name, as train --json prints it, or its beginning.")],
+    run: Annotated[str, typer.Argument(help="Name of a run, as train prints it, or the start of the name.")],
     items: Annotated[
         Path | None,
-        typer.Argument(help="A folder of images, or FILE.npy or FILE.h5 of items; default: the protocol's."),
+        typer.Argument(
+            help="Your own items: a folder of images, FILE.npy or FILE.h5. Default: the run's queries and database."
+        ),
     ] = None,
-    out: Annotated[Path, typer.Option(help="The .npz to write.")] = ...,  # type: ignore[assignment]
+    out: Annotated[Path, typer.Option(help="The .npz file to write.")] = ...,  # type: ignore[assignment]
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
 ) -> None:
-    """Write the codes of a run's queries and database, or of one's own items.
+    """Write the codes of a run's queries and database, or of your own items.
 
-    Of one's own items the file holds `codes`, uint8 of 0 and 1, items x bits, and `names`. An .npy, or `items` in an
-    .h5, holds them as the data set stores its own. Of a run of sparse codes it holds `activations` and `embeddings`, as
-    hashbench index takes them; its queries go to a file beside the database's.
+    For your own items the file holds `codes` (uint8, 0 or 1, items x bits) and `names`. An .npy file, or the array
+    `items` of an .h5 file, holds items as the data set stores them. A run with sparse codes writes `activations` and
+    `embeddings`, which hashbench index reads; its queries go to a second file next to --out.
     """
     from hashbench.datasets import own_items
     from hashbench.datasets.card import load_card

@@ -76,20 +76,26 @@ def command(
             help="Read the database piece by piece, or hold it in memory. [default: piece by piece from 128 MiB on]",
         ),
     ] = None,
+    device: Annotated[
+        str,
+        typer.Option(help="Where to count: auto, cpu, cuda or cuda:N. auto: a GPU, where a CPU would need 10 seconds."),
+    ] = "auto",
 ) -> None:
     """Score saved codes, exactly under ties.
 
     The codes may be .npz, .npy, .mat, .h5 or packed bytes; a folder is searched for the names other code bases use.
     The report gives each metric with its range over the orders of tied items, and what is odd about the codes.
-    Means are over the queries with a relevant item.
+    Means are over the queries with a relevant item. The figures are the same on every --device; what needs the order
+    of the items (--ties order, --as, the TREC files) is always done on the CPU.
     """
     from hashbench import metrics
     from hashbench.codes import files as saved_files
     from hashbench.errors import HashbenchError
     from hashbench.evaluation import scoring
     from hashbench.evaluation.conventions import CONVENTIONS
+    from hashbench.histogram.device import for_pairs, usable
 
-    names = list(metrics.wanted(metric or scoring.DEFAULT))
+    names, device = list(metrics.wanted(metric or scoring.DEFAULT)), usable(device)
     for name in as_ or []:
         CONVENTIONS.get(name)  # an unknown one is said before anything is counted
     explicit = saved_files.Explicit(
@@ -103,13 +109,15 @@ def command(
     saved = saved_files.opened(files or [], explicit=explicit, streamed=stream)
     by_order = {"--as": as_, "--ties order": ties == "order", "--trec-run": trec_run, "--qrels": qrels}
     _check_held(saved, [option for option, given in by_order.items() if given])
-    counted, database = _count(saved)
+    chosen = for_pairs(device, len(saved.query) * saved.n_database, saved.query.n_bits)
+    counted, database = _count(saved, chosen)
     _note(saved)
     scores = _scores(saved, counted, names, ties, empty)
     found = _evaluation(_source(files, explicit), saved, scores, counted, database, as_ or [])
     if train_codes is not None and train_labels is not None:
         training = train_codes, train_labels
-        found = _beside(found, saved_files.opened(files or [], explicit=explicit, streamed=stream, training=training))
+        saved_training = saved_files.opened(files or [], explicit=explicit, streamed=stream, training=training)
+        found = _beside(found, saved_training, chosen)
     _write(found, csv, per_query, curves, counted)
     _write_trec(saved, trec_run, trec_depth, qrels)
     _print(found, as_json)
@@ -127,7 +135,7 @@ def _check_held(saved: "SavedCodes | CodeStream", options: list[str]) -> None:
         )
 
 
-def _count(saved: "SavedCodes | CodeStream") -> "tuple[Histogram, Diagnostics]":
+def _count(saved: "SavedCodes | CodeStream", device: str) -> "tuple[Histogram, Diagnostics]":
     """The histogram, and what the database is like; a fault anywhere in its file is raised here."""
     from hashbench import histogram
     from hashbench.evaluation import diagnostics
@@ -139,7 +147,7 @@ def _count(saved: "SavedCodes | CodeStream") -> "tuple[Histogram, Diagnostics]":
             tally.add(codes)
             yield codes, relevance
 
-    counted = histogram.count_blocks(saved.query, seen(), n_items=saved.n_database, progress=True)
+    counted = histogram.count_blocks(saved.query, seen(), n_items=saved.n_database, device=device, progress=True)
     return counted, tally.diagnostics()
 
 
@@ -170,8 +178,10 @@ def _scores(
     from hashbench.codes.files import SavedCodes
     from hashbench.evaluation import scoring
 
-    codes, relevance = (saved.database, saved.relevance) if isinstance(saved, SavedCodes) else (None, None)
-    return scoring.evaluate(saved.query, codes, relevance, names, ties, empty=empty, counted=counted)
+    ordered = None
+    if ties == "order" and isinstance(saved, SavedCodes):
+        ordered = scoring.in_order(saved.query, saved.database, saved.relevance)
+    return scoring.evaluate(counted, saved.n_database, names, ties, empty=empty, ordered=ordered)
 
 
 def _evaluation(
@@ -201,12 +211,14 @@ def _foreign(saved: "SavedCodes | CodeStream", scores: "Scores", as_: list[str])
     return tuple(foreign(name, saved.query, saved.database, saved.relevance, ranks) for name in as_)
 
 
-def _beside(found: "Evaluation", training: "SavedCodes | CodeStream") -> "Evaluation":
+def _beside(found: "Evaluation", training: "SavedCodes | CodeStream", device: str) -> "Evaluation":
     """What was found, with the number of queries that have a training item's code and label."""
     from hashbench import histogram
     from hashbench.evaluation import diagnostics
 
-    counted = histogram.count_blocks(training.query, training.pieces(), n_items=training.n_database, progress=True)
+    counted = histogram.count_blocks(
+        training.query, training.pieces(), n_items=training.n_database, device=device, progress=True
+    )
     return replace(found, leak=replace(found.leak, twins_in_training=diagnostics.retrieval(counted).twins))
 
 

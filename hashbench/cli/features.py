@@ -1,4 +1,4 @@
-"""``hashbench features``: features of a data set's items, for the shallow methods."""
+"""``hashbench features`` extracts the features that the shallow methods use."""
 
 from typing import Annotated
 
@@ -6,22 +6,25 @@ import typer
 
 
 def command(
-    dataset: Annotated[str, typer.Argument(help="A data set, as hashbench list datasets shows.")],
+    dataset: Annotated[str, typer.Argument(help="Name of a data set; `hashbench list datasets` shows them.")],
     model: Annotated[
         str,
-        typer.Option(help="vggf, alexnet, alexnet-caffe, a classifier of torchvision (resnet18, ...), gist or pixels."),
+        typer.Option(help="vggf, alexnet, alexnet-caffe, a torchvision classifier (resnet18, ...), gist or pixels."),
     ],
     weights: Annotated[
         str | None,
-        typer.Option(metavar="FILE|none", help="A network's weights; none: random ones. Default: the official file."),
+        typer.Option(
+            metavar="FILE|none",
+            help="File with the network's weights, or none for random weights. Default: the official file.",
+        ),
     ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
-    batch: Annotated[int | None, typer.Option(min=1, help="Images at once.")] = None,
+    batch: Annotated[int | None, typer.Option(min=1, help="Number of images in a batch.")] = None,
 ) -> None:
-    """Extract features of all items of a data set, and store them with what made them.
+    """Extract the features of all items of a data set and store them, with a record of how they were made.
 
-    Of a network they are the activations that its last layer sees (fc7, after its ReLU). An interrupted extraction
-    goes on where it was; finished features of the same data, weights and constants are left alone.
+    The features of a network are the inputs of its last layer (fc7 after its ReLU). An interrupted extraction
+    continues where it stopped. Finished features of the same data, weights and constants are not made again.
     """
     from hashbench.features import extract
     from hashbench.runs import provenance

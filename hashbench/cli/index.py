@@ -1,4 +1,4 @@
-"""``hashbench index``: build an index of sparse codes, and search it."""
+"""``hashbench index`` builds an index of sparse codes and searches it."""
 
 import json
 from pathlib import Path
@@ -13,20 +13,25 @@ if TYPE_CHECKING:
 app = typer.Typer(rich_markup_mode=None)
 
 
-@app.command("build", short_help="Write an index of items.")
+@app.command("build", short_help="Build the index of a set of items.")
 def build(
     items: Annotated[
-        Path, typer.Argument(metavar="CODES|ACTIVATIONS", help="activations [n, d]; or buckets [n, k] with d.")
+        Path,
+        typer.Argument(metavar="CODES|ACTIVATIONS", help="File with activations [n, d], or with buckets [n, k] and d."),
     ],
-    embeddings: Annotated[Path, typer.Option(metavar="FILE", help="embeddings [n, m], for the distances.")],
-    out: Annotated[Path, typer.Option(metavar="FILE.h5", help="The index to write.")],
-    k: Annotated[int | None, typer.Option("--k", min=1, help="Buckets an item stands in, of activations.")] = None,
+    embeddings: Annotated[
+        Path, typer.Option(metavar="FILE", help="File with embeddings [n, m], between which distances are computed.")
+    ],
+    out: Annotated[Path, typer.Option(metavar="FILE.h5", help="The index file to write.")],
+    k: Annotated[
+        int | None, typer.Option("--k", min=1, help="Number of buckets of each item; required with activations.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Write the index of items: which stand in each bucket, and their embeddings in that order, as float32.
+    """Build the index of a set of items: for each bucket its items and their embeddings, as float32.
 
-    Files are .npz, .npy, .h5 or .mat; arrays are called activations, embeddings, buckets and d, and a file of one array
-    may call it anything. The index holds an item's embedding k times.
+    Files are .npz, .npy, .h5 or .mat. Their arrays are named activations, embeddings, buckets and d; if a file has only
+    one array, its name does not matter. The index stores each embedding k times, once for each bucket of the item.
     """
     from hashbench.files import require_writable
     from hashbench.sparse import index, index_file, saved
@@ -40,28 +45,36 @@ def build(
     typer.echo(json.dumps(report) if as_json else f"{out}: {_text(built)}; {size_bytes:,} bytes")
 
 
-@app.command("query", short_help="The nearest items of queries.")
+@app.command("query", short_help="Print the nearest items of each query.")
 def query(
-    file: Annotated[Path, typer.Argument(metavar="INDEX.h5", help="What index build wrote.")],
-    queries: Annotated[Path, typer.Argument(metavar="QUERIES", help="activations [q, d] and embeddings [q, m].")],
-    top: Annotated[int, typer.Option(min=1, help="Nearest items a query.")] = 10,
+    file: Annotated[Path, typer.Argument(metavar="INDEX.h5", help="An index that `hashbench index build` wrote.")],
+    queries: Annotated[
+        Path, typer.Argument(metavar="QUERIES", help="File with activations [q, d] and embeddings [q, m].")
+    ],
+    top: Annotated[int, typer.Option(min=1, help="Number of items to find for each query.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE.npz", help="Write ids, distances, n_candidates and n_opened.")
+        Path | None, typer.Option(metavar="FILE.npz", help="Also write ids, distances, n_candidates and n_opened.")
     ] = None,
     exclude_self: Annotated[
-        bool, typer.Option("--exclude-self", help="The queries are the items themselves, in order.")
+        bool,
+        typer.Option(
+            "--exclude-self",
+            help="The queries are the indexed items in the same order; do not return an item as its own result.",
+        ),
     ] = False,
-    codes: Annotated[Path | None, typer.Option(metavar="FILE", help="Refuse an index of other codes.")] = None,
-    embeddings: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Refuse an index of other embeddings.")
+    codes: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Stop if the index was built from other codes than these.")
     ] = None,
-    verify: Annotated[bool, typer.Option("--verify", help="Compare the whole index with its checksum.")] = False,
+    embeddings: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Stop if the index was built from other embeddings than these.")
+    ] = None,
+    verify: Annotated[bool, typer.Option("--verify", help="Check the whole index file against its checksum.")] = False,
 ) -> None:
-    """Print the nearest items of each query among those in its buckets, in order of their Euclidean distance.
+    """Print the nearest items of each query, by Euclidean distance, among the items in the buckets that it opens.
 
-    A query opens the buckets of its k largest activations, and the next largest after them while there are fewer items
-    than asked for. SUF is the number of items over the mean number retrieved.
+    A query opens the buckets of its k largest activations. While these hold fewer than --top items, it opens the bucket
+    of the next largest activation. SUF is the number of items divided by the mean number of items retrieved.
     """
     import numpy as np
 
@@ -94,7 +107,7 @@ def _text(index: "Index") -> str:
 
 
 def _summary(index: "Index", found: "SearchResult", exclude_self: bool) -> dict[str, float]:
-    from hashbench.sparse.buckets import speed_up
+    from hashbench.metrics.suf import speed_up
 
     return {
         "n_queries": len(found.ids),

@@ -1,4 +1,4 @@
-"""``hashbench run``: the missing cells of tables."""
+"""``hashbench run`` trains and scores the missing cells of tables."""
 
 import sys
 from collections.abc import Iterable
@@ -13,17 +13,21 @@ if TYPE_CHECKING:
 
 
 def command(
-    tables: Annotated[list[str], typer.Argument(metavar="TABLE...", help="hashbench list tables")],
-    seeds: Annotated[int, typer.Option(min=1, help="Runs a cell: seeds 0 .. SEEDS - 1.")] = 1,
-    jobs: Annotated[int, typer.Option(min=1, help="Cells run at a time.")] = 1,
+    tables: Annotated[
+        list[str], typer.Argument(metavar="TABLE...", help="Names of tables; `hashbench list tables` shows them.")
+    ],
+    seeds: Annotated[int, typer.Option(min=1, help="Number of runs of each cell, with seeds 0 .. SEEDS - 1.")] = 1,
+    jobs: Annotated[int, typer.Option(min=1, help="Number of runs at the same time.")] = 1,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
-    budget: Annotated[str | None, typer.Option(help="Of runs that stand in for the table's own.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be run, and stop.")] = False,
+    budget: Annotated[
+        str | None, typer.Option(help="Train with this budget of the methods instead of the table's.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the names of the missing runs and exit.")] = False,
 ) -> None:
-    """Run every cell that is not measured yet; a killed grid continues with the same command.
+    """Train and score every cell of the tables that is not measured yet.
 
-    Every cell is trained by one process, --jobs of them at a time; several train one cell with torchrun and
-    hashbench train.
+    After an interruption the same command continues. Each run uses one process; --jobs of them run at the same
+    time. To train one run with several processes, use torchrun with hashbench train.
     """
     from hashbench import parallel
     from hashbench.runs.options import Options
@@ -32,8 +36,8 @@ def command(
 
     if not (group := parallel.of_environment()).is_alone:
         raise HashbenchError(
-            f"torchrun started {group.size} processes, and each would run every cell: hashbench run goes without "
-            "torchrun, hashbench train with it"
+            f"torchrun started {group.size} processes, and each would run every cell: start hashbench run without "
+            "torchrun, or use torchrun with hashbench train"
         )
     store = Store.default()
     asked = [each for table in tables for each in grid.cell_runs(spec.load(table, budget), seeds)]
@@ -53,7 +57,7 @@ def command(
 
 
 def _follow(outcomes: "Iterable[Outcome]", n_runs: int, title: str) -> int:
-    """Shows the outcomes as they come in; returns how many runs failed."""
+    """The number of failed runs, after it has shown each outcome as it arrives."""
     from tqdm import tqdm
 
     failed = 0
@@ -71,7 +75,7 @@ def _follow(outcomes: "Iterable[Outcome]", n_runs: int, title: str) -> int:
 
 
 def _explain(asked: "list[CellRuns]") -> None:
-    """Says what is left out, once for each data set, method and reason."""
+    """Prints which cells cannot be run, once for each data set, method and reason."""
     left_out = {f"{a.cell.method} on {a.cell.dataset} {a.cell.protocol}: {a.unavailable}": a for a in asked}
     for line, each in left_out.items():
         if each.unavailable:

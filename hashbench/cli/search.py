@@ -1,4 +1,4 @@
-"""``hashbench search``: the nearest images of a run, to be looked at."""
+"""``hashbench search`` draws the images that a run retrieves for some queries."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,20 +15,23 @@ if TYPE_CHECKING:
 
 
 def command(
-    run: Annotated[str, typer.Argument(help="A run's name, as train --json prints it, or its beginning.")],
+    run: Annotated[str, typer.Argument(help="Name of a run, as train prints it, or the start of the name.")],
     items: Annotated[
         Path | None,
-        typer.Argument(help="Own queries: a folder of images, FILE.npy or FILE.h5; default: some of the protocol's."),
+        typer.Argument(
+            help="Your own queries: a folder of images, FILE.npy or FILE.h5. Default: some of the run's queries."
+        ),
     ] = None,
-    out: Annotated[Path, typer.Option(help="The .png to write.")] = ...,  # type: ignore[assignment]
-    top: Annotated[int, typer.Option(min=1, max=50, help="Nearest images a query.")] = 10,
-    queries: Annotated[int, typer.Option(min=1, max=100, help="How many queries, evenly among those there are.")] = 8,
+    out: Annotated[Path, typer.Option(help="The .png file to write.")] = ...,  # type: ignore[assignment]
+    top: Annotated[int, typer.Option(min=1, max=50, help="Number of images to show for each query.")] = 10,
+    queries: Annotated[int, typer.Option(min=1, max=100, help="Number of queries, spread evenly over all.")] = 8,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
 ) -> None:
-    """Draw the nearest images of a run's database: queries in the first column, images of a wrong class in red.
+    """Draw the images of a run's database that are nearest to some queries.
 
-    Under an image stand its rank and its Hamming distance d; tied images share their ranks, as in 2-5. Own queries have
-    no class, so nothing of theirs is wrong.
+    The first column shows the queries. Below each image are its rank and its Hamming distance d; tied images share
+    their ranks, for example 2-5. Irrelevant images are marked red; for your own queries, whose labels are unknown,
+    none is.
     """
     from hashbench.errors import HashbenchError
     from hashbench.evaluation.report import write_contact_sheet
@@ -53,7 +56,7 @@ def command(
 
 
 def _chosen(path: Path | None, data: "Dataset", ids: "Split", queries: int) -> "tuple[Items, Labels | None, list[str]]":
-    """The query images, their labels where they are known, and what to call them."""
+    """The query images, their labels if they are known, and a name for each."""
     from hashbench.datasets import own_items
 
     if path is not None:
@@ -65,7 +68,7 @@ def _chosen(path: Path | None, data: "Dataset", ids: "Split", queries: int) -> "
 
 
 def _evenly(n: int, wanted: int) -> list[int]:
-    """``wanted`` rows spread over ``n``, or all where there are fewer."""
+    """``wanted`` of the rows 0 .. n - 1, evenly spaced; all of them if there are fewer."""
     return list(range(n)) if n <= wanted else [n * place // wanted for place in range(wanted)]
 
 

@@ -1,4 +1,4 @@
-"""``hashbench split``: write the id lists of a protocol."""
+"""``hashbench split`` writes the id lists of a protocol."""
 
 import json
 from dataclasses import asdict
@@ -12,23 +12,25 @@ if TYPE_CHECKING:
     from hashbench.datasets.card import Card
     from hashbench.datasets.protocol import Protocol
     from hashbench.datasets.split import Split
-    from hashbench.datasets.store import Labelled
+    from hashbench.datasets.store import DatasetLabels
 
 
 def command(
-    name: Annotated[str, typer.Argument(help="A data set, as hashbench list datasets shows.")],
-    protocol: Annotated[str, typer.Option(help="One of the data set's protocols.")],
+    name: Annotated[str, typer.Argument(help="Name of a data set; `hashbench list datasets` shows them.")],
+    protocol: Annotated[str, typer.Option(help="Name of one of the data set's protocols.")],
     seed: Annotated[
-        int | None, typer.Option(min=0, max=2**32 - 1, help="Another draw than the protocol's own.")
+        int | None, typer.Option(min=0, max=2**32 - 1, help="Seed of the random choice. Default: the protocol's seed.")
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Prove sizes, class counts, disjointness; find leaks.")
+        bool,
+        typer.Option("--check", help="Check the sizes, class counts and overlaps of the lists, and report duplicates."),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Write the query, database, training and validation ids of a protocol, with their checksum.
 
-    The labels are enough. With --check and the items at hand, those that two lists hold byte for byte are found too.
+    Only the labels have to be downloaded. If the items are downloaded too, --check also reports items that are byte for
+    byte the same as an item of another list.
     """
     from hashbench import paths
     from hashbench.datasets.card import load_card
@@ -56,15 +58,15 @@ def command(
         "path": str(path),
     }
     typer.echo(_as_json(named, chosen, found) if as_json else _as_text(path, chosen, found))
-    require_writable(path.parent, instead="--data")  # what was proven is said, whether it can be written or not
+    require_writable(path.parent, instead="--data")  # the report is printed even if the file cannot be written
     write(path, chosen)
 
 
-def _audit(card: "Card", labels: "Labelled", chosen: "Split", rule: "Protocol", seed: int) -> "Audit":
+def _audit(card: "Card", labels: "DatasetLabels", chosen: "Split", rule: "Protocol", seed: int) -> "Audit":
     from hashbench.datasets.audit import audit
-    from hashbench.datasets.store import open_dataset, standing
+    from hashbench.datasets.store import file_status, open_dataset
 
-    has_items = standing(card.name).state != "labels only"
+    has_items = file_status(card.name).state != "labels only"
     return audit(open_dataset(card.name) if has_items else labels, chosen, rule, seed)
 
 

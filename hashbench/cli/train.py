@@ -1,4 +1,4 @@
-"""``hashbench train``: one cell."""
+"""``hashbench train`` trains and scores one method on one data set."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,33 +14,45 @@ if TYPE_CHECKING:
 
 
 def command(
-    method: Annotated[str, typer.Argument(help="hashbench list methods")],
-    dataset: Annotated[str, typer.Argument(help="hashbench list datasets")],
-    protocol: Annotated[str, typer.Option(help="A protocol of the data set.")],
-    bits: Annotated[int | None, typer.Option(help="Code length; of sparse codes: --set d=D --set k=K.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of everything random in the run.")] = 0,
-    model: Annotated[str | None, typer.Option(help="Encoder: linear, mlp, small_cnn ...")] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A hyper-parameter; repeatable.")
+    method: Annotated[str, typer.Argument(help="Name of a method; `hashbench list methods` shows them.")],
+    dataset: Annotated[str, typer.Argument(help="Name of a data set; `hashbench list datasets` shows them.")],
+    protocol: Annotated[str, typer.Option(help="Name of one of the data set's protocols.")],
+    bits: Annotated[
+        int | None, typer.Option(help="Code length. For sparse codes use --set d=D --set k=K instead.")
     ] = None,
-    budget: Annotated[str | None, typer.Option(help="Of the method's budgets; default: its first.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of all random choices in the run.")] = 0,
+    model: Annotated[
+        str | None, typer.Option(help="Encoder, such as linear, mlp or small_cnn; `hashbench list models` shows them.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set a hyper-parameter; may be repeated.")
+    ] = None,
+    budget: Annotated[str | None, typer.Option(help="One of the method's budgets. Default: the first.")] = None,
     weights: Annotated[
-        str | None, typer.Option(metavar="none|FILE", help="Of a network of ImageNet; else its official ones.")
+        str | None,
+        typer.Option(
+            metavar="none|FILE",
+            help="Initial weights of a network for ImageNet; none: random weights. Default: the official weights.",
+        ),
     ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
     precision: Annotated[str, typer.Option(help="auto (bfloat16 on a GPU), float32 or bfloat16.")] = "auto",
-    compile_: Annotated[bool, typer.Option("--compile/--no-compile", help="The encoder, by torch.compile.")] = False,
+    compile_: Annotated[
+        bool, typer.Option("--compile/--no-compile", help="Compile the encoder with torch.compile.")
+    ] = False,
     channels_last: Annotated[
-        bool, typer.Option("--channels-last/--no-channels-last", help="How images lie in memory.")
+        bool,
+        typer.Option("--channels-last/--no-channels-last", help="Store the channels of a pixel together in memory."),
     ] = True,
-    checkpoint_every: Annotated[float, typer.Option(metavar="SECONDS", help="Between checkpoints.")] = 10.0,
+    checkpoint_every: Annotated[float, typer.Option(metavar="SECONDS", help="Time between two checkpoints.")] = 10.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the row as one JSON object.")] = False,
 ) -> None:
-    """Train one cell, encode the data, score the codes, store the row; resumes by itself.
+    """Train a method on a data set, encode the data, score the codes and store the scores.
 
-    The run's folder holds a line an epoch, metrics.jsonl, and its curves, training.png; with the extra tensorboard
-    (pip install 'hashbench[train,tensorboard]') TensorBoard's files too. Several processes, a GPU each, train one cell
-    as one does: torchrun --nproc-per-node N -m hashbench train, and the same arguments.
+    After an interruption the same command continues from the last checkpoint. The run's folder holds metrics.jsonl, one
+    line for each epoch, and its curves, training.png. With TensorBoard (pip install 'hashbench[train,tensorboard]') it
+    also holds TensorBoard's files. To train with N processes, one on each GPU, start torchrun --nproc-per-node N -m
+    hashbench train with the same arguments; the result is that of one process, up to rounding.
     """
     from hashbench import parallel
     from hashbench.runs.options import Options
@@ -76,7 +88,7 @@ def command(
 
 
 def _start(cell: "RunSpec", weights: str) -> tuple[str, str | None]:
-    """The setting ``weights``, and the file that has them."""
+    """The setting ``weights``, and the path of the file that holds them."""
     model = getattr(cell.settings, "model", None)
     if model is None:
         raise HashbenchError(f"{cell.method} has no network: no --weights")

@@ -1,1 +1,1 @@
-"""Data sets: a card says what one is, a reader decodes its files, a split names its queries, database and training."""
+"""Data sets: a card describes one, a reader decodes its files, a split lists its queries, database and training ids."""

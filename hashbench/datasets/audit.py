@@ -1,4 +1,4 @@
-"""Audits: a split is what its protocol promises, and no query is an item of the database in disguise."""
+"""Audits: whether a split follows its protocol, and which queries are also in the database under another id."""
 
 import hashlib
 from collections.abc import Iterator
@@ -10,23 +10,24 @@ from numpy.typing import NDArray
 
 from hashbench.datasets.checksums import array_sha256
 from hashbench.datasets.draw import Ids
-from hashbench.datasets.duplicates import Keys, byte_keys, same_bytes, twins
+from hashbench.datasets.duplicates import Keys, byte_keys, find_duplicates, with_same_bytes
 from hashbench.datasets.protocol import Parts, PerClass, PerLabel, Protocol, Random, Stratified
 from hashbench.datasets.readers import Items
 from hashbench.datasets.split import Split, canonical_bytes
-from hashbench.datasets.store import Dataset, Labelled
+from hashbench.datasets.store import Dataset, DatasetLabels
 from hashbench.errors import CheckFailed
 from hashbench.relevance.labels import Labels
 
-APART = [("query", "database"), ("query", "train"), ("validation", "database"), ("validation", "train")]
+DISJOINT = [("query", "database"), ("query", "train"), ("validation", "database"), ("validation", "train")]
 N_SHOWN = 5
 
 
 @dataclass(frozen=True)
 class Leak:
-    """Items of one role that are also in another, under another id: the same ``by`` bytes, or by file name.
+    """``n`` items of the list ``role`` that the list ``inside`` also holds under another id.
 
-    ``first`` are some of them, each with its twin's id.
+    ``by`` says how they were compared: "bytes" or "file name". ``first`` holds some of them, each with the id of its
+    duplicate.
     """
 
     role: str
@@ -38,11 +39,12 @@ class Leak:
 
 @dataclass(frozen=True)
 class Audit:
-    """What an audit found in a sound split.
+    """The report on a split that follows its protocol.
 
-    ``checksums`` are SHA-256 (hex) of each list, 8 little-endian bytes an id. ``class_counts`` are, by role, the items
-    of each class, or with each label; empty of a set without labels. ``leaks`` are compared by the ways in
-    ``compared_by``: by bytes only where the items are here, by file name only where items have one.
+    ``checksums`` has the SHA-256 (hex) of each list, with 8 little-endian bytes for each id. ``class_counts`` has, for
+    each list, the number of items of each class or with each label; it is empty if the data set has no labels.
+    ``compared_by`` says how ``leaks`` were searched for: by bytes only if the items are available, by file name only if
+    the items have file names.
     """
 
     sizes: dict[str, int]
@@ -53,23 +55,18 @@ class Audit:
     compared_by: list[str]
     leaks: list[Leak]
 
-    @property
-    def n_duplicates(self) -> int:
-        """How many queries the database holds byte for byte under another id."""
-        return sum(leak.n for leak in self.leaks if (leak.role, leak.inside, leak.by) == ("query", "database", "bytes"))
 
+def audit(data: Dataset | DatasetLabels, chosen: Split, protocol: Protocol, seed: int) -> Audit:
+    """A report on the split; raises CheckFailed with the first way in which it does not follow ``protocol``.
 
-def audit(data: Dataset | Labelled, chosen: Split, protocol: Protocol, seed: int) -> Audit:
-    """What is found in the split; raises CheckFailed with the first thing that is not as ``protocol`` says.
-
-    Checked are the ids (sorted, unique, of this data set), that queries and validation items are in no other list,
-    that training is inside the database or outside as the protocol has it, the number of items in all and of each
-    class or label, that no item is left out, and, for the protocol's own seed, the pinned checksum of the ids. The
-    rest is reported: items that another list holds too, by file name or, where ``data`` has the items, byte for byte,
-    are not the split's fault.
+    The audit checks that ids are sorted, unique and of this data set; that queries and validation items are in no other
+    list; that the training items are inside the database, or outside, as the protocol says; that the numbers of items,
+    in all and of each class or label, are right; that no item is in no list; and, for the protocol's own seed, that the
+    checksum of the ids is the one on the card. Duplicates between lists are reported and do not fail the audit, since
+    they come from the data: by file name and, if ``data`` has the items, byte for byte.
     """
-    for fault in _faults(data.labels, chosen, protocol, seed):
-        raise CheckFailed(f"{data.name}: {fault}")
+    for violation in _violations(data.labels, chosen, protocol, seed):
+        raise CheckFailed(f"{data.name}: {violation}")
     lists, items = chosen.lists(), data.items if isinstance(data, Dataset) else None
     keys: dict[str, Keys | NDArray[np.bytes_]] = {}
     if items is not None:
@@ -87,30 +84,30 @@ def audit(data: Dataset | Labelled, chosen: Split, protocol: Protocol, seed: int
     )
 
 
-def _faults(labels: Labels, chosen: Split, protocol: Protocol, seed: int) -> Iterator[str]:
+def _violations(labels: Labels, chosen: Split, protocol: Protocol, seed: int) -> Iterator[str]:
     lists = chosen.lists()
     for role, ids in lists.items():
-        yield from _id_faults(role, ids, len(labels))
-    for role, other in APART:
+        yield from _id_violations(role, ids, len(labels))
+    for role, other in DISJOINT:
         if shared := np.intersect1d(lists.get(role, []), lists[other]).size:
             yield f"{shared} {role} ids are in the {other} list"
-    yield from _train_faults(chosen, protocol)
-    yield from _size_faults(chosen, protocol)
-    yield from promised(protocol, labels, lists)
+    yield from _train_violations(chosen, protocol)
+    yield from _size_violations(chosen, protocol)
+    yield from protocol_violations(protocol, labels, lists)
     if seed == protocol.seed and protocol.ids_sha256 not in (None, chosen.sha256):
         yield f"the ids have checksum {chosen.sha256}; the card states {protocol.ids_sha256}"
 
 
-def _id_faults(role: str, ids: Ids, n_items: int) -> Iterator[str]:
+def _id_violations(role: str, ids: Ids, n_items: int) -> Iterator[str]:
     if (np.diff(ids) <= 0).any():
         yield f"{role} ids are not sorted and unique"
     elif ids.size and (ids[0] < 0 or ids[-1] >= n_items):
         yield f"{role} ids run from {ids[0]} to {ids[-1]}; 0 to {n_items - 1} exist"
 
 
-def _train_faults(chosen: Split, protocol: Protocol) -> Iterator[str]:
+def _train_violations(chosen: Split, protocol: Protocol) -> Iterator[str]:
     inside = np.intersect1d(chosen.train_ids, chosen.database_ids).size
-    if isinstance(protocol, Parts):  # a published list may have it either way
+    if isinstance(protocol, Parts):  # a published list may do either
         return
     if getattr(protocol, "database", "rest") == "rest_without_train":
         if inside:
@@ -119,7 +116,7 @@ def _train_faults(chosen: Split, protocol: Protocol) -> Iterator[str]:
         yield f"{outside} training items are not in the database"
 
 
-def _size_faults(chosen: Split, protocol: Protocol) -> Iterator[str]:
+def _size_violations(chosen: Split, protocol: Protocol) -> Iterator[str]:
     stated = {
         "query": protocol.n_queries,
         "database": protocol.n_database,
@@ -132,12 +129,12 @@ def _size_faults(chosen: Split, protocol: Protocol) -> Iterator[str]:
 
 
 @singledispatch
-def promised(protocol: Protocol, labels: Labels, lists: dict[str, Ids]) -> Iterator[str]:
-    """In what the lists, sound in themselves, are not what a protocol of that kind asks for."""
+def protocol_violations(protocol: Protocol, labels: Labels, lists: dict[str, Ids]) -> Iterator[str]:
+    """The ways in which lists of valid ids do not follow a protocol of that kind, one line each."""
     raise NotImplementedError(type(protocol))
 
 
-@promised.register
+@protocol_violations.register
 def _per_class(protocol: PerClass, labels: Labels, lists: dict[str, Ids]) -> Iterator[str]:
     asked = {"query": protocol.queries_per_class, "train": protocol.train_per_class}
     for role, expected in asked.items():
@@ -148,9 +145,9 @@ def _per_class(protocol: PerClass, labels: Labels, lists: dict[str, Ids]) -> Ite
     yield from _left_out(lists, len(labels))
 
 
-@promised.register
+@protocol_violations.register
 def _per_label(protocol: PerLabel, labels: Labels, lists: dict[str, Ids]) -> Iterator[str]:
-    """An item may be drawn for one label and carry others: of each there are so many, or more."""
+    """An item drawn for one label may carry others, so that a label can have more items than were drawn for it."""
     for role, expected in (("query", protocol.queries_per_label), ("train", protocol.train_per_label)):
         counts = _counts(labels, lists[role])
         for label in np.flatnonzero(counts < expected):
@@ -160,7 +157,7 @@ def _per_label(protocol: PerLabel, labels: Labels, lists: dict[str, Ids]) -> Ite
     yield from _left_out(lists, len(labels))
 
 
-@promised.register
+@protocol_violations.register
 def _random(protocol: Random, labels: Labels, lists: dict[str, Ids]) -> Iterator[str]:
     for role, expected in (("query", protocol.queries), ("train", protocol.train)):
         if expected and len(lists[role]) != expected:
@@ -168,14 +165,14 @@ def _random(protocol: Random, labels: Labels, lists: dict[str, Ids]) -> Iterator
     yield from _left_out(lists, len(labels))
 
 
-@promised.register
+@protocol_violations.register
 def _parts(protocol: Parts, labels: Labels, lists: dict[str, Ids]) -> Iterator[str]:  # noqa: ARG001
     for role, within in (("query", protocol.query), ("database", protocol.database), ("train", protocol.train)):
         if not np.array_equal(lists[role], np.arange(*within)):
             yield f"{role} ids are not {within[0]} to {within[1] - 1}"
 
 
-@promised.register
+@protocol_violations.register
 def _stratified(protocol: Stratified, labels: Labels, lists: dict[str, Ids]) -> Iterator[str]:
     if not np.array_equal(lists["query"], np.arange(*protocol.query)):
         yield f"query ids are not {protocol.query[0]} to {protocol.query[1] - 1}"
@@ -194,16 +191,16 @@ def _left_out(lists: dict[str, Ids], n_items: int) -> Iterator[str]:
 
 
 def _counts(labels: Labels, ids: Ids) -> Ids:
-    """How many of those items are of each class, or carry each label; int64[classes]."""
+    """The number of those items in each class or with each label, int64[classes]."""
     if labels.ndim == 2:
         return labels[ids].sum(axis=0, dtype=np.int64)
     return np.bincount(labels[ids][labels[ids] >= 0], minlength=int(labels.max(initial=-1)) + 1).astype(np.int64)
 
 
 def _leaks(by: str, keys: Keys | NDArray[np.bytes_], lists: dict[str, Ids], items: Items | None) -> Iterator[Leak]:
-    for role, inside in APART:
-        found = twins(keys, lists.get(role, np.empty(0, np.int64)), lists[inside])
+    for role, inside in DISJOINT:
+        found = find_duplicates(keys, lists.get(role, np.empty(0, np.int64)), lists[inside])
         if by == "bytes" and items is not None:
-            found = same_bytes(items, found)
+            found = with_same_bytes(items, found)
         if len(found):
             yield Leak(role, inside, by, len(found), found.first(N_SHOWN))

@@ -1,4 +1,4 @@
-"""Cards: what a data set is, where it comes from, how its bytes are known to be right, how it is split."""
+"""Cards: a card says what a data set is, where it comes from, which checksums it has and how it is split."""
 
 from typing import Annotated, Literal
 
@@ -16,8 +16,8 @@ Md5 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 DRAWS = ("per_class", "per_label", "random", "parts", "stratified")
 
 
-def _draw(value: object) -> str | None:
-    """The kind of a protocol, of a table or made already; None for what is neither, or says none that exists."""
+def _protocol_kind(value: object) -> str | None:
+    """The ``draw`` of a protocol, which is a table or an object; None if the value has no known ``draw``."""
     draw = value.get("draw", "per_class") if isinstance(value, dict) else getattr(value, "draw", None)
     return draw if draw in DRAWS else None
 
@@ -29,15 +29,15 @@ AnyProtocol = Annotated[
     | Annotated[Parts, Tag("parts")]
     | Annotated[Stratified, Tag("stratified")],
     Discriminator(
-        _draw,
+        _protocol_kind,
         custom_error_type="protocol_draw",
         custom_error_message=f"a protocol is a table whose draw is one of {', '.join(DRAWS)}",
     ),
 ]
 
 
-class Verified(Strict):
-    """What is known of a file's bytes; a file without a checksum says why in its note."""
+class ExpectedFile(Strict):
+    """The size and the checksums that a file must have; without a checksum, ``note`` says why there is none."""
 
     size_bytes: Count | None = None
     sha256: Sha256 | None = None
@@ -46,23 +46,23 @@ class Verified(Strict):
     note: str = ""
 
     @model_validator(mode="after")
-    def _checksum_or_reason(self) -> "Verified":
+    def _checksum_or_reason(self) -> "ExpectedFile":
         if not self.checksums and not self.note:
             raise ValueError("a file needs sha256, sha512 or md5, or a note that says why it has none")
         return self
 
     @property
     def checksums(self) -> dict[str, str]:
-        """The checksums that are known, by algorithm, as ``hashlib`` names them."""
+        """The known checksums; the keys are the names of the algorithms in ``hashlib``."""
         known = {"sha256": self.sha256, "sha512": self.sha512, "md5": self.md5}
         return {algorithm: value for algorithm, value in known.items() if value is not None}
 
 
-class Member(Verified):
+class Member(ExpectedFile):
     """A file that a reader needs; ``path`` is its name inside the source, with forward slashes.
 
-    What is known of it is known of its decompressed bytes. ``packed`` is its name there where it is compressed
-    by itself (.gz, .bz2, .xz or .Z), and ``limit_bytes`` what a member without ``size_bytes`` may grow to.
+    The size and the checksums are those of its decompressed bytes. ``packed`` is its name inside the source if it is
+    itself compressed (.gz, .bz2, .xz or .Z). A member without ``size_bytes`` may have up to ``limit_bytes``.
     """
 
     path: str
@@ -70,12 +70,11 @@ class Member(Verified):
     limit_bytes: Positive = 4 << 30
 
 
-class Source(Verified):
-    """A file to be fetched: where from (in order of preference), its name, and the members that a reader needs.
+class Source(ExpectedFile):
+    """A file to download: its addresses in order of preference, its name, and the members that a reader needs.
 
-    Where no address serves it to a program, ``urls`` is empty and ``manual`` tells a person what to do.
-    ``images = true`` is an archive of images that the lists of other sources name: it is not read as an archive,
-    but unpacked by the user into a folder.
+    If a program cannot download it, ``urls`` is empty and ``manual`` tells the user what to do. ``images = true`` marks
+    an archive of images that the lists of other sources name; the user unpacks it into a folder.
     """
 
     urls: list[str] = []
@@ -85,18 +84,18 @@ class Source(Verified):
     images: bool = False
 
     @model_validator(mode="after")
-    def _can_be_had(self) -> "Source":
+    def _has_an_origin(self) -> "Source":
         if not self.urls and not self.manual:
-            raise ValueError("a source needs urls, or the manual steps that lead to it")
+            raise ValueError("a source needs urls, or manual steps to get it")
         if self.images == bool(self.members):
             raise ValueError("a source has members, unless it is an archive of images")
         return self
 
 
 class Probe(Strict):
-    """One item whose bytes are known: SHA-256 of its row, as stored (C order, little-endian).
+    """One item whose bytes are known: ``sha256`` is that of its row as stored (C order, little-endian).
 
-    ``label`` is its class; of a multi-label set, or one without labels, it is left out.
+    ``label`` is its class; it is omitted if items have several labels or none.
     """
 
     id: Count
@@ -105,13 +104,13 @@ class Probe(Strict):
 
 
 class Card(Strict):
-    """A file of datasets/; ``name`` is its stem.
+    """The content of a file datasets/NAME.toml; ``name`` is NAME.
 
-    ``item_shape`` is [height, width, channels] of images (uint8, 0 .. ``value_max``) or [d] of features
-    (float32). ``labels`` are one class an item, several of ``n_classes`` labels an item, or none. An ``embedded``
-    set comes with an installed package and has no sources. ``labels_sha256`` is the checksum of the labels alone,
-    for a set whose images not everybody can have. ``citation`` holds keys of experiments/papers.toml, with commas
-    between them.
+    ``item_shape`` is [height, width, channels] for images (uint8, 0 .. ``value_max``) or [d] for features (float32).
+    ``labels`` says whether an item has one class, several of ``n_classes`` labels, or none. An ``embedded`` data set is
+    part of an installed package and has no sources. ``labels_sha256`` is the checksum of the labels alone, for data
+    sets whose images not everybody can get. ``citation`` holds keys of experiments/papers.toml, with commas between
+    them.
     """
 
     name: str
@@ -136,30 +135,30 @@ class Card(Strict):
     protocols: dict[str, AnyProtocol] = {}
 
     @model_validator(mode="after")
-    def _hangs_together(self) -> "Card":
+    def _is_consistent(self) -> "Card":
         if self.embedded == bool(self.sources):
-            raise ValueError("an embedded set has no sources, any other has at least one")
+            raise ValueError("an embedded data set has no sources, any other has at least one")
         if (self.kind == "images") != (len(self.item_shape) == 3):
             raise ValueError("images have item_shape [height, width, channels], features [d]")
         if (self.kind == "images") != (self.value_max is not None):
             raise ValueError("images state value_max, features do not")
         if (self.labels == "none") != (self.n_classes == 0):
-            raise ValueError('a set has classes, unless labels = "none"')
+            raise ValueError('a data set needs classes, unless labels = "none"')
         if self.class_names and len(self.class_names) != self.n_classes:
-            raise ValueError("class_names needs one entry a class")
+            raise ValueError("class_names needs one entry for each class")
         if self.class_counts is not None and len(self.class_counts) != self.n_classes:
-            raise ValueError("class_counts needs one entry a class")
+            raise ValueError("class_counts needs one entry for each class")
         if any(probe.id >= self.n_items for probe in self.probes):
             raise ValueError(f"a probe's id is beyond the last item, {self.n_items - 1}")
         return self
 
     @property
     def dtype(self) -> np.dtype[np.uint8] | np.dtype[np.float32]:
-        """The type of the items: uint8 of images, little-endian float32 of features."""
+        """The type of the items: uint8 for images, little-endian float32 for features."""
         return np.dtype(np.uint8) if self.kind == "images" else np.dtype("<f4")
 
     def protocol(self, name: str) -> Protocol:
-        """The protocol called ``name``; raises HashbenchError with the nearest names."""
+        """The protocol named ``name``; raises HashbenchError with similar names if there is none."""
         try:
             return self.protocols[canonical(name)]
         except KeyError:
@@ -167,14 +166,14 @@ class Card(Strict):
 
 
 def cards() -> list[str]:
-    """The names of all data sets that have a card, sorted."""
+    """The names of all data sets, sorted; each has a card."""
     return sorted(path.stem for path in (paths.root() / "datasets").glob("*.toml"))
 
 
 def load_card(name: str) -> Card:
-    """The card of the data set called ``name`` (``-`` and ``_`` are one).
+    """The card of the data set named ``name``; ``-`` and ``_`` are treated alike.
 
-    Raises HashbenchError for an unknown name, with the nearest ones, and for a card that is not as it should be.
+    Raises HashbenchError for an unknown name, with similar names, and for an invalid card.
     """
     stem = canonical(name)
     if stem not in cards():
@@ -182,5 +181,5 @@ def load_card(name: str) -> Card:
     path = paths.root() / "datasets" / f"{stem}.toml"
     values = read_toml(path)
     if "name" in values:
-        raise HashbenchError(f"{path}: unknown key 'name': a data set is called by its file's name")
+        raise HashbenchError(f"{path}: unknown key 'name': a data set has the name of its file")
     return parse(Card, {**values, "name": stem}, str(path))

@@ -1,4 +1,4 @@
-"""Checksums of what a data set holds, the same on every machine."""
+"""Checksums of items, labels and names; they are the same on every machine."""
 
 import hashlib
 from collections.abc import Callable
@@ -13,11 +13,11 @@ from hashbench.relevance.labels import Labels
 if TYPE_CHECKING:
     import h5py
 
-HASHED_BYTES = 16 << 20  # between two signs of progress
+HASHED_BYTES = 16 << 20  # between two calls of ``progress``
 
 
 def content_sha256(items: Items, labels: Labels, progress: Callable[[int], object] = int) -> str:
-    """SHA-256 (hex) of items, then labels: each a line with type and shape, then little-endian bytes in C order."""
+    """SHA-256 (hex) of the items and then the labels, each as its :func:`head` and its :func:`content_bytes`."""
     digest = hashlib.sha256()
     for array in (items, labels):
         digest.update(head(array))
@@ -29,12 +29,12 @@ def content_sha256(items: Items, labels: Labels, progress: Callable[[int], objec
 
 
 def array_sha256(array: NDArray[Any]) -> str:
-    """The same of one array alone: of the labels, or of the names."""
+    """SHA-256 (hex) of one array, as its :func:`head` and its :func:`content_bytes`."""
     return hashlib.sha256(head(array) + content_bytes(array)).hexdigest()
 
 
 def head(array: "NDArray[Any] | h5py.Dataset") -> bytes:
-    """The line that goes before an array's bytes: its type and its shape."""
+    """The line that is hashed before the bytes of an array: its type and its shape."""
     return f"{array.dtype.name} {','.join(map(str, array.shape))}\n".encode()
 
 

@@ -1,4 +1,4 @@
-"""Downloads: fetch a data set's sources or find them in a folder, verify, convert, put in place whole."""
+"""Downloads: get the sources of a data set from the network or a folder, verify them and convert them to one file."""
 
 import errno
 from collections.abc import Generator
@@ -10,24 +10,26 @@ from hashbench import paths
 from hashbench.datasets import store
 from hashbench.datasets.card import Card, Member, Source, load_card
 from hashbench.datasets.readers import READERS, Files
-from hashbench.datasets.sources.fetch import alone, fetch
+from hashbench.datasets.sources.fetch import fetch, folder_lock
 from hashbench.datasets.sources.members import locate, open_members
 from hashbench.errors import HashbenchError
 from hashbench.files import require_writable
+from hashbench.progress import bar
 
 
 def download(name: str, from_dir: Path | None = None, *, labels_only: bool = False) -> Path | None:
-    """Where the data set now lies, converted; None for an embedded one, which needs no download.
+    """The path of the converted data set; None for an embedded one, which needs no download.
 
-    Sources come from ``from_dir`` (:func:`hashbench.datasets.sources.members.locate` says what it may hold) or else
-    from the network. What is there already and whole is left alone; what is damaged is made anew.
-    Processes that ask for one data set at once take turns: the first does the work.
+    Sources come from ``from_dir`` (:func:`hashbench.datasets.sources.members.locate` says what it may hold) or from the
+    network. A complete file is kept, and a damaged one is made again. If several processes download one data set at the
+    same time, one does the work and the others wait for it.
 
-    The images that lists name are in ``from_dir``, or in images/ of the data set's folder; the lists are fetched where
-    ``from_dir`` has none. With ``labels_only`` no images are needed: the labels are stored without them.
+    If the sources are lists of images, the images are searched for in ``from_dir``, or in the folder images/ of the
+    data set; lists that ``from_dir`` does not hold are downloaded. With ``labels_only`` no images are needed, and the
+    labels are stored without them.
 
     Raises:
-        HashbenchError: a source is missing, damaged or not what the card says; nothing is put in place then.
+        HashbenchError: a source is missing, damaged or not what the card says. In that case no data set is written.
     """
     card = load_card(name)
     if card.embedded:
@@ -36,15 +38,15 @@ def download(name: str, from_dir: Path | None = None, *, labels_only: bool = Fal
         return stored
     folder = store.path_of(card).parent
     require_writable(folder, instead="--data")
-    with alone(folder):
-        if (stored := _stored(card, labels_only)) is not None:  # what another process made meanwhile is made
+    with folder_lock(folder):
+        if (stored := _stored(card, labels_only)) is not None:  # another process made it while this one waited
             return stored
         _sweep(card)
         return _make(card, from_dir, labels_only)
 
 
 def _stored(card: Card, labels_only: bool) -> Path | None:
-    """Where the data set lies, if it is there and whole."""
+    """The path of the converted data set; None if it does not exist or is damaged."""
     try:
         store.open_labels(card.name) if labels_only else store.verify(card.name)
     except HashbenchError:
@@ -53,7 +55,7 @@ def _stored(card: Card, labels_only: bool) -> Path | None:
 
 
 def _sweep(card: Card) -> None:
-    """Removes what processes left that were killed while they wrote; to be called alone."""
+    """Removes the temporary files of processes that were killed; the caller holds the lock of the folder."""
     for path in (store.path_of(card), store.labels_path_of(card)):
         for left in path.parent.glob(f".{path.name}.*.part"):
             left.unlink()
@@ -65,7 +67,9 @@ def _make(card: Card, from_dir: Path | None, labels_only: bool) -> Path:
     try:
         return _convert(card, places, images)
     except HashbenchError as error:
-        lists_alone = labels_only or len(_read_sources(card)) == len(card.sources)  # else the images may be wrong
+        lists_alone = labels_only or len(_read_sources(card)) == len(
+            card.sources
+        )  # otherwise the images may be the cause
         if lists_alone and not _began_with_full_disk(error):
             _forget_doubtful(card, places)
         raise
@@ -80,14 +84,14 @@ def _began_with_full_disk(error: BaseException | None) -> bool:
 
 
 def _forget_doubtful(card: Card, places: list[Path]) -> None:
-    """Removes what was fetched and no checksum vouches for: if it is wrong, it would be refused for ever."""
+    """Removes downloaded files without a checksum: a wrong one would make every later attempt fail."""
     for source, place in zip(_read_sources(card), places, strict=True):
         if source.urls and not source.checksums and place == _kept(card) / source.file:
             place.unlink(missing_ok=True)
 
 
 def _read_sources(card: Card) -> list[Source]:
-    """The sources whose members are read; archives of images are unpacked by the user."""
+    """The sources whose members are read: all but the archives of images, which the user unpacks."""
     return [source for source in card.sources if not source.images]
 
 
@@ -99,7 +103,7 @@ def _places(card: Card, from_dir: Path | None, images: Path | None) -> list[Path
 
 
 def _kept(card: Card) -> Path:
-    """Where fetched files stay: a slow server is slow again."""
+    """The folder of downloaded files, which are kept so that no file is downloaded twice."""
     return paths.data() / card.name / "sources"
 
 
@@ -111,7 +115,7 @@ def _place(card: Card, source: Source, from_dir: Path) -> Path:
             raise HashbenchError(f"{error}; to get it, {'; '.join(source.manual)}") from None
         if len(_read_sources(card)) == len(card.sources):
             raise
-        try:  # the folder may hold the images alone
+        try:  # the folder may hold only the images
             return fetch([source], _kept(card))[0]
         except HashbenchError as other:
             raise HashbenchError(f"{error}, and {other}") from None
@@ -129,17 +133,15 @@ def _needed_bytes(card: Card, from_dir: Path | None, images: Path | None) -> int
 
 def _convert(card: Card, places: list[Path], images: Path | None) -> Path:
     checksums = {source.file: next(iter(source.checksums.values()), None) for source in _read_sources(card)}
-    with closing(_members(card, places)) as members:  # or a refused file would stay open
+    with closing(_members(card, places)) as members:  # otherwise an invalid file would stay open
         blocks = READERS.get(card.reader).read(card, Files(members, images))
         return store.write(card, blocks, checksums, labels_only=images is None)
 
 
 def _members(card: Card, places: list[Path]) -> Generator[tuple[Member, BinaryIO]]:
-    from tqdm import tqdm
-
     total = sum(len(source.members) for source in card.sources)
-    with tqdm(total=total, desc=f"{card.name}: verify and convert", unit="file", leave=False, disable=None) as bar:
+    with bar(f"{card.name}: verify and convert", "file", total) as converted:
         for source, place in zip(_read_sources(card), places, strict=True):
             for member in open_members(place, source, scratch=store.path_of(card).parent):
                 yield member
-                bar.update()
+                converted.update()

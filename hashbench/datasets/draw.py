@@ -1,7 +1,8 @@
-"""Draws: one way of choosing queries, database and training items for each kind of protocol.
+"""Draws: how each kind of protocol chooses the queries, the database and the training items.
 
-Wherever something is drawn at random, items are ordered by the BLAKE2b digest of ``dataset/protocol-seed/id``. A hash
-of names keeps its order for ever; the stream of a random generator may change between versions of a library.
+A random order of items is the order of the BLAKE2b digests of ``dataset/protocol-seed/id``. Such an order never
+changes; the numbers of a random generator may change between versions of a library. Only ``Stratified`` uses a random
+generator, that of scikit-learn, as the code of its authors does.
 """
 
 import hashlib
@@ -20,16 +21,17 @@ Roles = dict[str, Ids]  # query, database, train and perhaps validation, each so
 
 @singledispatch
 def draw(protocol: Protocol, labels: Labels, salt: str, seed: int) -> Roles:
-    """The ids of each role: what ``protocol`` makes of ``labels`` [n] or [n, labels]; pure.
+    """The ids of each role, as ``protocol`` chooses them from ``labels`` [n] or [n, labels]; deterministic.
 
-    Raises HashbenchError, without saying of which set, where the labels cannot be split like that.
+    ``salt`` decides the random order of the items; ``seed`` is for ``Stratified`` only. Raises HashbenchError, without
+    the name of the data set, if the labels cannot be split in this way.
     """
     raise NotImplementedError(type(protocol))
 
 
 @draw.register
 def _per_class(protocol: PerClass, labels: Labels, salt: str, _seed: int) -> Roles:
-    """An item with a negative label has no class and is in the database only."""
+    """An item with a negative label has no class; it is only in the database."""
     if labels.ndim != 1:
         raise HashbenchError("splits by class need one class id an item")
     _require_enough(labels, protocol)
@@ -42,7 +44,7 @@ def _per_class(protocol: PerClass, labels: Labels, salt: str, _seed: int) -> Rol
 
 @draw.register
 def _per_label(protocol: PerLabel, labels: Labels, salt: str, _seed: int) -> Roles:
-    """Of labels as frequent as each other, the first comes first."""
+    """Labels are drawn for in descending order of frequency; equally frequent ones in the order of their columns."""
     if labels.ndim != 2 or not labels.shape[1]:
         raise HashbenchError("splits by label need several labels an item")
     per_label = protocol.queries_per_label, protocol.train_per_label
@@ -101,7 +103,7 @@ def _stratified(protocol: Stratified, labels: Labels, _salt: str, seed: int) -> 
 
 
 def _roles(n_items: int, queries: Ids, train: Ids, database: Database) -> Roles:
-    """No training items drawn: the whole database is trained on."""
+    """The sorted ids of each role; if ``train`` is empty, the training items are the whole database."""
     query, train = np.sort(queries), np.sort(train)
     rest = np.setdiff1d(np.arange(n_items), query, assume_unique=True)
     if database == "rest_without_train":
@@ -136,5 +138,5 @@ def _require_enough(labels: Labels, protocol: PerClass) -> None:
 
 
 def _spare(n_train: int, database: Database) -> int:
-    """The items that are needed beyond queries and training: in the database there must be one to be found."""
+    """How many items must be left for the database: 1, unless the training items are in it too."""
     return int(n_train == 0 or database == "rest_without_train")

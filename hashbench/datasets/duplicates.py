@@ -1,4 +1,4 @@
-"""Duplicates: which items of one list are, byte for byte or by file name, items of another."""
+"""Duplicates: items of one list that another list also holds, byte for byte or by file name."""
 
 import hashlib
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from hashbench.datasets.draw import Ids
 from hashbench.datasets.readers import Items
 
 Keys = NDArray[np.uint64]
-BLOCK_BYTES = 16 << 20  # of items, held together
+BLOCK_BYTES = 16 << 20  # of items, in memory at once
 
 
 def byte_keys(items: Items) -> Keys:
-    """A number for each item, uint64[n]: equal items have equal ones, others do not but for one chance in 2^64.
+    """A key for each item, uint64[n]: equal items have equal keys; different items have equal keys with chance 2^-64.
 
-    The first 8 bytes of the BLAKE2b digest of its bytes. Items are read in their order, some MiB at a time.
+    The key is the first 8 bytes of the BLAKE2b digest of the item. Items are read in order, some MiB at a time.
     """
     keys = np.empty(len(items), "<u8")
     step = max(1, BLOCK_BYTES // max(1, items[:1].nbytes))
@@ -29,24 +29,24 @@ def byte_keys(items: Items) -> Keys:
 
 
 @dataclass(frozen=True)
-class Twins:
-    """The items of one list that stand in another under another id: (their id, its first twin's), by their ids."""
+class Duplicates:
+    """Items ``ids`` of one list, sorted, and for each the id of its first duplicate in another list."""
 
     ids: Ids
-    twin_ids: Ids
+    duplicate_ids: Ids
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def first(self, n: int) -> list[tuple[int, int]]:
         """The first ``n`` pairs."""
-        return list(zip(self.ids[:n].tolist(), self.twin_ids[:n].tolist(), strict=True))
+        return list(zip(self.ids[:n].tolist(), self.duplicate_ids[:n].tolist(), strict=True))
 
 
-def twins(keys: NDArray[np.uint64] | NDArray[np.bytes_], ids: Ids, others: Ids) -> Twins:
-    """Those of ``ids`` whose key one of ``others`` has; both lists sorted, and without a common id.
+def find_duplicates(keys: NDArray[np.uint64] | NDArray[np.bytes_], ids: Ids, others: Ids) -> Duplicates:
+    """The items of ``ids`` whose key an item of ``others`` has too; both lists are sorted and share no id.
 
-    >>> found = twins(np.array([7, 8, 7, 7], np.uint64), np.array([0, 1]), np.array([2, 3]))
+    >>> found = find_duplicates(np.array([7, 8, 7, 7], np.uint64), np.array([0, 1]), np.array([2, 3]))
     >>> found.first(5)
     [(0, 2)]
     """
@@ -55,11 +55,11 @@ def twins(keys: NDArray[np.uint64] | NDArray[np.bytes_], ids: Ids, others: Ids) 
     at = np.searchsorted(theirs, keys[ids])
     found = at < len(theirs)
     found[found] = theirs[at[found]] == keys[ids][found]
-    return Twins(ids[found], others[order[at[found]]])
+    return Duplicates(ids[found], others[order[at[found]]])
 
 
-def same_bytes(items: Items, found: Twins) -> Twins:
-    """The twins whose bytes are the same indeed, and not their keys alone."""
+def with_same_bytes(items: Items, found: Duplicates) -> Duplicates:
+    """The duplicates whose bytes, and not only their keys, are equal."""
     is_same = [items[one].tobytes() == items[other].tobytes() for one, other in found.first(len(found))]
     keep = np.array(is_same, np.bool_)
-    return Twins(found.ids[keep], found.twin_ids[keep])
+    return Duplicates(found.ids[keep], found.duplicate_ids[keep])

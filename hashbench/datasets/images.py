@@ -1,4 +1,4 @@
-"""An image file as an array of one shape."""
+"""Image files, decoded and resized to a given shape."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,23 +8,23 @@ from numpy.typing import NDArray
 
 from hashbench.errors import HashbenchError, one_line
 
-FORMATS = ("JPEG", "PNG", "GIF", "BMP")  # whatever a file's name ends with: one of ILSVRC2012's .JPEG is a PNG
+FORMATS = ("JPEG", "PNG", "GIF", "BMP")  # the suffix is not used: one .JPEG of ILSVRC2012 is a PNG
 EIGHT_BITS = {"1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr"}
 MOST_PIXELS = 100_000_000  # the largest of ILSVRC2012 has 61 million
 
 
 def decode(path: Path, shape: Sequence[int]) -> NDArray[np.uint8]:
-    """The image, uint8 [height, width, channels]: all of it, bicubic, its proportions not kept.
+    """The whole image, resized to ``shape`` (bicubic, proportions not kept), uint8[height, width, channels].
 
-    Grey is repeated in all channels, a palette and CMYK are turned into RGB, transparency is left out, an orientation
-    noted beside the pixels is not looked at. Raises HashbenchError for what is damaged, truncated, of more than 8 bits
-    a channel or too large to be an ordinary picture.
+    Grey values are repeated in all channels; palettes and CMYK are converted to RGB; transparency and the orientation
+    in the metadata are ignored. Raises HashbenchError if the file is damaged or truncated, has more than 8 bits for
+    each channel, or has too many pixels.
     """
     from PIL import Image
 
     height, width, channels = shape
     try:
-        with Image.open(path, formats=FORMATS) as image:  # reads the header alone
+        with Image.open(path, formats=FORMATS) as image:  # reads only the header
             _require_ordinary(path, image.size, image.mode)
             plain = image.convert("RGB" if channels == 3 else "L")
     except HashbenchError:

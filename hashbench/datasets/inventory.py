@@ -1,22 +1,22 @@
-"""The inventory: which data sets are here, how large they are, and how to get those that are not."""
+"""The inventory: which data sets and weights are on this machine, and how to get the others."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from hashbench import paths
 from hashbench.datasets.card import Card, Source, load_card
-from hashbench.datasets.store import standing
+from hashbench.datasets.store import file_status
 from hashbench.errors import HashbenchError
 from hashbench.models import MODELS
 
-FOLDER = "FOLDER"  # what a person puts the name of their own in place of
+FOLDER = "FOLDER"  # a placeholder: the user puts the name of a folder there
 
 
 @dataclass(frozen=True)
 class DatasetStatus:
-    """A data set on this machine; ``steps`` lead to what is not here, commands and things to do by hand.
+    """The status of a data set on this machine; ``steps`` are the commands and manual steps to get what is missing.
 
-    ``size_bytes`` is of the converted file, ``kept_bytes`` of the downloaded sources beside it, which may go.
+    ``size_bytes`` is the size of the converted file, ``kept_bytes`` that of the downloaded sources, which may go.
     """
 
     name: str
@@ -29,7 +29,7 @@ class DatasetStatus:
     steps: list[str] = field(default_factory=list)
 
     def line(self) -> str:
-        """What there is to say, on one line."""
+        """The status as one line of text."""
         said = {
             "embedded": f"{self.n_items:,} items, ships with an installed package",
             "stored": f"{self.n_items:,} items, {readable(self.size_bytes)}, {self._checksum()}",
@@ -43,19 +43,19 @@ class DatasetStatus:
         return "the checksum that the card states" if self.pinned else "the card states no checksum"
 
 
-def stock(name: str) -> DatasetStatus:
-    """What there is of the data set called ``name``; looks at the heads of files only."""
+def dataset_status(name: str) -> DatasetStatus:
+    """The status of the data set named ``name``; reads only the headers of its files."""
     try:
-        card, found = load_card(name), standing(name)
-    except HashbenchError as error:  # a card of one's own may be wrong, and the others are still worth a line
+        card, found = load_card(name), file_status(name)
+    except HashbenchError as error:  # one invalid card must not hide the other data sets
         return DatasetStatus(name, "damaged", 0, 0, 0, pinned=False, fault=str(error))
-    steps = [] if found.state in ("embedded", "stored") else steps_to(card)
+    steps = [] if found.state in ("embedded", "stored") else download_steps(card)
     kept = sum(path.stat().st_size for path in _files(paths.data() / card.name / "sources"))
     return DatasetStatus(card.name, found.state, card.n_items, found.size_bytes, kept, found.pinned, found.fault, steps)
 
 
-def steps_to(card: Card) -> list[str]:
-    """How a person gets the data set: one command where every source is served to programs."""
+def download_steps(card: Card) -> list[str]:
+    """The steps to get the data set: one command if every source can be downloaded by a program."""
     by_hand = [step for source in card.sources for step in _by_hand(source)]
     if not by_hand:
         otherwise = [step for source in card.sources for step in source.manual]
@@ -77,17 +77,17 @@ def _by_hand(source: Source) -> list[str]:
 
 
 def _has_lists(card: Card) -> bool:
-    """Whether the labels come from files that are served, beside images that are not."""
+    """Whether the labels can be downloaded, but the images cannot."""
     return any(source.images for source in card.sources) and all(s.urls for s in card.sources if not s.images)
 
 
 def weights() -> list[Path]:
-    """The pretrained weights that are here."""
+    """The files of pretrained weights on this machine."""
     return _files(paths.weights())
 
 
 def missing_weights() -> dict[str, str]:
-    """Of each model whose official weights are not here, where to get them and where to put them."""
+    """For each model without its official weights: where to get them and where to put them."""
     folder = paths.weights()
     official = {name: MODELS.get(name).pretrained for name in MODELS.names}
     return {
@@ -98,7 +98,7 @@ def missing_weights() -> dict[str, str]:
 
 
 def readable(size_bytes: float) -> str:
-    """A size for a person.
+    """A size with a unit, for people to read.
 
     >>> readable(184_320_000), readable(12)
     ('184.3 MB', '12 B')

@@ -1,7 +1,7 @@
-"""How a converted data set lies in its HDF5 file, and how it is read from there without being trusted.
+"""The layout of the HDF5 file of a converted data set, and its checks: every value of the file is checked before use.
 
-``items`` are one unbroken run of bytes, ``labels`` and perhaps ``names`` stand beside them; the attributes
-``content_sha256`` and ``names_sha256`` say what they were when they were written.
+The file has the arrays ``items`` (contiguous, not chunked), ``labels`` and, for some data sets, ``names``. The
+attributes ``content_sha256`` and ``names_sha256`` are the checksums at the time of writing.
 """
 
 from collections.abc import Iterator
@@ -21,8 +21,8 @@ from hashbench.relevance.labels import Labels
 if TYPE_CHECKING:
     import h5py
 
-# What is read into memory, and its checksum verified, each time it is opened: half a second at most.
-# More is mapped, and verified byte for byte by `download` alone.
+# Items up to this size are read into memory, and their checksum is verified each time: half a second at most.
+# Larger ones are memory-mapped; only `hashbench download` and `hashbench doctor --verify` check all their bytes.
 IN_MEMORY_BYTES = 1 << 30
 MOST_NAME_BYTES = 4096  # of an item's file name
 
@@ -31,7 +31,7 @@ Names = NDArray[np.bytes_] | None
 
 @contextmanager
 def opened(card: Card, path: Path) -> "Iterator[h5py.File]":
-    """The file, open; whatever goes wrong with it inside the block is damage."""
+    """The open file; any error inside the ``with`` block is raised as that of a damaged file."""
     import h5py
 
     try:
@@ -42,7 +42,7 @@ def opened(card: Card, path: Path) -> "Iterator[h5py.File]":
 
 
 def labels_of(card: Card, file: "h5py.File") -> tuple[Labels, Names]:
-    """Labels and names, of the card's shapes and types; raises ValueError else."""
+    """The labels and names; raises ValueError if their shapes or types are not those of the card."""
     empty = empty_labels(card)
     require(file["labels"], empty.shape, empty.dtype)
     require_names(card, file)
@@ -59,7 +59,7 @@ def _names_of(file: "h5py.File") -> Names:
 
 
 def require_names(card: Card, file: "h5py.File") -> None:
-    """Where items have names, each has one, of bytes and no longer than a path may be."""
+    """Raises ValueError unless ``names`` is absent, or has for each item one name that is no longer than a path."""
     if "names" not in file:
         return
     names = file["names"]
@@ -69,7 +69,7 @@ def require_names(card: Card, file: "h5py.File") -> None:
 
 
 def items_of(card: Card, file: "h5py.File", path: Path) -> Items:
-    """The items: read, or mapped where they are more than ``IN_MEMORY_BYTES``; raises ValueError as ``offset_of``."""
+    """The items, memory-mapped if they are larger than ``IN_MEMORY_BYTES``; raises ValueError as ``offset_of`` does."""
     offset, stored = offset_of(card, file, path), file["items"]
     if stored.nbytes <= IN_MEMORY_BYTES:
         return cast("Items", stored[:])
@@ -77,7 +77,7 @@ def items_of(card: Card, file: "h5py.File", path: Path) -> Items:
 
 
 def offset_of(card: Card, file: "h5py.File", path: Path) -> int:
-    """Where the items begin in the file, which holds them all as one run of bytes; raises ValueError otherwise."""
+    """The position of the first item in the file, in bytes; raises ValueError unless the items are contiguous."""
     stored = file["items"]
     require(stored, (card.n_items, *card.item_shape), card.dtype)
     offset = stored.id.get_offset()
@@ -89,18 +89,18 @@ def offset_of(card: Card, file: "h5py.File", path: Path) -> int:
 
 
 def require(stored: "h5py.Dataset", shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-    """Asked before a byte is read: a wrong shape could ask for any memory."""
+    """Raises ValueError for another shape or type; called before reading, as a wrong shape may need any memory."""
     if (stored.shape, stored.dtype) != (shape, dtype):
         raise ValueError(f"{stored.name[1:]} are {stored.dtype} {stored.shape}, not {dtype} {shape}")
 
 
 def empty_labels(card: Card) -> Labels:
-    """Room for the labels: a class an item, or a column a label."""
+    """An array for the labels: a class for each item, or a column for each label."""
     if card.labels == "class":
         return np.empty(card.n_items, np.int64)
     return np.zeros((card.n_items, card.n_classes), np.uint8)
 
 
 def damaged(path: Path, card: Card, reason: str) -> HashbenchError:
-    """The error that says what is wrong with the file and the command that mends it."""
+    """The error that says what is wrong with the file and which command repairs it."""
     return HashbenchError(f"{path}: damaged ({reason}): run hashbench download {card.name} again")

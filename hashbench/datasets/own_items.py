@@ -1,4 +1,4 @@
-"""Somebody's own items, for a trained hasher: a folder of images, a .npy or an .h5 file."""
+"""Items of the user, to be encoded by a trained hasher: a folder of images, an .npy file or an .h5 file."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,14 +9,15 @@ from hashbench.codes.files import StoredArray, h5, npy
 from hashbench.datasets.images import decode
 from hashbench.datasets.readers import Items
 from hashbench.errors import HashbenchError, quietly
+from hashbench.progress import bar
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".gif"}
-KEY = "items"  # of an .h5 file, as the data sets' own files call them
+KEY = "items"  # the array of an .h5 file; the files of converted data sets use this name too
 
 
 @dataclass(frozen=True, eq=False)
 class OwnItems:
-    """``items`` [n, *shape], and a name each: the file's below the folder, or the row's number."""
+    """``items`` [n, *shape] and a name for each: its path inside the folder, or its row number."""
 
     items: Items
     names: list[str]
@@ -25,9 +26,9 @@ class OwnItems:
 def read(path: Path, shape: tuple[int, ...]) -> OwnItems:
     """The items at ``path``, each of ``shape``: [height, width, channels] or [d].
 
-    Images of a folder, and of the folders in it, come in the order of their names and are resized, bicubic and without
-    regard to their proportions, as those of the data sets are. An .npy file, or ``items`` in an .h5 file, holds items
-    as the data set stores them. Raises HashbenchError for anything else.
+    The images of a folder, and of the folders in it, are sorted by path and resized as the images of the data sets are
+    (bicubic, proportions not kept). An .npy file, or the array ``items`` of an .h5 file, holds items as the data set
+    stores them. Raises HashbenchError for anything else.
     """
     if path.is_dir():
         return _from_folder(path, shape)
@@ -55,13 +56,14 @@ def _stored(path: Path) -> StoredArray:
 
 
 def _from_folder(folder: Path, shape: tuple[int, ...]) -> OwnItems:
-    from tqdm import tqdm
-
     if len(shape) != 3:
         raise HashbenchError(f"{folder}: images, but the hasher takes features of {shape[0]} numbers: FILE.npy or .h5")
     files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
     if not files:
         raise HashbenchError(f"{folder}: no image in it ({', '.join(sorted(SUFFIXES))})")
-    bar = tqdm(files, "decode", unit="image", leave=False, disable=None, delay=2)
-    items = np.stack([decode(file, shape) for file in bar])
-    return OwnItems(items, [str(file.relative_to(folder)) for file in files])
+    images = []
+    with bar("decode", "image", len(files)) as decoded:
+        for file in files:
+            images.append(decode(file, shape))
+            decoded.update()
+    return OwnItems(np.stack(images), [str(file.relative_to(folder)) for file in files])

@@ -1,4 +1,4 @@
-"""Protocols: how a data set becomes queries, a database and a training set, and what is relevant to what."""
+"""Protocols: how a data set is split into queries, database and training items, and which items are relevant."""
 
 from typing import Annotated, Any, Literal
 
@@ -18,10 +18,11 @@ DESCRIPTIVE = {"title", "citation", "note", "n_queries", "n_database", "n_train"
 
 
 class Percentiles(Strict):
-    """Relevant is what is near: level ``levels[i]`` within the ``percent[i]``-th percentile of the distances.
+    """Relevance by distance: an item within the ``percent[i]``-th percentile of the distances has level ``levels[i]``.
 
-    The percentiles are taken over all pairs of the training set, one threshold for all queries. Before that, the
-    mean of the training features is taken off and each item is scaled to unit norm [He et al. 2018, section 5.3].
+    The percentiles are those of the distances of all pairs of training items; the thresholds are the same for all
+    queries. Before that, the mean of the training features is subtracted and each item is scaled to unit norm
+    [He et al. 2018, section 5.3].
     """
 
     kind: Literal["percentiles"]
@@ -33,12 +34,12 @@ class Percentiles(Strict):
         falls = all(a > b for a, b in zip(self.percent, self.percent[1:], strict=False))
         rises = all(a < b for a, b in zip(self.levels, self.levels[1:], strict=False))
         if len(self.percent) != len(self.levels) or not falls or not rises:
-            raise ValueError("percent descends, levels ascend, and there are as many of each")
+            raise ValueError("percent must descend, levels must ascend, and both need the same length")
         return self
 
 
 class Nearest(Strict):
-    """Relevant to a query are the nearest ``percent`` of the database, by Euclidean distance [Lin et al. 2014]."""
+    """Relevance by rank: the ``percent`` of the database nearest to a query (Euclidean) [Lin et al. 2014]."""
 
     kind: Literal["nearest"]
     percent: Percent
@@ -48,11 +49,11 @@ Relevance = Annotated[Percentiles | Nearest, Field(discriminator="kind")]
 
 
 class _Protocol(Strict):
-    """What all protocols have.
+    """The fields that all protocols have.
 
-    The expected sizes and the checksum of the ids (for ``seed``) are what ``hashbench split --check`` compares with.
-    Without ``relevance`` items are relevant to each other by their labels: of one class, or sharing at least one
-    label (the level is how many they share).
+    ``hashbench split --check`` compares a split with the expected sizes and, for ``seed``, the checksum of the ids.
+    Without ``relevance``, two items are relevant to each other if they have the same class or share a label; their
+    level is then the number of labels that they share.
     """
 
     title: str
@@ -67,18 +68,18 @@ class _Protocol(Strict):
     relevance: Relevance | None = None
 
     def deciding(self) -> dict[str, Any]:
-        """What of the protocol decides a result; its title, notes and expected sizes do not."""
+        """The fields that decide a result, so no title, notes or expected sizes; the name of a run depends on them."""
         return self.model_dump(exclude=DESCRIPTIVE, exclude_none=True)
 
 
 class PerClass(_Protocol):
-    """So many queries and training items of each class, drawn at random.
+    """``queries_per_class`` queries and ``train_per_class`` training items of each class, drawn at random.
 
-    ``train_per_class`` 0 trains on the whole database. The database is all that is not a query ("rest"), or
-    neither query nor training item ("rest_without_train").
+    The database is all items that are not queries ("rest"), or all that are neither queries nor training items
+    ("rest_without_train"). If ``train_per_class`` is 0, the training set is the whole database.
     """
 
-    # left out of a dump: the digest that names a run was made before there were other draws
+    # not in a dump: the digests in the names of runs are older than the other draws
     draw: Literal["per_class"] = Field("per_class", exclude=True)
     queries_per_class: Positive
     train_per_class: Count
@@ -92,9 +93,10 @@ class PerClass(_Protocol):
 
 
 class PerLabel(_Protocol):
-    """Multi-label: label by label, the most frequent first, so many queries and training items that carry it.
+    """For items with several labels: for each label, the most frequent first, queries and training items that carry it.
 
-    An item is drawn once. ``train_per_label`` 0 trains on the whole database, which is all that is not a query.
+    No item is drawn twice. The database is all items that are not queries. If ``train_per_label`` is 0, the training
+    set is the whole database.
     """
 
     draw: Literal["per_label"]
@@ -103,7 +105,7 @@ class PerLabel(_Protocol):
 
 
 class Random(_Protocol):
-    """``queries`` and ``train`` items drawn from all, labels not looked at; ``train`` 0 trains on the database."""
+    """``queries`` and ``train`` items drawn from all without regard to labels; 0 ``train`` means the whole database."""
 
     draw: Literal["random"]
     queries: Positive
@@ -118,9 +120,9 @@ class Random(_Protocol):
 
 
 class Parts(_Protocol):
-    """Ranges of ids, [first, last + 1], that somebody published or the order of the files gives.
+    """Fixed ranges of ids, [first, last + 1], from a published list or from the order of the files.
 
-    Nothing is drawn, so that a seed changes nothing. ``train`` may lie inside the database or outside.
+    Nothing is random, so the seed has no effect. ``train`` may be inside the database or outside.
     """
 
     draw: Literal["parts"]
@@ -139,10 +141,10 @@ class Parts(_Protocol):
 
 
 class Stratified(_Protocol):
-    """Queries are a range of ids; of another, ``pool``, each class gives its share of ``validation`` items.
+    """A fixed range of queries, and ``validation`` items drawn from the range ``pool`` in proportion to its classes.
 
-    The rest of the pool is trained on and is the database. The draw is that of scikit-learn's
-    ``train_test_split(range, test_size=validation, random_state=seed, stratify=labels)``.
+    The other items of the pool are both the training set and the database. The draw is that of scikit-learn,
+    ``train_test_split(pool, test_size=validation, random_state=seed, stratify=labels)``.
     """
 
     draw: Literal["stratified"]

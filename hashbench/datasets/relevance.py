@@ -1,7 +1,6 @@
-"""Relevance: the relevance of a protocol's queries to its database, by labels or by distances."""
+"""Relevance of the items of a database to its queries, by labels or by distances, as a protocol says."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import singledispatch
 
@@ -14,20 +13,21 @@ from hashbench.datasets.readers import Items
 from hashbench.datasets.split import Split
 from hashbench.datasets.store import Dataset
 from hashbench.errors import HashbenchError
+from hashbench.parallel import slices
 from hashbench.relevance import percentiles
 from hashbench.relevance.distances import DistanceRelevance
 from hashbench.relevance.labels import ClassRelevance, SharedLabelRelevance, from_labels
 
 Floats = NDArray[np.float64]
-BLOCK = 1 << 12  # items whose features are held together
+BLOCK = 1 << 12  # items whose features are in memory at once
 
 
 @dataclass(frozen=True, eq=False)
 class FeatureRows:
-    """The features of some items of a data set, made when they are asked for: the items may be larger than memory.
+    """The features of some items of a data set, computed when they are read, since the items may exceed the memory.
 
-    Images count as their pixels. With a ``mean`` [f], it is taken off and each item scaled to unit norm; an item that
-    is the mean itself has no direction and stays at the origin.
+    The features of an image are its pixels. If ``mean`` [f] is given, it is subtracted and each item is scaled to unit
+    norm; an item equal to the mean becomes 0.
     """
 
     items: Items
@@ -40,7 +40,7 @@ class FeatureRows:
         return len(self.ids), math.prod(self.items.shape[1:])
 
     def __getitem__(self, rows: slice) -> Floats:
-        """The features of those items, float64[rows, f]."""
+        """The features of the items in ``rows``, float64[rows, f]."""
         chosen = self.ids[rows]
         features = self.items[chosen].reshape(len(chosen), -1).astype(np.float64)
         if self.mean is None:
@@ -55,12 +55,12 @@ def relevance_of(
 ) -> ClassRelevance | SharedLabelRelevance | DistanceRelevance:
     """How relevant each item of the split's database is to each of its queries, as ``protocol`` says.
 
-    By labels that costs nothing. Percentiles take a few matrix products of the training set with itself (a second for
-    5,000 x 512), the nearest of each query two of the queries with the database (two seconds for 1,000 x 100,000 x
-    128), and counting another: no more than some blocks of features and distances is ever held.
+    Relevance by labels takes no time. Percentiles take a few matrix products of the training set with itself (a second
+    for 5,000 x 512). The nearest items take two products of the queries with the database (two seconds for 1,000 x
+    100,000 x 128), and counting takes a third. Only some blocks of features and distances are in memory at once.
 
     Raises:
-        HashbenchError: the set has no labels and the protocol does not say what else makes an item relevant.
+        HashbenchError: the data set has no labels and the protocol has no ``relevance``.
     """
     if protocol.relevance is not None:
         return _by_distance(protocol.relevance, data, chosen)
@@ -72,10 +72,10 @@ def relevance_of(
 
 
 def relevance_of_training(data: Dataset, chosen: Split, protocol: Protocol) -> DistanceRelevance | None:
-    """How relevant the training examples are to each other, where ``protocol`` goes by percentiles of their distances.
+    """How relevant the training examples are to each other, if ``protocol`` defines relevance by percentiles.
 
-    None where labels say it, which a method has in hand, and where relevant is what is nearest in the database.
-    Takes what the percentiles take.
+    None otherwise: with labels, a method compares the labels of the examples itself; with ``Nearest``, relevance is
+    defined for queries only. Takes as long as the percentiles take.
     """
     if not isinstance(protocol.relevance, Percentiles):
         return None
@@ -92,7 +92,7 @@ def _by_distance(relevance: Percentiles | Nearest, data: Dataset, chosen: Split)
 
 @_by_distance.register
 def _percentiles(relevance: Percentiles, data: Dataset, chosen: Split) -> DistanceRelevance:
-    """Queries and database are centred with the mean of the training set, whose pairs give the thresholds."""
+    """The mean of the training set is subtracted from all items; the pairs of training items give the thresholds."""
     train = _centred(data, chosen.train_ids)
     query, database = (replace(train, ids=ids) for ids in (chosen.query_ids, chosen.database_ids))
     return DistanceRelevance(query, database, _thresholds(relevance, train, data.name), tuple(relevance.levels))
@@ -100,14 +100,14 @@ def _percentiles(relevance: Percentiles, data: Dataset, chosen: Split) -> Distan
 
 @_by_distance.register
 def _nearest(relevance: Nearest, data: Dataset, chosen: Split) -> DistanceRelevance:
-    """As many items as ``percent`` of the database, rounded, at least one; and all that lie as far as the last."""
+    """The nearest ``percent`` of the database, rounded, at least one item; and all items as far away as the last."""
     query, database = (FeatureRows(data.items, ids) for ids in (chosen.query_ids, chosen.database_ids))
     k = max(1, round(len(chosen.database_ids) * relevance.percent / 100))
     return DistanceRelevance(query, database, percentiles.nearest(query, database, k)[None])
 
 
 def _centred(data: Dataset, train_ids: Ids) -> FeatureRows:
-    """The training examples, with their own mean taken off."""
+    """The features of the training examples, with their mean subtracted and scaled to unit norm."""
     return FeatureRows(data.items, train_ids, _mean(FeatureRows(data.items, train_ids)))
 
 
@@ -120,9 +120,5 @@ def _thresholds(relevance: Percentiles, train: FeatureRows, name: str) -> tuple[
 
 
 def _mean(features: FeatureRows) -> Floats:
-    return np.sum([block.sum(axis=0) for block in _blocks(features)], axis=0) / features.shape[0]
-
-
-def _blocks(features: FeatureRows) -> Iterator[Floats]:
-    for first in range(0, features.shape[0], BLOCK):
-        yield features[first : first + BLOCK]
+    n = features.shape[0]
+    return np.sum([features[rows].sum(axis=0) for rows in slices(n, BLOCK)], axis=0) / n

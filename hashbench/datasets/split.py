@@ -1,4 +1,4 @@
-"""Splits: which items of a data set are queries, which are the database, which are trained on."""
+"""Splits: which items of a data set are queries, database, training and validation items."""
 
 import hashlib
 from collections.abc import Iterator
@@ -22,10 +22,10 @@ def _none() -> Ids:
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Item ids, int64, sorted ascending; queries are in no other list.
+    """The item ids of each role, int64, in ascending order; queries are in no other list.
 
-    ``train_ids`` lie inside ``database_ids``, or all outside, where the protocol keeps them apart.
-    ``validation_ids`` are held out of both; most protocols have none.
+    ``train_ids`` are all inside ``database_ids``, or all outside, as the protocol says. ``validation_ids`` are in
+    neither; most protocols have none.
     """
 
     query_ids: Ids
@@ -34,13 +34,13 @@ class Split:
     validation_ids: Ids = field(default_factory=_none)
 
     def lists(self) -> dict[str, Ids]:
-        """The lists by role, in the order that the checksum takes them; validation only where there is one."""
+        """The lists by role, in the order in which they are hashed; "validation" only if it is not empty."""
         lists = {"query": self.query_ids, "database": self.database_ids, "train": self.train_ids}
         return {**lists, "validation": self.validation_ids} if self.validation_ids.size else lists
 
     @cached_property
     def sha256(self) -> str:
-        """SHA-256 (hex) of the lists, each as a line with its role and length and then its ids, 8 bytes each."""
+        """SHA-256 (hex) of the lists: for each a line with its role and length, then its ids, 8 bytes each."""
         digest = hashlib.sha256()
         for part in self._canonical():
             digest.update(part)
@@ -53,17 +53,17 @@ class Split:
 
 
 def canonical_bytes(ids: Ids) -> bytes:
-    """The ids as little-endian 64-bit integers, the same on every machine."""
+    """The ids as little-endian 64-bit integers, so that they are the same on every machine."""
     return ids.astype("<i8").tobytes()
 
 
 def split(labels: Labels, protocol: Protocol, dataset: str, protocol_name: str, seed: int | None = None) -> Split:
     """The split of a data set with class ids [n] or labels [n, labels]; the same arguments always give the same ids.
 
-    ``seed`` defaults to the protocol's. How each kind of protocol draws is in :mod:`hashbench.datasets.draw`.
+    ``seed`` is by default that of the protocol. :mod:`hashbench.datasets.draw` says how each kind of protocol draws.
 
     Raises:
-        HashbenchError: a class is too small, or the labels are not what the protocol draws by.
+        HashbenchError: a class has too few items, or the protocol needs labels of another kind.
     """
     dataset, protocol_name = canonical(dataset), canonical(protocol_name)
     seed = protocol.seed if seed is None else seed
@@ -75,7 +75,7 @@ def split(labels: Labels, protocol: Protocol, dataset: str, protocol_name: str, 
 
 
 def of_first_classes(ids: Split, labels: Labels, n: int) -> Split:
-    """The items of ``ids`` in the classes 0 .. n - 1; ``labels`` are class ids [n]. Else it raises HashbenchError."""
+    """The split without items of classes n and above; raises HashbenchError unless each item has one class."""
     if labels.ndim != 1 or n < 2 or n > labels.max() + 1:
         raise HashbenchError(f"n_classes = {n}: 2 or more of the data set's classes, each item of one class")
     kept = {f"{role}_ids": each[(labels[each] >= 0) & (labels[each] < n)] for role, each in ids.lists().items()}
@@ -83,7 +83,7 @@ def of_first_classes(ids: Split, labels: Labels, n: int) -> Split:
 
 
 def write(path: Path, chosen: Split) -> None:
-    """Writes the lists and their checksum as a .npz: query_ids, database_ids, train_ids (validation_ids), sha256."""
+    """Writes an .npz with query_ids, database_ids, train_ids, validation_ids if there are any, and sha256."""
     lists = {f"{role}_ids": ids for role, ids in chosen.lists().items()}
     with atomic(path) as temporary, temporary.open("wb") as file:
         np.savez(file, **lists, sha256=np.array(chosen.sha256))  # type: ignore[arg-type]  # NumPy's own keyword clashes

@@ -1,7 +1,8 @@
-"""The store of converted data: one HDF5 file a data set, its items in one unbroken run of bytes.
+"""The store of converted data sets: one HDF5 file for each, with contiguous items.
 
-Unbroken, and not in compressed chunks, so that NumPy maps them: any worker reads any image with one copy and no lock,
-a set larger than memory is opened like a small one, and the operating system keeps what is read often.
+The items are not in compressed chunks, so that NumPy can map them into memory: every process reads any image with one
+copy and without a lock, a data set larger than memory is opened like a small one, and the operating system caches what
+is read often.
 """
 
 import hashlib
@@ -16,7 +17,6 @@ from hashbench import paths
 from hashbench.config import canonical_json
 from hashbench.datasets.card import Card, load_card
 from hashbench.datasets.checksums import array_sha256, content_bytes, content_sha256, head
-from hashbench.datasets.faults import faults, other_content
 from hashbench.datasets.layout import (
     Names,
     damaged,
@@ -28,6 +28,7 @@ from hashbench.datasets.layout import (
     require,
     require_names,
 )
+from hashbench.datasets.mismatches import checksum_mismatch, mismatches
 from hashbench.datasets.readers import READERS, Block, Files, Items
 from hashbench.errors import HashbenchError, one_line
 from hashbench.files import atomic
@@ -40,10 +41,10 @@ WRONG_CHECKSUM = "its content has another checksum than when it was written"
 
 
 @dataclass(frozen=True, eq=False)
-class Labelled:
-    """The labels of a data set: class ids int64[n], or uint8[n, labels] of 0 and 1; ``names`` of files, if it has any.
+class DatasetLabels:
+    """The labels of a data set: class ids int64[n], or uint8[n, labels] of 0 and 1.
 
-    ``sha256`` is the checksum of the labels.
+    ``names`` are the file names of the items, or None. ``sha256`` is the checksum of the labels.
     """
 
     name: str
@@ -54,11 +55,11 @@ class Labelled:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A data set; an item's id is its row.
+    """A data set; the id of an item is its row number.
 
-    ``items`` are uint8[n, height, width, channels] or float32[n, d]: in memory, or mapped from the disk where they
-    are larger than 1 GiB (index them by blocks). ``labels`` are class ids int64[n], or uint8[n, labels] of 0 and 1 with
-    no column where there are no labels. ``sha256`` is the checksum of both (``content_sha256``).
+    ``items`` are uint8[n, height, width, channels] or float32[n, d]. If they are larger than 1 GiB they are mapped from
+    the disk, so read them in blocks. ``labels`` are class ids int64[n], or uint8[n, labels] of 0 and 1; without labels
+    the array is uint8[n, 0]. ``sha256`` is the checksum of both (``content_sha256``).
     """
 
     name: str
@@ -69,11 +70,11 @@ class Dataset:
 
 
 @dataclass(frozen=True)
-class Standing:
-    """What is on the disk of a data set, by the head of its file and no more.
+class FileStatus:
+    """The status of the file of a data set; only the header of the file was read.
 
-    ``sha256`` is what the file says of its content; it is ``pinned`` where the card states the same. ``fault`` says
-    why a damaged file cannot be used.
+    ``sha256`` is the checksum that the file states for its content; ``pinned`` says whether the card states the same.
+    ``fault`` says why a damaged file cannot be used.
     """
 
     state: Literal["embedded", "stored", "labels only", "missing", "damaged"]
@@ -85,67 +86,67 @@ class Standing:
 
 
 def path_of(card: Card) -> Path:
-    """Where the converted data set lies, or would lie."""
+    """The path of the converted data set, whether it exists or not."""
     return paths.data() / card.name / f"{card.name}.h5"
 
 
 def labels_path_of(card: Card) -> Path:
-    """Where its labels lie, or would lie, when they are stored without the items."""
+    """The path of the labels that are stored without the items, whether it exists or not."""
     return paths.data() / card.name / f"{card.name}.labels.h5"
 
 
 def open_dataset(name: str) -> Dataset:
-    """The data set called ``name``; its size, class counts and probes are checked against the card.
+    """The data set named ``name``; its size, class counts and probes are compared with its card.
 
     Raises:
-        HashbenchError: unknown, not downloaded, damaged, or not what the card says.
+        HashbenchError: the data set is unknown, not downloaded, damaged or not what the card says.
     """
     card = load_card(name)
     return _embedded(card) if card.embedded else _stored(card)
 
 
-def open_labels(name: str) -> Labelled:
-    """The labels of the data set called ``name``, also where its items are not here; raises HashbenchError as above."""
+def open_labels(name: str) -> DatasetLabels:
+    """The labels of the data set named ``name``, which are enough on the disk; raises as :func:`open_dataset` does."""
     card = load_card(name)
     path = path_of(card) if path_of(card).is_file() else labels_path_of(card)
     if not path.is_file():
         data = open_dataset(name)
-        return Labelled(card.name, data.labels, data.names, array_sha256(data.labels))
+        return DatasetLabels(card.name, data.labels, data.names, array_sha256(data.labels))
     with opened(card, path) as file:
         labels, names = labels_of(card, file)
-        stated = str(file.attrs["content_sha256"])  # of the labels, where they are all the file has
-    if fault := next(faults(card, labels, None), None):
+        stated = str(file.attrs["content_sha256"])  # the checksum of the labels, if the file has no items
+    if fault := next(mismatches(card, labels, None), None):
         raise damaged(path, card, fault)
     if path == labels_path_of(card) and array_sha256(labels) != stated:
         raise damaged(path, card, WRONG_CHECKSUM)
-    return Labelled(card.name, labels, names, array_sha256(labels))
+    return DatasetLabels(card.name, labels, names, array_sha256(labels))
 
 
-def standing(name: str) -> Standing:
-    """What is there of the data set called ``name``; takes milliseconds, whatever its size.
+def file_status(name: str) -> FileStatus:
+    """The status of the file of the data set named ``name``; takes milliseconds for any size.
 
-    Of a stored one the shapes and types are compared with the card's, and the file's length with what they need:
-    ``verify`` looks at the bytes.
+    Shapes and types are compared with the card, and the length of the file with the shapes. The bytes are not read;
+    :func:`verify` reads them.
     """
     card = load_card(name)
     if card.embedded:
-        return Standing("embedded")
+        return FileStatus("embedded")
     path = next((path for path in (path_of(card), labels_path_of(card)) if path.is_file()), None)
     if path is None:
-        return Standing("missing")
+        return FileStatus("missing")
     size = path.stat().st_size
     try:
         with opened(card, path) as file:
             sha256 = _head_of(card, file, path)
     except HashbenchError as error:
-        return Standing("damaged", path, size, fault=str(error))
+        return FileStatus("damaged", path, size, fault=str(error))
     if path == labels_path_of(card):
-        return Standing("labels only", path, size)
-    return Standing("stored", path, size, sha256, sha256 == card.content_sha256)
+        return FileStatus("labels only", path, size)
+    return FileStatus("stored", path, size, sha256, sha256 == card.content_sha256)
 
 
 def _head_of(card: Card, file: "h5py.File", path: Path) -> str:
-    """The checksum that the file states, its labels and items being of the card's shapes and types."""
+    """The checksum that the file states; raises ValueError if shapes, types or checksum are not those of the card."""
     empty = empty_labels(card)
     require(file["labels"], empty.shape, empty.dtype)
     require_names(card, file)
@@ -153,14 +154,14 @@ def _head_of(card: Card, file: "h5py.File", path: Path) -> str:
     if path == path_of(card):
         offset_of(card, file, path)
         if card.content_sha256 not in (None, sha256):
-            raise ValueError(other_content(card, sha256))
+            raise ValueError(checksum_mismatch(card, sha256))
     return sha256
 
 
 def verify(name: str, progress: Callable[[int], object] = int) -> Dataset:
-    """The data set called ``name`` after every byte has been checked; raises HashbenchError where one is wrong.
+    """The data set named ``name``, with every byte checked; raises HashbenchError if one is wrong.
 
-    ``progress`` is told how many bytes have been hashed since it was told last.
+    ``progress`` is called with the number of bytes hashed since its last call.
     """
     data = open_dataset(name)
     if content_sha256(data.items, data.labels, progress) != data.sha256:
@@ -169,11 +170,10 @@ def verify(name: str, progress: Callable[[int], object] = int) -> Dataset:
 
 
 def write(card: Card, blocks: Iterable[Block], sources: Mapping[str, str | None], *, labels_only: bool = False) -> Path:
-    """Where the blocks of a reader now lie as one HDF5 file, whole, or nothing does.
+    """The path of the HDF5 file to which the blocks of a reader were written; after an error no file is written.
 
-    ``sources`` are the checksums of the files they were read from. The file holds ``items`` (unless ``labels_only``),
-    ``labels`` and, where there are any, ``names``; and as attributes the card's name, those checksums and the
-    content's.
+    The file holds ``items`` (unless ``labels_only``), ``labels`` and, if the items have any, ``names``. Its attributes
+    are the name of the card, the checksums ``sources`` of the files that were read, and the checksum of the content.
     """
     import h5py
 
@@ -188,7 +188,7 @@ def write(card: Card, blocks: Iterable[Block], sources: Mapping[str, str | None]
 
 
 def _fill(card: Card, file: "h5py.File", blocks: Iterable[Block], labels_only: bool) -> str:
-    """The checksum of the content, proven to be what the card says, once the blocks are written one by one."""
+    """The checksum of the content, after the blocks were written one by one and compared with the card."""
     items = None if labels_only else file.create_dataset("items", (card.n_items, *card.item_shape), card.dtype)
     digest, labels, names, n = hashlib.sha256(), empty_labels(card), [], 0
     digest.update(b"" if items is None else head(items))
@@ -206,13 +206,13 @@ def _fill(card: Card, file: "h5py.File", blocks: Iterable[Block], labels_only: b
         file["names"] = np.concatenate(names)
         file.attrs["names_sha256"] = array_sha256(file["names"][:])
     content = None if items is None else (items, digest.hexdigest())
-    if fault := next(faults(card, labels[:n], content), None):
+    if fault := next(mismatches(card, labels[:n], content), None):
         raise HashbenchError(f"{card.name}: {fault}")
     return digest.hexdigest()
 
 
 def _within(card: Card, blocks: Iterable[Block]) -> Iterator[Block]:
-    """The blocks, so long as they are no more items than the card states."""
+    """The same blocks; raises HashbenchError if they have more items than the card states."""
     n = 0
     for block in blocks:
         n += len(block.labels)
@@ -226,7 +226,7 @@ def _embedded(card: Card) -> Dataset:
     items = cast("Items", np.concatenate([block.items for block in blocks if block.items is not None]))
     data = Dataset(card.name, items, labels := np.concatenate([block.labels for block in blocks]), "")
     data = replace(data, sha256=content_sha256(items, labels))
-    if fault := next(faults(card, labels, (items, data.sha256)), None):
+    if fault := next(mismatches(card, labels, (items, data.sha256)), None):
         raise HashbenchError(f"{card.name}: {fault}")
     return data
 
@@ -239,7 +239,7 @@ def _stored(card: Card) -> Dataset:
         labels, names = labels_of(card, file)
         items = items_of(card, file, path)
         data = Dataset(card.name, items, labels, str(file.attrs["content_sha256"]), names)
-    if fault := next(faults(card, labels, (items, data.sha256)), None):
+    if fault := next(mismatches(card, labels, (items, data.sha256)), None):
         raise damaged(path, card, fault)
     if not isinstance(items, np.memmap) and content_sha256(items, labels) != data.sha256:
         raise damaged(path, card, WRONG_CHECKSUM)

@@ -1,14 +1,13 @@
 """What is wrong with codes before any query is asked: dead, duplicate, lopsided bits; codes that are not distinct."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes import Codes
 from hashbench.histogram import Histogram
+from hashbench.parallel import slices
 
 MOST_IN_A_BYTE = 255
 BLOCK = 16 * MOST_IN_A_BYTE  # codes whose bits are looked at together
@@ -70,8 +69,8 @@ class Tally:
     def add(self, codes: Codes) -> None:
         """Takes one piece into account."""
         self._distinct.add(codes.words)
-        for block in _blocks(codes):
-            bits = block.bits()
+        for rows in slices(len(codes), BLOCK):
+            bits = codes[rows].bits()
             self._ones += _sums(bits)
             self._tell_apart(bits)
         self.n_items += len(codes)
@@ -106,8 +105,8 @@ class Distinct:
 
     def add(self, words: NDArray[np.uint64]) -> None:
         """Takes codes into account, uint64[n, words of a code]."""
-        for start in range(0, 0 if self._is_beyond else len(words), DISTINCT_BLOCK):
-            self._pending.append(words[start : start + DISTINCT_BLOCK])
+        for rows in slices(0 if self._is_beyond else len(words), DISTINCT_BLOCK):
+            self._pending.append(words[rows])
             known = 0 if self._known is None else len(self._known)
             if sum(map(len, self._pending)) >= max(known, DISTINCT_BLOCK):  # so a code is sorted a few times at most
                 self._merge()
@@ -145,11 +144,6 @@ def _once(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     is_new = np.ones(len(ordered), bool)
     is_new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
     return ordered if is_new.all() else ordered[is_new]
-
-
-def _blocks(codes: Codes) -> Iterator[Codes]:
-    for start, stop in pairwise([*range(0, len(codes), BLOCK), len(codes)]):
-        yield codes[start:stop]
 
 
 def _sums(bits: NDArray[np.uint8]) -> NDArray[np.int64]:

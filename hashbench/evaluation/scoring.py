@@ -1,6 +1,6 @@
 """Scores of codes: what ``hashbench eval`` prints and ``hashbench.score`` gives."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from hashbench import codes, histogram, metrics
 from hashbench.codes import Codes
 from hashbench.errors import HashbenchError
-from hashbench.histogram import Histogram, ties
+from hashbench.histogram import Histogram, ranking, ties
+from hashbench.histogram.counts import AnyCodes, on_cpu
+from hashbench.histogram.device import for_arrays
 from hashbench.histogram.ties import Policy
 from hashbench.metrics import MetricName, MetricValue
 from hashbench.relevance.labels import Labels, Relevance, from_labels
@@ -99,15 +101,21 @@ def score(
     database_labels: Any,
     metrics: Sequence[str] = DEFAULT,
     ties: Policy = "expected",
+    device: str = "auto",
 ) -> Scores:
     """The scores of codes against labels, exact under ties.
 
     Codes are NumPy arrays or torch tensors, [n, bits]: 0 and 1, -1 and +1, bool, or real activations, and a bit is set
     where they are > 0. Labels are class ids [n], negative for none, or multi-hot [n, labels] of 0 and 1. Metrics are
     named as on the command line: ``ap``, ``ap@5000``, ``ap(norm=retrieved)@5000``, ``ndcg``, ``precision@r2`` ...
-    ``ties`` says what is assumed of items at equal distance: ``expected`` averages over all orders (the only value
-    that does not depend on chance), ``best`` and ``worst`` take the ends, ``order`` that of the database.
-    Queries without a relevant item are left out of the means. Anything else raises HashbenchError, in one line.
+    ``ties`` says in which order items at equal distance stand: ``expected`` is the mean over all orders (the only value
+    that does not depend on chance), ``best`` and ``worst`` are the two ends, ``order`` is the order of the database.
+    Queries without a relevant item are left out of the means.
+
+    ``device`` says where the pairs are counted. ``auto`` counts torch tensors that are on a GPU on that GPU, which
+    their codes do not leave, and everything else on the CPU; ``cpu`` and ``cuda`` or ``cuda:N`` count there whatever
+    the codes are. The scores are the same. The rankings of ``ties="order"`` are always made on the CPU, from the
+    packed codes. Whatever is wrong raises HashbenchError, in one line.
 
     One query, and two items at the same distance, of which one is relevant:
 
@@ -120,37 +128,46 @@ def score(
     metric    mean     std  [worst, best]
     ap      0.7500  0.0000  [0.5000, 1.0000]
     """
-    query, database = _codes("query_codes", query_codes), _codes("database_codes", database_codes)
+    names, policy = _checked(metrics, ties)
+    chosen = for_arrays(device, query_codes, database_codes)
+    query = _codes("query_codes", query_codes, chosen)
+    database = _codes("database_codes", database_codes, chosen)
     labels = [_labels("query_labels", query_labels), _labels("database_labels", database_labels)]
-    return evaluate(query, database, from_labels(*labels), metrics, ties)
+    relevance = from_labels(*labels)
+    counted = histogram.count(query, database, relevance, device=chosen)
+    ordered = in_order(on_cpu(query), on_cpu(database), relevance) if policy == "order" else None
+    return evaluate(counted, len(database), names, policy, ordered=ordered)
+
+
+def in_order(query: Codes, database: Codes, relevance: Relevance) -> Iterator[Histogram]:
+    """The rankings of ``query`` codes with ties in the order of the database, in blocks of queries."""
+    return ties.in_order(ranking.hamming(query, database), relevance)
 
 
 def evaluate(
-    query: Codes,
-    database: Codes | None,
-    relevance: Relevance | None,
+    counted: Histogram,
+    n_database: int,
     names: Sequence[str],
     policy: str = "expected",
     *,
     empty: Empty = "skip",
-    counted: Histogram | None = None,
+    ordered: Iterable[Histogram] | None = None,
 ) -> Scores:
-    """The scores of ``names``; ``counted`` is the histogram of the codes where it is already known.
+    """The scores of ``names``, from the histogram of queries against ``n_database`` items.
 
-    Then database and relevance may be None, as those of a stream are, unless the policy is ``order``.
+    The tie policy ``order`` needs ``ordered``, the rankings that ``in_order`` gives.
     """
-    chosen = ties.check(policy)
-    asked = [str(metrics.parse(name)) for name in names]
-    if counted is None:
-        assert database is not None and relevance is not None, "nothing to count"
-        counted = histogram.count(query, database, relevance)
-
-    values = metrics.evaluate_ties(query, database, relevance, counted, asked, chosen)
-    ends = {name: (found, found) for name, found in values.items() if _ignores_ties(metrics.parse(name))}
+    asked, chosen = _checked(names, policy)
+    values = metrics.evaluate_ties(counted, asked, chosen, ordered)
+    ends = {name: (same, same) for name, same in values.items() if _ignores_ties(metrics.parse(name))}
     ends |= metrics.extremes(counted, asked)
     of = {name: PerQuery(found, *ends.get(name, (None, None))) for name, found in values.items()}
-    n_database = int(counted.counts[:1].sum()) if database is None else len(database)
-    return Scores(len(query), n_database, query.n_bits, chosen, empty, of)
+    return Scores(counted.n_queries, n_database, counted.n_bits, chosen, empty, of)
+
+
+def _checked(names: Sequence[str], policy: str) -> tuple[list[str], Policy]:
+    """The canonical names and the policy; raises HashbenchError for those that do not exist, before any count."""
+    return list(metrics.wanted(names)), ties.check(policy)
 
 
 def _ignores_ties(name: MetricName) -> bool:
@@ -189,10 +206,11 @@ def _canonical(name: str) -> str:
 
 
 def _array(name: str, values: Any) -> NDArray[Any]:
-    """``values`` in NumPy's hands; a torch tensor comes off its device and its graph, and bfloat16 becomes float32."""
+    """``values`` in NumPy's memory; a torch tensor leaves its device and its graph, and bfloat16 becomes float32."""
     if hasattr(values, "detach"):
         values = values.detach().cpu()
-        values = values.float() if values.is_floating_point() else values
+        # NumPy has no bfloat16; float64 stays as it is, for float32 would turn the smallest values into 0
+        values = values.float() if values.is_floating_point() and values.element_size() < 4 else values
     try:
         array = np.asarray(values)
     except ValueError as error:  # rows of different lengths
@@ -204,9 +222,14 @@ def _array(name: str, values: Any) -> NDArray[Any]:
     return array
 
 
-def _codes(name: str, values: Any) -> Codes:
+def _codes(name: str, values: Any, device: str) -> AnyCodes:
+    """The packed codes; those of a torch tensor, where ``device`` is a GPU, stay on the tensor's device."""
     if isinstance(values, Codes):
         return values
+    if device != "cpu" and hasattr(values, "detach"):
+        from hashbench.histogram import torch_kernel
+
+        return torch_kernel.pack(values, name)
     array = _array(name, values)
     if array.ndim != 2:
         raise HashbenchError(f"{name}: shape {array.shape} is not items x bits")

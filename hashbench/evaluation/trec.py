@@ -15,6 +15,7 @@ import numpy as np
 from hashbench.codes import Codes
 from hashbench.codes.nearest import DATABASE_BLOCK, neighbours
 from hashbench.files import atomic
+from hashbench.parallel import slices
 from hashbench.relevance.labels import Relevance
 
 DEPTH = 1000  # items a query in a run, as is usual
@@ -44,11 +45,11 @@ def write_qrels(path: Path, relevance: Relevance) -> None:
 
     def lines(file: TextIO) -> None:
         for q, name in enumerate(_all_names("q", n_queries)):
-            for start in range(0, n_items, DATABASE_BLOCK):
-                row = relevance.block(slice(q, q + 1), slice(start, min(start + DATABASE_BLOCK, n_items)))[0]
-                found = np.flatnonzero(row)
-                values = levels[row[found]].tolist()
-                pairs = zip((found + start).tolist(), values, strict=True)
+            for part in slices(n_items, DATABASE_BLOCK):
+                row = relevance.block(slice(q, q + 1), part)[0]
+                relevant = np.flatnonzero(row)
+                values = levels[row[relevant]].tolist()
+                pairs = zip((relevant + part.start).tolist(), values, strict=True)
                 file.writelines(f"{name} 0 {item(n)} {level}\n" for n, level in pairs)
 
     _write(path, lines)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.datasets.store import open_dataset, standing
+from hashbench.datasets.store import file_status, open_dataset
 from hashbench.errors import HashbenchError
 from hashbench.features import _store
 from hashbench.features._catalogue import FEATURES, RANDOM, known, named
@@ -37,7 +37,7 @@ def open_features(dataset: str, name: str) -> Features:
     ``name`` is that of the extractor, ``vggf_random`` for random weights.
     """
     found = _store.read(dataset, canonical(name))
-    sha256 = standing(dataset).sha256 or open_dataset(dataset).sha256
+    sha256 = file_status(dataset).sha256 or open_dataset(dataset).sha256
     if found.provenance["data_sha256"] != sha256:
         raise HashbenchError(
             f"{found.path}: features of other data than {dataset} is now: run hashbench features {dataset} again"

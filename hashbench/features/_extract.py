@@ -20,6 +20,7 @@ from hashbench.features import _store
 from hashbench.features._catalogue import named
 from hashbench.features._extractor import Built
 from hashbench.files import locked, require_writable
+from hashbench.progress import bar
 
 if TYPE_CHECKING:
     import torch
@@ -102,21 +103,18 @@ def _identity(data: Dataset, stem: str, built: Built, device: str) -> dict[str, 
 
 def _run(built: Built, data: Dataset, part: _store.Part, device: "torch.device", batch: int, *, progress: bool) -> None:
     import torch
-    from tqdm import tqdm
 
     module = built.module.to(device)
     n = len(data.items)
-    bar = tqdm(
-        desc="features", total=n, initial=part.rows, unit="image", disable=None if progress else True, leave=False
-    )
-    with bar, torch.inference_mode(), _exactly():
+    extracted = bar("features", "image", n, done=part.rows, shown=progress)
+    with extracted, torch.inference_mode(), _exactly():
         for start in range(part.rows, n, batch):
             items = torch.from_numpy(data.items[start : start + batch].copy()).to(device)
             found = module(items)
             if not found.isfinite().all():
                 raise HashbenchError(f"features of items {start} to {start + len(items) - 1} are not all finite")
             part.append(found.cpu().numpy())
-            bar.update(len(items))
+            extracted.update(len(items))
 
 
 def _exactly() -> AbstractContextManager[Any]:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from hashbench import paths
 from hashbench.config import canonical_json
 from hashbench.errors import HashbenchError, one_line
+from hashbench.parallel import slices
 from hashbench.registry import canonical
 
 if TYPE_CHECKING:
@@ -93,9 +94,7 @@ class Part:
 
     def __init__(self, file: "h5py.File", rows: int) -> None:
         self.file, self.rows = file, rows
-        self.digest = hashlib.sha256()
-        for block in _blocks(file["features"], rows):
-            self.digest.update(block.data)
+        self.digest = _digest(file["features"], rows)
 
     def append(self, block: NDArray[np.float32]) -> None:
         """Writes a block; a process that is killed later goes on behind it."""
@@ -166,15 +165,15 @@ def _can_go_on(part: Path, identity: Mapping[str, Any], shape: tuple[int, int]) 
 
 
 def _sha256(stored: "h5py.Dataset", rows: int | None = None) -> str:
-    found = hashlib.sha256()
-    for block in _blocks(stored, len(stored) if rows is None else rows):
-        found.update(block.data)
-    return found.hexdigest()
+    return _digest(stored, len(stored) if rows is None else rows).hexdigest()
 
 
-def _blocks(stored: "h5py.Dataset", rows: int) -> Iterator[NDArray[np.float32]]:
-    for start in range(0, rows, HASHED_ROWS):
-        yield np.ascontiguousarray(stored[start : min(start + HASHED_ROWS, rows)])
+def _digest(stored: "h5py.Dataset", n_rows: int) -> "hashlib._Hash":
+    """The checksum of the first ``n_rows``, to which later rows can be added."""
+    digest = hashlib.sha256()
+    for rows in slices(n_rows, HASHED_ROWS):
+        digest.update(np.ascontiguousarray(stored[rows]).data)
+    return digest
 
 
 @contextmanager

@@ -1,23 +1,29 @@
-"""The one histogram: how many database items lie at each distance with each relevance level."""
+"""The histogram: how many database items lie at each distance from a query with each relevance level."""
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, Union, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from hashbench.codes import Codes, block_items
 from hashbench.errors import HashbenchError
 from hashbench.files import atomic
-from hashbench.parallel import available_cores
+from hashbench.parallel import available_cores, slices
+from hashbench.progress import bar
 from hashbench.relevance.labels import Relevance
 
-OWN_ROWS = 1 << 8  # items asked together for their relevance to themselves
+if TYPE_CHECKING:
+    from hashbench.histogram.torch_kernel import TensorCodes
+
+AnyCodes: TypeAlias = Union[Codes, "TensorCodes"]  # packed, in NumPy's memory or on a torch device
+
+OWN_ROWS = 1 << 8  # items whose relevance to themselves is looked up together
 
 T = TypeVar("T")
 
@@ -85,32 +91,57 @@ class Histogram:
             return Histogram(archive["counts"], archive["levels"])
 
 
+class Counter(Protocol):
+    """Counts the pairs of some queries and a database that comes in pieces, on the CPU or on another device."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(queries, bits)."""
+        ...
+
+    def add(self, database: AnyCodes, relevance: Relevance, report: Callable[[int], object]) -> None:
+        """Adds a piece, codes and the relevance of all queries to them; ``report`` is told how many pairs it had."""
+        ...
+
+    def histogram(self) -> Histogram:
+        """The histogram of all pieces so far."""
+        ...
+
+
 def count(
-    query: Codes, database: Codes, relevance: Relevance, *, workers: int | None = None, progress: bool = False
-) -> Histogram:
-    """The histogram of ``query`` codes against ``database`` codes.
-
-    Costs one popcount a word and at most one increment a pair; memory is the result and a few MiB, never queries x
-    database. Workers (one for each core that this process may use) are plain threads around kernels that release the
-    GIL, so that no second thread pool fights with those of NumPy or torch. ``progress`` shows a bar when it takes long.
-    """
-    pairs = len(query) * len(database)
-    return _counted(query, [(database, relevance)], workers, tqdm(total=pairs, **_bar(progress)))
-
-
-def count_blocks(
-    query: Codes,
-    blocks: Iterable[tuple[Codes, Relevance]],
+    query: AnyCodes,
+    database: AnyCodes,
+    relevance: Relevance,
     *,
-    n_items: int | None = None,
+    device: str = "cpu",
     workers: int | None = None,
     progress: bool = False,
 ) -> Histogram:
-    """The histogram of ``query`` codes against a database that comes in pieces, so that it is never in memory whole.
+    """The histogram of ``query`` codes against ``database`` codes.
 
-    Each piece is its codes and the relevance of all queries to it; the next one is fetched, in a thread, while one is
-    counted. The result is that of ``count`` on the whole, whatever the cuts: where a piece knows more levels than
-    those before it, they are added. No piece at all raises HashbenchError. ``n_items`` is for the progress bar.
+    Counting costs one popcount a word and at most one increment a pair. It needs memory for the result and a few MiB,
+    never for queries x database. ``device`` is "cpu" or "cuda:N"; the histogram is the same. On the CPU the
+    ``workers`` (one for each core that this process may use) are plain threads around kernels that release the GIL, so
+    that no second pool competes with those of NumPy or torch. ``progress`` shows a bar when it takes long.
+    """
+    shown = bar("count", "pair", len(query) * len(database), shown=progress, scaled=True)
+    return sum_up(_counter(query, device, workers), [(database, relevance)], shown)
+
+
+def count_blocks(
+    query: AnyCodes,
+    blocks: Iterable[tuple[AnyCodes, Relevance]],
+    *,
+    n_items: int | None = None,
+    device: str = "cpu",
+    workers: int | None = None,
+    progress: bool = False,
+) -> Histogram:
+    """The histogram of ``query`` codes against a database that comes in pieces and is never in memory as a whole.
+
+    Each piece is its codes and the relevance of all queries to it; a thread fetches the next one while one is counted.
+    The result is that of ``count`` on the whole database, whatever the pieces. Where a piece knows more levels than
+    those before it, the levels are added. No piece at all raises HashbenchError. ``n_items`` is for the progress bar.
 
     >>> from hashbench.relevance.labels import ClassRelevance
     >>> from hashbench.codes import pack
@@ -120,14 +151,32 @@ def count_blocks(
     [[[0, 1], [0, 1], [0, 0]]]
     """
     pairs = None if n_items is None else len(query) * n_items
-    return _counted(query, _ahead(blocks), workers, tqdm(total=pairs, **_bar(progress)))
+    shown = bar("count", "pair", pairs, shown=progress, scaled=True)
+    return sum_up(_counter(query, device, workers), _ahead(blocks), shown)
+
+
+def sum_up(
+    counting: AbstractContextManager[Counter], blocks: Iterable[tuple[AnyCodes, Relevance]], shown: Any
+) -> Histogram:
+    """The histogram of a counter's queries against all ``blocks``; the bar ``shown`` is moved and closed."""
+    n_items = 0
+    with shown, counting as counter:
+        for database, relevance in blocks:
+            _check_shapes(counter.shape, database.shape, relevance)
+            counter.add(database, relevance, shown.update)
+            n_items += len(database)
+        total = counter.histogram()
+    if not len(total.levels):
+        raise HashbenchError("nothing to count: no piece of a database")
+    assert (total.counts.sum(axis=(1, 2)) == n_items).all(), "every item is counted once for each query"
+    return total
 
 
 def without_itself(counted: Histogram, relevance: Relevance) -> Histogram:
     """The histogram of a set against itself, without the pairs of an item with itself.
 
-    Those lie at distance 0, each with the level that ``relevance``, of the set to itself, gives it: exact, for counts
-    are whole numbers. Raises HashbenchError where ``counted`` is no histogram of a set against itself.
+    Such a pair lies at distance 0, with the level that ``relevance`` (of the set to itself) gives it; it is taken off
+    the count. Raises HashbenchError where ``counted`` is not the histogram of a set against itself.
 
     >>> from hashbench.relevance.labels import ClassRelevance
     >>> from hashbench.codes import pack
@@ -137,10 +186,9 @@ def without_itself(counted: Histogram, relevance: Relevance) -> Histogram:
     """
     n, counts = counted.n_queries, counted.counts.copy()
     fits = relevance.shape == (n, n) and np.array_equal(relevance.levels, counted.levels)
-    for first in range(0, n if fits else 0, OWN_ROWS):
-        rows = slice(first, first + OWN_ROWS)
+    for rows in slices(n if fits else 0, OWN_ROWS):
         own = relevance.block(rows, rows).diagonal()
-        counts[first + np.arange(len(own)), 0, own] -= 1
+        counts[np.arange(rows.start, rows.stop), 0, own] -= 1
     if not fits or (counts[:, 0] < 0).any() or (counts.sum(axis=(1, 2)) != n - 1).any():
         raise HashbenchError(
             f"a histogram of {n} queries, a relevance of {relevance.shape}: no set against itself, for an item is not "
@@ -149,52 +197,67 @@ def without_itself(counted: Histogram, relevance: Relevance) -> Histogram:
     return replace(counted, counts=counts)
 
 
+def joined_levels(known: NDArray[np.int64], levels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The longer of two lists of levels; raises HashbenchError where the other one is not its beginning."""
+    if not np.array_equal(levels[: len(known)], known[: len(levels)]):
+        raise HashbenchError(f"relevance levels {levels} and {known}: the pieces of a database must agree")
+    return levels if len(levels) > len(known) else known
+
+
 def _ahead(blocks: Iterable[T]) -> Iterator[T]:
-    """The same blocks, each asked for while the one before it is in use."""
-    coming, end = iter(blocks), object()
+    """The same blocks, each fetched by a thread while the one before it is in use."""
+    remaining, end = iter(blocks), object()
     with ThreadPoolExecutor(1) as reader:
-        fetched = reader.submit(next, coming, end)
+        fetched = reader.submit(next, remaining, end)
         while (block := fetched.result()) is not end:
-            fetched = reader.submit(next, coming, end)
+            fetched = reader.submit(next, remaining, end)
             yield cast(T, block)
 
 
-def _bar(progress: bool) -> dict[str, Any]:
-    disable = None if progress else True  # None: shown on a terminal only
-    return {"desc": "count", "unit": "pair", "unit_scale": True, "leave": False, "disable": disable, "delay": 2}
+def _counter(query: AnyCodes, device: str, workers: int | None) -> AbstractContextManager[Counter]:
+    if device == "cpu":
+        return _cpu_counter(query, workers)
+    from hashbench.histogram import torch_kernel
+
+    return torch_kernel.counter(query, device)
 
 
-def _counted(query: Codes, blocks: Iterable[tuple[Codes, Relevance]], workers: int | None, bar: tqdm) -> Histogram:
-    n_items = 0
-    total = Histogram(np.zeros((len(query), query.n_bits + 1, 0), np.int64), np.zeros(0, np.int64))
-    with bar, ThreadPoolExecutor(workers or available_cores()) as pool:
-        for database, relevance in blocks:
-            check_shapes(query.shape, database.shape, relevance)
-            total = _with_levels(total, relevance.levels)
-            _add(pool, bar, query, database, relevance, total.counts)
-            n_items += len(database)
-    if not len(total.levels):
-        raise HashbenchError("nothing to count: no piece of a database")
-    assert (total.counts.sum(axis=(1, 2)) == n_items).all(), "every item is counted once for each query"
-    return total
+@contextmanager
+def _cpu_counter(query: AnyCodes, workers: int | None) -> "Iterator[_CpuCounter]":
+    with ThreadPoolExecutor(workers or available_cores()) as pool:
+        yield _CpuCounter(on_cpu(query), pool)
 
 
-def _add(
-    pool: ThreadPoolExecutor,
-    bar: tqdm,
-    query: Codes,
-    database: Codes,
-    relevance: Relevance,
-    counts: NDArray[np.int64],
-) -> None:
-    from hashbench.histogram.numba_kernel import jobs, slices
-
-    for columns in slices(len(database), block_items(query.n_bits)):
-        for pairs in pool.map(lambda job: job(), jobs(relevance, query, database, columns, counts)):
-            bar.update(pairs)
+def on_cpu(codes: AnyCodes) -> Codes:
+    """The codes in NumPy's memory; those on a torch device are copied, packed."""
+    return codes if isinstance(codes, Codes) else codes.to_host()
 
 
-def check_shapes(query: tuple[int, int], database: tuple[int, int], relevance: Relevance) -> None:
+class _CpuCounter:
+    """Counts with Numba's kernels in a pool of threads."""
+
+    def __init__(self, query: Codes, pool: ThreadPoolExecutor) -> None:
+        self.query, self.pool, self.shape = query, pool, query.shape
+        self.levels = np.zeros(0, np.int64)
+        self.counts = np.zeros((len(query), query.n_bits + 1, 0), np.int64)
+
+    def add(self, database: AnyCodes, relevance: Relevance, report: Callable[[int], object]) -> None:
+        from hashbench.histogram.numba_kernel import jobs
+
+        self.levels = joined_levels(self.levels, relevance.levels)
+        missing = len(self.levels) - self.counts.shape[2]
+        self.counts = np.pad(self.counts, ((0, 0), (0, 0), (0, missing))) if missing else self.counts
+        packed = on_cpu(database)
+        for columns in slices(len(packed), block_items(packed.n_bits)):
+            parts = jobs(relevance, self.query, packed, columns, self.counts)
+            for n_pairs in self.pool.map(lambda job: job(), parts):
+                report(n_pairs)
+
+    def histogram(self) -> Histogram:
+        return Histogram(self.counts, self.levels)
+
+
+def _check_shapes(query: tuple[int, int], database: tuple[int, int], relevance: Relevance) -> None:
     """Raises HashbenchError unless codes of those shapes, [items, bits], and the relevance belong together."""
     if query[1] != database[1]:
         raise HashbenchError(f"query codes have {query[1]} bits, database codes {database[1]}: they must agree")
@@ -203,13 +266,3 @@ def check_shapes(query: tuple[int, int], database: tuple[int, int], relevance: R
             f"labels for {relevance.shape[0]} queries and {relevance.shape[1]} items, codes for "
             f"{query[0]} and {database[0]}: rows must match"
         )
-
-
-def _with_levels(total: Histogram, levels: NDArray[np.int64]) -> Histogram:
-    """``total`` with room for ``levels`` too; raises HashbenchError where one is not the beginning of the other."""
-    known = len(total.levels)
-    if not np.array_equal(levels[:known], total.levels[: len(levels)]):
-        raise HashbenchError(f"relevance levels {levels} and {total.levels}: the pieces of a database must agree")
-    if len(levels) <= known:
-        return total
-    return Histogram(np.pad(total.counts, ((0, 0), (0, 0), (0, len(levels) - known))), levels)

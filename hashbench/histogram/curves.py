@@ -28,11 +28,6 @@ class ByRadius:
     retrieved: Floats  # mean number of items inside the radius
     empty: Floats  # share of queries with nothing inside it
 
-    @property
-    def area(self) -> float:
-        """The area under precision against recall, trapezoids, the first point extended to recall 0: ``pr_area``."""
-        return _area(self.precision, self.recall)
-
 
 @dataclass(frozen=True)
 class ByRank:
@@ -41,11 +36,6 @@ class ByRank:
     n: Counts  # 1, 2, ...
     precision: Floats
     recall: Floats
-
-    @property
-    def area(self) -> float:
-        """The area under precision against recall up to the last n, trapezoids, precision at 1 down to recall 0."""
-        return _area(self.precision, self.recall)
 
 
 def by_radius(histogram: Histogram) -> ByRadius:
@@ -96,11 +86,6 @@ def _found(items: Counts, relevant: Counts, n: int) -> Floats:
     held = items > 0
     ends, found = (np.concatenate([[0], counts[held].cumsum()]) for counts in (items, relevant))
     return np.interp(np.arange(1, min(n, int(ends[-1])) + 1), ends, found)
-
-
-def _area(precision: Floats, recall: Floats) -> float:
-    before = np.concatenate([precision[:1], precision[:-1]])
-    return float((np.diff(recall, prepend=0.0) * (precision + before) / 2).sum())
 
 
 def _require(n_queries: int) -> None:

@@ -16,6 +16,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from hashbench.codes import Codes, pack_words
+from hashbench.parallel import slices
 from hashbench.relevance.labels import ClassRelevance, Labels, Relevance, SharedLabelRelevance
 
 Words = NDArray[np.uint64]
@@ -244,12 +245,6 @@ def _by_shared_labels(
         return len(words[rows]) * len(labels)
 
     return (partial(job, rows) for rows in slices(len(words), QUERY_BLOCK))
-
-
-def slices(length: int, size: int) -> Iterator[slice]:
-    """Runs of ``size``, the last one shorter, that together are 0 .. ``length``."""
-    for start in range(0, length, size):
-        yield slice(start, min(start + size, length))
 
 
 def _plain(array: NDArray[Any]) -> NDArray[Any]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from hashbench.codes import Codes, binarize
 from hashbench.errors import HashbenchError
 from hashbench.histogram.counts import Histogram
+from hashbench.parallel import slices
 from hashbench.relevance.labels import Relevance
 
 Level = NDArray[np.uint16]  # indices of relevance levels
@@ -79,9 +80,7 @@ def finite(distances: Array) -> Array:
 
 def blocks(n_queries: int, n_items: int) -> Iterator[slice]:
     """Runs of queries with about ``PAIRS`` pairs each; one empty run where there is no query."""
-    step = max(1, PAIRS // max(1, n_items))
-    for first in range(0, max(1, n_queries), step):
-        yield slice(first, min(first + step, n_queries))
+    return slices(max(1, n_queries), max(1, PAIRS // max(1, n_items)))
 
 
 def hamming(query: Codes, database: Codes) -> Distances:

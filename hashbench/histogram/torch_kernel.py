@@ -1,9 +1,13 @@
-"""The same count with torch, on the CPU or a CUDA device, with identical counts.
+"""The same count with torch, on a CUDA device or the CPU, with identical counts.
 
-On a CUDA device with Triton, pairs are compared and counted in one kernel. Everywhere else a block of distances is a
+On a CUDA device with Triton, one kernel compares and counts the pairs. Everywhere else a block of distances is a
 matrix product of codes of -1 and +1, exact in float32, and ``bincount`` counts it.
 """
 
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
@@ -12,18 +16,60 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hashbench.codes import Codes, pack_words
-from hashbench.errors import HashbenchError
-from hashbench.histogram.counts import Histogram, check_shapes
-from hashbench.histogram.numba_kernel import is_multi_hot, is_signed, slices
+from hashbench.codes import MAX_BITS, Codes, pack_words
+from hashbench.errors import HashbenchError, one_line
+from hashbench.histogram.counts import Histogram, joined_levels, sum_up
+from hashbench.histogram.numba_kernel import is_multi_hot, is_signed
+from hashbench.parallel import slices
+from hashbench.progress import bar
 from hashbench.relevance.labels import ClassRelevance, Relevance, SharedLabelRelevance
+
+log = logging.getLogger(__name__)
 
 QUERY_BLOCK = 64
 PAIRS = 1 << 21  # counted together by bincount: 16 MiB of keys
+ITEMS = 1 << 21  # of the database, on the device at a time
 WORD_BITS = 32
-CODES_BLOCK = 1 << 16  # codes packed or unpacked at once
+PACKED_BITS = 1 << 22  # bits packed at a time: 16 MiB as int32
+NO_COMPARISON = (torch.uint16, torch.uint32, torch.uint64)  # torch has few operations on these types
 
 Labels = tuple[Tensor, Tensor]
+
+
+@dataclass(frozen=True, eq=False)
+class TensorCodes:
+    """Packed codes on a torch device: ``words`` is int32[n, ceil(n_bits / 32)], padded with zero bits.
+
+    Bit j of a code is bit j % 32 of word j // 32.
+    """
+
+    words: Tensor
+    n_bits: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(items, bits)."""
+        return len(self.words), self.n_bits
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __getitem__(self, rows: slice) -> "TensorCodes":
+        return TensorCodes(self.words[rows], self.n_bits)
+
+    def to_host(self) -> Codes:
+        """The same codes in NumPy's memory."""
+        halves = self.words.cpu().numpy().astype("<i4", copy=False)
+        padded = np.zeros((len(halves), 2 * -(-self.n_bits // 64)), "<i4")
+        padded[:, : halves.shape[1]] = halves
+        return Codes(padded.view("<u8").astype(np.uint64, copy=False), self.n_bits)
+
+    @staticmethod
+    def of(codes: "Codes | TensorCodes", device: torch.device) -> "TensorCodes":
+        """``codes`` on ``device``."""
+        if isinstance(codes, TensorCodes):
+            return TensorCodes(codes.words.to(device), codes.n_bits)
+        return TensorCodes(_int32(codes.words, device, -(-codes.n_bits // WORD_BITS)), codes.n_bits)
 
 
 def count(
@@ -31,92 +77,156 @@ def count(
 ) -> Histogram:
     """The histogram of ``query`` codes against ``database`` codes, identical to that of ``histogram.count``.
 
-    Codes are packed, or tensors [n, bits] whose bits are set where they are > 0. ``device`` is where they are
-    compared; by default where the query tensor is, or the CPU for packed codes. Values that are not finite raise
-    HashbenchError.
+    Codes are packed, or tensors [n, bits] as ``pack`` takes them. ``device`` is the device that counts; by default it
+    is that of the query tensor, and the CPU for packed codes.
     """
-    place = torch.device(device or (query.device if isinstance(query, Tensor) else "cpu"))
-    n_queries, n_bits = _shape(query)
-    check_shapes((n_queries, n_bits), _shape(database), relevance)
-    levels = relevance.levels
-    counts = torch.zeros((n_queries, n_bits + 1, len(levels)), dtype=torch.int64, device=place)
-    words, items = _words(query, place), _words(database, place)
-    labels = _labels(relevance, place) if _fits_the_kernel(counts, items) else None
-    if labels is None:
-        _count_products(counts, words, items, relevance)
-    else:
-        from hashbench.histogram.triton_kernel import count_into
-
-        count_into(counts, words, items.T.contiguous(), *labels)
-    assert (counts.sum(dim=(1, 2)) == len(items)).all(), "every item is counted once for each query"
-    return Histogram(counts.cpu().numpy(), levels)
+    chosen = device or (query.device if isinstance(query, Tensor) else "cpu")
+    packed = [pack(codes) if isinstance(codes, Tensor) else codes for codes in (query, database)]
+    return sum_up(counter(packed[0], chosen), [(packed[1], relevance)], bar("count", "pair", None, shown=False))
 
 
-def _shape(codes: Tensor | Codes) -> tuple[int, int]:
-    if len(codes.shape) != 2:
-        raise HashbenchError(f"codes: a tensor of shape {tuple(codes.shape)} is not items x bits")
-    return codes.shape[0], codes.shape[1]
+def pack(codes: Tensor, name: str = "codes") -> TensorCodes:
+    """The codes of a tensor [n, bits], packed on its own device: a bit is set where the value is > 0.
+
+    Values are 0 and 1, -1 and +1, bool, or real activations. Other whole numbers, values that are not finite and other
+    shapes raise HashbenchError, in a line that begins with ``name``.
+
+    >>> pack(torch.tensor([[0.5, -2.0, 1.0]])).words
+    tensor([[5]], dtype=torch.int32)
+    """
+    if codes.ndim != 2:
+        raise HashbenchError(f"{name}: shape {tuple(codes.shape)} is not items x bits")
+    if codes.is_complex():
+        raise HashbenchError(f"{name}: {codes.dtype} is not numeric: numbers are expected")
+    n, n_bits = codes.shape
+    if not 1 <= n_bits <= MAX_BITS:
+        raise HashbenchError(f"codes: {n_bits} bits; 1 to {MAX_BITS} are possible")
+    words = torch.empty((n, -(-n_bits // WORD_BITS)), dtype=torch.int32, device=codes.device)
+    for rows in slices(n, max(1, PACKED_BITS // n_bits)):
+        block = _comparable(codes[rows].detach())
+        _require_bits(block, name)
+        words[rows] = _packed(block > 0)
+    return TensorCodes(words, n_bits)
 
 
-def _fits_the_kernel(counts: Tensor, items: Tensor) -> bool:
-    if counts.device.type != "cuda" or not find_spec("triton") or not counts.numel() or not len(items):
-        return False
-    from hashbench.histogram.triton_kernel import MOST_KEYS
-
-    return counts[0].numel() < MOST_KEYS
-
-
-def _words(codes: Tensor | Codes, device: torch.device) -> Tensor:
-    """The codes as int32[n, w] on the device, bit j of a code being bit j % 32 of word j // 32."""
-    if isinstance(codes, Codes):
-        return _int32(codes.words, device)
-    words = torch.zeros((codes.shape[0], -(-codes.shape[1] // WORD_BITS)), dtype=torch.int32, device=device)
-    for rows in slices(len(words), CODES_BLOCK):
-        block = codes[rows].detach().to(device)
-        if not torch.isfinite(block).all():
-            raise HashbenchError("activations: not finite (NaN or inf); codes cannot be made of them")
-        for j in range(block.shape[1]):
-            words[rows, j // WORD_BITS] |= (block[:, j] > 0).to(torch.int32) << (j % WORD_BITS)
-    return words
+def _comparable(block: Tensor) -> Tensor:
+    """``block`` in a type that torch can compare on every device; the values that are > 0 stay so."""
+    if block.is_floating_point():
+        return block.float() if block.element_size() < 2 else block
+    return block.to(torch.int64) if block.dtype in NO_COMPARISON else block
 
 
-def _int32(words: NDArray[np.uint64], device: torch.device) -> Tensor:
-    """64-bit words [n, w] as int32[n, 2 w], low halves first."""
-    halves = np.ascontiguousarray(words, "<u8").view("<i4").astype(np.int32, copy=False)
-    return torch.from_numpy(np.require(halves, requirements=["W"])).to(device)
+def _require_bits(block: Tensor, name: str) -> None:
+    """Raises HashbenchError where a value is not finite, or is a whole number and no bit."""
+    if block.is_floating_point():
+        if not block.isfinite().all():
+            raise HashbenchError(f"{name}: not finite (NaN or inf): finite numbers are expected")
+    elif block.dtype != torch.bool:
+        least, largest = (int(bound) for bound in torch.aminmax(block))
+        if least < -1 or largest > 1:
+            raise HashbenchError(f"{name}: {largest} is no bit: 0 and 1, or -1 and +1, are; unpack packed codes first")
 
 
-def _labels(relevance: Relevance, device: torch.device) -> Labels | None:
-    """What the kernel compares: class ids [q] and [n], or packed labels int32[q, l] and int32[l, n]; else None."""
-    if (
-        isinstance(relevance, ClassRelevance)
-        and is_signed(relevance.query_labels)
-        and is_signed(relevance.database_labels)
-    ):
-        return _ids(relevance.query_labels, device), _ids(relevance.database_labels, device)
-    if isinstance(relevance, SharedLabelRelevance) and all(map(is_multi_hot, _sides(relevance))):
-        query, database = (_int32(pack_words(labels), device) for labels in _sides(relevance))
-        return query, database.T.contiguous()
+def _packed(bits: Tensor) -> Tensor:
+    """``bits`` bool[n, bits] as int32[n, w], bit j of a row being bit j % 32 of word j // 32."""
+    n, n_bits = bits.shape
+    padded = torch.nn.functional.pad(bits, (0, -n_bits % WORD_BITS)).view(n, -1, WORD_BITS)
+    shifts = torch.arange(WORD_BITS, dtype=torch.int32, device=bits.device)
+    return (padded.to(torch.int32) << shifts).sum(dim=2, dtype=torch.int32)  # no two bits add up in one place
+
+
+def _int32(words: NDArray[np.uint64], device: torch.device, n_words: int | None = None) -> Tensor:
+    """64-bit words [n, w] as int32[n, n_words], low halves first; all 2 w of them where no number is given."""
+    halves = np.ascontiguousarray(words, "<u8").view("<i4").astype(np.int32, copy=False)[:, :n_words]
+    return torch.from_numpy(np.require(halves, requirements=["C", "W"])).to(device)
+
+
+@contextmanager
+def counter(query: Codes | TensorCodes, device: torch.device | str) -> "Iterator[TorchCounter]":
+    """What counts ``query`` codes on ``device``; raises HashbenchError where its memory is full."""
+    try:
+        yield TorchCounter(query, torch.device(device))
+    except torch.OutOfMemoryError:
+        raise HashbenchError(f"device {device}: its memory is full: device cpu counts in the host's memory") from None
+
+
+class TorchCounter:
+    """Counts with torch: the queries and the counts stay on the device, the database passes through it in pieces."""
+
+    def __init__(self, query: Codes | TensorCodes, device: torch.device) -> None:
+        self.device, self.shape = device, query.shape
+        self.words = TensorCodes.of(query, device).words
+        self.levels = np.zeros(0, np.int64)
+        self.counts = torch.zeros((len(query), query.n_bits + 1, 0), dtype=torch.int64, device=device)
+        self.has_kernel = device.type == "cuda" and torch.version.cuda is not None and find_spec("triton") is not None
+
+    def add(self, database: Codes | TensorCodes, relevance: Relevance, report: Callable[[int], object]) -> None:
+        """Adds a piece of the database; tells ``report`` how many pairs were counted."""
+        self.levels = joined_levels(self.levels, relevance.levels)
+        missing = len(self.levels) - self.counts.shape[2]
+        self.counts = torch.nn.functional.pad(self.counts, (0, missing)) if missing else self.counts
+        for columns in slices(len(database), ITEMS):
+            items = TensorCodes.of(database[columns], self.device).words
+            if not self._add_in_kernel(items, relevance, columns):
+                count_products(self.counts, self.words, items, relevance, columns)
+            report(len(self.words) * len(items))
+
+    def histogram(self) -> Histogram:
+        """The histogram of all pieces so far."""
+        return Histogram(self.counts.cpu().numpy(), self.levels)
+
+    def _add_in_kernel(self, items: Tensor, relevance: Relevance, columns: slice) -> bool:
+        """Whether Triton's kernel has added all pairs; else nothing has been added."""
+        if not self.has_kernel or not self.counts.numel():
+            return False
+        from hashbench.histogram.triton_kernel import MAX_KEYS, count_into
+
+        if self.counts[0].numel() >= MAX_KEYS or (labels := labels_on(self.device, relevance, columns)) is None:
+            return False
+        try:
+            with torch.cuda.device(self.device):
+                count_into(self.counts, self.words, items.T.contiguous(), *labels)
+        except torch.OutOfMemoryError:
+            raise
+        except Exception as error:  # the first call compiles the kernel, which takes a C compiler among other things
+            log.warning("counting by matrix products, for Triton's kernel does not compile: %s", one_line(error))
+            self.has_kernel = False
+        return self.has_kernel
+
+
+def labels_on(device: torch.device, relevance: Relevance, columns: slice) -> Labels | None:
+    """The labels of the queries and of the items ``columns``, as the kernel compares them; None where it cannot.
+
+    Class ids int64[q] and [n], or packed labels int32[q, l] and int32[l, n].
+    """
+    if isinstance(relevance, ClassRelevance):
+        sides = relevance.query_labels, relevance.database_labels[columns]
+        return (_ids(sides[0], device), _ids(sides[1], device)) if all(map(is_signed, sides)) else None
+    if isinstance(relevance, SharedLabelRelevance):
+        sides = relevance.query_labels, relevance.database_labels[columns]
+        if all(map(is_multi_hot, sides)):
+            query, database = (_int32(pack_words(labels), device) for labels in sides)
+            return query, database.T.contiguous()
     return None
-
-
-def _sides(relevance: SharedLabelRelevance) -> tuple[NDArray[Any], NDArray[Any]]:
-    return relevance.query_labels, relevance.database_labels
 
 
 def _ids(labels: NDArray[Any], device: torch.device) -> Tensor:
     return torch.from_numpy(labels.astype(np.int64)).to(device)
 
 
-def _count_products(counts: Tensor, words: Tensor, items: Tensor, relevance: Relevance) -> None:
-    """Adds all pairs to ``counts`` int64[q, d, v], block by block."""
+def count_products(counts: Tensor, words: Tensor, items: Tensor, relevance: Relevance, columns: slice) -> None:
+    """Adds the pairs of all queries and the items ``columns`` to ``counts`` int64[q, d, v], by matrix products.
+
+    ``words`` int32[q, w] are the packed queries, ``items`` int32[n, w] the packed items.
+    """
     n_bins, n_levels = counts.shape[1:]
     for rows in slices(len(words), QUERY_BLOCK):
         query = _signs(words[rows], n_bins - 1)
         first = torch.arange(len(query), device=counts.device)[:, None] * (n_bins * n_levels)
-        for columns in slices(len(items), max(1, PAIRS // max(1, QUERY_BLOCK, n_bins))):
-            product = _product(query, _signs(items[columns], n_bins - 1))
-            level = torch.from_numpy(relevance.block(rows, columns).astype(np.int64)).to(counts.device)
+        for part in slices(len(items), max(1, PAIRS // max(1, QUERY_BLOCK, n_bins))):
+            product = _product(query, _signs(items[part], n_bins - 1))
+            of_part = slice(columns.start + part.start, columns.start + part.stop)
+            level = torch.from_numpy(relevance.block(rows, of_part).astype(np.int64)).to(counts.device)
             key = first + (n_bins - 1 - product.long()) // 2 * n_levels + level
             counts[rows] += torch.bincount(key.ravel(), minlength=counts[rows].numel()).view_as(counts[rows])
 

@@ -1,4 +1,4 @@
-"""The counting kernel on a CUDA device; ``histogram_torch`` launches it where Triton is installed."""
+"""The counting kernel on a CUDA device, in Triton; ``torch_kernel`` launches it where Triton is installed."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from triton.language.extra import libdevice
 
 BLOCK = 2048  # items whose keys are counted together
 TILES = 16  # blocks of one program, counted in registers before they are added in memory
-MOST_KEYS = 2048  # bins x levels; more would not stay in registers
+MAX_KEYS = 2048  # distances x levels; more would not stay in registers
 
 
 @triton.jit
@@ -30,7 +30,7 @@ def _count(
     WORDS: tl.constexpr,  # noqa: N803
     LABEL_WORDS: tl.constexpr,  # noqa: N803  (0 for class ids)
     LEVELS: tl.constexpr,  # noqa: N803
-    KEYS: tl.constexpr,  # noqa: N803  (a power of 2 above n_keys: the last bin takes what is no item)
+    KEYS: tl.constexpr,  # noqa: N803  (a power of 2 above n_keys; the last key stands for places without an item)
     BLOCK: tl.constexpr,  # noqa: N803
     TILES: tl.constexpr,  # noqa: N803
     popcount: tl.constexpr,

@@ -14,17 +14,16 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.codes import Codes
 from hashbench.errors import HashbenchError
-from hashbench.histogram import Histogram, ranking, ties
-from hashbench.histogram.ranking import Distances, Ranked
+from hashbench.histogram import Histogram, ties
+from hashbench.histogram.ranking import Ranked
 from hashbench.histogram.ties import Policy
 from hashbench.metrics._metric import Metric
 from hashbench.metrics._name import At, MetricName
 from hashbench.metrics._name import read as read_name
 from hashbench.metrics._value import MetricValue
+from hashbench.parallel import slices
 from hashbench.registry import Catalogue
-from hashbench.relevance.labels import Relevance
 from hashbench.sparse.retrieval import Retrieval
 
 __all__ = [
@@ -34,7 +33,6 @@ __all__ = [
     "MetricName",
     "MetricValue",
     "evaluate",
-    "evaluate_distances",
     "evaluate_rankings",
     "evaluate_retrieval",
     "evaluate_ties",
@@ -100,25 +98,20 @@ def evaluate(histogram: Histogram, names: Sequence[str]) -> dict[str, NDArray[np
 
 
 def evaluate_ties(
-    query: Codes,
-    database: Codes | None,
-    relevance: Relevance | None,
-    histogram: Histogram,
-    names: Sequence[str],
-    policy: Policy,
+    histogram: Histogram, names: Sequence[str], policy: Policy, ordered: Iterable[Histogram] | None = None
 ) -> dict[str, NDArray[np.float64]]:
     """The values per query of each metric under a tie policy, as ``evaluate`` gives them.
 
-    ``histogram`` is that of the codes; ``order`` looks at the codes again, one sort a query, and only then must the
-    database and the relevance be there. What lies inside a
-    Hamming radius does not depend on ties: ``precision@rR``, ``recall@rR`` and ``pr_area`` are the same under every
-    policy. ``pr_area@k`` is defined for ``expected`` only; another policy raises HashbenchError.
+    ``order`` needs ``ordered``, the rankings that ``ties.in_order`` gives, since a histogram does not hold the order of
+    the database. What lies inside a Hamming radius does not depend on ties: ``precision@rR``, ``recall@rR`` and
+    ``pr_area`` are the same under every policy. ``pr_area@k`` is defined for ``expected`` only; another policy raises
+    HashbenchError.
     """
     by_radius, others = _by_radius(names, policy)
     values = evaluate(histogram, by_radius)
     if others and policy == "order":
-        assert database is not None and relevance is not None, "the order of items is not in a histogram"
-        values |= evaluate_rankings(ties.in_order(ranking.hamming(query, database), relevance), others)
+        assert ordered is not None, "a histogram does not hold the order of items"
+        values |= evaluate_rankings(ordered, others)
     elif others:
         values |= evaluate_rankings((ties.apply(block, policy) for block in _blocks(histogram)), others)
     return {canonical: values[canonical] for canonical in map(str, map(parse, names))}
@@ -138,18 +131,6 @@ def extremes(histogram: Histogram, names: Sequence[str]) -> dict[str, tuple[NDAr
         split = (ties.apply(block, ties.check(end)) for block in _blocks(histogram))
         found[end] = {name: values[of] for name, of in of_ap.items()} | evaluate_rankings(split, by_order)
     return {name: (found["worst"][name], found["best"][name]) for name in map(str, ranged)}
-
-
-def evaluate_distances(
-    distances: Distances, relevance: Relevance, names: Sequence[str], policy: Policy = "expected"
-) -> dict[str, NDArray[np.float64]]:
-    """The values per query of each metric on a ranking by weighted or real distances; equal distances tie.
-
-    A metric that speaks of Hamming radii raises HashbenchError.
-    """
-    if policy == "order":
-        return evaluate_rankings(ties.in_order(distances, relevance), names)
-    return evaluate_rankings((ties.apply(block, policy) for block in ranking.rankings(distances, relevance)), names)
 
 
 def evaluate_rankings(rankings: Iterable[Histogram], names: Sequence[str]) -> dict[str, NDArray[np.float64]]:
@@ -212,8 +193,8 @@ def _joined(parts: Iterable[dict[str, NDArray[np.float64]]], names: Iterable[str
 
 def _blocks(histogram: Histogram) -> Iterator[Histogram]:
     step = max(1, BLOCK // max(1, histogram.counts[:1].size))
-    for first in range(0, max(1, histogram.n_queries), step):
-        yield replace(histogram, counts=histogram.counts[first : first + step])
+    for rows in slices(max(1, histogram.n_queries), step):
+        yield replace(histogram, counts=histogram.counts[rows])
 
 
 def _block(histogram: Histogram, names: dict[str, MetricName]) -> dict[str, NDArray[np.float64]]:

@@ -10,6 +10,7 @@ from hashbench.metrics._hypergeometric import half_width, mass
 from hashbench.metrics._metric import Metric
 from hashbench.metrics._name import MetricName
 from hashbench.metrics._precision_sums import expected, normalise, rank_sums
+from hashbench.parallel import slices
 
 WINDOW = 1 << 20  # entries of the tables of hypergeometric masses that are held at a time
 
@@ -44,8 +45,7 @@ def _over_retrieved(groups: Groups, ranks: Counts) -> NDArray[np.float64]:
     widths = half_width(n, p, m)
     step = max(1, WINDOW // (2 * int(widths.max(initial=0)) + 1))
     values = np.zeros(len(ranks))
-    for first in range(0, len(ranks), step):
-        rows = slice(first, first + step)
+    for rows in slices(len(ranks), step):
         x, probability = mass(n[rows], p[rows], m[rows], int(widths[rows].max()))
         values[rows] = (probability * _given(x, cut.totals[rows], n0[rows], p0[rows], m[rows])).sum(axis=1)
     return values

@@ -6,19 +6,46 @@ from numpy.typing import NDArray
 from hashbench.errors import HashbenchError
 from hashbench.metrics._metric import Metric
 from hashbench.metrics._name import MetricName
-from hashbench.sparse.buckets import nmi_of_counts
 from hashbench.sparse.retrieval import Retrieval
+
+Counts = NDArray[np.integer]
 
 
 def evaluate(retrieval: Retrieval, name: MetricName) -> NDArray[np.float64]:
-    """The mutual information over the mean of the two entropies, float64[], of the items that were searched.
+    """The normalised mutual information of bucket and class over the items that were searched, float64[].
 
     Each bucket is a cluster, so an item must be in one bucket (k = 1) and have one class; else it raises
-    HashbenchError. Items without a class are left out [Manning et al. 2008, section 16.3].
+    HashbenchError. Items without a class are left out.
     """
     if retrieval.contingency is None:
         raise HashbenchError(f"metric '{name}' needs buckets with k = 1 and class labels, one of each for an item")
-    return np.array(nmi_of_counts(retrieval.contingency))
+    return np.array(of_counts(retrieval.contingency))
+
+
+def of_counts(counts: Counts) -> float:
+    """The normalised mutual information of a contingency table, in [0, 1].
+
+    ``counts`` [buckets, classes] says how many items stand in each bucket and have each class. The value is
+    I(B; C) / ((H(B) + H(C)) / 2) [Manning et al. 2008, section 16.3], and I(B; C) = H(B) + H(C) - H(B, C). It is 1
+    where both entropies are 0, for one bucket and one class are the same partition. A table without any item raises
+    HashbenchError.
+
+    >>> of_counts(np.array([[2, 0], [0, 0], [0, 1]]))
+    1.0
+    """
+    if counts.ndim != 2 or not counts.any():
+        raise HashbenchError(f"nmi: counts of shape {counts.shape}: [buckets, labels] of one item or more is expected")
+    sum_of_entropies = _entropy(counts.sum(axis=1)) + _entropy(counts.sum(axis=0))
+    if sum_of_entropies == 0:
+        return 1.0
+    information = sum_of_entropies - _entropy(counts.ravel())
+    return float(np.clip(information / (sum_of_entropies / 2), 0.0, 1.0))
+
+
+def _entropy(sizes: Counts) -> float:
+    """The entropy in nats of a partition into parts of these sizes; empty parts add nothing."""
+    shares = sizes[sizes > 0] / sizes.sum()
+    return max(float(-(shares * np.log(shares)).sum()), 0.0)
 
 
 METRIC = Metric(

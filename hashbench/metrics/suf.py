@@ -1,33 +1,48 @@
-"""The speed-up of a search that opens buckets, in items."""
+"""The speed-up of a bucket search over exhaustive search, in items."""
 
 import math
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hashbench.errors import HashbenchError
 from hashbench.metrics._metric import Metric
 from hashbench.metrics._name import MetricName
-from hashbench.sparse.buckets import speed_up
 from hashbench.sparse.retrieval import CUTOFFS, Retrieval
 
 
 def evaluate(retrieval: Retrieval, name: MetricName) -> NDArray[np.float64]:
     """The number of items over the mean number of candidates of a query, float64[]; NaN without a query.
 
-    Exhaustive search has 1. ``suf@K`` is of the search for the nearest K, in which a query opens further buckets until
-    they hold K items; ``suf`` is ``suf@1``. It counts items: what a search takes in seconds is another matter
-    [Jeong and Song 2018, section 6].
+    Exhaustive search has 1. ``suf@K`` is the speed-up of the search for the nearest K, in which a query opens more
+    buckets until they hold K items; ``suf`` is ``suf@1``. It counts items: the seconds that a search takes are another
+    matter [Jeong and Song 2018, section 6].
 
     >>> from hashbench.metrics import parse
     >>> from hashbench.sparse.retrieval import Reranked
-    >>> found = {1: [10, 30], 4: [10, 40], 16: [50, 50]}
-    >>> reranked = {k: Reranked(np.ones((2, k), bool), np.array(n)) for k, n in found.items()}
+    >>> candidates = {1: [10, 30], 4: [10, 40], 16: [50, 50]}
+    >>> reranked = {k: Reranked(np.ones((2, k), bool), np.array(n)) for k, n in candidates.items()}
     >>> [float(evaluate(Retrieval(100, reranked), parse(name))) for name in ("suf", "suf@4", "suf@16")]
     [5.0, 4.0, 2.0]
     """
     if retrieval.n_queries == 0:
         return np.array(np.nan)
     return np.array(speed_up(retrieval.reranked[METRIC.rank(name)].n_candidates, retrieval.n_items))
+
+
+def speed_up(n_candidates: NDArray[np.integer], n_items: int) -> float:
+    """``n_items`` over the mean of ``n_candidates`` [q], the items that each query looks at [Jeong and Song 2018].
+
+    It is one over the mean share, not the mean of one over the shares: a query without a candidate does not make it
+    infinite. Where no query has a candidate it raises HashbenchError.
+
+    >>> speed_up(np.array([10, 30]), 100)
+    5.0
+    """
+    total = int(n_candidates.sum(dtype=np.int64))
+    if total == 0:
+        raise HashbenchError("speed-up: nothing was retrieved, so there is nothing to compare with the whole")
+    return n_items * len(n_candidates) / total
 
 
 METRIC = Metric(

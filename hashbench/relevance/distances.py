@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.errors import HashbenchError
+from hashbench.parallel import slices
 
 Features = NDArray[np.floating]
 Floats = NDArray[np.float64]
@@ -16,7 +17,6 @@ PAIRS = 1 << 18  # distances held together, 2 MiB
 ROWS = 1 << 12  # items whose features are held together
 HELD = 1 << 22  # levels held together, 8 MiB
 EPS = float(np.finfo(np.float64).eps)
-TALR_LEVELS = (1, 2, 5, 10)  # of the thresholds at 5, 1, 0.2 and 0.1 percent [He et al. 2018, section 5.3]
 
 
 class Rows(Protocol):
@@ -91,8 +91,7 @@ class DistanceRelevance:
         To be counted by ``hashbench.histogram.count_blocks``. ``block`` makes them anew for every few queries.
         """
         step = max(1, min(ROWS, HELD // max(1, self.shape[0])))
-        for first in range(0, self.shape[1], step):
-            part = slice(first, min(first + step, self.shape[1]))
+        for part in slices(self.shape[1], step):
             yield part, KnownRelevance(self.levels, self.block(slice(0, self.shape[0]), part))
 
     @property
@@ -165,8 +164,8 @@ def exact_distances(
     """(rows, columns, distances) of the ``chosen`` pairs bool[q, n], some at a time."""
     rows, columns = np.nonzero(chosen)
     step = max(1, PAIRS * 8 // max(1, query.shape[1]))
-    for first in range(0, len(rows), step):
-        pairs = rows[first : first + step], columns[first : first + step]
+    for part in slices(len(rows), step):
+        pairs = rows[part], columns[part]
         yield *pairs, euclidean(query[pairs[0]], items[pairs[1]])
 
 
@@ -185,6 +184,6 @@ def require_alike(query: Rows, database: Rows) -> None:
     if len(query.shape) != 2 or len(database.shape) != 2 or query.shape[1] != database.shape[1]:
         raise HashbenchError(f"features of shapes {query.shape} and {database.shape}: items x dimensions, alike")
     for features in (query, database):
-        for first in range(0, features.shape[0], ROWS):
-            if not np.isfinite(features[first : first + ROWS]).all():
+        for rows in slices(features.shape[0], ROWS):
+            if not np.isfinite(features[rows]).all():
                 raise HashbenchError("features: not finite (NaN or inf); distances cannot be made of them")

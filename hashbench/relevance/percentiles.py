@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.errors import HashbenchError
+from hashbench.parallel import slices
 from hashbench.relevance.distances import (
     Floats,
     Rows,
@@ -69,8 +70,7 @@ def nearest(query: Rows, database: Rows, k: int) -> Floats:
     if not 1 <= k <= database.shape[0]:
         raise HashbenchError(f"nearest: rank {k} of {database.shape[0]} items: 1 to {database.shape[0]} exist")
     step = min(TILE, max(1, HELD // _width(k)))
-    groups = (slice(first, first + step) for first in range(0, query.shape[0], step))
-    return np.concatenate([_nearest(as_float64(query[group]), database, k) for group in groups])
+    return np.concatenate([_nearest(as_float64(query[rows]), database, k) for rows in slices(query.shape[0], step)])
 
 
 @dataclass

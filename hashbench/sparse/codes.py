@@ -1,13 +1,13 @@
 """k-sparse codes: k of d bits are set, and the item stands in the buckets of those bits."""
 
 import hashlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.errors import HashbenchError
+from hashbench.parallel import slices
 
 MAX_D = 1 << 20  # buckets
 BLOCK_VALUES = 1 << 20  # activations compared together
@@ -48,12 +48,6 @@ class SparseCodes:
     def __len__(self) -> int:
         return len(self.buckets)
 
-    def bits(self) -> NDArray[np.bool_]:
-        """The codes as bool[n, d], to be packed as Hamming codes or to gate a distance."""
-        whole = np.zeros((len(self), self.d), bool)
-        np.put_along_axis(whole, self.buckets, True, axis=1)
-        return whole
-
     def sha256(self) -> str:
         """The checksum of the codes, d included: what an index says it was built for."""
         digest = hashlib.sha256(f"{self.d} {len(self)} {self.k} ".encode())
@@ -76,7 +70,7 @@ def top_k(activations: NDArray[np.floating], k: int) -> SparseCodes:
         )
     n, d = activations.shape
     buckets = np.empty((n, k), np.int32)
-    for rows in _blocks(n, d):
+    for rows in slices(n, max(1, BLOCK_VALUES // d)):
         buckets[rows] = _largest(finite(activations[rows]), k)
     return SparseCodes(buckets, d)
 
@@ -95,12 +89,6 @@ def finite(activations: NDArray[np.floating]) -> NDArray[np.floating]:
     if not np.isfinite(activations).all():
         raise HashbenchError("activations: not finite (NaN or inf): finite ones are expected")
     return activations if activations.dtype.kind == "f" else activations.astype(np.float64)
-
-
-def _blocks(n: int, d: int) -> Iterator[slice]:
-    step = max(1, BLOCK_VALUES // d)
-    for first in range(0, n, step):
-        yield slice(first, first + step)
 
 
 def _largest(block: NDArray[np.floating], k: int) -> NDArray[np.intp]:

@@ -67,13 +67,16 @@ def contingency(codes: SparseCodes, labels: Labels) -> NDArray[np.int64] | None:
     """How many items of each class stand in each bucket, int64[d, classes].
 
     Classes are those that occur, ascending. Items without a class (a negative id) are left out. None where that is
-    all of them, where an item is in several buckets, and where it can have several labels.
+    all of them, where an item is in several buckets, and where it can have several labels. Raises HashbenchError unless
+    there is a label for each code.
 
     >>> contingency(SparseCodes(np.array([[2], [0], [2]]), d=3), np.array([7, 5, 7]))
     array([[1, 0],
            [0, 0],
            [0, 2]])
     """
+    if len(codes) != len(labels):
+        raise HashbenchError(f"{len(codes)} codes, {len(labels)} labels: one of each for every item is expected")
     if codes.k != 1 or labels.ndim != 1 or not (labels >= 0).any():
         return None
     known = labels >= 0

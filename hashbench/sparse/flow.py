@@ -36,8 +36,9 @@ class _Problem:
 def assign(class_means: NDArray[np.floating], k: int, lam: float | NDArray[np.floating]) -> Bools:
     """The codes bool[n_c, d], k ones a row, that minimise eq. 5 for ``class_means`` float[n_c, d].
 
-    ``lam`` is the price of two classes in one bucket, at least 0, of all buckets or float[d] of each. (The released
-    code's ``plamb`` is twice that.) Exact but for the rounding of costs to integers, see ``optimum``. Of several
+    Eq. 5 is minus the sum of the means under the codes, plus lam_q y (y - 1) for each bucket q that y classes share:
+    each ordered pair of them pays ``lam``, at least 0, one number or float[d] of each bucket. (The released code's
+    ``plamb`` is twice that.) Exact but for the rounding of costs to integers, see ``optimum``. Of several
     optima it is the solver's, the same for the same input. k of 0 or more than d, fewer than two classes, means that
     are not finite, and a negative or misshapen ``lam`` raise HashbenchError.
 
@@ -46,18 +47,6 @@ def assign(class_means: NDArray[np.floating], k: int, lam: float | NDArray[np.fl
            [1, 0, 0]])
     """
     return optimum(class_means, k, lam).codes
-
-
-def objective(class_means: NDArray[np.floating], codes: Bools, lam: float | NDArray[np.floating]) -> float:
-    """Eq. 5: minus the sum of the means under the ``codes`` bool[n_c, d], plus the price of each shared bucket.
-
-    A bucket q of y classes costs lam_q y (y - 1): each ordered pair of them pays lam_q.
-
-    >>> objective(np.array([[3.0, 2.0], [3.0, 1.0]]), np.array([[True, False], [True, False]]), lam=0.5)
-    -5.0
-    """
-    filled = codes.sum(axis=0)
-    return float((np.asarray(lam) * filled * (filled - 1)).sum() - np.asarray(class_means, np.float64)[codes].sum())
 
 
 def optimum(

@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from hashbench import histogram
 from hashbench.errors import HashbenchError
 from hashbench.files import atomic
 from hashbench.hasher import CODES, Counts, Evidence, ItemRows
 from hashbench.histogram import Histogram
+from hashbench.progress import bar as progress_bar
 from hashbench.relevance.labels import Labels, Relevance, from_labels
 from hashbench.sparse.codes import SparseCodes, top_k
 from hashbench.sparse.evaluate import as_hamming, evaluate
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tqdm import tqdm
 
     from hashbench.hasher import SearchItems
     from hashbench.sparse.retrieval import Retrieval
@@ -54,7 +56,7 @@ class SparseHasher(ABC):
     def output(self, data: SearchItems, *, progress: bool = False) -> SparseOutput:
         """The buckets and embeddings of a protocol's queries and database."""
         queries = data.queries.whole()
-        with _bar(2 * len(data.database), progress=progress) as bar:
+        with progress_bar("encode", "item", 2 * len(data.database), shown=progress) as bar:
             embeddings, query_embeddings = self._embed_rows(data.database, bar), self.embed(queries)
             items, asking = (_labels(rows) for rows in (data.database, data.queries))
             among_items = SearchedSet(items, embeddings, asking, query_embeddings, itself=False)
@@ -95,7 +97,7 @@ class SparseHasher(ABC):
 
         Where the buckets depend on what is searched, they are those of a search among these very items.
         """
-        with _bar((2 if self.k else 1) * len(rows), progress=True) as bar:
+        with progress_bar("encode", "item", (2 if self.k else 1) * len(rows)) as bar:
             arrays = {"embeddings": self._embed_rows(rows, bar)} | more
             if self.k:
                 hasher = self.searching(arrays["embeddings"])
@@ -214,7 +216,3 @@ def _activate(hasher: SparseHasher, rows: ItemRows, embeddings: Floats, bar: tqd
         yield hasher.activate(items, embeddings[first : first + len(items)])
         first += len(items)
         bar.update(len(items))
-
-
-def _bar(total: int, *, progress: bool) -> tqdm[None]:
-    return tqdm(total=total, desc="encode", unit="item", disable=None if progress else True, leave=False, delay=2)

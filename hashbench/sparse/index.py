@@ -1,13 +1,13 @@
 """The index of sparse codes: which items stand in each bucket, and their embeddings side by side."""
 
 import hashlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.errors import HashbenchError
+from hashbench.parallel import slices
 from hashbench.sparse.codes import SparseCodes
 
 Floats = NDArray[np.float32]
@@ -64,7 +64,7 @@ def build(codes: SparseCodes, embeddings: NDArray[np.floating]) -> Index:
     indptr, ids = invert(codes)
     in_order = np.empty((len(ids), embeddings.shape[1]), np.float32)
     norms = np.empty(len(ids), np.float32)
-    for rows in _blocks(len(ids)):
+    for rows in slices(len(ids), BLOCK_ROWS):
         in_order[rows] = as_float32(embeddings[ids[rows]])
         norms[rows] = squared_norms(in_order[rows])
     return Index(codes, indptr, ids, in_order, norms, embeddings_sha256(embeddings))
@@ -94,11 +94,6 @@ def squared_norms(embeddings: Floats) -> NDArray[np.float64]:
 def embeddings_sha256(embeddings: NDArray[np.floating]) -> str:
     """The checksum of ``embeddings`` [n, m] as float32, what an index says it was built for."""
     digest = hashlib.sha256(f"{embeddings.shape[0]} {embeddings.shape[1:]} ".encode())
-    for rows in _blocks(len(embeddings)):
+    for rows in slices(len(embeddings), BLOCK_ROWS):
         digest.update(np.ascontiguousarray(embeddings[rows], "<f4").data)
     return digest.hexdigest()
-
-
-def _blocks(n: int) -> Iterator[slice]:
-    for first in range(0, n, BLOCK_ROWS):
-        yield slice(first, min(first + BLOCK_ROWS, n))

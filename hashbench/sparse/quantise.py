@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hashbench.errors import HashbenchError, one_line
 from hashbench.files import atomic
+from hashbench.parallel import slices
 from hashbench.sparse.index import Floats, as_float32, squared_norms
 
 log = logging.getLogger(__name__)
@@ -43,8 +44,7 @@ class Centroids:
         if embeddings.ndim != 2 or embeddings.shape[1] != width:
             raise HashbenchError(f"embeddings of shape {embeddings.shape}: the centroids have width {width}")
         found = np.empty((len(embeddings), d))
-        for first in range(0, len(embeddings), BLOCK_ROWS):
-            rows = slice(first, first + BLOCK_ROWS)
+        for rows in slices(len(embeddings), BLOCK_ROWS):
             found[rows] = self._block(as_float32(embeddings[rows]))
         return found
 

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from hashbench.errors import HashbenchError
-from hashbench.histogram.numba_kernel import slices
-from hashbench.parallel import available_cores
+from hashbench.parallel import available_cores, slices
+from hashbench.progress import bar
 from hashbench.sparse._search_numba import keep_nearest, merge, open_buckets
-from hashbench.sparse.codes import SparseCodes, preference, top_k
-from hashbench.sparse.index import Index, as_float32, build, squared_norms
+from hashbench.sparse.codes import preference, top_k
+from hashbench.sparse.index import Index, as_float32, squared_norms
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
@@ -106,31 +105,14 @@ def query(
     if activations.ndim != 2 or activations.shape[1] != index.codes.d:
         raise HashbenchError(f"activations of shape {activations.shape}: the index has {index.codes.d} buckets")
     best, best_id = _nowhere(len(activations), top)
-    with _threads(workers) as pool, tqdm(total=len(activations), **_bar(progress)) as bar:
+    with _threads(workers) as pool, bar("search", "query", len(activations), shown=progress) as shown:
         plan = _plan(pool, index, activations, queries.exclude, top)
         for rows in plan.batches(PLACES // top):
             _search(pool, index, queries, plan, rows, best[rows], best_id[rows])
-            bar.update(rows.stop - rows.start)
+            shown.update(rows.stop - rows.start)
     if (best_id < 0).any():
         raise HashbenchError("index: damaged, for some of its distances are not finite: build it again")
     return SearchResult(best_id, np.sqrt(best), plan.n_candidates, np.diff(plan.first))
-
-
-def exhaustive(
-    items: NDArray[np.floating],
-    embeddings: NDArray[np.floating],
-    top: int,
-    *,
-    exclude: Longs | None = None,
-    workers: int | None = None,
-) -> SearchResult:
-    """The ``top`` nearest of all ``items`` [n, m] to each query, ``embeddings`` [q, m]: the search of one bucket.
-
-    >>> exhaustive(np.array([[0.0], [3.0], [1.0]]), np.array([[2.0]]), top=2)[:2]
-    (array([[1, 2]]), array([[1., 1.]]))
-    """
-    index = build(SparseCodes(np.zeros((len(items), 1), np.int32), d=1), items)
-    return query(index, np.zeros((len(embeddings), 1)), embeddings, top, exclude=exclude, workers=workers)
 
 
 def _checked(
@@ -173,11 +155,6 @@ def _shared_out(pool: ThreadPoolExecutor, job: Callable[[Any], None], parts: Ite
         job(listed[0])
     else:
         list(pool.map(job, listed))
-
-
-def _bar(progress: bool) -> dict[str, Any]:
-    disable = None if progress else True  # None: shown on a terminal only
-    return {"desc": "search", "unit": "query", "leave": False, "disable": disable, "delay": 2}
 
 
 def _nowhere(n_rows: int, top: int) -> tuple[Doubles, Longs]:

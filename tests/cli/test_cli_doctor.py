@@ -109,7 +109,7 @@ def test_no_data_set_is_loaded_for_it(doctor, tmp_path, monkeypatch):
 def test_sources_that_are_served_are_one_command():
     from hashbench.datasets.card import load_card
 
-    assert inventory.steps_to(load_card("cifar10")) == ["hashbench download cifar10"]
+    assert inventory.download_steps(load_card("cifar10")) == ["hashbench download cifar10"]
 
 
 def test_verify_fails_where_a_file_is_empty(doctor, tmp_path):
@@ -123,7 +123,7 @@ def test_verify_fails_where_a_file_is_empty(doctor, tmp_path):
 def test_a_source_that_is_served_and_has_steps_shows_both():
     from hashbench.datasets.card import load_card
 
-    steps = inventory.steps_to(load_card("imagenet32"))
+    steps = inventory.download_steps(load_card("imagenet32"))
     assert steps[0] == "hashbench download imagenet32"
     assert steps[1].startswith("or ")
 

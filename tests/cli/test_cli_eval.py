@@ -376,6 +376,62 @@ def test_scoring_needs_none_of_the_heavy_libraries(file: Path, way: str) -> None
     assert json.loads(done.stdout)["metrics"]["ap"]["mean"] == pytest.approx(0.75)
 
 
+@pytest.mark.parametrize("way", ["--stream", "--no-stream"])
+def test_a_gpu_gives_the_same_report(streamable: Path, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
+    from support.torch_on_cpu import stand_in_for_cuda
+
+    train = ["--train-codes", f"{streamable}:database_codes", "--train-labels", f"{streamable}:database_labels"]
+    options = [str(streamable), way, *train, "--metric", "ap", "--metric", "ndcg@7", "--json"]
+    on_cpu = CliRunner().invoke(app, [*options, "--device", "cpu"], catch_exceptions=False)
+    counted_on = stand_in_for_cuda(monkeypatch)
+    on_gpu = CliRunner().invoke(app, [*options, "--device", "cuda"], catch_exceptions=False)
+    assert (on_gpu.stdout, on_gpu.stderr, on_gpu.exit_code) == (on_cpu.stdout, on_cpu.stderr, 0)
+    assert counted_on == ["cuda:0"] * 2  # the database, and the training items
+
+
+def test_auto_is_a_gpu_where_the_cpu_would_count_for_long(streamable: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
+    from support.torch_on_cpu import stand_in_for_cuda
+
+    counted_on = stand_in_for_cuda(monkeypatch)
+    monkeypatch.setattr("hashbench.histogram.device.has_cuda_driver", lambda: True)
+    short = report(str(streamable))
+    assert counted_on == []
+    monkeypatch.setattr("hashbench.histogram.device.CPU_SECONDS", 1e-9)
+    assert report(str(streamable)) == short
+    assert report(str(streamable), "--device", "cpu") == short
+    assert counted_on == ["cuda:0"]
+
+
+@pytest.mark.parametrize("device", ["cuda", "gpu"])
+def test_a_device_that_is_not_here_is_said_before_anything_is_read(
+    tmp_path: Path, device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    result = CliRunner().invoke(app, [str(tmp_path / "none.npz"), "--device", device])
+    assert isinstance(result.exception, HashbenchError)
+    assert result.exception.exit_code == 2
+    assert str(result.exception).startswith("device")
+    assert "cpu" in str(result.exception)
+    assert "\n" not in str(result.exception)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("way", ["--stream", "--no-stream"])
+def test_a_real_gpu_gives_the_same_report(streamable: Path, way: str) -> None:
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device here")
+    options = [str(streamable), way, "--metric", "ap", "--metric", "ndcg@7", "--json"]
+    assert run_quietly(*options, "--device", "cuda") == run_quietly(*options, "--device", "cpu")
+
+
+def run_quietly(*arguments: str) -> str:
+    return CliRunner().invoke(app, [*arguments], catch_exceptions=False).stdout
+
+
 def process(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "hashbench", "eval", *arguments], capture_output=True, text=True, check=False

@@ -14,7 +14,7 @@ from support.fault_server import Answer, FaultServer
 from support.toy_dataset import make_toy
 
 from hashbench.datasets.download import download
-from hashbench.datasets.sources.fetch import alone
+from hashbench.datasets.sources.fetch import folder_lock
 from hashbench.datasets.store import open_dataset
 from hashbench.errors import HashbenchError
 
@@ -238,7 +238,7 @@ def test_two_processes_convert_a_folder_once(toy, tmp_path, data_folder):
     """The second waits for the first, which holds the lock, and finds the set made."""
     given = toy.write_files(tmp_path / "given")
     command = [sys.executable, "-m", "hashbench", "download", "toy", "--from-dir", str(given)]
-    with alone(data_folder / "toy"):
+    with folder_lock(data_folder / "toy"):
         process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         assert "another process is at work in it" in process.stderr.readline()
         assert left_over(data_folder) == []

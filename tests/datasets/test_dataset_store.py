@@ -8,7 +8,7 @@ from hashbench.datasets.card import load_card
 from hashbench.datasets.checksums import array_sha256, content_sha256
 from hashbench.datasets.download import download
 from hashbench.datasets.readers import Block
-from hashbench.datasets.store import open_dataset, open_labels, path_of, standing, verify
+from hashbench.datasets.store import file_status, open_dataset, open_labels, path_of, verify
 from hashbench.errors import HashbenchError
 
 
@@ -118,33 +118,33 @@ def test_progress_adds_up_to_every_byte(toy, stored, monkeypatch):
 
 
 def test_standing_looks_at_the_head_alone(toy, stored, tmp_path):
-    found = standing("toy")
+    found = file_status("toy")
     assert (found.state, found.path, found.size_bytes) == ("stored", stored, stored.stat().st_size)
     assert (found.sha256, found.pinned) == (open_dataset("toy").sha256, False)
     toy.card.write_text(f'content_sha256 = "{found.sha256}"\n{toy.card.read_text()}')
     flip_a_pixel(stored)
-    assert standing("toy").pinned  # what the file says of itself; verify reads the bytes
+    assert file_status("toy").pinned  # what the file says of itself; verify reads the bytes
     with pytest.raises(HashbenchError, match="another checksum"):
         verify("toy")
     stored.unlink()
-    assert standing("toy").state == "missing"
+    assert file_status("toy").state == "missing"
 
 
 def test_standing_of_a_file_that_the_card_no_longer_means(toy, stored):
     toy.card.write_text(f'content_sha256 = "{"0" * 64}"\n{toy.card.read_text()}')
-    found = standing("toy")
+    found = file_status("toy")
     assert found.state == "damaged"
     assert "the card states 000000000000" in found.fault
 
 
 def test_an_embedded_set_stands_nowhere():
-    assert standing("digits").state == "embedded"
+    assert file_status("digits").state == "embedded"
 
 
 @pytest.mark.parametrize("damage", [truncate, garble, drop_labels, reshape, group_for_data, drop_checksum])
 def test_standing_notices_a_damaged_head(toy, stored, damage):
     damage(stored)
-    found = standing("toy")
+    found = file_status("toy")
     assert found.state == "damaged"
     assert found.fault.endswith("run hashbench download toy again")
 
@@ -154,13 +154,13 @@ def test_labels_alone_are_opened_where_there_are_no_items(tmp_path):
     hot = np.array([[1, 0], [1, 1], [0, 1]], np.uint8)
     card = store_toy(tmp_path, np.zeros((3, 2, 2, 3), np.uint8), hot, "", names=names, labels_only=True)
     found = open_labels("toy")
-    assert standing("toy").state == "labels only"
+    assert file_status("toy").state == "labels only"
     assert found.labels.tolist() == hot.tolist()
     assert found.names.tolist() == names.tolist()
     with pytest.raises(HashbenchError, match="toy is not downloaded"):
         open_dataset("toy")
     store.write(card, [Block(np.zeros((3, 2, 2, 3), np.uint8), hot, names)], {})
-    assert standing("toy").state == "stored"
+    assert file_status("toy").state == "stored"
     assert open_labels("toy").sha256 == found.sha256 == array_sha256(open_dataset("toy").labels)
 
 
@@ -196,7 +196,7 @@ def numbered_names(file):
 def test_names_that_are_not_one_an_item_are_damage(toy, stored, spoil):
     with h5py.File(stored, "a") as file:
         spoil(file)
-    assert standing("toy").state == "damaged"
+    assert file_status("toy").state == "damaged"
     for opened in (open_dataset, open_labels):
         with pytest.raises(HashbenchError, match=r"toy\.h5: damaged \(names are .* again$"):
             opened("toy")

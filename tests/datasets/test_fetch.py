@@ -24,7 +24,7 @@ from hashbench.datasets.sources import fetch as fetching
 from hashbench.datasets.sources import mirror
 from hashbench.datasets.sources.fetch import fetch
 from hashbench.datasets.sources.mirror import MirrorError, Origin, ask, redirected
-from hashbench.datasets.sources.resume import Part
+from hashbench.datasets.sources.resume import PartialFile
 from hashbench.errors import HashbenchError
 
 BODY = random.Random(7).randbytes(50_000)
@@ -182,7 +182,7 @@ def test_a_part_of_unknown_origin_counts_nothing(server, folder, json_text):
 
 def leave_part(folder, body, url):
     folder.mkdir()
-    part = Part(folder / "toy.bin")
+    part = PartialFile(folder / "toy.bin")
     part.begin(Origin(url=url, etag='"1"', total=len(BODY)))
     part.path.write_bytes(body)
 
@@ -419,13 +419,13 @@ def test_what_came_stays_where_others_failed(server, folder):
 
 
 def test_a_full_disk_says_how_much_was_needed(server, folder, monkeypatch):
-    begin = Part.begin
+    begin = PartialFile.begin
 
     def begin_on_a_full_disk(self, origin):
         begin(self, origin)
         self.path.symlink_to("/dev/full")
 
-    monkeypatch.setattr(Part, "begin", begin_on_a_full_disk)
+    monkeypatch.setattr(PartialFile, "begin", begin_on_a_full_disk)
     folder.mkdir()
     (folder / "toy.bin").write_bytes(WRONG)
     urls = [server.serve("/one", BODY), server.serve("/two", BODY)]
@@ -490,7 +490,7 @@ def test_an_end_in_the_middle_is_quick_and_resumed(server, folder, how):
     files = ("toy.bin", "other.bin")
     sources = [source(server.serve(f"/{file}", BODY, Answer(stall_after=1 << 15)), file=file) for file in files]
     process = start(folder, *sources)
-    parts = [Part(folder / file) for file in files]
+    parts = [PartialFile(folder / file) for file in files]
     wait_until(lambda: all(part.size_bytes for part in parts))
     os.kill(process.pid, how)
     process.communicate(timeout=20)  # a stalled server would hold it for a minute

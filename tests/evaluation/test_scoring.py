@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from support import oracles
 from support.strategies import CodeSet, code_sets
 
@@ -14,6 +15,7 @@ import hashbench
 from hashbench import metrics
 from hashbench.codes import pack
 from hashbench.errors import HashbenchError
+from hashbench.evaluation import scoring
 from hashbench.histogram import count
 from hashbench.relevance.labels import SharedLabelRelevance, from_labels
 
@@ -107,6 +109,84 @@ def test_torch_tensors_score_as_arrays() -> None:
     tensors = [torch.tensor(query, requires_grad=True) * 1.0, torch.tensor(database, dtype=torch.bfloat16)]
     scores = hashbench.score(*tensors, *map(torch.tensor, labels))
     assert dict(scores) == dict(hashbench.score(query, database, *labels))
+
+
+@given(code_sets(), st.sampled_from(["expected", "order", "best", "worst"]))
+def test_every_device_gives_the_same_scores(codes: CodeSet, ties: Any) -> None:
+    torch = pytest.importorskip("torch")
+    from support.torch_on_cpu import stand_in_for_cuda
+
+    on_cpu = scored(codes, ties=ties)
+    relevance = codes.relevance
+    with pytest.MonkeyPatch.context() as patch:
+        counted_on = stand_in_for_cuda(patch)
+        for form in (torch.from_numpy, lambda bits: torch.from_numpy(bits * 2.0 - 1), pack, np.asarray):
+            scores = hashbench.score(
+                form(codes.query), form(codes.database), relevance.query_labels,
+                torch.from_numpy(relevance.database_labels), NAMES, ties, device="cuda",
+            )  # fmt: skip
+            assert str(scores) == str(on_cpu)
+            for name in NAMES:
+                np.testing.assert_array_equal(scores.per_query(name), on_cpu.per_query(name))
+        assert counted_on == ["cuda:0"] * 4
+
+
+def test_a_gpu_refuses_what_the_cpu_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    from support.torch_on_cpu import stand_in_for_cuda
+
+    stand_in_for_cuda(monkeypatch)
+    codes, ids = torch.eye(4), torch.arange(4)
+    for query, database, labels in (
+        (codes, codes[:, :3], ids),
+        (codes, codes, ids[:2]),
+        (codes[0], codes, ids),
+        (codes * torch.nan, codes, ids),
+        (codes.to(torch.uint8) * 200, codes, ids),
+        (codes * 1j, codes, ids),
+        (codes[:, :0], codes[:, :0], ids),
+        (codes, codes, ids + 0.5),
+    ):
+        said = []
+        for device in ("cpu", "cuda"):
+            with pytest.raises(HashbenchError) as caught:
+                hashbench.score(query, database, ids, labels, device=device)
+            said.append(str(caught.value).replace("torch.", ""))
+        assert said[0] == said[1]
+
+
+def test_a_tensor_of_float64_is_binarised_as_an_array_of_float64() -> None:
+    torch = pytest.importorskip("torch")
+    values, ids = np.array([[1e-300, -1.0], [1e300, 1.0]]), [0, 1]
+    as_array, as_tensor = (hashbench.score(form, form, ids, ids) for form in (values, torch.from_numpy(values)))
+    assert dict(as_tensor) == dict(as_array)
+
+
+@pytest.mark.parametrize("device", ["cuda", "cuda:0", "gpu"])
+def test_a_device_that_is_not_here_is_said_in_one_line(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(HashbenchError, match=f"device '?{device}'?: ") as caught:
+        hashbench.score(CODES, CODES, IDS, IDS, device=device)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.gpu
+@given(code_sets(max_queries=9, max_items=200), st.sampled_from(["expected", "order", "worst"]))
+@settings(max_examples=30)
+def test_tensors_on_a_gpu_are_scored_there(codes: CodeSet, ties: Any) -> None:
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device here")
+    tensors = [torch.from_numpy(bits * 2.0 - 1).cuda() for bits in (codes.query, codes.database)]
+    labels = [torch.from_numpy(each).cuda() for each in (codes.relevance.query_labels, codes.relevance.database_labels)]
+    on_cpu = hashbench.score(*tensors, *labels, NAMES, ties, device="cpu")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scoring.codes, "pack", lambda bits: pytest.fail("the codes left the GPU"))
+        on_gpu = hashbench.score(*tensors, *labels, NAMES, ties)
+    assert str(on_gpu) == str(on_cpu)
+    for name in NAMES:
+        np.testing.assert_array_equal(on_gpu.per_query(name), on_cpu.per_query(name))
 
 
 def test_multi_hot_and_column_labels() -> None:

@@ -11,7 +11,8 @@ from support.strategies import CodeSet, code_sets
 from hashbench import metrics
 from hashbench.codes import pack
 from hashbench.evaluation import trec
-from hashbench.histogram import count
+from hashbench.histogram import count, ties
+from hashbench.histogram.ranking import hamming
 from hashbench.relevance.labels import from_labels
 
 
@@ -53,7 +54,8 @@ def test_ap_of_the_files_is_ap_in_database_order(codes: CodeSet, tmp_path_factor
     trec.write_qrels(folder / "qrels", codes.relevance)
     run, qrels = read_run(folder / "run"), read_qrels(folder / "qrels")
     counted = count(query, database, codes.relevance)
-    ordered = metrics.evaluate_ties(query, database, codes.relevance, counted, ["ap"], "order")["ap"]
+    in_order = ties.in_order(hamming(query, database), codes.relevance)
+    ordered = metrics.evaluate_ties(counted, ["ap"], "order", in_order)["ap"]
     assert len(run) == len(query)
     for q, (name, ranking) in enumerate(sorted(run.items())):
         assert len(ranking) == len(database)

@@ -66,10 +66,9 @@ def test_the_mean_of_pr_area_is_the_area_under_the_mean_curve(drawn: CodeSet) ->
     histogram = counted(drawn)
     if histogram.n_relevant.any():
         ball = curves.by_radius(histogram)
-        assert mean(histogram, "pr_area") == pytest.approx(ball.area, abs=1e-14)
         points = [(0.0, ball.precision[0]), *zip(ball.recall, ball.precision, strict=True)]
         by_hand = sum((b[0] - a[0]) * (a[1] + b[1]) / 2 for a, b in pairwise(points))
-        assert ball.area == pytest.approx(by_hand, abs=1e-14)
+        assert mean(histogram, "pr_area") == pytest.approx(by_hand, abs=1e-14)
 
 
 @given(code_sets(max_items=20))

@@ -12,10 +12,22 @@ from support.strategies import CodeSet, Ranking, code_sets, rankings
 from hashbench import metrics
 from hashbench.codes import pack
 from hashbench.errors import HashbenchError
-from hashbench.histogram import count, ranking
-from hashbench.relevance.labels import ClassRelevance
+from hashbench.histogram import count, ranking, ties
+from hashbench.histogram.ranking import Distances, hamming
+from hashbench.histogram.ties import Policy
+from hashbench.relevance.labels import ClassRelevance, Relevance
 
 NAMES = ["ap", "ap(norm=retrieved)@3", "ap_worst", "ndcg", "ndcg@2", "precision@2", "recall@2", "auc"]
+
+
+def evaluate_distances(
+    distances: Distances, relevance: Relevance, names: list[str], policy: Policy = "expected"
+) -> dict[str, np.ndarray]:
+    """The values per query of each metric on a ranking by weighted or real distances; equal distances tie."""
+    if policy == "order":
+        return metrics.evaluate_rankings(ties.in_order(distances, relevance), names)
+    blocks = ranking.rankings(distances, relevance)
+    return metrics.evaluate_rankings((ties.apply(block, policy) for block in blocks), names)
 
 
 @given(rankings())
@@ -40,7 +52,7 @@ def test_equal_weights_rank_as_plain_hamming(weight: float, drawn: CodeSet) -> N
     query, database = pack(drawn.query), pack(drawn.database)
     weighted = ranking.weighted_hamming(query, database, np.full(query.n_bits, weight))
     plain = metrics.evaluate(count(query, database, drawn.relevance, workers=1), NAMES)
-    for name, value in metrics.evaluate_distances(weighted, drawn.relevance, NAMES).items():
+    for name, value in evaluate_distances(weighted, drawn.relevance, NAMES).items():
         np.testing.assert_allclose(value, plain[name], atol=1e-14, err_msg=name)
 
 
@@ -50,8 +62,8 @@ def test_policies_hold_for_any_distances(policy: str, drawn: CodeSet) -> None:
     query, database = pack(drawn.query), pack(drawn.database)
     weighted = ranking.weighted_hamming(query, database, np.ones(query.n_bits))
     counted = count(query, database, drawn.relevance, workers=1)
-    truth = metrics.evaluate_ties(query, database, drawn.relevance, counted, NAMES, policy)  # type: ignore[arg-type]
-    found = metrics.evaluate_distances(weighted, drawn.relevance, NAMES, policy)  # type: ignore[arg-type]
+    truth = metrics.evaluate_ties(counted, NAMES, policy, ties.in_order(hamming(query, database), drawn.relevance))  # type: ignore[arg-type]
+    found = evaluate_distances(weighted, drawn.relevance, NAMES, policy)  # type: ignore[arg-type]
     for name in NAMES:
         np.testing.assert_allclose(found[name], truth[name], atol=1e-14, err_msg=name)
 
@@ -95,9 +107,9 @@ def test_weights_of_each_query_are_taken_by_block(monkeypatch: pytest.MonkeyPatc
     activations, bits = rng.standard_normal((7, 12)), rng.integers(0, 2, (40, 12), np.uint8)
     relevance = ClassRelevance(rng.integers(0, 3, 7), rng.integers(0, 3, 40))
     distances = ranking.asymmetric(activations, pack(bits))
-    whole = metrics.evaluate_distances(distances, relevance, NAMES)
+    whole = evaluate_distances(distances, relevance, NAMES)
     monkeypatch.setattr(ranking, "PAIRS", 90)
-    for name, value in metrics.evaluate_distances(distances, relevance, NAMES).items():
+    for name, value in evaluate_distances(distances, relevance, NAMES).items():
         np.testing.assert_allclose(value, whole[name], atol=1e-14)
 
 
@@ -105,7 +117,7 @@ def test_no_query_and_no_item_are_no_error() -> None:
     for n_queries, n_items in [(0, 3), (2, 0)]:
         query, database = pack(np.zeros((n_queries, 4), bool)), pack(np.zeros((n_items, 4), bool))
         relevance = ClassRelevance(np.zeros(n_queries, np.int64), np.zeros(n_items, np.int64))
-        for value in metrics.evaluate_distances(ranking.hamming(query, database), relevance, NAMES, "order").values():
+        for value in evaluate_distances(ranking.hamming(query, database), relevance, NAMES, "order").values():
             assert len(value) == n_queries
             assert np.isnan(value).all()
 
@@ -121,7 +133,7 @@ def test_distances_that_are_not_finite_are_refused() -> None:
     relevance = ClassRelevance(np.zeros(1, np.int64), np.zeros(2, np.int64))
     for policy in ("expected", "order"):
         with pytest.raises(HashbenchError, match="not finite"):
-            metrics.evaluate_distances(lambda rows: np.array([[np.nan, 1.0]])[rows], relevance, ["ap"], policy)
+            evaluate_distances(lambda rows: np.array([[np.nan, 1.0]])[rows], relevance, ["ap"], policy)
 
 
 def test_all_weights_zero_is_one_tie() -> None:

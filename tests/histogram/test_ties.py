@@ -14,6 +14,7 @@ from hashbench import metrics
 from hashbench.codes import pack
 from hashbench.errors import HashbenchError
 from hashbench.histogram import Histogram, count, ranking, ties
+from hashbench.histogram.ranking import hamming
 from hashbench.histogram.ties import Policy
 from hashbench.relevance.labels import ClassRelevance
 
@@ -80,7 +81,7 @@ def test_expected_is_the_histogram_itself(drawn: Ranking) -> None:
 def evaluate(drawn: CodeSet, names: list[str], policy: Policy) -> dict[str, np.ndarray]:
     query, database = pack(drawn.query), pack(drawn.database)
     counted = count(query, database, drawn.relevance, workers=1)
-    return metrics.evaluate_ties(query, database, drawn.relevance, counted, names, policy)
+    return metrics.evaluate_ties(counted, names, policy, ties.in_order(hamming(query, database), drawn.relevance))
 
 
 def levels_in_order(drawn: CodeSet, q: int) -> Order:

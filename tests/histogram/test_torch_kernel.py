@@ -3,7 +3,10 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import nullcontext
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +16,20 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.strategies import CodeSet, code_sets
+from support.torch_on_cpu import stand_in_for_cuda
 
 from hashbench import histogram
 from hashbench.codes import pack
 from hashbench.errors import HashbenchError
 from hashbench.histogram import torch_kernel
-from hashbench.relevance.labels import ClassRelevance
+from hashbench.parallel import slices
+from hashbench.relevance.distances import KnownRelevance
+from hashbench.relevance.labels import ClassRelevance, Relevance, from_labels
 
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here")
 needs_triton = pytest.mark.skipif(find_spec("triton") is None, reason="no Triton here")
+
+DTYPES = [torch.bool, torch.uint8, torch.int64, torch.uint16, torch.bfloat16, torch.float16, torch.float64]
 
 
 def on_numba(drawn: CodeSet) -> histogram.Histogram:
@@ -43,7 +51,8 @@ def test_blocks_change_nothing(drawn: CodeSet, query_block: int, pairs: int) -> 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(torch_kernel, "QUERY_BLOCK", query_block)
         patch.setattr(torch_kernel, "PAIRS", pairs)
-        patch.setattr(torch_kernel, "CODES_BLOCK", query_block)
+        patch.setattr(torch_kernel, "PACKED_BITS", pairs)
+        patch.setattr(torch_kernel, "ITEMS", query_block)
         counted = torch_kernel.count(torch.from_numpy(drawn.query), pack(drawn.database), drawn.relevance)
     assert counted.sha256() == on_numba(drawn).sha256()
 
@@ -63,6 +72,106 @@ def test_a_training_script_may_count_inside_autocast_and_with_gradients() -> Non
     with torch.autocast("cpu", dtype=torch.bfloat16):
         counted = torch_kernel.count(outputs, outputs, relevance)
     assert counted.sha256() == histogram.count(pack(bits), pack(bits), relevance).sha256()
+
+
+@given(code_sets(max_queries=6, max_items=20), st.data())
+def test_a_database_in_pieces_is_the_database_whole(drawn: CodeSet, data: st.DataObject) -> None:
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(drawn.database)), max_size=4)))
+    parts = [slice(*bounds) for bounds in pairwise([0, *cuts, len(drawn.database)])]
+    labels = drawn.relevance.database_labels
+    packers = [pack, lambda bits: torch_kernel.pack(torch.from_numpy(bits))]  # in NumPy's memory, and in torch's
+    chosen = data.draw(st.lists(st.sampled_from(packers), min_size=len(parts), max_size=len(parts)))
+
+    def pieces() -> Iterator[tuple[Any, Relevance]]:
+        for part, packer in zip(parts, chosen, strict=True):
+            yield packer(drawn.database[part]), from_labels(drawn.relevance.query_labels, labels[part])
+
+    with pytest.MonkeyPatch.context() as patch:
+        stand_in_for_cuda(patch)
+        counted = histogram.count_blocks(pack(drawn.query), pieces(), device="cuda:0")
+    # pieces of multi-hot labels may know fewer levels than the whole: what lies in the others is 0 there
+    truth = on_numba(drawn).counts
+    assert np.array_equal(counted.counts, truth[:, :, : len(counted.levels)])
+    assert counted.counts.sum() == truth.sum()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@given(drawn=code_sets())
+@settings(max_examples=20)
+def test_a_tensor_is_packed_as_an_array_is(drawn: CodeSet, dtype: torch.dtype) -> None:
+    packed = torch_kernel.pack(torch.from_numpy(drawn.database).to(dtype))
+    truth = pack(drawn.database)
+    assert packed.shape == truth.shape
+    assert np.array_equal(packed.to_host().words, truth.words)
+    part = slice(1, len(drawn.database))
+    assert np.array_equal(packed[part].to_host().words, truth[part].words)
+    assert histogram.count(packed, packed[:1], from_labels(np.zeros(len(packed), int), np.zeros(1, int))).n_bits
+
+
+@pytest.mark.parametrize("value", [1e-300, 1e300, -1e300])
+def test_a_value_that_float32_does_not_hold_is_compared_as_it_is(value: float) -> None:
+    assert torch_kernel.pack(torch.tensor([[value]], dtype=torch.float64)).to_host().bits().item() == (value > 0)
+
+
+@pytest.mark.parametrize(
+    ("codes", "says"),
+    [
+        (torch.ones(4), r"mine: shape \(4,\) is not items x bits"),
+        (torch.ones(2, 2, dtype=torch.complex64), "mine: torch.complex64 is not numeric"),
+        (torch.full((2, 2), torch.nan), "mine: not finite"),
+        (torch.full((2, 2), 7), "mine: 7 is no bit"),
+        (torch.full((2, 2), -3, dtype=torch.int8), "mine: -3 is no bit"),
+        (torch.ones(2, 0), "codes: 0 bits"),
+        (torch.ones(1, 4097), "codes: 4097 bits"),
+    ],
+)
+def test_tensors_that_hold_no_codes_are_refused(codes: torch.Tensor, says: str) -> None:
+    with pytest.raises(HashbenchError, match=says):
+        torch_kernel.pack(codes, "mine")
+
+
+def test_levels_of_the_pieces_must_agree() -> None:
+    query, ids = pack(np.ones((2, 3), np.uint8)), np.array([1, 2])
+    five = KnownRelevance(np.array([0, 5]), np.zeros((2, 2), np.uint16))
+    with torch_kernel.counter(query, "cpu") as counter:
+        counter.add(query, ClassRelevance(ids, ids), int)
+        with pytest.raises(HashbenchError, match="must agree"):
+            counter.add(query, five, int)
+
+
+@needs_triton
+def test_where_the_kernel_does_not_compile_matrix_products_count(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from hashbench.histogram import triton_kernel
+
+    def fails(*arguments: object) -> None:
+        raise RuntimeError("Failed to find C compiler.\nPlease specify one")
+
+    monkeypatch.setattr(triton_kernel, "count_into", fails)
+    monkeypatch.setattr(torch.cuda, "device", lambda device: nullcontext())
+    codes, ids = pack(np.eye(5, dtype=np.uint8)), np.arange(5) % 2
+    with torch_kernel.counter(codes, "cpu") as counter:
+        counter.has_kernel = True
+        for _ in range(2):
+            counter.add(codes, ClassRelevance(ids, ids), int)
+        counted = counter.histogram()
+    assert np.array_equal(counted.counts, 2 * histogram.count(codes, codes, ClassRelevance(ids, ids)).counts)
+    (warning,) = [record.getMessage() for record in caplog.records]
+    assert warning.startswith("counting by matrix products")
+    assert warning.endswith("Failed to find C compiler. Please specify one")
+
+
+def test_memory_that_is_full_is_said_with_what_would_be_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*arguments: object, **others: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory.\nTried to allocate 1 TiB")
+
+    monkeypatch.setattr(torch, "bincount", full)
+    stand_in_for_cuda(monkeypatch)
+    codes, ids = pack(np.eye(5, dtype=np.uint8)), np.arange(5)
+    with pytest.raises(HashbenchError) as caught:
+        histogram.count(codes, codes, ClassRelevance(ids, ids), device="cuda:0")
+    assert str(caught.value) == "device cuda:0: its memory is full: device cpu counts in the host's memory"
 
 
 def test_what_does_not_belong_together_is_refused() -> None:
@@ -98,8 +207,8 @@ for bits in (7, 64, 130):
     ids, hot = [rng.integers(-1, 3, n) for n in (3, 301)], [rng.integers(0, 2, (n, 40)) for n in (3, 301)]
     for relevance in (ClassRelevance(*ids), SharedLabelRelevance(*hot)):
         counts = torch.zeros((3, bits + 1, len(relevance.levels)), dtype=torch.int64)
-        words = [torch_kernel._words(codes, cpu) for codes in (query, database)]
-        labels = torch_kernel._labels(relevance, cpu)
+        words = [torch_kernel.TensorCodes.of(codes, cpu).words for codes in (query, database)]
+        labels = torch_kernel.labels_on(cpu, relevance, slice(None))
         triton_kernel.count_into(counts, words[0], words[1].T.contiguous(), *labels, popcount=popcount)
         assert (counts.numpy() == histogram.count(query, database, relevance).counts).all(), (bits, relevance)
 print("equal")
@@ -148,11 +257,36 @@ def test_a_cuda_device_counts_what_numba_counts(drawn: CodeSet) -> None:
 
 @needs_cuda
 @pytest.mark.gpu
+@given(code_sets(max_queries=9, max_items=200), st.integers(1, 200))
+@settings(max_examples=60)
+def test_a_cuda_device_counts_a_database_in_pieces(drawn: CodeSet, size: int) -> None:
+    labels = drawn.relevance.query_labels, drawn.relevance.database_labels
+    pieces = [
+        (pack(drawn.database[part]), from_labels(labels[0], labels[1][part]))
+        for part in slices(len(drawn.database), size)
+    ]
+    counted = histogram.count_blocks(pack(drawn.query), pieces, device="cuda:0")
+    assert np.array_equal(counted.counts, histogram.count_blocks(pack(drawn.query), pieces).counts)
+
+
+@needs_cuda
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", DTYPES)
+@given(drawn=code_sets(max_queries=9, max_items=200))
+@settings(max_examples=20)
+def test_a_cuda_device_packs_as_the_host_does(drawn: CodeSet, dtype: torch.dtype) -> None:
+    packed = torch_kernel.pack(torch.from_numpy(drawn.database).to("cuda", dtype))
+    assert packed.words.is_cuda
+    assert np.array_equal(packed.to_host().words, pack(drawn.database).words)
+
+
+@needs_cuda
+@pytest.mark.gpu
 @pytest.mark.parametrize("n_bits", [12, 64, 512, 4096])
 @pytest.mark.parametrize("with_triton", [True, False])
 def test_a_cuda_device_counts_a_large_database(n_bits: int, with_triton: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not with_triton:
-        monkeypatch.setattr(torch_kernel, "find_spec", lambda name: None)
+        monkeypatch.setattr(torch_kernel, "find_spec", lambda name: None)  # as where Triton is not installed
     rng = np.random.default_rng(0)
     query, database = (pack(rng.integers(0, 2, (size, n_bits), np.uint8)) for size in (33, 100_003))
     relevance = ClassRelevance(rng.integers(-1, 10, 33), rng.integers(-1, 10, 100_003))

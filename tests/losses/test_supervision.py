@@ -7,11 +7,11 @@ import torch
 from hashbench.errors import HashbenchError
 from hashbench.losses import ByDistance, ByLabel
 from hashbench.relevance import percentiles
-from hashbench.relevance.distances import TALR_LEVELS, DistanceRelevance
+from hashbench.relevance.distances import DistanceRelevance
 
 
 def of_training(features: np.ndarray) -> DistanceRelevance:
-    return DistanceRelevance(features, features, percentiles.percentiles(features, [20, 10, 4, 1]), TALR_LEVELS)
+    return DistanceRelevance(features, features, percentiles.percentiles(features, [20, 10, 4, 1]), (1, 2, 5, 10))
 
 
 def test_levels_by_distance_are_those_that_are_scored() -> None:

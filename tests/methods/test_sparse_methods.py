@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support import sparse_oracles
 from typer.testing import CliRunner
 
 from hashbench import metrics
@@ -121,7 +122,7 @@ def test_queries_among_each_other_are_scored_without_themselves(store: Store, ro
     dataset, ids = data.dataset, data.ids
     queries, labels = dataset.items[ids.query_ids], dataset.labels[ids.query_ids]
     embeddings = hasher_of(row, store).embed(queries)
-    bits = top_k(embeddings, 2).bits()
+    bits = sparse_oracles.bits(top_k(embeddings, 2))
     distance = (bits[:, None] != bits[None]).sum(2)
     same = ClassRelevance(labels, labels).block(slice(0, len(labels)), slice(0, len(labels)))
     own = np.eye(len(labels), dtype=bool)

@@ -68,7 +68,7 @@ def test_a_threshold_that_is_a_pairs_distance_holds_the_pair(seed: int) -> None:
 def test_it_is_counted_as_any_other_affinity() -> None:
     rng = np.random.default_rng(0)
     features = rng.standard_normal((5, 3)), rng.standard_normal((50, 3))
-    relevance = DistanceRelevance(*features, (3.0, 2.0, 1.0, 0.5), distances.TALR_LEVELS)
+    relevance = DistanceRelevance(*features, (3.0, 2.0, 1.0, 0.5), (1, 2, 5, 10))
     codes = [pack(part > 0) for part in features]
     histogram = count(*codes, relevance, workers=1)
     assert histogram.levels.tolist() == [0, 1, 2, 5, 10]

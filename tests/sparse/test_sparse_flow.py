@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.sparse_oracles import bits, objective
 
 from hashbench.errors import HashbenchError
 from hashbench.sparse import flow
@@ -45,10 +46,10 @@ def test_no_assignment_is_better(n_classes: int, d: int, k: int, lam: float | st
 
 
 @given(st.integers(0, 10**6), st.integers(2, 5), st.integers(2, 6), st.data())
-def test_the_objective_is_eq_5(seed: int, n_classes: int, d: int, data: st.DataObject) -> None:
+def test_the_objective_of_the_other_tests_is_eq_5(seed: int, n_classes: int, d: int, data: st.DataObject) -> None:
     means, price = draw(seed, n_classes, d), np.random.default_rng(seed).random(d)
-    codes = top_k(draw(seed + 1, n_classes, d), data.draw(st.integers(1, d))).bits()
-    assert flow.objective(means, codes, price) == pytest.approx(plain_objective(means, codes, price))
+    codes = bits(top_k(draw(seed + 1, n_classes, d), data.draw(st.integers(1, d))))
+    assert objective(means, codes, price) == pytest.approx(plain_objective(means, codes, price))
 
 
 def highs(means: np.ndarray, k: int, price: np.ndarray) -> float:
@@ -74,14 +75,14 @@ def test_highs_finds_the_same_value(n_classes: int, d: int, k: int, lam: float) 
     for seed in range(3):
         means, price = draw(seed, n_classes, d, spread=2.0), np.linspace(lam, 2 * lam, d)
         found = flow.optimum(means, k, price)
-        assert flow.objective(means, found.codes, price) == pytest.approx(highs(means, k, price), rel=1e-9)
+        assert objective(means, found.codes, price) == pytest.approx(highs(means, k, price), rel=1e-9)
 
 
 @given(st.integers(0, 10**6), st.integers(2, 12), st.integers(2, 12), st.floats(0, 3), st.data())
 def test_the_heuristic_is_never_better(seed: int, n_classes: int, d: int, lam: float, data: st.DataObject) -> None:
     means, k = draw(seed, n_classes, d), data.draw(st.integers(1, d))
     found = flow.optimum(means, k, lam)
-    gap = flow.objective(means, top_k(means, k).bits(), lam) - flow.objective(means, found.codes, lam)
+    gap = objective(means, bits(top_k(means, k)), lam) - objective(means, found.codes, lam)
     assert gap >= -found.loss_bound - 1e-12 * n_classes * k  # the sums' own rounding
 
 

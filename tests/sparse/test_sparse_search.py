@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.sparse_oracles import exhaustive
 
 from hashbench.errors import HashbenchError
 from hashbench.sparse import search
 from hashbench.sparse.codes import SparseCodes, top_k
 from hashbench.sparse.index import Index, build
-from hashbench.sparse.search import SearchResult, exhaustive, query
+from hashbench.sparse.search import SearchResult, query
 
 
 def slow_query(

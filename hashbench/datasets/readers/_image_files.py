@@ -14,6 +14,8 @@ from hashbench.datasets.images import decode
 from hashbench.datasets.readers._lists import shown
 from hashbench.datasets.readers._reader import Block
 from hashbench.errors import HashbenchError
+from hashbench.parallel import slices
+from hashbench.progress import bar
 from hashbench.relevance.labels import Labels
 
 FOLDERS = ("", "train", "val", "images", "ILSVRC2012_img_train", "ILSVRC2012_img_val")
@@ -26,8 +28,6 @@ def blocks(card: Card, folder: Path | None, paths: Sequence[bytes], labels: Labe
 
     All are found before the first is decoded. Raises HashbenchError where one is not there or cannot be read.
     """
-    from tqdm import tqdm
-
     names = np.array([_parts(path)[-1] for path in paths])
     if folder is None:
         yield Block(None, labels, names)
@@ -36,12 +36,11 @@ def blocks(card: Card, folder: Path | None, paths: Sequence[bytes], labels: Labe
     threads = min(os.cpu_count() or 1, MOST_THREADS)
     with (
         ThreadPoolExecutor(threads) as pool,
-        tqdm(total=len(files), desc=f"{card.name}: decode", unit="image", leave=False, disable=None) as bar,
+        bar(f"{card.name}: decode", "image", len(files)) as decoded,
     ):
-        for start in range(0, len(files), BLOCK):
-            part = slice(start, start + BLOCK)
+        for part in slices(len(files), BLOCK):
             yield Block(_decode_all(pool, files[part], card.item_shape), labels[part], names[part])
-            bar.update(len(files[part]))
+            decoded.update(len(files[part]))
 
 
 def _decode_all(pool: ThreadPoolExecutor, files: Sequence[Path], shape: Sequence[int]) -> NDArray[np.uint8]:

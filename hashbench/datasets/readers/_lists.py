@@ -15,7 +15,7 @@ ROLES = ("train", "database", "test")
 
 
 @dataclass(frozen=True, eq=False)
-class Listed:
+class ImageList:
     """Paths of images, as the list writes them, and their labels, uint8[n, n_labels] of 0 and 1."""
 
     paths: list[bytes]
@@ -26,9 +26,9 @@ class Listed:
         """The base names, by which an image is known: published copies of a list differ in the folders."""
         return [base_name(path) for path in self.paths]
 
-    def take(self, rows: Sequence[int]) -> "Listed":
+    def take(self, rows: Sequence[int]) -> "ImageList":
         """The images in these rows."""
-        return Listed([self.paths[row] for row in rows], self.labels[np.asarray(rows, np.int64)])
+        return ImageList([self.paths[row] for row in rows], self.labels[np.asarray(rows, np.int64)])
 
 
 def base_name(path: bytes) -> bytes:
@@ -51,11 +51,11 @@ def lines_of(where: str, file: BinaryIO) -> list[bytes]:
     return lines
 
 
-def read_list(where: str, file: BinaryIO, n_labels: int) -> Listed:
+def read_list(where: str, file: BinaryIO, n_labels: int) -> ImageList:
     """The images of a list; raises HashbenchError for a line that is not a path and ``n_labels`` of 0 and 1."""
     split = [line.split(None, 1) for line in lines_of(where, file)]
     labels = label_rows(where, [parts[1] if len(parts) == 2 else b"" for parts in split], n_labels)
-    return Listed([parts[0] for parts in split], labels)
+    return ImageList([parts[0] for parts in split], labels)
 
 
 def label_rows(where: str, rows: Iterable[bytes], n_labels: int) -> NDArray[np.uint8]:
@@ -85,12 +85,12 @@ def _fault(where: str, line: int, row: bytes, n_labels: int) -> HashbenchError:
     return HashbenchError(f"{where}: line {line} has label {other[:20].decode('ascii', 'replace')!r}; 0 or 1 is right")
 
 
-def joined(lists: Sequence[Listed]) -> Listed:
+def joined(lists: Sequence[ImageList]) -> ImageList:
     """Several lists of one role as one."""
-    return Listed([path for one in lists for path in one.paths], np.concatenate([one.labels for one in lists]))
+    return ImageList([path for one in lists for path in one.paths], np.concatenate([one.labels for one in lists]))
 
 
-def in_order_of_ids(lists: Mapping[str, Listed]) -> Listed:
+def merge_by_role(lists: Mapping[str, ImageList]) -> ImageList:
     """All images: those trained on, those that are only in the database, the queries; by name within each.
 
     So every published role is a range of ids, whatever the order of the lines. Raises HashbenchError, without saying
@@ -109,7 +109,7 @@ def in_order_of_ids(lists: Mapping[str, Listed]) -> Listed:
     return joined([train, database.take(only), test])
 
 
-def _by_name(role: str, listed: Listed) -> Listed:
+def _by_name(role: str, listed: ImageList) -> ImageList:
     names = listed.names
     order = sorted(range(len(names)), key=names.__getitem__)
     for first, second in pairwise(order):
@@ -118,7 +118,7 @@ def _by_name(role: str, listed: Listed) -> Listed:
     return listed.take(order)
 
 
-def _require_apart(role: str, one: Listed, other_role: str, other: Listed) -> None:
+def _require_apart(role: str, one: ImageList, other_role: str, other: ImageList) -> None:
     if shared := sorted(set(one.names).intersection(other.names)):
         raise HashbenchError(f"{shown(shared[0])} is in the {role} list and in the {other_role} list")
 

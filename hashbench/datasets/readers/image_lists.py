@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 
 from hashbench.datasets.card import Card
 from hashbench.datasets.readers._image_files import blocks
-from hashbench.datasets.readers._lists import ROLES, Listed, in_order_of_ids, joined, read_list, shown
+from hashbench.datasets.readers._lists import ROLES, ImageList, joined, merge_by_role, read_list, shown
 from hashbench.datasets.readers._reader import Block, Files, Reader
 from hashbench.errors import HashbenchError
 from hashbench.relevance.labels import Labels
 
 
 def _read(card: Card, files: Files) -> Iterator[Block]:
-    lists: dict[str, list[Listed]] = {role: [] for role in ROLES}
+    lists: dict[str, list[ImageList]] = {role: [] for role in ROLES}
     for member, file in files.members:
         lists[_role(member.path)].append(read_list(member.path, file, card.n_classes))
     try:
-        listed = in_order_of_ids({role: joined(of_role) for role, of_role in lists.items()})
+        listed = merge_by_role({role: joined(of_role) for role, of_role in lists.items()})
         labels: Labels = _classes(listed) if card.labels == "class" else listed.labels
     except HashbenchError as error:
         raise HashbenchError(f"{card.name}: {error}") from None
@@ -38,7 +38,7 @@ def _role(path: str) -> str:
     return name[1]
 
 
-def _classes(listed: Listed) -> NDArray[np.int64]:
+def _classes(listed: ImageList) -> NDArray[np.int64]:
     n_labels = listed.labels.sum(axis=1, dtype=np.int64)
     if (wrong := np.flatnonzero(n_labels != 1)).size:
         raise HashbenchError(f"{shown(listed.names[wrong[0]])} has {n_labels[wrong[0]]} labels; one class is expected")

@@ -1,1 +1,1 @@
-"""Sources: files fetched from their mirrors, and the members of them found, decompressed and verified."""
+"""Sources: download files from their mirrors; find, decompress and verify the members inside them."""

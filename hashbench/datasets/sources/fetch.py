@@ -1,8 +1,7 @@
-"""Fetching: the files of sources from their mirrors into a folder, resumed, verified, put in place whole.
+"""Downloading the files of sources from their mirrors into a folder: resumed after a cut, verified, written whole.
 
-What comes is kept beside its place (:class:`hashbench.datasets.sources.resume.Part`) until it is the whole file and
-all that is known of it holds; only then does it take the place of what lay there. Processes that fetch into one folder
-take turns.
+The bytes are kept in a :class:`hashbench.datasets.sources.resume.PartialFile` until the file is complete and has the
+expected size and checksums; only then does it replace the old file. Only one process downloads into a folder at a time.
 """
 
 import errno
@@ -19,47 +18,47 @@ from tqdm import tqdm
 
 from hashbench.datasets.card import Source
 from hashbench.datasets.sources.members import verify_file
-from hashbench.datasets.sources.mirror import MirrorError, PassingError, Reply, StaleError, ask
-from hashbench.datasets.sources.resume import Part
+from hashbench.datasets.sources.mirror import MirrorError, Reply, StaleError, TemporaryError, ask
+from hashbench.datasets.sources.resume import PartialFile
 from hashbench.errors import HashbenchError, one_line
 from hashbench.files import locked, require_writable
 
 AT_ONCE = 4  # files
-TRIES = 5  # in a row that bring no byte beyond what was reached before
+TRIES = 5  # in a row without a new byte
 BACKOFF_S = 1.0  # before the second try; doubled with each
-LONGEST_WAIT_S = 60.0  # however long a server asks us to wait
-MOST_BYTES = 64 << 30  # of a file whose size nobody states
+LONGEST_WAIT_S = 60.0  # even if the server asks for more
+MOST_BYTES = 64 << 30  # of a file of unknown size
 SPARE_BYTES = 16 << 20
 
 
-def alone(folder: Path, *, progress: bool = True) -> AbstractContextManager[None]:
-    """No other process that asks for this works in ``folder`` meanwhile; one that does is waited for."""
+def folder_lock(folder: Path, *, progress: bool = True) -> AbstractContextManager[None]:
+    """A context in which no other process that uses this lock works in ``folder``; it waits for the others."""
     busy = f"{folder}: another process is at work in it; waiting for it to end" if progress else ""
     return locked(folder / ".lock", wait=True, busy=busy, instead="--data")
 
 
 def fetch(sources: Sequence[Source], folder: Path, *, progress: bool = True) -> list[Path]:
-    """Where each source's file now lies in ``folder``, verified.
+    """The paths of the sources' files in ``folder``, after they were downloaded and verified.
 
-    A file that is there and right is left alone. The mirrors of a source are asked in order; a cut connection is
-    resumed, at once and by the next call. Files come ``AT_ONCE`` at a time. With ``progress``, each has a line on
-    stderr, and a bar while it comes if that is a terminal.
+    A file that already exists and is right is not downloaded again. The mirrors of a source are tried in order. After a
+    cut connection the download continues from the last byte, in this call or in the next one. ``AT_ONCE`` files are
+    downloaded at the same time. With ``progress``, each file has a line on stderr and, in a terminal, a progress bar.
 
     Raises:
-        HashbenchError: a file could not be had; the line says why of each mirror, and what a person can do. The other
-            files are in place then, and what lay in the place of this one still does.
+        HashbenchError: a file could not be downloaded. The message says why each mirror failed and what the user can
+            do. The other files are downloaded all the same, and an old file of that name is kept.
     """
     missing = [source for source in sources if not (folder / source.file).is_file()]
     for source in missing:
         if not source.urls:
             raise HashbenchError(f"{source.file}: no address serves it; to get it, {_by_hand(source)}")
-    left = sum(max(0, (source.size_bytes or 0) - Part(folder / source.file).size_bytes) for source in missing)
+    left = sum(max(0, (source.size_bytes or 0) - PartialFile(folder / source.file).size_bytes) for source in missing)
     require_writable(folder, left + SPARE_BYTES, instead="--data")
     stop = Event()
-    with alone(folder, progress=progress), ThreadPool(AT_ONCE) as pool:  # its threads die with the process
+    with folder_lock(folder, progress=progress), ThreadPool(AT_ONCE) as pool:  # its threads end with the process
         jobs = [pool.apply_async(_fetched, (source, folder, stop, progress)) for source in sources]
         try:
-            found = [job.get() for job in jobs]  # all come to their end before what failed is raised
+            found = [job.get() for job in jobs]  # all jobs end before an error is raised
         finally:
             stop.set()
     if errors := [str(error) for error in found if isinstance(error, HashbenchError)]:
@@ -73,7 +72,7 @@ def _by_hand(source: Source) -> str:
 
 
 def _fetched(source: Source, folder: Path, stop: Event, progress: bool) -> HashbenchError | None:
-    """Why the file could not be had; None where it is in place."""
+    """The error that says why the file could not be downloaded; None if it is in place."""
     path, reasons = folder / source.file, []
     try:
         verify_file(path, source)
@@ -86,12 +85,12 @@ def _fetched(source: Source, folder: Path, stop: Event, progress: bool) -> Hashb
     with tqdm(total=source.size_bytes, desc=source.file, unit="B", unit_scale=True, leave=False, disable=shown) as bar:
         for url in source.urls:
             try:
-                _Download(source, path, bar, stop).bring(url)
+                _Download(source, path, bar, stop).download_from(url)
             except MirrorError as error:
                 reasons.append(f"{url}: not downloaded ({error})")
             except HashbenchError as error:
                 return error
-            except OSError as error:  # a disk that fails is not a mirror that fails: the next one does not mend it
+            except OSError as error:  # if the disk fails, another mirror does not help
                 return _disk_error(error, path, source)
             else:
                 if progress:
@@ -102,30 +101,30 @@ def _fetched(source: Source, folder: Path, stop: Event, progress: bool) -> Hashb
 
 
 def _disk_error(error: OSError, path: Path, source: Source) -> HashbenchError:
-    part = Part(path)
+    part = PartialFile(path)
     total = source.size_bytes or (part.origin.total if part.origin is not None else None)
     needed = f", {total - part.size_bytes:,} more are needed" if total else ""
     full = error.errno in {errno.ENOSPC, errno.EDQUOT}
-    mend = "make room or name another folder with --data" if full else "see to the disk"
+    advice = "make room or name another folder with --data" if full else "check the disk"
     return HashbenchError(
-        f"{path}: {error.strerror or one_line(error)} after {part.size_bytes:,} bytes{needed}: {mend}"
+        f"{path}: {error.strerror or one_line(error)} after {part.size_bytes:,} bytes{needed}: {advice}"
     )
 
 
 class _Download:
-    """The file of one source on its way to ``path``."""
+    """The download of the file of one source to ``path``."""
 
     def __init__(self, source: Source, path: Path, bar: "tqdm[None]", stop: Event):
         self.source, self.path, self.bar, self.stop = source, path, bar, stop
-        self.part, self.checked = Part(path), bool(source.checksums)
+        self.part, self.checked = PartialFile(path), bool(source.checksums)
 
-    def bring(self, url: str) -> None:
-        """Puts the file at ``url`` in place, or raises MirrorError when patience has come to its end."""
+    def download_from(self, url: str) -> None:
+        """Downloads the file at ``url``; raises MirrorError after ``TRIES`` attempts in a row without a new byte."""
         reached, fruitless = self.part.size_bytes, 0
         while True:
             try:
                 return self._try(url)
-            except PassingError as error:
+            except TemporaryError as error:
                 if isinstance(error, StaleError):
                     self.part.discard()
                 fruitless = 0 if self.part.size_bytes > reached else fruitless + 1
@@ -136,14 +135,14 @@ class _Download:
                 self.stop.wait(min(wait_s, LONGEST_WAIT_S))
 
     def _try(self, url: str) -> None:
-        """One request, unless all has come already; then what has come is verified and put in place."""
+        """Makes one request, unless all bytes are there already, and then verifies the file and moves it into place."""
         begun, start = self.part.origin, self.part.size_bytes
         if begun is None or begun.total != start or not start:
             with ask(url, start, checked=self.checked) as reply:
                 self._receive(reply)
         try:
             verify_file(self.part.path, self.source)
-        except HashbenchError as error:  # where it came in several tries, the bytes of the earlier ones may be wrong
+        except HashbenchError as error:  # if the file came in several attempts, bytes of the earlier ones may be wrong
             self.part.discard()
             raise (StaleError if start else MirrorError)(str(error).removeprefix(f"{self.part.path}: ")) from None
         with self.part.path.open("rb") as file:
@@ -151,13 +150,13 @@ class _Download:
         self.part.finish(self.path)
 
     def _receive(self, reply: Reply) -> None:
-        """Adds what comes to the part, so long as it is what was promised, and of the same file."""
+        """Appends the reply to the partial file, if it has the expected size and is of the same file."""
         total, expected, begun = reply.origin.total, self.source.size_bytes, self.part.origin
         if total is not None and expected not in (None, total):
             raise MirrorError(f"announces {total:,} bytes; it should have {expected:,}")
         if total is not None and total > MOST_BYTES:
             raise MirrorError(f"announces {total:,} bytes; {MOST_BYTES:,} are taken at most")
-        if reply.start and not (begun and begun.goes_on(reply.origin, checked=self.checked)):
+        if reply.start and not (begun and begun.is_same_file(reply.origin, checked=self.checked)):
             raise StaleError("the file on the server is another one than before")
         if not reply.start:
             self.part.begin(reply.origin)
@@ -179,4 +178,4 @@ class _Download:
                 file.write(piece)
                 self.bar.update(len(piece))
         if total is not None and size_bytes < total:
-            raise PassingError(f"it ended after {size_bytes:,} of {total:,} bytes")
+            raise TemporaryError(f"it ended after {size_bytes:,} of {total:,} bytes")

@@ -1,7 +1,7 @@
 """The members of a source: found in a folder or inside an archive, decompressed, and verified before they are read.
 
-Archives are hostile: nothing of one is extracted to a place that it names. A member is copied into a nameless temporary
-file, no longer than the card allows, and only then opened.
+An archive may be hostile, so no file is extracted to a path that the archive names. A member is copied into an unnamed
+temporary file, up to the size that the card allows, and read from there.
 """
 
 import bz2
@@ -21,25 +21,28 @@ from functools import partial
 from pathlib import Path
 from typing import IO, BinaryIO, Literal, cast
 
-from hashbench.datasets.card import Member, Source, Verified
+from hashbench.datasets.card import ExpectedFile, Member, Source
 from hashbench.errors import HashbenchError, one_line
 
 PIECE = 1 << 20
-MAX_NAME_BYTES = 1 << 20  # of a tar's name record, which is read into memory whole
+MAX_NAME_BYTES = 1 << 20  # of a name record in a tar, which is read into memory as a whole
 MAX_ENTRIES = 1 << 20
-MAX_UNPACKED_BYTES = 64 << 30  # of all that must be decompressed to find a member in a tar
+MAX_UNPACKED_BYTES = 64 << 30  # in all, while a tar is searched for a member
 
-# tarfile's own guess takes anything for the oldest form of LZMA, without magic, and reserves what its header asks for
+# tarfile's own detection takes any file for the oldest LZMA format, which has no magic number, and then reserves as
+# much memory as the "header" says
 TAR_MODES: dict[bytes, Literal["r:gz", "r:bz2", "r:xz"]] = {b"\x1f\x8b": "r:gz", b"BZh": "r:bz2", b"\xfd7zXZ\0": "r:xz"}
 
-Entry = tuple[str, Callable[[], IO[bytes] | None] | None]  # a file's name, and what opens it: nothing opens a link
+Entry = tuple[
+    str, Callable[[], IO[bytes] | None] | None
+]  # the name of a file and the function that opens it; None for a link
 
 
 def locate(folder: Path, source: Source) -> Path:
-    """Where the source lies in ``folder``: the folder that holds its members (or its images), or its archive.
+    """The place of the source: ``folder`` itself if it holds the members or images, or the archive in it.
 
-    The members may lie at their paths inside ``folder`` or directly in it, compressed or not. Raises HashbenchError
-    where neither they nor the archive are there.
+    The members may be at their paths inside ``folder`` or directly in it, compressed or not. Raises HashbenchError if
+    there are neither members nor an archive.
     """
     first = source.members[0].path if source.members else "the images"
     if not folder.is_dir():
@@ -51,8 +54,8 @@ def locate(folder: Path, source: Source) -> Path:
     raise HashbenchError(f"{folder}: holds neither {first} nor {source.file}")
 
 
-def verify_file(path: Path, expected: Verified) -> None:
-    """Raises HashbenchError unless the file has the expected size and checksum, as far as the card states them."""
+def verify_file(path: Path, expected: ExpectedFile) -> None:
+    """Raises HashbenchError unless the file has the size and the checksums that the card states."""
     try:
         with path.open("rb") as file:
             _require(file, expected, str(path))
@@ -63,9 +66,9 @@ def verify_file(path: Path, expected: Verified) -> None:
 def open_members(place: Path, source: Source, scratch: Path | None = None) -> Iterator[tuple[Member, BinaryIO]]:
     """The source's members in the card's order, each open at its first byte, decompressed and verified.
 
-    A member is closed when the next one is asked for. What has to be decompressed lies in a nameless file in
-    ``scratch`` (default: the system's temporary folder) meanwhile. Raises HashbenchError for a member that is missing,
-    damaged, listed twice, longer than it may be or not what the card says.
+    The iterator closes a member before it yields the next one. Decompressed bytes are kept in an unnamed file in
+    ``scratch``, by default the temporary folder of the system. Raises HashbenchError for a member that is missing,
+    damaged, listed twice, too long or not what the card says.
     """
     if not place.is_dir():
         verify_file(place, source)
@@ -84,15 +87,15 @@ def open_members(place: Path, source: Source, scratch: Path | None = None) -> It
                 raise HashbenchError(f"{where}: listed {len(entries[found])} times in the archive")
             if (opened := entries[found][0]) is None or (packed := opened()) is None:  # a link could point anywhere
                 raise HashbenchError(f"{where}: not a regular file")
-            lies_plain = place.is_dir() and not _is_packed(found, member)  # it is verified and read where it lies
-            opening = nullcontext(packed) if lies_plain else _copied(packed, found, member, where, scratch)
+            in_place = place.is_dir() and not _is_packed(found, member)  # no copy is needed
+            opening = nullcontext(packed) if in_place else _copied(packed, found, member, where, scratch)
             with _damage(where), packed, opening as file:
                 _require(file, member, where)
                 yield member, cast("BinaryIO", file)
 
 
 def _names(member: Member) -> list[str]:
-    """Where a member may be: plain before compressed; at its path before directly in the folder."""
+    """The paths to search for a member, in order: uncompressed first; its path before its base name."""
     return [name for path in (member.path, member.packed) if path is not None for name in (path, Path(path).name)]
 
 
@@ -102,7 +105,7 @@ def _is_packed(name: str, member: Member) -> bool:
 
 @contextmanager
 def _damage(where: object) -> Iterator[None]:
-    """Whatever a library raises over bytes that an enemy may have written is one line."""
+    """Turns any exception inside the ``with`` block into one HashbenchError, since damaged bytes can raise anything."""
     try:
         yield
     except HashbenchError:
@@ -112,7 +115,7 @@ def _damage(where: object) -> Iterator[None]:
 
 
 def _entries(place: Path, source: Source, stack: ExitStack) -> Iterator[Entry]:
-    """The files of a folder that may be members, or of an archive; another file is its own and only member."""
+    """The files of a folder that may be members, or those of an archive; a single file is its own and only member."""
     if place.is_dir():
         for name in {name for member in source.members for name in _names(member) if (place / name).is_file()}:
             yield name, lambda path=place / name: path.open("rb")  # type: ignore[misc]  # it takes no argument too
@@ -136,11 +139,11 @@ def _entries(place: Path, source: Source, stack: ExitStack) -> Iterator[Entry]:
 
 
 class _TarHeader(tarfile.TarInfo):
-    """A header whose name record, if it has one, is no longer than a name may be."""
+    """A header whose name record, if it has one, has at most ``MAX_NAME_BYTES``."""
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str | None, errors: str) -> "_TarHeader":
-        """The header; raises ReadError for a name that would fill the memory."""
+        """The header; raises ReadError if its name is too long."""
         header = super().frombuf(buf, encoding, errors)  # type: ignore[arg-type]  # typeshed: None is allowed
         if not header.isreg() and header.size > MAX_NAME_BYTES:
             raise tarfile.ReadError(f"a header of {header.size:,} bytes")
@@ -148,11 +151,11 @@ class _TarHeader(tarfile.TarInfo):
 
 
 def _tar(path: Path, stack: ExitStack) -> tarfile.TarFile | None:
-    """The open tar, compressed or not; None for what is none, an endless run of zeros among them."""
+    """The open tar archive, compressed or not; None if the file is not a tar, or has only zeros."""
     with path.open("rb") as file:
         head = file.read(max(map(len, TAR_MODES)))
     mode = next((mode for magic, mode in TAR_MODES.items() if head.startswith(magic)), None)
-    with suppress(Exception):  # whatever it raises, it is no tar
+    with suppress(Exception):  # any error means that it is not a tar
         archive = stack.enter_context(tarfile.open(path, mode or "r:", tarinfo=_TarHeader))  # noqa: SIM115
         return None if archive.next() is None else archive
     return None
@@ -160,16 +163,16 @@ def _tar(path: Path, stack: ExitStack) -> tarfile.TarFile | None:
 
 @contextmanager
 def _lzw(packed: IO[bytes]) -> Iterator[IO[bytes]]:
-    """What a .Z file holds; its codes have 16 bits at most, for a table of longer ones could fill the memory."""
+    """The decompressed .Z file; only codes of up to 16 bits are accepted: tables of longer ones could fill memory."""
     from uncompresspy import LZWFile
 
-    stream = io.BufferedReader(cast("io.RawIOBase", packed), PIECE)  # LZWFile goes back by a few bytes now and then
+    stream = io.BufferedReader(cast("io.RawIOBase", packed), PIECE)  # LZWFile sometimes seeks back by a few bytes
     try:
         if (flags := stream.peek(3)[2:3]) and flags[0] & 0x7F > 16:
             raise ValueError("not a .Z file, or one with flags that compress does not write")
         yield cast("IO[bytes]", LZWFile(stream, save_checkpoints=False))
     finally:
-        stream.detach()  # the file is its opener's to close
+        stream.detach()  # the caller closes the file
 
 
 UNPACK: dict[str, Callable[[IO[bytes]], AbstractContextManager[IO[bytes]]]] = {
@@ -182,25 +185,25 @@ UNPACK: dict[str, Callable[[IO[bytes]], AbstractContextManager[IO[bytes]]]] = {
 
 @contextmanager
 def _copied(packed: IO[bytes], name: str, member: Member, where: str, scratch: Path | None) -> Iterator[IO[bytes]]:
-    """The member's decompressed bytes in a nameless file; no more of them than it may have, whatever is promised."""
+    """The decompressed bytes of the member in an unnamed file; raises HashbenchError if there are too many."""
     unpack = UNPACK[Path(name).suffix] if _is_packed(name, member) else nullcontext
     limit, size_bytes, piece = member.limit_bytes if member.size_bytes is None else member.size_bytes, 0, b"-"
     with tempfile.TemporaryFile(dir=scratch) as copy, unpack(packed) as unpacked:
         while piece:
-            with warnings.catch_warnings(action="error"):  # uncompresspy warns of a file that ends within a code
+            with warnings.catch_warnings(action="error"):  # uncompresspy warns if a file ends inside a code
                 piece = unpacked.read(PIECE)
             size_bytes += len(piece)
             if size_bytes > limit:
                 raise HashbenchError(f"{where}: more than the {limit:,} bytes it should have at most")
             try:
                 copy.write(piece) if piece else copy.flush()
-            except OSError as error:  # a disk that is full is not an archive that is damaged
+            except OSError as error:  # a full disk must not be reported as a damaged archive
                 raise HashbenchError(f"{where}: no room to unpack it ({error.strerror})") from None
         yield cast("IO[bytes]", copy)
 
 
-def _require(file: IO[bytes], expected: Verified, where: str) -> None:
-    """Leaves the file at its first byte."""
+def _require(file: IO[bytes], expected: ExpectedFile, where: str) -> None:
+    """Raises HashbenchError unless the file has that size and those checksums; seeks to its first byte."""
     size_bytes = file.seek(0, io.SEEK_END)
     if expected.size_bytes not in (None, size_bytes):
         raise HashbenchError(f"{where}: {size_bytes:,} bytes; it should have {expected.size_bytes:,}")

@@ -1,10 +1,10 @@
-"""Mirrors: one address asked for a file, from any byte on, over HTTP or FTP.
+"""Mirrors: one request for a file at one address, over HTTP or FTP, from any byte on.
 
-Nothing is written here. What goes wrong is one of three errors: the next mirror may do better (:class:`MirrorError`),
-the same one may in a moment (:class:`PassingError`), or what has come already is not of this file
-(:class:`StaleError`).
+This module writes no files. It raises one of three errors: :class:`MirrorError` if only another mirror can help,
+:class:`TemporaryError` if the same mirror may work later, and :class:`StaleError` if the bytes downloaded before are
+not of the file that the server has now.
 
-Requests speaks HTTP and the standard library FTP (two data sets are served by FTP alone).
+HTTP is done by requests and FTP by the standard library (two data sets are available by FTP only).
 """
 
 import ftplib
@@ -26,12 +26,12 @@ from hashbench import __version__
 from hashbench.config import Strict
 from hashbench.errors import one_line
 
-CONNECT_S = 20.0  # until an address answers at all
+CONNECT_S = 20.0  # until the server answers
 STALL_S = 60.0  # without a byte
 PIECE = 1 << 16
 MAX_REDIRECTS = 10
-HEAD_BYTES = 512  # of a file, looked at for the beginning of a web page
-# each comment is matched once (?>...): a server that sends many of them would hold up the search for ever
+HEAD_BYTES = 512  # of a file, in which a web page is recognised
+# (?>...) matches each comment once; otherwise a page with many comments would take for ever to match
 PAGE = re.compile(rb"(\xef\xbb\xbf)?\s*(?>(<!--.*?-->|<\?xml.*?\?>)\s*)*+<(!doctype html|html)", re.I | re.S)
 WEB_PAGE = "a web page came in place of the file"
 COMPRESSED = {".gz", ".tgz", ".bz2", ".xz", ".zip", ".Z"}
@@ -40,39 +40,40 @@ REASONS = {403: "Forbidden", 404: "Not Found", 410: "Gone", 429: "Too Many Reque
 
 
 class MirrorError(Exception):
-    """Why this mirror does not give the file; the next one may."""
+    """This mirror does not give the file; another one may."""
 
 
-class PassingError(MirrorError):
-    """What may pass: a cut, a stall, a busy server. ``wait_s`` is how long the server asks us to wait."""
+class TemporaryError(MirrorError):
+    """The connection was cut or stalled, or the server is busy. ``wait_s`` is how long the server asks us to wait."""
 
     wait_s: float | None = None
 
 
-class StaleError(PassingError):
-    """The part at hand is not of the file that the server has: to be asked again at once, from the first byte."""
+class StaleError(TemporaryError):
+    """The bytes downloaded before are not of the server's file: download again at once, from the first byte."""
 
     wait_s = 0.0
 
 
 class Origin(Strict):
-    """What a server says of a file: its address, the marks of its version, its length in bytes."""
+    """What a server says about a file: its address, its version (ETag and date), its length in bytes."""
 
     url: str
     etag: str | None = None
     modified: str | None = None
     total: int | None = None
 
-    def goes_on(self, now: "Origin", *, checked: bool) -> bool:
-        """Whether what was begun with this can go on with ``now``.
+    def is_same_file(self, now: "Origin", *, checked: bool) -> bool:
+        """Whether a download that began with this origin can continue with ``now``.
 
-        The length must agree and, at the same address, the marks. Another mirror has other marks, and some servers
-        have none: then only a checksum of the whole file (``checked``) can tell that the halves fit.
+        The lengths must be equal and, at the same address, the versions too. Another mirror has other versions, and
+        some servers state none; then the answer is True only if the whole file will be compared with a checksum
+        (``checked``).
 
         >>> begun = Origin(url="http://a/x", etag="1", total=9)
-        >>> begun.goes_on(Origin(url="http://a/x", etag="2", total=9), checked=True)
+        >>> begun.is_same_file(Origin(url="http://a/x", etag="2", total=9), checked=True)
         False
-        >>> begun.goes_on(Origin(url="http://b/x", etag="7", total=9), checked=True)
+        >>> begun.is_same_file(Origin(url="http://b/x", etag="7", total=9), checked=True)
         True
         """
         if self.total is None or self.total != now.total:
@@ -84,7 +85,7 @@ class Origin(Strict):
 
 
 class Reply(NamedTuple):
-    """What a mirror sends: of which file, from which byte on, and the bytes as they come."""
+    """The reply of a mirror: the origin of the file, the first byte that is sent, and an iterator over the bytes."""
 
     origin: Origin
     start: int
@@ -93,18 +94,19 @@ class Reply(NamedTuple):
 
 @contextmanager
 def ask(url: str, start: int = 0, *, checked: bool = True) -> Iterator[Reply]:
-    """A reply that gives the file at ``url`` from byte ``start`` on, or from its first byte if the server cannot.
+    """The reply with the file at ``url`` from byte ``start`` on, or from its first byte if the server cannot do that.
 
-    ``checked`` says whether a checksum will tell a wrong file: without one, https does not lead to http. Proxies are
-    those of the usual environment variables (HTTP only). Raises MirrorError and its kinds only, as do the pieces.
+    ``checked`` says whether the file will be compared with a checksum; if not, a redirect from https to http is not
+    followed. Proxies are taken from the usual environment variables (HTTP only). Raises only MirrorError and its
+    subclasses, also while the pieces are read.
     """
     with ExitStack() as stack:
         with _network_errors():
             scheme = urlsplit(url).scheme
             if scheme not in {"http", "https", "ftp"}:
-                raise MirrorError("only http, https and ftp are spoken")
+                raise MirrorError("only http, https and ftp are supported")
             reply = _ask_ftp(url, start, stack) if scheme == "ftp" else _ask_http(url, start, checked, stack)
-        head = next(reply.pieces, b"")  # a page or a stall shows here, before anything is written
+        head = next(reply.pieces, b"")  # a web page or a stall is noticed here, before anything is written
         if not reply.start and PAGE.match(head[:HEAD_BYTES]) and not _is_page(url):
             raise MirrorError(WEB_PAGE)
         yield reply._replace(pieces=chain([head], reply.pieces))
@@ -126,7 +128,9 @@ def _ask_http(url: str, start: int, checked: bool, stack: ExitStack) -> Reply:
     if start:
         session.headers["Range"] = f"bytes={start}-"
     at, timeout = url, (CONNECT_S, STALL_S)
-    for _ in range(MAX_REDIRECTS):  # requests would read the whole body of each, and ask http for what https has
+    for _ in range(
+        MAX_REDIRECTS
+    ):  # requests itself would read the whole body of each, and follow a redirect from https to http
         response = stack.enter_context(session.get(at, stream=True, timeout=timeout, allow_redirects=False))
         if not response.is_redirect:
             break
@@ -141,7 +145,7 @@ def _ask_http(url: str, start: int, checked: bool, stack: ExitStack) -> Reply:
 
 
 def redirected(url: str, target: str, *, checked: bool) -> str:
-    """The address that ``url`` leads to; raises MirrorError for one that is not to be followed.
+    """The absolute address of a redirect from ``url``; raises MirrorError if it must not be followed.
 
     >>> redirected("https://a/x", "y", checked=False)
     'https://a/y'
@@ -159,13 +163,13 @@ def redirected(url: str, target: str, *, checked: bool) -> str:
 
 
 def _require_file(response: requests.Response, url: str) -> None:
-    """Neither an error nor a web page, nor compressed on the way: checksums are of the file as it lies there."""
+    """Raises MirrorError for an error, for a web page, and for a body compressed in transfer, whose bytes differ."""
     status, headers = response.status_code, response.headers
     said = f"{status} {REASONS[status]}" if status in REASONS else f"status {status}"
     if status == 416:
         raise StaleError("its file is no longer than the part at hand")
     if status in {408, 425, 429} or status >= 500:
-        error = PassingError(said)
+        error = TemporaryError(said)
         with suppress(InvalidHeader):
             error.wait_s = Retry().get_retry_after(response.raw)  # seconds, or a date
         raise error
@@ -179,7 +183,7 @@ def _require_file(response: requests.Response, url: str) -> None:
 
 
 def _extent(response: requests.Response, start: int) -> tuple[int, int | None]:
-    """The first byte that comes, and the length of the whole file, if the server states it."""
+    """The position of the first byte sent, and the length of the whole file; None if the server does not state it."""
     if response.status_code == 200:
         return 0, response.raw.length_remaining
     found = re.fullmatch(r"bytes ([0-9]{1,18})-[0-9]+/([0-9]{1,18}|\*)", response.headers.get("Content-Range", ""))
@@ -195,7 +199,7 @@ def _ask_ftp(url: str, start: int, stack: ExitStack) -> Reply:
     server.connect(address.hostname or "", address.port or ftplib.FTP_PORT)
     server.login()
     server.voidcmd("TYPE I")
-    with suppress(ftplib.error_perm):  # neither is in the first standard
+    with suppress(ftplib.error_perm):  # old servers know neither command
         total = server.size(path)
         modified = server.sendcmd(f"MDTM {path}")
     try:
@@ -203,31 +207,31 @@ def _ask_ftp(url: str, start: int, stack: ExitStack) -> Reply:
     except ftplib.error_perm:
         if not start:
             raise
-        raise StaleError("cannot go on from a byte") from None
+        raise StaleError("cannot continue from a byte") from None
     return Reply(Origin(url=url, modified=modified, total=total), start, _pieces(connection.recv))
 
 
 @contextmanager
 def _network_errors(*, begun: bool = False) -> Iterator[None]:
-    """What went wrong as one of the errors of this module; ``begun``: bytes were to come already."""
+    """Turns any network error into one of this module; ``begun``: the server had already started to send the file."""
     try:
         yield
     except requests.ConnectTimeout:
         raise MirrorError(f"no connection within {CONNECT_S:g} s") from None
     except (HTTPError, HTTPException, ftplib.Error, OSError, EOFError, ValueError) as error:
-        cause: BaseException = error  # what the system said, without the three libraries that wrapped it
+        cause: BaseException = error  # the error of the system, which up to three libraries have wrapped
         while (inner := cause.__cause__ or cause.__context__) is not None:
             cause = inner
         if isinstance(cause, TimeoutError):
-            raise PassingError(f"no byte for {STALL_S:g} s") from None
+            raise TemporaryError(f"no byte for {STALL_S:g} s") from None
         if begun or isinstance(cause, HUNG_UP):
-            raise PassingError("the connection was cut") from None
+            raise TemporaryError("the connection was cut") from None
         if isinstance(cause, ValueError):
             raise MirrorError(f"no address ({_printable(cause)})") from None
         passes = isinstance(cause, ftplib.Error) and not isinstance(cause, ftplib.error_perm)
-        raise (PassingError if passes else MirrorError)(_printable(cause)) from None
+        raise (TemporaryError if passes else MirrorError)(_printable(cause)) from None
 
 
 def _printable(error: BaseException) -> str:
-    """What was said, without what would move a terminal's cursor: a server may say anything."""
+    """The message without control characters, since it may come from a server."""
     return "".join(letter for letter in one_line(error) if letter.isprintable())

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from hashbench import metrics
 from hashbench.codes import Codes
 from hashbench.evaluation.conventions._convention import Convention, Printed, at, mean, zero
-from hashbench.histogram import Histogram, count
+from hashbench.histogram import Histogram, count, ranking, ties
 from hashbench.histogram.ties import Policy
 from hashbench.metrics.ndcg import of_gains
 from hashbench.relevance.labels import Relevance
@@ -36,7 +36,8 @@ def evaluate(query: Codes, database: Codes, relevance: Relevance, *, cutoff: int
     names = [f"ap(norm=retrieved)@{ranks}", "precision@1", f"recall@{ranks}"]
     printed = {}
     for name, policy in BOUNDS.items():
-        values = metrics.evaluate_ties(query, database, relevance, histogram, names, policy)
+        ordered = ties.in_order(ranking.hamming(query, database), relevance) if policy == "order" else None
+        values = metrics.evaluate_ties(histogram, names, policy, ordered)
         lost = _first_rank(values["precision@1"], zero(values[f"recall@{ranks}"]) * histogram.n_relevant)
         printed[at(name, cutoff)] = Printed(mean(zero(values[names[0]] - lost)))
     average = metrics.evaluate(histogram, ["ap"])["ap"]

@@ -1,4 +1,4 @@
-"""Bucket tables: NMI against scikit-learn, the speed-up against its definition, its expectation against all codes."""
+"""NMI against scikit-learn, the speed-up against its definition, its expectation against all codes."""
 
 from fractions import Fraction
 from itertools import combinations
@@ -7,71 +7,82 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.sparse_oracles import expected_speed_up
 
 from hashbench.errors import HashbenchError
-from hashbench.sparse import buckets
+from hashbench.metrics import nmi
+from hashbench.metrics.suf import speed_up
+from hashbench.sparse.codes import SparseCodes
+from hashbench.sparse.evaluate import contingency
 
 
-@given(st.lists(st.tuples(st.integers(-2, 4), st.integers(0, 3)), min_size=1, max_size=40))
+def nmi_of_items(bucket: np.ndarray, label: np.ndarray) -> float:
+    """The metric of items that stand in one ``bucket`` each and have one ``label`` each, as an evaluation gets it."""
+    counts = contingency(SparseCodes(bucket[:, None], d=10), label)
+    assert counts is not None
+    return nmi.of_counts(counts)
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3)), min_size=1, max_size=40))
 def test_nmi_is_scikit_learns(pairs: list[tuple[int, int]]) -> None:
     from sklearn.metrics import normalized_mutual_info_score
 
     bucket, label = np.array(pairs).T
     truth = normalized_mutual_info_score(label, bucket, average_method="arithmetic")
-    assert buckets.nmi(bucket, label) == pytest.approx(truth, abs=1e-12)
+    assert nmi_of_items(bucket, label) == pytest.approx(truth, abs=1e-12)
 
 
 def test_nmi_of_independent_buckets_is_zero_and_of_pure_ones_one() -> None:
-    assert buckets.nmi(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])) == 0
-    assert buckets.nmi(np.array([5, 5, 3]), np.array([1, 1, 2])) == 1
-    assert 0 < buckets.nmi(np.arange(4), np.array([0, 0, 1, 1])) < 1  # a bucket an item is not perfect
+    assert nmi_of_items(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])) == 0
+    assert nmi_of_items(np.array([5, 5, 3]), np.array([1, 1, 2])) == 1
+    assert 0 < nmi_of_items(np.arange(4), np.array([0, 0, 1, 1])) < 1  # a bucket an item is not perfect
 
 
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=20).filter(any))
 def test_speed_up_is_one_over_the_mean_share(retrieved: list[int]) -> None:
     truth = 1 / np.mean([n / 50 for n in retrieved])
-    assert buckets.speed_up(np.array(retrieved, np.uint8), 50) == pytest.approx(truth)
+    assert speed_up(np.array(retrieved, np.uint8), 50) == pytest.approx(truth)
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=1, max_size=40))
-def test_nmi_of_counts_is_nmi_of_the_items(pairs: list[tuple[int, int]]) -> None:
+def test_buckets_and_labels_without_an_item_change_nothing(pairs: list[tuple[int, int]]) -> None:
     bucket, label = np.array(pairs).T
     counts = np.zeros((6, 5), np.int64)  # with buckets and labels that nothing is in
     np.add.at(counts, (bucket, label), 1)
-    assert buckets.nmi_of_counts(counts) == buckets.nmi(bucket, label)
+    assert nmi.of_counts(counts) == nmi_of_items(bucket, label)
 
 
 @pytest.mark.parametrize("counts", [np.zeros((2, 2), int), np.zeros((0, 3), int), np.ones(3, int)])
 def test_counts_of_nothing_are_refused(counts: np.ndarray) -> None:
     with pytest.raises(HashbenchError, match=r"\[buckets, labels\] of one item or more"):
-        buckets.nmi_of_counts(counts)
+        nmi.of_counts(counts)
 
 
 @pytest.mark.parametrize(("d", "k"), [(d, k) for d in range(1, 8) for k in range(1, d + 1)])
 def test_the_expected_speed_up_is_that_of_all_codes_together(d: int, k: int) -> None:
     codes = list(combinations(range(d), k))
     share = Fraction(sum(bool(set(one) & set(other)) for one in codes for other in codes), len(codes) ** 2)
-    assert buckets.expected_speed_up(d, k) == float(1 / share)
+    assert expected_speed_up(d, k) == float(1 / share)
 
 
 @pytest.mark.parametrize(("d", "known"), [(256, [256, 64.1, 28.7, 16.3]), (64, [64, 16.1, 7.34, 4.30])])
 def test_the_expected_speed_up_is_the_papers(d: int, known: list[float]) -> None:
-    assert [buckets.expected_speed_up(d, k) for k in (1, 2, 3, 4)] == pytest.approx(known, rel=2e-3)
-    assert buckets.expected_speed_up(d, d) == 1
+    assert [expected_speed_up(d, k) for k in (1, 2, 3, 4)] == pytest.approx(known, rel=2e-3)
+    assert expected_speed_up(d, d) == 1
 
 
 @pytest.mark.parametrize(("d", "k"), [(4, 0), (4, 5), (0, 0), (4, -1)])
 def test_codes_that_cannot_be_have_no_expectation(d: int, k: int) -> None:
-    with pytest.raises(HashbenchError, match=f"k = {k} of {d} buckets"):
-        buckets.expected_speed_up(d, k)
+    with pytest.raises(ValueError, match=f"k = {k} of {d} buckets"):
+        expected_speed_up(d, k)
 
 
 @pytest.mark.parametrize("retrieved", [[], [0, 0]])
 def test_nothing_retrieved_has_no_speed_up(retrieved: list[int]) -> None:
     with pytest.raises(HashbenchError, match="nothing was retrieved"):
-        buckets.speed_up(np.array(retrieved, np.int64), 10)
+        speed_up(np.array(retrieved, np.int64), 10)
 
 
 def test_buckets_and_labels_of_different_items_are_refused() -> None:
     with pytest.raises(HashbenchError, match="one of each"):
-        buckets.nmi(np.zeros(3, int), np.zeros(2, int))
+        contingency(SparseCodes(np.zeros((3, 1), int), d=1), np.zeros(2, int))

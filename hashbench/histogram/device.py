@@ -1,0 +1,89 @@
+"""The device that counts a histogram: ``cpu``, with Numba's kernels, or a CUDA device, with torch's.
+
+All devices give the same histogram, count for count. What needs the order of the database's items or another code
+base's convention runs on the CPU, whatever the device.
+"""
+
+import ctypes
+import re
+import sys
+from importlib.util import find_spec
+from typing import Any
+
+from hashbench.errors import HashbenchError, one_line
+from hashbench.parallel import available_cores
+
+# To import torch, start CUDA and compile the kernel takes several seconds: a GPU pays where the CPU would count longer.
+CPU_SECONDS = 10
+PAIR_SECONDS = 0.5e-9  # of the CPU: a pair, for each 64 bits and core (benchmarks/scoring.py)
+
+
+def usable(name: str) -> str:
+    """``name`` as "auto", "cpu" or "cuda:N"; raises HashbenchError for another name, and where it cannot be used."""
+    if not re.fullmatch(r"auto|cpu|cuda(:\d{1,4})?", name):
+        raise HashbenchError(f"device {name!r}: one of auto, cpu, cuda, cuda:N")
+    return name if name in ("auto", "cpu") else require_cuda(name)
+
+
+def for_arrays(name: str, *codes: Any) -> str:
+    """The device that counts ``codes`` in memory, "cpu" or "cuda:N".
+
+    ``auto`` is the device of the first torch tensor on a GPU, and the CPU where none is. Raises HashbenchError as
+    ``usable`` does.
+
+    >>> for_arrays("auto", [[0, 1]], [[1, 1]])
+    'cpu'
+    """
+    if name != "auto":
+        return usable(name)
+    on_gpu = [each.device for each in codes if hasattr(each, "detach") and getattr(each, "is_cuda", False)]
+    return str(on_gpu[0]) if on_gpu else "cpu"
+
+
+def for_pairs(name: str, n_pairs: int, n_bits: int) -> str:
+    """The device that counts ``n_pairs`` pairs of codes from files, "cpu" or "cuda:N".
+
+    ``auto`` is the first CUDA device where there is one, torch is installed, and the CPU would need ``CPU_SECONDS`` or
+    more; torch is not imported before all three hold. Raises HashbenchError as ``usable`` does.
+
+    >>> for_pairs("auto", n_pairs=10_000, n_bits=64)
+    'cpu'
+    """
+    if name != "auto":
+        return usable(name)
+    seconds = PAIR_SECONDS * n_pairs * -(-n_bits // 64) / available_cores()
+    if seconds < CPU_SECONDS or not has_cuda_driver() or find_spec("torch") is None:
+        return "cpu"
+    try:
+        return require_cuda("cuda")
+    except HashbenchError:
+        return "cpu"
+
+
+def has_cuda_driver() -> bool:
+    """Whether NVIDIA's driver is here and finds a device; asks the driver itself, which takes no import of torch."""
+    try:
+        driver = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+        n_devices = ctypes.c_int(0)
+        return driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(n_devices)) == 0 and n_devices.value > 0
+    except (OSError, AttributeError):  # no driver, or one without these functions
+        return False
+
+
+def require_cuda(name: str) -> str:
+    """``name`` with its number, cuda:N; raises HashbenchError where there is no such device, or it cannot be used."""
+    if find_spec("torch") is None:
+        raise HashbenchError(f"device {name}: torch is not installed: pip install 'hashbench[train]', or device cpu")
+    import torch
+
+    n_devices = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    number = int(name.partition(":")[2] or 0)
+    if n_devices == 0:
+        raise HashbenchError(f"device {name}: no CUDA device is here: device auto or cpu counts on the CPU")
+    if number >= n_devices:
+        raise HashbenchError(f"device {name}: the CUDA devices here are cuda:0 to cuda:{n_devices - 1}")
+    try:
+        torch.empty(1, device=f"cuda:{number}")
+    except RuntimeError as error:  # in use by another process alone, out of memory, an old driver
+        raise HashbenchError(f"device {name}: it cannot be used: {one_line(error)}: device cpu can") from None
+    return f"cuda:{number}"

@@ -1,0 +1,27 @@
+"""torch on the CPU in the place of a CUDA device, where there is none: the same code, the same counts."""
+
+import pytest
+import torch
+
+from hashbench.codes import Codes
+from hashbench.histogram import device, torch_kernel
+from hashbench.histogram.torch_kernel import TensorCodes, TorchCounter
+
+
+class OnCpu(TorchCounter):
+    """Counts on the CPU, whatever device it is told."""
+
+    def __init__(self, query: Codes | TensorCodes, told: torch.device) -> None:
+        super().__init__(query, torch.device("cpu"))
+        used.append(str(told))
+
+
+used: list[str] = []  # the devices that counters were told
+
+
+def stand_in_for_cuda(patch: pytest.MonkeyPatch) -> list[str]:
+    """Makes "cuda" and "cuda:0" count with torch on the CPU; gives the list of devices that were then counted on."""
+    used.clear()
+    patch.setattr(torch_kernel, "TorchCounter", OnCpu)
+    patch.setattr(device, "require_cuda", lambda name: "cuda:0")
+    return used

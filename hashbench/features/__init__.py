@@ -10,16 +10,16 @@ from hashbench.datasets.store import open_dataset, standing
 from hashbench.errors import HashbenchError
 from hashbench.features import _store
 from hashbench.features._catalogue import FEATURES, RANDOM, known, named
-from hashbench.features._extract import Extracted, extract, extract_items
-from hashbench.features._extractor import Built, Extractor
+from hashbench.features._extract import ExtractionResult, extract, extract_items
+from hashbench.features._extractor import Extractor, FeatureModule
 from hashbench.features._store import Features
 from hashbench.registry import canonical
 
 __all__ = [
     "FEATURES",
-    "Built",
-    "Extracted",
+    "ExtractionResult",
     "Extractor",
+    "FeatureModule",
     "Features",
     "check_name",
     "extract",

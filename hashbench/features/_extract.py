@@ -18,7 +18,7 @@ from hashbench.datasets.store import Dataset, open_dataset
 from hashbench.errors import HashbenchError
 from hashbench.features import _store
 from hashbench.features._catalogue import named
-from hashbench.features._extractor import Built
+from hashbench.features._extractor import FeatureModule
 from hashbench.files import locked, require_writable
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Extracted:
+class ExtractionResult:
     """Where the features lie, how many there are, and how many of them this call made in how many seconds."""
 
     path: Path
@@ -44,7 +44,7 @@ def extract(
     batch: int | None = None,
     made_by: Mapping[str, Any] | None = None,
     progress: bool = False,
-) -> Extracted:
+) -> ExtractionResult:
     """Extracts the features called ``name`` of all items of a data set into the store.
 
     What is there of the same data, constants and weights is left alone; what was interrupted goes on where it was;
@@ -66,11 +66,11 @@ def extract(
     busy = f"{path}: another process is writing it: waiting"
     with locked(path.with_name(f"{path.name}.lock"), wait=True, busy=busy, instead="--data"):
         if _store.is_whole(card.name, stem, identity):
-            return Extracted(path, shape, 0, 0.0)
+            return ExtractionResult(path, shape, 0, 0.0)
         with _store.writing(path, identity, made_by or {}, shape) as part:
             began, started = part.rows, time.perf_counter()
             _run(built, data, part, chosen, batch or extractor.batch, progress=progress)
-            return Extracted(path, shape, shape[0] - began, time.perf_counter() - started)
+            return ExtractionResult(path, shape, shape[0] - began, time.perf_counter() - started)
 
 
 def extract_items(
@@ -88,7 +88,7 @@ def extract_items(
         return np.concatenate([module(block.to(chosen)).cpu().numpy() for block in blocks])
 
 
-def _identity(data: Dataset, stem: str, built: Built, device: str) -> dict[str, Any]:
+def _identity(data: Dataset, stem: str, built: FeatureModule, device: str) -> dict[str, Any]:
     """Everything that decides the features; a float's last digits depend on the kind of device."""
     return {
         "dataset": data.name,
@@ -100,7 +100,15 @@ def _identity(data: Dataset, stem: str, built: Built, device: str) -> dict[str, 
     }
 
 
-def _run(built: Built, data: Dataset, part: _store.Part, device: "torch.device", batch: int, *, progress: bool) -> None:
+def _run(
+    built: FeatureModule,
+    data: Dataset,
+    part: _store.FeatureWriter,
+    device: "torch.device",
+    batch: int,
+    *,
+    progress: bool,
+) -> None:
     import torch
     from tqdm import tqdm
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Built:
+class FeatureModule:
     """``module`` maps items as the data set stores them, [n, ...], to float32 features [n, width].
 
     ``constants`` are everything that decides the features but the items: they are stored with them.
@@ -31,5 +31,5 @@ class Extractor:
     """
 
     summary: str
-    build: Callable[[tuple[int, ...], float | None], Built]
+    build: Callable[[tuple[int, ...], float | None], FeatureModule]
     batch: int

@@ -88,7 +88,7 @@ def read(dataset: str, name: str) -> Features:
         return Features(name, path, stored.shape, str(file.attrs["sha256"]), provenance)
 
 
-class Part:
+class FeatureWriter:
     """A file of features that is being written: ``rows`` are there, ``append`` adds to them."""
 
     def __init__(self, file: "h5py.File", rows: int) -> None:
@@ -112,7 +112,7 @@ class Part:
 @contextmanager
 def writing(
     path: Path, identity: Mapping[str, Any], made_by: Mapping[str, Any], shape: tuple[int, int]
-) -> Iterator[Part]:
+) -> Iterator[FeatureWriter]:
     """The part file of these features, taken up where it was left, and put in place once it is whole.
 
     One of another ``identity``, or whose rows are not those it states, is begun anew. No other process may write them
@@ -124,7 +124,7 @@ def writing(
     if not _can_go_on(part, identity, shape):
         _begin(part, identity, made_by, shape)
     with h5py.File(part, "r+") as file:
-        state = Part(file, int(file.attrs["rows"]))
+        state = FeatureWriter(file, int(file.attrs["rows"]))
         yield state
     if state.rows == shape[0]:
         with part.open("rb") as whole:

@@ -8,7 +8,7 @@ from hashbench.models._model import RANDOM_WEIGHTS, Input, Model, Pretrained, We
 from hashbench.registry import Catalogue, canonical
 
 if TYPE_CHECKING:
-    from hashbench.models._prepare import Prepared, resize_matrix
+    from hashbench.models._prepare import Preprocessor, resize_matrix
     from hashbench.models._weights import WeightsFile, fill, identify
 
 __all__ = [
@@ -18,7 +18,7 @@ __all__ = [
     "Input",
     "Model",
     "Models",
-    "Prepared",
+    "Preprocessor",
     "Pretrained",
     "Weights",
     "WeightsFile",
@@ -31,7 +31,7 @@ __all__ = [
 TORCHVISION = "torchvision:"
 # what imports torch, by the module that has it: imported when it is first asked for
 OF_TORCH = {
-    "Prepared": "_prepare",
+    "Preprocessor": "_prepare",
     "resize_matrix": "_prepare",
     "WeightsFile": "_weights",
     "fill": "_weights",
@@ -40,7 +40,7 @@ OF_TORCH = {
 
 
 def __getattr__(name: str) -> Any:
-    """Prepared images and pretrained weights; to import hashbench.models imports no torch."""
+    """Preprocessor images and pretrained weights; to import hashbench.models imports no torch."""
     if name in OF_TORCH:
         return getattr(import_module(f"{__name__}.{OF_TORCH[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -55,7 +55,7 @@ def resize_matrix(n_in: int, n_out: int, method: str = "bicubic") -> NDArray[np.
     return matrix
 
 
-class Prepared(nn.Module):
+class Preprocessor(nn.Module):
     """Images [n, h, w, 1 or 3] as a data set stores them -> float32 [n, 3, height, width] as ``wanted`` says.
 
     Both sides are resized, whatever their ratio, as the papers' code does: no crop. One channel of grey is taken for

@@ -11,7 +11,7 @@ from hashbench import paths
 from hashbench.errors import HashbenchError, one_line
 from hashbench.models._matconvnet import AVERAGE
 from hashbench.models._model import RANDOM_WEIGHTS, Pretrained, Weights
-from hashbench.models._prepare import Prepared
+from hashbench.models._prepare import Preprocessor
 
 COUNTERS = "num_batches_tracked"  # of batch normalisation; older files lack it and nothing here needs it
 
@@ -30,7 +30,9 @@ def place_of(weights: Weights) -> Path:
     return paths.weights() / weights.file
 
 
-def fill(name: str, pretrained: Pretrained, backbone: nn.Module, prepared: Prepared, given: str | None) -> WeightsFile:
+def fill(
+    name: str, pretrained: Pretrained, backbone: nn.Module, prepared: Preprocessor, given: str | None
+) -> WeightsFile:
     """Fills ``backbone``, and the average image of ``prepared``, with the weights of the network called ``name``.
 
     ``given`` is a file (.mat, .safetensors, .pth or .pt), "none" to leave the weights as they are, or None: the
@@ -135,7 +137,7 @@ def _read_torch(path: Path) -> dict[str, Tensor]:
     return content
 
 
-def _set_average(average: Tensor | None, name: str, weights: Weights, prepared: Prepared, path: Path) -> None:
+def _set_average(average: Tensor | None, name: str, weights: Weights, prepared: Preprocessor, path: Path) -> None:
     if average is None and weights.brings_average:
         raise HashbenchError(f"{path}: {AVERAGE} is missing: {name} takes images minus the one of its weights")
     if average is not None:

@@ -18,13 +18,13 @@ from hashbench.runs.store import Row, Seconds, Store
 from hashbench.training.failure import TrainingFailed
 
 
-def measure(spec: RunSpec, store: Store, options: Options) -> Row:
+def run_steps(spec: RunSpec, store: Store, options: Options) -> Row:
     """Runs ``spec``, whatever is stored of it: the row is returned, the working files go to the run's folder."""
     folder = store.run_folder(spec.run)
     write_text(folder / "config.json", spec.text)
     data = open_data(spec, options)
     try:
-        base = None if spec.base is None else hasher_of(spec.base, store, options)
+        base = None if spec.base is None else base_hasher(spec.base, store, options)
         hasher, train_s = fit(data, folder, options, base)
     except TrainingFailed as failure:
         return failed_row(data, str(failure), options)
@@ -52,7 +52,7 @@ def run(spec: RunSpec, store: Store, options: Options = DEFAULT_OPTIONS) -> Row:
     provenance.code()  # of the code that starts, not of what the tree holds hours later
     with process_group(spec, options) as own:
         if (row := stored_row(spec, store)) is None:
-            return _run_alone(spec, store, own)
+            return _run_locked(spec, store, own)
         is_needed(own.group, answer=False)
         return row
 
@@ -75,15 +75,15 @@ def follow(spec: RunSpec, store: Store, options: Options) -> None:
             encode(hasher, data.search_items, own.group, progress=False)
 
 
-def hasher_of(spec: RunSpec, store: Store, options: Options) -> Hasher:
+def base_hasher(spec: RunSpec, store: Store, options: Options) -> Hasher:
     """The hasher of a run that another one starts from: loaded, or fitted now, once for all that start from it.
 
     Its row is stored where it has none yet. Raises TrainingFailed where the run fails.
     """
-    with _alone_in(store.run_folder(spec.run), wait=True):
+    with _locked_folder(store.run_folder(spec.run), wait=True):
         row = stored_row(spec, store)
         if row is None or (hasher := load_saved(spec, store, options.device)) is None:
-            again = measure(spec, store, options)
+            again = run_steps(spec, store, options)
             if row is None:
                 store.write(again)
             if again.status != "ok":
@@ -93,21 +93,21 @@ def hasher_of(spec: RunSpec, store: Store, options: Options) -> Hasher:
     return hasher
 
 
-def _run_alone(spec: RunSpec, store: Store, options: Options) -> Row:
+def _run_locked(spec: RunSpec, store: Store, options: Options) -> Row:
     """Measures and stores, while no other process runs the same cell."""
     folder = store.run_folder(spec.run)
     for written in (folder, store.row_path(spec.dataset, spec.protocol, spec.run).parent):
         require_writable(written)
-    with _alone_in(folder):
+    with _locked_folder(folder):
         row = stored_row(spec, store)  # made by the process that was here before us
         if is_needed(options.group, answer=row is None) or row is None:
-            row = measure(spec, store, options)
+            row = run_steps(spec, store, options)
             store.write(row)
     return row
 
 
 @contextmanager
-def _alone_in(folder: Path, *, wait: bool = False) -> Iterator[None]:
+def _locked_folder(folder: Path, *, wait: bool = False) -> Iterator[None]:
     busy = f"{folder}: another process is running this cell: wait for it"
     with locked(folder / "lock", wait=wait, busy="" if wait else busy):
         for left in folder.glob(".*.part"):  # of a process that was killed while it wrote

@@ -9,7 +9,7 @@ import numpy as np
 
 from hashbench.codes import Codes
 from hashbench.errors import HashbenchError
-from hashbench.hasher import WHOLE_BATCHES, BinaryHasher, BinaryOutput, Hasher, Output, SearchItems, joined
+from hashbench.hasher import WHOLE_BATCHES, BinaryHasher, BinaryOutput, Hasher, Output, SearchItems, concatenated
 from hashbench.methods import METHODS
 from hashbench.parallel import ProcessGroup
 from hashbench.runs.options import Options
@@ -27,7 +27,7 @@ def process_group(spec: RunSpec, options: Options) -> Iterator[Options]:
     from hashbench.training import distributed
 
     own = replace(options, device=distributed.device_for(options.group, options.device))
-    with distributed.joined(own.group, own.device):
+    with distributed.connected(own.group, own.device):
         yield own
 
 
@@ -37,7 +37,7 @@ def is_needed(group: ProcessGroup, *, answer: bool) -> bool:
         return answer
     from hashbench.training import distributed
 
-    return distributed.from_first(answer, group)
+    return distributed.broadcast_from_first(answer, group)
 
 
 def encode(hasher: Hasher, data: SearchItems, group: ProcessGroup, *, progress: bool) -> Output:
@@ -48,17 +48,17 @@ def encode(hasher: Hasher, data: SearchItems, group: ProcessGroup, *, progress: 
     # only methods of binary codes say that several processes can run them
     query, database = cast("BinaryHasher", hasher).encode_blocks(SearchItems(data.dataset, *shares), progress=progress)
     return BinaryOutput(
-        _gathered(query, len(data.queries), group), _gathered(database, len(data.database), group), data
+        _gather_codes(query, len(data.queries), group), _gather_codes(database, len(data.database), group), data
     )
 
 
-def _gathered(blocks: list[Codes], n: int, group: ProcessGroup) -> Codes:
+def _gather_codes(blocks: list[Codes], n: int, group: ProcessGroup) -> Codes:
     """The codes of all ``n`` items, of which ``blocks`` are this process's share; it may have none."""
     import torch
 
     from hashbench.training import distributed
 
-    n_bits = distributed.largest(blocks[0].n_bits if blocks else 0, group)
-    own = joined(blocks).words if blocks else np.zeros((0, -(-n_bits // 64)), np.uint64)
+    n_bits = distributed.maximum(blocks[0].n_bits if blocks else 0, group)
+    own = concatenated(blocks).words if blocks else np.zeros((0, -(-n_bits // 64)), np.uint64)
     words = distributed.gather(torch.from_numpy(own.view(np.int64)), n, group, WHOLE_BATCHES)
     return Codes(words.numpy().view(np.uint64), n_bits)

@@ -1,4 +1,4 @@
-"""How good a table of buckets is: how few items it retrieves, and how pure its buckets are."""
+"""Measures of a table of buckets: the speed-up (few items are retrieved) and NMI (each bucket holds few classes)."""
 
 from math import comb
 
@@ -9,10 +9,10 @@ from hashbench.errors import HashbenchError
 
 
 def speed_up(n_retrieved: NDArray[np.integer], n_items: int) -> float:
-    """The retrieval speed-up: 1 over the mean share of the ``n_items`` that a query retrieves [Jeong and Song 2018].
+    """The retrieval speed-up: 1 / (mean fraction of the ``n_items`` that a query retrieves) [Jeong and Song 2018].
 
-    One over the mean and not the mean of ratios, so that a query which retrieves nothing is no infinity.
-    ``n_retrieved`` [q] counts the items of each query. Where nothing is retrieved at all it raises HashbenchError.
+    It is not the mean of the ratios, which is infinite if a query retrieves nothing. ``n_retrieved`` [q] is the number
+    of items that each query retrieves. If no query retrieves anything, HashbenchError is raised.
 
     >>> speed_up(np.array([10, 30]), 100)
     5.0
@@ -24,7 +24,7 @@ def speed_up(n_retrieved: NDArray[np.integer], n_items: int) -> float:
 
 
 def expected_speed_up(d: int, k: int) -> float:
-    """What ``speed_up`` is expected to be of random codes that set k of d bits and use all buckets equally.
+    """The expected ``speed_up`` of random codes that set k of d bits and use all buckets equally.
 
     1 / (1 - C(d - k, k) / C(d, k)) [Jeong and Song 2018, eq. 11]: one over the probability that two such codes share a
     bucket. For k = 1 no codes do better; for larger k those can whose items share all of their buckets or none.
@@ -58,9 +58,9 @@ def nmi(bucket: NDArray[np.integer], label: NDArray[np.integer]) -> float:
 
 
 def nmi_of_counts(counts: NDArray[np.integer]) -> float:
-    """The same of the contingency table ``counts`` [buckets, labels]: how many items stand in which with which.
+    """The normalised mutual information of the contingency table ``counts`` [buckets, labels] of items.
 
-    Buckets and labels without an item count for nothing. Without any item it raises HashbenchError.
+    Buckets and labels without items have no effect. Without any item HashbenchError is raised.
 
     >>> nmi_of_counts(np.array([[2, 0], [0, 0], [0, 1]]))
     1.0
@@ -72,7 +72,7 @@ def nmi_of_counts(counts: NDArray[np.integer]) -> float:
 
 
 def _nmi(buckets: NDArray[np.integer], labels: NDArray[np.integer], joint: NDArray[np.integer]) -> float:
-    """The normalised mutual information of two partitions with parts of these sizes, ``joint`` those of both."""
+    """The normalised mutual information from the sizes of buckets, of labels, and of their intersections ``joint``."""
     entropies = _entropy(buckets), _entropy(labels)
     mean = sum(entropies) / 2
     if mean == 0:

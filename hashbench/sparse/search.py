@@ -105,8 +105,8 @@ def query(
     queries = _checked(index, embeddings, len(activations), top, exclude)
     if activations.ndim != 2 or activations.shape[1] != index.codes.d:
         raise HashbenchError(f"activations of shape {activations.shape}: the index has {index.codes.d} buckets")
-    best, best_id = _nowhere(len(activations), top)
-    with _threads(workers) as pool, tqdm(total=len(activations), **_bar(progress)) as bar:
+    best, best_id = _empty_results(len(activations), top)
+    with _threads(workers) as pool, tqdm(total=len(activations), **_bar_options(progress)) as bar:
         plan = _plan(pool, index, activations, queries.exclude, top)
         for rows in plan.batches(PLACES // top):
             _search(pool, index, queries, plan, rows, best[rows], best_id[rows])
@@ -166,7 +166,7 @@ def _libraries() -> "ThreadpoolController":
     return ThreadpoolController()
 
 
-def _shared_out(pool: ThreadPoolExecutor, job: Callable[[Any], None], parts: Iterable[Any]) -> None:
+def _run_parts(pool: ThreadPoolExecutor, job: Callable[[Any], None], parts: Iterable[Any]) -> None:
     """Does each part; one alone is done here, for to hand it over takes longer than a query does."""
     listed = list(parts)
     if len(listed) == 1:
@@ -175,12 +175,12 @@ def _shared_out(pool: ThreadPoolExecutor, job: Callable[[Any], None], parts: Ite
         list(pool.map(job, listed))
 
 
-def _bar(progress: bool) -> dict[str, Any]:
+def _bar_options(progress: bool) -> dict[str, Any]:
     disable = None if progress else True  # None: shown on a terminal only
     return {"desc": "search", "unit": "query", "leave": False, "disable": disable, "delay": 2}
 
 
-def _nowhere(n_rows: int, top: int) -> tuple[Doubles, Longs]:
+def _empty_results(n_rows: int, top: int) -> tuple[Doubles, Longs]:
     """Squared distances and ids of no items yet."""
     return np.full((n_rows, top), np.inf), np.full((n_rows, top), -1)
 
@@ -209,7 +209,7 @@ def _open(pool: ThreadPoolExecutor, index: Index, order: Ints, exclude: Longs, t
             n_candidates[rows],
         )  # fmt: skip
 
-    _shared_out(pool, job, slices(len(order), QUERY_BLOCK))
+    _run_parts(pool, job, slices(len(order), QUERY_BLOCK))
     return n_opened, n_candidates
 
 
@@ -219,15 +219,15 @@ def _search(
     """Writes the nearest items of the queries ``rows`` to ``best`` and ``best_id`` [rows, top]."""
     first = plan.first[rows.start : rows.stop + 1] - plan.first[rows.start]
     bucket = plan.bucket[plan.first[rows.start] : plan.first[rows.stop]]
-    asking = np.repeat(np.arange(rows.start, rows.stop), np.diff(first))
-    found, found_id = _nowhere(len(bucket), best.shape[1])
+    query_rows = np.repeat(np.arange(rows.start, rows.stop), np.diff(first))
+    found, found_id = _empty_results(len(bucket), best.shape[1])
 
     def job(pairs: NDArray[np.intp]) -> None:
-        nearest, nearest_id = _nowhere(len(pairs), best.shape[1])
-        _search_bucket(index, int(bucket[pairs[0]]), queries.take(asking[pairs]), nearest, nearest_id)
+        nearest, nearest_id = _empty_results(len(pairs), best.shape[1])
+        _search_bucket(index, int(bucket[pairs[0]]), queries.take(query_rows[pairs]), nearest, nearest_id)
         found[pairs], found_id[pairs] = nearest, nearest_id
 
-    _shared_out(pool, job, _groups(bucket))
+    _run_parts(pool, job, _groups(bucket))
     merge(first, found, found_id, best, best_id)
 
 
@@ -248,8 +248,8 @@ def _search_bucket(index: Index, bucket: int, queries: _Queries, best: Doubles, 
         tile = slice(entries.start + part.start, entries.start + part.stop)
         items, norms, ids = index.embeddings[tile], index.norms[tile], index.ids[tile]
         product = _product(queries.embeddings, items)
-        asking = (queries.embeddings, queries.norms, slack, queries.exclude)
-        keep_nearest(product, norms, items, ids, *asking, best, best_id)
+        query_rows = (queries.embeddings, queries.norms, slack, queries.exclude)
+        keep_nearest(product, norms, items, ids, *query_rows, best, best_id)
 
 
 def _product(queries: Floats, items: Floats) -> Floats:

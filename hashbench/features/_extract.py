@@ -1,4 +1,4 @@
-"""Extraction: items through an extractor in batches, into the store."""
+"""Feature extraction: applies an extractor to all items of a data set in batches and stores the features."""
 
 import json
 import time
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ExtractionResult:
-    """Where the features lie, how many there are, and how many of them this call made in how many seconds."""
+    """The path and the shape [n, d] of the stored features, how many this call computed, and in how many seconds."""
 
     path: Path
     shape: tuple[int, int]
@@ -47,12 +47,12 @@ def extract(
 ) -> ExtractionResult:
     """Extracts the features called ``name`` of all items of a data set into the store.
 
-    What is there of the same data, constants and weights is left alone; what was interrupted goes on where it was;
-    what is of others is replaced, once the new file is whole. Arithmetic is float32 throughout. ``made_by`` is stored
-    beside what decides the features.
+    If features of the same data, constants and weights are stored, they are kept. An interrupted extraction is
+    continued. Features of other data, constants or weights are replaced when the new file is complete. All arithmetic
+    is float32. ``made_by`` is stored with the features.
 
     Raises:
-        HashbenchError: a name that does not exist, data or weights that are absent, items it cannot take.
+        HashbenchError: The name is unknown, data or weights are missing, or the extractor does not accept the items.
     """
     _require_torch()
     stem, extractor = named(name, weights)
@@ -89,7 +89,7 @@ def extract_items(
 
 
 def _identity(data: Dataset, stem: str, built: FeatureModule, device: str) -> dict[str, Any]:
-    """Everything that decides the features; a float's last digits depend on the kind of device."""
+    """Everything that decides the features; the device is included because the last digits depend on it."""
     return {
         "dataset": data.name,
         "data_sha256": data.sha256,
@@ -128,7 +128,7 @@ def _run(
 
 
 def _exactly() -> AbstractContextManager[Any]:
-    """Float32 means float32: cuDNN would take TF32 for it."""
+    """A context without TF32, which cuDNN would use for float32 by default."""
     import torch
 
     return torch.backends.cudnn.flags(enabled=True, allow_tf32=False)

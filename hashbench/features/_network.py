@@ -1,4 +1,4 @@
-"""Activations of a pretrained network: fc7 of VGG-F and AlexNet, of others what the last layer sees."""
+"""Features of pretrained networks: fc7 of VGG-F and AlexNet, the input of the last layer of other networks."""
 
 from dataclasses import asdict
 from functools import partial
@@ -14,20 +14,20 @@ BATCH = 64
 
 
 class Network(nn.Module):
-    """Preparation and backbone; images as stored [n, h, w, c] -> activations [n, width]."""
+    """Preprocessing and backbone: stored images [n, h, w, c] -> activations [n, width]."""
 
     def __init__(self, prepared: Preprocessor, backbone: nn.Module) -> None:
         super().__init__()
         self.prepared, self.backbone = prepared, backbone.to(memory_format=torch.channels_last)
 
     def forward(self, items: Tensor) -> Tensor:
-        """The activations; convolutions are faster on images whose channels lie together."""
+        """The activations; the images are channels last, in which convolutions are faster."""
         found: Tensor = self.backbone(self.prepared(items).contiguous(memory_format=torch.channels_last))
         return found
 
 
 def extractor(name: str, weights: str | None) -> Extractor:
-    """The extractor of the pretrained network called ``name``; ``weights`` are a file, "none", or None: official."""
+    """The extractor of the network called ``name``; ``weights`` is a file, "none" (random), or None (official)."""
     return Extractor(MODELS.get(name).summary, partial(_build, name, weights), BATCH)
 
 

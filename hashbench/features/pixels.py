@@ -3,7 +3,7 @@
 from hashbench.features._extractor import Extractor, FeatureModule
 
 
-def _build(item_shape: tuple[int, ...], value_max: float | None) -> FeatureModule:  # noqa: ARG001  (asked as of the others)
+def _build(item_shape: tuple[int, ...], value_max: float | None) -> FeatureModule:  # noqa: ARG001  (the signature of all extractors)
     import math
 
     from hashbench.features._pixels import Pixels

@@ -77,7 +77,7 @@ def test_every_objective_trains(method: str, settings: Settings, least: float, t
 
 
 def test_a_resumed_run_goes_on_from_its_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    save = loop.Run.save_now_and_then
+    save = loop.Run.save_checkpoint_if_due
 
     def save_and_stop(run: loop.Run) -> None:
         save(run)
@@ -87,7 +87,7 @@ def test_a_resumed_run_goes_on_from_its_checkpoint(tmp_path: Path, monkeypatch: 
     chosen = cell("dpsh", pairing="memory", epochs=60)  # the memory is part of the checkpoint
     options = Options(device="cuda", checkpoint_every_s=0)
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(loop.Run, "save_now_and_then", save_and_stop)
+        patch.setattr(loop.Run, "save_checkpoint_if_due", save_and_stop)
         run(chosen, Store(tmp_path), options)
     epochs: list[int] = []
     epoch = loop.Run.epoch

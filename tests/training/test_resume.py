@@ -193,14 +193,14 @@ class KilledError(Exception):
 
 def stop_after(epochs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The next training is killed once that many epochs are done and saved."""
-    save = loop.Trainer.save_now_and_then
+    save = loop.Trainer.save_checkpoint_if_due
 
     def save_and_die(run: loop.Trainer) -> None:
         save(run)
         if run.epochs_done == epochs:
             raise KilledError
 
-    monkeypatch.setattr(loop.Trainer, "save_now_and_then", save_and_die)
+    monkeypatch.setattr(loop.Trainer, "save_checkpoint_if_due", save_and_die)
 
 
 def interrupted(folder: Path, monkeypatch: pytest.MonkeyPatch, method: str = "mihash", **changes: object) -> None:
@@ -353,14 +353,14 @@ def torch_config(chosen: RunSpec, data: TrainingData) -> str:
 
 
 def test_weights_that_are_not_finite_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    save = loop.Trainer.save_now_and_then
+    save = loop.Trainer.save_checkpoint_if_due
 
     def broken(run: loop.Trainer) -> None:
         if run.epochs_done == 2:
             next(run.hasher.parameters()).data.fill_(torch.nan)
         save(run)
 
-    monkeypatch.setattr(loop.Trainer, "save_now_and_then", broken)
+    monkeypatch.setattr(loop.Trainer, "save_checkpoint_if_due", broken)
     chosen, data = small_fit(tmp_path)
     with pytest.raises(TrainingFailed, match=r"epoch 2, step 4: the loss is nan.*checkpoint is kept"):
         METHODS.get("mihash").fit(chosen.settings, data)

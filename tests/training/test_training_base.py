@@ -101,7 +101,7 @@ def test_a_checkpoint_is_of_one_base(tmp_path: Path) -> None:
     base = started(embedding(d=9, **MLP), examples(tmp_path))
     run = Trainer(embedding(**MLP), Spread(examples(tmp_path)), examples(tmp_path, base=base), "test")
     run.epochs_done = 1
-    run.save_now_and_then()
+    run.save_checkpoint_if_due()
     Trainer(embedding(**MLP), Spread(examples(tmp_path)), examples(tmp_path, base=base), "test").resume()
     for other in (None, started(embedding(d=9, **MLP), examples(tmp_path, seed=2))):
         with pytest.raises(HashbenchError, match="a checkpoint of another configuration"):

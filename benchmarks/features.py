@@ -17,7 +17,7 @@ from PIL import Image
 
 from hashbench.datasets.store import open_dataset
 from hashbench.errors import HashbenchError
-from hashbench.features import Built, _gist, named
+from hashbench.features import FeatureModule, _gist, named
 
 REPETITIONS = 5
 BATCH = 64
@@ -51,7 +51,7 @@ def timed(what: str, images: int, run: Callable[[], object]) -> Timing:
     return found
 
 
-def ours(name: str, built: Built, items: np.ndarray, batch: int) -> Timing:
+def ours(name: str, built: FeatureModule, items: np.ndarray, batch: int) -> Timing:
     def run() -> object:
         starts = range(0, len(items), batch)
         return [built.module(torch.from_numpy(items[at : at + batch])).numpy() for at in starts]
@@ -59,7 +59,7 @@ def ours(name: str, built: Built, items: np.ndarray, batch: int) -> Timing:
     return timed(name, len(items), run)
 
 
-def plain_network(name: str, built: Built, items: np.ndarray) -> Timing:
+def plain_network(name: str, built: FeatureModule, items: np.ndarray) -> Timing:
     """Each image resized by PIL and normalised by itself, stacked into batches; the same network, channels first."""
     prepared, backbone = built.module.prepared, built.module.backbone.to(memory_format=torch.contiguous_format)
     size = (prepared.shape[2], prepared.shape[1])

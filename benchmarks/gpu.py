@@ -36,7 +36,7 @@ from hashbench import histogram
 from hashbench.datasets.store import file_status
 from hashbench.errors import one_line
 from hashbench.histogram import torch_kernel
-from hashbench.losses import alike, tie_aware_ap, tie_aware_ndcg
+from hashbench.losses import label_levels, tie_aware_ap, tie_aware_ndcg
 from hashbench.parallel import ComputeOptions
 from hashbench.relevance.labels import ClassRelevance
 from hashbench.runs.options import Options
@@ -167,7 +167,7 @@ def soft_histogram(found: Found) -> None:
 def one_list(loss: Callable[[Tensor, Tensor], Tensor], n_examples: int) -> dict[str, float]:
     generator = torch.Generator().manual_seed(0)
     relaxed = torch.randn(n_examples, LIST_BITS, generator=generator).tanh().cuda().requires_grad_()
-    level = alike(torch.randint(10, (n_examples,), generator=generator).cuda())
+    level = label_levels(torch.randint(10, (n_examples,), generator=generator).cuda())
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
     seconds = fastest_s(lambda: loss(relaxed, level).backward())

@@ -24,12 +24,12 @@ from tqdm import tqdm
 
 from hashbench import parallel
 from hashbench.hasher import TrainingData
-from hashbench.losses import alike, supervision_of, tie_aware_ap
+from hashbench.losses import label_levels, supervision_of, tie_aware_ap
 from hashbench.models import MODELS
 from hashbench.runs.spec import resolve
 from hashbench.training.hasher import DeepHasher, pick_device
 from hashbench.training.loop import Run
-from hashbench.training.objective import by_rows
+from hashbench.training.objective import as_row_objective
 from hashbench.training.settings import DeepSettings
 
 SIDE, CLASSES, BITS = 32, 10, 32
@@ -85,7 +85,7 @@ class Plain:
         self.network.train()
         for images, labels in self.loader:
             relaxed = torch.tanh(self.settings.tanh_scale * self.network(images.to(self.device, non_blocking=True)))
-            loss = tie_aware_ap.simplified(relaxed, alike(labels.to(self.device)), n_bins=12, delta=2.0)
+            loss = tie_aware_ap.simplified(relaxed, label_levels(labels.to(self.device)), n_bins=12, delta=2.0)
             self.optimiser.zero_grad(set_to_none=True)
             loss.backward()
             self.optimiser.step()
@@ -118,7 +118,7 @@ def objective(relaxed: Tensor, level: Tensor) -> Tensor:
 
 
 def run_of(settings: DeepSettings, data: TrainingData) -> Run:
-    return Run(settings, by_rows(objective, supervision_of(data)), data, "talr_ap")
+    return Run(settings, as_row_objective(objective, supervision_of(data)), data, "talr_ap")
 
 
 def finish(model: str, device_name: str, epochs: int = 50, n_encoded: int = 60_000) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Strict settings: TOML in, typed objects out, anything unknown or of a wrong type refused in one line."""
+"""Typed settings read from TOML: an unknown key or a value of a wrong type is an error of one line."""
 
 import hashlib
 import json
@@ -14,7 +14,7 @@ from hashbench.errors import HashbenchError, unknown
 
 
 class Strict(BaseModel):
-    """Base of everything read from a TOML or JSON file: no unknown keys, no silent conversions."""
+    """Base class of everything read from a TOML or JSON file: no unknown keys, no silent conversions, immutable."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
@@ -30,7 +30,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def load(model: type[M], path: Path) -> M:
-    """The TOML file ``path`` as a ``model``; a text that was read before is not parsed again."""
+    """The TOML file ``path`` as an instance of ``model``. The same text is parsed once: the result is cached."""
     loaded = _loaded(model, path, _text(path))
     assert isinstance(loaded, model)
     return loaded
@@ -58,7 +58,7 @@ def _tables(path: Path, text: str) -> dict[str, Any]:
 
 
 def parse(model: type[M], values: Mapping[str, Any], where: str) -> M:
-    """``values`` as a ``model``; the first thing wrong is raised as one line that names ``where`` it is."""
+    """``values`` as an instance of ``model``; raises HashbenchError for the first error, one line after ``where``."""
     try:
         return model.model_validate(dict(values))
     except ValidationError as error:
@@ -67,7 +67,7 @@ def parse(model: type[M], values: Mapping[str, Any], where: str) -> M:
 
 def _first_complaint(model: type[BaseModel], error: ValidationError) -> str:
     complaints = error.errors(include_url=False)
-    # a misspelt key is missing under its right name too, but the nearest names help more
+    # a misspelt key gives two errors, "unknown" and "missing"; the first is shown, because it lists similar names
     first = next((each for each in complaints if each["type"] == "extra_forbidden"), complaints[0])
     key = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
@@ -85,7 +85,10 @@ def _short(value: object) -> str:
 
 
 def canonical_json(value: object) -> str:
-    """One text for one value: sorted keys, no spaces, no NaN; what digests are taken of."""
+    """The JSON text of ``value`` that digests are computed from: sorted keys, no spaces; NaN is an error.
+
+    Equal values have equal texts.
+    """
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
@@ -99,7 +102,7 @@ def digest(value: object) -> str:
 
 
 def derive_seed(*names: object) -> int:
-    """A seed in [0, 2^63) from the names of what it seeds.
+    """A seed in [0, 2^63), computed from ``names`` alone (data set, protocol, method, ...), the same everywhere.
 
     >>> derive_seed("digits", "s1", 0) == derive_seed("digits", "s1", 0) != derive_seed("digits", "s1", 1)
     True

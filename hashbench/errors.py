@@ -1,4 +1,4 @@
-"""The errors a user can meet: one line each, saying what, where and what would be right."""
+"""The errors that users see: each is one line that says what is wrong, where, and what would be right."""
 
 import warnings
 from collections.abc import Callable, Iterable
@@ -9,19 +9,19 @@ T = TypeVar("T")
 
 
 class HashbenchError(Exception):
-    """Bad usage or bad input; the command line prints its message and exits 2."""
+    """Bad usage or bad input: the command line prints the message and exits with status 2."""
 
     exit_code = 2
 
 
-class CheckFailed(HashbenchError):  # noqa: N818  (a verdict on a number, not a fault)
-    """A check that was asked for did not hold; exits 1."""
+class CheckFailed(HashbenchError):  # noqa: N818  (the program works; a number it checked is wrong)
+    """A check failed, such as a checksum or a tolerance: the command line exits with status 1."""
 
     exit_code = 1
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> HashbenchError:
-    """The error for a name that does not exist, with the nearest names that do.
+    """The error for an unknown name; it lists the most similar known names.
 
     >>> print(unknown("metric", "nddcg", ["ap", "ndcg", "recall"]))
     unknown metric 'nddcg': did you mean ndcg?
@@ -35,7 +35,7 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> HashbenchError:
 
 
 def one_line(error: BaseException) -> str:
-    r"""What a library's error says, on one line; its type where it says nothing.
+    r"""The message of a library's error on one line, or the name of its type if the message is empty.
 
     >>> one_line(ValueError("first\n  second")), one_line(EOFError())
     ('first second', 'EOFError')
@@ -44,7 +44,7 @@ def one_line(error: BaseException) -> str:
 
 
 def printable(text: str, most: int = 60) -> str:
-    r"""Text from a file, fit for an error: control characters escaped, cut after ``most`` characters.
+    r"""Text from a file, made safe to print in an error: control characters escaped, at most ``most`` characters.
 
     >>> printable("codes\n"), printable("x" * 100, 3)
     ("'codes\\n'", 'xxx...')
@@ -54,12 +54,15 @@ def printable(text: str, most: int = 60) -> str:
 
 
 def quietly(where: str, does: Callable[[], T], otherwise: str = "cannot be read") -> T:
-    """What ``does()`` returns, its warnings suppressed; any error becomes one line, ``where: otherwise: cause``."""
+    """Calls ``does`` and returns its result, without its warnings.
+
+    Any other error than HashbenchError is raised as a HashbenchError of one line: ``where: otherwise: cause``.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return does()
     except HashbenchError:
         raise
-    except Exception as error:  # a damaged file can raise nearly anything inside zipfile, zlib or HDF5
+    except Exception as error:  # a damaged file can raise almost any error inside zipfile, zlib or HDF5
         raise HashbenchError(f"{where}: {otherwise}: {printable(one_line(error), 200)}") from None

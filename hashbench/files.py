@@ -1,4 +1,4 @@
-"""Files written so that a reader never meets half of one, and locks for processes that work in one place."""
+"""Files that are written as a whole or not at all, and lock files for processes that use the same folder."""
 
 import os
 import sys
@@ -12,7 +12,11 @@ from hashbench.errors import HashbenchError, one_line
 
 @contextmanager
 def atomic(path: Path) -> Iterator[Path]:
-    """A temporary path beside ``path`` that replaces it when the block ends well, and vanishes otherwise."""
+    """Yields a temporary path beside ``path``.
+
+    If the block succeeds, the temporary file replaces ``path``; if it raises, the temporary file is removed. So a
+    reader never sees a file that is half written.
+    """
     if path.is_dir():
         raise HashbenchError(f"{path}: a folder; the file to be written is expected")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -25,22 +29,23 @@ def atomic(path: Path) -> Iterator[Path]:
             os.fsync(file.fileno())
         umask = os.umask(0)
         os.umask(umask)
-        temporary.chmod(0o666 & ~umask)  # mkstemp made it private to this user
+        temporary.chmod(0o666 & ~umask)  # mkstemp makes files that only this user can read
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes ``text`` to ``path``, whole or not at all."""
+    """Writes ``text`` to ``path`` as UTF-8, as a whole or not at all."""
     with atomic(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
 def require_writable(folder: Path, free_bytes: int = 64 << 20, instead: str = "--results") -> None:
-    """Raises HashbenchError unless ``folder`` can be made, takes a file, and has ``free_bytes`` left.
+    """Raises HashbenchError unless ``folder`` can be created and written to and has ``free_bytes`` free.
 
-    Checked before hours of training, not after them. ``instead`` is what names another folder.
+    It is called before training, so that hours of work are not lost. The error advises the option ``instead``, which
+    names another folder.
     """
     probe = folder / f".write-test-{os.getpid()}"
     try:
@@ -50,7 +55,7 @@ def require_writable(folder: Path, free_bytes: int = 64 << 20, instead: str = "-
     except OSError as error:
         raise HashbenchError(f"{folder}: cannot be written ({error.strerror}): name another with {instead}") from None
     finally:
-        with suppress(OSError):  # what went wrong is said already
+        with suppress(OSError):  # an error of the checks above is already on its way to the user
             probe.unlink(missing_ok=True)
     if stat.f_bavail * stat.f_frsize < free_bytes:
         raise HashbenchError(
@@ -60,17 +65,17 @@ def require_writable(folder: Path, free_bytes: int = 64 << 20, instead: str = "-
 
 @contextmanager
 def locked(path: Path, *, wait: bool, busy: str = "", instead: str = "--results") -> Iterator[None]:
-    """Holds the lock file ``path`` inside the block: one process at a time; a process that dies releases it.
+    """Holds the lock file ``path`` during the block: one process at a time. A process that dies releases its lock.
 
     Args:
-        path: The lock file; it is made, with its folder, and stays.
-        wait: Whether to wait until another process releases it.
-        busy: What is said when another process holds it: on stderr, once, before the wait (nothing where it is
-            empty); without ``wait`` it is the error.
-        instead: The option that names another folder.
+        path: The lock file. It is created, with its folder, and is not removed afterwards.
+        wait: Whether to wait while another process holds the lock.
+        busy: The message when another process holds the lock. With ``wait`` it is printed once on stderr (nothing is
+            printed if it is empty); without ``wait`` it is the error.
+        instead: The option that names another folder; an error about the folder advises it.
 
     Raises:
-        HashbenchError: another process holds it and ``wait`` is false, or the file cannot be locked at all.
+        HashbenchError: another process holds the lock and ``wait`` is false, or the file cannot be locked.
     """
     from filelock import FileLock, Timeout
 

@@ -1,7 +1,7 @@
-"""The contract of learning: what a method is given (settings, training examples) and what it gives back (a hasher).
+"""The interface of methods: they fit a :class:`Hasher` to :class:`TrainingData`.
 
-The codes of a protocol's queries and database are an :class:`Output`, which knows how it is saved and counted. So what
-runs a method need not know whether its codes are bits or buckets.
+A hasher encodes the queries and the database of a protocol into an :class:`Output`. An output saves and counts its own
+codes, so the code that runs a method does not need to know whether the codes are bits or buckets.
 """
 
 import math
@@ -28,44 +28,47 @@ from hashbench.relevance.labels import Labels, Relevance, from_labels
 
 Precision = Literal["float32", "bfloat16"]
 
-PIXELS = "pixels"  # the features that are the items themselves
-CODES = "codes.npz"  # what an output saves in a run's folder
-BLOCK_BYTES = 64 << 20  # of items, held together
-WHOLE_BATCHES = 1000  # items: the deep hashers' batch; cut between two, the blocks give the bits that the whole gives
+PIXELS = "pixels"  # the value of the setting `features` that means: the items themselves
+CODES = "codes.npz"  # the file that an output saves in the folder of a run
+BLOCK_BYTES = 64 << 20  # the most bytes of items in memory at once
+# Deep hashers encode so many items at a time. A block is a whole number of these batches: so the batches, and with them
+# every bit, are the same as if all items were encoded at once.
+WHOLE_BATCHES = 1000
 
 
 class CodeSettings(Strict):
-    """What the settings of every method have: the size of its codes, and the features that it hashes."""
+    """The settings that every method has: the features that it hashes, and (in subclasses) the size of its codes."""
 
     features: str = PIXELS
 
     @property
     def size(self) -> str:
-        """The size of the codes as the names of runs say it, such as ``32b``."""
+        """The size of the codes as it appears in the name of a run, such as ``32b``."""
         raise NotImplementedError
 
     def precision_on(self, device: str, compute: ComputeOptions) -> Precision | None:  # noqa: ARG002
-        """The arithmetic in which a network is trained on ``device``; None where no network is trained."""
+        """The floating point type in which the network is trained on ``device``; None if the method has no network."""
         return None
 
 
 class BitSettings(CodeSettings):
-    """What every method of binary codes declares."""
+    """The settings that every method of binary codes has."""
 
     bits: int = Field(ge=1, le=MAX_BITS)
 
     @property
     def size(self) -> str:
-        """The number of bits."""
+        """The number of bits, such as ``32b``."""
         return f"{self.bits}b"
 
 
 @dataclass(frozen=True, eq=False)
 class ItemRows:
-    """Some items of a data set, which may be larger than memory: they are read block by block.
+    """A selection of the items of a data set, which are read block by block because they may not fit into memory.
 
-    ``items`` [n, ...] are those of the whole set, as the hasher takes them; ``ids`` are the rows that are meant, and
-    ``labels`` theirs, in the same order. ``labels`` is None where relevance does not go by labels.
+    ``items`` [n, ...] are all items of the data set, in the form that the hasher takes. ``ids`` are the selected rows
+    of ``items``, and ``labels`` are the labels of the selected items, in the same order. ``labels`` is None if the
+    protocol defines relevance by distances.
     """
 
     items: NDArray[Any]
@@ -79,15 +82,15 @@ class ItemRows:
         return ItemRows(self.items, self.ids[part], None if self.labels is None else self.labels[part])
 
     def whole(self) -> NDArray[Any]:
-        """All of them at once."""
+        """All selected items in one array."""
         return self.items[self.ids]
 
     def blocks(self) -> Iterator[NDArray[Any]]:
-        """The items, a block at a time."""
+        """The selected items, block by block."""
         return (self.items[ids] for ids in self.blocks_of_ids())
 
     def blocks_of_ids(self) -> Iterator[NDArray[np.int64]]:
-        """The ids of each block: whole batches, and at most 64 MiB of items where a batch is smaller than that."""
+        """The ids of each block. A block is a whole number of batches, at most 64 MiB or one batch."""
         batch_bytes = WHOLE_BATCHES * self.items.itemsize * math.prod(self.items.shape[1:])
         step = WHOLE_BATCHES * max(1, BLOCK_BYTES // batch_bytes)
         for first in range(0, len(self.ids), step):
@@ -96,7 +99,7 @@ class ItemRows:
 
 @dataclass(frozen=True, eq=False)
 class SearchItems:
-    """The queries and the database of a protocol of the data set called ``dataset``."""
+    """The queries and the database of one protocol of the data set ``dataset``."""
 
     dataset: str
     queries: ItemRows
@@ -104,43 +107,43 @@ class SearchItems:
 
 
 class Counts(Protocol):
-    """What metrics are closed forms of: a histogram, or a retrieval."""
+    """Counts from which metrics are computed: a ``Histogram`` or a ``Retrieval``."""
 
     def save(self, path: Path) -> None:
-        """Writes it as .npz, whole or not at all."""
+        """Writes the counts as .npz, as a whole or not at all."""
         ...
 
     def sha256(self) -> str:
-        """Checksum of the content, whatever the file looks like."""
+        """SHA-256 of the counts themselves; the compression of the file does not change it."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What the metrics of a run are closed forms of, by the name of its file: ``histogram``, ``retrieval``.
+    """The counts from which the metrics of a run are computed, by name: ``histogram``, ``retrieval``.
 
-    ``database`` is of the queries among the database; ``test`` is of the queries among each other, themselves left out.
+    In ``database`` the queries search the database. In ``test`` each query searches all other queries.
     """
 
     database: Mapping[str, Counts]
     test: Mapping[str, Counts] = field(default_factory=dict)
 
     def save(self, folder: Path) -> None:
-        """Writes NAME.npz of the database and NAME_of_test.npz of the test."""
+        """Writes NAME.npz for each of ``database`` and NAME_of_test.npz for each of ``test``."""
         for ending, counts in (("", self.database), ("_of_test", self.test)):
             for name, each in counts.items():
                 each.save(folder / f"{name}{ending}.npz")
 
 
 class Output(Protocol):
-    """The codes that a hasher gives to the queries and the database of a protocol."""
+    """The codes of the queries and the database of a protocol."""
 
     def save(self, folder: Path) -> None:
-        """Writes codes.npz, whole or not at all."""
+        """Writes codes.npz into ``folder``, as a whole or not at all."""
         ...
 
     def count(self, relevance: Relevance, *, progress: bool = False) -> Evidence:
-        """Searches the database by the codes; ``relevance`` is that of its items to the queries."""
+        """The counts from which metrics are computed; ``relevance`` is that of the database items to the queries."""
         ...
 
 
@@ -148,40 +151,40 @@ class Hasher(Protocol):
     """A fitted hash function."""
 
     def output(self, data: SearchItems, *, progress: bool = False) -> Output:
-        """The codes of a protocol's queries and database; of the items, one block is held at a time."""
+        """The codes of the queries and the database; one block of items is in memory at a time."""
         ...
 
     def export(self, data: SearchItems, path: Path) -> list[Path]:
-        """Writes what ``hashbench encode`` gives of a protocol, and returns the files written."""
+        """Writes the output of ``hashbench encode`` for a protocol and returns the paths of the files."""
         ...
 
     def export_items(self, rows: ItemRows, names: Sequence[str], path: Path) -> None:
-        """Writes what ``hashbench encode`` gives of one's own items, which are called ``names``."""
+        """Writes the output of ``hashbench encode`` for the user's own items, which have these ``names``."""
         ...
 
     def nearest(self, queries: NDArray[Any], folder: Path, top: int) -> list[Neighbours]:
-        """The nearest ``top`` items of the database that ``folder`` holds the codes of, for each query."""
+        """For each query, the ``top`` nearest items of the database whose codes are saved in ``folder``."""
         ...
 
     def save(self, folder: Path) -> None:
-        """Writes the hasher into ``folder``, whole or not at all; one of its files is called ``hasher.*``."""
+        """Writes the hasher into ``folder``, as a whole or not at all; one of its files is called ``hasher.*``."""
         ...
 
 
 class BinaryHasher(ABC):
-    """A hash function whose bits are the signs of its activations."""
+    """A hash function whose bits are the signs of its activations: a bit is 1 if the activation is above 0."""
 
     @abstractmethod
     def encode(self, items: NDArray[Any], *, progress: bool = False) -> NDArray[np.float32]:
-        """Activations float32[n, bits] of ``items`` (as the data set stores them); a bit is activation > 0."""
+        """The activations float32[n, bits] of ``items``, which are as the data set stores them."""
 
     def output(self, data: SearchItems, *, progress: bool = False) -> "BinaryOutput":
-        """The binary codes of queries and database."""
+        """The binary codes of the queries and the database."""
         query, database = self.encode_blocks(data, progress=progress)
-        return BinaryOutput(joined(query), joined(database), data)
+        return BinaryOutput(concatenated(query), concatenated(database), data)
 
     def encode_blocks(self, data: SearchItems, *, progress: bool = False) -> tuple[list[Codes], list[Codes]]:
-        """The codes of queries and database, a list of blocks each."""
+        """The codes of the queries and of the database, each as a list of blocks."""
         total = len(data.queries) + len(data.database)
         with tqdm(total=total, desc="encode", unit="item", disable=not progress, leave=False, delay=2) as bar:
             return self._blocks_of(data.queries, bar), self._blocks_of(data.database, bar)
@@ -194,31 +197,31 @@ class BinaryHasher(ABC):
         return blocks
 
     def export(self, data: SearchItems, path: Path) -> list[Path]:
-        """Writes codes and labels of queries and database into one file."""
+        """Writes the codes and labels of the queries and the database into one file."""
         self.output(data, progress=True).save_as(path)
         return [path]
 
     def export_items(self, rows: ItemRows, names: Sequence[str], path: Path) -> None:
-        """Writes ``codes``, uint8 of 0 and 1, items x bits, and ``names``."""
+        """Writes two arrays: ``codes``, uint8[n, bits] of 0 and 1, and ``names`` [n]."""
         packed = binarize(self.encode(rows.whole(), progress=True))
         with atomic(path) as temporary, temporary.open("wb") as file:
             np.savez_compressed(file, codes=packed.bits(), names=np.array(names))
 
     def nearest(self, queries: NDArray[Any], folder: Path, top: int) -> list[Neighbours]:
-        """By Hamming distance from the codes in codes.npz."""
+        """The nearest items by Hamming distance to the database codes in codes.npz."""
         database = files.load(folder / CODES).database
         query = binarize(self.encode(queries))
         return [neighbours(query[q : q + 1], database, top) for q in range(len(query))]
 
 
-def joined(blocks: Sequence[Codes]) -> Codes:
-    """One set of codes of several; there is at least one."""
+def concatenated(blocks: Sequence[Codes]) -> Codes:
+    """All codes of ``blocks`` (at least one) as one set of codes, in the same order."""
     return Codes(np.concatenate([block.words for block in blocks]), blocks[0].n_bits)
 
 
 @dataclass(frozen=True, eq=False)
 class BinaryOutput:
-    """The binary codes of a protocol's queries and database, in the order of the ids."""
+    """The binary codes of the queries and the database of a protocol, in the order of their ids."""
 
     query: Codes
     database: Codes
@@ -229,10 +232,10 @@ class BinaryOutput:
         self.save_as(folder / CODES)
 
     def save_as(self, path: Path) -> None:
-        """Writes the codes with their labels, whole or not at all: what ``hashbench eval`` reads.
+        """Writes the codes and their labels, as a whole or not at all; ``hashbench eval`` reads the file.
 
-        Where relevance goes by distance no label says it. Then the ids and the data set's name stand in place of the
-        labels, and only a run scores the codes.
+        If the protocol defines relevance by distances, there are no labels. Then the file holds the ids and the name
+        of the data set instead, and ``hashbench eval`` cannot score it: only a run can.
         """
         queries, database = self.data.queries, self.data.database
         if queries.labels is None or database.labels is None:
@@ -255,11 +258,11 @@ class BinaryOutput:
             )
 
     def count(self, relevance: Relevance, *, progress: bool = False) -> Evidence:
-        """The histogram of Hamming distances and levels."""
+        """The histogram of Hamming distances and relevance levels."""
         return Evidence({"histogram": self.histogram(relevance, progress=progress)})
 
     def histogram(self, relevance: Relevance, *, progress: bool = False) -> Histogram:
-        """The histogram of the codes, with ``relevance`` between these queries and this database."""
+        """The histogram n[q, d, v] of the codes; ``relevance`` is that of this database to these queries."""
         if not isinstance(relevance, DistanceRelevance):
             return histogram.count(self.query, self.database, relevance, progress=progress)
         pieces = ((self.database[part], known) for part, known in relevance.pieces())
@@ -268,26 +271,26 @@ class BinaryOutput:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Everything a method may use to fit: the training examples, never the queries."""
+    """Everything that a method gets to fit a hasher: the training examples, never the queries."""
 
     items: NDArray[Any]  # uint8 images [n, H, W, C] or float32 features [n, d]
     labels: Labels  # class ids [n], or multi-hot [n, labels]
-    value_max: float  # the item value that means 1.0
+    value_max: float  # the stored value that means 1.0: 255 for uint8 images
     seed: int
-    folder: Path  # for checkpoints and the training log
+    folder: Path  # where checkpoints and the training log are written
     device: str = "auto"
     progress: bool = False
     checkpoint_every_s: float = 10.0
-    group: ProcessGroup = ALONE  # the processes that fit together; only the first writes
+    group: ProcessGroup = ALONE  # the processes that train together; only the first one writes files
     compute: ComputeOptions = DEFAULT_COMPUTE
-    weights: str | None = None  # a file of pretrained weights, where it is not the official one in its place
-    base: Hasher | None = None  # the hasher that this one starts from
-    relevance: DistanceRelevance | None = None  # of the training examples to each other, where labels do not say it
+    weights: str | None = None  # a file of pretrained weights; None: the official file in the data folder
+    base: Hasher | None = None  # the fitted hasher of the method's `base`; None if it has none
+    relevance: DistanceRelevance | None = None  # among the training examples, if distances define it; None: labels do
 
 
 @dataclass(frozen=True)
 class SavedHasher:
-    """The folder in which a fitted hasher was saved, the device to load it to, and the hasher that it starts from."""
+    """A hasher on disk: its folder, the device to load it to, and the hasher of the method's ``base`` if it has one."""
 
     folder: Path
     device: str = "auto"

@@ -7,12 +7,16 @@ from itertools import pairwise
 
 from hashbench.errors import HashbenchError
 
-VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK")  # of torchrun
+VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK")  # the environment variables that torchrun sets
 
 
 @dataclass(frozen=True)
 class ProcessGroup:
-    """The ``rank``-th (from 0) of ``size`` processes, the ``local_rank``-th of its machine; by default the only one."""
+    """This process's place in a group of processes, as in PyTorch.
+
+    ``rank`` is its number among all ``size`` processes, ``local_rank`` its number among those of this machine, both
+    from 0. By default the process is alone.
+    """
 
     rank: int = 0
     size: int = 1
@@ -20,16 +24,18 @@ class ProcessGroup:
 
     @property
     def is_first(self) -> bool:
-        """Whether this is the process that writes files and prints."""
+        """Whether this is process 0, the only one that writes files and prints."""
         return self.rank == 0
 
     @property
     def is_alone(self) -> bool:
-        """Whether there is no other process."""
+        """Whether the group has one process."""
         return self.size == 1
 
     def shares(self, n: int, step: int = 1) -> list[slice]:
-        """The parts of 0 .. n - 1 that are each process's, in order: whole steps, as evenly as these allow.
+        """The slices of 0 .. n - 1 that the processes work on, one for each rank, as equal as possible.
+
+        Each slice starts at a multiple of ``step``.
 
         >>> ProcessGroup(0, 3).shares(7)
         [slice(0, 3, None), slice(3, 5, None), slice(5, 7, None)]
@@ -43,17 +49,20 @@ class ProcessGroup:
         return [slice(start, stop) for start, stop in pairwise(bounds)]
 
     def share(self, n: int, step: int = 1) -> slice:
-        """The part that is this process's."""
+        """The slice that this process works on."""
         return self.shares(n, step)[self.rank]
 
 
 @dataclass(frozen=True)
 class ComputeOptions:
-    """How to compute, which changes the rounding and the speed: no part of what names a cell, but kept in its row."""
+    """How the encoder is computed in training.
 
-    precision: str = "auto"  # of the encoder in training: float32, bfloat16, auto (bfloat16 on a GPU, else float32)
-    compiled: bool = False  # the encoder, by torch.compile, in training
-    channels_last: bool = True  # how images lie in memory, in training
+    These options change rounding and speed only. So they are not part of a run's name, but its row records them.
+    """
+
+    precision: str = "auto"  # float32, bfloat16, or auto: bfloat16 on a GPU, float32 on a CPU
+    compiled: bool = False  # whether torch.compile compiles the encoder
+    channels_last: bool = True  # PyTorch's memory format of the images
 
     def __post_init__(self) -> None:
         if self.precision not in ("auto", "float32", "bfloat16"):
@@ -63,8 +72,8 @@ class ComputeOptions:
 ALONE, DEFAULT_COMPUTE = ProcessGroup(), ComputeOptions()
 
 
-def of_environment() -> ProcessGroup:
-    """The place that torchrun gave this process; alone where torchrun did not start it."""
+def from_environment() -> ProcessGroup:
+    """The process group from torchrun's environment variables; ``ALONE`` if torchrun did not start this process."""
     given = [os.environ.get(name) for name in VARIABLES]
     if None in given:
         return ALONE

@@ -1,4 +1,4 @@
-"""Where things live: the cards and experiment files, the results, the downloaded data."""
+"""The folders that hashbench reads and writes: data set cards, experiment files, results, downloaded data."""
 
 import os
 from pathlib import Path
@@ -17,8 +17,12 @@ def _holds_the_data(folder: Path) -> bool:
 def root() -> Path:
     """The folder that holds ``datasets/`` and ``experiments/``.
 
-    ``HASHBENCH_ROOT`` (which ``--root`` sets), else the nearest parent of the current folder that holds
-    both, else the checkout the package runs from, else the copy inside the wheel.
+    It is the first of these that exists:
+
+    1. ``HASHBENCH_ROOT``, which the option ``--root`` sets;
+    2. the current folder or its nearest parent that holds both;
+    3. the source tree that the package runs from;
+    4. the copy inside the installed wheel.
     """
     if named := os.environ.get("HASHBENCH_ROOT"):
         if not any((Path(named) / part).is_dir() for part in ("datasets", "experiments")):
@@ -32,9 +36,9 @@ def root() -> Path:
 
 
 def results() -> Path:
-    """The folder of rows, runs and rendered tables: ``HASHBENCH_RESULTS`` (``--results``), else results/.
+    """The folder of rows, runs and rendered tables: ``HASHBENCH_RESULTS`` (``--results``), or ``root()/results``.
 
-    In an installed package without a checkout that is results/ of the current folder.
+    If the root is the copy inside the wheel, it is ``results`` in the current folder.
     """
     if named := os.environ.get("HASHBENCH_RESULTS"):
         return Path(named)
@@ -43,19 +47,19 @@ def results() -> Path:
 
 
 def data() -> Path:
-    """The folder of downloaded data: ``HASHBENCH_DATA``, else the user's cache folder."""
+    """The folder of downloaded data: ``HASHBENCH_DATA``, or the user's cache folder."""
     if named := os.environ.get("HASHBENCH_DATA"):
         return Path(named)
     return Path(platformdirs.user_cache_dir("hashbench", appauthor=False))
 
 
 def weights() -> Path:
-    """The folder of pretrained networks' weights."""
+    """The folder of the weights of pretrained networks, inside the data folder."""
     return data() / "weights"
 
 
 def shown(path: Path) -> str:
-    """``path`` as people read it: from the current folder, where it lies inside that.
+    """``path`` for messages: relative to the current folder if it is inside it, unchanged otherwise.
 
     >>> shown(Path.cwd() / "results" / "a.csv"), shown(Path("/elsewhere/a.csv"))
     ('results/a.csv', '/elsewhere/a.csv')

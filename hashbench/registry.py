@@ -1,4 +1,4 @@
-"""Catalogues: folders in which a file is an entry and its stem the entry's name; and the entries of other packages."""
+"""Catalogues: each file in a folder is an entry, named by its file name; other packages add entries by entry points."""
 
 import pkgutil
 from collections.abc import Iterator
@@ -14,13 +14,13 @@ from hashbench.errors import HashbenchError, one_line, unknown
 if TYPE_CHECKING:
     from importlib.metadata import Distribution, EntryPoint
 
-GROUPS = "hashbench."  # how the groups of entry points begin that other packages may declare
+GROUPS = "hashbench."  # the prefix of the entry point groups that other packages may declare
 
 T = TypeVar("T")
 
 
 def canonical(name: str) -> str:
-    """The name as files and rows spell it: on the command line ``-`` and ``_`` are one.
+    """The name as it is spelled in files and rows: lower case, ``_`` for ``-``.
 
     >>> canonical("TALR-AP")
     'talr_ap'
@@ -34,30 +34,30 @@ class OutsideError(HashbenchError):
 
 @dataclass(frozen=True)
 class OutsideEntry:
-    """An entry point, and the package that declares it, with its version."""
+    """An entry point and the package that declares it (``package`` holds its name and version)."""
 
     package: str
     point: "EntryPoint"
 
     def __str__(self) -> str:
-        """As the package's pyproject.toml has it."""
+        """The entry point as the package's pyproject.toml declares it."""
         return f"{self.package}: {self.point.group}: {self.point.name} = {self.point.value!r}"
 
     def load(self, expected: type[T]) -> T:
-        """What it points to; raises OutsideError where that cannot be imported or is of another type."""
+        """The imported object; raises OutsideError if it cannot be imported or is not an instance of ``expected``."""
         try:
             entry = self.point.load()
-        except (Exception, SystemExit) as error:  # somebody else's code may raise anything
+        except (Exception, SystemExit) as error:  # the import runs another package's code, which may raise anything
             raise self._unimportable(error) from None
         if not isinstance(entry, expected):
             raise OutsideError(f"{self}: a {type(entry).__name__}; a {expected.__name__} is expected")
         return entry
 
     def folder(self) -> Path:
-        """The folder that its module is in, without importing the module; OutsideError where there is none."""
+        """The folder of its module, which is not imported; raises OutsideError if there is no such module."""
         try:
             spec = find_spec(self.point.module)
-        except (Exception, SystemExit) as error:  # the package that the module is in is imported
+        except (Exception, SystemExit) as error:  # find_spec imports the package that contains the module
             raise self._unimportable(error) from None
         if spec is None or spec.origin is None:
             raise OutsideError(f"{self}: there is no such module")
@@ -69,10 +69,11 @@ class OutsideEntry:
 
 @dataclass(frozen=True)
 class Catalogue(Generic[T]):
-    """The entries of one package, each public module exporting ``attribute``; and those that other packages bring.
+    """All entries of one kind, by name.
 
-    Another package declares its entries as entry points of ``group``, each under its name; without a group none may.
-    Listing imports nothing; an entry's module is imported when it is asked for. Adding an entry is adding a file.
+    An entry is a public module of ``package`` that exports ``attribute``, an ``entry_type``; to add an entry, add a
+    file. Other packages add entries as entry points of ``group`` (None: they cannot). Listing the names imports
+    nothing; ``get`` imports the module of one entry.
     """
 
     kind: str
@@ -83,7 +84,7 @@ class Catalogue(Generic[T]):
 
     @cached_property
     def names(self) -> list[str]:
-        """All entries, sorted; modules with a leading underscore are machinery."""
+        """The names of all entries, sorted. Modules whose names start with an underscore are not entries."""
         return sorted({*self._own, *self.outside})
 
     @cached_property
@@ -95,17 +96,17 @@ class Catalogue(Generic[T]):
 
     @cached_property
     def outside(self) -> dict[str, list[OutsideEntry]]:
-        """The entries of other packages by name; more than one where packages chose the same."""
+        """The entries of other packages by name; a list, because several packages may declare the same name."""
         return {} if self.group is None else entry_points().get(self.group, {})
 
     def __contains__(self, name: str) -> bool:
         return canonical(name) in self.names
 
     def get(self, name: str) -> T:
-        """The entry called ``name``; raises HashbenchError with the nearest names.
+        """The entry called ``name``; raises HashbenchError, with similar names, if there is none.
 
-        Raises OutsideError for an entry of another package that cannot be imported or is none of this kind, and for a
-        name that two packages have.
+        Raises OutsideError if the entry of another package cannot be imported or has another type, and if several
+        packages declare the name.
         """
         stem = canonical(name)
         if stem not in self.names:
@@ -118,7 +119,7 @@ class Catalogue(Generic[T]):
         return entry
 
     def usable(self) -> Iterator[tuple[str, T]]:
-        """All entries by name, without those of other packages that cannot be used."""
+        """All entries with their names, except those of other packages that raise OutsideError."""
         for name in self.names:
             try:
                 entry = self.get(name)
@@ -127,19 +128,19 @@ class Catalogue(Generic[T]):
             yield name, entry
 
     def provider(self, name: str) -> str | None:
-        """The package that the entry called ``name`` comes from, with its version; None where it is of hashbench."""
+        """The name and version of the package that declares the entry ``name``; None for an entry of hashbench."""
         outside = self._only(canonical(name))
         return None if outside is None else outside.package
 
     def folder(self, name: str) -> Path | None:
-        """The folder of the module that another package has the entry in; None where the entry is of hashbench."""
+        """The folder of the module in which another package defines the entry; None for an entry of hashbench."""
         outside = self._only(canonical(name))
         return None if outside is None else outside.folder()
 
     def _only(self, stem: str) -> OutsideEntry | None:
-        """The entry point of that name; None for an entry of hashbench, OutsideError where several packages have it."""
+        """The one entry point of that name; None for an entry of hashbench; OutsideError if several declare it."""
         declared = self.outside.get(stem, [])
-        if declared and not (stem.isascii() and stem.isidentifier()):  # it becomes part of file names
+        if declared and not (stem.isascii() and stem.isidentifier()):  # the name becomes part of file names
             raise OutsideError(f"{declared[0]}: a name of letters, digits and _ is expected, a letter first")
         if len(declared) + (stem in self._own) < 2:
             return declared[0] if declared else None
@@ -152,7 +153,10 @@ class Catalogue(Generic[T]):
 
 @cache
 def entry_points() -> dict[str, dict[str, list[OutsideEntry]]]:
-    """What the installed packages declare for hashbench: by group and name; looked up once, and nothing is imported."""
+    """The entry points that installed packages declare for hashbench, by group and name.
+
+    They are looked up once, and no package is imported.
+    """
     from importlib.metadata import distributions
 
     found: dict[str, dict[str, list[OutsideEntry]]] = {}
@@ -160,18 +164,18 @@ def entry_points() -> dict[str, dict[str, list[OutsideEntry]]]:
     for distribution in distributions():
         entries = _declared(distribution)
         package = canonical(str(distribution.name)) if entries else ""
-        for entry in entries if package not in seen else []:  # as in imports, the first on the path hides the others
+        for entry in entries if package not in seen else []:  # like imports: the first on sys.path hides the others
             found.setdefault(entry.point.group, {}).setdefault(canonical(entry.point.name), []).append(entry)
         seen.add(package)
     return found
 
 
 def _declared(distribution: "Distribution") -> list[OutsideEntry]:
-    """The entry points of groups of hashbench; most distributions have none, and then nothing is parsed."""
+    """The entry points of one distribution for hashbench. Most have none; then the file is not even parsed."""
     try:
         if f"[{GROUPS}" not in (distribution.read_text("entry_points.txt") or ""):
             return []
         package = f"{distribution.name} {distribution.version}"
         return [OutsideEntry(package, point) for point in distribution.entry_points if point.group.startswith(GROUPS)]
-    except Exception:  # metadata that cannot be read is of a damaged package, which nothing here asked for
+    except Exception:  # a damaged package that has nothing to do with hashbench must not stop it
         return []

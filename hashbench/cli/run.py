@@ -34,7 +34,7 @@ def command(
     from hashbench.runs.store import Store
     from hashbench.tables import grid, spec
 
-    if not (group := parallel.of_environment()).is_alone:
+    if not (group := parallel.from_environment()).is_alone:
         raise HashbenchError(
             f"torchrun started {group.size} processes, and each would run every cell: start hashbench run without "
             "torchrun, or use torchrun with hashbench train"

@@ -66,7 +66,7 @@ def command(
             raise HashbenchError(f"--set {key}=...: give it as --{key}")
     named = {"bits": bits, "model": model}
     given = {**{key: value for key, value in named.items() if value is not None}, **chosen}
-    group = parallel.of_environment()
+    group = parallel.from_environment()
     cell = resolve(dataset, protocol, method, given, seed=seed, budget=budget)
     file = None
     if weights is not None:
@@ -97,7 +97,7 @@ def _start(cell: "RunSpec", weights: str) -> tuple[str, str | None]:
     require_torch()
     from hashbench.training import pretrained
 
-    return pretrained.named(model, weights)
+    return pretrained.weights_setting(model, weights)
 
 
 def _show(row: "Row", store: "Store", *, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""Features of a data set's items, for the shallow methods: one file an extractor, and the pretrained networks."""
+"""Features of the items of a data set: one file for each extractor; pretrained networks are extractors too."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,16 +10,16 @@ from hashbench.datasets.store import file_status, open_dataset
 from hashbench.errors import HashbenchError
 from hashbench.features import _store
 from hashbench.features._catalogue import FEATURES, RANDOM, known, named
-from hashbench.features._extract import Extracted, extract, extract_items
-from hashbench.features._extractor import Built, Extractor
+from hashbench.features._extract import ExtractionResult, extract, extract_items
+from hashbench.features._extractor import Extractor, FeatureModule
 from hashbench.features._store import Features
 from hashbench.registry import canonical
 
 __all__ = [
     "FEATURES",
-    "Built",
-    "Extracted",
+    "ExtractionResult",
     "Extractor",
+    "FeatureModule",
     "Features",
     "check_name",
     "extract",
@@ -32,9 +32,9 @@ __all__ = [
 
 
 def open_features(dataset: str, name: str) -> Features:
-    """The stored features of a data set; raises HashbenchError where they are absent, damaged or of other data.
+    """The stored features of a data set; raises HashbenchError if they are missing, damaged or of other data.
 
-    ``name`` is that of the extractor, ``vggf_random`` for random weights.
+    ``name`` is the name of the extractor; with random weights it ends in ``_random``, such as ``vggf_random``.
     """
     found = _store.read(dataset, canonical(name))
     sha256 = file_status(dataset).sha256 or open_dataset(dataset).sha256
@@ -48,10 +48,10 @@ def open_features(dataset: str, name: str) -> Features:
 def features_of_run(
     dataset: str, name: str, made_by: Mapping[str, Any], *, device: str = "auto", progress: bool = False
 ) -> Features:
-    """The features called ``name`` of a data set, extracted now where they are not stored yet.
+    """The features called ``name`` of a data set; they are extracted now if they are not stored yet.
 
-    The weights of a network are the official ones, or random ones where the name ends in ``_random``; features that
-    other weights made are replaced. ``made_by`` is stored beside the features.
+    The weights of a network are the official ones, or random if the name ends in ``_random``; stored features of other
+    weights are replaced. ``made_by`` is stored with the features.
     """
     model, weights = _model_and_weights(name)
     extract(dataset, model, weights, device=device, made_by=made_by, progress=progress)
@@ -61,12 +61,12 @@ def features_of_run(
 def features_of_items(
     items: NDArray[Any], name: str, value_max: float | None, *, device: str = "auto"
 ) -> NDArray[np.float32]:
-    """The features float32[n, d] of one's own ``items``, whose value ``value_max`` means 1.0."""
+    """The features float32[n, d] of the user's own ``items``, in which the value ``value_max`` means 1.0."""
     return extract_items(items, *_model_and_weights(name), value_max, device=device)
 
 
 def check_name(name: str) -> str:
-    """The canonical name of the features ``name``; raises HashbenchError for features that do not exist."""
+    """The canonical form of the features' name; raises HashbenchError if there are no such features."""
     named(*_model_and_weights(name))
     return canonical(name)
 

@@ -1,20 +1,20 @@
-"""Which features there are: the extractors of this folder, and the pretrained networks."""
+"""The catalogue of features: the extractors of this folder, and the pretrained networks."""
 
 from hashbench.errors import HashbenchError, unknown
 from hashbench.features._extractor import Extractor
 from hashbench.models import MODELS, RANDOM_WEIGHTS, TORCHVISION
 from hashbench.registry import Catalogue, canonical
 
-RANDOM = "_random"  # the end of the name of features by random weights
+RANDOM = "_random"  # the end of the name of features that a network with random weights computes
 FEATURES = Catalogue("features", "hashbench.features", "EXTRACTOR", Extractor, group="hashbench.features")
 
 
 def named(name: str, weights: str | None = None) -> tuple[str, Extractor]:
-    """The extractor called ``name``, and the name that its features are stored under.
+    """The name under which features are stored, and the extractor called ``name``.
 
-    An entry of this folder, or a pretrained network: vggf, alexnet, alexnet_caffe or a classifier of torchvision,
-    whose features are what its last layer sees. ``weights`` is a file of them, or "none" for random ones, whose
-    features are stored under another name. Raises HashbenchError for an unknown name, with the nearest ones.
+    It is an entry of this folder or a pretrained network (vggf, alexnet, alexnet_caffe or a classifier of torchvision),
+    whose features are the inputs of its last layer. ``weights`` is a file, or "none" for random weights, whose features
+    are stored under another name. Raises HashbenchError, with similar names, for an unknown name.
     """
     stem = canonical(name).removeprefix(TORCHVISION)
     if stem in FEATURES:

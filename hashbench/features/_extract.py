@@ -1,4 +1,4 @@
-"""Extraction: items through an extractor in batches, into the store."""
+"""Feature extraction: applies an extractor to all items of a data set in batches and stores the features."""
 
 import json
 import time
@@ -18,7 +18,7 @@ from hashbench.datasets.store import Dataset, open_dataset
 from hashbench.errors import HashbenchError
 from hashbench.features import _store
 from hashbench.features._catalogue import named
-from hashbench.features._extractor import Built
+from hashbench.features._extractor import FeatureModule
 from hashbench.files import locked, require_writable
 from hashbench.progress import bar
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Extracted:
-    """Where the features lie, how many there are, and how many of them this call made in how many seconds."""
+class ExtractionResult:
+    """The path and the shape [n, d] of the stored features, how many this call computed, and in how many seconds."""
 
     path: Path
     shape: tuple[int, int]
@@ -45,15 +45,15 @@ def extract(
     batch: int | None = None,
     made_by: Mapping[str, Any] | None = None,
     progress: bool = False,
-) -> Extracted:
+) -> ExtractionResult:
     """Extracts the features called ``name`` of all items of a data set into the store.
 
-    What is there of the same data, constants and weights is left alone; what was interrupted goes on where it was;
-    what is of others is replaced, once the new file is whole. Arithmetic is float32 throughout. ``made_by`` is stored
-    beside what decides the features.
+    If features of the same data, constants and weights are stored, they are kept. An interrupted extraction is
+    continued. Features of other data, constants or weights are replaced when the new file is complete. All arithmetic
+    is float32. ``made_by`` is stored with the features.
 
     Raises:
-        HashbenchError: a name that does not exist, data or weights that are absent, items it cannot take.
+        HashbenchError: The name is unknown, data or weights are missing, or the extractor does not accept the items.
     """
     _require_torch()
     stem, extractor = named(name, weights)
@@ -67,11 +67,11 @@ def extract(
     busy = f"{path}: another process is writing it: waiting"
     with locked(path.with_name(f"{path.name}.lock"), wait=True, busy=busy, instead="--data"):
         if _store.is_whole(card.name, stem, identity):
-            return Extracted(path, shape, 0, 0.0)
+            return ExtractionResult(path, shape, 0, 0.0)
         with _store.writing(path, identity, made_by or {}, shape) as part:
             began, started = part.rows, time.perf_counter()
             _run(built, data, part, chosen, batch or extractor.batch, progress=progress)
-            return Extracted(path, shape, shape[0] - began, time.perf_counter() - started)
+            return ExtractionResult(path, shape, shape[0] - began, time.perf_counter() - started)
 
 
 def extract_items(
@@ -89,8 +89,8 @@ def extract_items(
         return np.concatenate([module(block.to(chosen)).cpu().numpy() for block in blocks])
 
 
-def _identity(data: Dataset, stem: str, built: Built, device: str) -> dict[str, Any]:
-    """Everything that decides the features; a float's last digits depend on the kind of device."""
+def _identity(data: Dataset, stem: str, built: FeatureModule, device: str) -> dict[str, Any]:
+    """Everything that decides the features; the device is included because the last digits depend on it."""
     return {
         "dataset": data.name,
         "data_sha256": data.sha256,
@@ -101,7 +101,15 @@ def _identity(data: Dataset, stem: str, built: Built, device: str) -> dict[str, 
     }
 
 
-def _run(built: Built, data: Dataset, part: _store.Part, device: "torch.device", batch: int, *, progress: bool) -> None:
+def _run(
+    built: FeatureModule,
+    data: Dataset,
+    part: _store.FeatureWriter,
+    device: "torch.device",
+    batch: int,
+    *,
+    progress: bool,
+) -> None:
     import torch
 
     module = built.module.to(device)
@@ -118,7 +126,7 @@ def _run(built: Built, data: Dataset, part: _store.Part, device: "torch.device",
 
 
 def _exactly() -> AbstractContextManager[Any]:
-    """Float32 means float32: cuDNN would take TF32 for it."""
+    """A context without TF32, which cuDNN would use for float32 by default."""
     import torch
 
     return torch.backends.cudnn.flags(enabled=True, allow_tf32=False)

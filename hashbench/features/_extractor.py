@@ -1,4 +1,4 @@
-"""What extracts features: a module from stored items to rows, and the constants that make it what it is."""
+"""The type of a feature extractor: it builds a module from stored items to features, and names its constants."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Built:
-    """``module`` maps items as the data set stores them, [n, ...], to float32 features [n, width].
+class FeatureModule:
+    """``module`` maps stored items [n, ...] to float32 features [n, width].
 
-    ``constants`` are everything that decides the features but the items: they are stored with them.
+    ``constants`` are all values that decide the features, except the items; they are stored with the features.
     """
 
     module: nn.Module
@@ -24,12 +24,12 @@ class Built:
 
 @dataclass(frozen=True)
 class Extractor:
-    """``build(item_shape, value_max)`` makes it for the items of a data set; ``batch`` is how many are done at once.
+    """``build(item_shape, value_max)`` returns the module for the items of a data set; ``batch`` items run at a time.
 
-    ``item_shape`` is (height, width, channels) of images, whose value ``value_max`` means 1.0, or (d,) of features,
-    whose ``value_max`` is None. An item it cannot take is a HashbenchError.
+    ``item_shape`` is (height, width, channels) of images, in which the value ``value_max`` means 1.0, or (d,) of
+    features, whose ``value_max`` is None. ``build`` raises HashbenchError if it does not accept such items.
     """
 
     summary: str
-    build: Callable[[tuple[int, ...], float | None], Built]
+    build: Callable[[tuple[int, ...], float | None], FeatureModule]
     batch: int

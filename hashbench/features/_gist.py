@@ -2,13 +2,13 @@ r"""GIST of a batch of images, with matrix products in place of Fourier transfor
 
 LMgist.m takes an image to grey, stretches its contrast to 0..255, divides out local contrast, pads by 32 mirrored
 pixels, filters in the Fourier domain, takes the modulus, cuts the padding off and averages cells. Each step but the
-modulus is linear in rows and in columns. With M the mirroring, F the Fourier matrix, G_k a filter's transfer function,
-S the rows of the inverse that are not cut off and A the average over cells, the answer of filter k is
+modulus is linear in rows and in columns. Let M be the mirroring, F the Fourier matrix, G_k the transfer function of
+filter k, S the rows of the inverse that are not cut off, and A the average over cells. The response of filter k is
 
     A | S (G_k \odot F M x M' F') S' | A'
 
-and only 32 of the inverse's 96 rows and columns are ever computed, from the block of frequencies that the filter lets
-through.
+Only 32 of the 96 rows and columns of the inverse are computed, and only from the block of frequencies that the filter
+passes.
 """
 
 import math
@@ -21,11 +21,11 @@ from torch import Tensor, nn
 
 from hashbench.models import resize_matrix
 
-PREFILTER_CYCLES = 4  # a image: where the local contrast's Gaussian falls to a half
+PREFILTER_CYCLES = 4  # per image: the frequency at which the Gaussian of the local contrast falls to 1/2
 PREFILTER_PAD = 5
 CONTRAST_FLOOR = 0.2
 BOUNDARY = 32
-NOTHING = 1e-8  # of a filter's peak; float32 has no more digits
+NOTHING = 1e-8  # of a filter's peak: a smaller value is taken as 0, because it is below the precision of float32
 
 Matrix = NDArray[np.float64]
 
@@ -53,7 +53,7 @@ class Gist(nn.Module):
         self.keep("columns", columns.T)
         self.keep("pad", pad)
         self.keep("blur", blur(len(pad)))
-        # zero frequency in the middle, where what a filter passes is one block
+        # frequency 0 is in the middle, so that the frequencies that a filter passes are one block
         self.keep("transform", np.fft.fftshift(np.fft.fft(np.eye(padded)), 0) @ mirror(side, BOUNDARY, BOUNDARY))
         self.keep("inverse", np.fft.fftshift(np.fft.ifft(np.eye(padded))[cut], 1))
         self.keep("cells", cells(side, grid))
@@ -90,7 +90,7 @@ class Gist(nn.Module):
         return self.transform @ (image.to(torch.complex64) @ self.transform.T)
 
     def _energy(self, spectrum: Tensor, k: int) -> Tensor:
-        """Mean modulus in each cell [n, grid, grid] of what filter ``k`` answers."""
+        """The mean modulus of the response of filter ``k`` in each cell, [n, grid, grid]."""
         rows, columns = self.passed[k]
         filtered = spectrum[:, rows, columns] * self.get_buffer(f"filter{k}")
         answer = self.inverse[:, rows] @ (filtered @ self.inverse[:, columns].T)
@@ -98,7 +98,7 @@ class Gist(nn.Module):
 
 
 def _passed(filter_: Matrix) -> tuple[slice, slice]:
-    """The block of frequencies outside of which a filter lets less than NOTHING through."""
+    """The block of frequencies outside of which the transfer function is at most NOTHING."""
     inside = filter_ > NOTHING
     ends = [np.flatnonzero(inside.any(axis))[[0, -1]] for axis in (1, 0)]
     rows, columns = (slice(int(first), int(last) + 1) for first, last in ends)

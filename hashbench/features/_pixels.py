@@ -1,11 +1,11 @@
-"""Items as rows of float32."""
+"""The module that flattens items into rows of float32."""
 
 import torch
 from torch import Tensor, nn
 
 
 class Pixels(nn.Module):
-    """Flattens."""
+    """Flattens each item into one row."""
 
     def forward(self, items: Tensor) -> Tensor:
         """float32 [n, values of an item] of items [n, ...]."""

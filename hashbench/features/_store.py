@@ -1,7 +1,8 @@
-"""Where features lie: one HDF5 file an extractor and data set, with who made them; written so that it can go on.
+"""The store of features: one HDF5 file for each extractor and data set, with its provenance.
 
-While it is written it is called NAME.h5.part and says how many rows are whole, and their checksum. Another process
-waits for the lock beside it. Its last step is to be renamed.
+While a file is written it is called NAME.h5.part, and it records the number of complete rows and their checksum, so
+that an interrupted extraction can continue. Other processes wait for the lock file beside it. When all rows are
+written, the file is renamed.
 """
 
 import hashlib
@@ -26,16 +27,17 @@ from hashbench.registry import canonical
 if TYPE_CHECKING:
     import h5py
 
-IN_MEMORY_BYTES = 1 << 30  # more is mapped from the disk
-HASHED_ROWS = 4096
+IN_MEMORY_BYTES = 1 << 30  # larger features are mapped from the disk
+HASHED_ROWS = 4096  # rows that are read at a time for the checksum
 DAMAGE = (OSError, AttributeError, KeyError, RuntimeError, TypeError, ValueError)
 
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """Stored features float32[n, d] of a data set's items, row by row; ``provenance`` says what made them.
+    """The stored features float32[n, d] of the items of a data set, in the order of the items.
 
-    Its keys: dataset, data_sha256, extractor, constants, device, version; and, of the run, code and utc.
+    The keys of ``provenance`` are dataset, data_sha256, extractor, constants, device, version; and code and utc of the
+    run that extracted the features.
     """
 
     name: str
@@ -46,9 +48,9 @@ class Features:
 
     @cached_property
     def array(self) -> NDArray[np.float32]:
-        """All of them: read, and their checksum compared; or mapped from the disk where they are over 1 GiB.
+        """All features: read, with a check of their checksum; if they are larger than 1 GiB, mapped from the disk.
 
-        Raises HashbenchError where they are damaged.
+        Raises HashbenchError if they are damaged.
         """
         with _open(self.path, self.provenance["dataset"], self.name) as file:
             stored = file["features"]
@@ -59,19 +61,19 @@ class Features:
             return np.asarray(stored[:])
 
     def verify(self) -> None:
-        """Raises HashbenchError unless the rows are those that were written."""
+        """Raises HashbenchError unless the features have the checksum that was written with them."""
         with _open(self.path, self.provenance["dataset"], self.name) as file:
             if _sha256(file["features"]) != self.sha256:
                 raise ValueError("other content than was written")
 
 
 def path_of(dataset: str, name: str) -> Path:
-    """Where the features called ``name`` of a data set lie, or would lie."""
+    """The path of the features called ``name`` of a data set, whether they exist or not."""
     return paths.data() / canonical(dataset) / "features" / f"{name}.h5"
 
 
 def read(dataset: str, name: str) -> Features:
-    """The features called ``name``; raises HashbenchError where they are absent or damaged."""
+    """The features called ``name``; raises HashbenchError if they are missing or damaged."""
     path = path_of(dataset, name)
     if not path.is_file():
         raise HashbenchError(f"{path}: no such features: run {_command(dataset, name)}")
@@ -89,18 +91,18 @@ def read(dataset: str, name: str) -> Features:
         return Features(name, path, stored.shape, str(file.attrs["sha256"]), provenance)
 
 
-class Part:
-    """A file of features that is being written: ``rows`` are there, ``append`` adds to them."""
+class FeatureWriter:
+    """Writes a file of features; ``rows`` is the number of rows written so far."""
 
     def __init__(self, file: "h5py.File", rows: int) -> None:
         self.file, self.rows = file, rows
         self.digest = _digest(file["features"], rows)
 
     def append(self, block: NDArray[np.float32]) -> None:
-        """Writes a block; a process that is killed later goes on behind it."""
+        """Writes a block of rows; an extraction that is killed afterwards continues after this block."""
         block = np.ascontiguousarray(block, "<f4")
         self.file["features"][self.rows : self.rows + len(block)] = block
-        self.file.flush()  # the rows are on the disk before it is said that they are
+        self.file.flush()  # the rows must be on the disk before their number is
         self.digest.update(block.data)
         self.rows += len(block)
         self.file.attrs.modify("rows", self.rows)
@@ -111,11 +113,11 @@ class Part:
 @contextmanager
 def writing(
     path: Path, identity: Mapping[str, Any], made_by: Mapping[str, Any], shape: tuple[int, int]
-) -> Iterator[Part]:
-    """The part file of these features, taken up where it was left, and put in place once it is whole.
+) -> Iterator[FeatureWriter]:
+    """Opens the .part file of these features, at the row where it was left, and renames it when it is complete.
 
-    One of another ``identity``, or whose rows are not those it states, is begun anew. No other process may write them
-    meanwhile.
+    If the .part file has another ``identity``, or if its rows do not have its checksum, it is started again. The caller
+    must hold the lock, so that no other process writes the file.
     """
     import h5py
 
@@ -123,7 +125,7 @@ def writing(
     if not _can_go_on(part, identity, shape):
         _begin(part, identity, made_by, shape)
     with h5py.File(part, "r+") as file:
-        state = Part(file, int(file.attrs["rows"]))
+        state = FeatureWriter(file, int(file.attrs["rows"]))
         yield state
     if state.rows == shape[0]:
         with part.open("rb") as whole:
@@ -132,7 +134,7 @@ def writing(
 
 
 def is_whole(dataset: str, name: str, identity: Mapping[str, Any]) -> bool:
-    """Whether these very features are there, undamaged."""
+    """Whether undamaged features with this ``identity`` are stored."""
     with suppress(HashbenchError):
         found = read(dataset, name)
         found.verify()
@@ -178,7 +180,7 @@ def _digest(stored: "h5py.Dataset", n_rows: int) -> "hashlib._Hash":
 
 @contextmanager
 def _open(path: Path, dataset: str, name: str) -> "Iterator[h5py.File]":
-    """The file, open; whatever goes wrong with it inside the block is damage."""
+    """The open file; an error that the block raises while it reads the file is reported as damage."""
     import h5py
 
     try:

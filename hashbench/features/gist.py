@@ -1,18 +1,18 @@
 """GIST: the energy of a bank of Gabor filters in the cells of a grid (Oliva and Torralba 2001).
 
-512 numbers: 4 scales x 8 orientations x 4 x 4 cells of the grey image, computed as the authors' LMgist.m says. No
-output of theirs is at hand: that this is their descriptor rests on reading it, and a test holds it against a slow
-second reading. ``_gist.py`` says how it is computed here.
+512 numbers: 4 scales x 8 orientations x 4 x 4 cells of the grey image, computed as in the authors' LMgist.m. No output
+of their code was available: this is written from its source text, and a test compares it with a second, slow
+implementation of that text. ``_gist.py`` explains how it is computed here.
 """
 
 from hashbench.errors import HashbenchError
-from hashbench.features._extractor import Built, Extractor
+from hashbench.features._extractor import Extractor, FeatureModule
 
 SCALES, ORIENTATIONS, GRID = 4, 8, 4
-MOST_PIXELS = 128  # a side of LMgist's own default; smaller images are taken as they are
+MOST_PIXELS = 128  # the default image size of LMgist; smaller images are not enlarged
 
 
-def _build(item_shape: tuple[int, ...], value_max: float | None) -> Built:  # noqa: ARG001  (contrast is stretched)
+def _build(item_shape: tuple[int, ...], value_max: float | None) -> FeatureModule:  # noqa: ARG001  (contrast is stretched)
     if len(item_shape) != 3 or min(item_shape[:2]) < GRID:
         raise HashbenchError(f"gist takes images of {GRID} x {GRID} pixels or more, not items of shape {item_shape}")
     from hashbench.features import _gist
@@ -30,7 +30,7 @@ def _build(item_shape: tuple[int, ...], value_max: float | None) -> Built:  # no
         "grey": "mean of channels",
     }
     module = _gist.Gist(item_shape[:2], side, SCALES, ORIENTATIONS, GRID)
-    return Built(module, SCALES * ORIENTATIONS * GRID**2, constants)
+    return FeatureModule(module, SCALES * ORIENTATIONS * GRID**2, constants)
 
 
 EXTRACTOR = Extractor("GIST: 4 scales x 8 orientations x 4 x 4 cells of the grey image", _build, batch=64)

@@ -1,9 +1,16 @@
-"""Training objectives: one file each, functions of (relaxed codes, relevance) that return a scalar to minimise.
+"""Training objectives: one file each, with functions of (relaxed codes, relevance) that return a scalar to minimise.
 
-What is not a function of the batch alone is a ``RowObjective``; ``Supervision`` is the relevance of training examples.
+An objective that needs more than the batch is a ``RowObjective``. ``Supervision`` is the relevance among training
+examples.
 """
 
 from hashbench.losses._objective import RowObjective
-from hashbench.losses._supervision import ByDistance, ByLabel, Supervision, alike, supervision_of
+from hashbench.losses._supervision import (
+    DistanceSupervision,
+    LabelSupervision,
+    Supervision,
+    label_levels,
+    supervision_of,
+)
 
-__all__ = ["ByDistance", "ByLabel", "RowObjective", "Supervision", "alike", "supervision_of"]
+__all__ = ["DistanceSupervision", "LabelSupervision", "RowObjective", "Supervision", "label_levels", "supervision_of"]

@@ -1,4 +1,4 @@
-"""What every objective asks of a minibatch in which each example is a query and the others its database."""
+"""Functions on a minibatch that several objectives share; each example is a query and the others are its database."""
 
 import torch
 from torch import Tensor
@@ -20,20 +20,20 @@ def check(relaxed: Tensor, relevance: Tensor) -> None:
         )
 
 
-def others(relevance: Tensor) -> Tensor:
-    """True off the diagonal, bool[M, M]: an example never retrieves itself."""
+def off_diagonal_mask(relevance: Tensor) -> Tensor:
+    """The mask bool[M, M] that is False on the diagonal: an example is never retrieved by itself."""
     return ~torch.eye(len(relevance), dtype=torch.bool, device=relevance.device)
 
 
-def is_relevant(relevance: Tensor) -> Tensor:
-    """True where another example has a level above 0, bool[M, M]; False on the diagonal."""
-    return (relevance > 0) & others(relevance)
+def relevant_mask(relevance: Tensor) -> Tensor:
+    """The mask bool[M, M] of relevant pairs i != j: True where the level is above 0, False on the diagonal."""
+    return (relevance > 0) & off_diagonal_mask(relevance)
 
 
 def mean_where(value: Tensor, counted: Tensor) -> Tensor:
-    """The mean of ``value`` [M] over the queries ``counted`` bool[M].
+    """The mean of ``value`` [M] over the queries where ``counted`` bool[M] is True.
 
-    Without any it is 0 and still part of the graph, with zero gradients.
+    If there are none, it is 0 and still has a graph, with zero gradients.
     """
     return (value * counted).sum() / counted.sum().clamp(min=1)
 
@@ -41,16 +41,16 @@ def mean_where(value: Tensor, counted: Tensor) -> Tensor:
 def inner_products(activations: Tensor) -> Tensor:
     """The inner products u_i . u_j, float64[M, M].
 
-    Double precision is left alone by autocast, and squares of large activations stay finite in it.
+    They are float64 because autocast does not change it and because squares of large activations stay finite in it.
     """
     wide = activations.double()
     return wide @ wide.T
 
 
 def quantisation(activations: Tensor) -> Tensor:
-    """The mean over examples of ||sign(u) - u||^2, summed (not averaged) over the bits; float64.
+    """The quantisation error: the mean over examples of ||sign(u) - u||^2, summed (not averaged) over bits; float64.
 
-    sign(0) is -1, as in the codes; no gradient passes through the sign.
+    sign(0) is -1, as in the codes; the sign has no gradient.
     """
     wide = activations.double()
     sign = torch.where(wide > 0, 1.0, -1.0)

@@ -1,8 +1,8 @@
-"""Comparisons of embeddings at the buckets of either code, without an array over pairs and dimensions.
+"""Gated distances and similarities: sums over the bits that at least one of two codes sets.
 
-A code sets k of d bits and is given by them: ``buckets`` int64[M, k], from 0 to d - 1, none twice in a row. The
-comparison of items i and j is a sum over the bits t of h_i or h_j. Two codes have 2 k bits at most, so the sum over
-the d that most of a broadcast [M, M, d] is computed for has few terms that are not zero.
+A code h sets k of d bits; ``buckets`` int64[M, k] are these bits, from 0 to d - 1, all different in a row. A gated
+comparison of items i and j is a sum over the bits t where h_i or h_j is 1: at most 2 k of d terms are not zero. So no
+array [M, M, d] is computed.
 """
 
 import torch
@@ -15,9 +15,9 @@ from hashbench.errors import HashbenchError
 def distance(left: Tensor, left_buckets: Tensor, right: Tensor, right_buckets: Tensor) -> Tensor:
     """The gated distances ||(h_i or h_j) * (f_i - f_j)||_1 of all pairs, [L, R] [jeong2018efficient, eq. 8].
 
-    ``left`` is float[L, d] with ``left_buckets`` int64[L, k], ``right`` and ``right_buckets`` alike. |f_i - f_j| is
-    summed at the buckets of i, and at those of j that are not i's: O(L R k) time and memory, whatever d. Where two
-    embeddings agree in a bit its gradient is 0.
+    ``left`` is float[L, d] with ``left_buckets`` int64[L, k]; ``right`` is float[R, d] with ``right_buckets``
+    int64[R, k]. |f_i - f_j| is summed at the buckets of i, and at the buckets of j that are not buckets of i: O(L R k)
+    time and memory, for any d. The gradient is 0 in a bit in which two embeddings are equal.
 
     >>> f, buckets = torch.tensor([[5.0, 1.0, 9.0], [4.0, 3.0, 0.0]]), torch.tensor([[0], [1]])
     >>> distance(f, buckets, f, buckets)  # |5 - 4| + |1 - 3|, and never |9 - 0|
@@ -31,7 +31,7 @@ def distance(left: Tensor, left_buckets: Tensor, right: Tensor, right_buckets: T
 
 
 def distance_within(embeddings: Tensor, buckets: Tensor) -> Tensor:
-    """The gated distances of all pairs of one list, [M, M]: ``distance`` of it to itself for half the cost."""
+    """The gated distances of all pairs in one batch, [M, M]: ``distance`` of the batch to itself at half the cost."""
     _check(embeddings, buckets)
     residual = _residual(embeddings, buckets, embeddings)
     return _at_either(residual, residual, buckets, buckets, embeddings.shape[1])
@@ -40,8 +40,8 @@ def distance_within(embeddings: Tensor, buckets: Tensor) -> Tensor:
 def similarity(left: Tensor, left_buckets: Tensor, right: Tensor, right_buckets: Tensor) -> Tensor:
     """The gated inner products, sum over t of (h_i or h_j)_t f_i,t f_j,t, of all pairs, [L, R].
 
-    "Or" is one and the other less both, and so this is f_i . g_j + g_i . (f_j - g_j) with g = h * f: two matrix
-    products, no array larger than those that come in and out.
+    Since (h_i or h_j) = h_j + h_i (1 - h_j), it is f_i . g_j + g_i . (f_j - g_j) with g = h * f: two matrix products,
+    and no array is larger than the inputs and the result.
 
     >>> f, buckets = torch.tensor([[5.0, 1.0, 9.0], [4.0, 3.0, 1.0]]), torch.tensor([[0], [1]])
     >>> similarity(f, buckets, f, buckets)
@@ -57,13 +57,13 @@ def similarity(left: Tensor, left_buckets: Tensor, right: Tensor, right_buckets:
 def _residual(of: Tensor, buckets: Tensor, to: Tensor) -> Tensor:
     """|f_i - f_j| at each bucket of i, for all j: [M, k, N]; ``of`` [M, d] are the f_i, ``to`` [N, d] the f_j.
 
-    ``embedding`` is the gathering of rows whose gradient is summed in the same order every time, on a GPU too.
+    The rows are gathered with ``embedding``, because the sums of its gradient are deterministic, also on a GPU.
     """
     return (of.gather(1, buckets)[:, :, None] - embedding(buckets, to.T.contiguous())).abs()
 
 
 def _at_either(forth: Tensor, back: Tensor, left_buckets: Tensor, right_buckets: Tensor, d: int) -> Tensor:
-    """Sums ``forth`` [L, k, R], at the buckets of i, and ``back`` [R, k, L], at those of j; at common ones once."""
+    """The sum of ``forth`` [L, k, R] at the buckets of i and ``back`` [R, k, L] at those of j; common buckets once."""
     common = _bits(left_buckets, d).T[right_buckets]
     return forth.sum(1) + back.masked_fill(common, 0).sum(1).T
 

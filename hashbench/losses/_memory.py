@@ -1,4 +1,4 @@
-"""The memory of objectives that pair a minibatch with all training examples."""
+"""The base class of objectives that compare a minibatch with the last outputs of all training examples."""
 
 import torch
 from torch import Tensor
@@ -7,10 +7,10 @@ from hashbench.losses._objective import RowObjective
 from hashbench.losses._supervision import Supervision
 
 
-class Memory(RowObjective):
-    """The outputs [n, bits] of all training examples, each as it was when last computed, and 0 before that.
+class OutputMemory(RowObjective):
+    """An objective that stores the last output of each training example, ``outputs`` [n, bits]; at first they are 0.
 
-    No gradient passes through the memory, which is part of the module's state and so of a checkpoint.
+    The stored outputs have no gradient. They are part of the module's state, and so of a checkpoint.
     """
 
     outputs: Tensor
@@ -21,5 +21,5 @@ class Memory(RowObjective):
         self.register_buffer("outputs", torch.zeros(supervision.n_examples, bits))
 
     def remember(self, rows: Tensor, activations: Tensor) -> None:
-        """Puts ``activations`` [M, bits] in the place of what was known of ``rows`` [M]."""
+        """Stores ``activations`` [M, bits] as the outputs of the training examples ``rows`` [M]."""
         self.outputs[rows] = activations.detach().to(self.outputs.dtype)

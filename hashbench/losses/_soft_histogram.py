@@ -1,4 +1,4 @@
-"""The histogram of relaxed distances in a minibatch, as a scatter: O(M^2) whatever the number of bins."""
+"""The soft histogram of relaxed distances in a minibatch, computed by a scatter: O(M^2) for any number of bins."""
 
 import math
 from dataclasses import dataclass
@@ -11,21 +11,21 @@ from torch.nn.functional import pad
 from hashbench.errors import HashbenchError
 from hashbench.losses import _soft_histogram_numba
 
-# Below it a quotient of two vanishing numbers is replaced by its limit.
+# If a group of tied items has less mass than this, a quotient 0 / 0 is replaced by its limit.
 SMALL_GROUP = 1e-6
 
-_ROUNDING = 1e-6  # by how much, relative to the longest distance, float32 may leave the range
+_ROUNDING = 1e-6  # how far rounding to float32 may move a distance out of range, relative to the largest distance
 
 
 def cumulative_before(cumulative: Tensor) -> Tensor:
-    """C_{d-1} from C_d, [M, B]; shifted, not subtracted, so that it starts at exactly 0."""
+    """C_{d-1} from C_d, [M, B]: the columns are shifted (nothing is subtracted), so C_{-1} is exactly 0."""
     return pad(cumulative, (1, 0))[:, :-1]
 
 
 def relaxed_distance(relaxed: Tensor) -> Tensor:
     """The relaxed Hamming distances (bits - phi phi^T) / 2, [M, M] in [0, bits] up to rounding.
 
-    In float32 at least, also under autocast: bfloat16 would round a distance of 40 to a quarter of a bin.
+    They are float32 or float64, also under autocast: bfloat16 would round a distance of 40 to a quarter of a bin.
     """
     with torch.autocast(relaxed.device.type, enabled=False):
         wide = relaxed.to(torch.promote_types(relaxed.dtype, torch.float32))
@@ -38,16 +38,16 @@ def soft_histogram(
 ) -> Tensor:
     """The soft histogram c[i, d, v], float64[M, n_bins + 1, n_levels], over the other examples j != i.
 
-    Bin d is centred at d * n_bits / n_bins. Each distance is spread by a triangle whose half-width is ``delta``
-    bins (he2018tieaware, eq. 14): at delta = 1 over the two bins around it, with weights that sum to 1; a wider
-    one over up to 2 * delta bins, and is divided by delta, so that the weights sum to about 1 (less at the ends).
-    At delta = 1 and n_bins = n_bits a whole distance falls into its own bin, and the histogram of binary codes is
-    the integer one.
+    Bin d is centred at d * n_bits / n_bins. Each distance is spread over bins by a triangle of half-width ``delta``
+    bins (he2018tieaware, eq. 14). At delta = 1 it is spread over the two nearest bins, with weights that sum to 1. At a
+    larger delta it is spread over up to 2 * delta bins, with weights divided by delta, so that they sum to about 1
+    (less at the ends). At delta = 1 and n_bins = n_bits a whole distance falls into its own bin, and the histogram of
+    binary codes is the integer one.
 
-    The gradient with respect to a distance is, at delta = 1, the difference of the gradients of its two bins over
-    the bin width; at a bin's centre it is the one towards larger distances, at n_bits towards smaller ones, and
-    beyond both ends, by more than rounding, 0. The backward pass gathers and never scatters, so it is
-    deterministic; the forward pass is so on the CPU.
+    At delta = 1 the gradient with respect to a distance is the difference between the gradients of its two bins,
+    divided by the bin width. At the centre of a bin it is the one-sided gradient towards larger distances, at n_bits
+    towards smaller ones; outside [0, n_bits] by more than rounding it is 0. The backward pass is deterministic, because
+    it gathers and never scatters; the forward pass is deterministic on the CPU.
 
     Args:
         distance: float[M, M]; clamped to [0, n_bits], which rounding errors may leave.
@@ -70,11 +70,11 @@ def soft_histogram(
 
 @dataclass(frozen=True)
 class _Bins:
-    """Which bins a distance touches, and with what weights.
+    """The bins over which a distance is spread, and their weights.
 
-    The bins under a triangle are numbered from its leftmost, k = 0 .. 2 reach - 1; its centre lies between
-    k = reach - 1 and k = reach. Where it reaches over an end it falls into a margin of reach - 1 bins, which is
-    cut off; so is a column after the last level, to which the pairs (i, i) are sent.
+    The bins under a triangle are numbered from the left, k = 0 .. 2 reach - 1; the centre of the triangle is between
+    k = reach - 1 and k = reach. ``counts`` have a margin of reach - 1 bins at both ends, for triangles that extend
+    beyond an end, and one column after the last level, for the pairs (i, i). Both are cut off in the end.
     """
 
     n_levels: int
@@ -88,47 +88,47 @@ class _Bins:
 
     @property
     def ends(self) -> tuple[int, ...]:
-        """The bins that a triangle may fail to reach, with its centre between the two in the middle."""
+        """The first and the last bin k, if a triangle covers them only for some positions of its centre."""
         return () if self.delta == self.reach else (0, 2 * self.reach - 1)
 
     @property
     def farthest(self) -> float:
-        """How far from 1/2 a fraction may be by rounding alone."""
+        """The largest distance from 1/2 that a fraction of a valid distance can have, with rounding."""
         return 0.5 + _ROUNDING * self.n_bins
 
     def with_margins(self, n_examples: int, like: Tensor) -> Tensor:
-        """Empty counts, [M, reach - 1 + n_bins + 1 + reach - 1, n_levels + 1]."""
+        """Counts of zero with margins, [M, reach - 1 + n_bins + 1 + reach - 1, n_levels + 1]."""
         return like.new_zeros(n_examples, self.n_bins + 2 * self.reach - 1, self.n_levels + 1)
 
     def kept(self, counts: Tensor) -> Tensor:
-        """The view of those counts without margins, [M, n_bins + 1, n_levels]."""
+        """The view of ``counts`` without the margins and the last column, [M, n_bins + 1, n_levels]."""
         return counts[:, self.reach - 1 : self.reach + self.n_bins, : self.n_levels]
 
     def under(self, counts: Tensor, k: int) -> Tensor:
-        """The view of those counts in which the place of a triangle is that of its k-th bin."""
+        """The view of ``counts``, shifted so that the index of a triangle is the index of its k-th bin."""
         n_columns = self.n_levels + 1
         return counts.flatten(1)[:, k * n_columns : (k + self.n_bins) * n_columns]
 
     def locate(self, distance: Tensor, level: Tensor) -> tuple[Tensor, Tensor]:
-        """The place of each triangle, and how far its centre is past bin k = reach - 1."""
+        """The index of each triangle in the flattened bins, and how far its centre is beyond bin k = reach - 1."""
         position = distance * (self.n_bins / self.n_bits)
-        lower = position.floor().clamp_(0, self.n_bins - 1)  # the last bin is always an upper one
+        lower = position.floor().clamp_(0, self.n_bins - 1)  # the last bin is never the lower one of two
         fraction = position.sub_(lower)  # outside [0, 1] only for distances outside [0, n_bits]
         column = level.clone()
         column.diagonal().fill_(self.n_levels)
-        # NaN stays in the fraction; as an integer it would be an index out of range
+        # NaN remains in the fraction; converted to an integer it would be an index out of range
         return lower.long().clamp_(min=0).mul_(self.n_levels + 1).add_(column), fraction
 
     def weight(self, fraction: Tensor, k: int) -> Tensor:
-        """The share that the k-th bin gets."""
+        """The weight of the k-th bin: max(0, slope(k) fraction + height(k))."""
         return fraction.mul(self.slope(k)).add_(self.height(k)).relu_()
 
     def height(self, k: int) -> float:
-        """That share where the centre is that of bin reach - 1."""
+        """The weight of the k-th bin if the triangle is centred on bin reach - 1."""
         return (1 - abs(k - self.reach + 1) / self.delta) / self.delta
 
     def slope(self, k: int) -> float:
-        """The derivative of that share: bins ahead of the centre gain, those behind it lose."""
+        """The derivative of the weight of the k-th bin: positive for bins right of the centre, else negative."""
         return (1 if k >= self.reach else -1) / self.delta**2
 
 
@@ -157,9 +157,10 @@ class _Scatter(torch.autograd.Function):
 
 
 def _scatter_torch(distance: Tensor, level: Tensor, bins: _Bins, counts: Tensor) -> tuple[Tensor, ...]:
-    """Adds the triangles of all pairs to ``counts``, and says what the gradient needs; the oracle of the other form.
+    """Adds the triangles of all pairs to ``counts`` and returns the tensors that the backward pass needs.
 
-    It keeps nothing but its inputs: on a GPU, where lists are long, memory is dearer than doing it again.
+    This is the form for a GPU, and tests compare ``_scatter_numba`` with it. It keeps its inputs only: batches on a GPU
+    are large, so memory is scarcer than the time to compute the indices again.
     """
     place, fraction = bins.locate(distance, level)
     fraction.clamp_(0, 1)
@@ -169,7 +170,7 @@ def _scatter_torch(distance: Tensor, level: Tensor, bins: _Bins, counts: Tensor)
 
 
 def _gather_torch(kept: tuple[Tensor, ...], bins: _Bins, of_counts: Tensor, of_position: Tensor) -> Tensor:
-    """The gradient of the distances: the form for a GPU, and the oracle of the other."""
+    """The gradient with respect to the distances: the form for a GPU; tests compare ``_gather_numba`` with it."""
     place, fraction = bins.locate(*kept)
     gathered = of_position.gather(1, place)
     for k in bins.ends:
@@ -180,7 +181,7 @@ def _gather_torch(kept: tuple[Tensor, ...], bins: _Bins, of_counts: Tensor, of_p
 
 
 def _scatter_numba(distance: Tensor, level: Tensor, bins: _Bins, counts: Tensor) -> tuple[Tensor, ...]:
-    """As ``_scatter_torch``, in one pass; keeps the places, and with them the distances only where they are needed."""
+    """As ``_scatter_torch``, in one pass; it keeps the indices, and the distances only if the gradient needs them."""
     place = torch.empty_like(distance, dtype=torch.int32, memory_format=torch.contiguous_format)
     weights, constants = _numbers(bins, distance)
     _soft_histogram_numba.scatter(
@@ -210,12 +211,12 @@ def _gather_numba(kept: tuple[Tensor, ...], bins: _Bins, of_counts: Tensor, of_p
 
 
 def _array(values: Tensor) -> Any:
-    """The values as a C-contiguous array, of the same memory where that is so already."""
+    """``values`` as a C-contiguous array; it shares the memory if they are contiguous already."""
     return values.detach().contiguous().numpy()
 
 
 def _numbers(bins: _Bins, like: Tensor) -> tuple[Any, Any]:
-    """What the kernels ask of the bins, in the precision of the distances."""
+    """The arguments ``weights`` and ``constants`` of the kernels, in the precision of the distances."""
     weights = torch.tensor([[bins.slope(k), bins.height(k)] for k in range(2 * bins.reach)], dtype=like.dtype)
     each = [bins.n_bins / bins.n_bits, 0, 1, bins.n_bins - 1, 0.5, bins.farthest]
     return weights.numpy(), torch.tensor(each, dtype=like.dtype).numpy()

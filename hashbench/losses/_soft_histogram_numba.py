@@ -1,7 +1,7 @@
-"""The scatter of the soft histogram, and its gather, on a CPU: one pass over the pairs, without temporaries.
+"""The scatter of the soft histogram, and the gather of its gradient, on a CPU: one pass over the pairs.
 
-The arithmetic is that of the torch form in ``_soft_histogram``, in the same order and precision: the results are
-equal bit for bit, and a test says so.
+The arithmetic is that of the torch form in ``_soft_histogram``, in the same order and precision; a test checks that the
+results are equal bit for bit.
 """
 
 from collections.abc import Callable, Hashable
@@ -20,8 +20,9 @@ Floats = NDArray[Any]  # float32 or float64, the same in one call
 Levels = NDArray[np.int64]
 Places = NDArray[np.int32]
 
-# Pairs. Torch's threads spin for a while after its matrix products and are in the way of others: on two cores a second
-# thread costs time at 2,048 examples (40 ms in place of 32) and saves some at 4,096 (140 in place of 200).
+# The pairs for which one more thread pays. Torch's threads spin for a while after its matrix products and slow down
+# other threads: on two cores a second thread is slower at 2,048 examples (40 ms instead of 32) and faster at 4,096
+# (140 ms instead of 200).
 _WORTH_A_THREAD = 1 << 23
 
 
@@ -35,24 +36,26 @@ def _scatter(
     constants: Floats,
     start: int,
 ) -> None:
-    """Adds to ``counts`` [rows, ...] the triangles of rows ``start`` and on; weights [2 reach, 2]: slope, height.
+    """Adds the triangles of the rows from ``start`` on to ``counts`` [rows, ...]; weights [2 reach, 2]: slope, height.
 
-    Writes where each triangle stands to ``kept``, for the gradient: in the column that is cut off where there is none.
+    It writes the index of each triangle to ``kept``, for the gradient. If a pair has no gradient, this is the index of
+    the column that is cut off.
     """
     per_bit, zero, one = constants[0], constants[1], constants[2]
     last, half, farthest = constants[3], constants[4], constants[5]
     columns, nowhere = np.uint32(n_columns), np.uint32(n_columns - 1)
-    place, fraction = np.empty(distance.shape[1], np.uint32), np.empty_like(distance[0])  # unsigned: never from the end
+    # unsigned indices: the compiler needs no code for negative ones, which count from the end
+    place, fraction = np.empty(distance.shape[1], np.uint32), np.empty_like(distance[0])
     for i in range(len(distance)):
-        for j in range(len(fraction)):  # without a branch, so that it is done for several at once
+        for j in range(len(fraction)):  # without branches, so that the compiler can vectorise it
             position = distance[i, j] * per_bit
             lower = np.floor(position)
-            lower = lower if lower >= zero else zero  # NaN too: it stays in the fraction, and would be no index
+            lower = lower if lower >= zero else zero  # also for NaN, which would be no valid index
             lower = min(lower, last)
             past = position - lower  # outside [0, 1] only for distances outside [0, bits]
             place[j] = np.uint32(lower) * columns + np.uint32(level[i, j])
             kept[i, j] = nowhere if abs(past - half) > farthest else place[j]
-            past = zero if past < zero else past  # not max() and min(), which would lose NaN
+            past = zero if past < zero else past  # max() and min() would replace NaN by a number
             fraction[j] = one if past > one else past
         place[start + i] += nowhere - np.uint32(level[i, start + i])
         kept[i, start + i] = nowhere
@@ -65,7 +68,7 @@ def _scatter(
 
 
 def _gather(kept: Places, of_position: Floats, of_distance: Floats, constants: Floats) -> None:
-    """Writes the gradient with respect to the distances, where every triangle reaches all its bins."""
+    """Writes the gradient with respect to the distances, if every triangle covers all its bins."""
     per_bit = constants[0]
     for i in range(len(kept)):
         for j in range(kept.shape[1]):
@@ -82,7 +85,7 @@ def _gather_ends(
     weights: Floats,
     constants: Floats,
 ) -> None:
-    """As ``_gather``, where a triangle may fail to reach its first bin and its last: ``of_position`` lacks them."""
+    """As ``_gather``, if a triangle may not cover its first and last bin: ``of_position`` does not include those."""
     per_bit, zero = constants[0], constants[1]
     last = len(weights) - 1
     for i in range(len(kept)):
@@ -97,7 +100,7 @@ def _gather_ends(
 
 
 @cache
-def _kernel(function: Callable[..., None], dtype: Hashable) -> Callable[..., None]:  # noqa: ARG001  (a kernel each)
+def _kernel(function: Callable[..., None], dtype: Hashable) -> Callable[..., None]:  # noqa: ARG001  (the cache's key)
     """``function`` compiled for one type of floats."""
     return compiled(function)
 
@@ -111,10 +114,10 @@ def scatter(
         distance: [M, M].
         level: int64[M, M].
         counts: the bins with their margins, one after the other, ``n_columns`` to a bin.
-        kept: int32[M, M], where in a row of counts each triangle stands; for the gradient.
+        kept: int32[M, M], the index of each triangle in its row of counts; for the gradient.
         n_columns: columns of a bin.
         weights: slope and height of each bin under a triangle, [2 reach, 2].
-        constants: bins a bit, 0, 1, the last lower bin, 1/2, and how far from 1/2 a fraction may be.
+        constants: bins per bit, 0, 1, the last lower bin, 1/2, and how far from 1/2 a fraction may be.
     """
     kernel = _kernel(_scatter, distance.dtype)
     _by_rows(
@@ -126,9 +129,10 @@ def scatter(
 
 
 def gather(kept: Places, of_position: Floats, of_distance: Floats, constants: Floats) -> None:
-    """Writes ``of_distance`` [M, M], the gradient of all distances, from ``of_position``, that of a triangle's place.
+    """Writes ``of_distance`` [M, M], the gradient with respect to the distances, if triangles cover all their bins.
 
-    Where every triangle reaches all its bins; the other arguments as of ``scatter``.
+    ``of_position`` is the gradient with respect to the centre of a triangle at each index. The other arguments are
+    those of ``scatter``.
     """
     kernel = _kernel(_gather, of_distance.dtype)
     _by_rows(of_distance, lambda rows: kernel(kept[rows], of_position[rows], of_distance[rows], constants))
@@ -144,7 +148,7 @@ def gather_ends(
     weights: Floats,
     constants: Floats,
 ) -> None:
-    """As ``gather``, where a triangle may fail to reach its first and last bin: their share is in ``of_counts``."""
+    """As ``gather``, if a triangle may not cover its first and last bin: their gradients are in ``of_counts``."""
     kernel = _kernel(_gather_ends, distance.dtype)
     _by_rows(
         distance,
@@ -162,7 +166,7 @@ def gather_ends(
 
 
 def _by_rows(distance: Floats, work: Callable[[slice], None]) -> None:
-    """Does ``work`` on all rows, on as many threads as torch uses where that is worth it."""
+    """Calls ``work`` for all rows, in as many threads as torch uses if there are enough pairs."""
     n_rows = len(distance)
     n_threads = max(1, min(torch.get_num_threads(), distance.size // _WORTH_A_THREAD))
     if n_threads == 1:

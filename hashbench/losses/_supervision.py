@@ -1,4 +1,4 @@
-"""What says which training examples are alike: their labels, or the distances between their features."""
+"""Supervision, the relevance among training examples: from their labels, or from distances between their features."""
 
 from abc import abstractmethod
 
@@ -11,28 +11,29 @@ from hashbench.relevance.distances import DistanceRelevance, as_float64
 
 
 class Supervision(nn.Module):
-    """The relevance of training examples to each other. Its buffers go to the device with it."""
+    """The relevance of training examples to each other. A module, so that its buffers move to the device with it."""
 
     @property
     @abstractmethod
     def n_examples(self) -> int:
-        """Training examples."""
+        """The number of training examples."""
         raise NotImplementedError
 
     @abstractmethod
     def levels(self, rows: Tensor, columns: Tensor | None = None) -> Tensor:
-        """Levels int64[M, N] of the examples ``rows`` [M] to the examples ``columns`` [N], or to all.
+        """Relevance levels int64[M, N] of the examples ``rows`` [M] to the examples ``columns`` [N] (None: to all).
 
-        Of an example to itself it is the highest it has, or 0 where it has no label at all.
+        The level of an example to itself is its highest level, or 0 if it has no label.
         """
         raise NotImplementedError
 
 
-class ByLabel(Supervision):
-    """By class ids [n], a negative id being no class, or by how many labels two share of multi-hot [n, labels].
+class LabelSupervision(Supervision):
+    """Supervision from labels: class ids [n] (a negative id is no class) or multi-hot labels [n, labels].
 
-    Raises HashbenchError unless two of the examples are relevant. A batch without a relevant pair is no error: its
-    loss has no gradient, or that of the quantisation alone.
+    The level of two examples is 1 if they have the same class, or the number of labels that they share. If no two
+    examples are relevant to each other, HashbenchError is raised. A batch without a relevant pair is not an error: its
+    loss has no gradient, or only that of the quantisation.
     """
 
     labels: Tensor
@@ -54,15 +55,15 @@ class ByLabel(Supervision):
         return len(self.labels)
 
     def levels(self, rows: Tensor, columns: Tensor | None = None) -> Tensor:
-        """As of all supervision; 1 for the same class."""
-        return alike(self.labels[rows], self.labels if columns is None else self.labels[columns])
+        """As ``Supervision.levels``: 1 for the same class, or the number of shared labels."""
+        return label_levels(self.labels[rows], self.labels if columns is None else self.labels[columns])
 
 
-class ByDistance(Supervision):
-    """By the Euclidean distance of features, as ``relevance``, that of the training examples to each other, has it.
+class DistanceSupervision(Supervision):
+    """Supervision from Euclidean distances of features, with the thresholds of ``relevance``.
 
-    In float64, by a matrix product: a pair whose distance is within rounding of a threshold may fall on its other
-    side, unlike in scoring. All features are held, float64[n, f].
+    Distances are computed in float64 by a matrix product. So the level of a pair whose distance equals a threshold up
+    to rounding may differ from that in scoring. All features are in memory, float64[n, f].
     """
 
     features: Tensor
@@ -83,25 +84,29 @@ class ByDistance(Supervision):
         return len(self.features)
 
     def levels(self, rows: Tensor, columns: Tensor | None = None) -> Tensor:
-        """As of all supervision; that of the nearest threshold a distance does not pass."""
+        """As ``Supervision.levels``: the level of the smallest threshold that the distance does not exceed, else 0."""
         others = self.features if columns is None else self.features[columns]
         distance = torch.cdist(self.features[rows], others, compute_mode="use_mm_for_euclid_dist")
         return self.values[torch.bucketize(distance, self.thresholds)]
 
 
 def supervision_of(data: TrainingData) -> Supervision:
-    """That of the examples which a method is given: by distance where their protocol goes by it."""
-    return ByLabel(torch.from_numpy(data.labels)) if data.relevance is None else ByDistance(data.relevance)
+    """The supervision of training data: from distances if the protocol defines relevance by them, else from labels."""
+    return (
+        LabelSupervision(torch.from_numpy(data.labels))
+        if data.relevance is None
+        else DistanceSupervision(data.relevance)
+    )
 
 
-def alike(labels: Tensor, others: Tensor | None = None) -> Tensor:
-    """Relevance levels int64[M, N]: agreement of class ids [M] and [N], or the shared labels of multi-hot ones.
+def label_levels(labels: Tensor, others: Tensor | None = None) -> Tensor:
+    """Relevance levels int64[M, N] from labels: 1 if two class ids are equal, or the number of shared multi-hot labels.
 
-    Without ``others`` the items are compared with each other. A negative id is no class: such an item is similar to
-    nothing, not even to itself.
+    Without ``others`` the items are compared with each other. A negative id is no class: such an item is relevant to
+    no item, not even to itself.
     """
     others = labels if others is None else others
     if labels.ndim == 1:
         return ((labels[:, None] == others[None, :]) & (labels[:, None] >= 0)).long()
-    # float32 products are exact for counts below 2^24, and integers have no matrix product on a GPU
+    # float32 products are exact for counts below 2^24; PyTorch has no integer matrix product on a GPU
     return (labels.float() @ others.float().T).long()

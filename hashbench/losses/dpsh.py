@@ -4,8 +4,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from hashbench.losses._batch import check, inner_products, is_relevant, others, quantisation
-from hashbench.losses._memory import Memory
+from hashbench.losses._batch import check, inner_products, off_diagonal_mask, quantisation, relevant_mask
+from hashbench.losses._memory import OutputMemory
 from hashbench.losses._supervision import Supervision
 
 
@@ -15,7 +15,7 @@ def loss(activations: Tensor, relevance: Tensor, *, eta: float) -> Tensor:
     theta_ij = <u_i, u_j> / 2; s_ij = 1 where the level is above 0. The mean runs over the M (M - 1) ordered pairs
     i != j; the quantisation is the mean over examples of ||sign(u) - u||^2, summed over bits. Implementations that
     divide both sums by (training examples x batch) weigh the quantisation by eta / training examples in these
-    terms. No pair is a mean of 0; a batch without similar pairs is no exception.
+    terms. Without pairs the mean is 0; a batch without similar pairs is not a special case.
 
     Args:
         activations: float[M, bits], real outputs of the network before the sign.
@@ -24,25 +24,25 @@ def loss(activations: Tensor, relevance: Tensor, *, eta: float) -> Tensor:
     """
     check(activations, relevance)
     theta = inner_products(activations) / 2
-    off_diagonal = others(relevance)
-    cost = (softplus(theta) - is_relevant(relevance) * theta) * off_diagonal
+    off_diagonal = off_diagonal_mask(relevance)
+    cost = (softplus(theta) - relevant_mask(relevance) * theta) * off_diagonal
     return cost.sum() / off_diagonal.sum().clamp(min=1) + eta * quantisation(activations)
 
 
-class WithMemory(Memory):
-    """The objective of li2016feature as its authors minimise it: a minibatch against all training examples.
+class MemoryObjective(OutputMemory):
+    """The objective of li2016feature as its authors minimise it: a minibatch is compared with all training examples.
 
-    As ``loss``, but the mean runs over the M n pairs of an example of the batch and a training example, itself
-    included. The outputs of the others are those last computed; a training example that was not seen yet has
-    theta = 0 and so no gradient.
+    As ``loss``, but the mean runs over the M n pairs of an example of the batch and a training example, including the
+    example itself. The outputs of the other examples are the last ones that were computed. A training example that no
+    batch has held yet has theta = 0, and so no gradient.
     """
 
     def __init__(self, supervision: Supervision, bits: int, *, eta: float) -> None:
         super().__init__(supervision, bits)
         self.eta = eta
 
-    def forward(self, activations: Tensor, rows: Tensor, draws: torch.Generator) -> Tensor:  # noqa: ARG002
-        """The scalar to minimise, float64; nothing is drawn."""
+    def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:  # noqa: ARG002
+        """The scalar to minimise, float64; it draws no random numbers."""
         self.remember(rows, activations)
         theta = activations.double() @ self.outputs.double().T / 2
         cost = softplus(theta) - (self.supervision.levels(rows) > 0) * theta

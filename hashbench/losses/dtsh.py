@@ -7,12 +7,12 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 from hashbench.errors import HashbenchError
-from hashbench.losses._batch import check, inner_products, is_relevant, others, quantisation
-from hashbench.losses._memory import Memory
-from hashbench.losses._supervision import ByLabel, Supervision
+from hashbench.losses._batch import check, inner_products, off_diagonal_mask, quantisation, relevant_mask
+from hashbench.losses._memory import OutputMemory
+from hashbench.losses._supervision import LabelSupervision, Supervision
 
-_BLOCK = 1 << 18  # triplets at a time: 2 MiB, about a core's cache
-DRAWN = 50  # the authors draw so many positives and, of each other class, so many negatives for a query
+_BLOCK = 1 << 18  # triplets at a time: 2 MiB, about the size of a core's cache
+DRAWN = 50  # for a query the authors draw so many positives, and so many negatives from each other class
 
 
 def loss(activations: Tensor, relevance: Tensor, *, margin: float, eta: float) -> Tensor:
@@ -20,10 +20,10 @@ def loss(activations: Tensor, relevance: Tensor, *, margin: float, eta: float) -
 
     theta_ij = <u_i, u_j> / 2; the triplets are all (q, p, n) of the batch with p another example of a level above
     0 and n another one of level 0. The quantisation is the mean over examples of ||sign(u) - u||^2, summed over
-    bits. A float64 scalar to minimise; a batch without a triplet leaves the quantisation alone.
+    bits. A float64 scalar to minimise; for a batch without a triplet it is eta times the quantisation.
 
-    Every triplet is visited, but only a block of them is in memory: the gradient with respect to theta is summed
-    in the forward pass, so the loss can be differentiated once.
+    All triplets are used, but only a block of them is in memory: the gradient with respect to theta is summed in the
+    forward pass, so the loss can be differentiated only once.
 
     Args:
         activations: float[M, bits], real outputs of the network before the sign.
@@ -33,26 +33,27 @@ def loss(activations: Tensor, relevance: Tensor, *, margin: float, eta: float) -
     """
     check(activations, relevance)
     theta = inner_products(activations) / 2
-    relevant = is_relevant(relevance)
-    irrelevant = others(relevance) & ~relevant
-    # Rows have different numbers of positives; an infinite filling costs nothing: softplus(-inf) = 0.
+    relevant = relevant_mask(relevance)
+    irrelevant = off_diagonal_mask(relevance) & ~relevant
+    # Rows have different numbers of positives; they are padded with infinities, which add softplus(-inf) = 0.
     positive, negative = _members(theta, relevant, torch.inf), _members(theta, irrelevant, -torch.inf)
     n_triplets = (relevant.sum(1) * irrelevant.sum(1)).sum()
     return sum_over_pairs(positive, negative, margin) / n_triplets.clamp(min=1) + eta * quantisation(activations)
 
 
-class WithMemory(Memory):
-    """The objective of wang2016deep as its authors minimise it: a query of the batch, two outputs from the memory.
+class MemoryObjective(OutputMemory):
+    """The objective of wang2016deep as its authors minimise it: positives and negatives come from outside the batch.
 
-    For each query and each class but its own, DRAWN positives and DRAWN negatives from outside the batch, and all
-    their pairs. Each such draw is uniform and without replacement (where a class has fewer, round and round); the
-    draws of a step share one shuffle. The likelihood is summed over the batch and divided by ``batch_size`` and by
-    the triplets of a query, DRAWN^2 (classes - 1), and so is the quantisation by ``batch_size``: as released, a
-    smaller last batch weighs less. The released step, lr g, is lr 2 DRAWN^2 (classes - 1) / n times the gradient of
-    this mean, with eta / (DRAWN^2 (classes - 1)) here for eta there.
+    For each query of the batch and each other class, DRAWN positives and DRAWN negatives are drawn from the training
+    examples outside the batch, and all their pairs are triplets. Each draw is uniform and without replacement (a class
+    with fewer examples is repeated); all draws of a step use one shuffle. The likelihood is summed over the batch and
+    divided by ``batch_size`` and by the triplets of a query, DRAWN^2 (classes - 1). The quantisation is divided by
+    ``batch_size`` too. So a smaller last batch has less weight, as in the released code. The released step, lr g, is
+    lr 2 DRAWN^2 (classes - 1) / n times the gradient of this mean, if eta here is the released eta divided by
+    DRAWN^2 (classes - 1).
 
-    Raises HashbenchError unless items have one class each, and there are two classes, two examples in each, and more
-    examples than a batch holds.
+    Raises HashbenchError unless each item has one class, there are at least two classes with at least two examples
+    each, and there are more training examples than ``batch_size``.
     """
 
     class_of: Tensor
@@ -60,7 +61,7 @@ class WithMemory(Memory):
     def __init__(self, supervision: Supervision, bits: int, *, margin: float, eta: float, batch_size: int) -> None:
         super().__init__(supervision, bits)
         check_classes(supervision)
-        if not isinstance(supervision, ByLabel):
+        if not isinstance(supervision, LabelSupervision):
             raise HashbenchError("dtsh draws triplets by class, and what is near has none: pairing = 'batch'")
         labels = supervision.labels
         if labels.ndim != 1 or int(labels.min()) < 0:
@@ -76,10 +77,10 @@ class WithMemory(Memory):
         self.n_classes = len(classes)
         self.register_buffer("class_of", class_of, persistent=False)
 
-    def forward(self, activations: Tensor, rows: Tensor, draws: torch.Generator) -> Tensor:
+    def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:
         """The scalar to minimise, float64."""
         self.remember(rows, activations)
-        positive_at, negative_at, possible = self.draw(rows, draws)
+        positive_at, negative_at, possible = self.draw(rows, generator)
         theta = activations.double() @ self.outputs.double().T / 2
         positive = theta.gather(1, positive_at.flatten(1)).view_as(positive_at)
         negative = theta.gather(1, negative_at.flatten(1)).view_as(negative_at)
@@ -88,9 +89,12 @@ class WithMemory(Memory):
         likelihood = total / (DRAWN**2 * (self.n_classes - 1))
         return (likelihood + self.eta * quantisation(activations) * len(rows)) / self.batch_size
 
-    def draw(self, rows: Tensor, draws: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
-        """Positives and negatives [M, classes - 1, DRAWN], and whether both classes have any [M, classes - 1]."""
-        order = torch.randperm(len(self.class_of), generator=draws).to(rows.device)
+    def draw(self, rows: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
+        """Rows of positives and negatives [M, classes - 1, DRAWN], and whether both classes have any [M, classes - 1].
+
+        A column of the second dimension is one of the classes that are not the query's own.
+        """
+        order = torch.randperm(len(self.class_of), generator=generator).to(rows.device)
         order = order[torch.isin(order, rows, invert=True)]
         order = order[self.class_of[order].argsort(stable=True)]
         sizes = torch.bincount(self.class_of[order], minlength=self.n_classes)
@@ -102,7 +106,7 @@ class WithMemory(Memory):
 
         def window(of: Tensor) -> Tensor:
             size = sizes[of].clamp(min=1)[:, :, None]
-            begin = (torch.rand(of.shape, generator=draws, dtype=torch.float64).to(of.device) * sizes[of]).long()
+            begin = (torch.rand(of.shape, generator=generator, dtype=torch.float64).to(of.device) * sizes[of]).long()
             place = (begin[:, :, None] + torch.arange(DRAWN, device=of.device)) % size
             return order[(starts[of][:, :, None] + place).clamp(max=len(order) - 1)]
 
@@ -110,12 +114,12 @@ class WithMemory(Memory):
 
 
 def check_classes(supervision: Supervision) -> None:
-    """Raises HashbenchError where a class is left without a triplet; nothing is said of shared labels or distances.
+    """Raises HashbenchError if a class has one example or there is only one class; it checks class ids only.
 
-    A triplet has two examples of a class. Objectives of lists and of pairs take a class of one: to all others it is
-    irrelevant, and as a query it is left out of a mean over lists.
+    A triplet needs two examples of a class and a negative. Objectives of lists and of pairs accept a class of one
+    example: it is irrelevant to all others, and as a query it is left out of the mean.
     """
-    if not isinstance(supervision, ByLabel) or supervision.labels.ndim != 1:
+    if not isinstance(supervision, LabelSupervision) or supervision.labels.ndim != 1:
         return
     labels = supervision.labels
     classes, sizes = torch.unique(labels[labels >= 0], return_counts=True)
@@ -130,13 +134,13 @@ def check_classes(supervision: Supervision) -> None:
 
 
 def sum_over_pairs(positive: Tensor, negative: Tensor, margin: float) -> Tensor:
-    """The sum of log(1 + e^(margin + negative - positive)) over all pairs in a row; [R, P] and [R, N] -> scalar."""
+    """The sum of log(1 + e^(margin + n - p)) over all p, n in a row of ``positive`` [R, P], ``negative`` [R, N]."""
     total: Tensor = _SumOverPairs.apply(positive, negative, margin)
     return total
 
 
 class _SumOverPairs(torch.autograd.Function):
-    """Sums the gradient in the forward pass, a block of rows at a time: no array of all triplets is kept."""
+    """Sums the gradient in the forward pass, a block of rows at a time, so that no array holds all triplets."""
 
     @staticmethod
     def forward(ctx: Any, positive: Tensor, negative: Tensor, margin: float) -> Tensor:
@@ -160,7 +164,7 @@ class _SumOverPairs(torch.autograd.Function):
 
 
 def _members(theta: Tensor, member: Tensor, filling: float) -> Tensor:
-    """Each row's entries where ``member``, first, and padded with ``filling`` to the longest row."""
+    """The entries of each row where ``member`` is True, padded with ``filling`` to the length of the longest row."""
     longest = int(member.sum(1).max()) if len(member) else 0
     columns = member.byte().argsort(dim=1, descending=True, stable=True)[:, :longest]
     return theta.gather(1, columns).masked_fill(~member.gather(1, columns), filling)

@@ -3,26 +3,26 @@
 import torch
 from torch import Tensor
 
-from hashbench.losses._batch import check, is_relevant, mean_where
+from hashbench.losses._batch import check, mean_where, relevant_mask
 from hashbench.losses._soft_histogram import relaxed_distance, soft_histogram
 
-# Probabilities below it have their logarithm taken at it: p log p and its slope stay finite at p = 0.
+# log p is computed as log max(p, this): so p log p and its derivative are finite at p = 0.
 _SMALL_PROBABILITY = 1e-12
 
 
 def loss(relaxed: Tensor, relevance: Tensor, *, n_bins: int | None = None, delta: float = 1.0) -> Tensor:
     """Minus the mean mutual information I(D; C) in bits (log2), a float64 scalar in [-1, 0] to minimise.
 
-    For each query I = H(D) - p^+ H(D | +) - p^- H(D | -), D the distance of another example by the soft histogram,
-    C whether that example is relevant (level above 0), p^+ = N^+ / (M - 1), and P(D) = p^+ P(D | +) +
+    For each query I = H(D) - p^+ H(D | +) - p^- H(D | -). D is the distance of another example in the soft histogram,
+    C is whether that example is relevant (level above 0), p^+ = N^+ / (M - 1), and P(D) = p^+ P(D | +) +
     p^- P(D | -). Each conditional distribution is divided by its own mass, so it sums to 1 for every ``delta``.
 
     ``relaxed`` is float[M, bits] in [-1, 1], ``relevance`` whole levels [M, M] whose diagonal never counts. Queries
-    without a relevant example or without an irrelevant one have no information to give and are left out of the
-    mean; when all are, the loss is 0 with zero gradients.
+    without a relevant or without an irrelevant example have I = 0 and are left out of the mean; if all are left out,
+    the loss is 0 with zero gradients.
     """
     check(relaxed, relevance)
-    relevant = is_relevant(relevance)
+    relevant = relevant_mask(relevance)
     counts = soft_histogram(
         relaxed_distance(relaxed), relevant.long(), n_levels=2, n_bits=relaxed.shape[1], n_bins=n_bins, delta=delta
     )

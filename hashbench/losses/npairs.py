@@ -1,4 +1,4 @@
-"""Pairs, of which each is the negatives of the others: the N-pair objective of metric learning."""
+"""The N-pair objective of metric learning: one pair for each class; the other classes' positives are the negatives."""
 
 import torch
 from torch import Tensor
@@ -10,8 +10,8 @@ from hashbench.errors import HashbenchError
 def loss(embeddings: Tensor, *, l2: float) -> Tensor:
     """The ``multi_class`` objective of the inner products <a_i, p_j>, a float64 scalar to minimise [sohn2016improved].
 
-    As tf.contrib.losses.metric_learning.npairs_loss, of which jeong2018efficient train their base model; nothing is
-    normalised.
+    The same as tf.contrib.losses.metric_learning.npairs_loss, with which jeong2018efficient train their base model; the
+    embeddings are not normalised.
 
     Args:
         embeddings: float[2 n, d] in two rounds: the anchors of n different classes, then their positives in the same
@@ -25,9 +25,9 @@ def loss(embeddings: Tensor, *, l2: float) -> Tensor:
 def multi_class(similarity: Tensor, embeddings: Tensor, *, l2: float) -> Tensor:
     """The mean of log(1 + sum over j != i of e^(s_ij - s_ii)) over i, plus l2 / 4 (mean |a|^2 + mean |p|^2).
 
-    ``similarity`` [n, n] is of anchors (rows) and positives; ``embeddings`` [2 n, d] are those of both. Eq. 10 of
-    jeong2018efficient divides the sum of all |f|^2 by their number, 2 n, so its lambda is half of this ``l2``, which
-    is that of their code and of TensorFlow.
+    ``similarity`` [n, n] is between anchors (rows) and positives; ``embeddings`` [2 n, d] are those of both. Eq. 10 of
+    jeong2018efficient divides the sum of all |f|^2 by their number, 2 n, so its lambda is half of this ``l2``; their
+    code and TensorFlow use ``l2``.
 
     >>> multi_class(torch.zeros(2, 2), torch.ones(4, 3), l2=1.0) - torch.tensor(2.0).log()
     tensor(1.5000)
@@ -37,7 +37,7 @@ def multi_class(similarity: Tensor, embeddings: Tensor, *, l2: float) -> Tensor:
 
 
 def rounds(rows: Tensor) -> tuple[Tensor, Tensor]:
-    """The first and the second half of ``rows`` [2 n, ...]; HashbenchError where they cannot be two rounds."""
+    """The first and the second half of ``rows`` [2 n, m]; raises HashbenchError if they cannot be two rounds."""
     if rows.ndim != 2 or rows.numel() == 0 or len(rows) % 2:
         raise HashbenchError(f"npairs: a batch of shape {list(rows.shape)}; two rounds of n classes, [2 n, d], needed")
     n = len(rows) // 2

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from hashbench.losses._batch import check, is_relevant, mean_where
+from hashbench.losses._batch import check, mean_where, relevant_mask
 from hashbench.losses._soft_histogram import SMALL_GROUP, cumulative_before, relaxed_distance, soft_histogram
 
 _NEARLY_ONE = 1 + 1e-8
@@ -15,17 +15,17 @@ def simplified(relaxed: Tensor, relevance: Tensor, *, n_bins: int | None = None,
     """1 - the batch mean of AP_s (he2018tieaware, eq. 62), a float64 scalar to minimise.
 
     ``relaxed`` is float[M, bits] in [-1, 1], ``relevance`` whole levels [M, M], relevant above 0. Each example
-    queries the other M - 1; the diagonal never counts. Examples without a relevant other one are left out of the
-    mean; when all are, the loss is 0 with zero gradients. ``n_bins`` (None: bits) and ``delta`` are those of the
-    soft histogram. AP_s may lie far from the tie-aware AP on short or very tied lists.
+    queries the other M - 1; the diagonal never counts. Examples without a relevant example are left out of the mean; if
+    all are left out, the loss is 0 with zero gradients. ``n_bins`` (None: bits) and ``delta`` are those of the soft
+    histogram. AP_s may differ much from the tie-aware AP on short lists and on lists with many ties.
     """
     return _loss(average_precision_simplified, relaxed, relevance, n_bins, delta)
 
 
 def exact(relaxed: Tensor, relevance: Tensor, *, n_bins: int | None = None, delta: float = 1.0) -> Tensor:
-    """1 - the batch mean of AP_r, a float64 scalar in [0, 1] to minimise; arguments and empties as ``simplified``.
+    """1 - the batch mean of AP_r, a float64 scalar in [0, 1] to minimise; arguments and special cases: ``simplified``.
 
-    At binary codes, n_bins = bits and delta = 1 it is 1 - the tie-aware AP itself, without error.
+    At binary codes, n_bins = bits and delta = 1 it is exactly 1 - the tie-aware AP.
     """
     return _loss(average_precision_exact, relaxed, relevance, n_bins, delta)
 
@@ -33,15 +33,15 @@ def exact(relaxed: Tensor, relevance: Tensor, *, n_bins: int | None = None, delt
 def as_released(relaxed: Tensor, relevance: Tensor, *, n_bins: int | None = None, delta: float = 1.0) -> Tensor:
     """The value of ``simplified`` with the gradient of the authors' code, which is not that of the value.
 
-    A distance l < d moves the precision at d through C_{d-1} and C_d alike; equations 71 to 73 have that factor 2,
-    apr_s_backward.m does not. Arguments and empties as ``simplified``.
+    A distance l < d changes the precision at d through both C_{d-1} and C_d. Equations 71 to 73 have this factor 2, but
+    apr_s_backward.m does not. Arguments and special cases are those of ``simplified``.
     """
     return _loss(_average_precision_as_released, relaxed, relevance, n_bins, delta)
 
 
 def _average_precision_as_released(positive: Tensor, total: Tensor, n_relevant: Tensor | None = None) -> Tensor:
     before, before_positive = cumulative_before(total.cumsum(1)), cumulative_before(positive.cumsum(1))
-    before, before_positive = ((each + each.detach()) / 2 for each in (before, before_positive))  # half its gradient
+    before, before_positive = ((each + each.detach()) / 2 for each in (before, before_positive))  # half the gradient
     precision = (2 * before_positive + positive + 1) / (2 * before + total + 1)
     return (positive * precision).sum(1) / _divisor(positive, n_relevant)
 
@@ -52,7 +52,7 @@ def average_precision_simplified(positive: Tensor, total: Tensor, n_relevant: Te
     Args:
         positive: c^+, [M, B] relevant mass at each distance.
         total: c, [M, B] mass at each distance, at least ``positive``.
-        n_relevant: N^+, [M]; None is the sum of ``positive``. A query with none has AP 0.
+        n_relevant: N^+, [M]; None: the sum of ``positive``. A query without relevant items has AP 0.
 
     >>> average_precision_simplified(torch.tensor([[0.0, 1.0]]), torch.tensor([[1.0, 1.0]])).item()
     0.5
@@ -107,7 +107,7 @@ def _loss(
     delta: float,
 ) -> Tensor:
     check(relaxed, relevance)
-    relevant = is_relevant(relevance)
+    relevant = relevant_mask(relevance)
     counts = soft_histogram(
         relaxed_distance(relaxed), relevant.long(), n_levels=2, n_bits=relaxed.shape[1], n_bins=n_bins, delta=delta
     )

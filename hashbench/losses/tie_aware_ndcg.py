@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from hashbench.losses._batch import check, is_relevant, mean_where
+from hashbench.losses._batch import check, mean_where, relevant_mask
 from hashbench.losses._soft_histogram import SMALL_GROUP, cumulative_before, relaxed_distance, soft_histogram
 
 
@@ -15,26 +15,27 @@ def simplified(relaxed: Tensor, relevance: Tensor, *, n_bins: int | None = None,
 
     ``relaxed`` is float[M, bits] in [-1, 1], ``relevance`` whole levels v >= 0, [M, M], with gains 2^v - 1 (below
     2^1024: levels of at most 1023). Each example queries the other M - 1; the diagonal never counts, neither for
-    the gain nor for the ideal order. Examples without a relevant other one are left out of the mean; when all are,
+    the gain nor for the ideal order. Examples without a relevant example are left out of the mean; if all are left out,
     the loss is 0 with zero gradients. ``n_bins`` (None: bits) and ``delta`` are those of the soft histogram.
-    NDCG_s takes each group's discount at its middle rank, so it can pass 1 by a little.
+    NDCG_s uses the discount at the middle rank of each group of ties, so it can exceed 1 by a little.
     """
     return _loss(dcg_simplified, relaxed, relevance, n_bins, delta)
 
 
 def exact(relaxed: Tensor, relevance: Tensor, *, n_bins: int | None = None, delta: float = 1.0) -> Tensor:
-    """1 - the batch mean of NDCG_r, a float64 scalar to minimise; arguments and empties as ``simplified``.
+    """1 - the batch mean of NDCG_r, a float64 scalar to minimise; arguments and special cases: ``simplified``.
 
-    At binary codes, n_bins = bits and delta = 1 it is 1 - the tie-aware NDCG itself; at delta = 1 it is in [0, 1].
+    At binary codes, n_bins = bits and delta = 1 it is exactly 1 - the tie-aware NDCG; at delta = 1 it is in [0, 1].
     """
     return _loss(dcg_exact, relaxed, relevance, n_bins, delta)
 
 
 def as_released(relaxed: Tensor, relevance: Tensor, *, n_bins: int | None = None, delta: float = 1.0) -> Tensor:
-    """1 - the batch mean of NDCG_s as the authors' code has it; arguments and empties as ``simplified``.
+    """1 - the batch mean of NDCG_s as the authors' code computes it; arguments and special cases: ``simplified``.
 
-    Levels were int8 there, where 2^v stops at 127: a level of 7 or more gains 126. And the ideal order has the query
-    itself in it, at the level on the diagonal of ``relevance``, though the histogram has not: the value stays below 1.
+    Their levels are int8, in which 2^v saturates at 127: a level of 7 or more has the gain 126. And their ideal order
+    includes the query itself, at the level on the diagonal of ``relevance``, but the histogram does not: so the value
+    stays below 1.
     """
     return _loss(dcg_simplified, relaxed, relevance, n_bins, delta, with_itself=True, largest=126)
 
@@ -58,9 +59,9 @@ def dcg_exact(counts: Tensor, gains: Tensor) -> Tensor:
     """DCG_r of each histogram, [M], equal to the tie-aware DCG where all counts are whole numbers.
 
     sum_d (sum_v G(v) c[d, v]) (S(C_d) - S(C_{d-1})) / c_d, with S(x) the sum of the discounts 1 / log2(t + 1) of
-    the first x ranks, linear between whole numbers. The integral of he2018tieaware, eq. 12, stands in for that sum
-    and is infinite where C_{d-1} = 0. S is concave, so no histogram beats the ideal order. An empty distance
-    contributes 0; its gradient is that of the first mass to arrive there. Arguments as ``dcg_simplified``.
+    the first x ranks, linear between whole numbers. (Eq. 12 of he2018tieaware has an integral instead of this sum; it
+    is infinite if C_{d-1} = 0.) S is concave, so no histogram exceeds the ideal order. An empty distance contributes 0;
+    its gradient is the limit for a vanishing mass. Arguments as ``dcg_simplified``.
 
     >>> counts = torch.tensor([[[1.0, 1.0]]]).double()  # one relevant item of two, tied: ranks 1 and 2
     >>> round(dcg_exact(counts, torch.tensor([0.0, 1.0]).double()).item(), 6)  # (1 + 1 / log2(3)) / 2
@@ -72,7 +73,10 @@ def dcg_exact(counts: Tensor, gains: Tensor) -> Tensor:
 
 
 def ideal_dcg(level_counts: Tensor, gains: Tensor) -> Tensor:
-    """The DCG of the best order, [M], from ``level_counts`` [M, V] with ``gains`` [V] ascending: a counting sort."""
+    """The DCG of the best order, [M], of ``level_counts`` [M, V] items with the ascending ``gains`` [V].
+
+    It is computed by a counting sort.
+    """
     after = level_counts.flip(1).cumsum(1).double()
     sums = _discount_sums(int(level_counts.sum(1).max()), after)
     return (_interpolate(sums, after) - _interpolate(sums, cumulative_before(after))) @ gains.flip(0)
@@ -110,7 +114,7 @@ def _loss(
     largest: float = torch.inf,
 ) -> Tensor:
     check(relaxed, relevance)
-    level = relevance.long().clamp(min=0) if with_itself else relevance.long() * is_relevant(relevance)
+    level = relevance.long().clamp(min=0) if with_itself else relevance.long() * relevant_mask(relevance)
     present = torch.bincount(level.flatten()).nonzero().flatten()  # ascending; level 0 is on the diagonal
     index = torch.searchsorted(present, level)
     counts = soft_histogram(
@@ -122,7 +126,7 @@ def _loss(
         delta=delta,
     )
     gains = (torch.exp2(present.double()) - 1).clamp(max=largest)
-    # without itself, an example is among its items of level 0, which gain nothing: the ideal order is not changed
+    # without `with_itself` a query counts among its items of level 0; their gain is 0, so the ideal DCG is the same
     level_counts = level.new_zeros(len(level), len(present)).scatter_add_(1, index, torch.ones_like(index))
     ideal = ideal_dcg(level_counts, gains)
     return mean_where(1 - dcg(counts, gains) / ideal.clamp(min=1), ideal > 0)

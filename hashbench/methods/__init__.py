@@ -1,4 +1,4 @@
-"""Methods: one file a published method, exporting METHOD; hyper-parameters in experiments/methods/*.toml."""
+"""Published methods: one file each, which exports METHOD. Their hyper-parameters are in experiments/methods/*.toml."""
 
 from hashbench.methods._deep import deep_method, require_torch
 from hashbench.methods._linear import LinearSettings, linear_method

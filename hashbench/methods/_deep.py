@@ -1,4 +1,4 @@
-"""What the deep methods share: they are an encoder, an objective and a schedule, trained by one loop."""
+"""The deep methods: each is an objective; the encoder and the training loop are the same for all of them."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -19,20 +19,24 @@ def deep_method(
     objective: Callable[[Any, "Supervision"], "Objective"],
     identity: tuple[str, ...] = (),
 ) -> Method:
-    """The method of the file ``module`` (its ``__name__``), which minimises ``objective(settings, supervision)``.
+    """The method that trains an encoder by minimising ``objective(settings, supervision)``.
 
-    ``supervision`` is that of the training examples.
+    Args:
+        module: The ``__name__`` of the method's file; its last part is the method's name.
+        settings: The type of its hyper-parameters.
+        objective: The function that makes the objective; ``supervision`` is the relevance among training examples.
+        identity: The hyper-parameters that name its runs, besides ``bits`` and ``model``.
     """
-    method = module.rpartition(".")[2]  # a method is named by its file
+    method = module.rpartition(".")[2]
 
     def fit(chosen: Any, data: TrainingData) -> Hasher:
         require_torch()
         from hashbench.losses import supervision_of
         from hashbench.training.loop import train
-        from hashbench.training.objective import by_rows
+        from hashbench.training.objective import as_row_objective
 
         supervision = supervision_of(data)
-        return train(chosen, by_rows(objective(chosen, supervision), supervision), data, method)
+        return train(chosen, as_row_objective(objective(chosen, supervision), supervision), data, method)
 
     def load(chosen: Any, stored: SavedHasher) -> Hasher:
         require_torch()
@@ -52,7 +56,7 @@ def deep_method(
 
 
 def require_torch() -> None:
-    """Raises HashbenchError where torch is not installed."""
+    """Raises HashbenchError if torch is not installed."""
     try:
         import torch  # noqa: F401
     except ImportError:

@@ -1,4 +1,4 @@
-"""The linear hasher that the classical methods fit: a projection of centred features."""
+"""The linear hasher of the classical methods: activations = (features - mean) @ projection."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,13 +19,13 @@ FILE = "hasher.npz"
 
 
 class LinearSettings(BitSettings):
-    """What every classical method declares: which features it hashes."""
+    """The settings that every classical method has: its file must name the features that it hashes."""
 
     features: str
 
 
 def as_features(items: NDArray[Any], value_max: float) -> Floats:
-    """Items as float64[n, d], one row each, scaled so that the largest possible value is 1."""
+    """``items`` as float64[n, d], one row each, divided by ``value_max`` so that the largest possible value is 1."""
     return items.reshape(len(items), -1).astype(np.float64) / value_max
 
 
@@ -38,7 +38,7 @@ class LinearHasher(BinaryHasher):
     value_max: float
 
     def encode(self, items: NDArray[Any], *, progress: bool = False) -> NDArray[np.float32]:  # noqa: ARG002
-        """Activations float32[n, bits], computed a block of items at a time."""
+        """Activations float32[n, bits], computed in blocks of about 10,000 items to limit the memory."""
         blocks = np.array_split(items, max(1, len(items) // 10_000))
         return np.concatenate([self._activations(block) for block in blocks])
 
@@ -55,7 +55,7 @@ class LinearHasher(BinaryHasher):
 
 
 def load(settings: LinearSettings, stored: SavedHasher) -> LinearHasher:  # noqa: ARG001
-    """The hasher that ``save`` wrote."""
+    """The hasher that ``save`` wrote; raises HashbenchError if its file is missing or damaged."""
     path = stored.folder / FILE
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
@@ -67,7 +67,7 @@ def load(settings: LinearSettings, stored: SavedHasher) -> LinearHasher:  # noqa
 def linear_method(
     settings: type[LinearSettings], project: Callable[[Any, Floats, int], tuple[Floats, Floats]]
 ) -> Method:
-    """A method whose ``project(settings, features, seed)`` gives the mean [d] and the projection [d, bits]."""
+    """The method whose ``project(settings, features, seed)`` returns the mean [d] and the projection [d, bits]."""
 
     def fit(chosen: Any, data: TrainingData) -> LinearHasher:
         mean, projection = project(chosen, as_features(data.items, data.value_max), data.seed)

@@ -1,4 +1,4 @@
-"""What a method is: settings, a way to fit a hasher, a way to load it again."""
+"""The type of a method: its settings, the function that fits a hasher, and the function that loads it again."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,9 +11,10 @@ from hashbench.registry import Catalogue
 
 @dataclass(frozen=True)
 class Base:
-    """The method that another one starts from: run before it, once for all that start from the same.
+    """The method whose hasher another method needs: it is run first, and several runs can share the result.
 
-    ``settings`` are those of that run which the settings of this one decide.
+    ``settings(chosen)`` returns the settings of the base's run that follow from the settings ``chosen`` of the run
+    that needs it.
     """
 
     method: str
@@ -24,9 +25,15 @@ class Base:
 class Method:
     """A published method.
 
-    ``settings`` is the strict type of its hyper-parameters, ``identity`` the ones that name its runs, and
-    ``needs_torch`` whether fitting needs the extra ``train``. ``supervision`` is what it learns from: nothing, labels,
-    or relevance, which labels or percentiles of distances say. ``several_processes`` is whether torchrun can train it.
+    Attributes:
+        settings: The type of its hyper-parameters.
+        identity: The hyper-parameters that name its runs.
+        fit: Returns the hasher fitted to the training data.
+        load: Returns the hasher that was saved.
+        needs_torch: Whether fitting needs the extra ``train``.
+        supervision: What it learns from: nothing; class labels; or relevance, which labels or distances define.
+        several_processes: Whether several processes (torchrun) can train it together.
+        base: The method whose hasher it starts from, if any.
     """
 
     settings: type[CodeSettings]

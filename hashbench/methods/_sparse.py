@@ -1,4 +1,4 @@
-"""What the methods of k-sparse codes share: their size, and the metric network that they start from."""
+"""The settings that all methods of k-sparse codes share, and the metric network that they start from."""
 
 from typing import Any, Literal, Self
 
@@ -15,7 +15,7 @@ MetricLoss = Literal["triplet", "npairs"]
 
 
 class SparseSettings(CodeSettings):
-    """Settings of every method of k-sparse codes: k of d bits are set; ``base`` is how the embedding is learned."""
+    """The settings of every method of k-sparse codes: k of d bits are set; ``base`` names the loss of the embedding."""
 
     base: MetricLoss
     d: int = Field(ge=2, le=MAX_D)
@@ -24,7 +24,7 @@ class SparseSettings(CodeSettings):
 
     @property
     def size(self) -> str:
-        """How many buckets there are, and how many of them an item stands in."""
+        """The number of buckets d and the number of buckets k of an item, such as ``64d-2k``."""
         return f"{self.d}d-{self.k}k"
 
     @model_validator(mode="after")
@@ -43,7 +43,7 @@ IDENTITY = ("base", "d", "k", "model")
 
 
 def metric_network(base: Hasher | None) -> ExhaustiveSearch:
-    """The metric network that a run starts from; raises HashbenchError where ``base`` is none."""
+    """``base`` as the metric network that it must be; raises HashbenchError if it is another hasher."""
     if not isinstance(base, ExhaustiveSearch):
         raise HashbenchError(f"base: {type(base).__name__}: the hasher of exhaustive_search is expected")
     return base

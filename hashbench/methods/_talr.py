@@ -1,4 +1,4 @@
-"""What TALR-AP and TALR-NDCG share: all but the loss (He, Cakir, Bargal, Sclaroff 2018)."""
+"""The settings and the method type of TALR-AP and TALR-NDCG, which differ in their loss only [he2018tieaware]."""
 
 from collections.abc import Callable
 from functools import partial
@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
 
 class Settings(PulseSettings):
-    """``variant``: the simplified objective, which the authors released, or the one made exact at integers.
+    """The hyper-parameters.
 
-    ``as_released``: the simplified one with what the authors' code does differently from the paper.
+    ``variant`` "simplified" is the objective that the authors released; "exact" equals the metric at binary codes.
+    ``as_released`` is the simplified objective with the differences between the authors' code and their paper.
     """
 
     variant: Literal["simplified", "exact"]
@@ -33,7 +34,10 @@ class Settings(PulseSettings):
 
 
 def talr_method(module: str, losses: Callable[[], ModuleType]) -> Method:
-    """The method of ``module``, which minimises one of ``losses()``: ``simplified``, ``exact`` and ``as_released``."""
+    """The method named by ``module``; its settings choose one of the functions of the module that ``losses`` returns.
+
+    These are ``simplified``, ``exact`` and ``as_released``. ``losses`` imports torch, so it is called in training only.
+    """
 
     def objective(settings: Settings, supervision: "Supervision") -> "Objective":  # noqa: ARG001
         loss = getattr(losses(), "as_released" if settings.as_released else settings.variant)

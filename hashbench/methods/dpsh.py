@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
 
 class Settings(DeepSettings):
-    """``eta``: weight of the quantisation term; ``pairing``: a batch with itself, or with all training outputs."""
+    """``eta`` is the weight of the quantisation term.
+
+    ``pairing`` "batch" compares the examples of a batch with each other; "memory" compares them with the last outputs
+    of all training examples.
+    """
 
     eta: float = Field(ge=0)
     pairing: Literal["batch", "memory"] = "batch"
@@ -24,7 +28,7 @@ def _objective(settings: Settings, supervision: "Supervision") -> "Objective":
     from hashbench.losses import dpsh
 
     if settings.pairing == "memory":
-        return dpsh.WithMemory(supervision, settings.bits, eta=settings.eta)
+        return dpsh.MemoryObjective(supervision, settings.bits, eta=settings.eta)
     return partial(dpsh.loss, eta=settings.eta)
 
 

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
 
 class Settings(DeepSettings):
-    """The triplets' margin divided by the bits, the weight ``eta`` of the quantisation term, and whose triplets.
+    """``margin_per_bit`` is the margin of a triplet divided by the bits, ``eta`` the weight of the quantisation term.
 
-    ``pairing``: those of a batch, or those of a query of the batch with all training outputs.
+    ``pairing`` "batch" takes triplets within a batch; "memory" takes a query of the batch with a positive and a
+    negative from the last outputs of all training examples.
     """
 
     margin_per_bit: float = Field(ge=0)
@@ -29,7 +30,7 @@ def _objective(settings: Settings, supervision: "Supervision") -> "Objective":
 
     margin = settings.margin_per_bit * settings.bits
     if settings.pairing == "memory":
-        return dtsh.WithMemory(
+        return dtsh.MemoryObjective(
             supervision, settings.bits, margin=margin, eta=settings.eta, batch_size=settings.batch_size
         )
     dtsh.check_classes(supervision)

@@ -1,7 +1,7 @@
-"""Metric learning and exhaustive search: the base of the k-sparse codes, and what they are measured against.
+"""Metric learning and exhaustive search: the base of the k-sparse codes, and the baseline that they are compared with.
 
-A network is trained by triplets with semi-hard negatives or by pairs of n classes (Jeong and Song 2018, section 5);
-a query then looks at every item, in order of the Euclidean distance of their embeddings.
+A network is trained with triplets and semi-hard negatives or with the N-pair loss (Jeong and Song 2018, section 5).
+A query ranks all items by the Euclidean distance between the embeddings.
 """
 
 from pydantic import Field
@@ -15,13 +15,13 @@ from hashbench.training.settings import TrainingSettings
 
 
 class Settings(TrainingSettings):
-    """``base``: what is minimised; ``d``: the width of the embeddings; ``margin``: of triplets; ``l2``: of pairs."""
+    """``base`` is the loss: "triplet" with the margin ``margin``, or "npairs" with the regulariser's weight ``l2``."""
 
     base: MetricLoss
-    d: int = Field(ge=1)
+    d: int = Field(ge=1)  # the width of the embeddings
     margin: float = Field(gt=0)
     l2: float = Field(ge=0)  # weight of the squared norms
-    n_classes: int = Field(0, ge=0)  # the first classes of the data set, queries and database too; 0: all
+    n_classes: int = Field(0, ge=0)  # use only the first so many classes, of queries and database too; 0: all classes
 
     @property
     def outputs(self) -> int:
@@ -30,7 +30,7 @@ class Settings(TrainingSettings):
 
     @property
     def size(self) -> str:
-        """The width of the embeddings."""
+        """The width of the embeddings, such as ``64d``."""
         return f"{self.d}d"
 
 

@@ -14,10 +14,11 @@ if TYPE_CHECKING:
 
 
 class Settings(DeepSettings):
-    """``similarity_scale``: a of the likelihood of a <h_i, h_j>, times the bits.
+    """The likelihood of a pair depends on a <h_i, h_j> with a = ``similarity_scale`` / bits.
 
-    ``linear_above``: a <h_i, h_j> from which the loss is linear; ``class_num``: the fixed weight of similar pairs, or
-    0; ``pairing``: a batch with itself, or the two halves of it with each other.
+    ``linear_above`` is the value of a <h_i, h_j> above which the loss is taken as linear. ``class_num`` is the fixed
+    weight of similar pairs; at 0 the weights are those of the paper. ``pairing`` "batch" compares all examples of a
+    batch with each other; "streams" compares its first half with its second half.
     """
 
     similarity_scale: float = Field(gt=0)

@@ -1,4 +1,4 @@
-"""ITQ: PCA, then the rotation that brings the data closest to the corners of the cube (Gong, Lazebnik 2011)."""
+"""ITQ: PCA, then the rotation with the smallest quantisation error ||B - V R||^2 (Gong, Lazebnik 2011)."""
 
 import numpy as np
 from pydantic import Field
@@ -8,7 +8,7 @@ from hashbench.training.failure import TrainingFailed
 
 
 class Settings(LinearSettings):
-    """``iterations``: alternations between codes and rotation."""
+    """``iterations`` is how often the codes B and the rotation R are updated in turn."""
 
     iterations: int = Field(ge=1)
 
@@ -25,7 +25,7 @@ def _project(settings: Settings, features: Floats, seed: int) -> tuple[Floats, F
 
 
 def _rotation(projected: Floats, iterations: int, seed: int) -> Floats:
-    """The rotation R [bits, bits] that alternates B = sign(V R) and the orthogonal Procrustes step."""
+    """The rotation R [bits, bits]: each iteration sets B = sign(V R), then R by the orthogonal Procrustes problem."""
     bits = projected.shape[1]
     rotation, _ = np.linalg.qr(np.random.default_rng(seed).standard_normal((bits, bits)))
     for _ in range(iterations):

@@ -6,7 +6,7 @@ from hashbench.methods._linear import Floats, LinearSettings, linear_method
 
 
 class Settings(LinearSettings):
-    """``centre``: subtract the mean of the training features first."""
+    """``centre`` is whether the mean of the training features is subtracted first."""
 
     centre: bool
 

@@ -1,7 +1,8 @@
 """k-sparse codes learned with a minimum cost flow (Jeong and Song 2018, algorithm 1).
 
-A metric network gets a new last layer of d outputs, and learns that the k largest of them are the buckets which a flow
-gives to the classes of each batch. Distances are still measured in the embedding of the network it started from.
+A metric network gets a new last layer with d outputs. For each batch a minimum cost flow assigns k buckets to each
+class, and the network is trained so that the k largest outputs of an example are the buckets of its class. Distances
+are still measured in the embedding of the metric network.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from hashbench.hasher import SavedHasher, TrainingData
 from hashbench.methods._deep import require_torch
 from hashbench.methods._method import Method
 from hashbench.methods._sparse import BASE, IDENTITY, SparseSettings, metric_network
-from hashbench.sparse.hasher import OnBase
+from hashbench.sparse.hasher import BucketHasher
 from hashbench.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
@@ -27,9 +28,10 @@ if TYPE_CHECKING:
 
 
 class Settings(SparseSettings, TrainingSettings):
-    """``lam``: lambda of eq. 5, for every bucket; ``variant``: what pairs are compared by, the rest being the same.
+    """``lam`` is lambda of eq. 5, the same for every bucket.
 
-    ``paper`` is the gated distance of eq. 10, ``released`` the inner product that the authors' code has by default.
+    ``variant`` is how the N-pair loss compares two items: "paper" by the gated distance of eq. 10, "released" by the
+    inner product that the authors' code has by default.
     """
 
     lam: float = Field(ge=0)
@@ -39,26 +41,26 @@ class Settings(SparseSettings, TrainingSettings):
 
     @property
     def outputs(self) -> int:
-        """An activation a bucket."""
+        """The number of activations: one for each bucket."""
         return self.d
 
 
 @dataclass(frozen=True)
-class FineTuned(OnBase):
-    """The network with its new last layer, beside the base that it started from."""
+class FineTunedHasher(BucketHasher):
+    """The base, and the network that was fine-tuned from it, whose outputs are the activations of the buckets."""
 
     network: DeepHasher
 
     def activate(self, items: NDArray[Any], embeddings: NDArray[np.float32]) -> NDArray[np.float32]:  # noqa: ARG002
-        """The new last layer's activations."""
+        """The outputs of the fine-tuned network."""
         return self.network.encode(items)
 
     def save(self, folder: Path) -> None:
-        """Writes the network."""
+        """Writes the fine-tuned network."""
         self.network.save(folder)
 
 
-def _fit(settings: Settings, data: TrainingData) -> FineTuned:
+def _fit(settings: Settings, data: TrainingData) -> FineTunedHasher:
     require_torch()
     import torch
 
@@ -76,14 +78,16 @@ def _fit(settings: Settings, data: TrainingData) -> FineTuned:
         l2=settings.l2,
     )
     network = train(settings, objective, replace(data, base=base.network), "sparse_hash")
-    return FineTuned(base, settings.k, network)
+    return FineTunedHasher(base, settings.k, network)
 
 
-def _load(settings: Settings, stored: SavedHasher) -> FineTuned:
+def _load(settings: Settings, stored: SavedHasher) -> FineTunedHasher:
     require_torch()
     from hashbench.training.hasher import DeepHasher
 
-    return FineTuned(metric_network(stored.base), settings.k, DeepHasher.load(settings, stored.folder, stored.device))
+    return FineTunedHasher(
+        metric_network(stored.base), settings.k, DeepHasher.load(settings, stored.folder, stored.device)
+    )
 
 
 METHOD = Method(Settings, (*IDENTITY, "variant"), _fit, _load, needs_torch=True, supervision="labels", base=BASE)

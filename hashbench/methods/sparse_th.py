@@ -1,4 +1,4 @@
-"""Th: the k largest dimensions of a metric embedding are its buckets (Jeong and Song 2018, section 6)."""
+"""Th: the buckets of an item are the k largest dimensions of its metric embedding (Jeong and Song 2018, section 6)."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,28 +11,28 @@ from hashbench.files import write_text
 from hashbench.hasher import SavedHasher, TrainingData
 from hashbench.methods._method import Method
 from hashbench.methods._sparse import BASE, IDENTITY, SparseSettings, metric_network
-from hashbench.sparse.hasher import OnBase
+from hashbench.sparse.hasher import BucketHasher
 
 
 @dataclass(frozen=True)
-class Largest(OnBase):
-    """The signed dimensions of the embedding, as they are: the largest, not those of largest magnitude."""
+class TopKHasher(BucketHasher):
+    """The activations are the embedding itself, with its signs: a large negative dimension is not a bucket."""
 
     def activate(self, items: NDArray[Any], embeddings: NDArray[np.float32]) -> NDArray[np.float32]:  # noqa: ARG002
         """The embeddings."""
         return embeddings
 
     def save(self, folder: Path) -> None:
-        """Writes that there is nothing to keep but the base."""
+        """Writes an empty hasher.json: there is nothing to save, because the base is saved by its own run."""
         write_text(folder / "hasher.json", "{}\n")
 
 
-def _fit(settings: SparseSettings, data: TrainingData) -> Largest:
-    return Largest(metric_network(data.base), settings.k)
+def _fit(settings: SparseSettings, data: TrainingData) -> TopKHasher:
+    return TopKHasher(metric_network(data.base), settings.k)
 
 
-def _load(settings: SparseSettings, stored: SavedHasher) -> Largest:
-    return Largest(metric_network(stored.base), settings.k)
+def _load(settings: SparseSettings, stored: SavedHasher) -> TopKHasher:
+    return TopKHasher(metric_network(stored.base), settings.k)
 
 
 METHOD = Method(SparseSettings, IDENTITY, _fit, _load, needs_torch=True, supervision="labels", base=BASE)

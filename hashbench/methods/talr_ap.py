@@ -1,6 +1,7 @@
 """TALR-AP: gradient ascent on the relaxed tie-aware average precision (He, Cakir, Bargal, Sclaroff 2018).
 
-The variants are AP_s, as the authors released it, and AP_r; ``as_released`` is AP_s with the gradient of their code.
+The variant "simplified" is AP_s, which the authors released; "exact" is AP_r; ``as_released`` is AP_s with the gradient
+of their code.
 """
 
 from types import ModuleType

@@ -1,7 +1,7 @@
 """TALR-NDCG: gradient ascent on the relaxed tie-aware NDCG (He, Cakir, Bargal, Sclaroff 2018).
 
-The variants are DCG_s, as the authors released it, and DCG_r; ``as_released`` is DCG_s with the gains and the ideal
-order of their code.
+The variant "simplified" is DCG_s, which the authors released; "exact" is DCG_r; ``as_released`` is DCG_s with the gains
+and the ideal order of their code.
 """
 
 from types import ModuleType

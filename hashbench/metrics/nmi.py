@@ -1,4 +1,4 @@
-"""Normalised mutual information between buckets and classes."""
+"""ChannelNormalisation mutual information between buckets and classes."""
 
 import numpy as np
 from numpy.typing import NDArray

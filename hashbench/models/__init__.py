@@ -1,4 +1,4 @@
-"""Encoders: one file an architecture, exporting MODEL; and the classifiers of torchvision by their own names."""
+"""Encoders: one file for each architecture, which exports MODEL; torchvision's classifiers have their own names."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -8,7 +8,7 @@ from hashbench.models._model import RANDOM_WEIGHTS, Input, Model, Pretrained, We
 from hashbench.registry import Catalogue, canonical
 
 if TYPE_CHECKING:
-    from hashbench.models._prepare import Prepared, resize_matrix
+    from hashbench.models._prepare import Preprocessor, resize_matrix
     from hashbench.models._weights import WeightsFile, fill, identify
 
 __all__ = [
@@ -18,7 +18,7 @@ __all__ = [
     "Input",
     "Model",
     "Models",
-    "Prepared",
+    "Preprocessor",
     "Pretrained",
     "Weights",
     "WeightsFile",
@@ -29,9 +29,9 @@ __all__ = [
 ]
 
 TORCHVISION = "torchvision:"
-# what imports torch, by the module that has it: imported when it is first asked for
+# names whose modules import torch: they are imported on first access
 OF_TORCH = {
-    "Prepared": "_prepare",
+    "Preprocessor": "_prepare",
     "resize_matrix": "_prepare",
     "WeightsFile": "_weights",
     "fill": "_weights",
@@ -40,24 +40,24 @@ OF_TORCH = {
 
 
 def __getattr__(name: str) -> Any:
-    """Prepared images and pretrained weights; to import hashbench.models imports no torch."""
+    """Imports the names of ``OF_TORCH`` on first access, so that ``import hashbench.models`` does not import torch."""
     if name in OF_TORCH:
         return getattr(import_module(f"{__name__}.{OF_TORCH[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class Models(Catalogue[Model]):
-    """The files of this folder; and, where torchvision is installed, its classifiers.
+    """The catalogue of models: the files of this folder and, if torchvision is installed, its classifiers.
 
-    These are called ``torchvision:resnet18``, or just ``resnet18`` where no file has that name. They are not among
-    ``names``: listing them imports torchvision, which takes seconds.
+    These are called ``torchvision:resnet18``, or just ``resnet18`` if no file has that name. ``names`` does not include
+    them, because listing them imports torchvision, which takes seconds.
     """
 
     def __contains__(self, name: str) -> bool:
         return super().__contains__(name) or self._of_torchvision(name) is not None
 
     def get(self, name: str) -> Model:
-        """The model called ``name``; raises HashbenchError with the nearest names."""
+        """The model called ``name``; raises HashbenchError, with similar names, if there is none."""
         if super().__contains__(name):
             return super().get(name)
         from hashbench.models import _torchvision
@@ -68,7 +68,7 @@ class Models(Catalogue[Model]):
         return _torchvision.model(found)
 
     def of_torchvision(self) -> list[str]:
-        """The names of torchvision's classifiers; none where it is not installed."""
+        """The names of torchvision's classifiers; empty if torchvision is not installed."""
         from hashbench.models import _torchvision
 
         return _torchvision.names()

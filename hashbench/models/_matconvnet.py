@@ -1,9 +1,9 @@
-"""Networks of MatConvNet's model zoo: their layers as data, as a PyTorch module, and as read from the ``.mat``.
+"""Networks of MatConvNet's model zoo: the description of their layers, the PyTorch module, and the ``.mat`` reader.
 
-The traps of the import (each has been met in a public port): filters lie as height x width x in x out, so that
-PyTorch's are their ``transpose(3, 2, 0, 1)``; the normalisation's alpha is not divided by its window; the pools of
-VGG-F are padded below and on the right only, which is PyTorch's ``ceil_mode``; the input is RGB from 0 to 255 minus
-an average image, and is not divided.
+Public ports have made these mistakes: filters are stored as height x width x in x out, so PyTorch's weights are their
+``transpose(3, 2, 0, 1)``; alpha of the normalisation is not divided by its window; the pools of VGG-F are padded below
+and on the right only, which is ``ceil_mode`` in PyTorch; the input is RGB from 0 to 255 minus an average image, without
+a division.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from hashbench.errors import HashbenchError
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-AVERAGE = "average_image"  # its name among the tensors of the weights, [3, height, width] or [3, 1, 1]
+AVERAGE = "average_image"  # the key of the average image among the weights, [3, height, width] or [3, 1, 1]
 
 
 @dataclass(frozen=True)
 class Conv:
-    """A convolution, and the ReLU that follows each of them."""
+    """A convolution and the ReLU after it."""
 
     name: str
     out: int
@@ -39,7 +39,7 @@ class Conv:
     kinds = ("conv", "relu")
 
     def modules(self, channels: int) -> list[nn.Module]:
-        """The layer on an input of so many channels."""
+        """The PyTorch modules of the layer, for an input with this number of channels."""
         from torch import nn
 
         conv = nn.Conv2d(channels, self.out, self.kernel, self.stride, self.pad, groups=self.groups)
@@ -52,7 +52,7 @@ class Conv:
 
 @dataclass(frozen=True)
 class Full:
-    """A convolution that covers its whole input of ``kernel`` x ``kernel``: a matrix, and its ReLU."""
+    """A fully connected layer, stored as a convolution over its whole ``kernel`` x ``kernel`` input, and its ReLU."""
 
     name: str
     out: int
@@ -73,7 +73,7 @@ class Full:
 
 @dataclass(frozen=True)
 class Norm:
-    """Local response normalisation; MatConvNet's ``param`` is these four numbers."""
+    """Local response normalisation; the four numbers are ``param`` in MatConvNet."""
 
     name: str
     size: int
@@ -91,12 +91,12 @@ class Norm:
 
 @dataclass(frozen=True)
 class Pool:
-    """The largest of 3 x 3 every 2 pixels, padded by what a last window needs: MatConvNet's pad [0 1 0 1]."""
+    """Max pooling, 3 x 3 with stride 2, padded below and on the right only: MatConvNet's pad [0 1 0 1]."""
 
     name: str
     kinds = ("pool",)
 
-    def modules(self, channels: int) -> list[nn.Module]:  # noqa: ARG002  (asked as of the others)
+    def modules(self, channels: int) -> list[nn.Module]:  # noqa: ARG002  (the signature of all layers)
         """As of Conv."""
         from torch import nn
 
@@ -109,21 +109,21 @@ Layer = Conv | Full | Norm | Pool
 def backbone_of(
     name: str, layers: tuple[Layer, ...], size: tuple[int, int]
 ) -> Callable[[tuple[int, ...]], tuple[nn.Module, int]]:
-    """A model's ``backbone`` of these layers, for RGB images of one size."""
+    """The function ``backbone`` of a model with these layers, for RGB images of one size."""
 
     def backbone(shape: tuple[int, ...]) -> tuple[nn.Module, int]:
         if shape != (3, *size):
-            wanted = f"3 x {size[0]} x {size[1]}"
-            raise HashbenchError(f"{name} takes images of shape {wanted}, not items of shape {_by(shape)}")
+            expected = f"3 x {size[0]} x {size[1]}"
+            raise HashbenchError(f"{name} takes images of shape {expected}, not items of shape {_by(shape)}")
         return network(layers)
 
     return backbone
 
 
 def network(layers: tuple[Layer, ...], channels: int = 3) -> tuple[nn.Module, int]:
-    """The module of ``layers``, its weights random, from images [n, channels, h, w] to [n, width]; and that width.
+    """The module of ``layers`` with random weights, from images [n, channels, h, w] to [n, width], and the width.
 
-    Its parts are called as MatConvNet calls them: conv1, relu1, norm1, pool1, ... .
+    Its parts have MatConvNet's names: conv1, relu1, norm1, pool1, ... .
     """
     from torch import nn
 
@@ -138,13 +138,13 @@ def network(layers: tuple[Layer, ...], channels: int = 3) -> tuple[nn.Module, in
 
 
 def read(layers: tuple[Layer, ...], path: Path) -> dict[str, Tensor]:
-    """The tensors of a MatConvNet file by the module's names, and its average image.
+    """The tensors of a MatConvNet file, with the names that they have in the module, and the average image.
 
-    Both layouts are read: ``meta.normalization`` and the older ``normalization``; ``weights`` and the older
-    ``filters`` and ``biases``; a variable ``net`` around all of it.
+    Both layouts are read: ``meta.normalization`` or the older ``normalization``; ``weights`` or the older ``filters``
+    and ``biases``; with or without a variable ``net`` around all of it.
 
     Raises:
-        HashbenchError: damaged, or the layers are not these: one is missing, of another kind or of other constants.
+        HashbenchError: The file is damaged, or a layer is missing, of another kind, or has other constants.
     """
     import torch
 

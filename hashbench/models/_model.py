@@ -1,4 +1,4 @@
-"""What a model is: a backbone and, on top of it, one linear hash layer."""
+"""The type of a model (its backbone and pretrained weights), and the encoder: a backbone and a linear hash layer."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
     from torch import Tensor, nn
 
-RANDOM_WEIGHTS = "none"  # said in place of a file of weights
+RANDOM_WEIGHTS = "none"  # the value of --weights for random weights
 
 
 @dataclass(frozen=True)
 class Input:
-    """What a pretrained network takes: RGB of ``size`` (height, width), channels first, (value - mean) / std.
+    """The input of a pretrained network: RGB of ``size`` (height, width), channels first, (value - mean) / std.
 
-    Values run from 0 to ``value_max``, and ``mean`` and ``std`` (one a channel) are in the same unit. An average
-    image that comes with the weights takes the place of ``mean``.
+    Values are from 0 to ``value_max``; ``mean`` and ``std`` (one for each channel) are in the same unit. If the weights
+    include an average image, it replaces ``mean``.
     """
 
     size: tuple[int, int]
@@ -33,10 +33,10 @@ class Input:
 
 @dataclass(frozen=True)
 class Weights:
-    """The official file of a network's weights: its name, where to get it, and its checksum.
+    """The official file of a network's weights: its name, its URL and its checksum.
 
-    ``sha256`` may be the beginning of it, as in the names of torchvision's files. ``read_mat`` reads a MatConvNet
-    file into tensors by the backbone's names; None where there is no such file.
+    ``sha256`` may be the beginning of the checksum, as in the names of torchvision's files. ``read_mat`` reads a
+    MatConvNet file and returns tensors with the backbone's names; None if the weights are not in this format.
     """
 
     file: str
@@ -44,13 +44,13 @@ class Weights:
     md5: str | None = None
     sha256: str | None = None
     read_mat: Callable[[Path], dict[str, Tensor]] | None = None
-    rename: Callable[[str], str] = str  # from the file's names to the backbone's
-    brings_average: bool = False  # whether an average image belongs to the weights
+    rename: Callable[[str], str] = str  # from a tensor's name in the file to its name in the backbone
+    brings_average: bool = False  # whether the weights include an average image
 
 
 @dataclass(frozen=True)
 class Pretrained:
-    """What a network was trained on ImageNet with: its input and its weights (``models/_weights.py`` fills them in)."""
+    """The input and the official weights of a network trained on ImageNet; ``models/_weights.py`` loads the weights."""
 
     input: Input
     weights: Weights
@@ -58,11 +58,12 @@ class Pretrained:
 
 @dataclass(frozen=True)
 class Model:
-    """``backbone(shape)`` gives a module from items [n, *shape] to features [n, width], and that width.
+    """A network architecture.
 
-    ``shape`` is (channels, height, width) of images or (d,) of features. ``pretrained`` says what a network that was
-    trained on ImageNet takes and where its weights come from; the backbone's weights are random all the same.
-    ``scaled(shape, width)`` is the backbone with ``width`` times the channels; None where there is one width only.
+    ``backbone(shape)`` returns a module from items [n, *shape] to features [n, width], with random weights, and the
+    width; ``shape`` is (channels, height, width) of images or (d,) of features. ``pretrained`` is the input and the
+    weights of a network trained on ImageNet. ``scaled(shape, width)`` returns the backbone with ``width`` times as many
+    channels; None if the model has one width only.
     """
 
     summary: str
@@ -71,7 +72,7 @@ class Model:
     scaled: Callable[[tuple[int, ...], float], tuple[nn.Module, int]] | None = None
 
     def build(self, shape: tuple[int, ...], width: float = 1.0) -> tuple[nn.Module, int]:
-        """The backbone with ``width`` times the channels; raises HashbenchError where that is no choice."""
+        """The backbone with ``width`` times as many channels; HashbenchError if the model has one width only."""
         if width == 1:
             return self.backbone(shape)
         if self.scaled is None:
@@ -82,7 +83,7 @@ class Model:
 def encoder(
     model: Model, shape: tuple[int, ...], outputs: int, hash_init: float, *, xavier: bool = False, width: float = 1.0
 ) -> nn.Sequential:
-    """Backbone, ``width`` times as wide as the model's, and hash layer; activations [n, outputs].
+    """The encoder: the backbone, ``width`` times as wide as the model's, and the hash layer; outputs [n, outputs].
 
     The hash layer's weights are drawn from N(0, hash_init^2), or He's N(0, 2 / features) where hash_init is 0; with
     ``xavier`` they are uniform in +- sqrt(6 / (features + outputs)) (Glorot and Bengio 2010). Its bias starts at 0.

@@ -1,4 +1,4 @@
-"""Any classifier of torchvision, up to what its last layer sees."""
+"""torchvision's classifiers without their last layer."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from torch import nn
 
 N_CLASSES = 1000
-AUXILIARY = ("aux1", "aux2", "AuxLogits")  # classifiers on the way, used in training on ImageNet only
-# the file of the early DenseNets names layers as Python no longer allows: norm.1 for norm1
+AUXILIARY = ("aux1", "aux2", "AuxLogits")  # auxiliary classifiers, which are used in training on ImageNet only
+# the weights of DenseNets have old names of layers, which torch no longer allows: norm.1 for norm1
 DENSE_LAYER = re.compile(r"(denselayer\d+\.(?:norm|conv))\.(?=\d)")
 
 
 @cache
 def names() -> list[str]:
-    """The classifiers of images that the installed torchvision has; none without it."""
+    """The names of the image classifiers of the installed torchvision; empty if it is not installed."""
     try:
         from torchvision import models
     except ImportError:
@@ -30,9 +30,9 @@ def names() -> list[str]:
 
 
 def model(name: str) -> Model:
-    """The model of that name; raises HashbenchError where torchvision has none.
+    """The model called ``name``; raises HashbenchError if torchvision has no such classifier.
 
-    Its weights are ``IMAGENET1K_V1``, as papers have used them, or torchvision's default where there are none.
+    Its weights are ``IMAGENET1K_V1``, which papers use, or torchvision's default if these do not exist.
     """
     if name not in names():
         raise HashbenchError(f"torchvision has no classifier {name!r}")
@@ -50,9 +50,9 @@ def model(name: str) -> Model:
 
 
 def backbone(name: str, shape: tuple[int, ...]) -> tuple[nn.Module, int]:
-    """The network without its last layer, for RGB images, and the width of what it gives.
+    """The network without its last layer, for RGB images, and the number of its features.
 
-    Raises HashbenchError where it does not take images of that shape.
+    Raises HashbenchError if it does not accept images of this shape.
     """
     if len(shape) != 3 or shape[0] != 3:
         raise HashbenchError(f"{name} takes RGB images, not items of shape {shape}")
@@ -67,7 +67,7 @@ def backbone(name: str, shape: tuple[int, ...]) -> tuple[nn.Module, int]:
 
 
 def _shape_of_answer(network: nn.Module, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """What the network would give for an item of ``shape``, found without computing: torch's meta tensors are empty."""
+    """The shape of the network's output for an item of ``shape``, computed with meta tensors, which have no data."""
     import torch
 
     tensors = {**dict(network.named_parameters()), **dict(network.named_buffers())}
@@ -90,7 +90,7 @@ def _headless(name: str) -> tuple[nn.Module, int]:
     from torch import nn
     from torchvision import models
 
-    # a vision transformer is built for one size of images, that of its weights
+    # a vision transformer is built for the image size of its weights
     sized = {"image_size": _weights(name).transforms().crop_size[0]} if name.startswith("vit_") else {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # on how GoogLeNet and Inception draw their first weights
@@ -107,7 +107,7 @@ def _headless(name: str) -> tuple[nn.Module, int]:
 
 
 def _last_layer(name: str, network: nn.Module) -> tuple[str, nn.Linear | nn.Conv2d]:
-    """The layer that gives a number a class: a matrix, or of SqueezeNet a convolution."""
+    """The path and the module of the classification layer: linear, or (SqueezeNet) a convolution."""
     from torch import nn
 
     for path, layer in reversed(list(network.named_modules())):
@@ -119,14 +119,14 @@ def _last_layer(name: str, network: nn.Module) -> tuple[str, nn.Linear | nn.Conv
 
 
 def _file(url: str) -> Weights:
-    """What a file of torchvision's is; its name ends in the beginning of its checksum."""
+    """The description of a torchvision file; its name ends with the beginning of its checksum."""
     file = url.rsplit("/", 1)[1]
     checksum = re.search(r"-([0-9a-f]{8,})\.pth$", file)
     return Weights(file, url, sha256=checksum[1] if checksum else None, rename=_renamed)
 
 
 def _renamed(tensor: str) -> str:
-    """The name of a tensor of a file as the module has it.
+    """The name in the module of a tensor that is called ``tensor`` in the file.
 
     >>> _renamed("features.denseblock1.denselayer1.norm.1.weight")
     'features.denseblock1.denselayer1.norm1.weight'

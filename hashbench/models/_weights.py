@@ -1,4 +1,4 @@
-"""Pretrained weights: found in the data folder or where one says, verified, and filled into a network."""
+"""Loads pretrained weights into a network: from the data folder or a given file, after a check of its checksum."""
 
 import hashlib
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from hashbench import paths
 from hashbench.errors import HashbenchError, one_line
 from hashbench.models._matconvnet import AVERAGE
 from hashbench.models._model import RANDOM_WEIGHTS, Pretrained, Weights
-from hashbench.models._prepare import Prepared
+from hashbench.models._prepare import Preprocessor
 
-COUNTERS = "num_batches_tracked"  # of batch normalisation; older files lack it and nothing here needs it
+COUNTERS = "num_batches_tracked"  # a counter of batch normalisation, which is not needed; older files do not have it
 
 
 @dataclass(frozen=True)
 class WeightsFile:
-    """The file that a network's weights come from; None of random ones."""
+    """The file of a network's weights; the name and the checksum are None for random weights."""
 
     file: str | None
     sha256: str | None
@@ -26,19 +26,21 @@ class WeightsFile:
 
 
 def place_of(weights: Weights) -> Path:
-    """Where the official file lies, or would lie."""
+    """The path of the official file in the data folder, whether it exists or not."""
     return paths.weights() / weights.file
 
 
-def fill(name: str, pretrained: Pretrained, backbone: nn.Module, prepared: Prepared, given: str | None) -> WeightsFile:
-    """Fills ``backbone``, and the average image of ``prepared``, with the weights of the network called ``name``.
+def fill(
+    name: str, pretrained: Pretrained, backbone: nn.Module, prepared: Preprocessor, given: str | None
+) -> WeightsFile:
+    """Loads the weights of the network called ``name`` into ``backbone``, and their average image into ``prepared``.
 
-    ``given`` is a file (.mat, .safetensors, .pth or .pt), "none" to leave the weights as they are, or None: the
-    official file in the data folder, whose checksum is compared before a byte of it is interpreted.
+    ``given`` is a file (.mat, .safetensors, .pth or .pt), "none" to keep the random weights, or None for the official
+    file in the data folder; the checksum of the latter is compared before the file is parsed.
 
     Raises:
-        HashbenchError: absent, of another checksum, damaged, a pickle of more than tensors, a layer missing or of
-            another shape.
+        HashbenchError: The file is missing, has another checksum, is damaged or is a pickle of more than tensors; or a
+            layer is missing or has another shape.
     """
     if given == RANDOM_WEIGHTS:
         return WeightsFile(None, None, official=False)
@@ -57,9 +59,9 @@ def fill(name: str, pretrained: Pretrained, backbone: nn.Module, prepared: Prepa
 
 
 def identify(name: str, weights: Weights, path: Path, *, is_given: bool = True) -> WeightsFile:
-    """The file at ``path``: its checksum, and whether it is the official one of the network called ``name``.
+    """The file at ``path``: its checksum, and whether it is the official file of the network called ``name``.
 
-    Raises HashbenchError where there is no such file.
+    Raises HashbenchError if there is no such file.
     """
     _require(path, name, weights, is_given=is_given)
     sha256 = _checksum(path, "sha256")
@@ -83,7 +85,7 @@ def _checksum(path: Path, kind: str) -> str:
 
 
 def _is_official(path: Path, sha256: str, weights: Weights) -> bool:
-    """Whether the file is the official one; one without a public checksum is taken by its name."""
+    """Whether the file is the official one, by its checksum, or by its name if no checksum is published."""
     if weights.sha256 is not None:
         return sha256.startswith(weights.sha256)
     if weights.md5 is not None:
@@ -92,7 +94,7 @@ def _is_official(path: Path, sha256: str, weights: Weights) -> bool:
 
 
 def _read(path: Path, weights: Weights) -> dict[str, Tensor]:
-    """The tensors of a file by name, all of them finite floats or counters."""
+    """The tensors of a file by name; raises HashbenchError if a floating point tensor is not finite."""
     suffix = path.suffix.lower()
     if suffix == ".mat" and weights.read_mat is not None:
         tensors = weights.read_mat(path)
@@ -122,10 +124,10 @@ def _read_safetensors(path: Path) -> dict[str, Tensor]:
 
 
 def _read_torch(path: Path) -> dict[str, Tensor]:
-    """The tensors that ``torch.save`` wrote; what asks for more than tensors is refused, not run."""
+    """The tensors that ``torch.save`` wrote; a file with other objects raises HashbenchError, and none of it is run."""
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception:  # its own words advise to load it all the same
+    except Exception:  # torch's own message advises to load the file without this protection
         raise HashbenchError(
             f"{path}: damaged, or a pickle of more than tensors, which can run code and is never opened here: "
             "save the module's state_dict()"
@@ -135,7 +137,7 @@ def _read_torch(path: Path) -> dict[str, Tensor]:
     return content
 
 
-def _set_average(average: Tensor | None, name: str, weights: Weights, prepared: Prepared, path: Path) -> None:
+def _set_average(average: Tensor | None, name: str, weights: Weights, prepared: Preprocessor, path: Path) -> None:
     if average is None and weights.brings_average:
         raise HashbenchError(f"{path}: {AVERAGE} is missing: {name} takes images minus the one of its weights")
     if average is not None:
@@ -146,7 +148,7 @@ def _set_average(average: Tensor | None, name: str, weights: Weights, prepared: 
 
 
 def _load(tensors: dict[str, Tensor], backbone: nn.Module, path: Path, name: str) -> None:
-    """Loads each tensor that the backbone has; those of the layer above it are left out."""
+    """Loads the tensors of the backbone; those of the classification layer are ignored."""
     own = backbone.state_dict()
     for key, expected in own.items():
         if key.endswith(COUNTERS):

@@ -1,4 +1,4 @@
-"""AlexNet as torchvision has it ("one weird trick", Krizhevsky 2014: one tower, no normalisation), up to fc7.
+"""torchvision's AlexNet ("one weird trick", Krizhevsky 2014: one tower, no normalisation), up to fc7.
 
 The features are 4,096 activations of fc7 after its ReLU. For Caffe's network see ``alexnet_caffe``.
 """

@@ -1,7 +1,7 @@
 """AlexNet as Caffe trained it (two groups, normalisation before pooling), the network of TALR's ImageNet runs.
 
-Read from MatConvNet's import. It is not torchvision's AlexNet, which has one group, other widths and no normalisation.
-MatConvNet states Caffe's alpha divided by the window: 1e-4 / 5.
+The weights are MatConvNet's conversion. torchvision's AlexNet is another network, with one group, other widths and no
+normalisation. MatConvNet's alpha is Caffe's alpha divided by the window: 1e-4 / 5.
 """
 
 from functools import partial

@@ -1,4 +1,4 @@
-"""Network in Network (Lin, Chen, Yan 2014), as the sparse-hash paper has it (Jeong and Song 2018)."""
+"""Network in Network (Lin, Chen, Yan 2014), in the form of the sparse-hash paper (Jeong and Song 2018)."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ BLOCKS = (((192, 5), (160, 1), (96, 1)), ((192, 5), (192, 1), (192, 1)), ((192, 
 def nin(shape: tuple[int, ...], width: float = 1.0) -> tuple[nn.Module, int]:
     """The network from images [n, *shape] to features [n, 192], and 192; every layer ``width`` times as wide.
 
-    Poolings keep the border as TensorFlow's SAME does: the last window takes what there is. Weights are drawn from
-    N(0, 2 / fan in), biases are 0. The features are the means of the last, linear, convolution, rectified.
+    Poolings treat the border as TensorFlow's SAME padding: the last window may be smaller. Weights are drawn from
+    N(0, 2 / fan in), biases are 0. The features are ReLU(mean over the pixels of the last convolution).
     """
     from torch import nn
 

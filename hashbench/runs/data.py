@@ -1,4 +1,4 @@
-"""The data of a run: the items as the method takes them, the ids of its protocol, and what is relevant to what."""
+"""The data of a run: the items in the form that the method takes, the ids of its protocol, and the relevance."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,10 +22,10 @@ from hashbench.runs.spec import RunSpec
 
 @dataclass(frozen=True, eq=False)
 class RunData:
-    """What a run works on.
+    """The data of a run.
 
-    ``items`` [n, ...] are those of the data set as the method takes them: as stored, or their features. The value
-    ``value_max`` of an item means 1.0.
+    ``items`` [n, ...] are all items of the data set in the form that the method takes: as stored, or their features.
+    The value ``value_max`` in an item means 1.0.
     """
 
     spec: RunSpec
@@ -46,11 +46,11 @@ class RunData:
 
     @property
     def relevance(self) -> Relevance:
-        """How relevant each item of the database is to each query; distances are computed when it is asked for."""
+        """The relevance of each item of the database to each query; distances are computed on each access."""
         return relevance_of(self.dataset, self.ids, self.protocol)
 
     def training(self, folder: Path, options: Options, base: Hasher | None) -> TrainingData:
-        """What the method is given to fit."""
+        """The training data that the method gets."""
         by_distance = METHODS.get(self.spec.method).supervision == "relevance"
         return TrainingData(
             items=self.items[self.ids.train_ids],
@@ -96,7 +96,7 @@ def open_data(spec: RunSpec, options: Options = DEFAULT_OPTIONS) -> RunData:
 
 
 def own_rows(spec: RunSpec, items: NDArray[Any], device: str = "auto") -> ItemRows:
-    """One's own ``items`` [n, *shape of the data set's items], as the hasher of a run takes them."""
+    """The user's own ``items`` [n, *shape of the data set's items], in the form that the hasher of a run takes."""
     import numpy as np
 
     if spec.settings.features != PIXELS:
@@ -107,18 +107,16 @@ def own_rows(spec: RunSpec, items: NDArray[Any], device: str = "auto") -> ItemRo
 
 
 def protocol_of(spec: RunSpec) -> Protocol:
-    """The protocol of a run, as its data set's card has it."""
+    """The protocol of a run, from the card of its data set."""
     return load_card(spec.dataset).protocol(spec.protocol)
 
 
 def require_supervision(spec: RunSpec) -> None:
-    """Raises HashbenchError where the method learns from what the data set does not have."""
-    method, wanted = METHODS.get(spec.method), METHODS.get(spec.method).supervision
-    by_distance = wanted == "relevance" and isinstance(protocol_of(spec).relevance, Percentiles)
-    if wanted == "none" or by_distance or load_card(spec.dataset).labels != "none":
+    """Raises HashbenchError if the method needs labels or relevance and the data set has none."""
+    supervision = METHODS.get(spec.method).supervision
+    by_distance = supervision == "relevance" and isinstance(protocol_of(spec).relevance, Percentiles)
+    if supervision == "none" or by_distance or load_card(spec.dataset).labels != "none":
         return
     free = ", ".join(name for name, entry in METHODS.usable() if entry.supervision == "none")
-    needs, has = (
-        ("labels or percentiles of distances", "neither") if method.supervision == "relevance" else ("labels", "none")
-    )
+    needs, has = ("labels or percentiles of distances", "neither") if supervision == "relevance" else ("labels", "none")
     raise HashbenchError(f"{spec.method} learns from {needs}, and {spec.dataset} has {has}: these need none: {free}")

@@ -1,4 +1,4 @@
-"""The hasher of a run: fitted and saved, or loaded where it was saved before."""
+"""The hasher of a run: it is fitted and saved, or loaded if it was saved before."""
 
 import json
 import time
@@ -15,14 +15,14 @@ from hashbench.runs.spec import RunSpec, of_row
 from hashbench.runs.store import Row, Store
 from hashbench.training import log
 
-FITTED = "fitted.json"  # which code fitted the hasher, and in how many seconds
+FITTED = "fitted.json"  # the code version that fitted the hasher, and the seconds it took
 
 
 def fit(data: RunData, folder: Path, options: Options, base: Hasher | None) -> tuple[Hasher, float]:
-    """The fitted hasher, saved in ``folder``, and the seconds that all of its processes trained.
+    """The fitted hasher, which is also saved in ``folder``, and the wall time of its training in seconds.
 
-    One that the same commit saved there before, whose run was killed before it had a row, is loaded instead. Raises
-    TrainingFailed where training gives up.
+    If the same commit saved the hasher there before (the run was killed before its row was written), it is loaded.
+    Raises TrainingFailed if training fails.
     """
     spec = data.spec
     if options.group.is_alone and (seconds := _seconds_of_saved(folder)) is not None:
@@ -39,7 +39,7 @@ def fit(data: RunData, folder: Path, options: Options, base: Hasher | None) -> t
 
 
 def _seconds_of_saved(folder: Path) -> float | None:
-    """How long the hasher saved in ``folder`` was trained; None unless this very commit trained it."""
+    """The training seconds of the hasher saved in ``folder``; None unless this commit trained it."""
     code = provenance.code()
     try:
         kept = json.loads((folder / FITTED).read_text())
@@ -55,16 +55,16 @@ def load(spec: RunSpec, folder: Path, device: str, base: Hasher | None) -> Hashe
 
 
 def load_saved(spec: RunSpec, store: Store, device: str = "auto") -> Hasher | None:
-    """The saved hasher of a run; None where its working files, or those of its base, are not here."""
+    """The saved hasher of a run; None if its working files, or those of its base, are missing."""
     base = None
     if spec.base is not None and (base := load_saved(spec.base, store, device)) is None:
         return None
     folder = store.run_folder(spec.run)
-    return load(spec, folder, device, base) if any(folder.glob("hasher.*")) else None  # what every save writes
+    return load(spec, folder, device, base) if any(folder.glob("hasher.*")) else None  # every hasher saves such a file
 
 
 def load_hasher(row: Row, store: Store, device: str = "auto") -> Hasher:
-    """The hasher of a stored run; raises HashbenchError when its working files are gone."""
+    """The hasher of a stored run; raises HashbenchError if its working files are missing."""
     hasher = load_saved(of_row(row), store, device) if row.status == "ok" else None
     if hasher is None:
         gone = store.run_folder(row.run)

@@ -1,7 +1,8 @@
-"""The hyper-parameters of a run: what a method's file, the recipe of its network and the user say.
+"""The hyper-parameters of a run, from the method's file, the recipe of its network, and the user.
 
-``experiments/methods/METHOD.toml`` holds what is the method's own and what its authors set.
-``experiments/recipes/RECIPE.toml`` says how a network is trained, whatever the method. Each value names its source.
+``experiments/methods/METHOD.toml`` holds the values that belong to the method and those that its authors set.
+``experiments/recipes/RECIPE.toml`` says how a network is trained on a data set, for all methods. Each value names its
+source.
 """
 
 from collections.abc import Mapping
@@ -18,12 +19,12 @@ from hashbench.methods import METHODS
 from hashbench.models import MODELS
 from hashbench.training.settings import DeepSettings, TrainingSettings
 
-SETTLED = ("model", "base")  # the settings that others depend on
-DATA = ("dataset", "protocol", "budget")  # what decides the network of a run that names none
+SETTLED = ("model", "base")  # the settings on which other settings depend, so they are chosen first
+DATA = ("dataset", "protocol", "budget")  # the names that decide the default model of a run
 
 
 class Parameter(Strict):
-    """A hyper-parameter, who says so, and where."""
+    """The value of a hyper-parameter, the kind of its source, and a note on where it comes from."""
 
     value: Setting
     source: Literal["paper", "code", "ours"]
@@ -31,7 +32,7 @@ class Parameter(Strict):
 
 
 class Conditional(Strict):
-    """Values for the runs that agree with every name given here; a name that is left out does not matter."""
+    """Values for the runs that match all names given here; a name that is left out matches every run."""
 
     dataset: str | None = None
     protocol: str | None = None
@@ -41,12 +42,12 @@ class Conditional(Strict):
     parameters: dict[str, Parameter]
 
     def conditions(self) -> dict[str, str]:
-        """The names that a run has to agree with."""
+        """The names that a run must match."""
         named = ((key, getattr(self, key, None)) for key in (*DATA, *SETTLED, "recipe"))
         return {key: value for key, value in named if value is not None}
 
     def fits(self, names: Mapping[str, str]) -> bool:
-        """Whether the run of those names agrees with all the conditions."""
+        """Whether a run with these ``names`` matches all conditions."""
         return self.conditions().items() <= names.items()
 
     def values(self) -> dict[str, Setting]:
@@ -55,10 +56,10 @@ class Conditional(Strict):
 
 
 class Variant(Conditional):
-    """Values of one method over its general ones, for some data, network, base or recipe; later variants win."""
+    """Values of one method for some data, network, base or recipe: they replace its general ones; later ones win."""
 
-    base: str | None = None  # of the methods that are built on a metric network: how that one was trained
-    recipe: str | None = None  # the recipe that the run is trained by: what differs from it for this method
+    base: str | None = None  # the loss of the metric network, for methods that start from one
+    recipe: str | None = None  # the recipe of the run: the variant holds this method's differences from it
 
 
 class Recipe(Conditional):
@@ -76,8 +77,8 @@ class Recipe(Conditional):
 class MethodFile(Strict):
     """A file of experiments/methods/.
 
-    ``budgets`` says what each budget that the method can be run at is; the first is the one that nobody has to name.
-    ``without_recipes`` are the recipes that the method is not trained by, each with the reason.
+    ``budgets`` are the budgets of the method with a description each; the first one is the default.
+    ``without_recipes`` are the recipes that are not used for the method, with the reason for each.
     """
 
     title: str
@@ -88,43 +89,43 @@ class MethodFile(Strict):
     without_recipes: dict[str, str] = {}
     variants: list[Variant] = []
 
-    def budget(self, asked: str | None) -> str:
-        """``asked``, or the usual budget; raises HashbenchError for one that the method does not have."""
-        if asked is None:
+    def budget(self, name: str | None) -> str:
+        """``name``, or the default budget if it is None; raises HashbenchError if the method has no such budget."""
+        if name is None:
             return next(iter(self.budgets))
-        if asked not in self.budgets:
-            raise unknown(f"budget of {self.title}", asked, self.budgets)
-        return asked
+        if name not in self.budgets:
+            raise unknown(f"budget of {self.title}", name, self.budgets)
+        return name
 
 
 def location(method: str) -> Path:
-    """Where the method's hyper-parameters are: those of another package's method lie beside its module."""
+    """The path of the method's file; for a method of another package it is beside the method's module."""
     folder = METHODS.folder(method) or paths.root() / "experiments" / "methods"
     return folder / f"{method}.toml"
 
 
 def load(method: str) -> MethodFile:
-    """The hyper-parameters of ``method``; raises HashbenchError when the file is not as it should be."""
+    """The file of ``method``; raises HashbenchError if it is missing or not valid."""
     return config.load(MethodFile, location(method))
 
 
 def recipes() -> dict[str, Recipe]:
-    """All recipes by name; raises HashbenchError when a file of them is not as it should be."""
+    """All recipes by name; raises HashbenchError if one of the files is not valid."""
     return {path.stem: _recipe(path) for path in sorted(_recipes_folder().glob("*.toml"))}
 
 
 def resolve(file: MethodFile, names: Mapping[str, str], given: Mapping[str, Setting]) -> dict[str, Any]:
-    """All values for the run of those names (data set, protocol, method, budget).
+    """The values of all hyper-parameters of the run with these ``names`` (data set, protocol, method, budget).
 
-    They are put together in this order, the later ones win:
+    They are combined in this order; later values win:
 
-    1. the general values of the method's ``file`` and its variants that fit, which are what the authors set;
-    2. the recipe that fits, which replaces the authors' schedule for its network;
-    3. the variants that name this recipe: what differs from it for this method;
-    4. what is ``given``.
+    1. the general values of the method's ``file`` and its variants that match, which the authors set;
+    2. the recipe that matches, which replaces the authors' schedule for its network;
+    3. the variants that name this recipe: the method's differences from it;
+    4. the values in ``given``.
 
-    Model and base are settled first, because the rest depends on them. Recipes are for the deep methods of binary
-    codes (``DeepSettings``): a metric network draws its batches by class, on its authors' schedule.
+    Model and base are chosen first, because the other values depend on them. Recipes apply to the deep methods of
+    binary codes only (``DeepSettings``): a metric network draws its batches by class, on its authors' schedule.
     """
     by_recipes = _recipes_of(file, names["method"])
     settled = _settled(file, names, given, by_recipes)
@@ -147,7 +148,7 @@ def _general(file: MethodFile) -> dict[str, Setting]:
 def _settled(
     file: MethodFile, names: Mapping[str, str], given: Mapping[str, Setting], by_recipes: Mapping[str, Recipe]
 ) -> dict[str, Setting]:
-    """Model and base: given, or of the method's file, or (the model) the default of a recipe for these data."""
+    """The values of model and base: as given, or from the method's file, or (model) the default model of a recipe."""
     values = _general(file)
     for variant in file.variants:
         if not variant.conditions().keys() & {*SETTLED, "recipe"} and variant.fits(names):
@@ -159,7 +160,7 @@ def _settled(
 
 
 def _default_model(by_recipes: Mapping[str, Recipe], names: Mapping[str, str]) -> str:
-    """The network of a run that names none."""
+    """The model of a run that does not name one."""
     usual = {name: recipe.conditions() for name, recipe in by_recipes.items() if recipe.default_model}
     of_data = {name: {key: own[key] for key in DATA if key in own} for name, own in usual.items()}
     chosen = _closest(of_data, names)
@@ -171,7 +172,10 @@ def _default_model(by_recipes: Mapping[str, Recipe], names: Mapping[str, str]) -
 
 
 def _closest(conditions: Mapping[str, Mapping[str, str]], names: Mapping[str, str]) -> str | None:
-    """The recipe whose conditions hold and include those of all the others that hold; None where none holds."""
+    """The name of the most specific recipe whose ``conditions`` all match ``names``; None if none matches.
+
+    Raises HashbenchError if two are equally specific.
+    """
     holding = {name: own.items() for name, own in conditions.items() if own.items() <= names.items()}
     closest = [name for name, own in holding.items() if not any(own < other for other in holding.values())]
     if len(closest) > 1:
@@ -183,7 +187,7 @@ def _closest(conditions: Mapping[str, Mapping[str, str]], names: Mapping[str, st
 
 
 def _recipes_of(file: MethodFile, method: str) -> dict[str, Recipe]:
-    """The recipes that the method can be trained by, by name; none for a method that is no deep one of binary codes."""
+    """The recipes for the method, by name; none unless it is a deep method of binary codes."""
     found = recipes() if issubclass(METHODS.get(method).settings, DeepSettings) else {}
     for name in (*file.without_recipes, *(variant.recipe for variant in file.variants)):
         if name is not None and name not in found:
@@ -205,7 +209,7 @@ def _recipe(path: Path) -> Recipe:
 
 @cache
 def _some_training_settings() -> type[Strict]:
-    """The type of what a recipe may set: each training setting as strict as among all, none of them required."""
+    """The type of a recipe's values: all training settings, with their checks, but none of them required."""
     of_network = {key: field for key, field in TrainingSettings.model_fields.items() if key != "model"}
     fields: dict[str, Any] = {
         key: (Annotated[(field.annotation, Field(), *field.metadata)], None) for key, field in of_network.items()

@@ -1,4 +1,4 @@
-"""How to run a cell: what changes the rounding and the speed, and nothing that the cell is named by."""
+"""The options of a run: they change rounding and speed only, so they are not part of the run's name."""
 
 import re
 from dataclasses import dataclass
@@ -9,10 +9,10 @@ from hashbench.parallel import ALONE, DEFAULT_COMPUTE, ComputeOptions, ProcessGr
 
 @dataclass(frozen=True)
 class Options:
-    """The device, the process group, the arithmetic; the row says which they were.
+    """The device, the process group and the arithmetic of a run; its row records them.
 
-    ``group`` is the group of processes that run the cell together: the first calls ``run``, the others ``follow``.
-    ``weights`` is the file of pretrained weights, where it is not the official one in the data folder.
+    ``group`` is the group of processes that train together: the first one calls ``run``, the others call ``follow``.
+    ``weights`` is the file of pretrained weights; None is the official file in the data folder.
     """
 
     device: str = "auto"

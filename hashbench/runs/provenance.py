@@ -1,4 +1,4 @@
-"""Who made this number: the code, the libraries, the machine."""
+"""The provenance of a result: the version of the code, the libraries and the machine."""
 
 import os
 import platform
@@ -13,13 +13,13 @@ from hashbench import __version__, paths
 from hashbench.runs.store import Code
 
 LIBRARIES = ("numpy", "numba", "scikit-learn", "torch", "torchvision")
-# what decides a number; results/, tests and pages do not make a tree dirty
+# the files that decide results; changes of results/, tests and docs do not count as dirty
 SOURCES = ("hashbench", "datasets", "experiments", "pyproject.toml", "requirements.lock")
 
 
 @cache
 def code() -> Code:
-    """The version, commit and dirty flag of the package's own source tree, wherever one stands."""
+    """The version, commit and dirty flag of the package's own source tree (not of the current folder)."""
     home = paths.PACKAGE.parent
     if _git(home, "ls-files", "--error-unmatch", "hashbench/__init__.py") is None:
         return Code(version=__version__, commit=None, dirty=None)
@@ -42,20 +42,20 @@ def _git(folder: Path, *arguments: str) -> str | None:
 
 
 def versions() -> dict[str, str | None]:
-    """Versions of Python, the libraries that compute, and CUDA; null where one is not installed."""
+    """The versions of Python, LIBRARIES and CUDA; None for a library that is not installed."""
     found: dict[str, str | None] = {"python": platform.python_version()}
     for library in LIBRARIES:
         try:
             found[library] = version(library)
         except PackageNotFoundError:
             found[library] = None
-    torch = sys.modules.get("torch")  # asked only where it was used: its import costs seconds
+    torch = sys.modules.get("torch")  # only if it is imported already: the import takes seconds
     found["cuda"] = torch.version.cuda if torch is not None else None
     return found
 
 
 def hardware(device: str) -> dict[str, str | int | None]:
-    """The processor, its cores, and the GPU where ``device`` is one."""
+    """The operating system, the processor, its cores, ``device``, and the GPU if ``device`` is one."""
     return {
         "system": f"{platform.system()} {platform.machine()}",
         "cpu": _cpu_name(),
@@ -66,7 +66,7 @@ def hardware(device: str) -> dict[str, str | int | None]:
 
 
 def gpu_name() -> str | None:
-    """The name of the first GPU that torch sees, or None."""
+    """The name of torch's first GPU; None if there is no GPU."""
     import torch
 
     return torch.cuda.get_device_name(0) if torch.cuda.is_available() else None
@@ -80,5 +80,5 @@ def _cpu_name() -> str:
 
 
 def utc() -> str:
-    """The time now, UTC, to the second."""
+    """The current UTC time, such as 2026-01-31T12:00:00Z."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -18,13 +18,13 @@ from hashbench.runs.store import Row, Seconds, Store
 from hashbench.training.failure import TrainingFailed
 
 
-def measure(spec: RunSpec, store: Store, options: Options) -> Row:
-    """Runs ``spec``, whatever is stored of it: the row is returned, the working files go to the run's folder."""
+def run_steps(spec: RunSpec, store: Store, options: Options) -> Row:
+    """Runs all steps of ``spec``, even if its row is stored; returns the row and writes the run's working files."""
     folder = store.run_folder(spec.run)
     write_text(folder / "config.json", spec.text)
     data = open_data(spec, options)
     try:
-        base = None if spec.base is None else hasher_of(spec.base, store, options)
+        base = None if spec.base is None else base_hasher(spec.base, store, options)
         hasher, train_s = fit(data, folder, options, base)
     except TrainingFailed as failure:
         return failed_row(data, str(failure), options)
@@ -43,47 +43,48 @@ def measure(spec: RunSpec, store: Store, options: Options) -> Row:
 
 
 def run(spec: RunSpec, store: Store, options: Options = DEFAULT_OPTIONS) -> Row:
-    """The row of ``spec``: as stored if it was run before, else measured now and stored.
+    """The row of ``spec``: the stored one if there is one, else the run is executed and its row is stored.
 
-    A run that training gives up on is stored as a failed row, and tried again when asked for again. A killed one
-    continues from its checkpoint.
+    If training fails, a failed row is stored; the next call tries again. A run that was killed continues from its
+    checkpoint.
     """
     require_supervision(spec)
-    provenance.code()  # of the code that starts, not of what the tree holds hours later
+    provenance.code()  # cached now: the source tree may change while the run takes hours
     with process_group(spec, options) as own:
         if (row := stored_row(spec, store)) is None:
-            return _run_alone(spec, store, own)
+            return _run_locked(spec, store, own)
         is_needed(own.group, answer=False)
         return row
 
 
 def stored_row(spec: RunSpec, store: Store) -> Row | None:
-    """The row of a run that did not fail, or None."""
+    """The stored row of a run; None if there is none or if it failed."""
     row = store.find(spec.dataset, spec.protocol, spec.run)
     return row if row is not None and row.status == "ok" else None
 
 
 def follow(spec: RunSpec, store: Store, options: Options) -> None:
-    """Does this process's share of what ``run`` does in the first one; writes nothing."""
+    """Does this process's share of the run that the first process executes with ``run``; writes nothing."""
     require_supervision(spec)
     with process_group(spec, options) as own:
         if not is_needed(own.group, answer=False):
             return
         data = open_data(spec, own)
-        with suppress(TrainingFailed):  # in the first process too, which stores the row
+        with suppress(TrainingFailed):  # the first process fails too, and stores the row
             hasher, _ = fit(data, store.run_folder(spec.run), own, None)
             encode(hasher, data.search_items, own.group, progress=False)
 
 
-def hasher_of(spec: RunSpec, store: Store, options: Options) -> Hasher:
-    """The hasher of a run that another one starts from: loaded, or fitted now, once for all that start from it.
+def base_hasher(spec: RunSpec, store: Store, options: Options) -> Hasher:
+    """The hasher of a base run: loaded if it is saved, else the run is executed now.
 
-    Its row is stored where it has none yet. Raises TrainingFailed where the run fails.
+    The lock makes sure that the base is executed once, even if several runs need it at the same time. Its row is stored
+    if it has none yet. Raises TrainingFailed if the base run fails.
     """
-    with _alone_in(store.run_folder(spec.run), wait=True):
+    with _locked_folder(store.run_folder(spec.run), wait=True):
         row = stored_row(spec, store)
         if row is None or (hasher := load_saved(spec, store, options.device)) is None:
-            again = measure(spec, store, options)
+            again = run_steps(spec, store, options)
             if row is None:
                 store.write(again)
             if again.status != "ok":
@@ -93,23 +94,23 @@ def hasher_of(spec: RunSpec, store: Store, options: Options) -> Hasher:
     return hasher
 
 
-def _run_alone(spec: RunSpec, store: Store, options: Options) -> Row:
-    """Measures and stores, while no other process runs the same cell."""
+def _run_locked(spec: RunSpec, store: Store, options: Options) -> Row:
+    """The row of ``spec``, executed and stored while this process holds the lock of the run's folder."""
     folder = store.run_folder(spec.run)
     for written in (folder, store.row_path(spec.dataset, spec.protocol, spec.run).parent):
         require_writable(written)
-    with _alone_in(folder):
-        row = stored_row(spec, store)  # made by the process that was here before us
+    with _locked_folder(folder):
+        row = stored_row(spec, store)  # another process may have stored it before this one got the lock
         if is_needed(options.group, answer=row is None) or row is None:
-            row = measure(spec, store, options)
+            row = run_steps(spec, store, options)
             store.write(row)
     return row
 
 
 @contextmanager
-def _alone_in(folder: Path, *, wait: bool = False) -> Iterator[None]:
+def _locked_folder(folder: Path, *, wait: bool = False) -> Iterator[None]:
     busy = f"{folder}: another process is running this cell: wait for it"
     with locked(folder / "lock", wait=wait, busy="" if wait else busy):
-        for left in folder.glob(".*.part"):  # of a process that was killed while it wrote
-            left.unlink()
+        for partial in folder.glob(".*.part"):  # left by a process that was killed while it wrote
+            partial.unlink()
         yield

@@ -1,4 +1,4 @@
-"""The row of a run: its metrics, from what was counted, and by which code, on which machine, in how many seconds."""
+"""The row of a run: its metrics, computed from the counts, with the code version, the machine and the seconds."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -14,7 +14,7 @@ from hashbench.runs.options import Options
 from hashbench.runs.store import SCHEMA, Arithmetic, Row, Seconds
 from hashbench.sparse.retrieval import Retrieval
 
-# Every row of codes holds these; the kept histogram gives any other metric later, without a new run.
+# The metrics in every row of codes. The saved histogram gives any other metric later, without a new run.
 OF_CODES = (
     "ap",
     "ap_worst",
@@ -27,12 +27,12 @@ OF_CODES = (
     "precision@r2",
     "recall@100",
 )
-# And every row of sparse codes these, from the kept retrieval.
+# The metrics in every row of sparse codes, from the saved retrieval.
 OF_RETRIEVAL = ("suf", "suf@4", "suf@16", "rerank_precision@1", "rerank_precision@4", "rerank_precision@16")
 
 
 def measured_row(data: RunData, evidence: Evidence, seconds: Seconds, options: Options) -> Row:
-    """The row of a run that was scored by ``evidence``."""
+    """The row of a run with the metrics computed from ``evidence``."""
     return Row(
         metrics=_metrics(evidence.database),
         metrics_of_test=_metrics(evidence.test),
@@ -46,7 +46,7 @@ def measured_row(data: RunData, evidence: Evidence, seconds: Seconds, options: O
 
 
 def failed_row(data: RunData, reason: str, options: Options) -> Row:
-    """The row of a run that training gave up on."""
+    """The row of a run whose training failed."""
     return Row(
         metrics={}, histogram_sha256=None, seconds=None, status="failed", reason=reason, **_identity(data, options)
     )
@@ -109,7 +109,7 @@ def _arithmetic(data: RunData, options: Options, device: str) -> Arithmetic | No
 
 
 def _metrics(evidence: Mapping[str, Counts]) -> dict[str, MetricValue]:
-    """The metrics of a row, each over the queries, of all that was counted."""
+    """The metrics of a row, each summarised over the queries, from all counts."""
     return {name: value for kind, counts in evidence.items() for name, value in _METRICS_OF[kind](counts).items()}
 
 

@@ -1,4 +1,4 @@
-"""Several processes run one cell together: each does its share, and the first one alone writes and prints."""
+"""One run by several processes: each does its share of the work, and only the first one writes files and prints."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ import numpy as np
 
 from hashbench.codes import Codes
 from hashbench.errors import HashbenchError
-from hashbench.hasher import WHOLE_BATCHES, BinaryHasher, BinaryOutput, Hasher, Output, SearchItems, joined
+from hashbench.hasher import WHOLE_BATCHES, BinaryHasher, BinaryOutput, Hasher, Output, SearchItems, concatenated
 from hashbench.methods import METHODS
 from hashbench.parallel import ProcessGroup
 from hashbench.runs.options import Options
@@ -18,7 +18,7 @@ from hashbench.runs.spec import RunSpec
 
 @contextmanager
 def process_group(spec: RunSpec, options: Options) -> Iterator[Options]:
-    """The options on this process's own device; inside, the processes can talk."""
+    """The options with this process's own device; the processes are connected during the block."""
     if options.group.is_alone:
         yield options
         return
@@ -27,38 +27,38 @@ def process_group(spec: RunSpec, options: Options) -> Iterator[Options]:
     from hashbench.training import distributed
 
     own = replace(options, device=distributed.device_for(options.group, options.device))
-    with distributed.joined(own.group, own.device):
+    with distributed.connected(own.group, own.device):
         yield own
 
 
 def is_needed(group: ProcessGroup, *, answer: bool) -> bool:
-    """Whether the cell has to be run: the first process's ``answer``, in all of them."""
+    """Whether the run has to be executed: the ``answer`` of the first process, in all processes."""
     if group.is_alone:
         return answer
     from hashbench.training import distributed
 
-    return distributed.from_first(answer, group)
+    return distributed.broadcast_from_first(answer, group)
 
 
 def encode(hasher: Hasher, data: SearchItems, group: ProcessGroup, *, progress: bool) -> Output:
-    """The output of ``hasher``: each process encodes its share, and all of them return all codes."""
+    """The output of ``hasher``: each process encodes its share, and every process returns all codes."""
     if group.is_alone:
         return hasher.output(data, progress=progress)
     shares = (rows[group.share(len(rows), WHOLE_BATCHES)] for rows in (data.queries, data.database))
-    # only methods of binary codes say that several processes can run them
+    # only methods of binary codes have several_processes = True
     query, database = cast("BinaryHasher", hasher).encode_blocks(SearchItems(data.dataset, *shares), progress=progress)
     return BinaryOutput(
-        _gathered(query, len(data.queries), group), _gathered(database, len(data.database), group), data
+        _gather_codes(query, len(data.queries), group), _gather_codes(database, len(data.database), group), data
     )
 
 
-def _gathered(blocks: list[Codes], n: int, group: ProcessGroup) -> Codes:
-    """The codes of all ``n`` items, of which ``blocks`` are this process's share; it may have none."""
+def _gather_codes(blocks: list[Codes], n: int, group: ProcessGroup) -> Codes:
+    """The codes of all ``n`` items, gathered from the processes; ``blocks`` (maybe none) are this process's share."""
     import torch
 
     from hashbench.training import distributed
 
-    n_bits = distributed.largest(blocks[0].n_bits if blocks else 0, group)
-    own = joined(blocks).words if blocks else np.zeros((0, -(-n_bits // 64)), np.uint64)
+    n_bits = distributed.maximum(blocks[0].n_bits if blocks else 0, group)
+    own = concatenated(blocks).words if blocks else np.zeros((0, -(-n_bits // 64)), np.uint64)
     words = distributed.gather(torch.from_numpy(own.view(np.int64)), n, group, WHOLE_BATCHES)
     return Codes(words.numpy().view(np.uint64), n_bits)

@@ -1,4 +1,4 @@
-"""One cell, named: what is run, with everything that decides its result."""
+"""The specification of a run: everything that decides its result, and the run's name."""
 
 import json
 from collections.abc import Mapping
@@ -15,26 +15,26 @@ from hashbench.registry import canonical
 from hashbench.runs import hyperparameters
 from hashbench.runs.store import Row
 
-BASE = "base."  # before a setting of the method that another starts from
+BASE = "base."  # the prefix of settings that are passed on to the base method
 
 
 @dataclass(frozen=True)
 class RunSpec:
-    """One run, fully resolved; its name holds the digest of all that decides its result."""
+    """One run with the values of all its settings; its name contains a digest of everything that decides its result."""
 
     dataset: str
     protocol: str
     method: str
-    data: dict[str, Any]  # what the card says of the bytes and of the split
+    data: dict[str, Any]  # from the card: the checksum of the data and the parameters of the split
     settings: CodeSettings
-    identity: dict[str, Setting]  # the settings that name it: those the method declares and those given
+    identity: dict[str, Setting]  # the settings in the row: those the method declares and those that are not default
     budget: str
     seed: int
-    base: "RunSpec | None" = None  # what has to be run before, where the method starts from another's result
+    base: "RunSpec | None" = None  # the run of the base method, which is executed first
 
     @property
     def config(self) -> dict[str, Any]:
-        """Everything that decides the result but the seed and the code."""
+        """Everything that decides the result, except the seed and the code."""
         return {
             "dataset": self.dataset,
             "protocol": self.protocol,
@@ -47,7 +47,7 @@ class RunSpec:
 
     @property
     def cell_hash(self) -> str:
-        """Digest of ``config``: the runs over seeds that fill one cell share it."""
+        """Digest of ``config``: the same for all seeds of one cell of a table."""
         return digest(self.config)
 
     @property
@@ -57,9 +57,10 @@ class RunSpec:
 
     @property
     def derived_seed(self) -> int:
-        """The seed of everything random in the run, from its names; bits are in it, so that no two columns share luck.
+        """The seed of all random numbers of the run, derived from its names and the settings the method declares.
 
-        Hyper-parameters are not: a run with another learning rate starts from the same weights.
+        These include the bits, so that the columns of a table are independent. Other hyper-parameters are not included:
+        a run with another learning rate starts from the same weights.
         """
         declared = METHODS.get(self.method).identity
         named = [f"{key}={self.identity[key]}" for key in sorted(declared)]
@@ -67,12 +68,12 @@ class RunSpec:
 
     @property
     def n_classes(self) -> int:
-        """How many classes, the first ones, the run is about; 0: all."""
+        """The number of classes the run uses, the first ones of the data set; 0: all."""
         return int(getattr((self.base or self).settings, "n_classes", 0))
 
     @property
     def text(self) -> str:
-        """``config`` and seed as JSON, as the run's folder keeps them."""
+        """``config`` and seed as JSON, the content of config.json in the run's folder."""
         return json.dumps({**self.config, "seed": self.seed}, indent=1, sort_keys=True) + "\n"
 
     @property
@@ -91,10 +92,11 @@ def resolve(
     seed: int = 0,
     budget: str | None = None,
 ) -> RunSpec:
-    """The experiment of those names; ``settings`` (the code size at least) go over what the method's TOML says.
+    """The specification of the run with these names.
 
-    Those of the method that it starts from are called ``base.KEY``. ``budget`` is one of the method's TOML, None the
-    usual one. Raises HashbenchError for a name that does not exist or a setting of a wrong type. Imports nothing heavy.
+    ``settings`` (at least the size of the codes) replace the values of the method's TOML file; ``base.KEY`` is a
+    setting of its base method. ``budget`` is a budget in the method's TOML file, None its default. Raises
+    HashbenchError for an unknown name or a setting of a wrong type. It does not import torch.
     """
     if seed < 0:
         raise HashbenchError(f"seed {seed}: a seed is 0 or more")
@@ -110,8 +112,8 @@ def resolve(
     chosen = parse(entry.settings, hyperparameters.resolve(file, names, given), where)
     base = None
     if entry.base is not None:
-        asked = {**entry.base.settings(chosen), **of_base}
-        base = resolve(dataset, protocol, entry.base.method, asked, seed=seed, budget=names["budget"])
+        base_settings = {**entry.base.settings(chosen), **of_base}
+        base = resolve(dataset, protocol, entry.base.method, base_settings, seed=seed, budget=names["budget"])
     return RunSpec(
         **names,
         data={"content_sha256": card.content_sha256, "split": split.deciding()},
@@ -123,13 +125,13 @@ def resolve(
 
 
 def _apart(settings: Mapping[str, Setting], entry: Method) -> tuple[dict[str, Setting], dict[str, Setting]]:
-    """The method's own settings, and those of the method that it starts from."""
+    """The method's own settings, and those of its base method, without their prefix."""
     own = {key: value for key, value in settings.items() if entry.base is None or not key.startswith(BASE)}
     return own, {key.removeprefix(BASE): value for key, value in settings.items() if key not in own}
 
 
 def _given(method: str, settings: Mapping[str, Setting], entry: Method) -> dict[str, Setting]:
-    """``settings``, each a key that the method has, and the entries that they name in one spelling."""
+    """``settings`` with canonical names of models and features; raises HashbenchError for an unknown key."""
     for key in settings:
         if key not in entry.settings.model_fields:
             raise unknown(f"setting of {method}", key, entry.settings.model_fields)
@@ -150,13 +152,13 @@ def _features(name: str) -> str:
     return check_name(name)
 
 
-_NAMED = {"model": _model, "features": _features}  # settings that name an entry of a catalogue
+_NAMED = {"model": _model, "features": _features}  # settings whose values are names of a catalogue
 
 
 def _identity(
     chosen: CodeSettings, entry: Method, file: hyperparameters.MethodFile, names: Mapping[str, str]
 ) -> dict[str, Setting]:
-    """The settings that the method declares, and any that differ from what its TOML, or else its type, gives them."""
+    """The settings that the method declares, and those that differ from the TOML files or the defaults."""
     values = chosen.model_dump()
     declared = {key: values[key] for key in sorted(entry.identity)}
     defaults = {key: field.default for key, field in entry.settings.model_fields.items()}
@@ -165,7 +167,7 @@ def _identity(
 
 
 def of_row(row: Row) -> RunSpec:
-    """The experiment that a row is the result of, from the configuration the row holds."""
+    """The specification of the run whose result ``row`` is, from the configuration in the row."""
     settings = parse(METHODS.get(row.method).settings, row.config["settings"], row.run)
     return RunSpec(
         dataset=row.dataset,
@@ -181,7 +183,7 @@ def of_row(row: Row) -> RunSpec:
 
 
 def _of_config(config: Mapping[str, Any], seed: int) -> RunSpec:
-    """The experiment that another one's configuration says it starts from."""
+    """The specification of a base run, from its configuration in another run's row."""
     entry = METHODS.get(config["method"])
     settings = parse(entry.settings, config["settings"], "base")
     identity = {key: getattr(settings, key) for key in entry.identity}

@@ -1,4 +1,4 @@
-"""The store of rows: one small immutable JSON file a run, and the run's working folder."""
+"""The store of results: one small immutable JSON file (a row) for each run, and the run's working folder."""
 
 import json
 import re
@@ -19,7 +19,7 @@ SCHEMA: Literal[1] = 1
 
 
 class Code(Strict):
-    """Which code made a row: of the package's own source tree, not of the folder one stands in."""
+    """The version of the code that made a row, from the package's own source tree (not the current folder)."""
 
     version: str
     commit: str | None  # null where the package was installed without its repository
@@ -27,7 +27,7 @@ class Code(Strict):
 
 
 class Seconds(Strict):
-    """Wall time of a run's parts, in seconds; epochs count whichever process trained them."""
+    """Wall time of the parts of a run in seconds; ``train`` includes epochs before a restart."""
 
     train: float
     encode: float
@@ -35,7 +35,7 @@ class Seconds(Strict):
 
 
 class Arithmetic(Strict):
-    """How the encoder of a deep method was computed in training: it changes the rounding and is no part of the cell."""
+    """How the encoder of a deep method was computed in training; it changes the rounding and does not name the run."""
 
     precision: Literal["float32", "bfloat16"]
     compiled: bool
@@ -44,7 +44,7 @@ class Arithmetic(Strict):
 
 
 class Row(Strict):
-    """What one run measured, and everything needed to trust it (architecture, section 4)."""
+    """The result of one run, and everything needed to reproduce it."""
 
     schema_version: Literal[1] = Field(alias="schema")
     run: str
@@ -55,22 +55,22 @@ class Row(Strict):
     budget: str
     seed: int
     config: dict[str, Any]  # fully resolved
-    config_hash: str  # of the config and the seed: names the run
-    cell_hash: str  # of the config without the seed: what a table's cell asks for
-    metrics: dict[str, MetricValue]  # of the queries among the database
-    metrics_of_test: dict[str, MetricValue] = {}  # of the queries among each other, themselves left out: sparse codes
+    config_hash: str  # digest of config and seed: part of the run's name
+    cell_hash: str  # digest of config without the seed: the same for all runs of a table's cell
+    metrics: dict[str, MetricValue]  # the queries search the database
+    metrics_of_test: dict[str, MetricValue] = {}  # the queries search each other: sparse codes only
     histogram_sha256: str | None
-    retrieval_sha256: str | None = None  # of what the queries retrieved from the database, where they search buckets
-    retrieval_of_test_sha256: str | None = None
+    retrieval_sha256: str | None = None  # of the retrieval from the database: sparse codes only
+    retrieval_of_test_sha256: str | None = None  # of the retrieval of the queries from each other
     data_sha256: str
-    features_sha256: str | None = None  # of the features that the method took, where it did not take the items
+    features_sha256: str | None = None  # of the extracted features; None if the method used the items themselves
     ids_sha256: str
     code: Code
     versions: dict[str, str | None]
     hardware: dict[str, str | int | None]
     utc: str
     seconds: Seconds | None
-    arithmetic: Arithmetic | None = None  # of deep methods; rows from before it was kept have none
+    arithmetic: Arithmetic | None = None  # of deep methods; older rows have none
     status: Literal["ok", "failed"]
     reason: str | None = None  # of a failure
 
@@ -92,15 +92,15 @@ class Store:
         return Store(paths.results())
 
     def run_folder(self, run: str) -> Path:
-        """Where a run keeps its checkpoints, codes, histogram and log."""
+        """The folder of a run's checkpoints, codes, histogram and log."""
         return self.folder / "runs" / run
 
     def row_path(self, dataset: str, protocol: str, run: str) -> Path:
-        """Where a run's row is kept."""
+        """The path of a run's row."""
         return self.folder / "rows" / f"{dataset}-{protocol}" / f"{run}.json"
 
     def write(self, row: Row) -> Path:
-        """Writes the row; a successful row is written once and never replaced."""
+        """Writes the row and returns its path; raises HashbenchError if there is a successful row already."""
         path = self.row_path(row.dataset, row.protocol, row.run)
         if path.exists() and read(path).status == "ok":
             raise HashbenchError(f"{path}: a row is written once; remove the file to measure it again")
@@ -114,12 +114,12 @@ class Store:
         return read(path) if path.exists() else None
 
     def rows(self) -> Iterator[Row]:
-        """All rows, ordered by path, so that what is rendered from them never depends on the machine."""
+        """All rows, ordered by path, so that tables rendered from them do not depend on the machine."""
         for path in sorted((self.folder / "rows").glob("*/*.json")):
             yield read(path)
 
     def named(self, run: str) -> Row:
-        """The row of the run called ``run`` (or whose name begins so); raises HashbenchError."""
+        """The row of the run called ``run``, or of the only run whose name starts so; else raises HashbenchError."""
         if not re.fullmatch(r"[A-Za-z0-9_.+-]+", run):
             raise HashbenchError(f"{run!r} is not the name of a run: hashbench train --json prints it")
         found = {path.stem: path for path in (self.folder / "rows").glob(f"*/{run}*.json")}
@@ -133,7 +133,7 @@ class Store:
 
 
 def read(path: Path) -> Row:
-    """The row in a file; raises HashbenchError when it is damaged."""
+    """The row in a file; raises HashbenchError if the file is damaged."""
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

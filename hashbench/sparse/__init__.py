@@ -1,5 +1,5 @@
-"""k-sparse hash codes [Jeong and Song 2018]: the best codes of a batch, an index of buckets, and its search.
+"""k-sparse hash codes [Jeong and Song 2018]: the optimal codes of a batch, an index of buckets, and its search.
 
-An item sets k of d bits and stands in k of d buckets. A query retrieves the items of its own k buckets, and these are
-put in order of their Euclidean distance to it in the base embedding.
+A code sets k of d bits, so an item is in k of d buckets. A query retrieves the items in its own k buckets and ranks
+them by the Euclidean distance to it in the base embedding.
 """

@@ -1,6 +1,6 @@
-"""The compiled part of the search: which buckets a query opens, and the nearest of their items.
+"""The compiled part of the search: it selects the buckets that a query opens, and the nearest of their items.
 
-Everything runs without the GIL, in threads that the caller owns.
+All functions release the GIL; the caller runs them in threads.
 """
 
 from typing import Any
@@ -15,17 +15,17 @@ Longs = NDArray[np.int64]
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
 
-LANES = 16  # lower bounds compared together, without a branch
+LANES = 16  # lower bounds that are compared together without a branch, so that the compiler vectorises them
 
 
 @compiled
 def open_buckets(
     order: Ints, least: int, top: int, codes: Ints, indptr: Longs, ids: Ints, exclude: Longs, n_opened: Longs, n: Longs
 ) -> None:
-    """Opens the buckets of ``order`` int32[q, o] from the left: ``least``, and more while there are < ``top`` items.
+    """Opens the buckets ``order`` int32[q, o] from the left: ``least``, then more until they hold ``top`` items.
 
-    Writes how many were opened, ``n_opened`` [q], and how many different items they hold, ``n`` [q], without the item
-    ``exclude`` [q] (negative: none).
+    It writes the number of opened buckets, ``n_opened`` [q], and the number of different items in them, ``n`` [q],
+    without the item ``exclude`` [q] (negative: none).
     """
     is_open = np.zeros(len(indptr) - 1, np.bool_)
     for q in range(len(order)):
@@ -40,7 +40,7 @@ def open_buckets(
 
 @inner
 def _new_items(bucket: int, is_open: Any, codes: Ints, indptr: Longs, ids: Ints, exclude: int) -> int:
-    """How many items of the bucket stand in none that is open already, ``exclude`` left out."""
+    """The number of items in ``bucket`` that are in no open bucket, without ``exclude``."""
     found = indptr[bucket + 1] - indptr[bucket]
     if codes.shape[1] > 1:
         for entry in range(indptr[bucket], indptr[bucket + 1]):
@@ -72,12 +72,12 @@ def keep_nearest(
     best: Doubles,
     best_id: Longs,
 ) -> None:
-    """Puts the items of a slice among the nearest so far, for some queries.
+    """Inserts the items of a slice into the lists of the nearest items of some queries.
 
-    ``product`` float32[q, n] is <query, item>; norm of item - 2 product + norm of query is the squared distance but for
-    rounding, of which ``slack`` [q] is a bound. Where that leaves an item a chance, its squared distance is summed
-    over the differences in float64, and it is put in its place in ``best`` [q, top] (ascending; infinite where there is
-    none yet) and ``best_id``; equal ones in the order of ids.
+    ``product`` float32[q, n] is <query, item>, so |item|^2 - 2 product + |query|^2 is the squared distance up to a
+    rounding error of at most ``slack`` [q]. If an item may be among the nearest, its squared distance is computed in
+    float64 as the sum of squared differences, and the item is inserted into ``best`` [q, top] (ascending; infinite if
+    there are fewer items) and ``best_id``. Equal distances are ordered by id.
     """
     n = len(norms)
     for q in range(len(query)):
@@ -88,13 +88,13 @@ def keep_nearest(
                 continue
             for i in range(start, stop):
                 if norms[i] - np.float32(2) * product[q, i] <= limit and ids[i] != exclude[q]:
-                    place(_squared_distance(query[q], embeddings[i]), ids[i], best[q], best_id[q])
+                    insert(_squared_distance(query[q], embeddings[i]), ids[i], best[q], best_id[q])
                     limit = _limit(best[q], query_norm[q], slack[q])
 
 
 @inner
 def _limit(best: Doubles, query_norm: float, slack: float) -> Any:
-    """What norm of item - 2 product may be at most, for the item to come among the ``best``."""
+    """The largest value of |item|^2 - 2 product at which an item may still be among the ``best``."""
     return np.float32(best[-1] - query_norm + slack)
 
 
@@ -108,7 +108,7 @@ def _any_below(product: Floats, norms: Floats, start: int, stop: int, limit: Any
 
 @inner
 def _squared_distance(one: Floats, two: Floats) -> float:
-    """Four sums side by side: the same on every machine, and none waits for another."""
+    """|one - two|^2 in float64, in four independent sums: fast, and the same order of additions on every machine."""
     whole = len(one) - len(one) % 4
     a = b = c = d = 0.0
     for i in range(0, whole, 4):
@@ -122,8 +122,8 @@ def _squared_distance(one: Floats, two: Floats) -> float:
 
 
 @inner
-def place(distance: float, item: int, best: Doubles, best_id: Longs) -> None:
-    """Puts an item among the ``best``, ordered by distance and then id, unless it is there or comes after all."""
+def insert(distance: float, item: int, best: Doubles, best_id: Longs) -> None:
+    """Inserts an item into ``best``, ordered by distance and then id, unless it is there already or is too far."""
     last = len(best) - 1
     if distance > best[last] or (distance == best[last] and item >= best_id[last]):
         return
@@ -139,13 +139,14 @@ def place(distance: float, item: int, best: Doubles, best_id: Longs) -> None:
 
 @compiled
 def merge(first: Longs, best: Doubles, best_id: Longs, merged: Doubles, merged_id: Longs) -> None:
-    """The nearest of each query, [q, top], from those of its buckets, [p, top]: rows first[q] .. first[q + 1] of them.
+    """Merges the nearest items of the buckets of each query into ``merged`` [q, top].
 
-    An item that stands in several of the buckets is in one place.
+    The buckets of query q are the rows first[q] .. first[q + 1] - 1 of ``best`` [p, top]. An item that is in several of
+    them occurs once in the result.
     """
     for q in range(len(merged)):
         for row in range(first[q], first[q + 1]):
             for i in range(best.shape[1]):
                 if best_id[row, i] < 0:
                     break
-                place(best[row, i], best_id[row, i], merged[q], merged_id[q])
+                insert(best[row, i], best_id[row, i], merged[q], merged_id[q])

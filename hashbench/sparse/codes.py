@@ -1,4 +1,4 @@
-"""k-sparse codes: k of d bits are set, and the item stands in the buckets of those bits."""
+"""k-sparse codes: k of d bits are set, and the item is in the buckets of those bits."""
 
 import hashlib
 from dataclasses import dataclass
@@ -9,17 +9,17 @@ from numpy.typing import NDArray
 from hashbench.errors import HashbenchError
 from hashbench.parallel import slices
 
-MAX_D = 1 << 20  # buckets
-BLOCK_VALUES = 1 << 20  # activations compared together
+MAX_D = 1 << 20  # the most buckets
+BLOCK_VALUES = 1 << 20  # activations that are compared at a time
 
 Ints = NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
 class SparseCodes:
-    """``buckets`` int32[n, k]: the set bits of each code, ascending; a bit is one of ``d``.
+    """Codes of n items; ``buckets`` int32[n, k] are the set bits of each code, ascending, from 0 to d - 1.
 
-    Anything else raises HashbenchError.
+    Any other content raises HashbenchError.
     """
 
     buckets: Ints
@@ -42,24 +42,24 @@ class SparseCodes:
 
     @property
     def k(self) -> int:
-        """Set bits a code."""
+        """The number of set bits of a code."""
         return int(self.buckets.shape[1])
 
     def __len__(self) -> int:
         return len(self.buckets)
 
     def sha256(self) -> str:
-        """The checksum of the codes, d included: what an index says it was built for."""
+        """The checksum of the codes and d. An index stores it, to check that it belongs to the codes."""
         digest = hashlib.sha256(f"{self.d} {len(self)} {self.k} ".encode())
         digest.update(np.ascontiguousarray(self.buckets, "<i4").data)
         return digest.hexdigest()
 
 
 def top_k(activations: NDArray[np.floating], k: int) -> SparseCodes:
-    """The codes of ``activations`` [n, d]: the k largest of each row are set [eq. 1]; of equal ones, the first.
+    """The codes of ``activations`` [n, d]: the k largest of each row are set [eq. 1]; of equal values, the first ones.
 
-    They are compared as they are, signs and all. k of 0 or more than d and values that are not finite raise
-    HashbenchError.
+    Values are compared with their signs, not by magnitude. Raises HashbenchError unless 1 <= k <= d and all values are
+    finite.
 
     >>> top_k(np.array([[0.5, -3.0, 2.0, 0.5]]), k=2).buckets
     array([[0, 2]], dtype=int32)
@@ -76,7 +76,7 @@ def top_k(activations: NDArray[np.floating], k: int) -> SparseCodes:
 
 
 def preference(activations: NDArray[np.floating]) -> Ints:
-    """All bits of each row, int32[n, d], in the order in which ``top_k`` would take them.
+    """The bits of each row by descending activation, int32[n, d]: the first k are those that ``top_k`` sets.
 
     >>> preference(np.array([[0.5, -3.0, 2.0, 0.5]]))
     array([[2, 0, 3, 1]], dtype=int32)
@@ -85,14 +85,14 @@ def preference(activations: NDArray[np.floating]) -> Ints:
 
 
 def finite(activations: NDArray[np.floating]) -> NDArray[np.floating]:
-    """``activations`` themselves, whole numbers as float64; raises HashbenchError where one is NaN or infinite."""
+    """``activations`` as floats (integers as float64); raises HashbenchError if one is NaN or infinite."""
     if not np.isfinite(activations).all():
         raise HashbenchError("activations: not finite (NaN or inf): finite ones are expected")
     return activations if activations.dtype.kind == "f" else activations.astype(np.float64)
 
 
 def _largest(block: NDArray[np.floating], k: int) -> NDArray[np.intp]:
-    """The k largest of each row, ascending by place; those equal to the k-th fill up from the left."""
+    """The columns of the k largest values of each row, ascending; of values equal to the k-th, the leftmost."""
     n, d = block.shape
     if k == 1:
         return block.argmax(axis=1)[:, None]

@@ -1,4 +1,4 @@
-"""k-sparse codes, evaluated: the searches that their metrics are of, and the same codes as Hamming codes."""
+"""The evaluation of k-sparse codes: the searches from which metrics are computed, and the codes as Hamming codes."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -29,17 +29,17 @@ def evaluate(
     workers: int | None = None,
     progress: bool = False,
 ) -> Retrieval:
-    """What queries find among items with these ``codes``, base ``embeddings`` [n, m] and ``labels``.
+    """The searches for the nearest 1, 4 and 16 items with these ``codes``, ``embeddings`` [n, m] and ``labels``.
 
-    A query opens the buckets of the k largest of its ``query_activations`` [q, d], and the next ones while they hold
-    fewer items than it is to find. The candidates are put in order of the Euclidean distance to its embedding, and of
-    their number where that is the same. Without ``codes`` every item is a candidate (exhaustive search), and
-    activations are not looked at. Labels are class ids [n], where a negative id is no class, or multi-hot [n, labels],
-    where an item that shares a label is relevant.
+    A query opens the buckets of the k largest of its ``query_activations`` [q, d], then further buckets until they hold
+    enough items. These candidates are ranked by the Euclidean distance to the query's embedding; equal distances by
+    item number. If ``codes`` is None, all items are candidates (exhaustive search) and activations are ignored. Labels
+    are class ids [n] (a negative id is no class) or multi-hot [n, labels]; an item that shares a class or a label with
+    the query is relevant.
 
-    With ``itself`` the queries are the items, in the same order, and none finds itself. Where there are fewer than 16
-    items to find, or than 4, all of them are what is asked for. Without any, and for arrays that do not belong
-    together, HashbenchError is raised.
+    With ``itself`` the queries are the items, in the same order, and a query does not find itself. If there are fewer
+    than 16 (or 4) items to find, the search is for all of them. Raises HashbenchError if there are none, or if the
+    shapes of the arrays do not fit each other.
 
     >>> items, same = np.array([[0.0], [1.0], [5.0]]), np.array([0, 1, 1])
     >>> found = evaluate(None, items, same, None, items, same, itself=True)
@@ -64,11 +64,11 @@ def evaluate(
 
 
 def contingency(codes: SparseCodes, labels: Labels) -> NDArray[np.int64] | None:
-    """How many items of each class stand in each bucket, int64[d, classes].
+    """The number of items of each class in each bucket, int64[d, classes].
 
-    Classes are those that occur, ascending. Items without a class (a negative id) are left out. None where that is
-    all of them, where an item is in several buckets, and where it can have several labels. Raises HashbenchError unless
-    there is a label for each code.
+    The classes are those that occur, ascending. Items without a class (a negative id) are left out. The result is None
+    if no item has a class, if an item is in several buckets (k > 1), or if labels are multi-hot. Raises HashbenchError
+    unless there is a label for each code.
 
     >>> contingency(SparseCodes(np.array([[2], [0], [2]]), d=3), np.array([7, 5, 7]))
     array([[1, 0],
@@ -86,7 +86,7 @@ def contingency(codes: SparseCodes, labels: Labels) -> NDArray[np.int64] | None:
 
 
 def as_hamming(codes: SparseCodes) -> Codes:
-    """The same codes as binary codes of ``d`` bits, ``k`` of them set, packed; there are no more than 4096 bits.
+    """The codes as packed binary codes of ``d`` bits, of which ``k`` are set; HashbenchError for more than 4096 bits.
 
     >>> as_hamming(SparseCodes(np.array([[0, 2]]), d=3)).bits()
     array([[1, 0, 1]], dtype=uint8)
@@ -95,14 +95,14 @@ def as_hamming(codes: SparseCodes) -> Codes:
         raise HashbenchError(f"sparse codes of {codes.d} buckets: as binary codes they can have {MAX_BITS} bits")
     words = np.zeros((len(codes), -(-codes.d // 64)), np.uint64)
     rows = np.arange(len(codes))
-    for bit in codes.buckets.T:  # no item has it twice, so that no word is written twice at once
+    for bit in codes.buckets.T:  # one bit of each item at a time, so that no word is written twice in one statement
         words[rows, bit // 64] |= np.uint64(1) << (bit % 64).astype(np.uint64)
     return Codes(words, codes.d)
 
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """The search of some queries, which can be done again for a part of them; ``exclude`` as ``query`` has it."""
+    """A search of an index by some queries, which can be repeated for some of them; ``exclude`` as in ``query``."""
 
     index: Index
     activations: Floats
@@ -111,12 +111,12 @@ class _Search:
     how: dict[str, Any]
 
     def nearest(self, top: int, rows: NDArray[np.bool_] | slice = slice(None)) -> SearchResult:
-        """What those queries find when they are to find ``top`` items."""
-        asked = self.activations[rows], self.embeddings[rows]
-        return query(self.index, *asked, top, exclude=self.exclude[rows], **self.how)
+        """The ``top`` nearest items of the queries ``rows``."""
+        queries = self.activations[rows], self.embeddings[rows]
+        return query(self.index, *queries, top, exclude=self.exclude[rows], **self.how)
 
     def by_cutoff(self, n_items: int) -> dict[int, SearchResult]:
-        """The searches for the nearest 1, 4 and 16, or for all ``n_items`` where there are fewer."""
+        """The searches for the nearest 1, 4 and 16 items, or for all ``n_items`` if there are fewer."""
         largest, *others = reversed(CUTOFFS)
         found = {largest: self.nearest(min(largest, n_items))}
         for cutoff in others:
@@ -124,10 +124,10 @@ class _Search:
         return {cutoff: found[cutoff] for cutoff in CUTOFFS}
 
     def _narrowed(self, wide: SearchResult, top: int) -> SearchResult:
-        """The search for ``top`` items, by one for as many or more.
+        """The search for ``top`` items, derived from the search ``wide`` for at least as many.
 
-        A query whose own k buckets held enough for that opens the same ones for this, so that it finds the beginning
-        of the same list. The others, which opened further buckets, search again.
+        If the own k buckets of a query held enough items for ``wide``, it opens the same buckets for ``top``, and its
+        result is the beginning of the same list. The other queries, which opened further buckets, search again.
         """
         further = wide.n_opened > self.index.codes.k
         found = SearchResult(
@@ -170,13 +170,13 @@ def _require_labels(labels: Labels, query_labels: Labels, n: int, n_queries: int
 
 
 def _relevant(ids: NDArray[np.int64], labels: Labels, query_labels: Labels) -> NDArray[np.bool_]:
-    """Which of the items found, ``ids`` [q, K], are relevant, bool[q, K]."""
+    """Whether the retrieved items ``ids`` [q, K] are relevant, bool[q, K]."""
     # one rank at a time: [q, K, labels] of multi-hot labels would be large
     return np.stack([_share(query_labels, labels[at_rank]) for at_rank in ids.T], axis=1)
 
 
 def _share(one: Labels, other: Labels) -> NDArray[np.bool_]:
-    """Whether the two of each pair share a class or a label, bool[q]."""
+    """Whether the two items in each row share a class or a label, bool[q]."""
     if one.ndim == 1:
         return (one == other) & (one >= 0)
     return ((one != 0) & (other != 0)).any(axis=1)

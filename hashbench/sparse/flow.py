@@ -1,4 +1,4 @@
-"""The best k-sparse codes of the classes in a batch: a minimum cost flow, solved exactly [Jeong and Song 2018]."""
+"""The optimal k-sparse codes of the classes in a batch, by an exact minimum cost flow [Jeong and Song 2018]."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,12 +12,15 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-COST_BITS = 62  # of int64, one bit kept free for the solver's own sums
+COST_BITS = 62  # the bits of int64 that costs may use; one bit is left for sums inside the solver
 
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """``codes`` bool[n_c, d], their ``loss_bound`` in units of the objective, and how many networks were solved."""
+    """The optimal ``codes`` bool[n_c, d], a bound on their loss by rounding, and the number of networks solved.
+
+    ``loss_bound`` is in units of the objective.
+    """
 
     codes: Bools
     loss_bound: float
@@ -37,10 +40,11 @@ def assign(class_means: NDArray[np.floating], k: int, lam: float | NDArray[np.fl
     """The codes bool[n_c, d], k ones a row, that minimise eq. 5 for ``class_means`` float[n_c, d].
 
     Eq. 5 is minus the sum of the means under the codes, plus lam_q y (y - 1) for each bucket q that y classes share:
-    each ordered pair of them pays ``lam``, at least 0, one number or float[d] of each bucket. (The released code's
-    ``plamb`` is twice that.) Exact but for the rounding of costs to integers, see ``optimum``. Of several
-    optima it is the solver's, the same for the same input. k of 0 or more than d, fewer than two classes, means that
-    are not finite, and a negative or misshapen ``lam`` raise HashbenchError.
+    each ordered pair of classes in one bucket pays ``lam`` >= 0, one number for all buckets or float[d]. (``plamb`` of
+    the released code is twice that.) The result is exact up to the rounding of costs to integers, see ``optimum``. If
+    there are several optima, the solver's choice is the same for the same input. Raises HashbenchError unless
+    1 <= k <= d, there are two classes or more, the means are finite, and ``lam`` has one of these shapes and is not
+    negative.
 
     >>> assign(np.array([[3.0, 2.0, 0.0], [3.0, 1.0, 0.5]]), k=1, lam=1.0).astype(int)  # both want the first bucket
     array([[0, 1, 0],
@@ -52,27 +56,27 @@ def assign(class_means: NDArray[np.floating], k: int, lam: float | NDArray[np.fl
 def optimum(
     class_means: NDArray[np.floating], k: int, lam: float | NDArray[np.floating], *, start: int | None = None
 ) -> Optimum:
-    """What ``assign`` gives, with a bound on what rounding lost.
+    """The codes of ``assign``, with a bound on their loss by rounding.
 
-    The network is that of the paper: k units from each class p, at -c_p[q] to a bucket q (capacity 1), and from a
-    bucket to the sink by unit arcs that cost 2 lam_q r, r = 0, 1, ... The paper gives each bucket n_c of these; here a
-    bucket begins with ``start``, by default 2 ceil(n_c k / d), twice what an even spread needs. A bucket that fills
-    is given all n_c, and the flow is solved again. Once no bucket with fewer than n_c arcs is full, the flow is
-    optimal in the whole network too: a cheaper one would differ from it by a cycle of negative cost, and of a bucket's
-    unused arcs such a cycle needs only the cheapest, which is there.
+    The network is that of the paper. Each class p sends k units; an arc to bucket q costs -c_p[q] and has capacity 1.
+    From a bucket to the sink there are unit arcs that cost 2 lam_q r, r = 0, 1, ... In the paper each bucket has n_c of
+    them. Here a bucket starts with ``start`` arcs, by default 2 ceil(n_c k / d), twice what an even distribution needs.
+    A bucket whose arcs are all used gets n_c arcs, and the flow is solved again. When no bucket with fewer than n_c is
+    full, the flow is optimal in the whole network too: a cheaper flow would differ from it by a cycle of negative
+    cost, and of a bucket's unused arcs such a cycle needs only the cheapest, which is in the network.
 
-    Costs are multiplied by a power of two and rounded to integers. That moves the cost of a class arc by at most e_1,
-    of a sink arc by at most e_2, each at most 1/2, and 0 where all costs become whole. Each of the n_c k units of flow
-    pays one of either, so the cost of any codes moves by at most n_c k (e_1 + e_2) / scale, and the codes found lose
-    at most twice that, the ``loss_bound``. The scale is the largest at which the solver's potentials and the total fit
-    into int64 for certain: at n_c = d = 512 and k = 4 the bound is below 4e-9 of the largest single cost.
+    Costs are multiplied by a power of two, the scale, and rounded to integers. This changes the cost of a class arc by
+    at most e_1 and of a sink arc by at most e_2; both are at most 1/2, and 0 if all costs become whole numbers. Each of
+    the n_c k units of flow pays one of each, so the cost of any codes changes by at most n_c k (e_1 + e_2) / scale, and
+    the result loses at most twice that: the ``loss_bound``. The scale is the largest with which the solver's potentials
+    and the total cost certainly fit into int64. At n_c = d = 512 and k = 4 the bound is below 4e-9 of the largest cost.
     """
     problem = _checked(class_means, k, lam)
     n_classes, d = problem.means.shape
     least = -(-n_classes * k // d)  # arcs a bucket: with fewer, not all flow arrives
     arcs = np.full(d, min(n_classes, max(least, 2 * least if start is None else start)))
     n_solves = 0
-    while True:  # d + 1 times at most: each time but the last gives a bucket all arcs
+    while True:  # at most d + 1 times, because each time except the last one gives a bucket all its arcs
         n_solves += 1
         codes, loss_bound = _solve(problem, arcs)
         full = (codes.sum(axis=0) == arcs) & (arcs < n_classes)
@@ -98,7 +102,7 @@ def _checked(class_means: NDArray[np.floating], k: int, lam: ArrayLike) -> _Prob
 
 
 def _solve(problem: _Problem, arcs: Ints) -> tuple[Bools, float]:
-    """The optimal codes in the network with so many ``arcs`` a bucket, and the bound on what rounding loses."""
+    """The optimal codes in the network with ``arcs`` [d] arcs for each bucket, and the bound on the rounding loss."""
     n_classes, d = problem.means.shape
     bucket, place = np.repeat(np.arange(d), arcs), np.concatenate([np.arange(n) for n in arcs])
     with np.errstate(over="ignore"):
@@ -114,7 +118,7 @@ def _solve(problem: _Problem, arcs: Ints) -> tuple[Bools, float]:
 
 
 def _exponent(largest: float, n_nodes: int, flow: int) -> int:
-    """The power of two to multiply costs with, so that int64 holds every sum; where none does, HashbenchError.
+    """The exponent of the power of two that costs are multiplied with, so that all sums fit into int64.
 
     The solver multiplies costs by n_nodes + 1, and a potential is a sum of such costs along a path.
     """
@@ -130,7 +134,10 @@ def _whole(costs: Floats, exponent: int) -> tuple[Floats, Ints]:
 
 
 def _min_cost_flow(cost: Ints, price: Ints, bucket: Ints, k: int) -> Bools:
-    """The codes of the cheapest flow, bool[n_c, d]: a class pays ``cost``, a unit arc of each ``bucket`` ``price``."""
+    """The codes of the minimum cost flow, bool[n_c, d]; ``cost`` [n_c, d] is of class arcs, ``price`` of sink arcs.
+
+    Sink arc i leaves bucket ``bucket[i]``.
+    """
     from ortools.graph.python.min_cost_flow import SimpleMinCostFlow
 
     n_classes, d = cost.shape

@@ -1,4 +1,4 @@
-"""Hashers of k-sparse codes: items stand in buckets, and those of a bucket are put in order by their embeddings."""
+"""Hashers of k-sparse codes: each item is in k buckets, and the items of a bucket are ranked by their embeddings."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Floats = NDArray[np.float32]
 
 
 class SparseHasher(ABC):
-    """What puts items into ``k`` buckets each; with k = 0 there are no buckets, and a query looks at every item."""
+    """A hasher that assigns each item to ``k`` buckets; if k = 0 there are no buckets and a query ranks all items."""
 
     k: int
 
@@ -42,37 +42,37 @@ class SparseHasher(ABC):
         """Embeddings float32[n, m] of ``items`` (as the data set stores them)."""
 
     def searching(self, embeddings: Floats) -> SparseHasher:  # noqa: ARG002
-        """The hasher for a search among the items of these embeddings [n, m]; most do not look at them."""
+        """The hasher for a search among the items with these ``embeddings`` [n, m]: by default itself."""
         return self
 
     @abstractmethod
     def activate(self, items: NDArray[Any], embeddings: Floats) -> NDArray[np.floating]:
-        """Activations float[n, d] of ``items``, which have these ``embeddings``; the k largest are the buckets."""
+        """Activations float[n, d] of ``items`` with these ``embeddings``; the k largest are the item's buckets."""
 
     @abstractmethod
     def save(self, folder: Path) -> None:
-        """Writes into ``folder``, whole or not at all, what the base's own run does not hold."""
+        """Writes the hasher into ``folder``, as a whole or not at all, without its base, which has its own run."""
 
     def output(self, data: SearchItems, *, progress: bool = False) -> SparseOutput:
-        """The buckets and embeddings of a protocol's queries and database."""
+        """The buckets and embeddings of the queries and the database."""
         queries = data.queries.whole()
         with progress_bar("encode", "item", 2 * len(data.database), shown=progress) as bar:
             embeddings, query_embeddings = self._embed_rows(data.database, bar), self.embed(queries)
-            items, asking = (_labels(rows) for rows in (data.database, data.queries))
-            among_items = SearchedSet(items, embeddings, asking, query_embeddings, itself=False)
-            among_queries = SearchedSet(asking, query_embeddings, asking, query_embeddings, itself=True)
+            labels, query_labels = (_labels(rows) for rows in (data.database, data.queries))
+            among_items = SearchedSet(labels, embeddings, query_labels, query_embeddings, itself=False)
+            among_queries = SearchedSet(query_labels, query_embeddings, query_labels, query_embeddings, itself=True)
             if self.k:
                 among_items = self._coded(among_items, data.database, queries, bar)
                 among_queries = self._coded(among_queries, data.queries, queries, bar)
         return SparseOutput(among_items, among_queries)
 
     def _coded(self, searched: SearchedSet, rows: ItemRows, queries: NDArray[Any], bar: tqdm[None]) -> SearchedSet:
-        """``searched`` with the codes of its items, which are ``rows``, and of the queries."""
+        """``searched`` with the codes of its items ``rows`` and of its queries."""
         hasher = self.searching(searched.embeddings)
         parts = [top_k(activations, self.k) for activations in _activate(hasher, rows, searched.embeddings, bar)]
         codes = SparseCodes(np.concatenate([part.buckets for part in parts]), parts[0].d)
         activations = hasher.activate(queries, searched.query_embeddings)
-        return replace(searched, codes=codes, activations=activations, own=top_k(activations, self.k))
+        return replace(searched, codes=codes, activations=activations, query_codes=top_k(activations, self.k))
 
     def _embed_rows(self, rows: ItemRows, bar: tqdm[None]) -> Floats:
         embeddings = []
@@ -82,20 +82,20 @@ class SparseHasher(ABC):
         return np.concatenate(embeddings)
 
     def export(self, data: SearchItems, path: Path) -> list[Path]:
-        """Writes what ``hashbench index`` takes: of the database to ``path``, of the queries to a file beside it."""
+        """Writes the input of ``hashbench index``: the database to ``path``, the queries to STEM-queries beside it."""
         beside = path.with_name(f"{path.stem}-queries{path.suffix}")
         for file, rows in ((path, data.database), (beside, data.queries)):
             self._export(rows, file, {})
         return [path, beside]
 
     def export_items(self, rows: ItemRows, names: Sequence[str], path: Path) -> None:
-        """Writes the same of one's own items, and their ``names``."""
+        """Writes the input of ``hashbench index`` for the user's own items, and their ``names``."""
         self._export(rows, path, {"names": np.array(names)})
 
     def _export(self, rows: ItemRows, path: Path, more: dict[str, Any]) -> None:
-        """Writes embeddings and, where there are buckets, activations; whole or not at all.
+        """Writes embeddings and, if there are buckets, activations, as a whole or not at all.
 
-        Where the buckets depend on what is searched, they are those of a search among these very items.
+        If the buckets depend on the searched items, they are those for a search among these items.
         """
         with progress_bar("encode", "item", (2 if self.k else 1) * len(rows)) as bar:
             arrays = {"embeddings": self._embed_rows(rows, bar)} | more
@@ -106,7 +106,7 @@ class SparseHasher(ABC):
             np.savez(file, allow_pickle=False, **arrays)
 
     def nearest(self, queries: NDArray[Any], folder: Path, top: int) -> NoReturn:  # noqa: ARG002
-        """Raises HashbenchError: a run keeps the buckets of its database and not the embeddings that order them."""
+        """Raises HashbenchError: a run saves the buckets of its database, but not the embeddings to rank items by."""
         raise HashbenchError(
             f"{folder.name}: its codes are sparse: hashbench encode writes what hashbench index searches"
         )
@@ -114,17 +114,17 @@ class SparseHasher(ABC):
 
 @dataclass(frozen=True)
 class ExhaustiveSearch(SparseHasher):
-    """A metric network, without any buckets."""
+    """A metric network without buckets: a query ranks all items."""
 
     network: DeepHasher
     k: int = 0
 
     def embed(self, items: NDArray[Any]) -> Floats:
-        """Embeddings float32[n, d], as the last layer gives them: not normalised."""
+        """Embeddings float32[n, d], the outputs of the last layer, not normalised."""
         return self.network.encode(items)
 
     def activate(self, items: NDArray[Any], embeddings: Floats) -> Floats:  # noqa: ARG002
-        """Nothing: there are no buckets."""
+        """An empty array [n, 0], because there are no buckets."""
         return np.empty((len(items), 0), np.float32)
 
     def save(self, folder: Path) -> None:
@@ -133,8 +133,8 @@ class ExhaustiveSearch(SparseHasher):
 
 
 @dataclass(frozen=True)
-class OnBase(SparseHasher):
-    """What puts items into k buckets and leaves their embeddings to the ``base``, whatever set is searched."""
+class BucketHasher(SparseHasher):
+    """A hasher with k buckets for each item; the embeddings are those of ``base``."""
 
     base: SparseHasher
     k: int
@@ -146,10 +146,10 @@ class OnBase(SparseHasher):
 
 @dataclass(frozen=True, eq=False)
 class SearchedSet:
-    """A set of items and the queries that search it: labels, embeddings and, where there are buckets, the codes.
+    """A set of items and the queries that search it: labels, embeddings and, if there are buckets, codes.
 
-    ``codes`` are the items', ``activations`` [q, d] and ``own`` codes the queries'. With ``itself`` the queries are the
-    items.
+    ``codes`` are the codes of the items; ``activations`` [q, d] and ``query_codes`` belong to the queries. With
+    ``itself`` the queries are the items.
     """
 
     labels: Labels
@@ -159,38 +159,38 @@ class SearchedSet:
     itself: bool
     codes: SparseCodes | None = None
     activations: NDArray[np.floating] | None = None
-    own: SparseCodes | None = None
+    query_codes: SparseCodes | None = None
 
     def counts(self, *, progress: bool) -> Mapping[str, Counts]:
-        """The retrieval, and the histogram where there are buckets."""
+        """The retrieval and, if there are buckets, the histogram."""
         found: dict[str, Counts] = {"retrieval": self.retrieval(progress=progress)}
         counted = self.histogram()
         return found if counted is None else found | {"histogram": counted}
 
     def retrieval(self, *, progress: bool = False) -> Retrieval:
-        """What the queries find."""
+        """The retrieval of the queries among the items."""
         items = self.codes, self.embeddings, self.labels
         queries = self.activations, self.query_embeddings, self.query_labels
         return evaluate(*items, *queries, itself=self.itself, progress=progress)
 
     def histogram(self) -> Histogram | None:
-        """That of the codes as Hamming codes, which puts sparse codes beside those of bits; None without buckets."""
-        if self.codes is None or self.own is None:
+        """The histogram of the codes as Hamming codes, to compare them with binary codes; None without buckets."""
+        if self.codes is None or self.query_codes is None:
             return None
         relevance = from_labels(self.query_labels, self.labels)
-        counted = histogram.count(as_hamming(self.own), as_hamming(self.codes), relevance)
+        counted = histogram.count(as_hamming(self.query_codes), as_hamming(self.codes), relevance)
         return histogram.without_itself(counted, relevance) if self.itself else counted
 
 
 @dataclass(frozen=True, eq=False)
 class SparseOutput:
-    """The queries among the database, and the queries among each other."""
+    """The codes of two searches: the queries search the database, and the queries search each other."""
 
     among_items: SearchedSet
     among_queries: SearchedSet
 
     def save(self, folder: Path) -> None:
-        """Writes codes.npz: the buckets of the database and the activations of the queries, where there are buckets."""
+        """If there are buckets, writes codes.npz: the buckets of the database and the activations of the queries."""
         codes, activations = self.among_items.codes, self.among_items.activations
         if codes is None or activations is None:
             return
@@ -199,7 +199,7 @@ class SparseOutput:
             np.savez_compressed(file, allow_pickle=False, **arrays)
 
     def count(self, relevance: Relevance, *, progress: bool = False) -> Evidence:  # noqa: ARG002
-        """Both searches; relevance goes by the labels that the sets have."""
+        """The counts of both searches; relevance is computed from the labels of the sets."""
         return Evidence(self.among_items.counts(progress=progress), self.among_queries.counts(progress=progress))
 
 
@@ -210,7 +210,7 @@ def _labels(rows: ItemRows) -> Labels:
 
 
 def _activate(hasher: SparseHasher, rows: ItemRows, embeddings: Floats, bar: tqdm[None]) -> Iterator[NDArray[Any]]:
-    """The activations of ``rows``, of which all the ``embeddings`` are known, block by block."""
+    """The activations of ``rows``, which have these ``embeddings``, block by block."""
     first = 0
     for items in rows.blocks():
         yield hasher.activate(items, embeddings[first : first + len(items)])

@@ -1,4 +1,4 @@
-"""The index of sparse codes: which items stand in each bucket, and their embeddings side by side."""
+"""The index of sparse codes: the items of each bucket, with their embeddings in one piece of memory."""
 
 import hashlib
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ from hashbench.sparse.codes import SparseCodes
 
 Floats = NDArray[np.float32]
 
-BLOCK_ROWS = 1 << 14  # of embeddings, converted or squared together
-LARGEST_NORM = 1e18  # of an embedding: squares and products of such stay in float32
+BLOCK_ROWS = 1 << 14  # embeddings that are converted or squared at a time
+LARGEST_NORM = 1e18  # of an embedding: squares and products of such embeddings are finite in float32
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,9 +21,9 @@ class Index:
     """An inverted table in CSR form: bucket b holds the items ids[indptr[b]:indptr[b + 1]], ascending.
 
     ``codes`` int32[n, k] of ``d`` buckets, ``indptr`` int64[d + 1], ``ids`` int32[n k]. ``embeddings`` float32[n k, m]
-    and their squared norms ``norms`` float32[n k] lie in the order of ``ids``, so that the candidates of a bucket are
-    one contiguous slice; an item in k buckets is stored k times. ``embeddings_sha256`` is of the embeddings in the
-    order of the items.
+    and their squared norms ``norms`` float32[n k] are in the order of ``ids``, so that the candidates of a bucket are
+    one contiguous slice; an item in k buckets is stored k times. ``embeddings_sha256`` is the checksum of the
+    embeddings in the order of the items.
     """
 
     codes: SparseCodes
@@ -38,7 +38,7 @@ class Index:
 
     @property
     def width(self) -> int:
-        """Dimensions of an embedding."""
+        """The number of dimensions of an embedding."""
         return int(self.embeddings.shape[1])
 
     def require(self, codes: SparseCodes | None = None, embeddings: NDArray[np.floating] | None = None) -> None:
@@ -50,10 +50,10 @@ class Index:
 
 
 def build(codes: SparseCodes, embeddings: NDArray[np.floating]) -> Index:
-    """The index of items with these ``codes`` and base ``embeddings`` [n, m], which are kept as float32.
+    """The index of items with these ``codes`` and base ``embeddings`` [n, m], which are stored as float32.
 
-    Without items, and for embeddings of another number of items, not finite or of a norm above 1e18, it raises
-    HashbenchError.
+    Raises HashbenchError unless there are items, one embedding for each, and all embeddings are finite with a norm of
+    at most 1e18.
 
     >>> index = build(SparseCodes(np.array([[0, 2], [0, 1]]), d=3), np.array([[0.5], [4.0]]))
     >>> index.indptr, index.ids
@@ -71,14 +71,15 @@ def build(codes: SparseCodes, embeddings: NDArray[np.floating]) -> Index:
 
 
 def invert(codes: SparseCodes) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """``indptr`` and ``ids`` of the table of those codes."""
-    bucket = codes.buckets.ravel().astype(np.int16 if codes.d < 1 << 15 else np.int32)  # 16 bits: sorted by radix
+    """``indptr`` and ``ids`` of the inverted table of ``codes``, as in ``Index``."""
+    # NumPy sorts 16 bit integers by radix sort, which is faster
+    bucket = codes.buckets.ravel().astype(np.int16 if codes.d < 1 << 15 else np.int32)
     indptr = np.concatenate([[0], np.cumsum(np.bincount(bucket, minlength=codes.d))])
     return indptr, (np.argsort(bucket, kind="stable") // codes.k).astype(np.int32)
 
 
 def as_float32(embeddings: NDArray[np.floating]) -> Floats:
-    """``embeddings`` [n, m] as float32; raises HashbenchError where one is not finite or longer than 1e18."""
+    """``embeddings`` [n, m] as float32; raises HashbenchError if one is not finite or longer than 1e18."""
     with np.errstate(over="ignore"):
         found = np.ascontiguousarray(embeddings, np.float32)
     if not (np.isfinite(found).all() and (np.abs(found) <= LARGEST_NORM / np.sqrt(found.shape[1])).all()):
@@ -92,7 +93,7 @@ def squared_norms(embeddings: Floats) -> NDArray[np.float64]:
 
 
 def embeddings_sha256(embeddings: NDArray[np.floating]) -> str:
-    """The checksum of ``embeddings`` [n, m] as float32, what an index says it was built for."""
+    """The checksum of ``embeddings`` [n, m] as float32. An index stores it, to check that it belongs to them."""
     digest = hashlib.sha256(f"{embeddings.shape[0]} {embeddings.shape[1:]} ".encode())
     for rows in slices(len(embeddings), BLOCK_ROWS):
         digest.update(np.ascontiguousarray(embeddings[rows], "<f4").data)

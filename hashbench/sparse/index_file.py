@@ -1,4 +1,4 @@
-"""An index as one HDF5 file: plain arrays in one piece, which are mapped into memory and not read."""
+"""An index as an HDF5 file: each array is contiguous, so that it is mapped into memory instead of being read."""
 
 import hashlib
 from collections.abc import Mapping
@@ -39,11 +39,11 @@ def save(index: Index, path: Path) -> None:
 
 
 def load(path: Path, *, verify: bool = False) -> Index:
-    """The index in ``path``, its embeddings left in the file, mapped: what is searched is read, and nothing else.
+    """The index in ``path``; its arrays are mapped into memory, so only the parts that a search needs are read.
 
-    The codes are compared with their checksum and the table with the codes; with ``verify`` the embeddings are
-    compared with theirs too, which reads the whole file. Writing to the arrays changes neither the file nor what
-    others see. Raises HashbenchError, in one line, for a file that is damaged, of another kind or of another version.
+    The codes are compared with their checksum and the table with the codes. With ``verify`` all arrays are compared
+    with their checksum too, which reads the whole file. Writing to the arrays does not change the file. Raises
+    HashbenchError for a file that is damaged, of another format or of another version.
     """
     try:
         return _loaded(path, verify)
@@ -69,7 +69,7 @@ def _loaded(path: Path, verify: bool) -> Index:
     if arrays["indptr"].shape != (codes.d + 1,):
         raise ValueError("its arrays do not fit each other")
     index = Index(codes, *invert(codes), arrays["embeddings"], arrays["norms"], said["embeddings_sha256"])
-    # the table is made anew and compared, for compiled code follows it without looking
+    # the table is computed again and compared, because compiled code uses it as indices without bounds checks
     same = all(np.array_equal(array, arrays[name]) for name, array in _table(index).items())
     if not same or codes.sha256() != said["codes_sha256"]:
         raise ValueError("its codes or its table are damaged")
@@ -81,7 +81,7 @@ def _loaded(path: Path, verify: bool) -> Index:
 
 
 def _mapped(path: Path, file: Any, name: str) -> NDArray[Any]:
-    """The data set ``name`` as it lies in the file; ValueError where it does not lie in it in one piece."""
+    """The HDF5 data set ``name``, mapped into memory; ValueError unless it is stored in the file in one piece."""
     import h5py
 
     inside = isinstance(file.get(name, getlink=True), h5py.HardLink) and isinstance(file[name], h5py.Dataset)
@@ -93,7 +93,7 @@ def _mapped(path: Path, file: Any, name: str) -> NDArray[Any]:
         raise ValueError(f"{name} is of type {dataset.dtype}, or nowhere")
     if offset + dataset.nbytes > path.stat().st_size:
         raise ValueError(f"{name} is cut off")
-    # mode c: what is written stays in this process, and the compiled kernels know the arrays as plain ones
+    # mode c (copy on write): the compiled kernels need writeable arrays, but writing must not change the file
     return np.asarray(np.memmap(path, dtype=TYPES[name], mode="c", offset=offset, shape=dataset.shape))
 
 

@@ -1,4 +1,4 @@
-"""What the networks of jeong2018efficient minimise: the base's metric objective, then the gated one on flow codes."""
+"""The objectives of jeong2018efficient: the metric objective of the base, then the gated objective on flow codes."""
 
 from typing import Literal
 
@@ -17,10 +17,10 @@ _OF_PAIRS = {"paper": hash_npairs.loss, "released": hash_npairs.as_released}
 
 
 class _InRounds(RowObjective):
-    """An objective on batches in rounds: an example of each of n_c classes, then the next of each in the same order.
+    """An objective on batches in rounds; each round is one example of each of n_c classes, in the same order.
 
-    ``labels`` are the class ids [n] of all training examples; no part of the module's state. ``margin`` is that of
-    base "triplet", ``l2`` the regulariser's weight of base "npairs"; the other one is not used.
+    ``labels`` are the class ids [n] of all training examples; they are not part of the module's state. ``margin`` is
+    used by base "triplet" only, and ``l2``, the weight of the regulariser, by base "npairs" only.
 
     Raises HashbenchError unless the base is known and every example has one class.
     """
@@ -38,9 +38,10 @@ class _InRounds(RowObjective):
         self.register_buffer("labels", labels, persistent=False)
 
     def classes_in(self, rows: Tensor) -> int:
-        """How many classes the batch ``rows`` [M] has; on a GPU it waits for what was asked before.
+        """The number of classes in the batch ``rows`` [M]; on a GPU this waits for all pending operations.
 
-        Raises HashbenchError unless the rows are in rounds, two classes or more, two rounds or more (for npairs: two).
+        Raises HashbenchError unless the batch consists of two or more rounds (npairs: exactly two) of two or more
+        classes.
         """
         found = self.labels[rows].cpu().numpy()
         n_classes = len(np.unique(found))
@@ -58,36 +59,36 @@ class _InRounds(RowObjective):
 class MetricObjective(_InRounds):
     """The objective of the base stage: ``triplet.loss`` or ``npairs.loss`` of a batch in rounds.
 
-    Only the first batch is looked at: a look makes a GPU wait, and a sampler lays out all batches alike. Activations
-    that are not finite give a loss that is not.
+    Only the first batch is checked: a check makes a GPU wait, and a sampler makes all batches in the same way. The loss
+    of activations that are not finite is not finite.
     """
 
-    looked = False
+    is_checked = False
 
-    def forward(self, activations: Tensor, rows: Tensor, draws: torch.Generator) -> Tensor:  # noqa: ARG002
-        """The scalar to minimise, float64; nothing is drawn."""
-        if not self.looked:
+    def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:  # noqa: ARG002
+        """The scalar to minimise, float64; it draws no random numbers."""
+        if not self.is_checked:
             self.classes_in(rows)
-            self.looked = True
+            self.is_checked = True
         if self.base == "npairs":
             return npairs.loss(activations, l2=self.l2)
         return triplet.loss(activations, self.labels[rows], margin=self.margin)
 
 
 class HashObjective(_InRounds):
-    """The objective of the hash stage [algorithm 1]: codes of the batch's classes by the flow, then the gated loss.
+    """The objective of the hash stage [algorithm 1]: a flow assigns codes to the classes for the gated loss.
 
-    The class means (of unit vectors for base "triplet", of plain activations for "npairs") go to the CPU, where
-    ``sparse.flow.assign`` finds one code of ``k`` bits a class, shared by its examples; no gradient passes through
-    it. Then the loss is ``hash_triplet.loss``, or ``hash_npairs.loss`` and for ``variant`` "released" its
-    ``as_released``; the triplets of paper and code are the same.
+    The class means (of unit vectors for base "triplet", of plain activations for "npairs") are copied to the CPU, where
+    ``sparse.flow.assign`` computes a code of ``k`` bits for each class; the examples of a class share it, and it has no
+    gradient. The loss is ``hash_triplet.loss`` or ``hash_npairs.loss``; for "npairs" and ``variant`` "released" it is
+    ``hash_npairs.as_released``. For triplets the paper and the released code agree.
 
     ``lam`` is the lambda of eq. 5, the price that each of two classes pays for a bucket they share. The r-th unit of
     flow into a bucket costs 2 lambda r in the paper, and plamb r in the released code: lam = plamb / 2.
 
     A step waits for one flow (benchmarks/flow.py: 1 ms at 64 classes and 64 buckets, 0.09 s at 512 and 512, on one
-    core) and for two small copies from the device, which has nothing else to do: the codes depend on this step's
-    activations, and its gradient on the codes.
+    core) and for two small copies from the device. This cannot be done in parallel: the codes depend on the activations
+    of the step, and its gradient depends on the codes.
 
     Raises HashbenchError as ``flow.assign`` does (k of 0 or more than there are buckets, a negative lambda,
     activations that are not finite), and for a batch that is not in rounds.
@@ -109,8 +110,8 @@ class HashObjective(_InRounds):
             raise unknown("variant", variant, _OF_PAIRS)
         self.k, self.lam, self.variant = k, lam, variant
 
-    def forward(self, activations: Tensor, rows: Tensor, draws: torch.Generator) -> Tensor:  # noqa: ARG002
-        """The scalar to minimise, float64; nothing is drawn."""
+    def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:  # noqa: ARG002
+        """The scalar to minimise, float64; it draws no random numbers."""
         n_classes = self.classes_in(rows)
         buckets = self.buckets(activations, n_classes).repeat(len(rows) // n_classes, 1)
         if self.base == "npairs":
@@ -118,7 +119,7 @@ class HashObjective(_InRounds):
         return hash_triplet.loss(activations, self.labels[rows], buckets, margin=self.margin)
 
     def buckets(self, activations: Tensor, n_classes: int) -> Tensor:
-        """The set bits of the code of each class of the batch, int64[n_c, k], in the order of its first round."""
+        """The set bits of the code of each class in the batch, int64[n_c, k], in the order of the first round."""
         of_items = activations.detach()
         of_items = triplet.unit_norm(of_items) if self.base == "triplet" else of_items.double()
         means = of_items.reshape(-1, n_classes, of_items.shape[1]).mean(0)

@@ -1,4 +1,4 @@
-"""Vector quantisation: the buckets are the centroids of k-means, and an item stands in those of its k nearest."""
+"""Vector quantisation: each bucket is a centroid of k-means; an item is in the buckets of its k nearest centroids."""
 
 import logging
 import warnings
@@ -20,7 +20,7 @@ BLOCK_ROWS = 1 << 12  # embeddings compared with all centroids together
 
 @dataclass(frozen=True, eq=False)
 class Centroids:
-    """``centres`` float32[d, m]: one a bucket. Anything but finite numbers raises HashbenchError."""
+    """The centroids ``centres`` float32[d, m], one for each bucket; raises HashbenchError unless they are finite."""
 
     centres: Floats
 
@@ -34,8 +34,9 @@ class Centroids:
     def activations(self, embeddings: NDArray[np.floating]) -> NDArray[np.float64]:
         """Minus the squared distance of each of ``embeddings`` [n, m] to each centroid, float64[n, d].
 
-        The k largest are the k nearest: ``codes.top_k`` of it is the code. In float64 throughout, so that rounding
-        decides between no two centroids that float32 can tell apart. Another width raises HashbenchError.
+        The k largest activations are the k nearest centroids, so ``codes.top_k`` gives the code. It is computed in
+        float64, so that rounding does not decide between two centroids that differ in float32. Raises HashbenchError
+        for embeddings of another width.
 
         >>> Centroids(np.array([[0.0], [3.0]])).activations(np.array([[1.0]]))
         array([[-1., -4.]])
@@ -59,7 +60,7 @@ class Centroids:
 
     @staticmethod
     def load(path: Path) -> "Centroids":
-        """The centroids that ``save`` wrote; a file that is missing or damaged raises HashbenchError, in one line."""
+        """The centroids that ``save`` wrote; raises HashbenchError if the file is missing or damaged."""
         try:
             with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
                 return Centroids(archive["centres"])
@@ -72,10 +73,10 @@ class Centroids:
 def fit(embeddings: NDArray[np.floating], d: int, seed: int, *, n_init: int = 1) -> Centroids:
     """The centroids of ``embeddings`` [n, m] in ``d`` clusters, by scikit-learn's k-means.
 
-    It starts from k-means++, drawn with ``seed``, ``n_init`` times, and keeps the best. Once is scikit-learn's default
-    since 1.4; before, and so for [Jeong and Song 2018], it was ten times. More clusters than embeddings raise
-    HashbenchError; where some embeddings are the same and there are fewer different ones, some centroids are the same
-    too, and a warning says so.
+    It runs ``n_init`` times, each time from k-means++ centres drawn with ``seed``, and keeps the best. One run is
+    scikit-learn's default since version 1.4; before, and so in [Jeong and Song 2018], it was ten. Raises HashbenchError
+    if there are more clusters than embeddings. If there are fewer different embeddings than clusters, some centroids
+    are equal, and a warning is logged.
     """
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
@@ -83,7 +84,7 @@ def fit(embeddings: NDArray[np.floating], d: int, seed: int, *, n_init: int = 1)
     if embeddings.ndim != 2 or not 1 <= d <= len(embeddings) or embeddings.shape[1] == 0:
         raise HashbenchError(f"{d} centroids of embeddings of shape {embeddings.shape}: [n, m], and d from 1 to n")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # of fewer different rows than clusters
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer different rows than clusters: logged below
         found = KMeans(d, random_state=seed % 2**32, n_init=n_init).fit(as_float32(embeddings))
     n_used = len(np.unique(found.labels_))
     if n_used < d:

@@ -1,4 +1,4 @@
-"""What a search of buckets found: all that its metrics ask of it, as the histogram is for those of a ranking."""
+"""The retrieval: the result of a bucket search, from which its metrics are computed (as others from the histogram)."""
 
 import hashlib
 import operator
@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from hashbench.errors import HashbenchError, one_line
 from hashbench.files import atomic
 
-CUTOFFS = (1, 4, 16)  # the nearest items that are asked for [Jeong and Song 2018, section 6]
+CUTOFFS = (1, 4, 16)  # how many nearest items the searches are for [Jeong and Song 2018, section 6]
 
 
 class Reranked(NamedTuple):
-    """A search for the nearest K items: ``relevant`` bool[q, K] in the order of their distance to the query.
+    """A search for the nearest K items: whether each is relevant, bool[q, K], in the order of their distances.
 
-    ``n_candidates`` int64[q] counts the different items in the buckets that were opened for it.
+    ``n_candidates`` int64[q] is the number of different items in the buckets that a query opened.
     """
 
     relevant: NDArray[np.bool_]
@@ -30,12 +30,13 @@ class Reranked(NamedTuple):
 class Retrieval:
     """The searches for the nearest K = 1, 4 and 16 of ``n_items`` items, by K.
 
-    They differ in their candidates, for a query opens more buckets until these hold K items. ``n_items`` is what a
-    query could find at most: of items that search each other, all but itself. Where that is less than K, all of them
-    are asked for, and ``relevant`` is as narrow.
+    Their candidates differ, because a query opens buckets until they hold K items. ``n_items`` is the number of items
+    that a query can find; if items search each other, this is all items but one. If it is less than K, the search is
+    for all of them, and ``relevant`` has ``n_items`` columns.
 
-    ``contingency`` int64[d, classes] counts the items of each class in each bucket; None where an item is in several
-    buckets, has several labels, or there are no buckets. Anything else raises HashbenchError.
+    ``contingency`` int64[d, classes] is the number of items of each class in each bucket. It is None if there are no
+    buckets, if an item is in several buckets, or if it can have several labels. Any other content raises
+    HashbenchError.
     """
 
     n_items: int
@@ -61,11 +62,11 @@ class Retrieval:
 
     @property
     def n_queries(self) -> int:
-        """Number of queries."""
+        """The number of queries."""
         return len(self.reranked[CUTOFFS[0]].n_candidates)
 
     def sha256(self) -> str:
-        """Checksum of the content, whatever the file looks like: what a row says it was scored from."""
+        """SHA-256 of the content, independent of the file format; a row records it."""
         digest = hashlib.sha256()
         for name, array in self._arrays().items():
             stored = np.ascontiguousarray(array, "u1" if array.dtype == np.bool_ else "<i8")
@@ -79,7 +80,7 @@ class Retrieval:
 
     @staticmethod
     def load(path: Path) -> "Retrieval":
-        """The retrieval that ``save`` wrote; a file that is missing or damaged raises HashbenchError, in one line."""
+        """The retrieval that ``save`` wrote; raises HashbenchError if the file is missing or damaged."""
         try:
             # opened here: NumPy does not close a file of its own when the archive in it is damaged
             with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
@@ -90,7 +91,7 @@ class Retrieval:
             raise HashbenchError(f"{path}: not a readable retrieval: {one_line(error)}") from None
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        """By the names that they have in a file; an array that is not there has no elements."""
+        """The arrays by their names in the file; without a contingency table its array is empty."""
         counts = np.zeros((0, 0), np.int64) if self.contingency is None else self.contingency
         arrays: dict[str, NDArray[Any]] = {"n_items": np.array(self.n_items), "contingency": counts}
         for cutoff, found in self.reranked.items():

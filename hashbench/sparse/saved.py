@@ -1,7 +1,7 @@
-"""Activations, embeddings and sparse codes in anybody's files: .npz, .npy, .h5 or .mat.
+"""Reads activations, embeddings and sparse codes from files of any origin: .npz, .npy, .h5 or .mat.
 
-``activations`` float[n, d] say the buckets of an item, or ``buckets`` int[n, k] do, with the number of buckets, ``d``,
-beside them. ``embeddings`` float[n, m] are what distances are measured in. A file of one array needs no names.
+The buckets of items are given by ``activations`` float[n, d], or by ``buckets`` int[n, k] and their number ``d``.
+Distances are measured between ``embeddings`` float[n, m]. If a file has one array, it may have any name.
 """
 
 from pathlib import Path
@@ -18,9 +18,10 @@ ACTIVATIONS, EMBEDDINGS, BUCKETS, D = "activations", "embeddings", "buckets", "d
 
 
 def read_codes(path: Path, k: int | None) -> SparseCodes:
-    """The codes in ``path``: the ``k`` largest of its activations, or its buckets (of ``k`` an item, if it is said).
+    """The codes in ``path``: its buckets, or the ``k`` largest of its activations.
 
-    Raises HashbenchError for a file with neither, for activations without a ``k``, and for buckets of another.
+    Raises HashbenchError if the file has neither, if it has activations and ``k`` is None, and if it has buckets and
+    ``k`` is another number than theirs.
     """
     arrays = arrays_in(path)
     if BUCKETS not in arrays:
@@ -40,7 +41,7 @@ def read_codes(path: Path, k: int | None) -> SparseCodes:
 
 
 def read_matrix(path: Path, name: str) -> NDArray[np.floating]:
-    """The array ``name`` in ``path``, float[n, m]; of a file with one array, that one, whatever its name."""
+    """The array ``name`` in ``path``, float[n, m]; if the file has one array only, that one, whatever its name."""
     return _matrix(_named(path, arrays_in(path), name)())
 
 
@@ -60,7 +61,7 @@ def _matrix(stored: StoredArray) -> NDArray[Any]:
 
 
 def _whole(buckets: NDArray[Any]) -> NDArray[np.int64]:
-    """``buckets`` as integers, where MATLAB wrote doubles; others stay what they are, and are refused as codes."""
+    """``buckets`` as integers if they are whole numbers (MATLAB writes doubles), else unchanged: SparseCodes raises."""
     with np.errstate(invalid="ignore"):
         as_integers = buckets.astype(np.int64)
     return as_integers if np.array_equal(as_integers, buckets) else buckets

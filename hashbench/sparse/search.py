@@ -1,4 +1,4 @@
-"""Searching an index: the union of a query's buckets, in order of the distance in the base embedding."""
+"""The search of an index: the items in the buckets of a query, ranked by the distance in the base embedding."""
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -25,20 +25,20 @@ Longs = NDArray[np.int64]
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float32]
 
-QUERY_BLOCK = 256  # queries of one product
-PRODUCT_VALUES = 1 << 19  # of one product, 2 MiB
-FEW_QUERIES = 16  # for which a BLAS is twice as fast with the items on the left
-LEAST_ITEMS = 1 << 10  # of one product, however many queries
-PLACES = 1 << 22  # nearest items held before buckets are merged, 64 MiB
-ROUNDING = 2.0**-24  # of float32
-TINY = 2.0**-120  # above what is lost where products of float32 come out as zero
+QUERY_BLOCK = 256  # the most queries of one matrix product
+PRODUCT_VALUES = 1 << 19  # the values of one matrix product: 2 MiB
+FEW_QUERIES = 16  # for so few queries BLAS is twice as fast with the items on the left
+LEAST_ITEMS = 1 << 10  # the fewest items of one matrix product, for any number of queries
+PLACES = 1 << 22  # the nearest items in memory before buckets are merged: 64 MiB
+ROUNDING = 2.0**-24  # the relative rounding error of float32
+TINY = 2.0**-120  # more than the error of products that underflow to 0 in float32
 
 
 class SearchResult(NamedTuple):
     """The nearest items of each query, ``ids`` int64[q, top], and ``distances`` float64[q, top] to them.
 
-    In order of the distance and then of the id. ``n_candidates`` int64[q] counts the different items in the buckets
-    that were opened, ``n_opened`` int64[q] these buckets.
+    They are ordered by distance, then by id. ``n_candidates`` int64[q] is the number of different items in the buckets
+    that a query opened, ``n_opened`` int64[q] the number of these buckets.
     """
 
     ids: Longs
@@ -62,14 +62,14 @@ class _Queries:
 
 @dataclass(frozen=True, eq=False)
 class _Plan:
-    """The buckets to search: query q opens bucket[first[q]:first[q + 1]]; ``n_candidates`` int64[q] in them."""
+    """The buckets to search: query q opens bucket[first[q]:first[q + 1]], which hold n_candidates[q] items."""
 
     first: Longs
     bucket: Ints
     n_candidates: Longs
 
     def batches(self, most: int) -> Iterator[slice]:
-        """Runs of queries that open at most so many buckets together, or of one query."""
+        """Slices of queries that together open at most ``most`` buckets (or one query, if it opens more)."""
         start = 0
         while start < len(self.n_candidates):
             fitting = int(np.searchsorted(self.first, self.first[start] + most, side="right")) - 1
@@ -88,23 +88,24 @@ def query(
 ) -> SearchResult:
     """The ``top`` nearest items to each query among those in its buckets.
 
-    ``activations`` float[q, d] say which buckets: those of the query's k largest, k being that of the index, and the
-    next largest after them while the buckets opened hold fewer than ``top`` items. ``embeddings`` float[q, m] are in
-    the space of the index. ``exclude`` int64[q] names an item for each query that it does not retrieve, itself where
-    it stands in the index, or -1; it is no candidate.
+    A query opens the buckets of its k largest ``activations`` float[q, d] (k is that of the index), then the buckets of
+    the next largest until the opened buckets hold ``top`` items. ``embeddings`` float[q, m] are compared with those in
+    the index. ``exclude`` int64[q] is an item for each query that it does not retrieve and that is no candidate (such
+    as itself), or -1.
 
-    Distances are Euclidean between embeddings in float32, each summed in float64 over the differences: exact in that
-    sense whatever the number of workers, queries or buckets. Matrix products in float32 only sort out what is too far
-    away by more than their rounding.
+    A distance is Euclidean, between embeddings in float32, computed in float64 as the sum of squared differences: so
+    the number of workers, queries or buckets does not change the result. Matrix products in float32 only exclude items
+    that are too far away by more than the rounding error.
 
-    Queries are grouped by bucket, each group is a matrix product with a contiguous slice, and groups are shared out
-    among ``workers`` threads (one for each core this process may use); meanwhile the process's BLAS is held to one
-    thread a product, so that no two pools fight. Another width, and a ``top`` that is not 1 .. n, raise HashbenchError.
+    Queries are grouped by bucket. Each group is a matrix product with a contiguous slice of the index, and ``workers``
+    threads work on the groups (None: one for each core of this process). Meanwhile BLAS uses one thread for each
+    product, so that the two thread pools do not compete. Raises HashbenchError for embeddings of another width, and
+    unless 1 <= ``top`` <= the number of items.
     """
     queries = _checked(index, embeddings, len(activations), top, exclude)
     if activations.ndim != 2 or activations.shape[1] != index.codes.d:
         raise HashbenchError(f"activations of shape {activations.shape}: the index has {index.codes.d} buckets")
-    best, best_id = _nowhere(len(activations), top)
+    best, best_id = _empty_results(len(activations), top)
     with _threads(workers) as pool, bar("search", "query", len(activations), shown=progress) as shown:
         plan = _plan(pool, index, activations, queries.exclude, top)
         for rows in plan.batches(PLACES // top):
@@ -135,21 +136,21 @@ def _checked(
 
 @contextmanager
 def _threads(workers: int | None) -> Iterator[ThreadPoolExecutor]:
-    """A pool of threads, beside which a BLAS keeps to the thread that calls it."""
+    """A pool of threads; during the block BLAS runs in the thread that calls it."""
     with _libraries().limit(limits=1, user_api="blas"), ThreadPoolExecutor(workers or available_cores()) as pool:
         yield pool
 
 
 @cache
 def _libraries() -> "ThreadpoolController":
-    """The loaded libraries with threads, looked for once: that takes milliseconds, more than a query does."""
+    """The loaded libraries that have thread pools. They are looked up once, which takes longer than a query."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
 
 
-def _shared_out(pool: ThreadPoolExecutor, job: Callable[[Any], None], parts: Iterable[Any]) -> None:
-    """Does each part; one alone is done here, for to hand it over takes longer than a query does."""
+def _run_parts(pool: ThreadPoolExecutor, job: Callable[[Any], None], parts: Iterable[Any]) -> None:
+    """Calls ``job`` for each part in the pool; a single part runs in this thread, because a hand-over takes longer."""
     listed = list(parts)
     if len(listed) == 1:
         job(listed[0])
@@ -157,8 +158,8 @@ def _shared_out(pool: ThreadPoolExecutor, job: Callable[[Any], None], parts: Ite
         list(pool.map(job, listed))
 
 
-def _nowhere(n_rows: int, top: int) -> tuple[Doubles, Longs]:
-    """Squared distances and ids of no items yet."""
+def _empty_results(n_rows: int, top: int) -> tuple[Doubles, Longs]:
+    """Squared distances (infinite) and ids (-1) of ``top`` items for each row, to be filled by the search."""
     return np.full((n_rows, top), np.inf), np.full((n_rows, top), -1)
 
 
@@ -176,7 +177,7 @@ def _plan(pool: ThreadPoolExecutor, index: Index, activations: NDArray[np.floati
 
 
 def _open(pool: ThreadPoolExecutor, index: Index, order: Ints, exclude: Longs, top: int) -> tuple[Longs, Longs]:
-    """How many buckets of ``order`` int32[q, o] are opened, and how many different items they hold, int64[q] each."""
+    """The number of buckets of ``order`` int32[q, o] that are opened, and of different items in them, int64[q] each."""
     n_opened, n_candidates = np.zeros(len(order), np.int64), np.zeros(len(order), np.int64)
     codes = index.codes
 
@@ -186,7 +187,7 @@ def _open(pool: ThreadPoolExecutor, index: Index, order: Ints, exclude: Longs, t
             n_candidates[rows],
         )  # fmt: skip
 
-    _shared_out(pool, job, slices(len(order), QUERY_BLOCK))
+    _run_parts(pool, job, slices(len(order), QUERY_BLOCK))
     return n_opened, n_candidates
 
 
@@ -196,20 +197,20 @@ def _search(
     """Writes the nearest items of the queries ``rows`` to ``best`` and ``best_id`` [rows, top]."""
     first = plan.first[rows.start : rows.stop + 1] - plan.first[rows.start]
     bucket = plan.bucket[plan.first[rows.start] : plan.first[rows.stop]]
-    asking = np.repeat(np.arange(rows.start, rows.stop), np.diff(first))
-    found, found_id = _nowhere(len(bucket), best.shape[1])
+    query_rows = np.repeat(np.arange(rows.start, rows.stop), np.diff(first))
+    found, found_id = _empty_results(len(bucket), best.shape[1])
 
     def job(pairs: NDArray[np.intp]) -> None:
-        nearest, nearest_id = _nowhere(len(pairs), best.shape[1])
-        _search_bucket(index, int(bucket[pairs[0]]), queries.take(asking[pairs]), nearest, nearest_id)
+        nearest, nearest_id = _empty_results(len(pairs), best.shape[1])
+        _search_bucket(index, int(bucket[pairs[0]]), queries.take(query_rows[pairs]), nearest, nearest_id)
         found[pairs], found_id[pairs] = nearest, nearest_id
 
-    _shared_out(pool, job, _groups(bucket))
+    _run_parts(pool, job, _groups(bucket))
     merge(first, found, found_id, best, best_id)
 
 
 def _groups(bucket: Ints) -> Iterator[NDArray[np.intp]]:
-    """The places of each bucket in ``bucket``, some hundreds at a time."""
+    """The indices of equal values in ``bucket``, at most QUERY_BLOCK at a time."""
     order = np.argsort(bucket, kind="stable")
     starts = np.flatnonzero(np.diff(bucket[order], prepend=-1))
     for run in np.split(order, starts[1:]):
@@ -225,8 +226,8 @@ def _search_bucket(index: Index, bucket: int, queries: _Queries, best: Doubles, 
         tile = slice(entries.start + part.start, entries.start + part.stop)
         items, norms, ids = index.embeddings[tile], index.norms[tile], index.ids[tile]
         product = _product(queries.embeddings, items)
-        asking = (queries.embeddings, queries.norms, slack, queries.exclude)
-        keep_nearest(product, norms, items, ids, *asking, best, best_id)
+        query_rows = (queries.embeddings, queries.norms, slack, queries.exclude)
+        keep_nearest(product, norms, items, ids, *query_rows, best, best_id)
 
 
 def _product(queries: Floats, items: Floats) -> Floats:

@@ -1,1 +1,1 @@
-"""Training: the only training loop there is, and what it needs."""
+"""Training: the one training loop of all methods, its settings, batches, optimiser, schedules and checkpoints."""

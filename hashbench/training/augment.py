@@ -1,4 +1,4 @@
-"""Random flips and crops, made on the device for a whole batch at once."""
+"""Random flips and crops, applied on the device to a whole batch at once."""
 
 from dataclasses import dataclass
 
@@ -13,16 +13,16 @@ PAD = 4
 
 @dataclass(frozen=True)
 class Augmentation:
-    """What is done to each image of a batch: whether it is flipped [n], and where its window starts [2, n].
+    """The random augmentation of a batch: whether each image is flipped [n], and where its crop starts [2, n].
 
-    None is nothing done. Drawn for the whole batch, and applied to it or to a part of it.
+    None means that no image is flipped or cropped. It is drawn for a whole batch and applied to all or a part of it.
     """
 
     flip: Tensor | None
     offset: Tensor | None
 
     def apply(self, images: Tensor, part: slice = slice(None)) -> Tensor:
-        """``images`` [n, C, H, W], which are the ``part`` of the batch, moved."""
+        """The augmented ``images`` [n, C, H, W], which are the slice ``part`` of the batch."""
         if self.flip is None:
             return images
         if images.ndim != 4:
@@ -33,10 +33,10 @@ class Augmentation:
 
 
 def draw(n: int, how: str, generator: torch.Generator, sharing: int = 1) -> Augmentation:
-    """The moves of ``n`` images: each flipped with probability 1/2 and, for crop_flip, shifted by up to 4 pixels.
+    """The augmentation of ``n`` images: flipped with probability 1/2 and, for crop_flip, shifted by up to 4 pixels.
 
-    ``sharing`` neighbours are moved alike: one draw serves the first so many, another the next. The draws are made on
-    the CPU from ``generator``, so they are the same on every device.
+    Groups of ``sharing`` consecutive images get the same flip and shift. The random numbers are drawn on the CPU, so
+    they are the same for every device.
     """
     own = -(-n // sharing)
     flip = torch.rand(own, generator=generator) < 0.5 if how != "none" else None
@@ -47,12 +47,12 @@ def draw(n: int, how: str, generator: torch.Generator, sharing: int = 1) -> Augm
 
 
 def _shift(images: Tensor, offset: Tensor) -> Tensor:
-    """Zero-pads by PAD and cuts a window of the old size at ``offset`` [2, n] (rows, columns)."""
+    """Pads each image with PAD zeros and cuts a window of the old size at ``offset`` [2, n] (rows, columns)."""
     n, _, height, width = images.shape
     padded = F.pad(images, (PAD, PAD, PAD, PAD))
-    rows, columns = offset.to(images.device, non_blocking=True)  # waiting for a GPU would keep it waiting
+    rows, columns = offset.to(images.device, non_blocking=True)  # a blocking copy would let the GPU idle
     y = rows[:, None] + torch.arange(height, device=images.device)
     x = columns[:, None] + torch.arange(width, device=images.device)
     picture = torch.arange(n, device=images.device)[:, None, None]
-    # indices on both sides of the channel slice put the channels last, where convolutions like them
+    # index arrays on both sides of the channel slice put the channels last in memory, where convolutions are faster
     return padded[picture, :, y[:, :, None], x[:, None, :]].permute(0, 3, 1, 2)

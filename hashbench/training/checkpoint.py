@@ -1,4 +1,4 @@
-"""Checkpoints: the state of a run after whole epochs, so that a killed run ends as an undisturbed one."""
+"""Checkpoints: the training state after an epoch, so that a killed run continues and ends with the same result."""
 
 import hashlib
 import io
@@ -11,12 +11,12 @@ import torch
 from hashbench.errors import HashbenchError, one_line
 from hashbench.files import atomic
 
-FILE, BEFORE = "checkpoint.pt", "checkpoint-before.pt"  # the last one, and the one before it
-_DIGEST = 32  # bytes of SHA-256 in front: torch's own archive does not notice a flipped bit in a tensor
+FILE, BEFORE = "checkpoint.pt", "checkpoint-before.pt"  # the last checkpoint, and the one before it
+_DIGEST = 32  # the file starts with 32 bytes of SHA-256: torch's archive does not detect a flipped bit in a tensor
 
 
 def save(folder: Path, config: str, epochs_done: int, state: dict[str, Any]) -> None:
-    """Writes the checkpoint of the run whose configuration has the digest ``config``; the last one is kept too."""
+    """Writes a checkpoint; ``config`` is the digest of the run's configuration. The previous one is kept as BEFORE."""
     buffer = io.BytesIO()
     torch.save({"config": config, "epochs_done": epochs_done, "state": state}, buffer)
     content = buffer.getbuffer()
@@ -29,10 +29,10 @@ def save(folder: Path, config: str, epochs_done: int, state: dict[str, Any]) -> 
 
 
 def load(folder: Path, config: str) -> tuple[int, dict[str, Any]] | None:
-    """(epochs done, state), or None where there is no checkpoint yet.
+    """The number of finished epochs and the state of the last checkpoint; None if there is no checkpoint yet.
 
-    Where the last one is damaged, a line on stderr says so and the one before is taken. Raises HashbenchError when
-    there is no whole one among those that are there, or when it is of another configuration.
+    If the last checkpoint is damaged, the one before is loaded, with a warning on stderr. Raises HashbenchError if all
+    checkpoints are damaged, or if the checkpoint belongs to another configuration.
     """
     paths = [path for path in (folder / FILE, folder / BEFORE) if path.exists()]
     remedy = f"remove {'it' if len(paths) == 1 else f'{FILE} and {BEFORE}'} to start over"

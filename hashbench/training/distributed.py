@@ -1,9 +1,9 @@
-"""Several processes that train one hasher: each encodes its share of a batch, all see the whole list.
+"""Training one hasher with several processes: each encodes its share of a batch, then all share the codes.
 
-The codes of a batch are gathered, and every process computes the objective on all of them. So the gradient that
-reaches its own share is complete: the backward pass of the gathering just takes it (PyTorch's own, in
-``torch.distributed.nn``, would fetch and sum the equal gradients of all processes, N times too much), and the
-gradients of the weights add up over the processes to those of one.
+The codes of a batch are gathered, and every process computes the objective on all of them. So each process already has
+the complete gradient with respect to its own share, and the backward pass of the gathering just selects it. (PyTorch's
+``torch.distributed.nn`` would sum the equal gradients of all N processes, which is N times too much.) The gradients of
+the weights, summed over the processes, are those of a single process.
 """
 
 import io
@@ -19,13 +19,13 @@ from torch import Tensor, nn
 from hashbench.errors import HashbenchError, one_line
 from hashbench.parallel import ProcessGroup
 
-TIMEOUT = timedelta(minutes=10)  # longer than one process ever works alone while the others wait
+TIMEOUT = timedelta(minutes=10)  # the others wait while process 0 works alone, never for so long
 
 T = TypeVar("T")
 
 
 def device_for(group: ProcessGroup, name: str) -> str:
-    """The device of this process: where there are several, each has the GPU of its local rank."""
+    """The device of this process; if there are several processes, each uses the GPU of its local rank."""
     if group.is_alone or name == "cpu" or (name == "auto" and not torch.cuda.is_available()):
         return name
     if name not in ("auto", "cuda"):
@@ -37,21 +37,21 @@ def device_for(group: ProcessGroup, name: str) -> str:
 
 
 @contextmanager
-def joined(group: ProcessGroup, device: str) -> Iterator[None]:
-    """Inside, the processes can talk: through NCCL what is on GPUs, through gloo what is not."""
+def connected(group: ProcessGroup, device: str) -> Iterator[None]:
+    """Connects the processes during the block: NCCL for tensors on GPUs, gloo for tensors on the CPU."""
     on_gpu = device.startswith("cuda")
     if on_gpu:
         torch.cuda.set_device(device)
-    with _in_step():
+    with _errors_in_one_line():
         backend = "cpu:gloo,cuda:nccl" if on_gpu else "gloo"
         dist.init_process_group(backend, rank=group.rank, world_size=group.size, timeout=TIMEOUT)
     yield
-    dist.destroy_process_group()  # not after an error: others may never arrive
+    dist.destroy_process_group()  # not after an error: it would wait for the other processes, which may be gone
 
 
 @contextmanager
-def _in_step() -> Iterator[None]:
-    """What goes wrong between processes, in one line."""
+def _errors_in_one_line() -> Iterator[None]:
+    """Raises an error of the communication as a HashbenchError of one line."""
     try:
         yield
     except RuntimeError as error:
@@ -62,17 +62,17 @@ def _in_step() -> Iterator[None]:
 
 
 def gather(own: Tensor, n: int, group: ProcessGroup, step: int = 1) -> Tensor:
-    """All ``n`` rows, of which ``own`` are those of ``group.share(n, step)``; without gradient."""
+    """All ``n`` rows, gathered from all processes; ``own`` are the rows ``group.share(n, step)``; without gradient."""
     sizes = [part.stop - part.start for part in group.shares(n, step)]
-    padded = own.new_zeros(max(sizes), *own.shape[1:])  # not every backend gathers unequal parts
+    padded = own.new_zeros(max(sizes), *own.shape[1:])  # some backends gather only tensors of one size
     padded[: len(own)] = own
     every = [torch.empty_like(padded) for _ in sizes]
-    with _in_step():
+    with _errors_in_one_line():
         dist.all_gather(every, padded)
     return torch.cat([rows[:size] for rows, size in zip(every, sizes, strict=True)])
 
 
-class _Gathered(torch.autograd.Function):
+class _GatherWithGradient(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, own: Tensor, n: int, group: ProcessGroup) -> Tensor:
         ctx.share = group.share(n)
@@ -83,16 +83,16 @@ class _Gathered(torch.autograd.Function):
         return gradients[0][ctx.share], None, None
 
 
-def gathered(own: Tensor, n: int, group: ProcessGroup) -> Tensor:
-    """As ``gather``; what all processes do alike with the rows sends the gradient of ``own`` back."""
+def gather_with_gradient(own: Tensor, n: int, group: ProcessGroup) -> Tensor:
+    """As ``gather``, with a gradient: that of ``own``, if all processes compute the same loss from all rows."""
     if group.is_alone:
         return own
-    rows: Tensor = _Gathered.apply(own, n, group)
+    rows: Tensor = _GatherWithGradient.apply(own, n, group)
     return rows
 
 
 def sum_gradients(parameters: Iterable[nn.Parameter], group: ProcessGroup) -> None:
-    """Gives every process the sums of the processes' gradients, the same bits to all."""
+    """Replaces the gradients of ``parameters`` by their sums over the processes, the same bits in all of them."""
     if group.is_alone:
         return
     trained = [values for values in parameters if values.requires_grad]
@@ -101,22 +101,25 @@ def sum_gradients(parameters: Iterable[nn.Parameter], group: ProcessGroup) -> No
             values.grad = torch.zeros_like(values)
     gradients = [values.grad for values in trained if values.grad is not None]
     flat = torch.cat([gradient.flatten() for gradient in gradients])
-    with _in_step():
+    with _errors_in_one_line():
         dist.all_reduce(flat)
     totals = torch.split(flat, [gradient.numel() for gradient in gradients])
     for gradient, total in zip(gradients, totals, strict=True):
         gradient.copy_(total.view(gradient.shape))
 
 
-def from_first(value: T, group: ProcessGroup) -> T:
-    """The ``value`` of the first process, in all: tensors, numbers, strings, and tuples, lists, dicts of them."""
+def broadcast_from_first(value: T, group: ProcessGroup) -> T:
+    """The ``value`` of the first process, returned in all processes.
+
+    It may consist of tensors, numbers, strings, and tuples, lists and dictionaries of these.
+    """
     if group.is_alone:
         return value
     buffer = io.BytesIO()
     if group.is_first:
         torch.save(value, buffer)
     size = torch.tensor([buffer.tell()])
-    with _in_step():
+    with _errors_in_one_line():
         dist.broadcast(size, 0)
         content = torch.frombuffer(buffer.getbuffer(), dtype=torch.uint8) if group.is_first else _bytes(size)
         dist.broadcast(content, 0)
@@ -130,18 +133,18 @@ def _bytes(size: Tensor) -> Tensor:
     return torch.empty(int(size), dtype=torch.uint8)
 
 
-def largest(value: int, group: ProcessGroup) -> int:
-    """The largest of the processes' values."""
+def maximum(value: int, group: ProcessGroup) -> int:
+    """The maximum of ``value`` over the processes."""
     if group.is_alone:
         return value
     found = torch.tensor([value])
-    with _in_step():
+    with _errors_in_one_line():
         dist.all_reduce(found, dist.ReduceOp.MAX)
     return int(found)
 
 
-def synchronised(encoder: nn.Sequential, group: ProcessGroup, device: torch.device) -> nn.Sequential:
-    """The encoder, whose batch normalisation looks at the batch of all processes.
+def with_synchronised_batch_norm(encoder: nn.Sequential, group: ProcessGroup, device: torch.device) -> nn.Sequential:
+    """The encoder with batch normalisation over the whole batch of all processes.
 
     Raises HashbenchError on a CPU, where PyTorch has no synchronised batch normalisation.
     """

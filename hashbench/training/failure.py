@@ -1,7 +1,7 @@
-"""A training that cannot go on."""
+"""The error that ends a training run."""
 
 from hashbench.errors import HashbenchError
 
 
-class TrainingFailed(HashbenchError):  # noqa: N818  (what a failed row records)
-    """The loss is not finite, or training cannot go on for a reason of its own."""
+class TrainingFailed(HashbenchError):  # noqa: N818  (a result, not a fault: it is stored as a failed row)
+    """Training failed, for example because the loss is not finite; the run is stored as a failed row."""

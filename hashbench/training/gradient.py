@@ -1,4 +1,4 @@
-"""The gradient of an objective on a whole list, with the activations of a part of it in memory."""
+"""The gradient of an objective of a whole batch, with the activations of only a part of the batch in memory."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from hashbench.errors import HashbenchError
 from hashbench.parallel import ALONE, ProcessGroup
-from hashbench.training.distributed import gathered
+from hashbench.training.distributed import gather_with_gradient
 
 
 def backward(
@@ -18,27 +18,38 @@ def backward(
     chunk: int,
     group: ProcessGroup = ALONE,
 ) -> Tensor:
-    """The loss of ``loss_of(encode(all))``, detached; leaves its gradient in the parameters of ``encode``.
+    """The loss ``loss_of(encode(all examples))``, detached; its gradient is added to the parameters of ``encode``.
 
-    Where there are several processes each encodes its share, and its gradient is a part of the sum over them.
+    If there are several processes, each encodes its share, and the gradient is the sum over the processes.
 
-    With 0 < ``chunk`` < the share it is encoded ``chunk`` examples at a time and twice: first without a
-    graph, for the gradient of the loss with respect to the relaxed codes; then with the same random numbers, to
-    send that gradient on into the parameters. The gradient is that of the plain pass up to rounding (up to other
-    dropout masks, where the network has dropout).
+    With 0 < ``chunk`` < the size of the share, the share is encoded ``chunk`` examples at a time, and twice: first
+    without a graph, to get the gradient of the loss with respect to the relaxed codes; then again with the same random
+    numbers, to propagate this gradient to the parameters. The result is the gradient of the plain pass up to rounding
+    (and up to other dropout masks, if the network has dropout).
     """
     own = group.share(n_examples)
-    if not 0 < chunk < own.stop - own.start:
-        loss = loss_of(gathered(encode(own), n_examples, group))
-        loss.backward()  # type: ignore[no-untyped-call]
-        return loss.detach()
-    parts = [slice(start, min(start + chunk, own.stop)) for start in range(own.start, own.stop, chunk)]
+    if 0 < chunk < own.stop - own.start:
+        parts = [slice(start, min(start + chunk, own.stop)) for start in range(own.start, own.stop, chunk)]
+        return _backward_in_chunks(encode, loss_of, n_examples, parts, group)
+    loss = loss_of(gather_with_gradient(encode(own), n_examples, group))
+    loss.backward()  # type: ignore[no-untyped-call]
+    return loss.detach()
+
+
+def _backward_in_chunks(
+    encode: Callable[[slice], Tensor],
+    loss_of: Callable[[Tensor], Tensor],
+    n_examples: int,
+    parts: list[slice],
+    group: ProcessGroup,
+) -> Tensor:
+    """``backward`` for a share that is encoded in ``parts``."""
     states, relaxed = [], []
     with torch.no_grad():
         for part in parts:
             states.append(_random_states())
             relaxed.append(encode(part))
-    leaf = gathered(torch.cat(relaxed), n_examples, group).requires_grad_()
+    leaf = gather_with_gradient(torch.cat(relaxed), n_examples, group).requires_grad_()
     loss = loss_of(leaf)
     loss.backward()  # type: ignore[no-untyped-call]
     assert leaf.grad is not None
@@ -49,7 +60,7 @@ def backward(
 
 
 def check_chunk(encoder: nn.Module, chunk: int) -> None:
-    """Raises HashbenchError where chunks would change the result: batch normalisation looks at a whole batch."""
+    """Raises HashbenchError if chunks would change the result: batch normalisation needs the whole batch."""
     normalised = [name for name, layer in encoder.named_modules() if isinstance(layer, nn.modules.batchnorm._BatchNorm)]
     if chunk and normalised:
         raise HashbenchError(
@@ -64,7 +75,7 @@ def _random_states() -> list[Tensor]:
 
 @contextmanager
 def _replayed(states: list[Tensor]) -> Iterator[None]:
-    """Random numbers as from ``states`` on; afterwards as if none had been drawn."""
+    """During the block the random generators continue from ``states``; afterwards they have their old state again."""
     now = _random_states()
     try:
         _set_random_states(states)

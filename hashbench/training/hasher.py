@@ -1,4 +1,4 @@
-"""The hasher that deep methods train: normalisation, encoder, and nothing of the training."""
+"""The hasher that deep methods train: it consists of a normalisation and an encoder."""
 
 import hashlib
 import json
@@ -16,17 +16,18 @@ from tqdm import tqdm
 from hashbench.errors import HashbenchError, one_line
 from hashbench.files import atomic, write_text
 from hashbench.hasher import BinaryHasher
-from hashbench.models import MODELS, Model, Prepared, encoder
+from hashbench.models import MODELS, Model, Preprocessor, encoder
 from hashbench.training import pretrained
-from hashbench.training.normalise import Centred, Normalised, UnitNorm
+from hashbench.training.normalise import ChannelNormalisation, MeanSubtraction, UnitNormalisation
 from hashbench.training.settings import DeepSettings, TrainingSettings
 
 WEIGHTS, SHAPE = "hasher.safetensors", "hasher.json"
-ENCODE_BATCH, PREPARED_BATCH = 1000, 100  # the networks of ImageNet take pictures of some 224 pixels
+# items at a time; the batch of networks of ImageNet is smaller, because their images have about 224 x 224 pixels
+ENCODE_BATCH, PREPARED_BATCH = 1000, 100
 
 
 def pick_device(name: str) -> torch.device:
-    """The device called ``name``; ``auto`` is the GPU where there is one."""
+    """The device called ``name``; ``auto`` is the GPU if there is one, else the CPU."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
@@ -38,13 +39,13 @@ def pick_device(name: str) -> torch.device:
 
 
 class DeepHasher(BinaryHasher, nn.Module):
-    """Normalisation and encoder of one run; ``item_shape`` is that of the stored items, (H, W, C) or (d,).
+    """Normalisation and encoder of one run; ``item_shape`` is the shape of a stored item, (H, W, C) or (d,).
 
-    A network that was trained on ImageNet gets images as it did then, from stored values of which ``value_max`` means
-    1.0; others are normalised by the training examples, as ``settings.normalise`` says.
+    A network that was pretrained on ImageNet gets its images as in pretraining; the stored value ``value_max`` means
+    1.0. For other networks ``settings.normalise`` names the normalisation, which is fitted to the training examples.
     """
 
-    normalised: Normalised | Centred | Prepared
+    normalised: ChannelNormalisation | MeanSubtraction | Preprocessor
 
     def __init__(self, settings: TrainingSettings, item_shape: tuple[int, ...], value_max: float = 1.0) -> None:
         super().__init__()
@@ -52,7 +53,7 @@ class DeepHasher(BinaryHasher, nn.Module):
         model = MODELS.get(settings.model)
         self.normalised = _normalisation(settings, model, item_shape, value_max)
         shape = (item_shape[2], item_shape[0], item_shape[1]) if len(item_shape) == 3 else item_shape
-        shape = self.normalised.shape if isinstance(self.normalised, Prepared) else shape
+        shape = self.normalised.shape if isinstance(self.normalised, Preprocessor) else shape
         is_xavier = settings.hash_layer_init == "xavier"
         self.encoder = encoder(
             model, shape, settings.outputs, settings.hash_init, xavier=is_xavier, width=settings.width
@@ -65,27 +66,31 @@ class DeepHasher(BinaryHasher, nn.Module):
             raise HashbenchError(f"{settings.bits} bits from the {most} features of {settings.model}: at most {most}")
 
     def start(self, items: Tensor, weights: str | None = None, base: object = None) -> None:
-        """Makes it what training begins with: normalised by the training ``items``, or pretrained, or from ``base``.
+        """Sets the initial weights and the normalisation before training.
 
-        ``weights`` is the file of the pretrained weights, where it is not the official one in the data folder. From
-        a ``base`` backbone and normalisation are taken, and no other weights; the last layer stays as it was drawn.
+        Args:
+            items: The training examples; the normalisation of a network without pretrained weights is fitted to them.
+            weights: The file of the pretrained weights; None is the official file in the data folder.
+            base: A trained DeepHasher whose backbone and normalisation are copied; the last layer stays random.
         """
         settings = self.settings
-        if not isinstance(self.normalised, Prepared):
-            pretrained.refuse(settings.model, settings.weights)
+        if not isinstance(self.normalised, Preprocessor):
+            pretrained.require_pretrained(settings.model, settings.weights)
         if base is not None:
             self._start_from(base)
-        elif isinstance(self.normalised, Prepared):
-            pretrained.start(settings.model, settings.weights, weights, self.backbone, self.normalised)
+        elif isinstance(self.normalised, Preprocessor):
+            pretrained.fill_backbone(settings.model, settings.weights, weights, self.backbone, self.normalised)
         else:
             self.normalised.fit(items)
 
     def _start_from(self, base: object) -> None:
         if not isinstance(base, DeepHasher):
             raise HashbenchError(f"base: a {type(base).__name__}; a trained network is expected")
-        for name, own in self.kind.items():
-            if base.kind[name] != own:
-                raise HashbenchError(f"base: its {name} is {base.kind[name]}, this run's {own}: both must be the same")
+        for name, own in self.architecture.items():
+            if base.architecture[name] != own:
+                raise HashbenchError(
+                    f"base: its {name} is {base.architecture[name]}, this run's {own}: both must be the same"
+                )
         self.normalised.load_state_dict(base.normalised.state_dict())
         self.backbone.load_state_dict(base.backbone.state_dict())
 
@@ -95,8 +100,8 @@ class DeepHasher(BinaryHasher, nn.Module):
         return self.encoder.get_submodule("0")
 
     @property
-    def kind(self) -> dict[str, object]:
-        """What decides the shapes of backbone and normalisation and what they are given, by name."""
+    def architecture(self) -> dict[str, object]:
+        """The settings on which backbone and normalisation depend: a base must agree with all of them."""
         chosen = {name: getattr(self.settings, name) for name in ("model", "width", "normalise")}
         return {**chosen, "item shape": self.item_shape, "value_max": self.value_max}
 
@@ -107,14 +112,14 @@ class DeepHasher(BinaryHasher, nn.Module):
 
     @torch.inference_mode()
     def encode(self, items: NDArray[Any], *, progress: bool = False) -> NDArray[np.float32]:
-        """Activations float32[n, outputs], always in float32 arithmetic, so that a bit depends on its item alone."""
+        """Activations float32[n, outputs], always in float32 arithmetic, so that a bit depends on its item only."""
         if items.shape[1:] != self.item_shape:
             raise HashbenchError(f"items of shape {items.shape[1:]}, the hasher takes {self.item_shape}")
         self.eval()
         device = self.normalised.mean.device
-        step = PREPARED_BATCH if isinstance(self.normalised, Prepared) else ENCODE_BATCH
+        step = PREPARED_BATCH if isinstance(self.normalised, Preprocessor) else ENCODE_BATCH
         starts = tqdm(range(0, len(items), step), "encode", unit="batch", disable=not progress, leave=False, delay=2)
-        # float32 means float32: cuDNN would take TF32 for it, and bits near 0 would differ from the CPU's
+        # by default cuDNN computes float32 in TF32; activations near 0 would then have other signs than on the CPU
         exactly = torch.backends.cudnn.flags(enabled=True, allow_tf32=False)
         batches = (torch.from_numpy(items[start : start + step]).to(device) for start in starts)
         with exactly:
@@ -127,14 +132,14 @@ class DeepHasher(BinaryHasher, nn.Module):
         write_text(folder / SHAPE, json.dumps({"item_shape": self.item_shape, "value_max": self.value_max}) + "\n")
 
     def checksum(self) -> str:
-        """SHA-256 (hex) of all its weights."""
+        """SHA-256 (hex) of all weights."""
         state = self.state_dict()
         content = (state[name].cpu().contiguous().numpy() for name in sorted(state))
         return hashlib.sha256(b"".join(values.tobytes() for values in content)).hexdigest()
 
     @staticmethod
     def load(settings: TrainingSettings, folder: Path, device: str = "auto") -> "DeepHasher":
-        """The hasher that ``save`` wrote; raises HashbenchError when the files do not fit the settings."""
+        """The hasher that ``save`` wrote; raises HashbenchError if its files are damaged or do not fit ``settings``."""
         try:
             kept = json.loads((folder / SHAPE).read_text())
             shape = tuple(int(size) for size in kept["item_shape"])
@@ -147,16 +152,16 @@ class DeepHasher(BinaryHasher, nn.Module):
 
 def _normalisation(
     settings: TrainingSettings, model: Model, item_shape: tuple[int, ...], value_max: float
-) -> Normalised | Centred | Prepared:
+) -> ChannelNormalisation | MeanSubtraction | Preprocessor:
     if model.pretrained is not None:
         if settings.normalise != "channel":
             raise HashbenchError(
                 f"normalise = {settings.normalise!r}: {settings.model} takes its images as it did on ImageNet, and "
                 "leaves no choice: 'channel'"
             )
-        return Prepared(model.pretrained.input, item_shape, value_max)
+        return Preprocessor(model.pretrained.input, item_shape, value_max)
     if settings.normalise == "pixel_mean":
-        return Centred(item_shape, value_max)
+        return MeanSubtraction(item_shape, value_max)
     if settings.normalise == "unit_norm":
-        return UnitNorm(item_shape, value_max)
-    return Normalised(item_shape[-1])
+        return UnitNormalisation(item_shape, value_max)
+    return ChannelNormalisation(item_shape[-1])

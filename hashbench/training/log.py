@@ -1,4 +1,4 @@
-"""The record of a training: a line an epoch, TensorBoard where it is installed, a picture at the end."""
+"""The log of a training run: one line for each epoch, TensorBoard files if it is installed, and a plot at the end."""
 
 import json
 from importlib.util import find_spec
@@ -11,9 +11,10 @@ FILE, PICTURE, BOARD = "metrics.jsonl", "training.png", "tensorboard"
 
 
 class Log:
-    """metrics.jsonl of a run folder, one JSON object an epoch; what it says of ``epochs_done`` or later is dropped.
+    """Writes metrics.jsonl in the folder of a run, one JSON object for each epoch.
 
-    A killed run has trained epochs after its last checkpoint; they are trained again, and written again.
+    Lines of epoch ``epochs_done`` and later are removed first: a killed run may have trained epochs after its last
+    checkpoint, and these are trained and logged again.
     """
 
     def __init__(self, folder: Path, epochs_done: int) -> None:
@@ -31,14 +32,14 @@ class Log:
                 self._board.add_scalar(f"train/{name}", values[name], int(values["epoch"]))
 
     def close(self) -> None:
-        """Draws the picture."""
+        """Writes the plot."""
         if self._board is not None:
             self._board.close()
         draw(self.folder)
 
 
 def read(folder: Path) -> list[dict[str, float]]:
-    """The epochs of metrics.jsonl, without a last line that a killed process left half-written."""
+    """The lines of metrics.jsonl; a last line that a killed process did not finish is left out."""
     path = folder / FILE
     found = []
     for line in path.read_text().splitlines() if path.exists() else []:
@@ -50,12 +51,12 @@ def read(folder: Path) -> list[dict[str, float]]:
 
 
 def seconds(folder: Path) -> float:
-    """What the epochs of metrics.jsonl took, those before a resumption among them; 0 where there are none."""
+    """The seconds that all epochs in metrics.jsonl took together, before and after a restart; 0 without epochs."""
     return sum(line["seconds"] for line in read(folder))
 
 
 def draw(folder: Path) -> None:
-    """Writes training.png: loss, learning rate and, where it changes, alpha of tanh, against the epochs done."""
+    """Writes training.png: the loss, the learning rate and, if it changes, alpha of tanh, after each epoch."""
     lines = read(folder)
     if not lines:
         return
@@ -76,11 +77,11 @@ def draw(folder: Path) -> None:
 
 
 def _marker(lines: list[dict[str, float]]) -> str:
-    return "o" if len(lines) < 3 else ""  # a line needs two points
+    return "o" if len(lines) < 3 else ""  # a curve of one point is invisible without a marker
 
 
 def _board(folder: Path, epochs_done: int) -> Any:
-    """A writer of TensorBoard's event files, or None where that package is not installed."""
+    """A writer of TensorBoard's event files, or None if TensorBoard is not installed."""
     if find_spec("tensorboard") is None:
         return None
     from torch.utils.tensorboard import SummaryWriter

@@ -1,4 +1,4 @@
-"""The training loop of everything that is trained."""
+"""The training loop of all methods that train a network."""
 
 import math
 import time
@@ -22,27 +22,46 @@ from hashbench.training.sampler import sampler
 from hashbench.training.schedule import learning_rate, tanh_scale
 from hashbench.training.settings import TrainingSettings
 
-_BAR_DELAY_S = 2  # what is done before needs no bar
-_LOOKED_AT = 1000  # training examples whose codes are looked at when training is done
+_BAR_DELAY_S = 2  # a training that ends earlier shows no progress bar
+_EXAMPLES_CHECKED = 1000  # training examples whose codes are compared with each other after training
 
 
 def train(settings: TrainingSettings, objective: RowObjective, data: TrainingData, method: str) -> DeepHasher:
-    """The hasher after the last epoch (never the best on the queries), trained on ``data``.
+    """The hasher trained on ``data``, after the last epoch (never the epoch that is best on the queries).
 
-    Checkpoints, the last and the one before, are kept at the end of an epoch, every ``data.checkpoint_every_s``
-    seconds. Everything random is drawn anew each epoch from the names of the run, so a run that was killed and
-    started again ends with the same weights, bit for bit on a CPU. Raises TrainingFailed, which names ``method``,
-    when the loss is not finite, the objective refuses a batch, or all codes are equal; the checkpoints stay.
+    At the end of an epoch, every ``data.checkpoint_every_s`` seconds, a checkpoint is saved; the last two are kept.
+    The random numbers of each epoch are seeded by the names of the run and the epoch, so a run that was killed and
+    started again ends with the same weights, bit for bit on a CPU.
 
-    Where several processes train together, all return the hasher, and only the first writes.
+    If several processes train together, all of them return the hasher and only the first one writes files.
+
+    Raises:
+        TrainingFailed: The loss is not finite, the objective raised HashbenchError for a batch, or all codes are
+            equal. The message names ``method``, and the checkpoints stay.
     """
-    run = Run(settings, objective, data, method)
-    run.resume()
-    log = Log(data.folder, run.epochs_done) if data.group.is_first else None
-    n_examples = settings.steps_per_epoch * settings.batch_size or len(data.items)  # of an epoch
-    bar = tqdm(
+    trainer = Trainer(settings, objective, data, method)
+    trainer.resume()
+    log = Log(data.folder, trainer.epochs_done) if data.group.is_first else None
+    with _progress_bar(settings, data, trainer.epochs_done) as bar:
+        for epoch in range(trainer.epochs_done, settings.epochs):
+            values = trainer.epoch(epoch, bar)
+            if log is not None:
+                log.write(**values)
+            bar.set_postfix_str(f"epoch {epoch + 1} of {settings.epochs}, loss {values['loss']:.4f}", refresh=False)
+            trainer.save_checkpoint_if_due()
+    trainer.finish()
+    if log is not None:
+        trainer.hasher.save(data.folder)
+        log.close()
+        checkpoint.remove(data.folder)
+    return trainer.hasher
+
+
+def _progress_bar(settings: TrainingSettings, data: TrainingData, epochs_done: int) -> "tqdm[None]":
+    n_examples = settings.steps_per_epoch * settings.batch_size or len(data.items)  # of one epoch
+    return tqdm(
         desc="train",
-        initial=run.epochs_done * n_examples,
+        initial=epochs_done * n_examples,
         total=settings.epochs * n_examples,
         unit="item",
         unit_scale=True,
@@ -50,30 +69,18 @@ def train(settings: TrainingSettings, objective: RowObjective, data: TrainingDat
         leave=False,
         delay=_BAR_DELAY_S,
     )
-    with bar:
-        for epoch in range(run.epochs_done, settings.epochs):
-            values = run.epoch(epoch, bar)
-            if log is not None:
-                log.write(**values)
-            bar.set_postfix_str(f"epoch {epoch + 1} of {settings.epochs}, loss {values['loss']:.4f}", refresh=False)
-            run.save_now_and_then()
-    run.finish()
-    if log is not None:
-        run.hasher.save(data.folder)
-        log.close()
-        checkpoint.remove(data.folder)
-    return run.hasher
 
 
-class Run:
-    """The state of one training: hasher, optimiser, objective, and how many epochs are done."""
+class Trainer:
+    """Trains one hasher; it holds the hasher, the optimiser, the objective and the number of finished epochs."""
 
     def __init__(self, settings: TrainingSettings, objective: RowObjective, data: TrainingData, method: str) -> None:
         self.settings, self.objective, self.data, self.method = settings, objective, data, method
         self.device = pick_device(data.device)
         compute = data.compute
         self.precision = settings.precision_on(self.device.type, compute)
-        # a run does not change its arithmetic half-way; with more or fewer processes only sums change their order
+        # A checkpoint can be resumed with the same arithmetic only. The number of processes may change: it changes no
+        # more than the order of sums.
         arithmetic = [self.device.type, self.precision, compute.compiled, compute.channels_last]
         torch.manual_seed(derive_seed(data.seed, "weights"))
         self.items = torch.from_numpy(data.items).to(self.device)
@@ -83,7 +90,7 @@ class Run:
         self.hasher.start(torch.from_numpy(data.items), data.weights, data.base)
         beginning = [data.base.checksum()] if isinstance(data.base, DeepHasher) else []
         self.config = digest([settings.model_dump(exclude_defaults=True), data.seed, *arithmetic, *beginning])
-        self.hasher.encoder = distributed.synchronised(self.hasher.encoder, data.group, self.device)
+        self.hasher.encoder = distributed.with_synchronised_batch_norm(self.hasher.encoder, data.group, self.device)
         self.hasher.to(self.device)
         if not compute.channels_last:
             self.hasher.encoder.to(memory_format=torch.contiguous_format)
@@ -94,16 +101,18 @@ class Run:
         self.saved_at = time.monotonic()
 
     def resume(self) -> None:
-        """Takes up the checkpoint of this configuration, where there is one."""
+        """Loads the checkpoint of this configuration, if there is one."""
         group = self.data.group
-        kept = distributed.from_first(checkpoint.load(self.data.folder, self.config) if group.is_first else None, group)
+        kept = distributed.broadcast_from_first(
+            checkpoint.load(self.data.folder, self.config) if group.is_first else None, group
+        )
         if kept is not None:
             self.epochs_done, state = kept
             for name, part in self._parts().items():
                 part.load_state_dict(state[name])
 
-    def save_now_and_then(self) -> None:
-        """Keeps a checkpoint of the epochs done, when the last one is old enough."""
+    def save_checkpoint_if_due(self) -> None:
+        """Saves a checkpoint if the last one is ``checkpoint_every_s`` seconds old and the weights are finite."""
         recent = time.monotonic() - self.saved_at < self.data.checkpoint_every_s
         if (
             recent
@@ -121,19 +130,19 @@ class Run:
         return {"hasher": self.hasher, "optimiser": self.optimiser, **memory}
 
     def epoch(self, epoch: int, bar: Any) -> dict[str, float]:
-        """Trains one epoch and returns what the log says of it, the mean loss among it."""
+        """Trains one epoch and returns its values for the log: mean loss, learning rate, seconds, ..."""
         started = time.monotonic()
         seed = self.data.seed
         rank = self.data.group.rank
         torch.manual_seed(derive_seed(seed, "dropout", epoch, *([rank] if rank else [])))
-        draws = Draws(seed, epoch)
+        generators = Generators(seed, epoch)
         batches = self.batches(epoch)
         first, losses = epoch * len(batches), []
         self.hasher.train()
-        # all at once: a GPU that is waited for at each step waits itself
+        # one copy for the whole epoch: a copy at each step would let the GPU idle
         rows = torch.split(torch.cat(batches).to(self.device), [len(batch) for batch in batches])
         for step, batch in enumerate(rows, first):
-            losses.append(self.step(epoch, step, batch, draws))
+            losses.append(self.step(epoch, step, batch, generators))
             bar.update(len(batch))
         self.epochs_done, last = epoch + 1, first + len(batches) - 1
         loss = self._mean_loss(epoch, first, torch.stack(losses))
@@ -149,7 +158,10 @@ class Run:
         }
 
     def _mean_loss(self, epoch: int, first: int, losses: Tensor) -> float:
-        """The mean loss of an epoch; looked at once an epoch, since every look makes a GPU wait."""
+        """The mean of the losses; raises TrainingFailed if one is not finite.
+
+        It is computed once for each epoch, because reading a value from a GPU makes the GPU idle.
+        """
         found = losses.tolist()
         for step, loss in enumerate(found, first):
             if not math.isfinite(loss):
@@ -163,14 +175,14 @@ class Run:
         )
 
     def finish(self) -> None:
-        """Lays the encoder out as a stored one is, and looks at what it is.
+        """Converts the encoder to the memory format of a saved one and checks it.
 
-        Raises TrainingFailed where the last update was one too many, or where nothing tells examples apart.
+        Raises TrainingFailed if the weights are not finite after the last update, or if all codes are equal.
         """
         self.hasher.encoder.to(memory_format=torch.channels_last)
         if not self._weights_are_finite():
             raise self._failure("the weights are not finite after the last epoch: a smaller lr may help")
-        activations = self.hasher.encode(self.data.items[:: math.ceil(len(self.items) / _LOOKED_AT)])
+        activations = self.hasher.encode(self.data.items[:: math.ceil(len(self.items) / _EXAMPLES_CHECKED)])
         what, codes = ("codes", activations > 0) if isinstance(self.settings, BitSettings) else ("outputs", activations)
         if (codes == codes[0]).all():
             raise self._failure(
@@ -180,15 +192,15 @@ class Run:
     def _weights_are_finite(self) -> bool:
         return all(bool(torch.isfinite(weight).all()) for weight in self.hasher.parameters())
 
-    def step(self, epoch: int, step: int, rows: Tensor, draws: "Draws") -> Tensor:
-        """One update on the examples ``rows``; returns the loss, detached."""
+    def step(self, epoch: int, step: int, rows: Tensor, generators: "Generators") -> Tensor:
+        """Updates the weights once, on the examples ``rows``; returns the loss, detached."""
         settings = self.settings
         sharing = {"item": 1, "round": settings.classes_per_batch, "batch": len(rows)}[settings.augment_per]
-        moves = augment.draw(len(rows), settings.augment, draws.moves, sharing)
+        augmentation = augment.draw(len(rows), settings.augment, generators.augmentation, sharing)
         alpha = tanh_scale(settings, epoch, step)
 
         def relaxed(part: slice) -> Tensor:
-            inputs = moves.apply(self.hasher.normalised(self.items[rows[part]]), part)
+            inputs = augmentation.apply(self.hasher.normalised(self.items[rows[part]]), part)
             inputs = inputs if self.data.compute.channels_last else inputs.contiguous()
             with self._autocast():
                 activations = self.encode(inputs)
@@ -196,7 +208,7 @@ class Run:
             return torch.tanh(alpha * activations) if settings.relaxation == "tanh" else activations
 
         def loss_of(codes: Tensor) -> Tensor:
-            return self._loss(codes, rows, draws, f"epoch {epoch}, step {step}")
+            return self._loss(codes, rows, generators, f"epoch {epoch}, step {step}")
 
         optimiser.set_learning_rate(self.optimiser, settings, learning_rate(settings, epoch, step))
         self.optimiser.zero_grad(set_to_none=True)
@@ -208,9 +220,9 @@ class Run:
         self.optimiser.step()
         return loss
 
-    def _loss(self, relaxed: Tensor, rows: Tensor, draws: "Draws", where: str) -> Tensor:
+    def _loss(self, relaxed: Tensor, rows: Tensor, generators: "Generators", where: str) -> Tensor:
         try:
-            return self.objective.forward(relaxed, rows, draws.examples)
+            return self.objective.forward(relaxed, rows, generators.objective)
         except HashbenchError as error:
             raise self._failure(f"{where}: {error}") from None
 
@@ -218,9 +230,9 @@ class Run:
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bfloat16")
 
 
-class Draws:
-    """The random numbers of an epoch, a generator for each use, so that none shifts another."""
+class Generators:
+    """The random generators of an epoch, one for each use, so that a change of one use does not change the others."""
 
     def __init__(self, seed: int, epoch: int) -> None:
-        self.moves = torch.Generator().manual_seed(derive_seed(seed, "augment", epoch))
-        self.examples = torch.Generator().manual_seed(derive_seed(seed, "examples", epoch))
+        self.augmentation = torch.Generator().manual_seed(derive_seed(seed, "augment", epoch))
+        self.objective = torch.Generator().manual_seed(derive_seed(seed, "examples", epoch))

@@ -1,4 +1,4 @@
-"""What is minimised: a function of a batch's relaxed codes and levels, or one that knows which examples stand in it."""
+"""Objectives: functions of the codes and levels of a batch, or modules that also get the batch's row numbers."""
 
 from collections.abc import Callable
 
@@ -11,18 +11,18 @@ BatchObjective = Callable[[Tensor, Tensor], Tensor]  # (relaxed [M, bits], level
 Objective = BatchObjective | RowObjective
 
 
-def by_rows(objective: Objective, supervision: Supervision) -> RowObjective:
-    """``objective`` as the training loop asks for it, the levels of a batch being those of ``supervision``."""
-    return objective if isinstance(objective, RowObjective) else OfBatch(objective, supervision)
+def as_row_objective(objective: Objective, supervision: Supervision) -> RowObjective:
+    """``objective`` as a RowObjective, which the training loop needs; ``supervision`` gives the levels of a batch."""
+    return objective if isinstance(objective, RowObjective) else BatchObjectiveAdapter(objective, supervision)
 
 
-class OfBatch(RowObjective):
-    """An objective of a batch alone, each example being a query and the others its database."""
+class BatchObjectiveAdapter(RowObjective):
+    """A RowObjective made from a BatchObjective: each example of a batch is a query, the others are its database."""
 
     def __init__(self, objective: BatchObjective, supervision: Supervision) -> None:
         super().__init__()
         self.objective, self.supervision = objective, supervision
 
-    def forward(self, activations: Tensor, rows: Tensor, draws: torch.Generator) -> Tensor:  # noqa: ARG002
-        """The scalar to minimise; nothing is drawn."""
+    def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:  # noqa: ARG002
+        """The scalar to minimise; it draws no random numbers."""
         return self.objective(activations, self.supervision.levels(rows, rows))

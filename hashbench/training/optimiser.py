@@ -1,4 +1,4 @@
-"""SGD as the papers' frameworks have it, the rate inside the velocity or outside, and Adam; rates, decay by layer."""
+"""The optimisers: Adam, and SGD with momentum as in MatConvNet and PyTorch or as in Caffe; rates and decay by layer."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,12 +10,12 @@ from hashbench.training.settings import TrainingSettings
 
 
 def build(settings: TrainingSettings, encoder: nn.Module) -> torch.optim.Optimizer:
-    """The optimiser of the weights and biases of the backbone and of the hash layer, each with its own multiplier.
+    """The optimiser of four groups: weights and biases of the backbone and of the hash layer, each with its own rate.
 
-    Of SGD, decay joins the gradient g before the velocity v, v <- momentum v + g, and a weight moves by - lr v: that
-    is MatConvNet's update and torch's. In Caffe's the rate is inside, v <- momentum v + lr g, and a weight moves by
-    - v; ``set_learning_rate`` makes the difference, which exists only where the rate changes. Of Adam, with its usual
-    moments (0.9, 0.999), decay joins the gradient too, and so the moments.
+    SGD in MatConvNet and PyTorch: v <- momentum v + g, w <- w - lr v, where the gradient g includes the weight decay.
+    SGD in Caffe: v <- momentum v + lr g, w <- w - v. The two differ only when lr changes, and ``set_learning_rate``
+    applies the difference. Adam has its usual moments (0.9, 0.999); weight decay is added to the gradient here too, so
+    it enters the moments.
     """
     backbone, hash_layer = encoder.children()
     decay = settings.weight_decay
@@ -43,7 +43,10 @@ def _groups(
 
 
 def set_learning_rate(optimiser: torch.optim.Optimizer, settings: TrainingSettings, lr: float) -> None:
-    """Gives every group its learning rate; with Caffe's velocity, what is on its way keeps the rate it started with."""
+    """Sets the learning rate of every group.
+
+    With ``momentum_form`` "lr_inside" (Caffe) the velocity is rescaled, so that its old gradients keep their old rate.
+    """
     for group in optimiser.param_groups:
         before, group["lr"] = group["lr"], lr * group["lr_multiplier"]
         if settings.momentum_form == "lr_inside" and before > 0 and group["lr"] not in (0, before):

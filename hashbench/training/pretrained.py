@@ -1,7 +1,7 @@
-"""Where a network starts from: the official weights of its authors, a file of one's own, or random numbers.
+"""The initial weights of a network: the official weights of its authors, the user's own file, or random numbers.
 
-What a network starts from decides the result, so it is a setting: ``official``, ``none``, or the checksum of the
-file, ``sha256:...``. Where the file lies is none.
+The initial weights decide the result, so they are a setting: ``official``, ``none`` (random), or the checksum of the
+file, ``sha256:...``. The path of the file is not a setting.
 """
 
 from pathlib import Path
@@ -9,12 +9,12 @@ from pathlib import Path
 from torch import nn
 
 from hashbench.errors import HashbenchError
-from hashbench.models import MODELS, RANDOM_WEIGHTS, Prepared, Pretrained, fill, identify
+from hashbench.models import MODELS, RANDOM_WEIGHTS, Preprocessor, Pretrained, fill, identify
 from hashbench.training.settings import OFFICIAL, SHA256
 
 
-def named(model: str, given: str) -> tuple[str, str | None]:
-    """The setting ``weights`` and the file that ``--weights`` asks for: none, or a file."""
+def weights_setting(model: str, given: str) -> tuple[str, str | None]:
+    """The value of the setting ``weights`` and the file (None: no file) for the option ``--weights`` = ``given``."""
     pretrained = _of(model)
     if given == RANDOM_WEIGHTS:
         return RANDOM_WEIGHTS, None
@@ -22,11 +22,11 @@ def named(model: str, given: str) -> tuple[str, str | None]:
     return OFFICIAL if found.official else f"{SHA256}{found.sha256}", given
 
 
-def start(model: str, weights: str, file: str | None, backbone: nn.Module, prepared: Prepared) -> None:
-    """Fills ``backbone`` and the average image of ``prepared`` as the setting ``weights`` says.
+def fill_backbone(model: str, weights: str, file: str | None, backbone: nn.Module, prepared: Preprocessor) -> None:
+    """Loads the weights that the setting ``weights`` names into ``backbone``, their average image into ``prepared``.
 
-    ``file`` is where the weights are; None is the data folder. Raises HashbenchError where it is absent, or not the
-    one that the setting names.
+    ``file`` is the path of the weights; None is the official file in the data folder. Raises HashbenchError if the file
+    is missing or has another checksum than the setting.
     """
     pretrained = _of(model)
     if weights == RANDOM_WEIGHTS:
@@ -38,8 +38,8 @@ def start(model: str, weights: str, file: str | None, backbone: nn.Module, prepa
         raise HashbenchError(f"{file}: of sha256:{filled.sha256}, but this cell starts from weights = {weights}")
 
 
-def refuse(model: str, weights: str) -> None:
-    """Raises HashbenchError where weights are asked for by a model that has none."""
+def require_pretrained(model: str, weights: str) -> None:
+    """Raises HashbenchError if the setting ``weights`` names weights and ``model`` has no pretrained weights."""
     if weights != OFFICIAL:
         _of(model)
 

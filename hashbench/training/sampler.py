@@ -1,4 +1,4 @@
-"""Which examples form a minibatch."""
+"""Samplers: they choose the training examples of each minibatch."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,9 +15,10 @@ Sampler = Callable[[int], list[Tensor]]  # epoch -> its minibatches, indices int
 
 
 def sampler(settings: TrainingSettings, labels: Tensor, seed: int) -> Sampler:
-    """What draws the batches of an epoch, from ``labels`` [n] (or [n, labels]), the seed and the epoch alone.
+    """The sampler for these settings; ``labels`` are [n] or [n, labels].
 
-    So a resumed run draws the same batches. Raises HashbenchError where the classes do not fill a batch.
+    The batches of an epoch depend on labels, seed and epoch only, so a resumed run draws the same batches. Raises
+    HashbenchError if there are too few classes, or too few examples of a class, for a batch.
     """
     steps = settings.steps_per_epoch
     if settings.classes_per_batch:
@@ -26,10 +27,10 @@ def sampler(settings: TrainingSettings, labels: Tensor, seed: int) -> Sampler:
 
 
 def epoch_batches(n: int, batch_size: int, seed: int, epoch: int, steps: int = 0) -> list[Tensor]:
-    """The minibatches of a pass over the n training examples, each used once; or the first ``steps`` of more passes.
+    """The minibatches of one pass over ``n`` examples in random order; with ``steps`` > 0, the first ``steps`` of many.
 
-    The last batch of a pass may be smaller and is used, as in TALR's released code, unless one example is left over:
-    a list of one has nothing to rank.
+    The last batch of a pass may be smaller, as in TALR's released code. A last batch of one example is left out,
+    because it has no pairs.
     """
     if n < 2:
         raise HashbenchError(f"{n} training examples: a batch takes two or more")
@@ -43,14 +44,14 @@ def epoch_batches(n: int, batch_size: int, seed: int, epoch: int, steps: int = 0
 
 @dataclass(frozen=True)
 class ClassRounds:
-    """Batches of as many examples of each of some classes, in rounds.
+    """Batches that hold ``rounds`` examples of each of ``classes`` classes.
 
-    Every batch is drawn by itself: so many different classes in any order, and of each so many different examples in
-    any order, all choices being equally likely. It holds first one example of each class, then in the same order of
-    classes another of each, and so on.
+    Each batch is drawn independently: different classes in random order, and different examples of each class in
+    random order, all choices equally likely. The first round of a batch is one example of each class; the next round is
+    another example of each class, in the same order of classes; and so on.
 
-    ``members`` [n] are the examples that have a class, class after class; a class has ``sizes`` [C] of them, from
-    ``starts`` [C] on.
+    ``members`` [n] are the examples that have a class, sorted by class; the examples of class c are
+    members[starts[c]:starts[c] + sizes[c]].
     """
 
     members: Tensor
@@ -63,7 +64,7 @@ class ClassRounds:
 
     @staticmethod
     def of(labels: Tensor, classes: int, batch_size: int, steps: int, seed: int) -> "ClassRounds":
-        """Those of examples with class ids ``labels`` [n], a negative id being no class."""
+        """The sampler of examples with class ids ``labels`` [n]; a negative id means that the example has no class."""
         if labels.ndim != 1:
             raise HashbenchError(f"classes_per_batch = {classes}: items of several labels have no class, it must be 0")
         ids, sizes = torch.unique(labels[labels >= 0], return_counts=True)
@@ -86,10 +87,10 @@ class ClassRounds:
 
 
 def different(sizes: Tensor, n: int, generator: torch.Generator) -> Tensor:
-    """``n`` different numbers below each of ``sizes`` [...], in any order, int64[..., n]; all choices equally likely.
+    """``n`` different random numbers in [0, size) for each of ``sizes`` [...], int64[..., n], all equally likely.
 
-    Floyd's way, for all sizes at once: the i-th number is drawn from one more than the one before was, and where it
-    is there already the new one is taken. That is ``n`` draws, whatever the size.
+    Floyd's algorithm, for all sizes at once: for j = size - n .. size - 1, draw t from 0 .. j; take t if it is new,
+    else take j. It needs ``n`` draws, however large the size. A final shuffle makes all orders equally likely.
     """
     found = torch.empty(*sizes.shape, n, dtype=torch.int64)
     for i in range(n):
@@ -101,5 +102,5 @@ def different(sizes: Tensor, n: int, generator: torch.Generator) -> Tensor:
 
 
 def _uniform(shape: tuple[int, ...], generator: torch.Generator) -> Tensor:
-    """Uniform in [0, 1), so fine that no two in a row are equal and their order the same on every machine."""
+    """Uniform in [0, 1) in float64: two equal numbers are so unlikely that sorting gives the same order everywhere."""
     return torch.rand(shape, generator=generator, dtype=torch.float64)

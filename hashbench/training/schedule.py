@@ -1,4 +1,4 @@
-"""What changes while training: the learning rate, the scale of tanh."""
+"""The values that change during training: the learning rate and the scale alpha of tanh."""
 
 import math
 from typing import assert_never
@@ -9,8 +9,9 @@ from hashbench.training.settings import TrainingSettings, explicit_rates
 def learning_rate(settings: TrainingSettings, epoch: int, step: int = 0) -> float:
     """The learning rate of ``epoch`` and ``step`` (both from 0, the step over all epochs).
 
-    With t the one that ``lr_unit`` names and n = lr_decay_every: ``step`` is lr lr_decay^(t // n), constant where
-    n is 0; ``linear`` is lr (1 - t / n), 0 from n on; ``explicit`` is the last rate that has started.
+    Let t be the epoch or the step, as ``lr_unit`` says, and n = lr_decay_every. The schedule ``step`` is
+    lr lr_decay^(t // n), constant if n = 0; ``linear`` is lr (1 - t / n), and 0 for t >= n; ``explicit`` is the rate in
+    ``lr_explicit`` with the largest start <= t.
     """
     now, every = (epoch if settings.lr_unit == "epoch" else step), settings.lr_decay_every
     match settings.lr_schedule:
@@ -27,8 +28,8 @@ def learning_rate(settings: TrainingSettings, epoch: int, step: int = 0) -> floa
 def tanh_scale(settings: TrainingSettings, epoch: int, step: int) -> float:
     """The scale alpha of tanh(alpha f(x)) at ``step`` (from 0, over all epochs).
 
-    ``power`` is HashNet's continuation, alpha sqrt(1 + rate step), the step being rounded down to a multiple of
-    tanh_every; ``doubling`` is that of TALR's released code (appendix D of the paper), alpha 2^(epoch // rate).
+    ``power`` is HashNet's continuation, alpha sqrt(1 + rate s), where s is the step rounded down to a multiple of
+    tanh_every. ``doubling`` is alpha 2^(epoch // rate), as in TALR's released code (appendix D of the paper).
     """
     match settings.tanh_schedule:
         case "fixed":
@@ -36,7 +37,7 @@ def tanh_scale(settings: TrainingSettings, epoch: int, step: int) -> float:
         case "power":
             return settings.tanh_scale * math.sqrt(1 + settings.tanh_rate * (step - step % settings.tanh_every))
         case "doubling":
-            # the released code anneals for as long as it trains; past 2^20 tanh is sign in any arithmetic
+            # the released code doubles without end; beyond 2^20 tanh(alpha x) is the sign of x in any arithmetic
             return settings.tanh_scale * 2.0 ** min(20, epoch // int(settings.tanh_rate))
         case other:
             assert_never(other)

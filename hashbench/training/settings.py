@@ -1,4 +1,4 @@
-"""Settings that everything trained has: encoder, batches, optimiser, relaxation."""
+"""The settings of every method that trains a network: encoder, batches, optimiser, relaxation."""
 
 from abc import abstractmethod
 from typing import Any, Literal, Self
@@ -11,30 +11,30 @@ from hashbench.hasher import BitSettings, CodeSettings, Precision
 from hashbench.parallel import ComputeOptions
 
 OFFICIAL, SHA256 = "official", "sha256:"
-# Settings of the first version, which had no defaults then: the digests of all runs hold them, at whatever value.
+# These settings had no defaults in the first version, so the digests of all runs include them at any value.
 ALWAYS_WRITTEN = ("momentum", "hash_init", "clip_norm", "precision", "tanh_scale", "tanh_schedule", "tanh_rate")
 
 
 class TrainingSettings(CodeSettings):
-    """Settings of encoder, batches, optimiser and relaxation; the TOML files of methods and recipes give the values.
+    """Settings of encoder, batches, optimiser and relaxation; the TOML files of methods and recipes give their values.
 
-    A setting has a default where it can be without effect (those of tanh where ``relaxation`` is the identity), so
-    that no file states what it does not use. A setting that joins later gets a default: what was so before there was
-    a choice. A setting at its default is no part of the digest that names a cell, so the rows from before keep their
-    names; ``ALWAYS_WRITTEN`` are part of it all the same, for the same reason.
+    A setting that may have no effect has a default (those of tanh have none if ``relaxation`` is "identity"), so that
+    no file states a value that it does not use. A setting that is added later gets the old behaviour as its default.
+    The digest that names a run leaves out settings at their defaults, so older rows keep their names; for the same
+    reason it always includes ``ALWAYS_WRITTEN``.
     """
 
     model: str
     epochs: int = Field(ge=1)
     batch_size: int = Field(ge=2)
     lr: float = Field(gt=0)
-    lr_decay: float = Field(gt=0, le=1)  # the learning rate is multiplied by it
-    lr_decay_every: int = Field(ge=0)  # every so many epochs; 0: constant
+    lr_decay: float = Field(gt=0, le=1)  # lr_schedule "step" multiplies the learning rate by this factor
+    lr_decay_every: int = Field(ge=0)  # ... after each so many epochs (or steps, see lr_unit); 0: never
     momentum: float = Field(0.0, ge=0, lt=1)
     weight_decay: float = Field(ge=0)
-    backbone_lr: float = Field(ge=0)  # multiplier of the layers before the hash layer
+    backbone_lr: float = Field(ge=0)  # factor on the learning rate of the layers before the hash layer
     hash_init: float = Field(0.0, ge=0)  # standard deviation of the hash layer's weights; 0: He's sqrt(2 / inputs)
-    clip_norm: float = Field(0.0, ge=0)  # of the gradient; 0: off
+    clip_norm: float = Field(0.0, ge=0)  # largest norm of the gradient; 0: no clipping
     augment: Literal["none", "flip", "crop_flip"]
     # auto: bfloat16 autocast on a GPU, float32 on a CPU
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
@@ -42,47 +42,48 @@ class TrainingSettings(CodeSettings):
     tanh_scale: float = Field(1.0, gt=0)  # alpha of tanh(alpha f(x)) at the first step
     tanh_schedule: Literal["fixed", "power", "doubling"] = "fixed"
     tanh_rate: float = Field(0.0, ge=0)  # power: alpha sqrt(1 + rate * step); doubling: epochs between doublings
-    tanh_every: int = Field(1, ge=1)  # power: alpha is computed anew every so many steps
+    tanh_every: int = Field(1, ge=1)  # power: alpha is updated every so many steps
     lr_schedule: Literal["step", "linear", "explicit"] = "step"  # linear: to 0 over lr_decay_every epochs
-    lr_unit: Literal["epoch", "step"] = "epoch"  # what lr_decay_every counts
-    lr_explicit: str = ""  # explicit: "0:0.05 50:0.005", each rate from its epoch (or step) on
-    bias_lr: float = Field(1.0, ge=0)  # multiplier of the biases before the hash layer, over backbone_lr
-    hash_bias_lr: float = Field(1.0, ge=0)  # multiplier of the hash layer's bias
-    decay_biases: bool = True  # whether weight_decay holds for biases too
-    momentum_form: Literal["lr_outside", "lr_inside"] = "lr_outside"  # the velocity; inside: as Caffe
+    lr_unit: Literal["epoch", "step"] = "epoch"  # the unit of lr_decay_every and of the starts in lr_explicit
+    lr_explicit: str = ""  # explicit: START:RATE ..., for example "0:0.05 50:0.005"
+    bias_lr: float = Field(1.0, ge=0)  # factor on the learning rate of the backbone's biases, besides backbone_lr
+    hash_bias_lr: float = Field(1.0, ge=0)  # factor on the learning rate of the hash layer's bias
+    decay_biases: bool = True  # whether weight_decay applies to biases too
+    momentum_form: Literal["lr_outside", "lr_inside"] = "lr_outside"  # inside: v <- momentum v + lr g, as in Caffe
     nesterov: bool = False
-    chunk: int = Field(0, ge=0)  # encode the batch so many examples at a time, in two passes; 0: at once
-    # what a network of ImageNet starts from: its authors' weights, random ones, or those of a file
+    chunk: int = Field(0, ge=0)  # encode a batch so many examples at a time, in two passes; 0: all at once
+    # initial weights of a network of ImageNet: official ones, random ones (none), or the file with this checksum
     weights: str = Field(OFFICIAL, pattern=r"^(official|none|sha256:[0-9a-f]{64})$")
     optimiser: Literal["sgd", "adam"] = "sgd"
-    steps_per_epoch: int = Field(0, ge=0)  # 0: one pass over the examples
-    classes_per_batch: int = Field(0, ge=0)  # every batch holds as many examples of so many classes; 0: any examples
-    augment_per: Literal["item", "round", "batch"] = "item"  # who shares a draw; round: the first of each class, ...
-    # pixel_mean: from 0 to 1, minus the average item; unit_norm: that, and then scaled to norm 1
+    steps_per_epoch: int = Field(0, ge=0)  # 0: one pass over the training examples
+    classes_per_batch: int = Field(0, ge=0)  # a batch holds equally many examples of so many classes; 0: any examples
+    # which examples get the same flip and crop: none, the first (second, ...) of all classes, or the whole batch
+    augment_per: Literal["item", "round", "batch"] = "item"
+    # channel: zero mean, unit variance; pixel_mean: in [0, 1], minus the average item; unit_norm: then divided by norm
     normalise: Literal["channel", "pixel_mean", "unit_norm"] = "channel"
-    width: float = Field(1.0, gt=0, le=16)  # of the model, as a multiple of its own
-    hash_layer_init: Literal["normal", "xavier"] = "normal"  # xavier: uniform, whatever hash_init says
-    hash_weight_decay: float | None = Field(None, ge=0)  # of the hash layer; None: weight_decay
+    width: float = Field(1.0, gt=0, le=16)  # factor on the number of channels of every layer of the model
+    hash_layer_init: Literal["normal", "xavier"] = "normal"  # xavier: uniform, and hash_init is ignored
+    hash_weight_decay: float | None = Field(None, ge=0)  # weight decay of the hash layer; None: weight_decay
 
     def precision_on(self, device: str, compute: ComputeOptions) -> Precision:
-        """The arithmetic of the encoder in training: as the settings say, else as ``compute`` does, else by the device.
+        """The floating point type of the encoder in training: that of the settings, else of ``compute``.
 
-        Raises HashbenchError where both say something, and not the same.
+        If both are "auto" it is bfloat16 on a GPU and float32 on a CPU. Raises HashbenchError if the two differ.
         """
-        asked = {self.precision, compute.precision} - {"auto"}
-        if len(asked) > 1:
+        chosen = {self.precision, compute.precision} - {"auto"}
+        if len(chosen) > 1:
             raise HashbenchError(f"--precision {compute.precision}: the cell's own precision is {self.precision}")
-        half = "bfloat16" in asked or (not asked and device.startswith("cuda"))
+        half = "bfloat16" in chosen or (not chosen and device.startswith("cuda"))
         return "bfloat16" if half else "float32"
 
     @property
     @abstractmethod
     def outputs(self) -> int:
-        """How many activations an item has."""
+        """The number of activations of an item."""
 
     @model_serializer(mode="wrap")
     def _always_written(self, written: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """The settings, ``ALWAYS_WRITTEN`` among them even where those at their defaults are left out."""
+        """The settings as they are dumped: ``ALWAYS_WRITTEN`` is included even if defaults are left out."""
         return {**{key: getattr(self, key) for key in ALWAYS_WRITTEN}, **written(self)}
 
     @model_validator(mode="after")
@@ -127,30 +128,31 @@ class TrainingSettings(CodeSettings):
 
 
 class DeepSettings(BitSettings, TrainingSettings):
-    """Settings of the deep methods of binary codes."""
+    """The settings of the deep methods of binary codes."""
 
     @property
     def outputs(self) -> int:
-        """An activation a bit."""
+        """The number of activations: one for each bit."""
         return self.bits
 
 
 class PulseSettings(DeepSettings):
-    """Settings of the objectives on a soft histogram: its bins, and how wide the pulse of a distance is."""
+    """The settings of objectives on a soft histogram: a distance is a pulse (a triangle) spread over bins."""
 
-    n_bins: int = Field(ge=0, le=MAX_BITS)  # 0: as bin_rule says
+    n_bins: int = Field(ge=0, le=MAX_BITS)  # number of bin widths; 0: bin_rule decides
     delta: float = Field(ge=1, le=MAX_BITS)  # half-width of a pulse in bins
-    bin_rule: Literal["one_a_bit", "released"] = "one_a_bit"  # released: TALR's run scripts, bits / 2 from 32 bits on
+    # one_a_bit: n_bins = bits; released: as in TALR's run scripts, bits / 2 if there are 32 bits or more
+    bin_rule: Literal["one_a_bit", "released"] = "one_a_bit"
 
     @property
     def bins(self) -> int:
-        """The bin widths between distance 0 and bits."""
+        """The number of bin widths between distance 0 and distance ``bits``."""
         halved = self.bin_rule == "released" and self.bits >= 32
         return self.n_bins or (self.bits // 2 if halved else self.bits)
 
 
 def explicit_rates(text: str) -> dict[int, float]:
-    """The learning rates of ``lr_explicit``, each by the epoch or step it starts at, in order; the first is 0.
+    """The learning rates of ``lr_explicit`` by the epoch (or step) at which each starts, ascending; the first is 0.
 
     >>> explicit_rates("0:0.05 50:0.005")
     {0: 0.05, 50: 0.005}

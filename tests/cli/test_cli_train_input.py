@@ -159,7 +159,7 @@ def test_a_hasher_of_a_wrong_shape_encodes_nothing(
 def interrupted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, train: Train) -> Path:
     """The folder of a run of five epochs, interrupted after three, with the checkpoints of two and of three."""
     toy(tmp_path, np.arange(40) % 2)
-    save = loop.Run.save_now_and_then
+    save = loop.Run.save_checkpoint_if_due
 
     def save_and_stop(run: loop.Run) -> None:
         save(run)
@@ -167,7 +167,7 @@ def interrupted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, train: Train) -
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(loop.Run, "save_now_and_then", save_and_stop)
+        patch.setattr(loop.Run, "save_checkpoint_if_due", save_and_stop)
         code, out, err = train("mihash", "toy", *CHECKPOINTS, epochs=5)
     assert (code, out) == (130, "")
     assert err.splitlines()[-1] == "interrupted: the same command continues from here"

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from hashbench.errors import HashbenchError
-from hashbench.losses import ByLabel, dpsh, dtsh
+from hashbench.losses import LabelSupervision, dpsh, dtsh
 
 BITS = 6
 
@@ -38,7 +38,7 @@ def test_dpsh_is_the_loop_over_the_batch_and_all_training_outputs(multi_hot: boo
     labels = torch.tensor([0, 1, 2, 0, 1, 2, 0, 1, 1])
     if multi_hot:
         labels = torch.nn.functional.one_hot(labels, 4) + torch.tensor([0, 0, 0, 1]) * (labels == 2)[:, None]
-    objective = dpsh.WithMemory(ByLabel(labels), BITS, eta=eta).double()
+    objective = dpsh.MemoryObjective(LabelSupervision(labels), BITS, eta=eta).double()
     stale = outputs(n)
     objective.outputs.copy_(stale)
     u = outputs(3, seed=1).requires_grad_()
@@ -63,7 +63,7 @@ def test_dpsh_is_the_loop_over_the_batch_and_all_training_outputs(multi_hot: boo
 
 def test_what_was_not_seen_yet_has_no_gradient() -> None:
     u = outputs(2).requires_grad_()
-    objective = dpsh.WithMemory(ByLabel(torch.tensor([0, 0, 1, 1])), BITS, eta=0.0).double()
+    objective = dpsh.MemoryObjective(LabelSupervision(torch.tensor([0, 0, 1, 1])), BITS, eta=0.0).double()
     objective(u, torch.tensor([0, 2]), draws()).backward()
     assert u.grad is not None
     theta = u @ u.T / 2
@@ -72,14 +72,16 @@ def test_what_was_not_seen_yet_has_no_gradient() -> None:
 
 
 def test_an_example_without_a_class_is_similar_to_none() -> None:
-    labels = ByLabel(torch.tensor([-1, 0, -1, 0]))
+    labels = LabelSupervision(torch.tensor([-1, 0, -1, 0]))
     assert labels.levels(torch.tensor([0, 1])).tolist() == [[0] * 4, [0, 1, 0, 1]]
     assert labels.levels(torch.tensor([0, 1]), torch.tensor([3])).tolist() == [[0], [1]]
 
 
-def triplet_memory(n_classes: int = 3, per_class: int = 70, batch_size: int = 4) -> dtsh.WithMemory:
+def triplet_memory(n_classes: int = 3, per_class: int = 70, batch_size: int = 4) -> dtsh.MemoryObjective:
     labels = torch.arange(n_classes).repeat_interleave(per_class) * 10  # classes need not be 0, 1, 2
-    objective = dtsh.WithMemory(ByLabel(labels), BITS, margin=2.0, eta=0.05, batch_size=batch_size).double()
+    objective = dtsh.MemoryObjective(
+        LabelSupervision(labels), BITS, margin=2.0, eta=0.05, batch_size=batch_size
+    ).double()
     objective.outputs.copy_(outputs(len(labels)))
     return objective
 
@@ -138,7 +140,7 @@ def test_every_example_of_a_class_is_drawn_equally_often() -> None:
 
 def test_a_class_that_is_whole_in_the_batch_gives_no_triplets() -> None:
     labels = torch.tensor([0, 0, 1, 1, 1, 1])
-    objective = dtsh.WithMemory(ByLabel(labels), BITS, margin=2.0, eta=0.0, batch_size=3).double()
+    objective = dtsh.MemoryObjective(LabelSupervision(labels), BITS, margin=2.0, eta=0.0, batch_size=3).double()
     objective.outputs.copy_(outputs(6))
     u = outputs(3, seed=1).requires_grad_()
     value = objective(u, torch.tensor([0, 1, 2]), draws())  # none of class 0 is left
@@ -160,5 +162,5 @@ def test_a_class_that_is_whole_in_the_batch_gives_no_triplets() -> None:
 )
 def test_training_sets_without_triplets_are_refused_in_one_line(labels: Tensor, complaint: str) -> None:
     with pytest.raises(HashbenchError, match=complaint) as caught:
-        dtsh.WithMemory(ByLabel(labels), BITS, margin=1.0, eta=0.0, batch_size=4)
+        dtsh.MemoryObjective(LabelSupervision(labels), BITS, margin=1.0, eta=0.0, batch_size=4)
     assert "\n" not in str(caught.value)

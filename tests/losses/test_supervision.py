@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from hashbench.errors import HashbenchError
-from hashbench.losses import ByDistance, ByLabel
+from hashbench.losses import DistanceSupervision, LabelSupervision
 from hashbench.relevance import percentiles
 from hashbench.relevance.distances import DistanceRelevance
 
@@ -19,7 +19,7 @@ def test_levels_by_distance_are_those_that_are_scored() -> None:
     relevance = of_training(features)
     expected = relevance.levels[relevance.block(slice(None), slice(None))]
     assert set(np.unique(expected)) == {0, 1, 2, 5, 10}
-    supervision = ByDistance(relevance)
+    supervision = DistanceSupervision(relevance)
     assert supervision.n_examples == 90
     every = torch.arange(90)
     np.testing.assert_array_equal(supervision.levels(every), expected)
@@ -30,12 +30,12 @@ def test_levels_by_distance_are_those_that_are_scored() -> None:
 
 def test_a_distance_at_a_threshold_is_within_it() -> None:
     line = np.array([[0.0], [1.0], [3.0], [7.0]])
-    near = ByDistance(DistanceRelevance(line, line, (4.0, 1.0), (1, 2)))
+    near = DistanceSupervision(DistanceRelevance(line, line, (4.0, 1.0), (1, 2)))
     assert near.levels(torch.arange(4)).tolist() == [[2, 2, 1, 0], [2, 2, 1, 0], [1, 1, 2, 1], [0, 0, 1, 2]]
 
 
 def test_labels_that_two_share() -> None:
-    hot = ByLabel(torch.tensor([[1, 1, 0], [1, 1, 1], [0, 0, 0]]))
+    hot = LabelSupervision(torch.tensor([[1, 1, 0], [1, 1, 1], [0, 0, 0]]))
     assert hot.levels(torch.tensor([1, 2])).tolist() == [[2, 3, 0], [0, 0, 0]]
     assert hot.levels(torch.tensor([1]), torch.tensor([0])).tolist() == [[2]]
 
@@ -43,4 +43,4 @@ def test_labels_that_two_share() -> None:
 @pytest.mark.parametrize("labels", [[0, 1, 2, -1, -1], [[1, 0], [0, 1], [0, 0]]])
 def test_examples_of_which_no_two_are_relevant_are_refused(labels: list[object]) -> None:
     with pytest.raises(HashbenchError, match="no two training examples share a class or label"):
-        ByLabel(torch.tensor(labels))
+        LabelSupervision(torch.tensor(labels))

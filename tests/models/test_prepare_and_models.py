@@ -8,7 +8,7 @@ import torch
 from PIL import Image
 
 from hashbench.errors import HashbenchError
-from hashbench.models import MODELS, Input, Prepared, _torchvision, encoder, resize_matrix
+from hashbench.models import MODELS, Input, Preprocessor, _torchvision, encoder, resize_matrix
 from hashbench.models._response_norm import ResponseNorm
 
 RNG = np.random.default_rng(0)
@@ -41,7 +41,7 @@ def test_the_border_is_continued_by_its_mirror_image() -> None:
 
 def test_prepared_images_are_resized_scaled_and_centred() -> None:
     wanted = Input((14, 21), 1.0, mean=(0.1, 0.2, 0.3), std=(0.5, 1.0, 2.0))
-    prepared = Prepared(wanted, (7, 7, 3), 255)
+    prepared = Preprocessor(wanted, (7, 7, 3), 255)
     items = RNG.integers(0, 256, (2, 7, 7, 3), np.uint8)
     found = prepared(torch.from_numpy(items)).numpy()
     assert found.shape == (2, *prepared.shape) == (2, 3, 14, 21)
@@ -54,15 +54,15 @@ def test_prepared_images_are_resized_scaled_and_centred() -> None:
 def test_grey_is_taken_for_all_three_channels() -> None:
     grey = RNG.integers(0, 17, (1, 8, 8, 1), np.uint8)
     wanted = Input((16, 16), 255.0, mean=(1.0, 2.0, 3.0))
-    one = Prepared(wanted, (8, 8, 1), 16)(torch.from_numpy(grey))
-    three = Prepared(wanted, (8, 8, 3), 16)(torch.from_numpy(grey.repeat(3, axis=3)))
+    one = Preprocessor(wanted, (8, 8, 1), 16)(torch.from_numpy(grey))
+    three = Preprocessor(wanted, (8, 8, 3), 16)(torch.from_numpy(grey.repeat(3, axis=3)))
     torch.testing.assert_close(one, three)
 
 
 def test_features_are_no_images() -> None:
     for shape, value_max in [((64,), None), ((8, 8, 2), 255), ((8, 8, 3), None)]:
         with pytest.raises(HashbenchError, match="images of 1 or 3 channels"):
-            Prepared(Input((16, 16), 1.0, (0, 0, 0)), shape, value_max)
+            Preprocessor(Input((16, 16), 1.0, (0, 0, 0)), shape, value_max)
 
 
 @pytest.mark.parametrize("channels", [3, 64])

@@ -13,7 +13,7 @@ from torch import nn
 
 from hashbench import paths
 from hashbench.errors import HashbenchError
-from hashbench.models import MODELS, Prepared, Pretrained, _matconvnet, fill, vggf
+from hashbench.models import MODELS, Preprocessor, Pretrained, _matconvnet, fill, vggf
 from hashbench.models._weights import place_of  # where the official file is looked for
 
 LAYERS = vggf.layers(tiny.WIDTHS)
@@ -22,11 +22,11 @@ assert OFFICIAL is not None
 SMALL = replace(OFFICIAL, weights=replace(OFFICIAL.weights, read_mat=partial(_matconvnet.read, LAYERS)))
 
 
-def network() -> tuple[nn.Module, Prepared]:
-    return _matconvnet.network(LAYERS)[0].eval(), Prepared(SMALL.input, (32, 32, 3), 255)
+def network() -> tuple[nn.Module, Preprocessor]:
+    return _matconvnet.network(LAYERS)[0].eval(), Preprocessor(SMALL.input, (32, 32, 3), 255)
 
 
-def filled(path: Path, pretrained: Pretrained = SMALL) -> tuple[nn.Module, Prepared]:
+def filled(path: Path, pretrained: Pretrained = SMALL) -> tuple[nn.Module, Preprocessor]:
     backbone, prepared = network()
     fill("vggf", pretrained, backbone, prepared, str(path))
     return backbone, prepared
@@ -40,7 +40,7 @@ def mat(tmp_path: Path) -> Path:
 def test_an_imported_network_answers_as_the_slow_one(mat: Path) -> None:
     backbone, prepared = filled(mat)
     images = np.random.default_rng(3).integers(0, 256, (2, 224, 224, 3), np.uint8)
-    native = Prepared(SMALL.input, (224, 224, 3), 255)
+    native = Preprocessor(SMALL.input, (224, 224, 3), 255)
     native.set_mean(prepared.mean)
     with torch.inference_mode():
         found = backbone(native(torch.from_numpy(images))).numpy()
@@ -193,7 +193,7 @@ def test_a_layer_above_the_backbone_is_left_out(tmp_path: Path) -> None:
         "squeezenet1_1",
         model.pretrained,
         backbone,
-        Prepared(model.pretrained.input, (8, 8, 1), 16),
+        Preprocessor(model.pretrained.input, (8, 8, 1), 16),
         f"{tmp_path}/net.pth",
     )
     assert all((value == 0.5).all() for value in backbone.parameters())
@@ -224,7 +224,7 @@ def test_the_whole_vggf_from_a_file_of_its_size(tmp_path: Path) -> None:
     net = tiny.layers(widths=vggf.WIDTHS)
     path = tiny.save(tmp_path / "net.mat", net, tiny.average_image(), compressed=False)
     backbone, width = vggf.MODEL.backbone((3, 224, 224))
-    prepared = Prepared(OFFICIAL.input, (224, 224, 3), 255)
+    prepared = Preprocessor(OFFICIAL.input, (224, 224, 3), 255)
     fill("vggf", OFFICIAL, backbone, prepared, str(path))
     image = np.random.default_rng(3).integers(0, 256, (1, 224, 224, 3), np.uint8)
     with torch.inference_mode():

@@ -13,7 +13,7 @@ from hashbench.runs import provenance
 from hashbench.runs.data import open_data, own_rows
 from hashbench.runs.fit import FITTED, load_hasher
 from hashbench.runs.options import Options
-from hashbench.runs.run import measure, run
+from hashbench.runs.run import run, run_steps
 from hashbench.runs.spec import of_row, resolve
 from hashbench.runs.store import Code, Store
 
@@ -106,16 +106,16 @@ def test_a_hasher_is_not_fitted_twice_by_one_commit(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(provenance, "code", lambda: Code(version="1", commit="abc", dirty=False))
     store, spec = Store(tmp_path), resolve("digits", "s1", "lsh", {"bits": 8})
     folder = store.run_folder(spec.run)
-    first = measure(spec, store, Options())
+    first = run_steps(spec, store, Options())
     fitted = (folder / "hasher.npz").stat().st_mtime_ns
-    again = measure(spec, store, Options())
+    again = run_steps(spec, store, Options())
     assert (folder / "hasher.npz").stat().st_mtime_ns == fitted
     assert again.histogram_sha256 == first.histogram_sha256
     for code in (Code(version="1", commit="abd", dirty=False), Code(version="1", commit="abc", dirty=True)):
         monkeypatch.setattr(provenance, "code", lambda code=code: code)
-        assert measure(spec, store, Options()).histogram_sha256 == first.histogram_sha256
+        assert run_steps(spec, store, Options()).histogram_sha256 == first.histogram_sha256
         assert (folder / "hasher.npz").stat().st_mtime_ns > fitted
         fitted = (folder / "hasher.npz").stat().st_mtime_ns
     (folder / FITTED).write_text("{")
-    assert measure(spec, store, Options()).histogram_sha256 == first.histogram_sha256
+    assert run_steps(spec, store, Options()).histogram_sha256 == first.histogram_sha256
     assert (folder / "hasher.npz").stat().st_mtime_ns > fitted

@@ -58,7 +58,7 @@ class Spread(RowObjective):
         self.register_buffer("labels", torch.from_numpy(data.labels), persistent=False)
         self.seen: list[Tensor] = []
 
-    def forward(self, activations: Tensor, rows: Tensor, draws: torch.Generator) -> Tensor:
+    def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:
         """The mean squared difference from that."""
         self.seen.append(rows)
         given = self.labels[rows]

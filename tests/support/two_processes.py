@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from hashbench import parallel
 from hashbench.errors import HashbenchError
 from hashbench.hasher import TrainingData
-from hashbench.losses import ByLabel, alike, dpsh, dtsh, hashnet, mihash, tie_aware_ap, tie_aware_ndcg
-from hashbench.losses._memory import Memory
+from hashbench.losses import LabelSupervision, dpsh, dtsh, hashnet, label_levels, mihash, tie_aware_ap, tie_aware_ndcg
+from hashbench.losses._memory import OutputMemory
 from hashbench.methods import METHODS
 from hashbench.parallel import ProcessGroup
 from hashbench.runs.spec import resolve
@@ -36,8 +36,8 @@ LISTWISE = {
     "hashnet": partial(hashnet.loss, scale=0.5, clip=15.0, weight_similar=0.0, streams=False),
 }
 MEMORIES = {
-    "dpsh_memory": partial(dpsh.WithMemory, eta=0.1),
-    "dtsh_memory": partial(dtsh.WithMemory, margin=2.0, eta=0.1, batch_size=13),
+    "dpsh_memory": partial(dpsh.MemoryObjective, eta=0.1),
+    "dtsh_memory": partial(dtsh.MemoryObjective, margin=2.0, eta=0.1, batch_size=13),
 }
 ROUNDS = {"classes_per_batch": 3, "batch_size": 9, "steps_per_epoch": 4}
 TRAINED: list[tuple[str, dict[str, Any]]] = [
@@ -58,8 +58,8 @@ def step(name: str, dtype: torch.dtype, n: int, chunk: int, group: ProcessGroup)
 
     def loss_of(relaxed: Tensor) -> Tensor:
         if name in LISTWISE:
-            return LISTWISE[name](relaxed, alike(LABELS[rows]))
-        memory: Memory = MEMORIES[name](ByLabel(LABELS), BITS).to(dtype)
+            return LISTWISE[name](relaxed, label_levels(LABELS[rows]))
+        memory: OutputMemory = MEMORIES[name](LabelSupervision(LABELS), BITS).to(dtype)
         memory.outputs.normal_(generator=torch.Generator().manual_seed(4))
         return memory.forward(relaxed, rows, torch.Generator().manual_seed(5))
 
@@ -99,20 +99,20 @@ class KilledError(Exception):
 
 def resumed(method: str, changes: dict[str, Any], folder: Path, group: ProcessGroup) -> dict[str, Tensor]:
     """As ``fit``, killed after the second epoch and started again; only the first process has the checkpoint."""
-    save = Run.save_now_and_then
+    save = Run.save_checkpoint_if_due
 
     def save_and_die(run: Run) -> None:
         save(run)
         if run.epochs_done == 2:
             raise KilledError
 
-    Run.save_now_and_then = save_and_die  # type: ignore[method-assign]
+    Run.save_checkpoint_if_due = save_and_die  # type: ignore[method-assign]
     try:
         fit(method, changes, folder, group)
     except KilledError:
         assert any(folder.glob("checkpoint*")) == group.is_first
     finally:
-        Run.save_now_and_then = save  # type: ignore[method-assign]
+        Run.save_checkpoint_if_due = save  # type: ignore[method-assign]
     return fit(method, changes, folder, group)
 
 
@@ -164,6 +164,6 @@ def start(arguments: list[str], **variables: str) -> "list[subprocess.Popen[str]
 
 
 if __name__ == "__main__":
-    here = parallel.of_environment()
-    with distributed.joined(here, "cpu"):
+    here = parallel.from_environment()
+    with distributed.connected(here, "cpu"):
         torch.save(everything(Path(sys.argv[1]), here), Path(sys.argv[1]) / f"{here.rank}.pt")

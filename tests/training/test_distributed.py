@@ -17,7 +17,7 @@ from support import two_processes
 from hashbench import parallel
 from hashbench.errors import HashbenchError
 from hashbench.parallel import ALONE, ProcessGroup
-from hashbench.training.distributed import device_for, synchronised
+from hashbench.training.distributed import device_for, with_synchronised_batch_norm
 
 
 @pytest.fixture(scope="module")
@@ -67,8 +67,8 @@ def test_batch_normalisation_is_refused_on_a_cpu_and_synchronised_on_a_gpu(both:
     for found in both:
         assert "normalises by batch (4 layers), which 2 processes share on GPUs only" in found["batch_norm"]
     encoder = torch.nn.Sequential(torch.nn.BatchNorm2d(3), torch.nn.Linear(3, 2))
-    assert synchronised(encoder, ALONE, torch.device("cpu")) is encoder
-    on_gpu = synchronised(encoder, ProcessGroup(0, 2), torch.device("cuda"))
+    assert with_synchronised_batch_norm(encoder, ALONE, torch.device("cpu")) is encoder
+    on_gpu = with_synchronised_batch_norm(encoder, ProcessGroup(0, 2), torch.device("cuda"))
     assert isinstance(on_gpu[0], torch.nn.SyncBatchNorm)
     assert on_gpu.state_dict().keys() == encoder.state_dict().keys()
 
@@ -88,14 +88,14 @@ def test_shares_are_all_there_is_in_order(n: int, size: int, step: int) -> None:
 def test_the_place_is_torchruns(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in parallel.VARIABLES:
         monkeypatch.delenv(name, raising=False)
-    assert parallel.of_environment() == ALONE
+    assert parallel.from_environment() == ALONE
     for name, value in zip(parallel.VARIABLES, ("3", "4", "1"), strict=True):
         monkeypatch.setenv(name, value)
-    assert parallel.of_environment() == ProcessGroup(3, 4, 1)
+    assert parallel.from_environment() == ProcessGroup(3, 4, 1)
     for wrong in ("four", "3", ""):
         monkeypatch.setenv("WORLD_SIZE", wrong)
         with pytest.raises(HashbenchError, match=f"RANK=3 WORLD_SIZE={wrong} LOCAL_RANK=1: not as torchrun"):
-            parallel.of_environment()
+            parallel.from_environment()
 
 
 def test_each_process_has_its_own_gpu(monkeypatch: pytest.MonkeyPatch) -> None:

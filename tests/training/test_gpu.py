@@ -9,7 +9,7 @@ import torch
 from support import two_processes
 from torch import Tensor
 
-from hashbench.losses import alike, tie_aware_ap, tie_aware_ndcg
+from hashbench.losses import label_levels, tie_aware_ap, tie_aware_ndcg
 from hashbench.methods import METHODS
 from hashbench.parallel import DEFAULT_COMPUTE, ComputeOptions
 from hashbench.runs.data import open_data
@@ -77,7 +77,7 @@ def test_every_objective_trains(method: str, settings: Settings, least: float, t
 
 
 def test_a_resumed_run_goes_on_from_its_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    save = loop.Run.save_now_and_then
+    save = loop.Run.save_checkpoint_if_due
 
     def save_and_stop(run: loop.Run) -> None:
         save(run)
@@ -87,7 +87,7 @@ def test_a_resumed_run_goes_on_from_its_checkpoint(tmp_path: Path, monkeypatch: 
     chosen = cell("dpsh", pairing="memory", epochs=60)  # the memory is part of the checkpoint
     options = Options(device="cuda", checkpoint_every_s=0)
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(loop.Run, "save_now_and_then", save_and_stop)
+        patch.setattr(loop.Run, "save_checkpoint_if_due", save_and_stop)
         run(chosen, Store(tmp_path), options)
     epochs: list[int] = []
     epoch = loop.Run.epoch
@@ -113,7 +113,7 @@ def value_and_gradient(name: str, dtype: torch.dtype, device: str) -> tuple[Tens
     relaxed = relaxed.to(device, dtype).requires_grad_()
     labels = two_processes.LABELS
     if name in two_processes.LISTWISE:
-        loss = two_processes.LISTWISE[name](relaxed, alike(labels.to(device)))
+        loss = two_processes.LISTWISE[name](relaxed, label_levels(labels.to(device)))
     else:
         memory = two_processes.MEMORIES[name](labels, two_processes.BITS)
         memory.outputs.normal_(generator=torch.Generator().manual_seed(1))
@@ -138,7 +138,7 @@ def test_a_list_of_16384_fits_in_16_gb(loss: Callable[[Tensor, Tensor], Tensor])
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
     relaxed = torch.randn(16_384, 48, device="cuda").tanh().requires_grad_()
-    loss(relaxed, alike(torch.arange(16_384, device="cuda") % 10)).backward()
+    loss(relaxed, label_levels(torch.arange(16_384, device="cuda") % 10)).backward()
     assert relaxed.grad is not None
     assert relaxed.grad.isfinite().all()
     assert torch.cuda.max_memory_allocated() < 16e9

@@ -29,7 +29,7 @@ from hashbench.runs.spec import RunSpec, resolve
 from hashbench.runs.store import Store
 from hashbench.training import checkpoint, log, loop
 from hashbench.training.failure import TrainingFailed
-from hashbench.training.objective import by_rows
+from hashbench.training.objective import as_row_objective
 from hashbench.training.settings import DeepSettings
 
 EPOCHS = 80  # long enough to be met in the middle
@@ -193,14 +193,14 @@ class KilledError(Exception):
 
 def stop_after(epochs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The next training is killed once that many epochs are done and saved."""
-    save = loop.Run.save_now_and_then
+    save = loop.Trainer.save_checkpoint_if_due
 
-    def save_and_die(run: loop.Run) -> None:
+    def save_and_die(run: loop.Trainer) -> None:
         save(run)
         if run.epochs_done == epochs:
             raise KilledError
 
-    monkeypatch.setattr(loop.Run, "save_now_and_then", save_and_die)
+    monkeypatch.setattr(loop.Trainer, "save_checkpoint_if_due", save_and_die)
 
 
 def interrupted(folder: Path, monkeypatch: pytest.MonkeyPatch, method: str = "mihash", **changes: object) -> None:
@@ -327,15 +327,15 @@ def test_a_loss_that_is_not_finite_fails_the_run_and_leaves_a_row(tmp_path: Path
 def test_a_value_that_is_not_finite_stops_with_step_and_method_and_keeps_the_good_checkpoint(
     bad: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    step = loop.Run.step
+    step = loop.Trainer.step
 
-    def poisoned(run: loop.Run, epoch: int, at: int, *rest: object) -> torch.Tensor:
+    def poisoned(run: loop.Trainer, epoch: int, at: int, *rest: object) -> torch.Tensor:
         loss: torch.Tensor = step(run, epoch, at, *rest)  # type: ignore[arg-type]
         return torch.full_like(loss, bad) if at == 7 else loss  # 2 batches an epoch: the last of epoch 3
 
     chosen, data = small_fit(tmp_path, epochs=5)
     with monkeypatch.context() as patch, pytest.raises(TrainingFailed) as caught:
-        patch.setattr(loop.Run, "step", poisoned)
+        patch.setattr(loop.Trainer, "step", poisoned)
         METHODS.get("mihash").fit(chosen.settings, data)
     message = f"mihash: epoch 3, step 7: the loss is {bad}: a smaller lr may help; the last good checkpoint is kept"
     assert str(caught.value) == message
@@ -349,18 +349,18 @@ def test_a_value_that_is_not_finite_stops_with_step_and_method_and_keeps_the_goo
 def torch_config(chosen: RunSpec, data: TrainingData) -> str:
     settings = chosen.settings
     assert isinstance(settings, DeepSettings)
-    return loop.Run(settings, by_rows(mihash.loss, supervision_of(data)), data, "mihash").config
+    return loop.Trainer(settings, as_row_objective(mihash.loss, supervision_of(data)), data, "mihash").config
 
 
 def test_weights_that_are_not_finite_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    save = loop.Run.save_now_and_then
+    save = loop.Trainer.save_checkpoint_if_due
 
-    def broken(run: loop.Run) -> None:
+    def broken(run: loop.Trainer) -> None:
         if run.epochs_done == 2:
             next(run.hasher.parameters()).data.fill_(torch.nan)
         save(run)
 
-    monkeypatch.setattr(loop.Run, "save_now_and_then", broken)
+    monkeypatch.setattr(loop.Trainer, "save_checkpoint_if_due", broken)
     chosen, data = small_fit(tmp_path)
     with pytest.raises(TrainingFailed, match=r"epoch 2, step 4: the loss is nan.*checkpoint is kept"):
         METHODS.get("mihash").fit(chosen.settings, data)

@@ -14,8 +14,8 @@ from hashbench.methods import METHODS
 from hashbench.runs.spec import resolve
 from hashbench.training import checkpoint, loop
 from hashbench.training.hasher import DeepHasher
-from hashbench.training.loop import Run
-from hashbench.training.normalise import Centred, UnitNorm
+from hashbench.training.loop import Trainer
+from hashbench.training.normalise import MeanSubtraction, UnitNormalisation
 from hashbench.training.settings import TrainingSettings
 
 MLP: dict[str, Any] = {**ROUNDS, "model": "mlp", "optimiser": "adam", "momentum": 0.0, "lr": 0.003}
@@ -23,7 +23,7 @@ IMAGES = (16, 16, 3)
 
 
 def started(chosen: TrainingSettings, data: TrainingData) -> DeepHasher:
-    return Run(chosen, Spread(data), data, "test").hasher
+    return Trainer(chosen, Spread(data), data, "test").hasher
 
 
 def trained(chosen: TrainingSettings, data: TrainingData) -> DeepHasher:
@@ -99,13 +99,13 @@ def test_a_base_that_is_no_network_is_one_line(tmp_path: Path) -> None:
 
 def test_a_checkpoint_is_of_one_base(tmp_path: Path) -> None:
     base = started(embedding(d=9, **MLP), examples(tmp_path))
-    run = Run(embedding(**MLP), Spread(examples(tmp_path)), examples(tmp_path, base=base), "test")
+    run = Trainer(embedding(**MLP), Spread(examples(tmp_path)), examples(tmp_path, base=base), "test")
     run.epochs_done = 1
-    run.save_now_and_then()
-    Run(embedding(**MLP), Spread(examples(tmp_path)), examples(tmp_path, base=base), "test").resume()
+    run.save_checkpoint_if_due()
+    Trainer(embedding(**MLP), Spread(examples(tmp_path)), examples(tmp_path, base=base), "test").resume()
     for other in (None, started(embedding(d=9, **MLP), examples(tmp_path, seed=2))):
         with pytest.raises(HashbenchError, match="a checkpoint of another configuration"):
-            Run(embedding(**MLP), Spread(examples(tmp_path)), examples(tmp_path, base=other), "test").resume()
+            Trainer(embedding(**MLP), Spread(examples(tmp_path)), examples(tmp_path, base=other), "test").resume()
     (tmp_path / checkpoint.FILE).unlink()
 
 
@@ -114,7 +114,7 @@ def test_pixel_mean_is_subtracted_from_values_of_at_most_one(shape: tuple[int, .
     chosen = embedding(model="linear", normalise="pixel_mean", augment="none")
     data = examples(tmp_path, shape, value_max=16.0)
     hasher = started(chosen, data)
-    assert isinstance(hasher.normalised, Centred)
+    assert isinstance(hasher.normalised, MeanSubtraction)
     expected = data.items / 16.0 - (data.items / 16.0).mean(0)
     inputs = hasher.normalised(torch.from_numpy(data.items))
     assert inputs.dtype == torch.float32
@@ -127,7 +127,7 @@ def test_pixel_mean_is_subtracted_from_values_of_at_most_one(shape: tuple[int, .
 
 def test_the_mean_of_many_examples_is_exact_to_rounding() -> None:
     items = torch.randint(0, 256, (2501, 2, 3), generator=torch.Generator().manual_seed(0), dtype=torch.uint8)
-    centred = Centred((2, 3), 255.0)
+    centred = MeanSubtraction((2, 3), 255.0)
     centred.fit(items)
     np.testing.assert_allclose(centred.mean.numpy(), items.numpy().astype(np.float64).mean(0) / 255, rtol=1e-7)
 
@@ -171,5 +171,5 @@ def test_unit_norm_keeps_the_direction_from_the_average_item(shape: tuple[int, .
 
 
 def test_unit_norm_leaves_the_average_item_at_the_origin() -> None:
-    found = UnitNorm((2,), 1.0)(torch.zeros(3, 2))
+    found = UnitNormalisation((2,), 1.0)(torch.zeros(3, 2))
     assert found.tolist() == [[0, 0]] * 3

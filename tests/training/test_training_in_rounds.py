@@ -15,7 +15,7 @@ from hashbench.losses import RowObjective, supervision_of
 from hashbench.training import checkpoint, log, loop
 from hashbench.training.failure import TrainingFailed
 from hashbench.training.hasher import DeepHasher
-from hashbench.training.objective import by_rows
+from hashbench.training.objective import as_row_objective
 from hashbench.training.sampler import ClassRounds
 from hashbench.training.settings import TrainingSettings
 
@@ -125,7 +125,7 @@ class Refuses(RowObjective):
 
     step = 0
 
-    def forward(self, activations: Tensor, rows: Tensor, draws: torch.Generator) -> Tensor:
+    def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:
         self.step += 1
         if self.step == 9:
             raise HashbenchError("class means: not finite (NaN or inf): finite activations are expected")
@@ -148,7 +148,7 @@ def test_a_list_of_batches_that_refuses_is_the_same(tmp_path: Path) -> None:
 
     data = examples(tmp_path)
     with pytest.raises(TrainingFailed, match=r"^talr_ap: epoch 0, step 0: no such batch$"):
-        loop.train(settings(), by_rows(refuses, supervision_of(data)), data, "talr_ap")
+        loop.train(settings(), as_row_objective(refuses, supervision_of(data)), data, "talr_ap")
 
 
 def test_what_is_wrong_beside_the_objective_is_no_failed_training(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_what_is_wrong_beside_the_objective_is_no_failed_training(tmp_path: Path
 class Lifted(RowObjective):
     """Wants every output to be 90."""
 
-    def forward(self, activations: Tensor, rows: Tensor, draws: torch.Generator) -> Tensor:
+    def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:
         return (activations.double() - 90).square().mean()
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from hashbench.errors import HashbenchError
-from hashbench.losses import alike
+from hashbench.losses import label_levels
 from hashbench.relevance.labels import ClassRelevance
 from hashbench.runs.spec import RunSpec, resolve
 from hashbench.training import augment
@@ -146,8 +146,10 @@ def test_features_cannot_be_flipped() -> None:
 
 
 def test_levels_of_class_ids_and_of_shared_labels() -> None:
-    assert alike(torch.tensor([3, 1, 3])).tolist() == [[1, 0, 1], [0, 1, 0], [1, 0, 1]]
+    assert label_levels(torch.tensor([3, 1, 3])).tolist() == [[1, 0, 1], [0, 1, 0], [1, 0, 1]]
     ids = torch.tensor([0, -1, 0, -1, -2])
-    assert alike(ids).tolist() == ClassRelevance(ids.numpy(), ids.numpy()).block(slice(None), slice(None)).tolist()
+    assert (
+        label_levels(ids).tolist() == ClassRelevance(ids.numpy(), ids.numpy()).block(slice(None), slice(None)).tolist()
+    )
     multi_hot = torch.tensor([[1, 1, 0], [0, 1, 1], [1, 1, 1], [0, 0, 0]])
-    assert alike(multi_hot).tolist() == [[2, 1, 2, 0], [1, 2, 2, 0], [2, 2, 3, 0], [0, 0, 0, 0]]
+    assert label_levels(multi_hot).tolist() == [[2, 1, 2, 0], [1, 2, 2, 0], [2, 2, 3, 0], [0, 0, 0, 0]]

@@ -23,8 +23,8 @@ from hashbench.runs.fit import load_hasher
 from hashbench.runs.spec import resolve
 from hashbench.runs.store import Store
 from hashbench.training.hasher import DeepHasher
-from hashbench.training.loop import Run
-from hashbench.training.objective import by_rows
+from hashbench.training.loop import Trainer
+from hashbench.training.objective import as_row_objective
 from hashbench.training.settings import DeepSettings
 
 LAYERS = vggf.layers(tiny.WIDTHS)
@@ -64,8 +64,8 @@ def official(mat: Path) -> None:
 
 
 def start(given: DeepSettings, data: TrainingData) -> DeepHasher:
-    objective = by_rows(lambda relaxed, _: relaxed.square().mean(), supervision_of(data))
-    return Run(given, objective, data, "test").hasher
+    objective = as_row_objective(lambda relaxed, _: relaxed.square().mean(), supervision_of(data))
+    return Trainer(given, objective, data, "test").hasher
 
 
 def test_training_starts_from_the_weights_and_subtracts_their_average_image(mat: Path, tmp_path: Path) -> None:

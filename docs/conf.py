@@ -88,7 +88,7 @@ def _section(name: str) -> str:
 
 
 def _plain_text(_app: Sphinx, what: str, _name: str, _object: object, _options: object, lines: list[str]) -> None:
-    """Docstrings are plain text but for double backquotes: |x| is no substitution, [n, *shape] begins no emphasis."""
+    """Docstrings are plain text but for double backquotes: |x| is no substitution, ap@k no address."""
     for place, line in enumerate(lines):
         if not line.lstrip().startswith((">>>", "...")):
             lines[place] = SIGN.sub(lambda found: found[1] or f"\\{found[2]}", line)
@@ -101,7 +101,7 @@ def _no_protocol_arguments(_app: Sphinx, what: str, _name: str, found: object, *
     return ("", None) if what == "class" and getattr(found, "_is_protocol", False) else None
 
 
-SIGN = re.compile(r"(``.*?``)|([*|])(?=\S)")  # a star or a bar, but none between double backquotes
+SIGN = re.compile(r"(``.*?``)|([*|@])(?=\S)")  # a sign that docutils would read, but none between double backquotes
 NDARRAY = ("ndarray", "[", "tuple", "[", "Any", ",", " ", "...", "]", ",", " ", "dtype", "[")
 
 

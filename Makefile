@@ -10,7 +10,7 @@ export MPLBACKEND := Agg
 .DEFAULT_GOAL := help
 .PHONY: help install quickstart test test-slow gpu-check paper-tables check format bench lock clean
 
-help: ## this list
+help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 install: $(READY) ## create .venv with the locked dependencies and the package
@@ -25,38 +25,38 @@ $(READY): requirements.lock pyproject.toml
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	@touch $@
 
-quickstart: $(READY) ## from nothing to a table: 8 methods on 1,797 handwritten digits (SEEDS=3 for the spread)
+quickstart: $(READY) ## train 8 methods on 1,797 handwritten digits and print their table (SEEDS=3: standard deviations)
 	$(BIN)/hashbench run digits --seeds $(SEEDS) --jobs $(JOBS)
 	$(BIN)/hashbench table digits --write
 
-test: $(READY) ## the default tests: offline, on the CPU, minutes
+test: $(READY) ## run the default tests: minutes, offline, on the CPU
 	$(BIN)/python -m pytest
 
-test-slow: $(READY) ## the long tests too
+test-slow: $(READY) ## run the long tests too
 	$(BIN)/python -m pytest -m 'not gpu and not network'
 
-# with an environment of one's own: make gpu-check BIN=/its/bin READY=
-gpu-check: $(READY) ## tests, speed and a short training on a GPU; says what it skips without one
+# to use another environment: make gpu-check BIN=/path/to/its/bin READY=
+gpu-check: $(READY) ## run the tests, benchmarks and a short training that need a GPU; skipped without one
 	$(BIN)/python -m pytest -m gpu -rs; tests=$$?; $(BIN)/python benchmarks/gpu.py && exit $$tests
 
-paper-tables: $(READY) ## render every declared table from the stored rows
+paper-tables: $(READY) ## write all tables from the stored results
 	$(BIN)/hashbench table --all --write
 
-check: $(READY) ## formatter, linter and strict types over the package
+check: $(READY) ## check format, lint rules and types
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
 
-format: $(READY) ## format and mend what the linter can mend
+format: $(READY) ## format the code and apply the linter's automatic fixes
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-bench: $(READY) ## the benchmarks, side by side with their alternatives
+bench: $(READY) ## run all benchmarks
 	for script in benchmarks/[!_]*.py; do $(BIN)/python $$script; done
 
-lock: $(READY) ## pin the dependencies anew, with hashes, for all systems and Pythons
+lock: $(READY) ## update requirements.lock: dependencies with hashes, for all systems and Pythons
 	$(BIN)/uv pip compile pyproject.toml --universal --generate-hashes --python-version 3.11 --extra train \
 		--group dev --no-header --no-annotate --upgrade --output-file requirements.lock
 
-clean: ## remove .venv and caches; results stay
+clean: ## remove .venv and caches; results are kept
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist

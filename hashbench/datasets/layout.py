@@ -89,7 +89,7 @@ def offset_of(card: Card, file: "h5py.File", path: Path) -> int:
 
 
 def require(stored: "h5py.Dataset", shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-    """Raises ValueError for another shape or type; to be called before reading, as a wrong shape may need any memory."""
+    """Raises ValueError for another shape or type; call it before reading: a wrong shape could need any memory."""
     if (stored.shape, stored.dtype) != (shape, dtype):
         raise ValueError(f"{stored.name[1:]} are {stored.dtype} {stored.shape}, not {dtype} {shape}")
 

@@ -39,7 +39,7 @@ class Percentiles(Strict):
 
 
 class Nearest(Strict):
-    """Relevance by rank: the ``percent`` of the database nearest to a query, by Euclidean distance [Lin et al. 2014]."""
+    """Relevance by rank: the nearest ``percent`` of the database, by Euclidean distance [Lin et al. 2014]."""
 
     kind: Literal["nearest"]
     percent: Percent
@@ -68,7 +68,7 @@ class _Protocol(Strict):
     relevance: Relevance | None = None
 
     def deciding(self) -> dict[str, Any]:
-        """The fields that decide a result, so without title, notes and expected sizes; the name of a run depends on them."""
+        """The fields that decide a result and so the name of a run: all but title, notes and expected sizes."""
         return self.model_dump(exclude=DESCRIPTIVE, exclude_none=True)
 
 

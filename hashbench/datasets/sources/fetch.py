@@ -32,7 +32,7 @@ SPARE_BYTES = 16 << 20
 
 
 def folder_lock(folder: Path, *, progress: bool = True) -> AbstractContextManager[None]:
-    """A context in which no other process that uses this lock works in ``folder``; waits until the others have ended."""
+    """A context in which no other process that uses this lock works in ``folder``; waits until it is free."""
     busy = f"{folder}: another process is at work in it; waiting for it to end" if progress else ""
     return locked(folder / ".lock", wait=True, busy=busy, instead="--data")
 

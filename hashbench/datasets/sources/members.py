@@ -163,7 +163,7 @@ def _tar(path: Path, stack: ExitStack) -> tarfile.TarFile | None:
 
 @contextmanager
 def _lzw(packed: IO[bytes]) -> Iterator[IO[bytes]]:
-    """The decompressed .Z file; only codes of up to 16 bits are accepted, as the table of longer ones could fill memory."""
+    """The decompressed .Z file; codes may have up to 16 bits, as a table of longer ones could fill memory."""
     from uncompresspy import LZWFile
 
     stream = io.BufferedReader(cast("io.RawIOBase", packed), PIECE)  # LZWFile sometimes seeks back by a few bytes

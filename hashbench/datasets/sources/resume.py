@@ -29,7 +29,7 @@ class PartialFile:
             return None
 
     def begin(self, origin: Origin) -> None:
-        """Starts again with no bytes; the old ones are deleted before the new origin is written, so that they never mix."""
+        """Starts again with no bytes; the old ones are deleted before the new origin is written."""
         self.discard()
         write_text(self._origin_path, origin.model_dump_json())
 

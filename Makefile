@@ -10,7 +10,7 @@ export MPLBACKEND := Agg
 .DEFAULT_GOAL := help
 .PHONY: help install quickstart test test-slow gpu-check paper-tables docs linkcheck check format bench lock clean
 
-help: ## this list
+help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 install: $(READY) ## create .venv with the locked dependencies and the package
@@ -25,44 +25,44 @@ $(READY): requirements.lock pyproject.toml
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	@touch $@
 
-quickstart: $(READY) ## from nothing to a table: 8 methods on 1,797 handwritten digits (SEEDS=3 for the spread)
+quickstart: $(READY) ## train 8 methods on 1,797 handwritten digits and print their table (SEEDS=3: standard deviations)
 	$(BIN)/hashbench run digits --seeds $(SEEDS) --jobs $(JOBS)
 	$(BIN)/hashbench table digits --write
 
-test: $(READY) ## the default tests: offline, on the CPU, minutes
+test: $(READY) ## run the default tests: minutes, offline, on the CPU
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
-test-slow: $(READY) ## the long tests too
+test-slow: $(READY) ## run the long tests too
 	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not gpu and not network'
 
-# with an environment of one's own: make gpu-check BIN=/its/bin READY=
-gpu-check: $(READY) ## tests, speed and a short training on a GPU; says what it skips without one
+# to use another environment: make gpu-check BIN=/path/to/its/bin READY=
+gpu-check: $(READY) ## run the tests, benchmarks and a short training that need a GPU; skipped without one
 	$(BIN)/python -m pytest -m gpu -rs; tests=$$?; $(BIN)/python benchmarks/gpu.py && exit $$tests
 
-paper-tables: $(READY) ## render every declared table from the stored rows
+paper-tables: $(READY) ## write all tables from the stored results
 	$(BIN)/hashbench table --all --write
 
-docs: $(READY) ## the documentation as a site: docs/_build/html/index.html; a warning or a broken link fails
+docs: $(READY) ## build the documentation in docs/_build/html; a warning or a broken link fails
 	$(BIN)/python -m sphinx -b html -j auto -W --keep-going -q docs docs/_build/html
 
-linkcheck: $(READY) ## open every link to the outside that the documentation has; needs the internet
+linkcheck: $(READY) ## open the external links of the documentation; needs the internet
 	$(BIN)/python -m sphinx -b linkcheck -q docs docs/_build/linkcheck
 
-check: $(READY) ## formatter, linter and strict types over the package
+check: $(READY) ## check format, lint rules and types
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
 
-format: $(READY) ## format and mend what the linter can mend
+format: $(READY) ## format the code and apply the linter's automatic fixes
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-bench: $(READY) ## the benchmarks, side by side with their alternatives
+bench: $(READY) ## run all benchmarks
 	for script in benchmarks/[!_]*.py; do $(BIN)/python $$script; done
 
-lock: $(READY) ## pin the dependencies anew, with hashes, for all systems and Pythons
+lock: $(READY) ## update requirements.lock: dependencies with hashes, for all systems and Pythons
 	$(BIN)/uv pip compile pyproject.toml --universal --generate-hashes --python-version 3.11 --extra train \
 		--group dev --group docs --no-header --no-annotate --upgrade --output-file requirements.lock
 
-clean: ## remove .venv, caches and the built site; results stay
+clean: ## remove .venv, caches and the built site; results are kept
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist docs/_build

@@ -1,4 +1,4 @@
-"""What a benchmark leaves in results/benchmarks/: the figures, and the machine that they are of."""
+"""The files that benchmarks write to results/benchmarks/: the figures and the machine on which they were measured."""
 
 import json
 import os
@@ -16,19 +16,19 @@ FOLDER = REPOSITORY / "results" / "benchmarks"
 
 
 def path_of(name: str, device: str = "cpu") -> Path:
-    """Where the figures of the benchmark ``name`` on this machine lie: results/benchmarks/NAME-MACHINE.json."""
+    """The file for the figures of the benchmark ``name`` on this machine: results/benchmarks/NAME-MACHINE.json."""
     of = machine(device)
     described = f"{of['gpu'] or of['cpu']} {of['cores']} cores"
     return FOLDER / f"{name}-{re.sub(r'[^a-z0-9]+', '-', described.lower()).strip('-')}.json"
 
 
 def machine(device: str = "cpu") -> dict[str, Any]:
-    """The hardware, with the cores that this process may use."""
+    """The hardware, and the number of cores that this process may use."""
     return {**provenance.hardware(device), "cores": parallel.available_cores()}
 
 
 def write(name: str, figures: Mapping[str, Any], device: str = "cpu") -> Path:
-    """Writes ``figures`` with the time, the machine, its load and the versions, and says where."""
+    """Writes ``figures`` with the time, the machine, its load and the versions; prints and returns the path."""
     record = {
         "utc": provenance.utc(),
         "machine": machine(device),

@@ -1,9 +1,9 @@
-"""Which modules one ``hashbench train`` passes through, in the order in which they are entered.
+"""Lists the modules that one ``hashbench train`` calls, in the order of their first call.
 
     python benchmarks/calls.py train lsh digits --protocol s1 --bits 16
 
-Every Python function of the package that is called counts for its module; what an import runs does not. A climb is a
-call into a module that is already waiting for the caller, through another module: the reader goes back up to follow it.
+All calls of Python functions of the package count, except those during an import. A call back is a call from one module
+to another that is already on the call stack; to follow it, a reader must return to a module that was read before.
 """
 
 import os
@@ -17,7 +17,7 @@ from hashbench.cli import _app
 
 
 def traced(arguments: list[str]) -> tuple[list[str], int, int]:
-    """The modules in order of their first call, the calls from one module to another, and the climbs among them."""
+    """The modules in order of their first call, the number of calling pairs, and how many of these call back."""
     package = str(Path(_app.__file__).parent.parent) + os.sep
     modules: dict[str, None] = {}
     waiting: list[str | None] = []  # the module of each frame, None outside the package
@@ -60,4 +60,4 @@ if __name__ == "__main__":
         os.environ["HASHBENCH_RESULTS"] = folder
         modules, n_crossings, n_climbs = traced(sys.argv[1:])
     print("\n".join(modules))
-    print(f"{len(modules)} modules, {n_crossings} pairs of modules that call each other, {n_climbs} of them climbs")
+    print(f"{len(modules)} modules, {n_crossings} pairs of modules that call each other, {n_climbs} of them call back")

@@ -1,8 +1,8 @@
-"""Time to read data sets from the store, beside other ways of keeping them, and to find what is relevant by distance.
+"""Time to read data sets from the store, compared with other file formats, and to compute relevance by distance.
 
-Run as `python benchmarks/datasets.py` with CIFAR-10 downloaded (`hashbench download cifar10`; HASHBENCH_DATA says where
-it is). Medians of 5 (of 3, or once, where it takes seconds); files are in the system's cache, as they are after the
-first epoch. Writes results/benchmarks/datasets-MACHINE.json.
+Run `python benchmarks/datasets.py` after `hashbench download cifar10` (HASHBENCH_DATA names the folder). Figures are
+medians of 5 runs (of 3 or 1 for those that take seconds); files are in the cache of the operating system, as they are
+after the first epoch. Writes results/benchmarks/datasets-MACHINE.json.
 """
 
 import io
@@ -34,13 +34,13 @@ REPETITIONS = 5
 BATCH, N_BATCHES = 256, 40
 WORKERS = (1, 2, 4)
 CHUNK = 64  # images, in the chunked file
-# asked of two cores
+# the targets for two cores
 ASKED = {"CIFAR-10 into memory, verified": "1 s", "mapped, batches of 256": "20,000 images a second"}
 
 
 @dataclass(frozen=True)
 class Timing:
-    """What was timed, for so many images or pairs, and how long it took."""
+    """The time that something took for ``n`` images or pairs."""
 
     what: str
     n: int
@@ -51,7 +51,7 @@ class Timing:
 
     @property
     def per_s(self) -> float:
-        """Images or pairs a second, at the median."""
+        """Images or pairs per second, at the median."""
         return self.n / self.median_s
 
 
@@ -69,13 +69,13 @@ def timed(what: str, n: int, unit: str, run: Callable[[], object], repetitions: 
 
 
 def batches(n_items: int, seed: int) -> list[NDArray[np.int64]]:
-    """Ids of random batches, sorted inside each, as h5py wants them; the others do not care."""
+    """The ids of random batches; each is sorted, as h5py requires."""
     rng = np.random.default_rng(seed)
     return [np.sort(rng.choice(n_items, BATCH, replace=False)) for _ in range(N_BATCHES)]
 
 
 def mapped() -> NDArray[Any]:
-    """The items of CIFAR-10 as a set larger than memory has them."""
+    """The items of CIFAR-10, memory-mapped as those of a larger data set are."""
     layout.IN_MEMORY_BYTES = 0
     try:
         return store.open_dataset("cifar10").items
@@ -98,7 +98,7 @@ def read_pngs(folder: Path, n_items: int, seed: int) -> int:
 
 
 def write_alternatives(items: NDArray[np.uint8], folder: Path) -> Path:
-    """The images as one chunked, compressed HDF5 file and as PNG files, in the folder."""
+    """The path of an HDF5 file with the images in chunks, plain and compressed; writes them as PNG files too."""
     with h5py.File(folder / "chunked.h5", "w") as file:
         shape = (CHUNK, *items.shape[1:])
         file.create_dataset("items", data=items, chunks=shape, compression="gzip", shuffle=True, fletcher32=True)
@@ -137,7 +137,7 @@ def _items_of_worker(seed: int) -> int:
 
 
 def together(workers: int) -> Timing:
-    """Processes that each open the file, read random batches and add up the pixels."""
+    """The time of several processes that each open the file, read random batches and add up the pixels."""
     n = BATCH * N_BATCHES * 5 * workers
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         list(pool.map(_items_of_worker, range(workers)))
@@ -179,7 +179,7 @@ def distances() -> list[Timing]:
 
 
 def by_numpy(features: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Percentiles of the distances held all together, made row by row from the differences."""
+    """Percentiles of the distances, with all distances in memory at once."""
     rows = [np.sqrt(((row - features[i + 1 :]) ** 2).sum(axis=1)) for i, row in enumerate(features[:-1])]
     return np.percentile(np.concatenate(rows), [5, 1, 0.2, 0.1], method="hazen")
 

@@ -1,7 +1,7 @@
-"""Images a minute of feature extraction, beside a plain pipeline: PIL, one image after another, the network on batches.
+"""Images per minute of feature extraction, compared with a plain pipeline that prepares one image after another by PIL.
 
-Run as `python benchmarks/features.py` with CIFAR-10 converted (hashbench download cifar10); medians of 5. The networks
-have random weights, which cost what trained ones do. Writes results/benchmarks/features-MACHINE.json.
+Run `python benchmarks/features.py` after `hashbench download cifar10`; figures are medians of 5. The networks have
+random weights, which take as long as trained ones. Writes results/benchmarks/features-MACHINE.json.
 """
 
 import statistics
@@ -26,7 +26,7 @@ IMAGES = {"pixels": 10_000, "gist": 2048, "vggf": 512, "alexnet": 512}
 
 @dataclass(frozen=True)
 class Timing:
-    """How long it took to make so many rows of features."""
+    """The time that it took to compute a number of rows of features."""
 
     what: str
     images: int
@@ -35,7 +35,7 @@ class Timing:
 
     @property
     def a_minute(self) -> float:
-        """Images a minute, at the median."""
+        """Images per minute, at the median."""
         return 60 * self.images / self.median_s
 
 
@@ -60,7 +60,7 @@ def ours(name: str, built: FeatureModule, items: np.ndarray, batch: int) -> Timi
 
 
 def plain_network(name: str, built: FeatureModule, items: np.ndarray) -> Timing:
-    """Each image resized by PIL and normalised by itself, stacked into batches; the same network, channels first."""
+    """The plain pipeline: PIL resizes each image, it is normalised alone; the same network, channels first."""
     prepared, backbone = built.module.prepared, built.module.backbone.to(memory_format=torch.contiguous_format)
     size = (prepared.shape[2], prepared.shape[1])
     gain = prepared.rows[0].sum().item()  # to the network's range of values
@@ -77,7 +77,7 @@ def plain_network(name: str, built: FeatureModule, items: np.ndarray) -> Timing:
 
 
 def plain_gist(items: np.ndarray) -> Timing:
-    """Image by image with NumPy's FFTs, filters made once: a transcription of the MATLAB."""
+    """GIST of one image after another with NumPy's FFT and fixed filters: a transcription of the MATLAB code."""
     filters = np.fft.ifftshift(_gist.transfer(4, 8, 96), (1, 2))
     blur, pad = _gist.blur(42), _gist.mirror(32, 5, 5)
 

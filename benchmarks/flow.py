@@ -1,8 +1,9 @@
-"""Figure 1 of the sparse-hash paper, measured here and now: the time to find the codes of a batch.
+"""Figure 1 of the sparse-hash paper, measured on this machine: the time to find the codes of a batch.
 
-Run as `python benchmarks/flow.py`; medians of 5 (of the authors' timings: means of 20) on one core, problems drawn as
-the authors drew them: class means uniform in [0, 1), k = 4, lambda = 1. Beside ours stands the same solver on the
-paper's network, with n_c arcs a bucket. Writes results/benchmarks/flow-MACHINE.json, flow.csv and flow.png.
+Run `python benchmarks/flow.py`; figures are medians of 5 on one core (the published ones are means of 20). Problems are
+drawn as the authors drew them: class means uniform in [0, 1), k = 4, lambda = 1. Our graph is compared with that of the
+paper, which has n_c arcs for each bucket, in the same solver. Writes results/benchmarks/flow-MACHINE.json, flow.csv and
+flow.png.
 """
 
 import csv
@@ -34,7 +35,7 @@ SERIES = {  # label and its height beside the last point, line, and one of Okabe
 
 
 class Declared(Strict):
-    """What the figure is about, and what was published of it."""
+    """The settings of the figure and the published times."""
 
     title: str
     paper: str
@@ -53,7 +54,7 @@ SECONDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # of the scale
 
 @dataclass(frozen=True)
 class Point:
-    """Seconds to build and solve one batch, wall-clock and of the processor, medians, beside the alternatives."""
+    """The median seconds to build and solve one batch, wall-clock and processor time, ours and the alternatives."""
 
     n_c: int
     d: int
@@ -81,7 +82,7 @@ def seconds(batches: list[np.ndarray], start: int | None) -> tuple[float, float]
 def measure(n_c: int, d: int, published_s: float) -> Point:
     rng = np.random.default_rng(n_c * d)
     batches = [rng.random((n_c, d)) for _ in range(REPETITIONS)]
-    seconds(batches[:1], None)  # what is loaded once
+    seconds(batches[:1], None)  # loads the libraries
     (ours, ours_cpu), (full, full_cpu) = seconds(batches, None), seconds(batches, n_c)
     print(
         f"n_c {n_c:>3}  d {d:>3}  ours {ours:.4f} s (processor {ours_cpu:.4f} s)  "
@@ -120,7 +121,7 @@ def draw(points: list[Point], machine: str, path: Path) -> None:
 
 
 def panel(ax: Axes, points: list[Point]) -> None:
-    """The three times over d; named in the last panel, at the ends of their lines."""
+    """Draws the three times over d; the last panel names the lines at their ends."""
     for name, (label, height, style, colour) in SERIES.items():
         line = [(point.d, getattr(point, name)) for point in points]
         face = "white" if name == "published_s" else colour
@@ -145,7 +146,7 @@ def panel(ax: Axes, points: list[Point]) -> None:
 def main() -> None:
     cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
     if cores:
-        os.sched_setaffinity(0, {min(cores)})  # the solver has one thread, and shall not be moved about
+        os.sched_setaffinity(0, {min(cores)})  # the solver has one thread, which must not move between cores
     points = [measure(n_c, d, DECLARED.published_s[str(n_c)][at]) for n_c in SIZES for at, d in enumerate(SIZES)]
     if cores:
         os.sched_setaffinity(0, cores)

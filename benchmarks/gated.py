@@ -1,10 +1,10 @@
-"""Time and peak memory of the gated distances from the k buckets of each code, against the broadcast over all bits.
+"""Time and peak memory of the gated distances computed from the k buckets of each code, or by broadcast over all bits.
 
-Run as `python benchmarks/gated.py`: forward and backward, float32, 8 examples a class, that share a code. Times are
-medians of 5, taken turn about; every memory figure is the peak of a process of its own above what it held before
-(Linux only). The broadcast form is that of the authors' code: residual and mask of all pairs and bits. The base's
-triplet objective stands beside: its negatives found by sorting, against a mask over all triplets. Writes
-results/benchmarks/gated-MACHINE.json.
+Run `python benchmarks/gated.py`; it measures forward and backward passes in float32, with 8 examples of each class that
+share a code. Times are medians of 5; the forms alternate. A memory figure is the peak of a separate process above its
+memory before (Linux only). The broadcast form is that of the authors' code, with residuals and a mask for all pairs and
+bits. The triplet objective of the base network is measured too: negatives found by sorting, or by a mask over all
+triplets. Writes results/benchmarks/gated-MACHINE.json.
 """
 
 import argparse
@@ -38,7 +38,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Figure:
-    """What one form took: seconds at the median and the least, and its peak of memory."""
+    """The cost of one form: median and least seconds, and peak memory."""
 
     what: str
     form: str
@@ -90,7 +90,7 @@ FORMS: dict[str, dict[str, Form]] = {
 
 
 def once(form: Form, batch: Batch) -> tuple[float, Tensor]:
-    """The seconds, and the gradient."""
+    """The seconds of one forward and backward pass, and the gradient."""
     leaf = batch.embeddings.clone().requires_grad_()
     started = time.perf_counter()
     form(leaf, batch).backward()
@@ -99,7 +99,7 @@ def once(form: Form, batch: Batch) -> tuple[float, Tensor]:
 
 
 def seconds(what: str, batch: Batch, repetitions: int) -> dict[str, list[float]]:
-    """Of each form, turn about, so that whatever else runs here disturbs them alike; the first turn warms up."""
+    """The seconds of each form, after a warm-up; the forms alternate, so that other programs disturb them alike."""
     ours, theirs = (once(form, batch)[1] for form in FORMS[what].values())
     torch.testing.assert_close(ours, theirs, rtol=1e-3, atol=1e-3 * float(theirs.abs().max()))
     rounds = [{name: once(form, batch)[0] for name, form in FORMS[what].items()} for _ in range(repetitions)]
@@ -107,7 +107,7 @@ def seconds(what: str, batch: Batch, repetitions: int) -> dict[str, list[float]]
 
 
 def peak_mib(*of: object) -> float:
-    """Peak resident memory above what the process held before, in a fresh process (Linux only)."""
+    """The peak resident memory of a new process, above its memory before (Linux only)."""
     command = [sys.executable, __file__, "--peak", *map(str, of)]
     return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)  # noqa: S603
 
@@ -118,7 +118,7 @@ def resident_mib(field: str) -> float:
 
 
 def report_peak(what: str, form: str, m: str, d: str, k: str) -> None:
-    once(FORMS[what][form], draw(16, 8, 1))  # what is loaded once
+    once(FORMS[what][form], draw(16, 8, 1))  # loads the libraries
     batch = draw(int(m), int(d), int(k))
     before = resident_mib("VmRSS:")
     once(FORMS[what][form], batch)
@@ -139,8 +139,8 @@ def measure(what: str, m: int, d: int, k: int, repetitions: int) -> list[Figure]
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--peak", nargs=5, help="report the peak of one form, in this process")
-    parser.add_argument("--smoke", action="store_true", help="the smallest sizes, once; nothing is written")
+    parser.add_argument("--peak", nargs=5, help="print the peak memory of one form, measured in this process")
+    parser.add_argument("--smoke", action="store_true", help="measure the smallest sizes once and write nothing")
     given = parser.parse_args()
     if given.peak:
         report_peak(*given.peak)

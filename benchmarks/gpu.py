@@ -1,18 +1,19 @@
-"""What only a GPU shows, kept in results/benchmarks/gpu-MACHINE.json; `make gpu-check` runs it after the gpu tests.
+"""Benchmarks that need a GPU; `make gpu-check` runs them after the gpu tests.
 
-Run as `python benchmarks/gpu.py [PART ...] [--epochs E]`. The parts, all of them by default:
+Run `python benchmarks/gpu.py [PART ...] [--epochs E]`. The parts are, by default all of them:
 
-- counting: pairs a second of the exact histogram, with and without the transfers, beside what the device could do;
+- counting: pairs per second of the exact histogram, with and without the transfers, and the limits of the device;
 - scores: seconds of hashbench.score on tensors that a GPU holds, counted there and on the CPU;
 - soft-histogram: seconds and memory of the relaxed objective, forward and backward, on lists of up to 16,384;
-- speed: images a second against the plain pipeline and the seconds of all of CIFAR-10 S1 (benchmarks/train.py), with
-  small_cnn and with VGG-F from random weights;
-- short-training: the AP of a short training of CIFAR-10 S1 over three seeds, with each way to compute. Where CIFAR-10
-  is not downloaded it is that of the digits, which need no download.
+- speed: images per second of our pipeline and of a plain one, and the seconds of the whole of CIFAR-10 S1
+  (benchmarks/train.py), with small_cnn and with VGG-F from random weights;
+- short-training: the AP of a short training on CIFAR-10 S1 over three seeds, for each precision and compile option. If
+  CIFAR-10 is not downloaded, the digits are used, which need no download.
 
-The file is written after each part, so that what is found is kept when time runs out. A part that fails is kept as
-that, and the others run. Without a GPU it says what it skipped and ends well; it ends with 1 where a part failed, lists
-of 16,384 took more than 16 GB, or an AP is outside of seed noise. Slower than a target is a figure, and no failure.
+results/benchmarks/gpu-MACHINE.json is written after each part, so that figures are kept if time runs out. If a part
+fails, the file says so and the other parts run. Without a GPU the script says what it skipped and exits 0. It exits 1
+if a part failed, if lists of 16,384 took more than 16 GB, or if an AP differs by more than the noise of seeds. A missed
+speed target is no failure.
 """
 
 import argparse
@@ -48,14 +49,14 @@ Found = dict[str, object]  # figures by name
 Part = Callable[[Found], None]  # fills in what it finds
 
 COUNTED_BITS = (12, 48, 64, 128, 512)
-PAIRS_PER_S = 200e9  # asked of an H200-class card
-POPCOUNTS = 16  # a clock and multiprocessor, compute capability 7.x to 9.0 (CUDA C++ Programming Guide, throughputs)
+PAIRS_PER_S = 200e9  # the target for an H200-class card
+POPCOUNTS = 16  # per clock and multiprocessor, compute capability 7.x to 9.0 (CUDA C++ Programming Guide, throughputs)
 SCORED, SCORED_BITS = (1000, 1_000_000), (12, 48, 128)  # queries and items of a score, and the bits
-CHECKED = 100  # queries that are counted on the CPU too
+CHECKED = 100  # queries that are also counted on the CPU
 REPETITIONS = 5
-TIMES, FINISHED_S = 5, 60  # asked: so many times the plain pipeline, and at the most so long for CIFAR-10 S1
+TIMES, FINISHED_S = 5, 60  # the targets: times the plain pipeline, and seconds for CIFAR-10 S1
 LISTS, LIST_BITS = (1024, 4096, 16_384), 48
-LIST_BYTES = 16e9  # that the longest list may take
+LIST_BYTES = 16e9  # the most memory for the longest list
 MODELS = ("small_cnn", "vggf")
 WAYS = {
     "float32": ComputeOptions("float32"),
@@ -64,11 +65,11 @@ WAYS = {
     "bfloat16, compiled": ComputeOptions("bfloat16", compiled=True),
 }
 SEEDS = range(3)
-STANDARD_ERRORS = 4  # of the difference of two means; 3 ways are looked at
+STANDARD_ERRORS = 4  # the largest accepted difference of two means; 3 of them are compared
 
 
 def fastest_s(run: Callable[[], object]) -> float:
-    """The least seconds of a call, all that it asks of the device included; the first two calls warm up."""
+    """The least seconds of a call, including its work on the device; the first two calls warm up."""
     seconds = []
     for _ in range(2 + REPETITIONS):
         torch.cuda.synchronize()
@@ -88,7 +89,7 @@ def counting(found: Found) -> None:
 
 
 def count(bits: int) -> Found:
-    """Pairs a second of 10,000 queries and 1,000,000 items, whole and without transfers; the ceilings of the latter."""
+    """Pairs per second of 10,000 queries and 1,000,000 items, with and without transfers, and the device's limits."""
     from hashbench.histogram.triton_kernel import count_into  # noqa: PLC0415  (Triton is not everywhere)
 
     query, database, relevance = scoring.large(bits)
@@ -116,10 +117,10 @@ def count(bits: int) -> Found:
 
 
 def ceilings_of(items: Tensor, labels: Tensor) -> dict[str, float]:
-    """The roofline: pairs a second if nothing but the reading of items, or nothing but popcounts, took time.
+    """The roofline: pairs per second if only reading the items, or only the popcounts, took time.
 
-    The kernel reads the code and the label of an item for each query, as a rule from the second-level cache. How fast
-    that goes is measured: codes of that size are summed 512 times over.
+    The kernel reads the code and the label of an item for each query, usually from the second-level cache. The
+    speed of that cache is measured by summing codes of the same size 512 times.
     """
     read = items.view(1, -1).expand(512, -1)
     bytes_per_s = read.numel() * read.element_size() / fastest_s(lambda: read.sum(dim=1, dtype=torch.int32))
@@ -155,7 +156,7 @@ def score(bits: int) -> Found:
 
 
 def soft_histogram(found: Found) -> None:
-    """Seconds and bytes of an objective on a list and of its gradient."""
+    """The seconds and bytes of an objective and its gradient on a list."""
     for name, loss in {"ap": tie_aware_ap.simplified, "ndcg": tie_aware_ndcg.simplified}.items():
         for n_examples in LISTS:
             found[f"{name}, list of {n_examples}"] = figures = one_list(loss, n_examples)
@@ -190,7 +191,7 @@ def speed(found: Found) -> None:
 
 
 def short_training(found: Found, epochs: int) -> None:
-    """The AP of TALR-AP, 32 bits, small_cnn, after so many epochs: of each way to compute, of each seed."""
+    """The AP of TALR-AP, 32 bits, small_cnn, after ``epochs`` epochs, for each way to compute and each seed."""
     dataset = "cifar10" if file_status("cifar10").state == "stored" else "digits"
     found |= {"dataset": dataset, "epochs": epochs}
     ap: dict[str, list[float]] = {}
@@ -210,7 +211,7 @@ def cell(dataset: str, seed: int, epochs: int) -> RunSpec:
 
 
 def outside_noise(found: dict[str, list[float]]) -> list[str]:
-    """The ways whose mean is too far from that of float32; the variance over seeds is pooled over the ways."""
+    """The ways to compute whose mean AP differs too much from that of float32; the variance over seeds is pooled."""
     variance = np.mean([np.var(each, ddof=1) for each in found.values()])
     far = STANDARD_ERRORS * np.sqrt(2 * variance / len(SEEDS))
     return [name for name, each in found.items() if abs(np.mean(each) - np.mean(found["float32"])) > far]
@@ -219,8 +220,8 @@ def outside_noise(found: dict[str, list[float]]) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser()
     names = ("counting", "scores", "soft-histogram", "speed", "short-training")
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(names)}; default: all")
-    parser.add_argument("--epochs", type=int, default=20, help="of the short training")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"parts to run: {', '.join(names)}; default: all")
+    parser.add_argument("--epochs", type=int, default=20, help="number of epochs of the short training")
     given = parser.parse_args()
     if unknown := set(given.parts) - set(names):
         parser.error(f"no part {', '.join(sorted(unknown))}: {', '.join(names)}")
@@ -233,7 +234,7 @@ def main() -> int:
 
 
 def run_parts(parts: dict[str, Part]) -> int:
-    """Runs the parts and keeps what each finds, whatever becomes of it; 1 where one failed."""
+    """The exit code, 1 if a part failed; runs all parts and writes the figures of each."""
     found: dict[str, Found] = {}
     for name, part in parts.items():
         started = time.perf_counter()

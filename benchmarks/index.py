@@ -1,17 +1,18 @@
-"""Query throughput of the bucket index, side by side with exhaustive search and with FAISS on the same cores.
+"""Query throughput of the bucket index, compared with exhaustive search and with FAISS on the same cores.
 
-Run as `python benchmarks/index.py`; medians of 5, taken in turns. 1,000,000 items of 256 clusters in d = 256 buckets,
-k = 1, embeddings of width 256 as in the paper's models of that d; an item is in the bucket of its cluster, but for a
-tenth of them, in one drawn at random. Queries come in batches of 10,000, of 1,000, and one by one. Each search is timed
-with all that it does for a query, from its activations or its embedding to the numbers of the items found.
+Run `python benchmarks/index.py`; figures are medians of 5, and the searches alternate. There are 1,000,000 items in 256
+clusters and d = 256 buckets, with k = 1 and embeddings of width 256, as in the paper's models with that d. Nine tenths
+of the items are in the bucket of their cluster, the others in a random bucket. Queries come in batches of 10,000, of
+1,000, and one by one. The time of a search runs from the activations or the embedding of a query to the ids found.
 
-Exhaustive search is a batched matrix product and a selection, both with NumPy's usual calls and as the index itself
-does it, in one bucket of everything: the faster is what the others are compared with.
+Exhaustive search is a batched matrix product and a selection, in two forms: by NumPy's usual calls, and by the index
+with a single bucket. The others are compared with the faster of the two.
 
-FAISS joins where it is installed (extra search), as an inverted file of as many lists, three times: with the lists that
-the index has, one probed a query, so that both look at the same candidates and find the same items; the same by its
-big_batch_search, which groups queries by list as the index does; and with lists by its own k-means, where as many are
-probed as it takes to find no less than the index does. Writes results/benchmarks/index-MACHINE.json.
+If FAISS is installed (extra search), its inverted file is measured in three forms, each with 256 lists. The first has
+the lists of the index and probes one list for each query, so that both search the same candidates and find the same
+items. The second does the same by big_batch_search, which groups queries by list as the index does. The third has lists
+from FAISS's own k-means and probes as many as it needs to reach the recall of the index. Writes
+results/benchmarks/index-MACHINE.json.
 """
 
 import io
@@ -54,10 +55,10 @@ rng = np.random.default_rng(0)
 
 @dataclass(frozen=True)
 class Timing:
-    """What was timed, for how many nearest items, and queries a second at the median."""
+    """The name of a search, the number of nearest items, and the median of the queries per second."""
 
     what: str
-    batch: int  # queries asked together
+    batch: int  # queries in a batch
     top: int
     n_queries: int
     median_s: float
@@ -66,13 +67,13 @@ class Timing:
 
     @property
     def case(self) -> str:
-        """How it was asked."""
+        """The batch size and number of results, as text."""
         return f"{'one by one' if self.batch == 1 else f'batches of {self.batch:,}'}, top {self.top}"
 
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """``embeddings`` float32[n, m], and ``activations`` float32[n, d], largest at the bucket."""
+    """``embeddings`` float32[n, m], and ``activations`` float32[n, d], whose largest is that of the item's bucket."""
 
     embeddings: np.ndarray
     activations: np.ndarray
@@ -86,14 +87,14 @@ Search = Callable[[Drawn, int], np.ndarray]  # of these queries, the ids [q, top
 
 @dataclass(frozen=True)
 class Contender:
-    """A search, and how many queries it is asked together; of those asked one by one, ``alone``."""
+    """A search and the sizes of its batches; ``alone`` is the number of queries in the test of single queries."""
 
     search: Search
     batches: tuple[int, ...] = BATCHES
     alone: int = ALONE
 
     def runs(self, asked: Drawn, top: int) -> Iterator[tuple[int, int, Callable[[], object]]]:
-        """(batch, queries, what asks them) for each size of a batch."""
+        """(batch size, number of queries, function that searches them) for each batch size."""
         for batch in self.batches:
             n_queries = max(batch, self.alone) if batch == 1 else batch
             parts = [asked[first : first + batch] for first in range(0, n_queries, batch)]
@@ -112,7 +113,7 @@ def draw(n: int, centres: np.ndarray) -> Drawn:
 
 
 def numpy_search(items: np.ndarray, norms: np.ndarray) -> Search:
-    """Squared distances by products of 64 queries with all items, the least by argpartition."""
+    """Exhaustive search: squared distances from products of 64 queries with all items, the least by argpartition."""
 
     def nearest(asked: Drawn, top: int) -> np.ndarray:
         found = np.empty((len(asked.embeddings), top), np.int64)
@@ -134,22 +135,22 @@ def in_one_bucket(everything: Index) -> Search:
 
 
 def faiss_lists(items: np.ndarray, codes: SparseCodes) -> Any:
-    """FAISS's inverted file with the items in the lists that they have in the index."""
+    """FAISS's inverted file, with each item in the list of its bucket in the index."""
     import faiss  # noqa: PLC0415
     from faiss.contrib import ivf_tools  # noqa: PLC0415
 
     quantizer = faiss.IndexFlatL2(WIDTH)
-    quantizer.add(np.zeros((D, WIDTH), np.float32))  # never asked: which list is said of each item and each query
+    quantizer.add(np.zeros((D, WIDTH), np.float32))  # not used: the list of each item and query is given
     lists = faiss.IndexIVFFlat(quantizer, WIDTH, D)
     ivf_tools.add_preassigned(lists, items, codes.buckets[:, 0].astype(np.int64))
     return lists
 
 
 def faiss_search(lists: Any) -> Search:
-    """One list a query, that of its largest activation.
+    """A search of FAISS that probes one list for each query, that of its largest activation.
 
-    The queries are shared out among threads here, one run of them each, as FAISS does it where it finds the lists
-    itself; told the lists, it searches in the thread that calls it.
+    If the lists are given, FAISS searches only in the calling thread. So the queries are divided among threads here, as
+    FAISS does when it finds the lists itself.
     """
     from faiss.contrib import ivf_tools  # noqa: PLC0415
 
@@ -173,14 +174,14 @@ def faiss_grouped(lists: Any) -> Search:
 
     def nearest(asked: Drawn, top: int) -> np.ndarray:
         probed = asked.activations.argmax(axis=1).astype(np.int32)[:, None]
-        with redirect_stdout(io.StringIO()):  # it reports a list a line with verbose=0, and less with 1
+        with redirect_stdout(io.StringIO()):  # it prints a line for each list with verbose=0, and less with 1
             return big_batch_search(lists, asked.embeddings, top, verbose=1, q_assign=probed)[1]
 
     return nearest
 
 
 def faiss_own_lists(items: np.ndarray) -> Any:
-    """FAISS's inverted file with as many lists, by its own k-means."""
+    """FAISS's inverted file with the same number of lists, from its own k-means."""
     import faiss  # noqa: PLC0415
 
     lists = faiss.IndexIVFFlat(faiss.IndexFlatL2(WIDTH), WIDTH, D)
@@ -190,7 +191,7 @@ def faiss_own_lists(items: np.ndarray) -> Any:
 
 
 def probe_enough(lists: Any, asked: Drawn, truth: np.ndarray, wanted: float) -> int:
-    """How many lists FAISS must probe, and now does, to find as much of the truth as is wanted."""
+    """The number of lists that FAISS must probe to reach the wanted recall; sets it to that number."""
     lists.nprobe = 1
     while lists.nprobe < D and recall(lists.search(asked.embeddings, truth.shape[1])[1], truth) < wanted:
         lists.nprobe *= 2
@@ -198,12 +199,12 @@ def probe_enough(lists: Any, asked: Drawn, truth: np.ndarray, wanted: float) -> 
 
 
 def recall(found: np.ndarray, truth: np.ndarray) -> float:
-    """The share of the nearest items of all, [q, top], that was found."""
+    """The recall: the share of the true nearest items, [q, top], that was found."""
     return float((truth[:, :, None] == found[:, None, :]).any(axis=2).mean())
 
 
 def in_turns(contenders: dict[str, Contender], asked: Drawn, top: int) -> list[Timing]:
-    """Each measured once, then each again: what else the machine does meets all of them."""
+    """The timings of all searches; they alternate, so that other programs disturb them alike."""
     runs = [(name, *run) for name, contender in contenders.items() for run in contender.runs(asked, top)]
     seconds: list[list[float]] = [[] for _ in runs]
     for turn in range(REPETITIONS + 1):
@@ -246,7 +247,7 @@ def faiss_contenders(items: np.ndarray, codes: SparseCodes) -> dict[str, Contend
 
 
 def qualities(contenders: dict[str, Contender], few: Drawn, truth: np.ndarray) -> dict[str, float]:
-    """The recall of each; what looks at the same candidates finds the same, but for rounding."""
+    """The recall of each search; those with the same candidates must find the same items, up to rounding."""
     found = {name: contender.search(few, truth.shape[1]) for name, contender in contenders.items()}
     for name, ids in found.items():
         if name.startswith(FOR_FAISS):
@@ -255,7 +256,7 @@ def qualities(contenders: dict[str, Contender], few: Drawn, truth: np.ndarray) -
 
 
 def ratios(timings: list[Timing]) -> dict[str, float]:
-    """How many times as many queries a second as batched exhaustive search does, and the index as FAISS does."""
+    """The speed-ups in queries per second: of each search over exhaustive search, and of the index over FAISS."""
     found = {}
     speed = {(timing.what, timing.case): timing.queries_per_s for timing in timings}
     for timing in timings:
@@ -279,7 +280,7 @@ def resident_mib(field: str) -> float:
 
 
 def compared(contenders: dict[str, Contender], own_lists: Any, asked: Drawn) -> dict[str, Any]:
-    """The figures for each number of nearest items: what is found, and how fast."""
+    """The recall and the speed for each number of nearest items."""
     timings: list[Timing] = []
     quality: dict[str, dict[str, float]] = {}
     probes: dict[str, int] = {}

@@ -1,7 +1,7 @@
-"""Time and memory of counting, side by side with the ways of counting that are usual in the field.
+"""Time and memory of counting distances, compared with the evaluators that are usual in the field.
 
-Run as `python benchmarks/scoring.py`; medians of 5, of one process and its children. Writes
-results/benchmarks/scoring-MACHINE.json. Times are nanoseconds a query-database pair, wall-clock.
+Run `python benchmarks/scoring.py`; times are medians of 5 in nanoseconds for each query-database pair, wall-clock.
+Writes results/benchmarks/scoring-MACHINE.json.
 """
 
 import json
@@ -37,7 +37,7 @@ rng = np.random.default_rng(0)
 
 @dataclass(frozen=True)
 class Case:
-    """Codes of a trained kind: an item has the code of its class with a tenth of the bits flipped."""
+    """Codes like those of a trained method: an item has the code of its class with a tenth of the bits flipped."""
 
     bits: int
     classes: tuple[np.ndarray, np.ndarray]
@@ -45,7 +45,7 @@ class Case:
 
     @staticmethod
     def draw(bits: int, sizes: tuple[int, int] = (QUERIES, ITEMS)) -> "Case":
-        """Random codes of that length for that many queries and items."""
+        """Random codes of ``bits`` bits; ``sizes`` are the numbers of queries and items."""
         centres = rng.integers(0, 2, (CLASSES, bits), np.uint8)
         classes = [rng.integers(0, CLASSES, size) for size in sizes]
         codes = [centres[ids] ^ (rng.random((len(ids), bits), np.float32) < 0.1) for ids in classes]
@@ -54,7 +54,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Timing:
-    """What was timed, and how long it took for so many query-database pairs."""
+    """The time that something took for a number of query-database pairs."""
 
     what: str
     bits: int
@@ -64,14 +64,16 @@ class Timing:
 
     @property
     def ns(self) -> float:
-        """Nanoseconds a pair, at the median."""
+        """Nanoseconds for each pair, at the median."""
         return 1e9 * self.median_s / self.pairs
 
 
 def timed(what: str, bits: int, pairs: int, run: Callable[[], object], between: Callable[[], object] = int) -> Timing:
     warm_until = time.perf_counter() + WARM_S
     run()
-    while time.perf_counter() < warm_until:  # the first of all would be timed at the clock of an idle processor
+    while (
+        time.perf_counter() < warm_until
+    ):  # otherwise the first run would be timed at the clock rate of an idle processor
         run()
     seconds = []
     for _ in range(REPETITIONS):
@@ -99,7 +101,7 @@ def shared(case: Case) -> Timing:
 
 
 def score(case: Case) -> Timing:
-    """Counting and the mean average precision, tie-aware: what the evaluators below are asked for."""
+    """Counting and the tie-aware mean average precision, as the evaluators below compute it."""
     query, database = map(pack, case.codes)
     relevance = ClassRelevance(*case.classes)
 
@@ -138,14 +140,14 @@ def sklearn(case: Case, n_queries: int = 10) -> Timing:
 
 
 def stirred(pause_s: float) -> Callable[[], object]:
-    """Work for NumPy's and torch's thread pools, and a pause in which they may fall asleep again."""
+    """Gives the thread pools of NumPy and torch some work, then a pause in which their threads may sleep again."""
     matrix = rng.random((1024, 1024), np.float32)
     tensor = torch.from_numpy(matrix)
     return lambda: (matrix @ matrix, tensor @ tensor, time.sleep(pause_s))
 
 
 def cuda(bits: int) -> list[Timing]:
-    """On a CUDA device, codes and labels already packed; nothing where there is none."""
+    """The time on a CUDA device, with codes and labels already packed; empty if there is no such device."""
     if not torch.cuda.is_available():
         return []
     n_queries, n_items, _ = LARGE
@@ -161,7 +163,7 @@ def cuda(bits: int) -> list[Timing]:
 
 
 def whole_process(folder: Path) -> Timing:
-    """`hashbench eval` from start to exit, its byte code and kernels cached by a first run that is not timed."""
+    """The time of `hashbench eval` from start to exit, after a first run that fills the caches."""
     case = Case.draw(48)
     path = folder / "codes.npz"
     query, database = map(pack, case.codes)
@@ -187,7 +189,7 @@ def large(bits: int) -> tuple[Codes, Codes, ClassRelevance]:
 
 
 def report_peak(streamed: bool) -> None:
-    """Prints MiB at the peak above what a process holds that has counted something small, and seconds (Linux only)."""
+    """Prints seconds, and the peak memory in MiB above that after a small count (Linux only)."""
     small, ids = pack(np.eye(64, dtype=np.uint8)), np.arange(64)
     histogram.count(small, small, ClassRelevance(ids, ids))
     before = resident_mib("VmRSS:")
@@ -235,7 +237,7 @@ def measure() -> list[Timing]:
 
 
 def ratios(timings: list[Timing]) -> dict[str, float]:
-    """How many times longer the usual evaluators take a pair, for the same codes."""
+    """How many times longer than ours the usual evaluators take, for the same codes."""
     ns = {(timing.what, timing.bits): timing.ns for timing in timings}
     usual = ("per-query argsort and ap", "scikit-learn average_precision_score")
     found = {}

@@ -1,7 +1,8 @@
-"""Time and peak memory of the two-bin scatter against the bin-by-bin soft histogram, forward and backward.
+"""Time and peak memory of two ways to compute the soft histogram, forward and backward: two-bin scatter or bin by bin.
 
-Run as `python benchmarks/soft_histogram.py`: medians of five rounds, and every memory figure from a process of its own,
-above what that held after its imports and a first small batch. Writes results/benchmarks/soft-histogram-MACHINE.json.
+Run `python benchmarks/soft_histogram.py`; times are medians of five rounds. A memory figure is the peak of a separate
+process, above its memory after the imports and a first small batch. Writes
+results/benchmarks/soft-histogram-MACHINE.json.
 """
 
 import subprocess
@@ -51,14 +52,14 @@ def once(form: str, relaxed: Tensor, level: Tensor) -> float:
 
 
 def seconds(n_examples: int) -> dict[str, list[float]]:
-    """The seconds of each form, taken turn about, so that whatever else runs here disturbs them alike."""
+    """The seconds of each form; the forms alternate, so that other programs disturb them alike."""
     arrays = batch(n_examples)
     rounds = [{form: once(form, *arrays) for form in FORMS} for _ in range(1 + ROUNDS)][1:]
     return {form: [each[form] for each in rounds] for form in FORMS}
 
 
 def peak_mib(form: str, n_examples: int) -> float:
-    """Peak resident memory above what the process held before, in a fresh process (Linux only)."""
+    """The peak resident memory of a new process, above its memory before (Linux only)."""
     command = [sys.executable, __file__, form, str(n_examples)]
     return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)  # noqa: S603
 

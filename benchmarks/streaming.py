@@ -1,8 +1,8 @@
-"""Time and memory of `hashbench eval` on databases of random codes, read piece by piece and held in memory.
+"""Time and memory of `hashbench eval` on databases of random codes, read piece by piece or held in memory.
 
-Run as `python benchmarks/streaming.py`, or for a case of one's own with the options below, such as
-`--items 100000000 --bits 512 --queries 100 --packed`, which writes 6.5 GB for a while. Whole processes, once each; the
-peak is that of resident memory, beside what a process holds that has scored next to nothing. Adds its cases to
+Run `python benchmarks/streaming.py`, or choose a case with the options below, such as `--items 100000000 --bits 512
+--queries 100 --packed`, which needs 6.5 GB of disk while it runs. Each case is one process, run once. Peak memory is
+resident memory; for comparison, the peak of a process with very few codes is recorded too. Adds its cases to
 results/benchmarks/streaming-MACHINE.json.
 """
 
@@ -27,7 +27,7 @@ from hashbench.runs import provenance
 CLASSES = 10
 WRITTEN = 1 << 24  # bytes at a time
 
-# A process of its own, for a child's peak begins at that of its parent.
+# Started as a separate process, since the peak memory of a child begins at that of its parent.
 LAUNCHER = """
 import json, os, subprocess, sys, time
 started = time.perf_counter()
@@ -39,7 +39,7 @@ print(json.dumps([status, time.perf_counter() - started, used.ru_utime + used.ru
 
 @dataclass(frozen=True)
 class Case:
-    """Random codes in one file, a byte a bit or a byte for eight, and how they are scored."""
+    """Random codes in one file, one byte for each bit or for eight bits, and how they are scored."""
 
     queries: int
     items: int
@@ -50,29 +50,29 @@ class Case:
 
     @property
     def name(self) -> str:
-        """What is written of it."""
+        """The fields that are written to the results."""
         kind = f"{self.bits} bits, {'packed ' if self.packed else ''}{self.suffix}"
         return " ".join([f"{self.queries:,} x {self.items:,} x {kind}", *self.options])
 
     @property
     def width(self) -> int:
-        """Bytes an item in the file."""
+        """The bytes of an item in the file."""
         return -(-self.bits // 8) if self.packed else self.bits
 
     def codes(self, rng: np.random.Generator, n: int) -> np.ndarray:
-        """Random codes as they lie in the file."""
+        """Random codes in the format of the file."""
         most = 256 if self.packed else 2
         return rng.integers(0, most, (n, self.width), np.uint8)
 
     def blocks(self, rng: np.random.Generator) -> Iterator[tuple[slice, np.ndarray]]:
-        """The database, some rows at a time."""
+        """The codes of the database, some rows at a time."""
         step = max(1, WRITTEN // self.width)
         for start in range(0, self.items, step):
             rows = slice(start, min(start + step, self.items))
             yield rows, self.codes(rng, rows.stop - start)
 
     def arrays(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
-        """All that is not the database's codes."""
+        """The arrays other than the codes of the database."""
         labels = {side: rng.integers(0, CLASSES, n, np.uint8) for side, n in self.sizes.items()}
         return {
             "query_codes": self.codes(rng, self.queries),
@@ -83,11 +83,11 @@ class Case:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Number of queries and of items."""
+        """The numbers of queries and items."""
         return {"query": self.queries, "database": self.items}
 
     def write(self, folder: Path) -> Path:
-        """Writes the file; the HDF5 one block by block, for it may be larger than memory."""
+        """Writes the file; HDF5 is written block by block, since it may be larger than memory."""
         rng, path = np.random.default_rng(0), folder / f"codes{self.suffix}"
         if self.suffix == ".npz":
             np.savez(path, **self.arrays(rng), database_codes=np.vstack([block for _, block in self.blocks(rng)]))
@@ -102,12 +102,12 @@ class Case:
 
 @dataclass(frozen=True)
 class Found:
-    """One process: how long it took, and how much it held at its peak."""
+    """The time and the peak memory of one process."""
 
     wall_s: float
     cpu_s: float
     peak_mib: float
-    imports_mib: float  # the peak of a process that scores next to nothing
+    imports_mib: float  # the peak of a process that scores very few codes
     packed_codes_mib: float
     file_mib: float
 
@@ -120,7 +120,7 @@ class Found:
 
 
 def scored(path: Path, options: tuple[str, ...] = ()) -> tuple[float, float, float]:
-    """(wall-clock seconds, CPU seconds, MiB at the peak) of `hashbench eval`."""
+    """The (wall-clock seconds, CPU seconds, peak MiB) of `hashbench eval`."""
     command = [sys.executable, "-m", "hashbench", "eval", str(path), *options]
     done = subprocess.run([sys.executable, "-c", LAUNCHER, *command], capture_output=True, check=True)  # noqa: S603
     status, wall_s, cpu_s, peak_mib = json.loads(done.stdout)
@@ -142,7 +142,7 @@ def measured(case: Case, folder: Path | None) -> Found:
 
 
 def record(cases: dict[str, dict[str, Any]]) -> None:
-    """Puts the cases into the file of this machine, beside those that were there."""
+    """Adds the cases to the file of this machine."""
     path = _record.path_of("streaming")
     before = json.loads(path.read_text())["cases"] if path.exists() else {}
     write_text(path, json.dumps({"machine": _record.machine(), "cases": before | cases}, indent=1) + "\n")
@@ -163,7 +163,7 @@ def main() -> None:
     options.add_argument("--bits", type=int, default=64)
     options.add_argument("--queries", type=int, default=100)
     options.add_argument("--packed", action="store_true")
-    options.add_argument("--folder", type=Path, help="where the codes are written for a while")
+    options.add_argument("--folder", type=Path, help="folder for the temporary files of codes")
     said = options.parse_args()
     own = [Case(said.queries, said.items, said.bits, said.packed)] if said.items else []
     found = {}

@@ -1,11 +1,11 @@
-"""Images a second while training, side by side with a plain DataLoader and PIL pipeline of the same network.
+"""Images per second while training, compared with a plain DataLoader and PIL pipeline for the same network.
 
-Run as `python benchmarks/train.py [--images N] [--epochs E] [--device auto] [--model small_cnn] [--finish]`. Both
-train the network from random weights with TALR-AP's objective on the same uint8 images, flipped (and, for small_cnn,
-cropped), epoch about; what differs is the pipeline (images on the device, prepared there in batch, against workers
-that turn, resize, crop and normalise PIL images) and, on a GPU, bfloat16 autocast. With --finish, ours alone also does
-what CIFAR-10 S1 asks: 5,000 images, 50 epochs, 60,000 images encoded. Writes results/benchmarks/train-MACHINE.json,
-for other networks train-MODEL-MACHINE.json.
+Run `python benchmarks/train.py [--images N] [--epochs E] [--device auto] [--model small_cnn] [--finish]`. Both train
+the network from random weights with the objective of TALR-AP on the same uint8 images, flipped (and, for small_cnn,
+cropped); their epochs alternate. Ours keeps the images on the device, prepares them there in batches and, on a GPU,
+uses bfloat16 autocast; in the plain pipeline, workers convert, resize, crop and normalise PIL images. With --finish,
+ours is also timed on the whole of CIFAR-10 S1: 50 epochs on 5,000 images, then 60,000 images encoded. Writes
+results/benchmarks/train-MACHINE.json, or train-MODEL-MACHINE.json for other networks.
 """
 
 import argparse
@@ -36,7 +36,7 @@ SIDE, CLASSES, BITS = 32, 10, 32
 
 
 class PilImages(Dataset[tuple[Tensor, int]]):
-    """The data set of a usual training script: an array of images, each turned into a PIL image and transformed."""
+    """The data set of a usual training script: each image of an array is converted to a PIL image and transformed."""
 
     def __init__(self, images: np.ndarray, labels: np.ndarray, model: str) -> None:
         self.images, self.labels = images, labels
@@ -61,7 +61,7 @@ class PilImages(Dataset[tuple[Tensor, int]]):
 
 
 class Plain:
-    """The training loop of a usual script: float32, workers, the batch sent to the device, one update."""
+    """The training loop of a usual script in float32: workers prepare a batch, which is copied to the device."""
 
     def __init__(self, settings: DeepSettings, images: np.ndarray, labels: np.ndarray, device: torch.device) -> None:
         torch.manual_seed(0)
@@ -80,7 +80,7 @@ class Plain:
         )
 
     def epoch(self) -> float:
-        """Seconds of an epoch."""
+        """The seconds of one epoch."""
         started = time.perf_counter()
         self.network.train()
         for images, labels in self.loader:
@@ -122,7 +122,7 @@ def run_of(settings: DeepSettings, data: TrainingData) -> Run:
 
 
 def finish(model: str, device_name: str, epochs: int = 50, n_encoded: int = 60_000) -> dict[str, float]:
-    """Seconds to train on 5,000 images for so many epochs, and to encode so many, all beginnings included."""
+    """The seconds to train on 5,000 images, and to encode ``n_encoded`` images, including all preparation."""
     rng = np.random.default_rng(0)
     images = rng.integers(0, 256, (n_encoded, SIDE, SIDE, 3), np.uint8)
     labels = rng.integers(0, CLASSES, 5000)
@@ -141,7 +141,7 @@ def finish(model: str, device_name: str, epochs: int = 50, n_encoded: int = 60_0
 
 def measure(n_images: int, epochs: int, device_name: str, model: str) -> dict[str, object]:
     rng = np.random.default_rng(0)
-    images = rng.integers(0, 256, (n_images, SIDE, SIDE, 3), np.uint8)  # their content does not change the speed
+    images = rng.integers(0, 256, (n_images, SIDE, SIDE, 3), np.uint8)  # the content does not change the speed
     labels = rng.integers(0, CLASSES, n_images)
     settings, device = of_cell(model), pick_device(device_name)
     with tempfile.TemporaryDirectory() as folder, tqdm(disable=True) as bar:
@@ -172,7 +172,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--device", default="auto")
     parser.add_argument("--model", default="small_cnn")
-    parser.add_argument("--finish", action="store_true", help="time all of CIFAR-10 S1 too")
+    parser.add_argument("--finish", action="store_true", help="also time the whole of CIFAR-10 S1")
     given = parser.parse_args()
     found = measure(given.images, given.epochs, given.device, given.model)
     if given.finish:

@@ -218,7 +218,7 @@ FINAL = {
     "longer, unannounced": (Answer(body=BODY + b"x", chunked=True), r"sends more than the 50,000 bytes"),
     "shorter, unannounced": (
         Answer(body=BODY[:-1], chunked=True),
-        r"\(its file is no longer than the part at hand, 5 times",
+        r"\(its file is no longer than the part already downloaded, 5 times",
     ),
     "announces too much, always": (
         Answer(body=BODY[:-1], announced=len(BODY), ranges=False),
@@ -227,7 +227,10 @@ FINAL = {
     "announces too little": (Answer(announced=len(BODY) - 1), r"\(announces 49,999 bytes; it should have 50,000\)"),
     "stalls for ever": (Answer(stall_after=0), r"\(no byte for 0.2 s, 5 times in a row\)"),
     "cut for ever": (Answer(cut_after=0), r"\(the connection was cut, 5 times in a row\)"),
-    "no range ever": (Answer(status=416), r"\(its file is no longer than the part at hand, 5 times in a row\)"),
+    "no range ever": (
+        Answer(status=416),
+        r"\(its file is no longer than the part already downloaded, 5 times in a row\)",
+    ),
     "part of it unasked": (
         Answer(status=206, headers={"Content-Range": "bytes 5-9/50000"}),
         r"\(sends another range than was asked for, 5 times in a row\)",

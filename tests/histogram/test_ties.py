@@ -176,11 +176,11 @@ def over_retrieved(n: list[int], p: list[int], k: int) -> list[tuple[float, floa
     """AP over the retrieved with relevant last and first, for every number of them that the cut group can show."""
     order: dict[bool, list[int]] = {False: [], True: []}
     for items, relevant in zip(n, p, strict=True):
-        room = k - len(order[True])
-        if items >= room:
-            shown = range(max(0, room - (items - relevant)), min(room, relevant) + 1)
+        n_left = k - len(order[True])
+        if items >= n_left:
+            shown = range(max(0, n_left - (items - relevant)), min(n_left, relevant) + 1)
             return [
-                (value(order[False] + [0] * (room - x) + [1] * x), value(order[True] + [1] * x + [0] * (room - x)))
+                (value(order[False] + [0] * (n_left - x) + [1] * x), value(order[True] + [1] * x + [0] * (n_left - x)))
                 for x in shown
             ]
         order[True] += [1] * relevant + [0] * (items - relevant)

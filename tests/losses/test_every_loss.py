@@ -1,4 +1,4 @@
-"""What holds for each objective: true gradients, finite values, no order, no self, one door."""
+"""Properties of every objective: correct gradients, finite values, no effect of the order of the batch."""
 
 from collections.abc import Callable
 from functools import partial

@@ -1,4 +1,4 @@
-"""The door: names in, values per query out, and their summary."""
+"""Metrics by name: the value for each query, and their summary."""
 
 import numpy as np
 import pytest

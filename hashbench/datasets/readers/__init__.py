@@ -1,4 +1,4 @@
-"""The catalogue of readers: one file a format."""
+"""The catalogue of readers: each module decodes one file format."""
 
 from hashbench.datasets.readers._reader import Block, Files, Items, Reader
 from hashbench.registry import Catalogue

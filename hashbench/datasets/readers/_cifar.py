@@ -1,4 +1,4 @@
-"""Rows of the binary versions of CIFAR: label bytes, the last of them the class, then the planes R, G, B."""
+"""The rows of the binary versions of CIFAR: label bytes, of which the last is the class, then the planes R, G, B."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from hashbench.errors import HashbenchError
 
 
 def decode(card: Card, path: str, data: bytes, label_bytes: int) -> Block:
-    """The items of a file; raises HashbenchError for bytes that are not whole rows, or a class that does not exist."""
+    """The items of a file; raises HashbenchError if it does not consist of whole rows, or has an unknown class."""
     height, width, channels = card.item_shape
     row = label_bytes + height * width * channels
     if len(data) % row:

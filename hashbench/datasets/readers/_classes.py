@@ -1,4 +1,4 @@
-"""Classes as a file states them, and as the card counts them."""
+"""Class ids from 0, converted from those in a file, which may count from 1."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from hashbench.errors import HashbenchError
 
 
 def class_ids(card: Card, path: str, stated: NDArray[Any], first: int = 0) -> NDArray[np.int64]:
-    """The class of each row, int64[rows] from 0; in the file they count from ``first``.
+    """The class id of each row, int64[rows] from 0; the file counts from ``first``.
 
     Raises HashbenchError for a row whose class does not exist.
     """

@@ -1,4 +1,4 @@
-"""Image files: found below a folder by the names in a list, and decoded."""
+"""Image files: finds the images of a list in a folder and decodes them."""
 
 import os
 import warnings
@@ -24,9 +24,9 @@ MOST_THREADS = 8
 
 
 def blocks(card: Card, folder: Path | None, paths: Sequence[bytes], labels: Labels) -> Iterator[Block]:
-    """The listed images below ``folder``, resized to the card's shape; without a folder their labels alone.
+    """The listed images in ``folder``, resized to the shape on the card; without a folder, only their labels.
 
-    All are found before the first is decoded. Raises HashbenchError where one is not there or cannot be read.
+    All images are searched for before the first is decoded. Raises HashbenchError if one is missing or unreadable.
     """
     names = np.array([_parts(path)[-1] for path in paths])
     if folder is None:
@@ -45,7 +45,7 @@ def blocks(card: Card, folder: Path | None, paths: Sequence[bytes], labels: Labe
 
 def _decode_all(pool: ThreadPoolExecutor, files: Sequence[Path], shape: Sequence[int]) -> NDArray[np.uint8]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Pillow warns of odd metadata, and sizes are looked at here
+        warnings.simplefilter("ignore")  # Pillow warns of odd metadata; decode() checks the sizes
         return np.stack(list(pool.map(lambda path: decode(path, shape), files)))
 
 
@@ -64,15 +64,15 @@ def _find_all(card: Card, folder: Path, paths: Sequence[bytes], labels: Labels) 
 
 
 def find(root: Path, listed: bytes, group: str = "") -> Path | None:
-    """Where below ``root``, a resolved folder, the listed image lies; None where it does not.
+    """The path of the listed image in ``root``, a resolved folder; None if it is not there.
 
-    It lies at its path or the end of its path, or by its base name in one of a few folders or in the folder there that
-    is called as its class (``group``). A drive or root is left out of the path; a path that leads upward, or a link
-    that leads out of the folder, raises HashbenchError.
+    The image is searched for at its path, at every end of its path, and by its base name in the folders ``FOLDERS`` and
+    in their subfolders named after its class (``group``). A drive or root is removed from the path. Raises
+    HashbenchError for a path with ``..``, and for a link that leads out of the folder.
     """
     for candidate in _candidates(_parts(listed), group):
         path = root / candidate
-        if os.path.isfile(path):  # noqa: PTH113  (no error for a name that no file can have)
+        if os.path.isfile(path):  # noqa: PTH113  (raises no error for an invalid name)
             if not path.resolve().is_relative_to(root):
                 raise HashbenchError(f"{path}: a link that leads out of {root}: put the image itself there")
             return path

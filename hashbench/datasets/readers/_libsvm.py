@@ -1,4 +1,4 @@
-"""Rows of LIBSVM's text: a class from 1, then index:value of the features that are not 0, counted from 1."""
+"""The rows of LIBSVM's text format: a class from 1, then index:value for each feature that is not 0, from index 1."""
 
 from typing import BinaryIO
 
@@ -9,7 +9,7 @@ from hashbench.errors import HashbenchError, one_line
 
 
 def decode(card: Card, path: str, file: BinaryIO) -> Block:
-    """The items of a file; raises HashbenchError where it is not such text, or a class or feature does not exist."""
+    """The items of a file; raises HashbenchError for other text, or for an unknown class or feature."""
     from sklearn.datasets import load_svmlight_file
 
     try:

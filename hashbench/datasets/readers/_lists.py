@@ -1,4 +1,4 @@
-"""Lists of images: a line is the path of an image and its labels, a 0 or a 1 each."""
+"""Lists of images: each line has the path of an image and its labels, each 0 or 1."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ ROLES = ("train", "database", "test")
 
 @dataclass(frozen=True, eq=False)
 class ImageList:
-    """Paths of images, as the list writes them, and their labels, uint8[n, n_labels] of 0 and 1."""
+    """The paths of images, as the list has them, and their labels, uint8[n, n_labels] of 0 and 1."""
 
     paths: list[bytes]
     labels: NDArray[np.uint8]
 
     @property
     def names(self) -> list[bytes]:
-        """The base names, by which an image is known: published copies of a list differ in the folders."""
+        """The base names, which identify the images: published copies of a list differ in the folders."""
         return [base_name(path) for path in self.paths]
 
     def take(self, rows: Sequence[int]) -> "ImageList":
@@ -32,7 +32,7 @@ class ImageList:
 
 
 def base_name(path: bytes) -> bytes:
-    r"""The last part of a path of either kind.
+    r"""The last part of a path with slashes or backslashes.
 
     >>> base_name(rb"C:\\ImageData\\Flickr\\actor\\0001_2124494179.jpg"), base_name(b"./data/image/a.JPEG")
     (b'0001_2124494179.jpg', b'a.JPEG')
@@ -41,7 +41,7 @@ def base_name(path: bytes) -> bytes:
 
 
 def lines_of(where: str, file: BinaryIO) -> list[bytes]:
-    """The lines of a text file, without those that end it empty; raises HashbenchError for none, or for too many."""
+    """The lines of a text file, without empty ones at its end; raises HashbenchError if it is empty or too long."""
     text = file.read(MOST_BYTES + 1)
     if len(text) > MOST_BYTES:
         raise HashbenchError(f"{where}: more than {MOST_BYTES >> 20} MiB: this is no list of images")
@@ -52,14 +52,14 @@ def lines_of(where: str, file: BinaryIO) -> list[bytes]:
 
 
 def read_list(where: str, file: BinaryIO, n_labels: int) -> ImageList:
-    """The images of a list; raises HashbenchError for a line that is not a path and ``n_labels`` of 0 and 1."""
+    """The images of a list; raises HashbenchError unless each line has a path and ``n_labels`` labels, each 0 or 1."""
     split = [line.split(None, 1) for line in lines_of(where, file)]
     labels = label_rows(where, [parts[1] if len(parts) == 2 else b"" for parts in split], n_labels)
     return ImageList([parts[0] for parts in split], labels)
 
 
 def label_rows(where: str, rows: Iterable[bytes], n_labels: int) -> NDArray[np.uint8]:
-    r"""The labels, uint8[n, n_labels]; raises HashbenchError for a row that is not ``n_labels`` of 0 and 1.
+    r"""The labels, uint8[n, n_labels]; raises HashbenchError unless each row has ``n_labels`` labels, each 0 or 1.
 
     >>> label_rows("list", [b"0 1 0", b"1 1  0\t"], 3).tolist()
     [[0, 1, 0], [1, 1, 0]]
@@ -86,15 +86,16 @@ def _fault(where: str, line: int, row: bytes, n_labels: int) -> HashbenchError:
 
 
 def joined(lists: Sequence[ImageList]) -> ImageList:
-    """Several lists of one role as one."""
+    """Several lists of one role as one list."""
     return ImageList([path for one in lists for path in one.paths], np.concatenate([one.labels for one in lists]))
 
 
 def merge_by_role(lists: Mapping[str, ImageList]) -> ImageList:
-    """All images: those trained on, those that are only in the database, the queries; by name within each.
+    """All images: first the training images, then those that are only in the database, then the queries.
 
-    So every published role is a range of ids, whatever the order of the lines. Raises HashbenchError, without saying
-    of which set, for an image that is twice in a role, a query and in the database, or trained on with other labels.
+    Each part is sorted by name, so that every role is a range of ids, whatever the order of the lines. Raises
+    HashbenchError, without the name of the data set, if a role holds an image twice, if a query is also in another
+    list, or if an image has different labels in two lists.
     """
     train, database, test = (_by_name(role, lists[role]) for role in ROLES)
     _require_apart("test", test, "train", train)
@@ -124,5 +125,5 @@ def _require_apart(role: str, one: ImageList, other_role: str, other: ImageList)
 
 
 def shown(name: bytes) -> str:
-    """A name from a list, fit for one line."""
+    """A name from a list as printable ASCII, shortened to fit on one line."""
     return ascii(name[:200].decode("utf-8", "replace"))[1:-1]

@@ -1,4 +1,4 @@
-"""What a reader is."""
+"""The interface of readers, which decode the files of data sets."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ Items = NDArray[np.uint8] | NDArray[np.float32]
 class Block(NamedTuple):
     """Some items in the order of their ids.
 
-    ``items`` are uint8[n, height, width, channels] or float32[n, d]; None where only labels are read. ``labels``
-    are class ids int64[n], or 0 and 1, uint8[n, n_classes]; of a set without labels uint8[n, 0]. ``names`` are file
-    names, bytes S[n], of a set that has them.
+    ``items`` are uint8[n, height, width, channels] or float32[n, d]; None if only labels are read. ``labels`` are class
+    ids int64[n], or uint8[n, n_classes] of 0 and 1; without labels uint8[n, 0]. ``names`` are the file names of the
+    items, bytes S[n], or None.
     """
 
     items: Items | None
@@ -29,11 +29,11 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class Files:
-    """What a reader decodes.
+    """The files that a reader decodes.
 
-    ``members`` are the card's files in the card's order, each open at its first byte, decompressed and verified, and
-    made ready only when asked for; a file is closed when the next is asked for. An embedded set has none.
-    ``images`` is the folder that holds the images of a set made of lists; None reads the labels alone.
+    ``members`` yields the files of the card in its order, each decompressed, verified and open at its first byte; it
+    closes a file before it yields the next one. An embedded data set has none. ``images`` is the folder with the
+    images that lists name; if it is None, only the labels are read.
     """
 
     members: Iterable[tuple[Member, BinaryIO]]
@@ -42,9 +42,9 @@ class Files:
 
 @dataclass(frozen=True)
 class Reader:
-    """Decodes a format: ``read(card, files)`` yields blocks in the order of the ids.
+    """The reader of a file format: ``read(card, files)`` yields blocks of items in the order of their ids.
 
-    Raises HashbenchError where the bytes are not what the format promises.
+    ``read`` raises HashbenchError if the bytes are not in the format.
     """
 
     read: Callable[[Card, Files], Iterator[Block]]

@@ -1,4 +1,4 @@
-"""What readers of text have in common: rows of numbers, some of them a class."""
+"""Functions for readers of text files, which have rows of features and a class."""
 
 import warnings
 from typing import BinaryIO
@@ -13,10 +13,10 @@ from hashbench.errors import HashbenchError, one_line
 
 
 def table(path: str, file: BinaryIO, delimiter: str | None, n_columns: int) -> NDArray[np.float64]:
-    """The numbers of the file, float64[rows, n_columns]; raises HashbenchError for anything else in it."""
+    """The numbers in the file, float64[rows, n_columns]; raises HashbenchError if it has anything else."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of a file without a row: said below
+            warnings.simplefilter("ignore")  # NumPy warns of an empty file, which is an error below
             rows = np.loadtxt(file, delimiter=delimiter, ndmin=2, comments=None, encoding="ascii")
     except (ValueError, UnicodeError) as error:
         raise HashbenchError(f"{path}: damaged or truncated ({one_line(error)})") from None
@@ -26,7 +26,7 @@ def table(path: str, file: BinaryIO, delimiter: str | None, n_columns: int) -> N
 
 
 def block(card: Card, path: str, features: NDArray[np.float64], classes: NDArray[np.float64], first: int) -> Block:
-    """The items and their classes, counted from ``first`` in the file; raises HashbenchError for impossible ones.
+    """The items and their classes, which the file counts from ``first``; raises HashbenchError for invalid values.
 
     A zero of either sign becomes 0.0, so that two texts of the same numbers give the same bytes.
     """

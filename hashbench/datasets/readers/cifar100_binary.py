@@ -1,4 +1,4 @@
-"""The binary version of CIFAR-100: a byte of the 20 coarse classes, one of the 100 fine ones, and the planes."""
+"""The binary version of CIFAR-100: bytes for the coarse class (20) and the fine class (100), then the planes."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The binary version of CIFAR-10: files of rows of one label byte and the planes R, G, B of an image."""
+"""The binary version of CIFAR-10: each row has a byte for the class and the planes R, G, B of an image."""
 
 from collections.abc import Iterator
 

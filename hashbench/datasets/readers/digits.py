@@ -1,4 +1,4 @@
-"""The handwritten digits that scikit-learn carries with it."""
+"""The handwritten digits that are part of scikit-learn."""
 
 from collections.abc import Iterator
 

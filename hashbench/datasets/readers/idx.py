@@ -1,4 +1,4 @@
-"""MNIST's idx files: a magic number, the lengths of the axes, then bytes; each file of labels, then its images."""
+"""MNIST's idx files: a magic number, the lengths of the axes, then bytes; one file of labels, then one of images."""
 
 import math
 import struct
@@ -17,7 +17,7 @@ UNSIGNED_BYTES = 8  # the type in the magic number; its lowest byte is the numbe
 
 
 def _read(card: Card, files: Files) -> Iterator[Block]:
-    """The labels come first in the card: then no image has to wait in memory for them."""
+    """The card lists the labels before their images, so that no images are kept in memory until the labels come."""
     labels: NDArray[np.int64] | None = None
     for member, file in files.members:
         if labels is None:

@@ -1,6 +1,7 @@
-"""Published lists of images, train, database and test, each line a path and one-hot or multi-hot labels.
+"""Published lists of images, train, database and test: each line has a path and one-hot or multi-hot labels.
 
-An id is a row of: the train list, what is only in the database list, the test list (the queries), each by base name.
+The ids number the images of the train list, then those that are only in the database list, then those of the test list,
+which are the queries. Each part is sorted by base name.
 """
 
 import re
@@ -31,7 +32,7 @@ def _read(card: Card, files: Files) -> Iterator[Block]:
 
 
 def _role(path: str) -> str:
-    """What a list is for: a role may be published in several files, test0.txt, test1.txt ..."""
+    """The role of a list: train, database or test; a role may have several files, test0.txt, test1.txt ..."""
     name = re.fullmatch(r"(train|database|test)\d*", PurePosixPath(path).stem)
     if name is None:
         raise HashbenchError(f"{path}: a list is called train, database or test, perhaps with a number")

@@ -1,7 +1,7 @@
-"""ImageNet32's .npz batches: ``data`` of the planes R, G, B a row, and ``labels`` from 1.
+"""ImageNet32's .npz batches: ``data``, whose rows are the planes R, G, B of an image, and ``labels`` from 1.
 
-Of ``train_data_batch_10`` the first 50 images of each class come first: they validate, and so are one range of ids.
-The version in pickles is not read: a pickle can run any program.
+The first 50 images of each class in ``train_data_batch_10`` get the first ids of that batch: they are the validation
+items, which must be one range of ids. The version in pickle files is not read, since a pickle can run any program.
 """
 
 import zipfile
@@ -43,7 +43,7 @@ def _batch(card: Card, path: str, file: BinaryIO) -> Iterator[Block]:
 
 
 def _passes(path: str, labels: NDArray[np.int64]) -> list[NDArray[np.bool_]]:
-    """Which images are read in one pass and which in another; all in one, but of the batch that validates."""
+    """The images of each pass over a batch: two passes, validation items first, for that batch; one for the others."""
     if PurePosixPath(path).stem != VALIDATED_BATCH:
         return [np.ones(len(labels), np.bool_)]
     order = np.argsort(labels, kind="stable")

@@ -1,7 +1,7 @@
 """ISOLET's text: 617 features and the letter, 1 to 26, separated by commas; a full stop ends the line.
 
-Copies of ISOLET go round with their rows in different orders. Here a file's rows are put into the one order that does
-not depend on the copy: by letter, and of one letter by the bytes of the features.
+Published copies of ISOLET have their rows in different orders. The rows of each file are therefore sorted by letter,
+then by the bytes of the features, so that the ids do not depend on the copy.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""22K LabelMe: the variable ``gist``, 512 GIST features an image, of a MATLAB file that holds much else."""
+"""22K LabelMe: the variable ``gist`` of a MATLAB file, with 512 GIST features for each image."""
 
 import shutil
 import tempfile
@@ -26,7 +26,7 @@ def _read(card: Card, files: Files) -> Iterator[Block]:
 
 @contextmanager
 def _on_disk(file: BinaryIO, folder: Path) -> Iterator[Path]:
-    """The file's path, or that of a copy in ``folder`` where it has none: a member of an archive."""
+    """The path of the file, or of a copy in ``folder`` if it is a member of an archive and has no path."""
     if not isinstance(file.name, int):
         yield Path(file.name)
         return
@@ -37,7 +37,7 @@ def _on_disk(file: BinaryIO, folder: Path) -> Iterator[Path]:
 
 
 def _features(card: Card, path: Path) -> Block:
-    """The other variables, a distance matrix of 4 GB among them, are not read."""
+    """The features; the other variables, such as a distance matrix of 4 GB, are not read."""
     arrays = arrays_in(path)
     if VARIABLE not in arrays:
         raise HashbenchError(f"{path}: {unknown('variable', VARIABLE, map(printable, arrays))}")

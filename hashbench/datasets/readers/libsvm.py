@@ -1,4 +1,4 @@
-"""LIBSVM's text: a class from 1 and index:value of each feature that is not 0, one item a line."""
+"""LIBSVM's text format: each line has a class from 1, then index:value for each feature that is not 0."""
 
 from collections.abc import Iterator
 

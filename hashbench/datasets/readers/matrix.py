@@ -1,7 +1,7 @@
-"""A matrix of features, an item a row, in whatever its maker wrote: .npy, HDF5, MATLAB's .mat, or .fvecs and .bvecs.
+"""A matrix of features with a row for each item: .npy, HDF5, MATLAB's .mat, .fvecs or .bvecs.
 
-The first bytes of a file say which it is, not its name. Of HDF5 and .mat that matrix is read which has as many rows as
-the set has items; it may lie transposed, as MATLAB's own HDF5 does.
+The format is recognised by the first bytes of the file, not by its name. In HDF5 and .mat files, the one matrix with a
+row for each item of the data set is read; it may be transposed, as in HDF5 files that MATLAB writes.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ NUMBERS = ("float32", "float64", "uint8")
 
 
 class _Rows(Protocol):
-    """What gives rows by slices: an array, a map of the file, a data set of HDF5."""
+    """An object whose slices are rows: an array, a memory map or an HDF5 data set."""
 
     def __getitem__(self, rows: slice, /) -> NDArray[Any]: ...
 
@@ -85,7 +85,7 @@ def _hdf5(card: Card, file: BinaryIO, stack: ExitStack) -> tuple[int, _Rows]:
 
 
 def _mat(card: Card, file: BinaryIO, _stack: ExitStack) -> tuple[int, _Rows]:
-    """MATLAB's format before HDF5: no matrix of it is larger than 2 GiB."""
+    """The matrix of a .mat file of a version before 7.3, in which no matrix is larger than 2 GiB."""
     try:
         found = mat.variables(lambda: nullcontext(file))
         name = _only(card, {name: one.head.shape for name, one in found.items() if one.head.kind in NUMBERS})
@@ -98,7 +98,7 @@ def _mat(card: Card, file: BinaryIO, _stack: ExitStack) -> tuple[int, _Rows]:
 
 
 def _vectors(card: Card, file: BinaryIO, _stack: ExitStack) -> tuple[int, _Rows]:
-    """Rows of the length, int32, and that many values: float32 in .fvecs, bytes in .bvecs."""
+    """The vectors of an .fvecs or .bvecs file; a row is the length, int32, and the values, float32 or bytes."""
     (d,) = card.item_shape
     size_bytes = file.seek(0, 2)
     file.seek(0)
@@ -131,7 +131,7 @@ class _Transposed:
 
 
 def _only(card: Card, shapes: dict[str, tuple[int, ...]]) -> str:
-    """The name of the only matrix that could be the set's."""
+    """The name of the only matrix of the right shape; raises ValueError if there is not exactly one."""
     due = (card.n_items, *card.item_shape)
     names = [name for name, shape in shapes.items() if _upright(card, shape) == due]
     if len(names) != 1:
@@ -145,7 +145,7 @@ def _upright(card: Card, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _require(card: Card, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-    """Asked before a value is read: a header may promise any size, and any type."""
+    """Raises ValueError for a wrong shape or type; call it before reading, since a header may state any size."""
     due = (card.n_items, *card.item_shape)
     if shape != due or dtype.name not in NUMBERS:
         raise ValueError(f"a matrix of {dtype} {shape}; {due} of {', '.join(NUMBERS)} is expected")

@@ -1,7 +1,7 @@
-"""NUS-WIDE as its authors give it: the list of its images, and a file of 0 and 1 for each concept or for all.
+"""NUS-WIDE in the files of its authors: the list of its images, and a file of 0 and 1 for each concept or for all.
 
-Kept are the ``n_classes`` concepts that most images carry, the most frequent first, and the images that carry one of
-them, in the order of the list [He et al. 2018, section 5.1, and the code of its authors].
+The labels are the ``n_classes`` most frequent concepts, the most frequent first. The items are the images that have at
+least one of them, in the order of the list [He et al. 2018, section 5.1, and the code of its authors].
 """
 
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ def _read(card: Card, files: Files) -> Iterator[Block]:
 
 
 def _concepts(where: str, file: BinaryIO) -> NDArray[np.uint8]:
-    """The concepts of a file, uint8[n, concepts]: Labels_<concept>.txt has one, AllLabels81.txt all."""
+    """The concepts in a file, uint8[n, concepts]: Labels_<concept>.txt has one, AllLabels81.txt has all."""
     rows = lines_of(where, file)
     return label_rows(where, rows, max(len(rows[0].split()), 1))
 
@@ -47,7 +47,7 @@ def _side_by_side(card: Card, columns: list[NDArray[np.uint8]], n_images: int) -
 
 
 def _frequent(concepts: NDArray[np.uint8], n_classes: int) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """The rows that carry one of the most frequent concepts, and these concepts of them."""
+    """The rows that have one of the most frequent concepts, and their labels for these concepts."""
     order = np.argsort(-concepts.sum(axis=0, dtype=np.int64), kind="stable")
     labels = concepts[:, order[:n_classes]]
     kept = np.flatnonzero(labels.any(axis=1))

@@ -1,6 +1,6 @@
-"""STL-10's binary files: a byte of the class, from 1; images of three planes, each stored column by column.
+"""STL-10's binary files: a byte for each class, from 1; images of three planes, each stored column by column.
 
-In the card a file of labels comes before its images: then no image has to wait in memory for them.
+The card lists each file of labels before its images, so that no images are kept in memory until the labels come.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,8 @@
-"""USPS as AT&T gave it away: a digit and 256 grey values of three decimals a line, in either of two texts.
+"""USPS as AT&T published it: each line has a digit and 256 grey values of three decimals, in one of two text formats.
 
-The ``zip.train`` of The Elements of Statistical Learning has the digit 0 to 9 and then the values; the other text is
-LIBSVM's, its class one more than the digit. LIBSVM's own copy of USPS is another set, smoothed, and is refused here.
+The ``zip.train`` of The Elements of Statistical Learning has the digit, 0 to 9, and then the values. The other format
+is LIBSVM's, in which the class is the digit plus 1. LIBSVM's own copy of USPS has smoothed values; it is another data
+set, usps_libsvm, and raises HashbenchError here.
 """
 
 from collections.abc import Iterator

@@ -167,7 +167,7 @@ def _require_file(response: requests.Response, url: str) -> None:
     status, headers = response.status_code, response.headers
     said = f"{status} {REASONS[status]}" if status in REASONS else f"status {status}"
     if status == 416:
-        raise StaleError("its file is no longer than the part at hand")
+        raise StaleError("its file is no longer than the part already downloaded")
     if status in {408, 425, 429} or status >= 500:
         error = TemporaryError(said)
         with suppress(InvalidHeader):
@@ -195,7 +195,7 @@ def _extent(response: requests.Response, start: int) -> tuple[int, int | None]:
 def _ask_ftp(url: str, start: int, stack: ExitStack) -> Reply:
     address = urlsplit(url)
     path, total, modified = unquote(address.path), None, None
-    server = stack.enter_context(closing(ftplib.FTP(timeout=STALL_S)))  # noqa: S321  (what is public needs no secrecy)
+    server = stack.enter_context(closing(ftplib.FTP(timeout=STALL_S)))  # noqa: S321  (the files are public)
     server.connect(address.hostname or "", address.port or ftplib.FTP_PORT)
     server.login()
     server.voidcmd("TYPE I")

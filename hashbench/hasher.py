@@ -9,12 +9,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
-from tqdm import tqdm
 
 from hashbench import histogram
 from hashbench.codes import MAX_BITS, Codes, binarize, files
@@ -23,8 +22,12 @@ from hashbench.config import Strict
 from hashbench.files import atomic
 from hashbench.histogram import Histogram
 from hashbench.parallel import ALONE, DEFAULT_COMPUTE, ComputeOptions, ProcessGroup
+from hashbench.progress import bar as progress_bar
 from hashbench.relevance.distances import DistanceRelevance
 from hashbench.relevance.labels import Labels, Relevance, from_labels
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 Precision = Literal["float32", "bfloat16"]
 
@@ -186,7 +189,7 @@ class BinaryHasher(ABC):
     def encode_blocks(self, data: SearchItems, *, progress: bool = False) -> tuple[list[Codes], list[Codes]]:
         """The codes of the queries and of the database, each as a list of blocks."""
         total = len(data.queries) + len(data.database)
-        with tqdm(total=total, desc="encode", unit="item", disable=not progress, leave=False, delay=2) as bar:
+        with progress_bar("encode", "item", total, shown=progress) as bar:
             return self._blocks_of(data.queries, bar), self._blocks_of(data.database, bar)
 
     def _blocks_of(self, rows: ItemRows, bar: "tqdm[None]") -> list[Codes]:

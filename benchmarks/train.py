@@ -28,7 +28,7 @@ from hashbench.losses import label_levels, supervision_of, tie_aware_ap
 from hashbench.models import MODELS
 from hashbench.runs.spec import resolve
 from hashbench.training.hasher import DeepHasher, pick_device
-from hashbench.training.loop import Run
+from hashbench.training.loop import Trainer
 from hashbench.training.objective import as_row_objective
 from hashbench.training.settings import DeepSettings
 
@@ -98,7 +98,7 @@ def settle(device: torch.device) -> None:
         torch.cuda.synchronize(device)
 
 
-def ours(run: Run, epoch: int, bar: tqdm) -> float:
+def ours(run: Trainer, epoch: int, bar: tqdm) -> float:
     started = time.perf_counter()
     run.epoch(epoch, bar)
     settle(run.device)
@@ -117,8 +117,8 @@ def objective(relaxed: Tensor, level: Tensor) -> Tensor:
     return tie_aware_ap.simplified(relaxed, level, n_bins=12, delta=2.0)
 
 
-def run_of(settings: DeepSettings, data: TrainingData) -> Run:
-    return Run(settings, as_row_objective(objective, supervision_of(data)), data, "talr_ap")
+def run_of(settings: DeepSettings, data: TrainingData) -> Trainer:
+    return Trainer(settings, as_row_objective(objective, supervision_of(data)), data, "talr_ap")
 
 
 def finish(model: str, device_name: str, epochs: int = 50, n_encoded: int = 60_000) -> dict[str, float]:

@@ -110,18 +110,24 @@ def resolve(
     given = _given(names["method"], own, entry)
     where = f"{hyperparameters.location(names['method'])} for {names['dataset']}, with what was given"
     chosen = parse(entry.settings, hyperparameters.resolve(file, names, given), where)
-    base = None
-    if entry.base is not None:
-        base_settings = {**entry.base.settings(chosen), **of_base}
-        base = resolve(dataset, protocol, entry.base.method, base_settings, seed=seed, budget=names["budget"])
     return RunSpec(
         **names,
         data={"content_sha256": card.content_sha256, "split": split.deciding()},
         settings=chosen,
         identity=_identity(chosen, entry, file, names) | {f"{BASE}{key}": value for key, value in of_base.items()},
         seed=seed,
-        base=base,
+        base=_resolve_base(entry, chosen, of_base, names, seed),
     )
+
+
+def _resolve_base(
+    entry: Method, chosen: CodeSettings, of_base: Mapping[str, Setting], names: Mapping[str, str], seed: int
+) -> RunSpec | None:
+    """The run of the base method; None if the method has none."""
+    if entry.base is None:
+        return None
+    settings = {**entry.base.settings(chosen), **of_base}
+    return resolve(names["dataset"], names["protocol"], entry.base.method, settings, seed=seed, budget=names["budget"])
 
 
 def _apart(settings: Mapping[str, Setting], entry: Method) -> tuple[dict[str, Setting], dict[str, Setting]]:

@@ -159,15 +159,15 @@ def test_a_hasher_of_a_wrong_shape_encodes_nothing(
 def interrupted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, train: Train) -> Path:
     """The folder of a run of five epochs, interrupted after three, with the checkpoints of two and of three."""
     toy(tmp_path, np.arange(40) % 2)
-    save = loop.Run.save_checkpoint_if_due
+    save = loop.Trainer.save_checkpoint_if_due
 
-    def save_and_stop(run: loop.Run) -> None:
+    def save_and_stop(run: loop.Trainer) -> None:
         save(run)
         if run.epochs_done == 3:
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(loop.Run, "save_checkpoint_if_due", save_and_stop)
+        patch.setattr(loop.Trainer, "save_checkpoint_if_due", save_and_stop)
         code, out, err = train("mihash", "toy", *CHECKPOINTS, epochs=5)
     assert (code, out) == (130, "")
     assert err.splitlines()[-1] == "interrupted: the same command continues from here"

@@ -22,7 +22,7 @@ from hashbench.parallel import ProcessGroup
 from hashbench.runs.spec import resolve
 from hashbench.training import distributed
 from hashbench.training.gradient import backward
-from hashbench.training.loop import Run
+from hashbench.training.loop import Trainer
 
 BITS, EXAMPLES = 6, 40
 LABELS = torch.arange(EXAMPLES) % 4
@@ -99,20 +99,20 @@ class KilledError(Exception):
 
 def resumed(method: str, changes: dict[str, Any], folder: Path, group: ProcessGroup) -> dict[str, Tensor]:
     """As ``fit``, killed after the second epoch and started again; only the first process has the checkpoint."""
-    save = Run.save_checkpoint_if_due
+    save = Trainer.save_checkpoint_if_due
 
-    def save_and_die(run: Run) -> None:
+    def save_and_die(run: Trainer) -> None:
         save(run)
         if run.epochs_done == 2:
             raise KilledError
 
-    Run.save_checkpoint_if_due = save_and_die  # type: ignore[method-assign]
+    Trainer.save_checkpoint_if_due = save_and_die  # type: ignore[method-assign]
     try:
         fit(method, changes, folder, group)
     except KilledError:
         assert any(folder.glob("checkpoint*")) == group.is_first
     finally:
-        Run.save_checkpoint_if_due = save  # type: ignore[method-assign]
+        Trainer.save_checkpoint_if_due = save  # type: ignore[method-assign]
     return fit(method, changes, folder, group)
 
 

@@ -77,9 +77,9 @@ def test_every_objective_trains(method: str, settings: Settings, least: float, t
 
 
 def test_a_resumed_run_goes_on_from_its_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    save = loop.Run.save_checkpoint_if_due
+    save = loop.Trainer.save_checkpoint_if_due
 
-    def save_and_stop(run: loop.Run) -> None:
+    def save_and_stop(run: loop.Trainer) -> None:
         save(run)
         if run.epochs_done == 30:
             raise KeyboardInterrupt
@@ -87,12 +87,12 @@ def test_a_resumed_run_goes_on_from_its_checkpoint(tmp_path: Path, monkeypatch: 
     chosen = cell("dpsh", pairing="memory", epochs=60)  # the memory is part of the checkpoint
     options = Options(device="cuda", checkpoint_every_s=0)
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(loop.Run, "save_checkpoint_if_due", save_and_stop)
+        patch.setattr(loop.Trainer, "save_checkpoint_if_due", save_and_stop)
         run(chosen, Store(tmp_path), options)
     epochs: list[int] = []
-    epoch = loop.Run.epoch
+    epoch = loop.Trainer.epoch
     with monkeypatch.context() as patch:
-        patch.setattr(loop.Run, "epoch", lambda run, at, bar: epochs.append(at) or epoch(run, at, bar))
+        patch.setattr(loop.Trainer, "epoch", lambda run, at, bar: epochs.append(at) or epoch(run, at, bar))
         row = run(chosen, Store(tmp_path), options)
     assert epochs == list(range(30, 60))
     assert row.status == "ok"

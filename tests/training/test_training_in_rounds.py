@@ -58,15 +58,15 @@ class KilledError(Exception):
 
 def killed_at(step: int, chosen: TrainingSettings, data: TrainingData, patch: pytest.MonkeyPatch) -> None:
     """Trains up to ``step``, in the middle of an epoch, of which nothing is kept."""
-    update = loop.Run.step
+    update = loop.Trainer.step
 
-    def update_or_die(run: loop.Run, epoch: int, at: int, *rest: Any) -> Tensor:
+    def update_or_die(run: loop.Trainer, epoch: int, at: int, *rest: Any) -> Tensor:
         if at == step:
             raise KilledError
         return update(run, epoch, at, *rest)
 
     with patch.context() as inside, pytest.raises(KilledError):
-        inside.setattr(loop.Run, "step", update_or_die)
+        inside.setattr(loop.Trainer, "step", update_or_die)
         trained(data.folder, chosen, data)
 
 

@@ -11,7 +11,7 @@ from hashbench.runs import provenance
 from hashbench.runs.data import open_data, require_supervision
 from hashbench.runs.fit import fit, load_saved
 from hashbench.runs.options import DEFAULT_OPTIONS, Options
-from hashbench.runs.score import failed_row, measured_row
+from hashbench.runs.score import failed_row, measured_row, score
 from hashbench.runs.several import encode, is_needed, process_group
 from hashbench.runs.spec import RunSpec
 from hashbench.runs.store import Row, Seconds, Store
@@ -36,10 +36,11 @@ def run_steps(spec: RunSpec, store: Store, options: Options) -> Row:
     encoded = time.perf_counter()
     evidence = output.count(data.relevance, progress=options.progress)
     evidence.save(folder)
-    score_s = time.perf_counter() - encoded
+    metrics = score(evidence)
 
+    score_s = time.perf_counter() - encoded
     seconds = Seconds(train=round(train_s, 3), encode=round(encoded - fitted, 3), score=round(score_s, 3))
-    return measured_row(data, evidence, seconds, options)
+    return measured_row(data, evidence, metrics, seconds, options)
 
 
 def run(spec: RunSpec, store: Store, options: Options = DEFAULT_OPTIONS) -> Row:

@@ -1,7 +1,7 @@
 """The row of a run: its metrics, computed from the counts, with the code version, the machine and the seconds."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from hashbench import metrics
 from hashbench.hasher import Counts, Evidence
@@ -31,11 +31,23 @@ OF_CODES = (
 OF_RETRIEVAL = ("suf", "suf@4", "suf@16", "rerank_precision@1", "rerank_precision@4", "rerank_precision@16")
 
 
-def measured_row(data: RunData, evidence: Evidence, seconds: Seconds, options: Options) -> Row:
-    """The row of a run with the metrics computed from ``evidence``."""
+class Metrics(NamedTuple):
+    """The metrics of a row: of the queries among the database, and of the queries among each other."""
+
+    database: dict[str, MetricValue]
+    test: dict[str, MetricValue]
+
+
+def score(evidence: Evidence) -> Metrics:
+    """The metrics computed from ``evidence``."""
+    return Metrics(_metrics(evidence.database), _metrics(evidence.test))
+
+
+def measured_row(data: RunData, evidence: Evidence, metrics: Metrics, seconds: Seconds, options: Options) -> Row:
+    """The row of a run that did not fail."""
     return Row(
-        metrics=_metrics(evidence.database),
-        metrics_of_test=_metrics(evidence.test),
+        metrics=metrics.database,
+        metrics_of_test=metrics.test,
         seconds=seconds,
         histogram_sha256=_sha256(evidence.database.get("histogram")),
         retrieval_sha256=_sha256(evidence.database.get("retrieval")),

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
     from hashbench.codes import Codes
     from hashbench.codes.files import CodeStream, Explicit, SavedCodes
-    from hashbench.evaluation.diagnostics import Diagnostics
-    from hashbench.evaluation.report import Evaluation, Foreign
+    from hashbench.evaluation.diagnostics import CodeDiagnostics
+    from hashbench.evaluation.report import ConventionScores, Evaluation
     from hashbench.evaluation.scoring import Empty, Scores
     from hashbench.histogram import Histogram
     from hashbench.relevance.labels import Relevance
@@ -95,7 +95,7 @@ def command(
     from hashbench.evaluation.conventions import CONVENTIONS
     from hashbench.histogram.device import for_pairs, usable
 
-    names, device = list(metrics.wanted(metric or scoring.DEFAULT)), usable(device)
+    names, device = list(metrics.parse_all(metric or scoring.DEFAULT)), usable(device)
     for name in as_ or []:
         CONVENTIONS.get(name)  # an unknown one is said before anything is counted
     explicit = saved_files.Explicit(
@@ -135,7 +135,7 @@ def _check_held(saved: "SavedCodes | CodeStream", options: list[str]) -> None:
         )
 
 
-def _count(saved: "SavedCodes | CodeStream", device: str) -> "tuple[Histogram, Diagnostics]":
+def _count(saved: "SavedCodes | CodeStream", device: str) -> "tuple[Histogram, CodeDiagnostics]":
     """The histogram, and what the database is like; a fault anywhere in its file is raised here."""
     from hashbench import histogram
     from hashbench.evaluation import diagnostics
@@ -189,26 +189,28 @@ def _evaluation(
     saved: "SavedCodes | CodeStream",
     scores: "Scores",
     counted: "Histogram",
-    database: "Diagnostics",
+    database: "CodeDiagnostics",
     as_: list[str],
 ) -> "Evaluation":
     from hashbench.evaluation import diagnostics
     from hashbench.evaluation.report import Evaluation, Leak
 
-    met = diagnostics.retrieval(counted)
+    met = diagnostics.diagnose_queries(counted)
     leak = Leak(saved.ids_in_database(), met.twins)
     query = diagnostics.diagnose(saved.query)
-    return Evaluation(source, scores, met, query, database, leak, _foreign(saved, scores, as_), saved.notes)
+    return Evaluation(source, scores, met, query, database, leak, _convention_scores(saved, scores, as_), saved.notes)
 
 
-def _foreign(saved: "SavedCodes | CodeStream", scores: "Scores", as_: list[str]) -> "tuple[Foreign, ...]":
+def _convention_scores(
+    saved: "SavedCodes | CodeStream", scores: "Scores", as_: list[str]
+) -> "tuple[ConventionScores, ...]":
     from hashbench.codes.files import SavedCodes
-    from hashbench.evaluation.report import cutoffs, foreign
+    from hashbench.evaluation.report import convention_scores, cutoffs
 
     if not isinstance(saved, SavedCodes):
         return ()  # what a stream cannot do was refused
     ranks = cutoffs(list(scores))
-    return tuple(foreign(name, saved.query, saved.database, saved.relevance, ranks) for name in as_)
+    return tuple(convention_scores(name, saved.query, saved.database, saved.relevance, ranks) for name in as_)
 
 
 def _beside(found: "Evaluation", training: "SavedCodes | CodeStream", device: str) -> "Evaluation":
@@ -219,7 +221,7 @@ def _beside(found: "Evaluation", training: "SavedCodes | CodeStream", device: st
     counted = histogram.count_blocks(
         training.query, training.pieces(), n_items=training.n_database, device=device, progress=True
     )
-    return replace(found, leak=replace(found.leak, twins_in_training=diagnostics.retrieval(counted).twins))
+    return replace(found, leak=replace(found.leak, twins_in_training=diagnostics.diagnose_queries(counted).twins))
 
 
 def _write(
@@ -250,6 +252,6 @@ def _write_trec(saved: "SavedCodes | CodeStream", run: Path | None, depth: int, 
 def _print(found: "Evaluation", as_json: bool) -> None:
     from hashbench.evaluation import report
 
-    if found.retrieval.without_relevant == found.scores.n_queries:
+    if found.queries.without_relevant == found.scores.n_queries:
         typer.echo(f"warning: {found.source}: no query has a relevant item, so there is no mean", err=True)
     typer.echo(report.as_json(found) if as_json else report.as_text(found))

@@ -16,7 +16,7 @@ DISTINCT_LIMIT = 1 << 21  # words of different codes, 16 MiB; beyond it they are
 
 
 @dataclass(frozen=True)
-class Diagnostics:
+class CodeDiagnostics:
     """What a set of codes looks like; bits are numbered from 0.
 
     ``duplicates`` are the pairs (bit, earlier bit) that are equal in every code, or opposite in every code: the two
@@ -32,7 +32,7 @@ class Diagnostics:
 
 
 @dataclass(frozen=True)
-class Retrieval:
+class QueryDiagnostics:
     """What the queries met, whatever the metric."""
 
     without_relevant: int  # queries with no relevant item in the database
@@ -41,7 +41,7 @@ class Retrieval:
     twins: int  # queries whose very code a relevant item has: a trace of a leak, or a short code
 
 
-def diagnose(codes: Codes) -> Diagnostics:
+def diagnose(codes: Codes) -> CodeDiagnostics:
     """The diagnostics of ``codes``, read block by block.
 
     The third bit is always set, the second is the opposite of the first:
@@ -75,12 +75,12 @@ class Tally:
             self._tell_apart(bits)
         self.n_items += len(codes)
 
-    def diagnostics(self) -> Diagnostics:
+    def diagnostics(self) -> CodeDiagnostics:
         """What has been found so far."""
         n, like = self.n_items, self._like.tolist()
         dead = tuple(int(bit) for bit in np.flatnonzero((self._ones == 0) | (self._ones == n)))
         duplicates = tuple((bit, of) for bit, of in enumerate(like) if bit != of and bit not in dead)
-        return Diagnostics(n, len(like), self._distinct.count(), dead, duplicates, self._ones / max(n, 1))
+        return CodeDiagnostics(n, len(like), self._distinct.count(), dead, duplicates, self._ones / max(n, 1))
 
     def _tell_apart(self, bits: NDArray[np.uint8]) -> None:
         """Compares the bits that were alike until now; soon there are none left."""
@@ -127,10 +127,10 @@ class Distinct:
             self._known, self._is_beyond = None, True
 
 
-def retrieval(histogram: Histogram, radius: int = 2) -> Retrieval:
+def diagnose_queries(histogram: Histogram, radius: int = 2) -> QueryDiagnostics:
     """How many queries have no relevant item, an empty Hamming ball of ``radius``, a relevant item with their code."""
     inside = histogram.at_distance[:, : radius + 1].sum(axis=1)
-    return Retrieval(
+    return QueryDiagnostics(
         without_relevant=int((histogram.n_relevant == 0).sum()),
         empty_balls=int((inside == 0).sum()),
         radius=radius,

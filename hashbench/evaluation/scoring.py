@@ -167,12 +167,12 @@ def evaluate(
 
 def _checked(names: Sequence[str], policy: str) -> tuple[list[str], Policy]:
     """The canonical names and the policy; raises HashbenchError for those that do not exist, before any count."""
-    return list(metrics.wanted(names)), ties.check(policy)
+    return list(metrics.parse_all(names)), ties.check(policy)
 
 
 def _ignores_ties(name: MetricName) -> bool:
     """Whether a metric looks at Hamming radii alone, which no order of tied items changes."""
-    return name.at.kind == "radius" if name.at else metrics.METRICS.get(name.metric).over_radii
+    return name.cutoff.kind == "radius" if name.cutoff else metrics.METRICS.get(name.metric).over_radii
 
 
 def table(scores: Scores) -> str:

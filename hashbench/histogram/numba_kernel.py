@@ -87,7 +87,7 @@ def _tally(key: NDArray[np.uint32], table: NDArray[np.uint32]) -> None:
 
 
 @inner
-def _empty_into(table: NDArray[np.uint32], total: Counts) -> None:
+def _move_counts(table: NDArray[np.uint32], total: Counts) -> None:
     """Adds the tables to ``total`` [keys] and clears them."""
     for k in range(len(total)):
         for t in range(TABLES):
@@ -144,7 +144,7 @@ def count_classes(query: Words, database: Words, pairs: NDArray[np.int64], cuts:
                 _count_run(query[one], query[two], width, database, bounds[run], bounds[run + 1], table)
                 joint = total[: n_bins * width]
                 joint[:] = 0
-                _empty_into(table, joint)
+                _move_counts(table, joint)
                 level = run % 2
                 _add_marginals(joint.reshape(n_bins, width), counts[one, :, level], counts[two, :, level])
 
@@ -165,7 +165,7 @@ def count_shared(query: Words, database: Words, query_labels: Words, database_la
             _add_differing(query[q], database, tile, n_levels, key)
             _add_shared(query_labels[q], database_labels, tile, key)
             _tally(key, table)
-        _empty_into(table, counts[q].reshape(n_bins * n_levels))
+        _move_counts(table, counts[q].reshape(n_bins * n_levels))
 
 
 @compiled
@@ -183,7 +183,7 @@ def count_levels(query: Words, database: Words, level: NDArray[np.uint16], count
             key[:] = level[q, tile : tile + len(key)]
             _add_differing(query[q], database, tile, n_levels, key)
             _tally(key, table)
-        _empty_into(table, counts[q].reshape(n_bins * n_levels))
+        _move_counts(table, counts[q].reshape(n_bins * n_levels))
 
 
 @singledispatch
@@ -197,13 +197,15 @@ def jobs(relevance: Relevance, query: Codes, database: Codes, columns: slice, co
 
 
 def _by_level(relevance: Relevance, query: Codes, database: Codes, columns: slice, counts: Counts) -> Iterator[Job]:
-    words, items = _plain(query.words), _plain(database.words[columns].T)
+    words, items = _contiguous(query.words), _contiguous(database.words[columns].T)
 
     def job(rows: slice) -> int:
         for part in slices(items.shape[1], LEVEL_BLOCK):
             level = relevance.block(rows, slice(columns.start + part.start, columns.start + part.stop))
             assert level.max(initial=0) < counts.shape[2], "blocks are indices of the levels"
-            count_levels(words[rows], _plain(items[:, part]), _plain(level.astype(np.uint16, copy=False)), counts[rows])
+            count_levels(
+                words[rows], _contiguous(items[:, part]), _contiguous(level.astype(np.uint16, copy=False)), counts[rows]
+            )
         return len(words[rows]) * items.shape[1]
 
     return (partial(job, rows) for rows in slices(len(words), QUERY_BLOCK))
@@ -213,13 +215,13 @@ def _by_level(relevance: Relevance, query: Codes, database: Codes, columns: slic
 def _by_class(
     relevance: ClassRelevance, query: Codes, database: Codes, columns: slice, counts: Counts
 ) -> Iterator[Job]:
-    wanted, labels = relevance.query_labels, relevance.database_labels[columns]
-    if not (is_signed(wanted) and is_signed(labels)):
+    query_labels, labels = relevance.query_labels, relevance.database_labels[columns]
+    if not (is_signed(query_labels) and is_signed(labels)):
         return _by_level(relevance, query, database, columns, counts)
     order = np.argsort(_narrow(labels), kind="stable")
-    words, items = _plain(query.words), _plain(database.words[columns][order].T)
-    pairs = _pairs(wanted, joint=query.n_bits <= JOINT_BITS)
-    classes, labels = wanted[pairs[:, 0]], labels[order]
+    words, items = _contiguous(query.words), _contiguous(database.words[columns][order].T)
+    pairs = _pairs(query_labels, joint=query.n_bits <= JOINT_BITS)
+    classes, labels = query_labels[pairs[:, 0]], labels[order]
     cuts = np.stack([np.searchsorted(labels, classes, side) for side in ("left", "right")], axis=1).astype(np.int64)
     cuts[classes < 0] = 0
 
@@ -234,20 +236,20 @@ def _by_class(
 def _by_shared_labels(
     relevance: SharedLabelRelevance, query: Codes, database: Codes, columns: slice, counts: Counts
 ) -> Iterator[Job]:
-    wanted, labels = relevance.query_labels, relevance.database_labels[columns]
-    if not (is_multi_hot(wanted) and is_multi_hot(labels)):
+    query_labels, labels = relevance.query_labels, relevance.database_labels[columns]
+    if not (is_multi_hot(query_labels) and is_multi_hot(labels)):
         return _by_level(relevance, query, database, columns, counts)
-    words, items = _plain(query.words), _plain(database.words[columns].T)
-    asked, held = pack_words(wanted), _plain(pack_words(labels).T)
+    words, items = _contiguous(query.words), _contiguous(database.words[columns].T)
+    query_bits, database_bits = pack_words(query_labels), _contiguous(pack_words(labels).T)
 
     def job(rows: slice) -> int:
-        count_shared(words[rows], items, asked[rows], held, counts[rows])
+        count_shared(words[rows], items, query_bits[rows], database_bits, counts[rows])
         return len(words[rows]) * len(labels)
 
     return (partial(job, rows) for rows in slices(len(words), QUERY_BLOCK))
 
 
-def _plain(array: NDArray[Any]) -> NDArray[Any]:
+def _contiguous(array: NDArray[Any]) -> NDArray[Any]:
     """``array`` as the kernels are compiled for, rows in one piece and writeable; a copy only where it is not."""
     return np.require(array, requirements=["C", "W"])
 

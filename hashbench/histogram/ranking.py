@@ -28,7 +28,7 @@ BITS_OF_BYTE = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bi
 
 
 @dataclass(frozen=True)
-class Ranked(Histogram):
+class RankingHistogram(Histogram):
     """counts int64[q, g, v]: items with relevance levels[v] in tie group g of the ranking, for query q.
 
     A histogram whose groups are places in a ranking and not Hamming distances: what speaks of a Hamming radius is
@@ -36,7 +36,7 @@ class Ranked(Histogram):
     """
 
 
-def grouped(distances: Array, level: Level, levels: NDArray[np.int64]) -> Ranked:
+def grouped(distances: Array, level: Level, levels: NDArray[np.int64]) -> RankingHistogram:
     """The tie groups of ``distances`` [q, n], ascending; equal values tie. ``level`` uint16[q, n] indexes ``levels``.
 
     >>> level = np.array([[0, 1, 1]], np.uint16)
@@ -47,11 +47,11 @@ def grouped(distances: Array, level: Level, levels: NDArray[np.int64]) -> Ranked
     return in_runs(np.take_along_axis(distances, order, axis=1), np.take_along_axis(level, order, axis=1), levels)
 
 
-def in_runs(key: Array, level: Level, levels: NDArray[np.int64]) -> Ranked:
+def in_runs(key: Array, level: Level, levels: NDArray[np.int64]) -> RankingHistogram:
     """The groups of items that already stand in order, [q, n]: one for each run of equal ``key``."""
     n_queries, n_items = key.shape
     if n_items == 0:
-        return Ranked(np.zeros((n_queries, 1, len(levels)), np.int64), levels)
+        return RankingHistogram(np.zeros((n_queries, 1, len(levels)), np.int64), levels)
     group = np.zeros(key.shape, np.int64)
     np.cumsum(key[:, 1:] != key[:, :-1], axis=1, out=group[:, 1:])
     n_groups = int(group[:, -1].max(initial=0)) + 1
@@ -59,10 +59,10 @@ def in_runs(key: Array, level: Level, levels: NDArray[np.int64]) -> Ranked:
     group *= len(levels)
     group += level
     counts = np.bincount(group.ravel(), minlength=n_queries * n_groups * len(levels))
-    return Ranked(counts.reshape(n_queries, n_groups, len(levels)), levels)
+    return RankingHistogram(counts.reshape(n_queries, n_groups, len(levels)), levels)
 
 
-def rankings(distances: Distances, relevance: Relevance) -> Iterator[Ranked]:
+def rankings(distances: Distances, relevance: Relevance) -> Iterator[RankingHistogram]:
     """The tie groups of all queries, in blocks of queries that bound the memory, whatever their number.
 
     Distances that are not finite raise HashbenchError.

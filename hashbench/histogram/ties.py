@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hashbench.errors import unknown
 from hashbench.histogram.counts import Histogram
-from hashbench.histogram.ranking import Distances, Ranked, blocks, finite, in_runs
+from hashbench.histogram.ranking import Distances, RankingHistogram, blocks, finite, in_runs
 from hashbench.relevance.labels import Relevance
 
 Policy = Literal["expected", "best", "worst", "order"]
@@ -46,7 +46,7 @@ def apply(histogram: Histogram, policy: Policy) -> Histogram:
     split = histogram.counts[:, :, :, None] * one_each
     if policy == "best":
         split = split[:, :, ::-1]
-    return Ranked(split.reshape(n_queries, n_groups * n_levels, n_levels), histogram.levels)
+    return RankingHistogram(split.reshape(n_queries, n_groups * n_levels, n_levels), histogram.levels)
 
 
 def stable(distances: NDArray[Any]) -> NDArray[np.intp]:
@@ -56,7 +56,7 @@ def stable(distances: NDArray[Any]) -> NDArray[np.intp]:
 
 def in_order(
     distances: Distances, relevance: Relevance, sort: Callable[[NDArray[Any]], NDArray[np.intp]] = stable
-) -> Iterator[Ranked]:
+) -> Iterator[RankingHistogram]:
     """The ranking of each query with ties in database order, in blocks of queries that bound the memory.
 
     What a stable sort of the distances gives, so that a figure published that way can be checked to the last digit;

@@ -5,10 +5,10 @@ in what becomes of queries without relevant items, and in defects of their own. 
 reproduces. They exist to check published figures; for a comparison of methods use the metrics.
 """
 
-from hashbench.evaluation.conventions._convention import Convention, Printed
+from hashbench.evaluation.conventions._convention import Convention, ConventionValue
 from hashbench.registry import Catalogue
 
-__all__ = ["CONVENTIONS", "Convention", "Printed"]
+__all__ = ["CONVENTIONS", "Convention", "ConventionValue"]
 
 CONVENTIONS = Catalogue(
     "convention", "hashbench.evaluation.conventions", "CONVENTION", Convention, group="hashbench.conventions"

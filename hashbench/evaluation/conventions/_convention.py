@@ -11,7 +11,7 @@ from hashbench.relevance.labels import Relevance
 
 
 @dataclass(frozen=True)
-class Printed:
+class ConventionValue:
     """A figure that another code base would print; ``value`` is None where that code gives NaN or stops.
 
     ``of_this_machine`` marks a figure that depends on an unstable sort, whose order of ties differs between machines
@@ -31,7 +31,7 @@ class Evaluate(Protocol):
 
     def __call__(
         self, query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None
-    ) -> dict[str, Printed]: ...
+    ) -> dict[str, ConventionValue]: ...
 
 
 @dataclass(frozen=True)
@@ -48,16 +48,16 @@ def mean(values: NDArray[np.float64]) -> float | None:
     return float(values.mean()) if len(values) else None
 
 
-def zero(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def nan_to_zero(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """The values with 0 in place of the NaN of queries without relevant items, which are then counted."""
     return np.nan_to_num(values, nan=0.0)
 
 
-def at(name: str, cutoff: int | None) -> str:
+def with_cutoff(name: str, cutoff: int | None) -> str:
     """The figure's name with its cutoff, if there is one."""
     return name if cutoff is None else f"{name}@{cutoff}"
 
 
-def unstable(distances: NDArray[Any]) -> NDArray[np.intp]:
+def unstable_order(distances: NDArray[Any]) -> NDArray[np.intp]:
     """The items of each query as NumPy's default sort orders float32 distances, [q, n]: ties fall as they may."""
     return np.argsort(distances.astype(np.float32), axis=1)

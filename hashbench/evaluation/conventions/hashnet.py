@@ -14,24 +14,26 @@ import numpy as np
 from hashbench import metrics
 from hashbench.codes import Codes
 from hashbench.errors import HashbenchError
-from hashbench.evaluation.conventions._convention import Convention, Printed, at, mean, unstable
+from hashbench.evaluation.conventions._convention import Convention, ConventionValue, mean, unstable_order, with_cutoff
 from hashbench.histogram import ranking, ties
 from hashbench.relevance.labels import Relevance
 
 
-def evaluate(query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None) -> dict[str, Printed]:
+def evaluate(
+    query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None
+) -> dict[str, ConventionValue]:
     """The MAP, or MAP@cutoff, by name."""
     ranks = len(database) if cutoff is None else cutoff
     if ranks > len(database):
         raise HashbenchError(f"hashnet: R = {ranks} of {len(database)} items stops that code: at most their number")
 
     def minus_similarity(distances: ranking.Array) -> ranking.Array:
-        return unstable(2 * distances.astype(np.int32) - query.n_bits)
+        return unstable_order(2 * distances.astype(np.int32) - query.n_bits)
 
     ordered = ties.in_order(ranking.hamming(query, database), relevance, minus_similarity)
     names = [f"ap(norm=retrieved)@{ranks}", f"precision@{ranks}"]
     average, precision = metrics.evaluate_rankings(ordered, names).values()
-    return {at("MAP", cutoff): Printed(mean(average[precision > 0]), of_this_machine=True)}
+    return {with_cutoff("MAP", cutoff): ConventionValue(mean(average[precision > 0]), of_this_machine=True)}
 
 
 CONVENTION = Convention(

@@ -11,21 +11,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes import Codes
-from hashbench.evaluation.conventions._convention import Convention, Printed, at, mean
+from hashbench.evaluation.conventions._convention import Convention, ConventionValue, mean, with_cutoff
 from hashbench.histogram import Histogram, count
-from hashbench.metrics import At
+from hashbench.metrics import Cutoff
 from hashbench.metrics.ndcg import of_gains
 from hashbench.relevance.labels import Relevance
 
 
-def evaluate(query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None) -> dict[str, Printed]:
+def evaluate(
+    query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None
+) -> dict[str, ConventionValue]:
     """average_precision_score, which has no cutoff, and ndcg_score, by name."""
     histogram = count(query, database, relevance)
-    ranks = None if cutoff is None else At("rank", cutoff)
+    ranks = None if cutoff is None else Cutoff("rank", cutoff)
     ndcg = of_gains(histogram, histogram.levels.astype(np.float64), ranks)
     return {
-        "average_precision_score": Printed(mean(average_precision(histogram))),
-        at("ndcg_score", cutoff): Printed(mean(ndcg) if len(database) > 1 else None),
+        "average_precision_score": ConventionValue(mean(average_precision(histogram))),
+        with_cutoff("ndcg_score", cutoff): ConventionValue(mean(ndcg) if len(database) > 1 else None),
     }
 
 

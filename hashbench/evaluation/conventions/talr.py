@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from hashbench import metrics
 from hashbench.codes import Codes
-from hashbench.evaluation.conventions._convention import Convention, Printed, at, mean, zero
+from hashbench.evaluation.conventions._convention import Convention, ConventionValue, mean, nan_to_zero, with_cutoff
 from hashbench.histogram import Histogram, count, ranking, ties
 from hashbench.histogram.ties import Policy
 from hashbench.metrics.ndcg import of_gains
@@ -29,7 +29,9 @@ INT8_MAX = 127
 BOUNDS: dict[str, Policy] = {"AP": "order", "AP upper bound": "best", "AP lower bound": "worst"}
 
 
-def evaluate(query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None) -> dict[str, Printed]:
+def evaluate(
+    query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None
+) -> dict[str, ConventionValue]:
     """AP in database order and its bounds, with the cutoff in their names, then tieAP and tieNDCG."""
     histogram = count(query, database, relevance)
     ranks = len(database) if cutoff is None else min(cutoff, len(database))
@@ -38,11 +40,11 @@ def evaluate(query: Codes, database: Codes, relevance: Relevance, *, cutoff: int
     for name, policy in BOUNDS.items():
         ordered = ties.in_order(ranking.hamming(query, database), relevance) if policy == "order" else None
         values = metrics.evaluate_ties(histogram, names, policy, ordered)
-        lost = _first_rank(values["precision@1"], zero(values[f"recall@{ranks}"]) * histogram.n_relevant)
-        printed[at(name, cutoff)] = Printed(mean(zero(values[names[0]] - lost)))
+        lost = _first_rank(values["precision@1"], nan_to_zero(values[f"recall@{ranks}"]) * histogram.n_relevant)
+        printed[with_cutoff(name, cutoff)] = ConventionValue(mean(nan_to_zero(values[names[0]] - lost)))
     average = metrics.evaluate(histogram, ["ap"])["ap"]
-    printed["tieAP"] = Printed(mean(_grown(average)))
-    printed["tieNDCG"] = Printed(mean(_ndcg(histogram)))
+    printed["tieAP"] = ConventionValue(mean(_grown(average)))
+    printed["tieNDCG"] = ConventionValue(mean(_ndcg(histogram)))
     return printed
 
 
@@ -54,7 +56,7 @@ def _first_rank(relevant: NDArray[np.float64], retrieved: NDArray[np.float64]) -
 def _grown(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """The values up to the last query that has one, 0 for those without one before it."""
     has_one = np.flatnonzero(~np.isnan(values))
-    return zero(values[: has_one[-1] + 1]) if len(has_one) else values[:0]
+    return nan_to_zero(values[: has_one[-1] + 1]) if len(has_one) else values[:0]
 
 
 def _ndcg(histogram: Histogram) -> NDArray[np.float64]:

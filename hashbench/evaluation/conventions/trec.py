@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from hashbench import metrics
 from hashbench.codes import Codes
-from hashbench.evaluation.conventions._convention import Convention, Printed, mean
+from hashbench.evaluation.conventions._convention import Convention, ConventionValue, mean
 from hashbench.histogram import Histogram, ranking, ties
 from hashbench.metrics.ndcg import of_gains
 from hashbench.relevance.labels import Relevance
@@ -26,7 +26,9 @@ WHOLE = {"map": "ap", "Rprec": "precision@r", "ndcg": "ndcg"}
 CUT = {"map_cut_{}": "ap@{}", "P_{}": "precision@{}", "recall_{}": "recall@{}", "ndcg_cut_{}": "ndcg@{}"}
 
 
-def evaluate(query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None) -> dict[str, Printed]:
+def evaluate(
+    query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None
+) -> dict[str, ConventionValue]:
     """trec_eval's measures of the whole ranking, or those at ``cutoff``, by trec_eval's names."""
     names = WHOLE if cutoff is None else {name.format(cutoff): of.format(cutoff) for name, of in CUT.items()}
     ordered = ties.in_order(ranking.hamming(query, database), relevance, last_first)
@@ -34,7 +36,7 @@ def evaluate(query: Codes, database: Codes, relevance: Relevance, *, cutoff: int
     values = {name: np.concatenate([block[of] for block in blocks]) for name, of in names.items()}
     if cutoff is not None:
         values[f"P_{cutoff}"] *= min(cutoff, len(database)) / cutoff
-    return {name: Printed(mean(value[~np.isnan(value)])) for name, value in values.items()}
+    return {name: ConventionValue(mean(value[~np.isnan(value)])) for name, value in values.items()}
 
 
 def last_first(distances: NDArray[Any]) -> NDArray[np.intp]:
@@ -46,7 +48,7 @@ def _block(ranked: Histogram, names: list[str]) -> dict[str, NDArray[np.float64]
     values = metrics.evaluate(ranked, names)
     for name in names:
         if name.startswith("ndcg"):
-            linear = of_gains(ranked, ranked.levels.astype(np.float64), metrics.parse(name).at)
+            linear = of_gains(ranked, ranked.levels.astype(np.float64), metrics.parse(name).cutoff)
             values[name] = np.where(np.isnan(values[name]), np.nan, linear)
     return values
 

@@ -45,7 +45,7 @@ def write_curves(folder: Path, counted: Histogram) -> list[Path]:
 
 
 def _curves(counted: Histogram) -> list[Curve]:
-    ball, rank = curves.by_radius(counted), curves.by_rank(counted)
+    ball, rank = curves.radius_curve(counted), curves.rank_curve(counted)
     radius = {"radius": ball.radius, "recall": ball.recall, "precision": ball.precision}
     inside = {"radius": ball.radius, "recall": ball.recall, "retrieved": ball.retrieved, "empty": ball.empty}
     ranks = {"n": rank.n, "precision": rank.precision, "recall": rank.recall}

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hashbench.codes import Codes
-from hashbench.evaluation.conventions import CONVENTIONS, Printed
-from hashbench.evaluation.diagnostics import Diagnostics, Retrieval
+from hashbench.evaluation.conventions import CONVENTIONS, ConventionValue
+from hashbench.evaluation.diagnostics import CodeDiagnostics, QueryDiagnostics
 from hashbench.evaluation.scoring import Scores
 from hashbench.metrics import parse
 from hashbench.registry import canonical
@@ -26,13 +26,13 @@ class Leak:
 
 
 @dataclass(frozen=True)
-class Foreign:
+class ConventionScores:
     """What the code of another project would print, by the names that it gives its figures."""
 
     convention: str
     summary: str
     source: str
-    figures: Mapping[str, Printed]
+    figures: Mapping[str, ConventionValue]
 
 
 @dataclass(frozen=True)
@@ -41,21 +41,23 @@ class Evaluation:
 
     source: str
     scores: Scores
-    retrieval: Retrieval
-    query: Diagnostics
-    database: Diagnostics
+    queries: QueryDiagnostics
+    query_codes: CodeDiagnostics
+    database_codes: CodeDiagnostics
     leak: Leak
-    foreign: tuple[Foreign, ...] = ()
+    conventions: tuple[ConventionScores, ...] = ()
     notes: tuple[str, ...] = ()
 
 
-def foreign(name: str, query: Codes, database: Codes, relevance: Relevance, cutoffs: Sequence[int | None]) -> Foreign:
+def convention_scores(
+    name: str, query: Codes, database: Codes, relevance: Relevance, cutoffs: Sequence[int | None]
+) -> ConventionScores:
     """What convention ``name`` prints at each cutoff (None: the whole ranking); raises HashbenchError as it does."""
     convention = CONVENTIONS.get(name)
-    figures: dict[str, Printed] = {}
+    figures: dict[str, ConventionValue] = {}
     for cutoff in cutoffs:
         figures |= convention.evaluate(query, database, relevance, cutoff=cutoff)
-    return Foreign(canonical(name), convention.summary, convention.source, figures)
+    return ConventionScores(canonical(name), convention.summary, convention.source, figures)
 
 
 def cutoffs(names: Sequence[str]) -> list[int | None]:
@@ -64,6 +66,6 @@ def cutoffs(names: Sequence[str]) -> list[int | None]:
     >>> cutoffs(["ap@1000", "ndcg@1000", "precision@r2"]), cutoffs(["precision@r2"])
     ([1000], [None])
     """
-    at = [parse(name).at for name in names]
+    at = [parse(name).cutoff for name in names]
     ranks = dict.fromkeys(each.value if each else None for each in at if each is None or each.kind == "rank")
     return list(ranks) or [None]

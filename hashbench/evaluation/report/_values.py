@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.evaluation.diagnostics import Diagnostics
-from hashbench.evaluation.report._evaluation import Evaluation, Foreign
+from hashbench.evaluation.diagnostics import CodeDiagnostics
+from hashbench.evaluation.report._evaluation import ConventionScores, Evaluation
 from hashbench.evaluation.scoring import Scores
 from hashbench.files import write_text
 from hashbench.histogram import Histogram
@@ -32,14 +32,14 @@ def as_json(found: Evaluation) -> str:
             "ties": scores.ties,
             "empty": scores.empty,
             "metrics": {name: _value(scores, name) for name in scores},
-            "as": {each.convention: _foreign(each) for each in found.foreign},
+            "as": {each.convention: _convention_scores(each) for each in found.conventions},
             "queries": {
-                "without_relevant": found.retrieval.without_relevant,
-                "empty_balls": found.retrieval.empty_balls,
-                "radius": found.retrieval.radius,
+                "without_relevant": found.queries.without_relevant,
+                "empty_balls": found.queries.empty_balls,
+                "radius": found.queries.radius,
             },
-            "query_codes": _codes(found.query),
-            "database_codes": _codes(found.database),
+            "query_codes": _codes(found.query_codes),
+            "database_codes": _codes(found.database_codes),
             "leak": asdict(found.leak),
             "notes": list(found.notes),
         },
@@ -71,12 +71,12 @@ def _value(scores: Scores, name: str) -> dict[str, Any]:
     return {**scores.value(name).model_dump(), "worst": worst, "best": best}
 
 
-def _foreign(of: Foreign) -> dict[str, Any]:
+def _convention_scores(of: ConventionScores) -> dict[str, Any]:
     figures = {name: asdict(printed) for name, printed in of.figures.items()}
     return {"source": of.source, "summary": of.summary, "figures": figures}
 
 
-def _codes(of: Diagnostics) -> dict[str, Any]:
+def _codes(of: CodeDiagnostics) -> dict[str, Any]:
     return {
         "n_items": of.n_items,
         "n_distinct": of.n_distinct,

@@ -1,9 +1,9 @@
-"""What DeepHash-pytorch's ``CalcTopMap`` prints.
+"""The values that ``CalcTopMap`` of DeepHash-pytorch prints.
 
-- AP@k is divided by the relevant items among the first k.
-- Ties fall as NumPy's default sort of float32 distances leaves them, which is not stable.
+- AP@k is divided by the number of relevant items among the first k.
+- Ties are in the order of NumPy's default sort of float32 distances, which is not stable.
 - A query without relevant items among the first k scores 0 and is counted.
-- The whole ranking is ``topk = -1``, a slice that loses the item ranked last.
+- Without a cutoff it uses ``topk = -1``, a slice that loses the item ranked last.
 """
 
 from hashbench import metrics

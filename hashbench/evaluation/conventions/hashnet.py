@@ -25,7 +25,9 @@ def evaluate(
     """The MAP, or MAP@cutoff, by name."""
     ranks = len(database) if cutoff is None else cutoff
     if ranks > len(database):
-        raise HashbenchError(f"hashnet: R = {ranks} of {len(database)} items stops that code: at most their number")
+        raise HashbenchError(
+            f"hashnet: R = {ranks} of {len(database)} items stops that code: R is at most the number of items"
+        )
 
     def minus_similarity(distances: ranking.Array) -> ranking.Array:
         return unstable_order(2 * distances.astype(np.int32) - query.n_bits)

@@ -1,8 +1,8 @@
-"""What scikit-learn's metrics give for minus the distances, one query at a time.
+"""The values that scikit-learn's metrics return for minus the distances, one query at a time.
 
-- ``average_precision_score`` has one threshold a tie group: all relevant items of a group get the precision at the
-  group's end. That is not the expectation over tied orders, and no single order gives it.
-- ``ndcg_score`` is the expectation over tied orders, with the level itself as gain, not 2^v - 1. It refuses a
+- ``average_precision_score`` has one threshold for each tie group: all relevant items of a group get the precision at
+  the end of the group. That is not the mean over the orders of tied items, and no single order has this value.
+- ``ndcg_score`` is the mean over the orders of tied items, with the level itself as gain, not 2^v - 1. It refuses a
   database of one item. ``cutoff`` is its k.
 - A query without relevant items scores 0 in both (the first with a warning) and is counted.
 """
@@ -32,7 +32,7 @@ def evaluate(
 
 
 def average_precision(histogram: Histogram) -> NDArray[np.float64]:
-    """The average precision with one threshold a tie group, float64[q]: sum_d (n_d^+ / N^+) (N_d^+ / N_d)."""
+    """The average precision with one threshold for each tie group, float64[q]: sum_d (n_d^+ / N^+) (N_d^+ / N_d)."""
     n, p = histogram.at_distance, histogram.relevant
     precision = p.cumsum(axis=1) / np.maximum(n.cumsum(axis=1), 1)
     return (p * precision).sum(axis=1) / np.maximum(histogram.n_relevant, 1)

@@ -8,7 +8,7 @@
 - a query without relevant items among the first k scores 0 and is counted.
 
 ``tieAP`` is the exact tie-aware AP of the whole ranking, whatever the cutoff. Queries without relevant items count 0,
-except those after the last query that has one: the vector of values never grew to hold them.
+except those after the last query that has one: that code's vector of values never grows to hold them.
 
 ``tieNDCG`` is tie-aware, of the whole ranking. Levels are int8, so that 2^v saturates at 127 and every level from 7 on
 has gain 126; a query without relevant items scores 1 and is counted. That code divides in float32.
@@ -49,12 +49,12 @@ def evaluate(
 
 
 def _first_rank(relevant: NDArray[np.float64], retrieved: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What rank 1 would have added: its precision, which is 1 where it is relevant, over the relevant retrieved."""
+    """The term of rank 1: its precision (1 if its item is relevant) divided by the relevant items retrieved."""
     return relevant / np.maximum(retrieved, 1)
 
 
 def _grown(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The values up to the last query that has one, 0 for those without one before it."""
+    """The values up to the last query that has one; 0 for earlier queries without one."""
     has_one = np.flatnonzero(~np.isnan(values))
     return nan_to_zero(values[: has_one[-1] + 1]) if len(has_one) else values[:0]
 

@@ -1,13 +1,13 @@
-"""What trec_eval prints for the whole ranking and the relevant pairs.
+"""The values that trec_eval prints for the whole ranking and the relevant pairs.
 
-- Ties are ordered by descending name of the item; names are numbers padded to one width, as in the run files that
-  hashbench writes, so that the later item comes first.
+- Ties are ordered by descending item name. Names are numbers padded with zeros to one width, as in the run files that
+  hashbench writes, so the later item comes first.
 - ``map`` and ``map_cut_k`` are divided by all relevant items, ``P_k`` by k even where the database has fewer items.
 - ``ndcg`` and ``ndcg_cut_k`` have the level itself as gain, not 2^v - 1.
 - A query without relevant items is in no qrels file and is left out.
 
-The run must hold the whole ranking: one that stops inside a tie holds that tie's first items, and trec_eval reorders
-only these.
+The run file must hold the whole ranking: one that ends inside a tie holds only the first items of that tie, and
+trec_eval reorders only these.
 """
 
 from typing import Any
@@ -29,7 +29,7 @@ CUT = {"map_cut_{}": "ap@{}", "P_{}": "precision@{}", "recall_{}": "recall@{}", 
 def evaluate(
     query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None
 ) -> dict[str, ConventionValue]:
-    """trec_eval's measures of the whole ranking, or those at ``cutoff``, by trec_eval's names."""
+    """The measures of the whole ranking, or those at ``cutoff``, by trec_eval's names."""
     names = WHOLE if cutoff is None else {name.format(cutoff): of.format(cutoff) for name, of in CUT.items()}
     ordered = ties.in_order(ranking.hamming(query, database), relevance, last_first)
     blocks = [_block(block, list(names.values())) for block in ordered]

@@ -1,4 +1,4 @@
-"""What ``hashbench eval`` says of saved codes: as text, as JSON, as CSV, as curves."""
+"""The report of ``hashbench eval`` about saved codes: as text, JSON, CSV and curves."""
 
 from hashbench.evaluation.report._contact_sheet import Tile, write_contact_sheet
 from hashbench.evaluation.report._curves import write_curves

@@ -1,4 +1,4 @@
-"""All that is found out about saved codes before any of it is written down."""
+"""The type ``Evaluation``: everything that a report about saved codes contains."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,20 +14,20 @@ from hashbench.relevance.labels import Relevance
 
 @dataclass(frozen=True)
 class Leak:
-    """Traces of queries in places where they should not be. None: there was nothing to compare.
+    """The number of queries that may be in the database or in the training set; None if there was nothing to compare.
 
-    Equal ids are the same item. Equal codes prove nothing: short codes and well-trained ones are equal for items that
-    are not.
+    Equal ids mean the same item. Equal codes are no proof: short codes and well-trained codes are often equal for
+    different items.
     """
 
     ids_in_database: int | None  # queries whose id is that of a database item
-    twins_in_database: int  # queries whose code and a label are those of a database item
-    twins_in_training: int | None = None  # the same of training items
+    twins_in_database: int  # queries with the code and a label of a database item
+    twins_in_training: int | None = None  # queries with the code and a label of a training item
 
 
 @dataclass(frozen=True)
 class ConventionScores:
-    """What the code of another project would print, by the names that it gives its figures."""
+    """The values of one convention, by the names that the other code gives them."""
 
     convention: str
     summary: str
@@ -37,7 +37,7 @@ class ConventionScores:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Scores of saved codes, and what there is to know about the codes themselves."""
+    """Scores of saved codes, diagnostics of queries and codes, possible leaks, and the values of conventions."""
 
     source: str
     scores: Scores
@@ -52,7 +52,10 @@ class Evaluation:
 def convention_scores(
     name: str, query: Codes, database: Codes, relevance: Relevance, cutoffs: Sequence[int | None]
 ) -> ConventionScores:
-    """What convention ``name`` prints at each cutoff (None: the whole ranking); raises HashbenchError as it does."""
+    """The values of convention ``name`` at each cutoff (None: the whole ranking).
+
+    Raises HashbenchError for an unknown convention, and for a cutoff that the convention refuses.
+    """
     convention = CONVENTIONS.get(name)
     figures: dict[str, ConventionValue] = {}
     for cutoff in cutoffs:
@@ -61,7 +64,7 @@ def convention_scores(
 
 
 def cutoffs(names: Sequence[str]) -> list[int | None]:
-    """The ranks at which the metrics stop, each once; None for the whole ranking.
+    """The cutoff ranks of the metrics ``names``, each once; None for the whole ranking.
 
     >>> cutoffs(["ap@1000", "ndcg@1000", "precision@r2"]), cutoffs(["precision@r2"])
     ([1000], [None])

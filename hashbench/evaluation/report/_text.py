@@ -1,4 +1,4 @@
-"""The report on a terminal."""
+"""The report as text for a terminal."""
 
 from collections.abc import Sequence
 
@@ -6,12 +6,12 @@ from hashbench.evaluation.diagnostics import DISTINCT_LIMIT, CodeDiagnostics
 from hashbench.evaluation.report._evaluation import ConventionScores, Evaluation, Leak
 from hashbench.evaluation.scoring import Scores, number, table
 
-LISTED = 8  # bits that are named one by one
+LISTED = 8  # at most so many bits are listed by number
 INDENT = 9
 
 
 def as_text(found: Evaluation) -> str:
-    """The report: scores with their range over tie orders, then queries, codes, bits and traces of leaks."""
+    """The report: scores with their range over the orders of tied items, then queries, codes, bits and leaks."""
     scores = found.scores
     parts = {
         "queries": _queries(found),
@@ -32,7 +32,7 @@ def as_text(found: Evaluation) -> str:
 
 
 def _convention_scores(other: ConventionScores) -> list[str]:
-    """The figures of another code base; those of an unstable sort with the warning that they need."""
+    """The values of a convention, with a warning at those that depend on an unstable sort."""
     lines = ["", f"as {other.convention}: {other.source}", f"    {other.summary}"]
     width = max(map(len, other.figures), default=0)
     for name, printed in other.figures.items():

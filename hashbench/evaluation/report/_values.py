@@ -1,4 +1,4 @@
-"""The report for machines: one JSON object, a CSV line a metric, a CSV line a query."""
+"""The report for programs: one JSON object, CSV with one line per metric, CSV with one line per query."""
 
 import csv
 import io
@@ -21,7 +21,7 @@ COLUMNS = ("metric", "ties", "mean", "std", "worst", "best", "n_queries", "n_emp
 
 
 def as_json(found: Evaluation) -> str:
-    """The report as one JSON object; what has no value is null, never NaN."""
+    """The report as one JSON object; a missing value is null, never NaN."""
     scores = found.scores
     return json.dumps(
         {
@@ -48,13 +48,13 @@ def as_json(found: Evaluation) -> str:
 
 
 def write_csv(path: Path, scores: Scores) -> None:
-    """Writes one line a metric to ``path``; a value that does not exist is blank."""
+    """Writes one line per metric to ``path``; a missing value is blank."""
     lines = ({"metric": name, "ties": scores.ties, **_value(scores, name)} for name in scores)
     _write(path, COLUMNS, ([line[column] for column in COLUMNS] for line in lines))
 
 
 def write_per_query(path: Path, scores: Scores, counted: Histogram) -> None:
-    """Writes one line a query to ``path``: its number of relevant items, then its metrics, blank where left out."""
+    """Writes one line per query to ``path``: its number of relevant items and its metrics, blank if left out."""
     values = [scores.per_query(name) for name in scores]
     columns = [[None if np.isnan(value) else value for value in metric.tolist()] for metric in values]
     rows = zip(range(scores.n_queries), counted.n_relevant.tolist(), *columns, strict=True)
@@ -62,7 +62,7 @@ def write_per_query(path: Path, scores: Scores, counted: Histogram) -> None:
 
 
 def write_columns(path: Path, columns: Mapping[str, NDArray[Any]]) -> None:
-    """Writes arrays of one length to ``path``, each a column under its name."""
+    """Writes arrays of the same length to ``path`` as CSV, each in a column with its name."""
     _write(path, tuple(columns), zip(*(column.tolist() for column in columns.values()), strict=True))
 
 

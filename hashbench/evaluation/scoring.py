@@ -27,8 +27,8 @@ DEFAULT = ("ap", "ndcg", "precision@r2")
 class PerQuery:
     """The values of one metric, float64[q]: under the tie policy, and in the worst and the best order of tied items.
 
-    The value of a query without a relevant item is NaN. ``worst`` and ``best`` are None if the metric is itself the
-    worst or the best value.
+    The value of a query without a relevant item is NaN. ``worst`` and ``best`` are None for a metric without
+    such a range: ``ap_worst``, ``ap_best``, ``pr_area@k``.
     """
 
     values: Floats
@@ -105,19 +105,19 @@ def score(
     ties: Policy = "expected",
     device: str = "auto",
 ) -> Scores:
-    """The scores of codes against labels, exact under ties.
+    """The scores of query codes against database codes, with relevance from labels, exact under ties.
 
-    Codes are NumPy arrays or torch tensors, [n, bits]: 0 and 1, -1 and +1, bool, or real activations, and a bit is set
-    where they are > 0. Labels are class ids [n], negative for none, or multi-hot [n, labels] of 0 and 1. Metrics are
-    named as on the command line: ``ap``, ``ap@5000``, ``ap(norm=retrieved)@5000``, ``ndcg``, ``precision@r2`` ...
-    ``ties`` says in which order items at equal distance stand: ``expected`` is the mean over all orders (the only value
-    that does not depend on chance), ``best`` and ``worst`` are the two ends, ``order`` is the order of the database.
-    Queries without a relevant item are left out of the means.
+    Codes are NumPy arrays or torch tensors, [n, bits]: 0 and 1, -1 and +1, bool, or real activations; a value > 0 is
+    bit 1. Labels are class ids [n], negative for no class, or multi-hot [n, labels] of 0 and 1. Metrics are named as
+    on the command line: ``ap``, ``ap@5000``, ``ap(norm=retrieved)@5000``, ``ndcg``, ``precision@r2`` ...
+    ``ties`` is the order of items at equal distance: ``expected`` is the mean over all orders (the only value that does
+    not depend on chance), ``best`` and ``worst`` put the relevant items of a tie first or last, ``order`` is the order
+    of the database. Queries without a relevant item are left out of the means.
 
-    ``device`` says where the pairs are counted. ``auto`` counts torch tensors that are on a GPU on that GPU, which
-    their codes do not leave, and everything else on the CPU; ``cpu`` and ``cuda`` or ``cuda:N`` count there whatever
-    the codes are. The scores are the same. The rankings of ``ties="order"`` are always made on the CPU, from the
-    packed codes. Whatever is wrong raises HashbenchError, in one line.
+    ``device`` is where the pairs are counted; the scores are the same on every device. ``auto`` counts torch tensors
+    that are on a GPU on that GPU, without copying them to the CPU, and everything else on the CPU. ``cpu``, ``cuda``
+    and ``cuda:N`` count there, wherever the codes are. The rankings of ``ties="order"`` are always computed on the CPU,
+    from the packed codes. Every error is a HashbenchError of one line.
 
     One query, and two items at the same distance, of which one is relevant:
 

@@ -1,4 +1,4 @@
-"""Curves over the queries: precision and recall by Hamming radius and by rank, as columns of a table."""
+"""Curves of mean precision and mean recall, by Hamming radius and by rank, as arrays."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from hashbench.histogram.counts import Histogram
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-N_RANKS = 1000  # how far a precision at N curve is drawn
+N_RANKS = 1000  # the last rank of a precision at N curve
 
 
 @dataclass(frozen=True)

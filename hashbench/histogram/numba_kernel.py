@@ -1,8 +1,8 @@
-"""The counting kernels on the CPU: distances and levels become one key, and a small table counts keys.
+"""The counting kernels on the CPU: distance and level become one key, and a small table counts the keys.
 
-A tile of keys is made without branches, which the compiler turns into vector instructions, and then counted. A pair
-costs one popcount a word and one increment; single-label codes of one word cost half an increment, for two queries of
-one class share a key.
+A tile of keys is computed without branches, so that the compiler vectorises it, and then counted. A pair costs one
+popcount per word and one increment; with class labels and codes of one word it costs half an increment, because two
+queries of the same class share a key.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,11 +21,11 @@ from hashbench.relevance.labels import ClassRelevance, Labels, Relevance, Shared
 
 Words = NDArray[np.uint64]
 Counts = NDArray[np.int64]
-Job = Callable[[], int]  # adds some pairs to the counts; gives back how many
+Job = Callable[[], int]  # adds some pairs to the counts; returns their number
 
-QUERY_BLOCK = 16  # queries of a job: a millisecond or less, so that two cores end together
-LEVEL_BLOCK = 1 << 14  # items that a relevance is asked about at once
-JOINT_BITS = 64  # up to here two distances make a key: 65 x 65 counts stay in the first cache
+QUERY_BLOCK = 16  # queries of a job: a millisecond or less, so that all cores end at about the same time
+LEVEL_BLOCK = 1 << 14  # items whose levels are read at a time
+JOINT_BITS = 64  # up to this code length a key holds two distances: 65 x 65 counts fit into the L1 cache
 TILE = 1024  # keys in flight: 4 KiB
 TABLES = 4  # increments of one key would wait for each other in a single table; written out in _tally
 
@@ -190,8 +190,8 @@ def count_levels(query: Words, database: Words, level: NDArray[np.uint16], count
 def jobs(relevance: Relevance, query: Codes, database: Codes, columns: slice, counts: Counts) -> Iterator[Job]:
     """The work of adding all pairs of ``query`` and ``database[columns]`` to ``counts``, in parts.
 
-    The parts may run at the same time. ``counts`` is int64[q, d, v]; each part has queries of its own, so that
-    no two write to one place. Labels are compared inside the kernels; any other relevance is asked for its levels.
+    The parts may run at the same time. ``counts`` is int64[q, d, v]; no two parts share a query, so they never write to
+    the same place. Labels are compared inside the kernels; for any other relevance its levels are read.
     """
     return _by_level(relevance, query, database, columns, counts)
 
@@ -250,7 +250,7 @@ def _by_shared_labels(
 
 
 def _contiguous(array: NDArray[Any]) -> NDArray[Any]:
-    """``array`` as the kernels are compiled for, rows in one piece and writeable; a copy only where it is not."""
+    """``array`` C-contiguous and writeable, as the kernels require it; copied only if it is not."""
     return np.require(array, requirements=["C", "W"])
 
 
@@ -260,7 +260,7 @@ def is_signed(labels: Labels) -> bool:
 
 
 def is_multi_hot(labels: Labels) -> bool:
-    """Whether there is nothing but 0 and 1: then a bit holds a label."""
+    """Whether all labels are 0 or 1: then a bit holds a label."""
     return labels.size == 0 or (labels.min() >= 0 and labels.max() <= 1)
 
 
@@ -271,7 +271,7 @@ def _narrow(labels: Labels) -> Labels:
 
 
 def _pairs(labels: Labels, joint: bool) -> NDArray[np.int64]:
-    """All queries, int64[p, 2], where ``joint`` two of one class together; the second is -1 for a query alone.
+    """All queries, int64[p, 2]: if ``joint``, in pairs of the same class; the second is -1 for a single query.
 
     >>> _pairs(np.array([7, 3, 7, 7]), joint=True).tolist()
     [[1, -1], [0, 2], [3, -1]]

@@ -1,8 +1,8 @@
-"""Rankings by any distance: real or weighted ones are sorted, and equal values tie.
+"""Rankings by real or weighted distances: items are sorted, and equal distances are a tie.
 
-A Hamming distance is counted into the histogram and never sorted. Where distances are not small whole numbers, the
-items of a query are sorted once and each run of equal distances becomes a tie group, which is all that a closed form
-asks for: the same formulas give the same exact, tie-aware metrics.
+Hamming distances are counted into the histogram and never sorted. Other distances of a query are sorted once, and each
+run of equal distances becomes a tie group. The metrics need only the tie groups, so the same formulas give exact,
+tie-aware values.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,8 +22,8 @@ Level = NDArray[np.uint16]  # indices of relevance levels
 Array = NDArray[Any]
 Distances = Callable[[slice], Array]  # of a block of queries to the whole database, [q, n]
 
-PAIRS = 1 << 19  # query-database pairs sorted together: some tens of MB
-WEIGHT_BITS = 32  # of the largest weight, once it is whole
+PAIRS = 1 << 19  # query-database pairs sorted at a time: some tens of MB
+WEIGHT_BITS = 32  # bits of the largest weight after rounding to whole numbers
 BITS_OF_BYTE = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(np.int64)
 
 
@@ -31,8 +31,8 @@ BITS_OF_BYTE = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bi
 class RankingHistogram(Histogram):
     """counts int64[q, g, v]: items with relevance levels[v] in tie group g of the ranking, for query q.
 
-    A histogram whose groups are places in a ranking and not Hamming distances: what speaks of a Hamming radius is
-    not defined on it. Queries with fewer groups than others end in empty ones.
+    Its groups are the tie groups of a ranking and not Hamming distances, so metrics at a Hamming radius are not defined
+    on it. Queries with fewer groups than others have empty groups at the end.
     """
 
 
@@ -48,7 +48,7 @@ def grouped(distances: Array, level: Level, levels: NDArray[np.int64]) -> Rankin
 
 
 def in_runs(key: Array, level: Level, levels: NDArray[np.int64]) -> RankingHistogram:
-    """The groups of items that already stand in order, [q, n]: one for each run of equal ``key``."""
+    """The tie groups of items that are already in order, [q, n]: one group for each run of equal ``key``."""
     n_queries, n_items = key.shape
     if n_items == 0:
         return RankingHistogram(np.zeros((n_queries, 1, len(levels)), np.int64), levels)
@@ -63,9 +63,9 @@ def in_runs(key: Array, level: Level, levels: NDArray[np.int64]) -> RankingHisto
 
 
 def rankings(distances: Distances, relevance: Relevance) -> Iterator[RankingHistogram]:
-    """The tie groups of all queries, in blocks of queries that bound the memory, whatever their number.
+    """The tie groups of all queries, in blocks of queries of bounded memory.
 
-    Distances that are not finite raise HashbenchError.
+    Raises HashbenchError for distances that are not finite.
     """
     for rows in blocks(*relevance.shape):
         yield grouped(finite(distances(rows)), relevance.block(rows, slice(0, relevance.shape[1])), relevance.levels)
@@ -134,7 +134,7 @@ def _bytes(codes: Codes) -> NDArray[np.uint8]:
 
 
 def _sums(weight: NDArray[np.int64]) -> NDArray[np.int64]:
-    """What each byte of differing bits weighs, int64[bytes, 256], so that 8 weights are added in one look-up."""
+    """The sum of weights for each value of a byte of differing bits, int64[bytes, 256]: 8 weights in one look-up."""
     padded = np.zeros((-(-len(weight) // 8), 8), np.int64)
     padded.ravel()[: len(weight)] = weight
     return padded @ BITS_OF_BYTE.T

@@ -115,4 +115,4 @@ def test_queries_that_meet_nothing_are_counted() -> None:
     counted = count(query, database, from_labels(np.array([1, 9, 2]), np.array([1, 2])))
     met = diagnose_queries(counted)
     assert (met.without_relevant, met.empty_balls, met.twins) == (1, 1, 1)
-    assert retrieval(counted, radius=3).empty_balls == 0
+    assert diagnose_queries(counted, radius=3).empty_balls == 0

@@ -1,12 +1,12 @@
-"""What the test script of HashNet's PyTorch version prints, for codes.
+"""The values that the test script of HashNet's PyTorch version prints for codes.
 
-- AP@R is divided by the relevant items among the first R.
-- Ties fall as NumPy's default sort of minus the float32 inner product leaves them, which is not stable.
-- A query without relevant items among the first R is dropped from the mean.
+- AP@R is divided by the number of relevant items among the first R.
+- Ties are in the order of NumPy's default sort of minus the float32 inner product, which is not stable.
+- A query without relevant items among the first R is left out of the mean.
 - R larger than the database is an error there, and here.
 
-The script itself ranks by the network's real-valued outputs, in which hardly anything ties; what is reproduced is
-what it prints when it is given codes of -1 and +1.
+The script itself ranks by the real-valued activations of the network, which are hardly ever tied. This file reproduces
+what it prints for codes of -1 and +1.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""What the evaluation code of TALR (and, but for names, of MIHash) prints.
+"""The values that the evaluation code of TALR prints; that of MIHash prints the same under other names.
 
 ``AP`` with its bounds:
 

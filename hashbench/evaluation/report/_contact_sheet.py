@@ -28,7 +28,7 @@ class Tile:
 
 
 def write_contact_sheet(path: Path, rows: Sequence[Sequence[Tile]]) -> None:
-    """Writes the tiles to ``path`` as a PNG, one line for each row; the first tile of a row is apart from the others."""
+    """Writes the tiles to ``path`` as a PNG, one line for each row; the first tile of a row stands apart."""
     with atomic(path) as temporary:
         temporary.write_bytes(_draw(rows))
 

@@ -1,4 +1,4 @@
-"""``hashbench eval``: scores saved codes, one's own or other people's."""
+"""``hashbench eval``: scores saved codes, those of hashbench or of other code."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -11,82 +11,109 @@ if TYPE_CHECKING:
 
     from hashbench.codes import Codes
     from hashbench.codes.files import CodeStream, Explicit, SavedCodes
-    from hashbench.evaluation.diagnostics import Diagnostics
-    from hashbench.evaluation.report import Evaluation, Foreign
+    from hashbench.evaluation.diagnostics import CodeDiagnostics
+    from hashbench.evaluation.report import ConventionScores, Evaluation
     from hashbench.evaluation.scoring import Empty, Scores
     from hashbench.histogram import Histogram
     from hashbench.relevance.labels import Relevance
 
-Array = Annotated[str | None, typer.Option(metavar="FILE[:KEY]", help="Read this array from here; no guessing.")]
+Array = Annotated[
+    str | None, typer.Option(metavar="FILE[:KEY]", help="Read this array from FILE (its array KEY), without a search.")
+]
 
 
 def command(
-    files: Annotated[list[Path] | None, typer.Argument(metavar="FILE_OR_FOLDER...", help="Codes and labels.")] = None,
+    files: Annotated[
+        list[Path] | None, typer.Argument(metavar="FILE_OR_FOLDER...", help="Files with codes and labels.")
+    ] = None,
     metric: Annotated[
         list[str] | None,
-        typer.Option(help='Such as ap, "ap(norm=retrieved)@1000", ndcg@100, precision@r2; may be repeated.'),
+        typer.Option(
+            help='Compute this metric, such as ap, "ap(norm=retrieved)@1000", ndcg@100 or precision@r2. '
+            "Repeat the option for more metrics."
+        ),
     ] = None,
     ties: Annotated[
         Literal["expected", "order", "best", "worst"],
-        typer.Option(help="Of items at equal distance: the mean over all orders, database order, or an end."),
+        typer.Option(
+            help="The order of items at equal distance: the mean over all orders, the order of the database, or "
+            "relevant items first (best) or last (worst)."
+        ),
     ] = "expected",
     as_: Annotated[
         list[str] | None,
         typer.Option(
             "--as",
             metavar="CODE_BASE",
-            help="Also what that code would print at the cutoffs asked for: deephash, hashnet, sklearn, talr, trec.",
+            help="Also print the values of other evaluation code, at the cutoffs of the metrics: deephash, hashnet, "
+            "sklearn, talr or trec. Repeat the option for more.",
         ),
     ] = None,
     empty: Annotated[
-        Literal["skip", "zero"], typer.Option(help="A query without a relevant item is left out, or scores 0.")
+        Literal["skip", "zero"],
+        typer.Option(help="Leave a query without a relevant item out of the means (skip), or count it as 0 (zero)."),
     ] = "skip",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a CSV line a metric.")] = None,
+    csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a CSV file with one line per metric.")] = None,
     per_query: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write a CSV line a query, numbered from 0 in the order of the file."),
+        typer.Option(metavar="FILE", help="Write a CSV file with one line per query, numbered from 0 in file order."),
     ] = None,
     curves: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Write precision-recall, precision at N, recall by radius: CSV and PNG."),
+        typer.Option(
+            metavar="FOLDER",
+            help="Write curves as CSV and PNG: precision against recall, precision at N, recall by Hamming radius.",
+        ),
     ] = None,
-    trec_run: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the rankings as a TREC run.")] = None,
-    trec_depth: Annotated[int, typer.Option(min=1, help="Items a query in the TREC run.")] = 1000,
-    qrels: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the relevant pairs as TREC qrels.")] = None,
+    trec_run: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the rankings as a TREC run file.")
+    ] = None,
+    trec_depth: Annotated[int, typer.Option(min=1, help="The number of items per query in the TREC run file.")] = 1000,
+    qrels: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the relevant pairs as a TREC qrels file.")
+    ] = None,
     query_codes: Array = None,
     database_codes: Array = None,
     query_labels: Array = None,
     database_labels: Array = None,
     train_codes: Annotated[
-        str | None, typer.Option(metavar="FILE[:KEY]", help="Training codes, for the leak check; needs --train-labels.")
+        str | None,
+        typer.Option(
+            metavar="FILE[:KEY]",
+            help="Training codes: count queries with the code and a label of a training item. Needs --train-labels.",
+        ),
     ] = None,
-    train_labels: Annotated[str | None, typer.Option(metavar="FILE[:KEY]", help="Their labels.")] = None,
-    bits: Annotated[int | None, typer.Option(min=1, help="Code length, where codes are packed.")] = None,
+    train_labels: Annotated[str | None, typer.Option(metavar="FILE[:KEY]", help="Training labels.")] = None,
+    bits: Annotated[int | None, typer.Option(min=1, help="The code length; needed for packed codes.")] = None,
     bit_order: Annotated[
-        Literal["big", "little"] | None, typer.Option(help="Which bit of a packed byte comes first.")
+        Literal["big", "little"] | None,
+        typer.Option(help="Which bit of a packed byte is first: the highest (big) or lowest (little)."),
     ] = None,
     layout: Annotated[
-        Literal["items-by-bits", "bits-by-items"] | None, typer.Option(help="What the rows of the codes are.")
+        Literal["items-by-bits", "bits-by-items"] | None,
+        typer.Option(help="Whether a row of the codes is an item or a bit."),
     ] = None,
     stream: Annotated[
         bool | None,
         typer.Option(
             "--stream/--no-stream",
-            help="Read the database piece by piece, or hold it in memory. [default: piece by piece from 128 MiB on]",
+            help="Read the database piece by piece, or load it into memory. [default: piece by piece from 128 MiB on]",
         ),
     ] = None,
     device: Annotated[
         str,
-        typer.Option(help="Where to count: auto, cpu, cuda or cuda:N. auto: a GPU, where a CPU would need 10 seconds."),
+        typer.Option(
+            help="The device that counts: auto, cpu, cuda or cuda:N. auto: a GPU if the CPU would need 10 seconds."
+        ),
     ] = "auto",
 ) -> None:
-    """Score saved codes, exactly under ties.
+    """Compute metrics of saved codes, exactly under ties.
 
-    The codes may be .npz, .npy, .mat, .h5 or packed bytes; a folder is searched for the names other code bases use.
-    The report gives each metric with its range over the orders of tied items, and what is odd about the codes.
-    Means are over the queries with a relevant item. The figures are the same on every --device; what needs the order
-    of the items (--ties order, --as, the TREC files) is always done on the CPU.
+    Codes are read from .npz, .npy, .mat, .h5 files or packed bytes; in a folder, files are found by the names that
+    other hashing code uses. The report shows each metric with its range over the orders of tied items, and diagnostics
+    of the codes. Means are over the queries with a relevant item. The values are the same on every --device; options
+    that need the order of the items (--ties order, --as, the TREC files) always use the CPU.
     """
     from hashbench import metrics
     from hashbench.codes import files as saved_files
@@ -95,9 +122,9 @@ def command(
     from hashbench.evaluation.conventions import CONVENTIONS
     from hashbench.histogram.device import for_pairs, usable
 
-    names, device = list(metrics.wanted(metric or scoring.DEFAULT)), usable(device)
+    names, device = list(metrics.parse_all(metric or scoring.DEFAULT)), usable(device)
     for name in as_ or []:
-        CONVENTIONS.get(name)  # an unknown one is said before anything is counted
+        CONVENTIONS.get(name)  # an unknown one is refused before anything is counted
     explicit = saved_files.Explicit(
         query_codes, database_codes, query_labels, database_labels, bits=bits, bit_order=bit_order, layout=layout
     )
@@ -117,14 +144,14 @@ def command(
     if train_codes is not None and train_labels is not None:
         training = train_codes, train_labels
         saved_training = saved_files.opened(files or [], explicit=explicit, streamed=stream, training=training)
-        found = _beside(found, saved_training, chosen)
+        found = _with_training(found, saved_training, chosen)
     _write(found, csv, per_query, curves, counted)
     _write_trec(saved, trec_run, trec_depth, qrels)
     _print(found, as_json)
 
 
 def _check_held(saved: "SavedCodes | CodeStream", options: list[str]) -> None:
-    """Raises HashbenchError where one of the options asks for what a stream does not have."""
+    """Raises HashbenchError if one of the options needs the whole database and it is read piece by piece."""
     from hashbench.codes.files import CodeStream
     from hashbench.errors import HashbenchError
 
@@ -135,8 +162,8 @@ def _check_held(saved: "SavedCodes | CodeStream", options: list[str]) -> None:
         )
 
 
-def _count(saved: "SavedCodes | CodeStream", device: str) -> "tuple[Histogram, Diagnostics]":
-    """The histogram, and what the database is like; a fault anywhere in its file is raised here."""
+def _count(saved: "SavedCodes | CodeStream", device: str) -> "tuple[Histogram, CodeDiagnostics]":
+    """The histogram, and the diagnostics of the database codes; reads the whole file, so its faults are raised here."""
     from hashbench import histogram
     from hashbench.evaluation import diagnostics
 
@@ -157,7 +184,7 @@ def _note(saved: "SavedCodes | CodeStream") -> None:
 
 
 def _require_apart(inputs: list[Path], outputs: list[Path]) -> None:
-    """Raises HashbenchError where one output would replace another, or the codes themselves."""
+    """Raises HashbenchError if an output file would replace another one or an input file."""
     from hashbench.errors import HashbenchError
 
     places = [path.resolve() for path in outputs]
@@ -189,37 +216,39 @@ def _evaluation(
     saved: "SavedCodes | CodeStream",
     scores: "Scores",
     counted: "Histogram",
-    database: "Diagnostics",
+    database: "CodeDiagnostics",
     as_: list[str],
 ) -> "Evaluation":
     from hashbench.evaluation import diagnostics
     from hashbench.evaluation.report import Evaluation, Leak
 
-    met = diagnostics.retrieval(counted)
+    met = diagnostics.diagnose_queries(counted)
     leak = Leak(saved.ids_in_database(), met.twins)
     query = diagnostics.diagnose(saved.query)
-    return Evaluation(source, scores, met, query, database, leak, _foreign(saved, scores, as_), saved.notes)
+    return Evaluation(source, scores, met, query, database, leak, _convention_scores(saved, scores, as_), saved.notes)
 
 
-def _foreign(saved: "SavedCodes | CodeStream", scores: "Scores", as_: list[str]) -> "tuple[Foreign, ...]":
+def _convention_scores(
+    saved: "SavedCodes | CodeStream", scores: "Scores", as_: list[str]
+) -> "tuple[ConventionScores, ...]":
     from hashbench.codes.files import SavedCodes
-    from hashbench.evaluation.report import cutoffs, foreign
+    from hashbench.evaluation.report import convention_scores, cutoffs
 
     if not isinstance(saved, SavedCodes):
-        return ()  # what a stream cannot do was refused
+        return ()  # _check_held has refused these options
     ranks = cutoffs(list(scores))
-    return tuple(foreign(name, saved.query, saved.database, saved.relevance, ranks) for name in as_)
+    return tuple(convention_scores(name, saved.query, saved.database, saved.relevance, ranks) for name in as_)
 
 
-def _beside(found: "Evaluation", training: "SavedCodes | CodeStream", device: str) -> "Evaluation":
-    """What was found, with the number of queries that have a training item's code and label."""
+def _with_training(found: "Evaluation", training: "SavedCodes | CodeStream", device: str) -> "Evaluation":
+    """``found`` with the number of queries that have the code and a label of a training item."""
     from hashbench import histogram
     from hashbench.evaluation import diagnostics
 
     counted = histogram.count_blocks(
         training.query, training.pieces(), n_items=training.n_database, device=device, progress=True
     )
-    return replace(found, leak=replace(found.leak, twins_in_training=diagnostics.retrieval(counted).twins))
+    return replace(found, leak=replace(found.leak, twins_in_training=diagnostics.diagnose_queries(counted).twins))
 
 
 def _write(
@@ -227,7 +256,7 @@ def _write(
 ) -> None:
     from hashbench.evaluation import report
 
-    if curves is not None:  # first: without a relevant item there are none, and then nothing is written
+    if curves is not None:  # first: it fails without a relevant item, and then nothing is written
         report.write_curves(curves, counted)
     if csv is not None:
         report.write_csv(csv, found.scores)
@@ -240,7 +269,7 @@ def _write_trec(saved: "SavedCodes | CodeStream", run: Path | None, depth: int, 
     from hashbench.evaluation import trec
 
     if not isinstance(saved, SavedCodes):
-        return  # what a stream cannot do was refused
+        return  # _check_held has refused these options
     if run is not None:
         trec.write_run(run, saved.query, saved.database, depth=depth)
     if qrels is not None:
@@ -250,6 +279,6 @@ def _write_trec(saved: "SavedCodes | CodeStream", run: Path | None, depth: int, 
 def _print(found: "Evaluation", as_json: bool) -> None:
     from hashbench.evaluation import report
 
-    if found.retrieval.without_relevant == found.scores.n_queries:
+    if found.queries.without_relevant == found.scores.n_queries:
         typer.echo(f"warning: {found.source}: no query has a relevant item, so there is no mean", err=True)
     typer.echo(report.as_json(found) if as_json else report.as_text(found))

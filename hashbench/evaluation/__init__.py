@@ -1,1 +1,1 @@
-"""What the codes of a method are worth: scores of arrays, diagnostics, and what other evaluators would print."""
+"""Scores of codes, diagnostics of codes, and the values that other evaluation code computes for them."""

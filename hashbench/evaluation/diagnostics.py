@@ -1,4 +1,7 @@
-"""What is wrong with codes before any query is asked: dead, duplicate, lopsided bits; codes that are not distinct."""
+"""Diagnostics of codes, without relevance: dead, duplicate and unbalanced bits, and the number of distinct codes.
+
+``diagnose_queries`` adds what a histogram says about the queries.
+"""
 
 from dataclasses import dataclass
 
@@ -10,38 +13,38 @@ from hashbench.histogram import Histogram
 from hashbench.parallel import slices
 
 MOST_IN_A_BYTE = 255
-BLOCK = 16 * MOST_IN_A_BYTE  # codes whose bits are looked at together
-DISTINCT_BLOCK = 1 << 16  # codes that are compared together, at least
-DISTINCT_LIMIT = 1 << 21  # words of different codes, 16 MiB; beyond it they are not counted
+BLOCK = 16 * MOST_IN_A_BYTE  # codes whose bits are unpacked at a time
+DISTINCT_BLOCK = 1 << 16  # the smallest number of new codes that is sorted at a time
+DISTINCT_LIMIT = 1 << 21  # words of distinct codes in memory, 16 MiB; beyond it they are not counted
 
 
 @dataclass(frozen=True)
-class Diagnostics:
-    """What a set of codes looks like; bits are numbered from 0.
+class CodeDiagnostics:
+    """Distinct codes, dead bits, duplicate bits and the share of ones; bits are numbered from 0.
 
     ``duplicates`` are the pairs (bit, earlier bit) that are equal in every code, or opposite in every code: the two
-    count as one bit of information. Dead bits are not among them.
+    hold one bit of information. Dead bits are not listed there.
     """
 
     n_items: int
     n_bits: int
-    n_distinct: int | None  # None where more differ than DISTINCT_LIMIT words hold
+    n_distinct: int | None  # None if the distinct codes take more than DISTINCT_LIMIT words
     dead: tuple[int, ...]  # bits with one value in all codes
     duplicates: tuple[tuple[int, int], ...]
     ones: NDArray[np.float64]  # the share of ones of each bit, float64[bits]; 1/2 is balanced
 
 
 @dataclass(frozen=True)
-class Retrieval:
-    """What the queries met, whatever the metric."""
+class QueryDiagnostics:
+    """How many queries have no relevant item, an empty Hamming ball, or a relevant item with the same code."""
 
     without_relevant: int  # queries with no relevant item in the database
     empty_balls: int  # queries with no item inside the Hamming radius
     radius: int
-    twins: int  # queries whose very code a relevant item has: a trace of a leak, or a short code
+    twins: int  # queries for which a relevant item has the same code: because of a leak, or because codes are short
 
 
-def diagnose(codes: Codes) -> Diagnostics:
+def diagnose(codes: Codes) -> CodeDiagnostics:
     """The diagnostics of ``codes``, read block by block.
 
     The third bit is always set, the second is the opposite of the first:
@@ -57,17 +60,18 @@ def diagnose(codes: Codes) -> Diagnostics:
 
 
 class Tally:
-    """The diagnostics of codes that come in pieces: exactly those of the whole, whatever the cuts."""
+    """Computes the diagnostics of codes that come in pieces; the result does not depend on the pieces."""
 
     def __init__(self, n_bits: int) -> None:
         self.n_items = 0
         self._ones = np.zeros(n_bits, np.int64)
-        self._first: NDArray[np.uint8] | None = None  # bits of the very first code
-        self._like = np.zeros(n_bits, np.int64)  # the earliest bit that has been equal to it, or opposite, so far
+        self._first: NDArray[np.uint8] | None = None  # bits of the first code
+        # for each bit, the earliest bit that has been equal to it in all codes so far, or opposite in all
+        self._like = np.zeros(n_bits, np.int64)
         self._distinct = Distinct(DISTINCT_LIMIT)
 
     def add(self, codes: Codes) -> None:
-        """Takes one piece into account."""
+        """Adds one piece."""
         self._distinct.add(codes.words)
         for rows in slices(len(codes), BLOCK):
             bits = codes[rows].bits()
@@ -75,19 +79,19 @@ class Tally:
             self._tell_apart(bits)
         self.n_items += len(codes)
 
-    def diagnostics(self) -> Diagnostics:
-        """What has been found so far."""
+    def diagnostics(self) -> CodeDiagnostics:
+        """The diagnostics of the pieces added so far."""
         n, like = self.n_items, self._like.tolist()
         dead = tuple(int(bit) for bit in np.flatnonzero((self._ones == 0) | (self._ones == n)))
         duplicates = tuple((bit, of) for bit, of in enumerate(like) if bit != of and bit not in dead)
-        return Diagnostics(n, len(like), self._distinct.count(), dead, duplicates, self._ones / max(n, 1))
+        return CodeDiagnostics(n, len(like), self._distinct.count(), dead, duplicates, self._ones / max(n, 1))
 
     def _tell_apart(self, bits: NDArray[np.uint8]) -> None:
-        """Compares the bits that were alike until now; soon there are none left."""
+        """Compares the bits that still have a duplicate; usually none are left after a few codes."""
         if self._first is None:
             self._first = bits[0].copy()
         alike = np.flatnonzero(np.bincount(self._like)[self._like] > 1)
-        # a bit that differs from that of the first code: the same column for a bit and for its opposite
+        # each bit is compared with its value in the first code, so a bit and its opposite have the same column
         columns = np.packbits((bits[:, alike] ^ self._first[alike]).T, axis=1)
         earliest: dict[tuple[int, bytes], int] = {}
         for bit, column in zip(alike.tolist(), columns, strict=True):
@@ -95,7 +99,7 @@ class Tally:
 
 
 class Distinct:
-    """Counts different codes exactly, as long as they are few: ``limit`` words of them and no more are kept."""
+    """Counts distinct codes exactly, up to ``limit`` words of them; beyond the limit it counts no more."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -104,15 +108,15 @@ class Distinct:
         self._is_beyond = False
 
     def add(self, words: NDArray[np.uint64]) -> None:
-        """Takes codes into account, uint64[n, words of a code]."""
+        """Adds codes, uint64[n, words of a code]."""
         for rows in slices(0 if self._is_beyond else len(words), DISTINCT_BLOCK):
             self._pending.append(words[rows])
             known = 0 if self._known is None else len(self._known)
-            if sum(map(len, self._pending)) >= max(known, DISTINCT_BLOCK):  # so a code is sorted a few times at most
+            if sum(map(len, self._pending)) >= max(known, DISTINCT_BLOCK):  # so each code is sorted only a few times
                 self._merge()
 
     def count(self) -> int | None:
-        """How many there are; None beyond the limit, which does not depend on the pieces."""
+        """The number of distinct codes, or None beyond the limit; it does not depend on the pieces."""
         self._merge()
         if self._is_beyond:
             return None
@@ -127,10 +131,10 @@ class Distinct:
             self._known, self._is_beyond = None, True
 
 
-def retrieval(histogram: Histogram, radius: int = 2) -> Retrieval:
-    """How many queries have no relevant item, an empty Hamming ball of ``radius``, a relevant item with their code."""
+def diagnose_queries(histogram: Histogram, radius: int = 2) -> QueryDiagnostics:
+    """The diagnostics of the queries of ``histogram``, with the Hamming ball of ``radius`` around each query."""
     inside = histogram.at_distance[:, : radius + 1].sum(axis=1)
-    return Retrieval(
+    return QueryDiagnostics(
         without_relevant=int((histogram.n_relevant == 0).sum()),
         empty_balls=int((inside == 0).sum()),
         radius=radius,
@@ -139,7 +143,7 @@ def retrieval(histogram: Histogram, radius: int = 2) -> Retrieval:
 
 
 def _once(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The different rows, sorted."""
+    """The distinct rows, sorted."""
     ordered = np.sort(words, axis=0) if words.shape[1] == 1 else words[np.lexsort(words.T)]
     is_new = np.ones(len(ordered), bool)
     is_new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
@@ -147,7 +151,7 @@ def _once(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _sums(bits: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """The number of ones in each column; added up in bytes as far as these go, which is many times faster."""
+    """The number of ones in each column; up to 255 rows are summed in bytes, which is many times faster."""
     whole = len(bits) - len(bits) % MOST_IN_A_BYTE
     runs = bits[:whole].reshape(-1, MOST_IN_A_BYTE, bits.shape[1])
     sums = np.add.reduce(runs, axis=1, dtype=np.uint8).sum(axis=0, dtype=np.int64)

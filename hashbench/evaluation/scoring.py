@@ -1,4 +1,4 @@
-"""Scores of codes: what ``hashbench eval`` prints and ``hashbench.score`` gives."""
+"""Scores of codes: ``hashbench eval`` prints them and ``hashbench.score`` returns them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,10 +7,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench import codes, histogram, metrics
+from hashbench import codes, metrics
 from hashbench.codes import Codes
 from hashbench.errors import HashbenchError
-from hashbench.histogram import Histogram, ranking, ties
+from hashbench.histogram import Histogram, count, ranking, ties
 from hashbench.histogram.counting import AnyCodes, on_cpu
 from hashbench.histogram.device import for_arrays
 from hashbench.histogram.ties import Policy
@@ -25,9 +25,10 @@ DEFAULT = ("ap", "ndcg", "precision@r2")
 
 @dataclass(frozen=True)
 class PerQuery:
-    """One metric, float64[q] each: its values, and the ends of what the order of tied items can make of them.
+    """The values of one metric, float64[q]: under the tie policy, and in the worst and the best order of tied items.
 
-    NaN marks the queries without a relevant item. ``worst`` and ``best`` are None where a metric has no such range.
+    The value of a query without a relevant item is NaN. ``worst`` and ``best`` are None for a metric without
+    such a range: ``ap_worst``, ``ap_best``, ``pr_area@k``.
     """
 
     values: Floats
@@ -37,9 +38,10 @@ class PerQuery:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Scores(Mapping[str, float | None]):
-    """Means over the queries, by metric name; None where no query has a relevant item.
+    """The mean of each metric over the queries, by metric name; None if no query has a relevant item.
 
-    ``per_query``, ``interval`` and ``value`` give more of a metric. ``str()`` is the table of them all.
+    ``value`` adds the standard deviation of a metric, ``interval`` its range over the orders of tied items, and
+    ``per_query`` the value of each query. ``str()`` is the table of all metrics.
     """
 
     n_queries: int
@@ -47,7 +49,7 @@ class Scores(Mapping[str, float | None]):
     n_bits: int
     ties: Policy
     empty: Empty
-    metrics: Mapping[str, PerQuery]  # by canonical name, in the order asked
+    metrics: Mapping[str, PerQuery]  # by canonical name, in the order in which they were named
 
     def __getitem__(self, name: str) -> float | None:
         return self.value(name).mean
@@ -62,11 +64,11 @@ class Scores(Mapping[str, float | None]):
         return name in self.metrics or (isinstance(name, str) and _canonical(name) in self.metrics)
 
     def value(self, name: str) -> MetricValue:
-        """Mean and standard deviation over the queries, how many there are, and how many are empty."""
+        """Mean and standard deviation over the queries, the number of queries, and how many have no relevant item."""
         return self._summary(self._of(name).values)
 
     def interval(self, name: str) -> tuple[float, float] | None:
-        """The means with the tied items in their worst and in their best order; None where there are none."""
+        """The means in the worst and in the best order of the tied items; None if the metric has no such range."""
         found = self._of(name)
         if found.worst is None or found.best is None:
             return None
@@ -103,19 +105,19 @@ def score(
     ties: Policy = "expected",
     device: str = "auto",
 ) -> Scores:
-    """The scores of codes against labels, exact under ties.
+    """The scores of query codes against database codes, with relevance from labels, exact under ties.
 
-    Codes are NumPy arrays or torch tensors, [n, bits]: 0 and 1, -1 and +1, bool, or real activations, and a bit is set
-    where they are > 0. Labels are class ids [n], negative for none, or multi-hot [n, labels] of 0 and 1. Metrics are
-    named as on the command line: ``ap``, ``ap@5000``, ``ap(norm=retrieved)@5000``, ``ndcg``, ``precision@r2`` ...
-    ``ties`` says in which order items at equal distance stand: ``expected`` is the mean over all orders (the only value
-    that does not depend on chance), ``best`` and ``worst`` are the two ends, ``order`` is the order of the database.
-    Queries without a relevant item are left out of the means.
+    Codes are NumPy arrays or torch tensors, [n, bits]: 0 and 1, -1 and +1, bool, or real activations; a value > 0 is
+    bit 1. Labels are class ids [n], negative for no class, or multi-hot [n, labels] of 0 and 1. Metrics are named as
+    on the command line: ``ap``, ``ap@5000``, ``ap(norm=retrieved)@5000``, ``ndcg``, ``precision@r2`` ...
+    ``ties`` is the order of items at equal distance: ``expected`` is the mean over all orders (the only value that does
+    not depend on chance), ``best`` and ``worst`` put the relevant items of a tie first or last, ``order`` is the order
+    of the database. Queries without a relevant item are left out of the means.
 
-    ``device`` says where the pairs are counted. ``auto`` counts torch tensors that are on a GPU on that GPU, which
-    their codes do not leave, and everything else on the CPU; ``cpu`` and ``cuda`` or ``cuda:N`` count there whatever
-    the codes are. The scores are the same. The rankings of ``ties="order"`` are always made on the CPU, from the
-    packed codes. Whatever is wrong raises HashbenchError, in one line.
+    ``device`` is where the pairs are counted; the scores are the same on every device. ``auto`` counts torch tensors
+    that are on a GPU on that GPU, without copying them to the CPU, and everything else on the CPU. ``cpu``, ``cuda``
+    and ``cuda:N`` count there, wherever the codes are. The rankings of ``ties="order"`` are always computed on the CPU,
+    from the packed codes. Every error is a HashbenchError of one line.
 
     One query, and two items at the same distance, of which one is relevant:
 
@@ -134,18 +136,18 @@ def score(
     database = _codes("database_codes", database_codes, chosen)
     labels = [_labels("query_labels", query_labels), _labels("database_labels", database_labels)]
     relevance = from_labels(*labels)
-    counted = histogram.count(query, database, relevance, device=chosen)
+    histogram = count(query, database, relevance, device=chosen)
     ordered = in_order(on_cpu(query), on_cpu(database), relevance) if policy == "order" else None
-    return evaluate(counted, len(database), names, policy, ordered=ordered)
+    return evaluate(histogram, len(database), names, policy, ordered=ordered)
 
 
 def in_order(query: Codes, database: Codes, relevance: Relevance) -> Iterator[Histogram]:
-    """The rankings of ``query`` codes with ties in the order of the database, in blocks of queries."""
+    """The rankings of the database for each query, with ties in database order, in blocks of queries."""
     return ties.in_order(ranking.hamming(query, database), relevance)
 
 
 def evaluate(
-    counted: Histogram,
+    histogram: Histogram,
     n_database: int,
     names: Sequence[str],
     policy: str = "expected",
@@ -153,26 +155,26 @@ def evaluate(
     empty: Empty = "skip",
     ordered: Iterable[Histogram] | None = None,
 ) -> Scores:
-    """The scores of ``names``, from the histogram of queries against ``n_database`` items.
+    """The scores of the metrics ``names``, from the histogram of queries against ``n_database`` items.
 
-    The tie policy ``order`` needs ``ordered``, the rankings that ``in_order`` gives.
+    The tie policy ``order`` needs ``ordered``, the rankings that ``in_order`` returns.
     """
-    asked, chosen = _checked(names, policy)
-    values = metrics.evaluate_ties(counted, asked, chosen, ordered)
+    parsed, chosen = _checked(names, policy)
+    values = metrics.evaluate_ties(histogram, parsed, chosen, ordered)
     ends = {name: (same, same) for name, same in values.items() if _ignores_ties(metrics.parse(name))}
-    ends |= metrics.extremes(counted, asked)
-    of = {name: PerQuery(found, *ends.get(name, (None, None))) for name, found in values.items()}
-    return Scores(counted.n_queries, n_database, counted.n_bits, chosen, empty, of)
+    ends |= metrics.extremes(histogram, parsed)
+    per_query = {name: PerQuery(found, *ends.get(name, (None, None))) for name, found in values.items()}
+    return Scores(histogram.n_queries, n_database, histogram.n_bits, chosen, empty, per_query)
 
 
 def _checked(names: Sequence[str], policy: str) -> tuple[list[str], Policy]:
-    """The canonical names and the policy; raises HashbenchError for those that do not exist, before any count."""
-    return list(metrics.wanted(names)), ties.check(policy)
+    """The canonical names of the metrics and the policy; raises HashbenchError if one of them does not exist."""
+    return list(metrics.parse_all(names)), ties.check(policy)
 
 
 def _ignores_ties(name: MetricName) -> bool:
-    """Whether a metric looks at Hamming radii alone, which no order of tied items changes."""
-    return name.at.kind == "radius" if name.at else metrics.METRICS.get(name.metric).over_radii
+    """Whether a metric depends on Hamming radii alone, so that the order of tied items does not change it."""
+    return name.cutoff.kind == "radius" if name.cutoff else metrics.METRICS.get(name.metric).over_radii
 
 
 def table(scores: Scores) -> str:
@@ -206,7 +208,7 @@ def _canonical(name: str) -> str:
 
 
 def _array(name: str, values: Any) -> NDArray[Any]:
-    """``values`` in NumPy's memory; a torch tensor leaves its device and its graph, and bfloat16 becomes float32."""
+    """``values`` as a NumPy array; a torch tensor is detached and copied to the CPU, and bfloat16 becomes float32."""
     if hasattr(values, "detach"):
         values = values.detach().cpu()
         # NumPy has no bfloat16; float64 stays as it is, for float32 would turn the smallest values into 0
@@ -223,7 +225,7 @@ def _array(name: str, values: Any) -> NDArray[Any]:
 
 
 def _codes(name: str, values: Any, device: str) -> AnyCodes:
-    """The packed codes; those of a torch tensor, where ``device`` is a GPU, stay on the tensor's device."""
+    """The packed codes; those of a torch tensor stay on its device if ``device`` is a GPU."""
     if isinstance(values, Codes):
         return values
     if device != "cpu" and hasattr(values, "detach"):

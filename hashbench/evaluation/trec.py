@@ -1,9 +1,9 @@
-"""TREC run and qrels files: the same ranking and relevance, for a cross-check with any other evaluator.
+"""TREC run and qrels files: rankings and relevance in files that other evaluators read, to check results with them.
 
-A run has a line ``query Q0 item rank score tag`` for each item retrieved, a qrels file a line ``query 0 item level``
-for each relevant pair. The score is ``bits - distance``. Tied items are ranked in database order; their numbers are
-padded with zeros, so that the order of the names as text is the order of the database. An evaluator that breaks ties
-its own way (trec_eval: by name, last first) ignores the rank column.
+A run file has a line ``query Q0 item rank score tag`` for each item retrieved. A qrels file has a line
+``query 0 item level`` for each relevant pair. The score is ``bits - distance``. Tied items are ranked in database
+order. Item numbers are padded with zeros, so that names sorted as text are in database order. An evaluator that
+orders ties by its own rule (trec_eval: by name, last first) ignores the rank column.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,12 +18,12 @@ from hashbench.files import atomic
 from hashbench.parallel import slices
 from hashbench.relevance.labels import Relevance
 
-DEPTH = 1000  # items a query in a run, as is usual
+DEPTH = 1000  # items of each query in a run file, as is usual
 TAG = "hashbench"
 
 
 def write_run(path: Path, query: Codes, database: Codes, *, depth: int = DEPTH) -> None:
-    """Writes the first ``depth`` items of each query to ``path``, nearest first, ties in database order."""
+    """Writes the nearest ``depth`` items of each query to ``path``, nearest first, ties in database order."""
     item = _names("d", len(database))
 
     def lines(file: TextIO) -> None:
@@ -38,7 +38,7 @@ def write_run(path: Path, query: Codes, database: Codes, *, depth: int = DEPTH) 
 
 
 def write_qrels(path: Path, relevance: Relevance) -> None:
-    """Writes the level of every relevant pair to ``path``; a pair that is not in it is not relevant."""
+    """Writes the level of every relevant pair to ``path``; a pair without a line is not relevant."""
     n_queries, n_items = relevance.shape
     item = _names("d", n_items)
     levels = relevance.levels

@@ -1,4 +1,4 @@
-"""The histogram n[q, d, v], its kernels, and what is read off it: ranks, tied items, curves."""
+"""The histogram n[q, d, v], the kernels that count it, tie policies, rankings by other distances, and curves."""
 
 from hashbench.histogram.counting import count, count_blocks
 from hashbench.histogram.counts import Histogram, without_itself

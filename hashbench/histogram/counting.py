@@ -1,4 +1,4 @@
-"""Counting: codes against codes into a histogram, on the CPU or on another device."""
+"""Counts query codes against database codes into a histogram, on the CPU or on another device."""
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -32,10 +32,10 @@ def count(
 ) -> Histogram:
     """The histogram of ``query`` codes against ``database`` codes.
 
-    Counting costs one popcount a word and at most one increment a pair. It needs memory for the result and a few MiB,
-    never for queries x database. ``device`` is "cpu" or "cuda:N"; the histogram is the same. On the CPU the
-    ``workers`` (one for each core that this process may use) are plain threads around kernels that release the GIL, so
-    that no second pool competes with those of NumPy or torch. ``progress`` shows a bar when it takes long.
+    A pair costs one popcount per word and at most one increment. The memory is that of the result and a few MiB, never
+    queries x database. ``device`` is "cpu" or "cuda:N"; the histogram is the same. On the CPU the ``workers`` (by
+    default one for each core that this process may use) are threads that call kernels which release the GIL, so no
+    second pool competes with those of NumPy or torch. ``progress`` shows a bar if counting takes long.
     """
     shown = bar("count", "pair", len(query) * len(database), shown=progress, scaled=True)
     return sum_up(_counter(query, device, workers), [(database, relevance)], shown)
@@ -50,11 +50,12 @@ def count_blocks(
     workers: int | None = None,
     progress: bool = False,
 ) -> Histogram:
-    """The histogram of ``query`` codes against a database that comes in pieces and is never in memory as a whole.
+    """The histogram of ``query`` codes against a database that comes in pieces and is never whole in memory.
 
-    Each piece is its codes and the relevance of all queries to it; a thread fetches the next one while one is counted.
-    The result is that of ``count`` on the whole database, whatever the pieces. Where a piece knows more levels than
-    those before it, the levels are added. No piece at all raises HashbenchError. ``n_items`` is for the progress bar.
+    A piece is its codes and the relevance of all queries to them; a thread fetches the next piece while one is counted.
+    The result is that of ``count`` on the whole database, whatever the pieces. If a piece has more levels than the
+    pieces before it, these levels are added. Without pieces HashbenchError is raised. ``n_items`` is for the progress
+    bar.
 
     >>> from hashbench.relevance.labels import ClassRelevance
     >>> from hashbench.codes import pack

@@ -15,15 +15,14 @@ from hashbench.files import atomic
 from hashbench.parallel import slices
 from hashbench.relevance.labels import Relevance
 
-OWN_ROWS = 1 << 8  # items whose relevance to themselves is looked up together
+OWN_ROWS = 1 << 8  # items whose relevance to themselves is read at a time
 
 
 @dataclass(frozen=True)
 class Histogram:
     """counts int64[q, d, v]: items at Hamming distance d = 0..bits with relevance levels[v], for query q.
 
-    Every ranking metric is a closed form of it. Histograms of parts of a database add up to the
-    histogram of the whole.
+    Every ranking metric is a formula of it. Histograms of the parts of a database add up to the histogram of the whole.
     """
 
     counts: NDArray[np.int64]
@@ -63,7 +62,7 @@ class Histogram:
         return Histogram(self.counts + other.counts, self.levels)
 
     def sha256(self) -> str:
-        """Checksum of counts and levels as little-endian 64-bit integers: what a row says it was scored from."""
+        """Checksum of counts and levels as little-endian 64-bit integers; a row stores it with its scores."""
         digest = hashlib.sha256(np.ascontiguousarray(self.counts, "<i8").tobytes())
         digest.update(np.ascontiguousarray(self.levels, "<i8").tobytes())
         return digest.hexdigest()
@@ -82,7 +81,7 @@ class Histogram:
 
 
 class Counter(Protocol):
-    """Counts the pairs of some queries and a database that comes in pieces, on the CPU or on another device."""
+    """Counts the pairs of its queries and a database that comes in pieces, on the CPU or on another device."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -90,7 +89,10 @@ class Counter(Protocol):
         ...
 
     def add(self, database: Any, relevance: Relevance, report: Callable[[int], object]) -> None:
-        """Adds a piece, packed codes and the relevance of all queries to them; ``report`` gets its number of pairs."""
+        """Counts a piece: packed codes, and the relevance of all queries to them.
+
+        ``report`` is called with the number of pairs.
+        """
         ...
 
     def histogram(self) -> Histogram:
@@ -116,8 +118,8 @@ def sum_up(counting: AbstractContextManager[Counter], blocks: Iterable[tuple[Any
 def without_itself(counted: Histogram, relevance: Relevance) -> Histogram:
     """The histogram of a set against itself, without the pairs of an item with itself.
 
-    Such a pair lies at distance 0, with the level that ``relevance`` (of the set to itself) gives it; it is taken off
-    the count. Raises HashbenchError where ``counted`` is not the histogram of a set against itself.
+    Such a pair has distance 0 and the level of ``relevance`` (of the set to itself); it is subtracted from the counts.
+    Raises HashbenchError if ``counted`` is not the histogram of a set against itself.
 
     >>> from hashbench.relevance.labels import ClassRelevance
     >>> from hashbench.codes import pack
@@ -140,14 +142,14 @@ def without_itself(counted: Histogram, relevance: Relevance) -> Histogram:
 
 
 def joined_levels(known: NDArray[np.int64], levels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The longer of two lists of levels; raises HashbenchError where the other one is not its beginning."""
+    """The longer of two lists of levels; raises HashbenchError if it does not begin with the shorter one."""
     if not np.array_equal(levels[: len(known)], known[: len(levels)]):
         raise HashbenchError(f"relevance levels {levels} and {known}: the pieces of a database must agree")
     return levels if len(levels) > len(known) else known
 
 
 def _check_shapes(query: tuple[int, int], database: tuple[int, int], relevance: Relevance) -> None:
-    """Raises HashbenchError unless codes of those shapes, [items, bits], and the relevance belong together."""
+    """Raises HashbenchError if the shapes of the codes, [items, bits], and of the relevance do not agree."""
     if query[1] != database[1]:
         raise HashbenchError(f"query codes have {query[1]} bits, database codes {database[1]}: they must agree")
     if relevance.shape != (query[0], database[0]):

@@ -1,4 +1,4 @@
-"""Curves over the queries: precision and recall by Hamming radius and by rank, as columns of a table."""
+"""Curves of mean precision and mean recall, by Hamming radius and by rank, as arrays."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ from hashbench.histogram.counts import Histogram
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-N_RANKS = 1000  # how far a precision at N curve is drawn
+N_RANKS = 1000  # the last rank of a precision at N curve
 
 
 @dataclass(frozen=True)
-class ByRadius:
+class RadiusCurve:
     """Means over the queries with a relevant item at each Hamming radius, all arrays [bits + 1].
 
     ``precision`` against ``recall`` is the precision-recall curve. A query that retrieves nothing has precision 0.
@@ -30,7 +30,7 @@ class ByRadius:
 
 
 @dataclass(frozen=True)
-class ByRank:
+class RankCurve:
     """Means over the queries with a relevant item of the first n ranks, expected over tied orders, all arrays [n]."""
 
     n: Counts  # 1, 2, ...
@@ -38,10 +38,10 @@ class ByRank:
     recall: Floats
 
 
-def by_radius(histogram: Histogram) -> ByRadius:
+def radius_curve(histogram: Histogram) -> RadiusCurve:
     """The curves over Hamming radii; raises HashbenchError when no query has a relevant item.
 
-    >>> curve = by_radius(Histogram(np.array([[[0, 1], [1, 1]]]), np.array([0, 1])))
+    >>> curve = radius_curve(Histogram(np.array([[[0, 1], [1, 1]]]), np.array([0, 1])))
     >>> curve.recall, curve.retrieved
     (array([0.5, 1. ]), array([1., 3.]))
     """
@@ -49,7 +49,7 @@ def by_radius(histogram: Histogram) -> ByRadius:
     _require(int(kept.sum()))
     retrieved = histogram.at_distance[kept].cumsum(axis=1)
     found = histogram.relevant[kept].cumsum(axis=1)
-    return ByRadius(
+    return RadiusCurve(
         radius=np.arange(histogram.n_bits + 1),
         precision=(found / np.maximum(retrieved, 1)).mean(axis=0),
         recall=(found / found[:, -1:]).mean(axis=0),
@@ -58,13 +58,13 @@ def by_radius(histogram: Histogram) -> ByRadius:
     )
 
 
-def by_rank(rankings: Histogram | Iterable[Histogram], n: int = N_RANKS) -> ByRank:
+def rank_curve(rankings: Histogram | Iterable[Histogram], n: int = N_RANKS) -> RankCurve:
     """The curves over the first 1 .. ``n`` ranks, or as many as the database has.
 
     ``rankings`` is a histogram, or the blocks of one under a tie policy. Inside a tie group the expected number of
     relevant items grows in proportion to the ranks. Raises HashbenchError when no query has a relevant item.
 
-    >>> by_rank(Histogram(np.array([[[1, 1]]]), np.array([0, 1])), 2).precision
+    >>> rank_curve(Histogram(np.array([[[1, 1]]]), np.array([0, 1])), 2).precision
     array([0.5, 0.5])
     """
     precision, recall, n_kept = np.zeros(0), np.zeros(0), 0
@@ -78,7 +78,7 @@ def by_rank(rankings: Histogram | Iterable[Histogram], n: int = N_RANKS) -> ByRa
                 recall += found / relevant.sum()
                 n_kept += 1
     _require(n_kept)
-    return ByRank(np.arange(1, len(precision) + 1), precision / n_kept, recall / n_kept)
+    return RankCurve(np.arange(1, len(precision) + 1), precision / n_kept, recall / n_kept)
 
 
 def _found(items: Counts, relevant: Counts, n: int) -> Floats:

@@ -1,7 +1,7 @@
 """The device that counts a histogram: ``cpu``, with Numba's kernels, or a CUDA device, with torch's.
 
-All devices give the same histogram, count for count. What needs the order of the database's items or another code
-base's convention runs on the CPU, whatever the device.
+All devices count exactly the same histogram. What needs the order of the database items, and the conventions of other
+evaluation code, are always computed on the CPU.
 """
 
 import ctypes
@@ -19,7 +19,7 @@ PAIR_SECONDS = 0.5e-9  # of the CPU: a pair, for each 64 bits and core (benchmar
 
 
 def usable(name: str) -> str:
-    """``name`` as "auto", "cpu" or "cuda:N"; raises HashbenchError for another name, and where it cannot be used."""
+    """``name`` as "auto", "cpu" or "cuda:N"; raises HashbenchError for another name and for an unusable device."""
     if not re.fullmatch(r"auto|cpu|cuda(:\d{1,4})?", name):
         raise HashbenchError(f"device {name!r}: one of auto, cpu, cuda, cuda:N")
     return name if name in ("auto", "cpu") else require_cuda(name)
@@ -61,7 +61,7 @@ def for_pairs(name: str, n_pairs: int, n_bits: int) -> str:
 
 
 def has_cuda_driver() -> bool:
-    """Whether NVIDIA's driver is here and finds a device; asks the driver itself, which takes no import of torch."""
+    """Whether NVIDIA's driver is installed and finds a device; it calls the driver itself and does not import torch."""
     try:
         driver = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
         n_devices = ctypes.c_int(0)
@@ -71,7 +71,7 @@ def has_cuda_driver() -> bool:
 
 
 def require_cuda(name: str) -> str:
-    """``name`` with its number, cuda:N; raises HashbenchError where there is no such device, or it cannot be used."""
+    """``name`` with its number, cuda:N; raises HashbenchError if there is no such device or it cannot be used."""
     if find_spec("torch") is None:
         raise HashbenchError(f"device {name}: torch is not installed: pip install 'hashbench[train]', or device cpu")
     import torch

@@ -1,8 +1,8 @@
-"""The counting kernels on the CPU: distances and levels become one key, and a small table counts keys.
+"""The counting kernels on the CPU: distance and level become one key, and a small table counts the keys.
 
-A tile of keys is made without branches, which the compiler turns into vector instructions, and then counted. A pair
-costs one popcount a word and one increment; single-label codes of one word cost half an increment, for two queries of
-one class share a key.
+A tile of keys is computed without branches, so that the compiler vectorises it, and then counted. A pair costs one
+popcount per word and one increment; with class labels and codes of one word it costs half an increment, because two
+queries of the same class share a key.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,11 +21,11 @@ from hashbench.relevance.labels import ClassRelevance, Labels, Relevance, Shared
 
 Words = NDArray[np.uint64]
 Counts = NDArray[np.int64]
-Job = Callable[[], int]  # adds some pairs to the counts; gives back how many
+Job = Callable[[], int]  # adds some pairs to the counts; returns their number
 
-QUERY_BLOCK = 16  # queries of a job: a millisecond or less, so that two cores end together
-LEVEL_BLOCK = 1 << 14  # items that a relevance is asked about at once
-JOINT_BITS = 64  # up to here two distances make a key: 65 x 65 counts stay in the first cache
+QUERY_BLOCK = 16  # queries of a job: a millisecond or less, so that all cores end at about the same time
+LEVEL_BLOCK = 1 << 14  # items whose levels are read at a time
+JOINT_BITS = 64  # up to this code length a key holds two distances: 65 x 65 counts fit into the L1 cache
 TILE = 1024  # keys in flight: 4 KiB
 TABLES = 4  # increments of one key would wait for each other in a single table; written out in _tally
 
@@ -87,7 +87,7 @@ def _tally(key: NDArray[np.uint32], table: NDArray[np.uint32]) -> None:
 
 
 @inner
-def _empty_into(table: NDArray[np.uint32], total: Counts) -> None:
+def _move_counts(table: NDArray[np.uint32], total: Counts) -> None:
     """Adds the tables to ``total`` [keys] and clears them."""
     for k in range(len(total)):
         for t in range(TABLES):
@@ -144,7 +144,7 @@ def count_classes(query: Words, database: Words, pairs: NDArray[np.int64], cuts:
                 _count_run(query[one], query[two], width, database, bounds[run], bounds[run + 1], table)
                 joint = total[: n_bins * width]
                 joint[:] = 0
-                _empty_into(table, joint)
+                _move_counts(table, joint)
                 level = run % 2
                 _add_marginals(joint.reshape(n_bins, width), counts[one, :, level], counts[two, :, level])
 
@@ -165,7 +165,7 @@ def count_shared(query: Words, database: Words, query_labels: Words, database_la
             _add_differing(query[q], database, tile, n_levels, key)
             _add_shared(query_labels[q], database_labels, tile, key)
             _tally(key, table)
-        _empty_into(table, counts[q].reshape(n_bins * n_levels))
+        _move_counts(table, counts[q].reshape(n_bins * n_levels))
 
 
 @compiled
@@ -183,27 +183,29 @@ def count_levels(query: Words, database: Words, level: NDArray[np.uint16], count
             key[:] = level[q, tile : tile + len(key)]
             _add_differing(query[q], database, tile, n_levels, key)
             _tally(key, table)
-        _empty_into(table, counts[q].reshape(n_bins * n_levels))
+        _move_counts(table, counts[q].reshape(n_bins * n_levels))
 
 
 @singledispatch
 def jobs(relevance: Relevance, query: Codes, database: Codes, columns: slice, counts: Counts) -> Iterator[Job]:
     """The work of adding all pairs of ``query`` and ``database[columns]`` to ``counts``, in parts.
 
-    The parts may run at the same time. ``counts`` is int64[q, d, v]; each part has queries of its own, so that
-    no two write to one place. Labels are compared inside the kernels; any other relevance is asked for its levels.
+    The parts may run at the same time. ``counts`` is int64[q, d, v]; no two parts share a query, so they never write to
+    the same place. Labels are compared inside the kernels; for any other relevance its levels are read.
     """
     return _by_level(relevance, query, database, columns, counts)
 
 
 def _by_level(relevance: Relevance, query: Codes, database: Codes, columns: slice, counts: Counts) -> Iterator[Job]:
-    words, items = _plain(query.words), _plain(database.words[columns].T)
+    words, items = _contiguous(query.words), _contiguous(database.words[columns].T)
 
     def job(rows: slice) -> int:
         for part in slices(items.shape[1], LEVEL_BLOCK):
             level = relevance.block(rows, slice(columns.start + part.start, columns.start + part.stop))
             assert level.max(initial=0) < counts.shape[2], "blocks are indices of the levels"
-            count_levels(words[rows], _plain(items[:, part]), _plain(level.astype(np.uint16, copy=False)), counts[rows])
+            count_levels(
+                words[rows], _contiguous(items[:, part]), _contiguous(level.astype(np.uint16, copy=False)), counts[rows]
+            )
         return len(words[rows]) * items.shape[1]
 
     return (partial(job, rows) for rows in slices(len(words), QUERY_BLOCK))
@@ -213,13 +215,13 @@ def _by_level(relevance: Relevance, query: Codes, database: Codes, columns: slic
 def _by_class(
     relevance: ClassRelevance, query: Codes, database: Codes, columns: slice, counts: Counts
 ) -> Iterator[Job]:
-    wanted, labels = relevance.query_labels, relevance.database_labels[columns]
-    if not (is_signed(wanted) and is_signed(labels)):
+    query_labels, labels = relevance.query_labels, relevance.database_labels[columns]
+    if not (is_signed(query_labels) and is_signed(labels)):
         return _by_level(relevance, query, database, columns, counts)
     order = np.argsort(_narrow(labels), kind="stable")
-    words, items = _plain(query.words), _plain(database.words[columns][order].T)
-    pairs = _pairs(wanted, joint=query.n_bits <= JOINT_BITS)
-    classes, labels = wanted[pairs[:, 0]], labels[order]
+    words, items = _contiguous(query.words), _contiguous(database.words[columns][order].T)
+    pairs = _pairs(query_labels, joint=query.n_bits <= JOINT_BITS)
+    classes, labels = query_labels[pairs[:, 0]], labels[order]
     cuts = np.stack([np.searchsorted(labels, classes, side) for side in ("left", "right")], axis=1).astype(np.int64)
     cuts[classes < 0] = 0
 
@@ -234,21 +236,21 @@ def _by_class(
 def _by_shared_labels(
     relevance: SharedLabelRelevance, query: Codes, database: Codes, columns: slice, counts: Counts
 ) -> Iterator[Job]:
-    wanted, labels = relevance.query_labels, relevance.database_labels[columns]
-    if not (is_multi_hot(wanted) and is_multi_hot(labels)):
+    query_labels, labels = relevance.query_labels, relevance.database_labels[columns]
+    if not (is_multi_hot(query_labels) and is_multi_hot(labels)):
         return _by_level(relevance, query, database, columns, counts)
-    words, items = _plain(query.words), _plain(database.words[columns].T)
-    asked, held = pack_words(wanted), _plain(pack_words(labels).T)
+    words, items = _contiguous(query.words), _contiguous(database.words[columns].T)
+    query_bits, database_bits = pack_words(query_labels), _contiguous(pack_words(labels).T)
 
     def job(rows: slice) -> int:
-        count_shared(words[rows], items, asked[rows], held, counts[rows])
+        count_shared(words[rows], items, query_bits[rows], database_bits, counts[rows])
         return len(words[rows]) * len(labels)
 
     return (partial(job, rows) for rows in slices(len(words), QUERY_BLOCK))
 
 
-def _plain(array: NDArray[Any]) -> NDArray[Any]:
-    """``array`` as the kernels are compiled for, rows in one piece and writeable; a copy only where it is not."""
+def _contiguous(array: NDArray[Any]) -> NDArray[Any]:
+    """``array`` C-contiguous and writeable, as the kernels require it; copied only if it is not."""
     return np.require(array, requirements=["C", "W"])
 
 
@@ -258,7 +260,7 @@ def is_signed(labels: Labels) -> bool:
 
 
 def is_multi_hot(labels: Labels) -> bool:
-    """Whether there is nothing but 0 and 1: then a bit holds a label."""
+    """Whether all labels are 0 or 1: then a bit holds a label."""
     return labels.size == 0 or (labels.min() >= 0 and labels.max() <= 1)
 
 
@@ -269,7 +271,7 @@ def _narrow(labels: Labels) -> Labels:
 
 
 def _pairs(labels: Labels, joint: bool) -> NDArray[np.int64]:
-    """All queries, int64[p, 2], where ``joint`` two of one class together; the second is -1 for a query alone.
+    """All queries, int64[p, 2]: if ``joint``, in pairs of the same class; the second is -1 for a single query.
 
     >>> _pairs(np.array([7, 3, 7, 7]), joint=True).tolist()
     [[1, -1], [0, 2], [3, -1]]

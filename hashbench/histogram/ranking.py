@@ -1,8 +1,8 @@
-"""Rankings by any distance: real or weighted ones are sorted, and equal values tie.
+"""Rankings by real or weighted distances: items are sorted, and equal distances are a tie.
 
-A Hamming distance is counted into the histogram and never sorted. Where distances are not small whole numbers, the
-items of a query are sorted once and each run of equal distances becomes a tie group, which is all that a closed form
-asks for: the same formulas give the same exact, tie-aware metrics.
+Hamming distances are counted into the histogram and never sorted. Other distances of a query are sorted once, and each
+run of equal distances becomes a tie group. The metrics need only the tie groups, so the same formulas give exact,
+tie-aware values.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,21 +22,21 @@ Level = NDArray[np.uint16]  # indices of relevance levels
 Array = NDArray[Any]
 Distances = Callable[[slice], Array]  # of a block of queries to the whole database, [q, n]
 
-PAIRS = 1 << 19  # query-database pairs sorted together: some tens of MB
-WEIGHT_BITS = 32  # of the largest weight, once it is whole
+PAIRS = 1 << 19  # query-database pairs sorted at a time: some tens of MB
+WEIGHT_BITS = 32  # bits of the largest weight after rounding to whole numbers
 BITS_OF_BYTE = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(np.int64)
 
 
 @dataclass(frozen=True)
-class Ranked(Histogram):
+class RankingHistogram(Histogram):
     """counts int64[q, g, v]: items with relevance levels[v] in tie group g of the ranking, for query q.
 
-    A histogram whose groups are places in a ranking and not Hamming distances: what speaks of a Hamming radius is
-    not defined on it. Queries with fewer groups than others end in empty ones.
+    Its groups are the tie groups of a ranking and not Hamming distances, so metrics at a Hamming radius are not defined
+    on it. Queries with fewer groups than others have empty groups at the end.
     """
 
 
-def grouped(distances: Array, level: Level, levels: NDArray[np.int64]) -> Ranked:
+def grouped(distances: Array, level: Level, levels: NDArray[np.int64]) -> RankingHistogram:
     """The tie groups of ``distances`` [q, n], ascending; equal values tie. ``level`` uint16[q, n] indexes ``levels``.
 
     >>> level = np.array([[0, 1, 1]], np.uint16)
@@ -47,11 +47,11 @@ def grouped(distances: Array, level: Level, levels: NDArray[np.int64]) -> Ranked
     return in_runs(np.take_along_axis(distances, order, axis=1), np.take_along_axis(level, order, axis=1), levels)
 
 
-def in_runs(key: Array, level: Level, levels: NDArray[np.int64]) -> Ranked:
-    """The groups of items that already stand in order, [q, n]: one for each run of equal ``key``."""
+def in_runs(key: Array, level: Level, levels: NDArray[np.int64]) -> RankingHistogram:
+    """The tie groups of items that are already in order, [q, n]: one group for each run of equal ``key``."""
     n_queries, n_items = key.shape
     if n_items == 0:
-        return Ranked(np.zeros((n_queries, 1, len(levels)), np.int64), levels)
+        return RankingHistogram(np.zeros((n_queries, 1, len(levels)), np.int64), levels)
     group = np.zeros(key.shape, np.int64)
     np.cumsum(key[:, 1:] != key[:, :-1], axis=1, out=group[:, 1:])
     n_groups = int(group[:, -1].max(initial=0)) + 1
@@ -59,13 +59,13 @@ def in_runs(key: Array, level: Level, levels: NDArray[np.int64]) -> Ranked:
     group *= len(levels)
     group += level
     counts = np.bincount(group.ravel(), minlength=n_queries * n_groups * len(levels))
-    return Ranked(counts.reshape(n_queries, n_groups, len(levels)), levels)
+    return RankingHistogram(counts.reshape(n_queries, n_groups, len(levels)), levels)
 
 
-def rankings(distances: Distances, relevance: Relevance) -> Iterator[Ranked]:
-    """The tie groups of all queries, in blocks of queries that bound the memory, whatever their number.
+def rankings(distances: Distances, relevance: Relevance) -> Iterator[RankingHistogram]:
+    """The tie groups of all queries, in blocks of queries of bounded memory.
 
-    Distances that are not finite raise HashbenchError.
+    Raises HashbenchError for distances that are not finite.
     """
     for rows in blocks(*relevance.shape):
         yield grouped(finite(distances(rows)), relevance.block(rows, slice(0, relevance.shape[1])), relevance.levels)
@@ -134,7 +134,7 @@ def _bytes(codes: Codes) -> NDArray[np.uint8]:
 
 
 def _sums(weight: NDArray[np.int64]) -> NDArray[np.int64]:
-    """What each byte of differing bits weighs, int64[bytes, 256], so that 8 weights are added in one look-up."""
+    """The sum of weights for each value of a byte of differing bits, int64[bytes, 256]: 8 weights in one look-up."""
     padded = np.zeros((-(-len(weight) // 8), 8), np.int64)
     padded.ravel()[: len(weight)] = weight
     return padded @ BITS_OF_BYTE.T

@@ -1,7 +1,7 @@
-"""Tie policies: what is assumed about the order of items at equal distance.
+"""Tie policies: the order that items at equal distance are assumed to have.
 
-A policy is a transform of the histogram, after which the closed forms of all metrics hold as they are. Items of one
-level are interchangeable, so to put a tie group in a definite order is to split it into one group a level.
+A policy transforms the histogram; the formulas of the metrics stay the same. Items of the same level are
+interchangeable, so a tie group is put in a definite order by splitting it into one group for each level.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hashbench.errors import unknown
 from hashbench.histogram.counts import Histogram
-from hashbench.histogram.ranking import Distances, Ranked, blocks, finite, in_runs
+from hashbench.histogram.ranking import Distances, RankingHistogram, blocks, finite, in_runs
 from hashbench.relevance.labels import Relevance
 
 Policy = Literal["expected", "best", "worst", "order"]
@@ -29,10 +29,10 @@ def check(policy: str) -> Policy:
 def apply(histogram: Histogram, policy: Policy) -> Histogram:
     """The histogram whose expected metrics are those of ``histogram`` under ``policy``.
 
-    ``expected``: itself. ``best``: every group in descending order of level; ``worst``: ascending. For AP, NDCG,
-    precision, recall and AUC these orders give the largest and the smallest value there is; for AP over the relevant
-    items retrieved they need not, because a late relevant item can lower that mean. ``order`` depends on more than a
-    histogram and comes from ``in_order``. Memory is that of the histogram times the number of levels.
+    ``expected``: unchanged. ``best``: every group in descending order of level; ``worst``: ascending. For AP, NDCG,
+    precision, recall and AUC these orders give the largest and the smallest possible value. For ``ap(norm=retrieved)``
+    they may not, because a late relevant item can lower that mean. ``order`` needs more than a histogram: ``in_order``
+    computes it. Memory is that of the histogram times the number of levels.
 
     >>> tied = Histogram(np.array([[[1, 2]]]), np.array([0, 1]))
     >>> apply(tied, "best").counts.tolist()
@@ -46,7 +46,7 @@ def apply(histogram: Histogram, policy: Policy) -> Histogram:
     split = histogram.counts[:, :, :, None] * one_each
     if policy == "best":
         split = split[:, :, ::-1]
-    return Ranked(split.reshape(n_queries, n_groups * n_levels, n_levels), histogram.levels)
+    return RankingHistogram(split.reshape(n_queries, n_groups * n_levels, n_levels), histogram.levels)
 
 
 def stable(distances: NDArray[Any]) -> NDArray[np.intp]:
@@ -56,12 +56,12 @@ def stable(distances: NDArray[Any]) -> NDArray[np.intp]:
 
 def in_order(
     distances: Distances, relevance: Relevance, sort: Callable[[NDArray[Any]], NDArray[np.intp]] = stable
-) -> Iterator[Ranked]:
-    """The ranking of each query with ties in database order, in blocks of queries that bound the memory.
+) -> Iterator[RankingHistogram]:
+    """The ranking of each query with ties in database order, in blocks of queries of bounded memory.
 
-    What a stable sort of the distances gives, so that a figure published that way can be checked to the last digit;
-    ``sort`` may be another one, for other people's orders. A run of items of one level is one group: no order within
-    it changes a metric.
+    This is the order of a stable sort of the distances, so a value published that way can be checked to the last digit.
+    Another ``sort`` gives the order of other code. A run of items of the same level is one group: the order within it
+    changes no metric.
     """
     for rows in blocks(*relevance.shape):
         order = sort(finite(distances(rows)))

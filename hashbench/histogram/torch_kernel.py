@@ -1,4 +1,4 @@
-"""The same count with torch, on a CUDA device or the CPU, with identical counts.
+"""The histogram counted with torch, on a CUDA device or the CPU; identical to that of the Numba kernels.
 
 On a CUDA device with Triton, one kernel compares and counts the pairs. Everywhere else a block of distances is a
 matrix product of codes of -1 and +1, exact in float32, and ``bincount`` counts it.
@@ -117,7 +117,7 @@ def _comparable(block: Tensor) -> Tensor:
 
 
 def _require_bits(block: Tensor, name: str) -> None:
-    """Raises HashbenchError where a value is not finite, or is a whole number and no bit."""
+    """Raises HashbenchError if a value is not finite, or is a whole number other than -1, 0 and 1."""
     if block.is_floating_point():
         if not block.isfinite().all():
             raise HashbenchError(f"{name}: not finite (NaN or inf): finite numbers are expected")
@@ -143,7 +143,7 @@ def _int32(words: NDArray[np.uint64], device: torch.device, n_words: int | None 
 
 @contextmanager
 def counter(query: Codes | TensorCodes, device: torch.device | str) -> "Iterator[TorchCounter]":
-    """What counts ``query`` codes on ``device``; raises HashbenchError where its memory is full."""
+    """A counter of ``query`` codes on ``device``; raises HashbenchError if the memory of the device is full."""
     try:
         yield TorchCounter(query, torch.device(device))
     except torch.OutOfMemoryError:
@@ -176,7 +176,7 @@ class TorchCounter:
         return Histogram(self.counts.cpu().numpy(), self.levels)
 
     def _add_in_kernel(self, items: Tensor, relevance: Relevance, columns: slice) -> bool:
-        """Whether Triton's kernel has added all pairs; else nothing has been added."""
+        """Adds all pairs with Triton's kernel and returns True; False if it cannot, and then nothing has been added."""
         if not self.has_kernel or not self.counts.numel():
             return False
         from hashbench.histogram.triton_kernel import MAX_KEYS, count_into

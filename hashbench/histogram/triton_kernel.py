@@ -47,9 +47,9 @@ def _count(
             word = tl.load(database + w * n_items + item, mask=inside, other=0)
             key += popcount(word ^ tl.load(query + q * WORDS + w)) * LEVELS
         if LABEL_WORDS == 0:
-            wanted = tl.load(query_labels + q)
+            query_label = tl.load(query_labels + q)
             label = tl.load(database_labels + item, mask=inside, other=-1)
-            key += ((label == wanted) & (wanted >= 0)).to(tl.int32)
+            key += ((label == query_label) & (query_label >= 0)).to(tl.int32)
         for w in tl.static_range(LABEL_WORDS):
             labels = tl.load(database_labels + w * n_items + item, mask=inside, other=0)
             key += popcount(labels & tl.load(query_labels + q * LABEL_WORDS + w))

@@ -1,11 +1,11 @@
-"""Metrics: closed forms of the histogram, exact under ties, or of a search of buckets; one file a metric.
+"""The metrics, one file each. A metric is computed from a histogram, exactly under ties, or from a bucket search.
 
-A metric is asked for by name, and the name reads back to itself::
+Examples of metric names::
 
     ap  ap@5000  ap(norm=min)@100  ap(norm=retrieved)@5000  ap_best  ap_worst  ndcg  ndcg@100
     precision@100  precision@r2 (Hamming radius 2)  precision@r (R-precision)  recall@100  recall@r2  auc
     pr_area  pr_area@10000
-    suf  suf@16  rerank_precision@4  nmi (of a search of buckets)
+    suf  suf@16  rerank_precision@4  nmi (from a bucket search)
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from hashbench.errors import HashbenchError
 from hashbench.histogram import Histogram, ties
-from hashbench.histogram.ranking import Ranked
+from hashbench.histogram.ranking import RankingHistogram
 from hashbench.histogram.ties import Policy
 from hashbench.metrics._metric import Metric
-from hashbench.metrics._name import At, MetricName
+from hashbench.metrics._name import Cutoff, MetricName
 from hashbench.metrics._name import read as read_name
 from hashbench.metrics._value import MetricValue
 from hashbench.parallel import slices
@@ -28,7 +28,7 @@ from hashbench.sparse.retrieval import Retrieval
 
 __all__ = [
     "METRICS",
-    "At",
+    "Cutoff",
     "Metric",
     "MetricName",
     "MetricValue",
@@ -38,23 +38,24 @@ __all__ = [
     "evaluate_ties",
     "extremes",
     "parse",
+    "parse_all",
     "read_name",
     "summarise",
-    "wanted",
 ]
 
 METRICS = Catalogue("metric", "hashbench.metrics", "METRIC", Metric, group="hashbench.metrics")
 
-BLOCK = 1 << 20  # histogram entries looked at together: a few 8 MiB arrays, whatever the number of queries
+BLOCK = 1 << 20  # histogram entries evaluated at a time: a few arrays of 8 MiB, for any number of queries
 ROUNDING = 1e-9  # a value outside its range by more than this is a defect, not rounding
 
-SOURCES = {Histogram: "items ranked by distance", Retrieval: "a search of buckets (k-sparse codes)"}
+SOURCES = {Histogram: "items ranked by distance", Retrieval: "a bucket search (k-sparse codes)"}
 
 
 def parse(name: str) -> MetricName:
-    """The metric that ``name`` asks for; its ``str()`` is the canonical name, without parameters at their defaults.
+    """The metric, parameters and cutoff that ``name`` names; ``str()`` of it is the canonical name.
 
-    A name, parameter, choice or cutoff that does not exist raises HashbenchError.
+    The canonical name has no parameters at their defaults. Raises HashbenchError for a metric, parameter, value or
+    cutoff that does not exist.
 
     >>> str(parse("ap(norm=all)@5"))
     'ap@5'
@@ -63,51 +64,50 @@ def parse(name: str) -> MetricName:
     return METRICS.get(written.metric).accept(written)
 
 
-def wanted(names: Iterable[str], source: type[Histogram] | type[Retrieval] = Histogram) -> dict[str, MetricName]:
-    """The metrics that ``names`` ask for, by canonical name, in the order asked.
+def parse_all(names: Iterable[str], source: type[Histogram] | type[Retrieval] = Histogram) -> dict[str, MetricName]:
+    """The metrics that ``names`` name, by canonical name, in the order of ``names``.
 
-    Raises HashbenchError where ``parse`` does, and for a metric that is a closed form of something else than
-    ``source``: what can be said before anything is counted.
+    Raises HashbenchError where ``parse`` does, and for a metric that is not computed from ``source``. Call it first:
+    then a wrong name is refused before anything is counted.
     """
     found = {str(name): name for name in map(parse, names)}
     for canonical, name in found.items():
-        needed = METRICS.get(name.metric).of
+        needed = METRICS.get(name.metric).source
         if needed is not source:
-            raise HashbenchError(
-                f"metric '{canonical}' is of {SOURCES[needed]}, and cannot be had of {SOURCES[source]}"
-            )
+            raise HashbenchError(f"metric '{canonical}' is computed from {SOURCES[needed]}, not from {SOURCES[source]}")
     return found
 
 
 def evaluate(histogram: Histogram, names: Sequence[str]) -> dict[str, NDArray[np.float64]]:
-    """The values per query, float64[q], of each metric, keyed by canonical name in the order asked.
+    """The value of each query, float64[q], for each metric, by canonical name in the order of ``names``.
 
-    NaN marks exactly the queries that are left out: those without a relevant item (N^+ = 0). A cutoff larger than
-    the database is the database. A metric that speaks of Hamming radii raises HashbenchError on tie groups that are
-    not Hamming distances (``Ranked``), and so does one that is of a search of buckets.
+    The value is NaN for a query without a relevant item (N^+ = 0), and only for these: they are left out of means. A
+    cutoff beyond the last database item is the whole database. Raises HashbenchError for a metric that is computed
+    from a bucket search, and for a metric at Hamming radii if the groups are not Hamming distances
+    (``RankingHistogram``).
     """
-    asked = wanted(names)
-    for name in asked.values():
-        if isinstance(histogram, Ranked) and _needs_radii(name):
-            raise HashbenchError(f"metric '{name}' speaks of Hamming radii, which this ranking does not have")
-    together = {canonical: name for canonical, name in asked.items() if METRICS.get(name.metric).together}
-    single = {canonical: name for canonical, name in asked.items() if canonical not in together}
-    values = _joined((_block(block, single) for block in _blocks(histogram)), single)
-    values |= _block(histogram, together) if together else {}
-    return {canonical: values[canonical] for canonical in asked}
+    parsed = parse_all(names)
+    for name in parsed.values():
+        if isinstance(histogram, RankingHistogram) and _needs_radii(name):
+            raise HashbenchError(f"metric '{name}' needs Hamming radii, which this ranking does not have")
+    whole = {canonical: name for canonical, name in parsed.items() if METRICS.get(name.metric).needs_all_queries}
+    per_block = {canonical: name for canonical, name in parsed.items() if canonical not in whole}
+    values = _concatenate((_evaluate(block, per_block) for block in _blocks(histogram)), per_block)
+    values |= _evaluate(histogram, whole) if whole else {}
+    return {canonical: values[canonical] for canonical in parsed}
 
 
 def evaluate_ties(
     histogram: Histogram, names: Sequence[str], policy: Policy, ordered: Iterable[Histogram] | None = None
 ) -> dict[str, NDArray[np.float64]]:
-    """The values per query of each metric under a tie policy, as ``evaluate`` gives them.
+    """The value of each query for each metric under a tie policy, in the form that ``evaluate`` returns.
 
-    ``order`` needs ``ordered``, the rankings that ``ties.in_order`` gives, since a histogram does not hold the order of
-    the database. What lies inside a Hamming radius does not depend on ties: ``precision@rR``, ``recall@rR`` and
-    ``pr_area`` are the same under every policy. ``pr_area@k`` is defined for ``expected`` only; another policy raises
-    HashbenchError.
+    The policy ``order`` needs ``ordered``, the rankings that ``ties.in_order`` returns, because a histogram does not
+    hold the order of the database. Which items are inside a Hamming radius does not depend on ties: ``precision@rR``,
+    ``recall@rR`` and ``pr_area`` are the same under every policy. ``pr_area@k`` is defined for ``expected`` only;
+    another policy raises HashbenchError.
     """
-    by_radius, others = _by_radius(names, policy)
+    by_radius, others = _split_by_radius(names, policy)
     values = evaluate(histogram, by_radius)
     if others and policy == "order":
         assert ordered is not None, "a histogram does not hold the order of items"
@@ -118,9 +118,9 @@ def evaluate_ties(
 
 
 def extremes(histogram: Histogram, names: Sequence[str]) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """The least and the largest value per query that any order of the tied items gives, by canonical name.
+    """The smallest and the largest value of each query over the orders of tied items, by canonical name.
 
-    A metric that does not depend on the order of ties, and those that are such an end themselves, are left out.
+    Metrics that do not depend on the order of tied items are left out, and so are ``ap_worst`` and ``ap_best``.
     """
     ranged = [name for name in map(parse, names) if not (_needs_radii(name) or METRICS.get(name.metric).is_bound)]
     by_order = [str(name) for name in ranged if name.metric != "ap"]
@@ -134,25 +134,25 @@ def extremes(histogram: Histogram, names: Sequence[str]) -> dict[str, tuple[NDAr
 
 
 def evaluate_rankings(rankings: Iterable[Histogram], names: Sequence[str]) -> dict[str, NDArray[np.float64]]:
-    """The values per query of each metric on rankings that come in blocks of queries, as ``evaluate`` gives them."""
-    return _joined((evaluate(part, names) for part in rankings), [str(parse(name)) for name in names])
+    """The value of each query for each metric, as ``evaluate`` returns them; the rankings come in blocks of queries."""
+    return _concatenate((evaluate(part, names) for part in rankings), [str(parse(name)) for name in names])
 
 
 def evaluate_retrieval(retrieval: Retrieval, names: Sequence[str]) -> dict[str, MetricValue]:
-    """Each metric of a search of buckets, over its queries, keyed by canonical name in the order asked.
+    """Each metric of a bucket search, over its queries, by canonical name in the order of ``names``.
 
-    Every query counts, with or without a relevant item. ``suf`` and ``nmi`` are one number of all queries together:
-    they deviate from nothing, and their std is None. Without a query there is no mean. A metric of ranked items raises
-    HashbenchError, and so does ``nmi`` where an item is in several buckets.
+    Every query counts, with or without a relevant item. ``suf`` and ``nmi`` are a single number for all queries, so
+    their std is None. Without queries the mean is None. Raises HashbenchError for a metric that is computed from
+    ranked items, and for ``nmi`` if an item is in several buckets.
     """
-    return {canonical: _over_queries(retrieval, name) for canonical, name in wanted(names, Retrieval).items()}
+    return {canonical: _over_queries(retrieval, name) for canonical, name in parse_all(names, Retrieval).items()}
 
 
 def summarise(values: NDArray[np.float64]) -> MetricValue:
-    """The mean and the standard deviation of values per query, NaN being the queries left out.
+    """The mean and the standard deviation of the values of the queries; queries whose value is NaN are left out.
 
-    The deviation is that of the population (ddof = 0). ``n_queries`` counts all queries, ``n_empty`` those left out;
-    where all are, or there is no query, mean and std are None.
+    The standard deviation is that of the population (ddof = 0). ``n_queries`` counts all queries, ``n_empty`` those
+    left out. If all are left out, or there is no query, mean and std are None.
 
     >>> summarise(np.array([0.5, 1.0, np.nan]))
     MetricValue(mean=0.75, std=0.25, n_queries=3, n_empty=1)
@@ -165,7 +165,9 @@ def summarise(values: NDArray[np.float64]) -> MetricValue:
 def _over_queries(retrieval: Retrieval, name: MetricName) -> MetricValue:
     metric = METRICS.get(name.metric)
     found = metric.evaluate(retrieval, name)
-    assert retrieval.n_queries == 0 or ((found >= 0) & (found <= metric.most)).all(), f"{name} left [0, {metric.most}]"
+    assert retrieval.n_queries == 0 or ((found >= 0) & (found <= metric.maximum)).all(), (
+        f"{name} left [0, {metric.maximum}]"
+    )
     if found.ndim == 1:
         return summarise(found)
     mean = None if np.isnan(found) else float(found)
@@ -173,20 +175,22 @@ def _over_queries(retrieval: Retrieval, name: MetricName) -> MetricValue:
 
 
 def _needs_radii(name: MetricName) -> bool:
-    return METRICS.get(name.metric).over_radii or (name.at is not None and name.at.kind == "radius")
+    return METRICS.get(name.metric).over_radii or (name.cutoff is not None and name.cutoff.kind == "radius")
 
 
-def _by_radius(names: Sequence[str], policy: Policy) -> tuple[list[str], list[str]]:
-    """The metrics that ask for Hamming radii, which no tie policy changes, and the others."""
-    wanted = list(map(parse, names))
-    for name in wanted:
-        if policy != "expected" and name.at is not None and METRICS.get(name.metric).over_radii:
-            raise HashbenchError(f"metric '{name}': rank k cuts ties at every radius: only ties 'expected' has it")
-    by_radius = [str(name) for name in wanted if _needs_radii(name)]
-    return by_radius, [str(name) for name in wanted if not _needs_radii(name)]
+def _split_by_radius(names: Sequence[str], policy: Policy) -> tuple[list[str], list[str]]:
+    """The names of the metrics at Hamming radii, which no tie policy changes, and the names of the others."""
+    parsed = list(map(parse, names))
+    for name in parsed:
+        if policy != "expected" and name.cutoff is not None and METRICS.get(name.metric).over_radii:
+            raise HashbenchError(f"metric '{name}': rank k may cut a tie, so it is defined for ties 'expected' only")
+    by_radius = [str(name) for name in parsed if _needs_radii(name)]
+    return by_radius, [str(name) for name in parsed if not _needs_radii(name)]
 
 
-def _joined(parts: Iterable[dict[str, NDArray[np.float64]]], names: Iterable[str]) -> dict[str, NDArray[np.float64]]:
+def _concatenate(
+    parts: Iterable[dict[str, NDArray[np.float64]]], names: Iterable[str]
+) -> dict[str, NDArray[np.float64]]:
     collected = list(parts)
     return {name: np.concatenate([part[name] for part in collected]) for name in names}
 
@@ -197,13 +201,13 @@ def _blocks(histogram: Histogram) -> Iterator[Histogram]:
         yield replace(histogram, counts=histogram.counts[rows])
 
 
-def _block(histogram: Histogram, names: dict[str, MetricName]) -> dict[str, NDArray[np.float64]]:
+def _evaluate(histogram: Histogram, names: dict[str, MetricName]) -> dict[str, NDArray[np.float64]]:
     empty = histogram.n_relevant == 0
     values = {}
     for canonical, name in names.items():
         metric = METRICS.get(name.metric)
         value = np.where(empty, np.nan, metric.evaluate(histogram, name))
-        in_range = (value >= -ROUNDING) & (value <= metric.most + ROUNDING)
-        assert (empty | in_range).all(), f"{canonical} left [0, {metric.most}]"
-        values[canonical] = np.clip(value, 0.0, metric.most)
+        in_range = (value >= -ROUNDING) & (value <= metric.maximum + ROUNDING)
+        assert (empty | in_range).all(), f"{canonical} left [0, {metric.maximum}]"
+        values[canonical] = np.clip(value, 0.0, metric.maximum)
     return values

@@ -1,4 +1,4 @@
-"""The ranking as tie groups: what a histogram knows about ranks."""
+"""The ranks that each tie group of a histogram takes: items and relevant items in it and before it."""
 
 from dataclasses import dataclass
 
@@ -6,17 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.histogram import Histogram
-from hashbench.metrics._name import At
+from hashbench.metrics._name import Cutoff
 
 Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Groups:
-    """The tie group at each distance, all int64[q, d]: its items and what stands before it.
+    """The tie group at each distance, all int64[q, d]: the items in it and the items before it.
 
-    Group d holds the ranks n_before + 1 .. n_before + n, in an order that nothing decides; an empty
-    group holds none.
+    The items of group d take the ranks n_before + 1 .. n_before + n, in any order; an empty group takes no rank.
     """
 
     n: Counts  # items, n_d
@@ -40,19 +39,19 @@ class Groups:
         """N^+, int64[q]."""
         return self.p.sum(axis=1)
 
-    def ranks(self, at: At | None) -> Counts:
-        """How many ranks of each query lie inside the cutoff, int64[q]; never more than the database has."""
+    def ranks(self, cutoff: Cutoff | None) -> Counts:
+        """The number of ranks inside the cutoff, int64[q]; at most the number of database items."""
         n_items = self.n_items
-        if at is None:
+        if cutoff is None:
             return n_items
-        if at.kind == "n_relevant":
+        if cutoff.kind == "n_relevant":
             return self.n_relevant
-        if at.kind == "radius":
-            return self.n[:, : at.value + 1].sum(axis=1)
-        return np.minimum(n_items, at.value)
+        if cutoff.kind == "radius":
+            return self.n[:, : cutoff.value + 1].sum(axis=1)
+        return np.minimum(n_items, cutoff.value)
 
     def inside(self, ranks: Counts) -> Counts:
-        """m, int64[q, d]: how many ranks of each group lie among the first ``ranks`` [q]."""
+        """m, int64[q, d]: the number of ranks of each group that are among the first ``ranks`` [q]."""
         return np.clip(ranks[:, None] - self.n_before, 0, self.n)
 
 

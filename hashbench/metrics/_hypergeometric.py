@@ -1,4 +1,4 @@
-"""How many relevant items a cut tie group leaves inside the cutoff."""
+"""The distribution of the number of relevant items inside the cutoff, in the tie group that the cutoff divides."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +9,7 @@ Floats = NDArray[np.float64]
 
 
 def half_width(n: Counts, p: Counts, m: Counts) -> Counts:
-    """How far from the mode the probability ends, int64[q]: beyond it lies less than 1e-21.
+    """The distance from the mode, int64[q], beyond which the probability is less than 1e-21.
 
     Hoeffding's bound exp(-2 w^2 / m) holds for draws without replacement, and by the symmetries of the
     distribution with p, n - m or n - p in place of m.
@@ -19,10 +19,11 @@ def half_width(n: Counts, p: Counts, m: Counts) -> Counts:
 
 
 def mass(n: Counts, p: Counts, m: Counts, width: int) -> tuple[Counts, Floats]:
-    """The numbers x, int64[q, 2 width + 1], and P(X = x), X relevant among m drawn of n items, p relevant.
+    """The values x, int64[q, 2 width + 1], and P(X = x), of the hypergeometric distribution.
 
-    The mass is built by the ratio of neighbours, outwards from the mode; differences of log-gammas would lose
-    digits at large counts. An x that cannot be has mass 0: the ratio that leads there is 0 by itself.
+    X is the number of relevant items among m items drawn from n, of which p are relevant. The probabilities are
+    computed outwards from the mode by the ratio of neighbours; differences of log-gammas would lose digits at large
+    counts. An impossible x has probability 0, because the ratio that leads to it is 0.
     """
     n, p, m = n[:, None], p[:, None], m[:, None]
     mode = (m + 1) * (p + 1) // (n + 2)

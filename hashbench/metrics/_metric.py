@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from hashbench.errors import HashbenchError, unknown
 from hashbench.histogram import Histogram
-from hashbench.metrics._name import At, AtKind, MetricName
+from hashbench.metrics._name import Cutoff, CutoffKind, MetricName
 from hashbench.sparse.retrieval import Retrieval
 
-EXAMPLES: dict[AtKind, str] = {"rank": "@100", "radius": "@r2 (Hamming radius 2)", "n_relevant": "@r (rank N+)"}
+EXAMPLES: dict[CutoffKind, str] = {"rank": "@100", "radius": "@r2 (Hamming radius 2)", "n_relevant": "@r (rank N+)"}
 
 
 Source = TypeVar("Source", Histogram, Retrieval)
@@ -20,61 +20,65 @@ Source = TypeVar("Source", Histogram, Retrieval)
 
 @dataclass(frozen=True)
 class Metric(Generic[Source]):
-    """A closed form of a histogram, or of a retrieval.
+    """A metric: a formula computed from a histogram, or from a retrieval (the result of a bucket search).
 
-    ``evaluate(histogram, name)`` gives float64[q], each in [0, ``most``] up to rounding; what it gives for a query
-    without relevant items is ignored. ``evaluate(retrieval, name)`` gives float64[q], or float64[] where it is one
-    number of all queries together. It is asked only for names that ``accept`` let through.
+    ``evaluate(histogram, name)`` returns float64[q], each value in [0, ``maximum``] up to rounding; the values of
+    queries without a relevant item are ignored. ``evaluate(retrieval, name)`` returns float64[q], or float64[] if the
+    metric is a single number for all queries. It is called only with names that ``accept`` has checked.
     """
 
     summary: str
     paper: str  # the key of the paper that defines it
     evaluate: Callable[[Source, MetricName], NDArray[np.float64]]
-    of: type[Histogram] | type[Retrieval] = Histogram  # what it is a closed form of
-    at: tuple[AtKind, ...] = ()  # the cutoffs it takes
-    at_required: bool = False
-    ranks: tuple[int, ...] = ()  # the only ranks there are, the first being meant where none is said; empty: any
-    most: float = 1.0
-    # values a parameter may have, the default first; a parameter speaks of the cutoff, so it needs one
+    source: type[Histogram] | type[Retrieval] = Histogram  # what it is computed from
+    cutoffs: tuple[CutoffKind, ...] = ()  # the kinds of cutoff that it accepts
+    cutoff_required: bool = False
+    ranks: tuple[int, ...] = ()  # the only ranks that it accepts, the first is the default; empty: every rank
+    maximum: float = 1.0  # the largest possible value
+    # the values that each parameter accepts, the default first; a parameter changes only a metric with a cutoff
     parameters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    over_radii: bool = False  # its points are the Hamming radii, whatever the cutoff
-    together: bool = False  # a query's value depends on the other queries
-    is_bound: bool = False  # an end of what any order of ties gives: of two methods the larger is not the better one
+    over_radii: bool = False  # it is computed at every Hamming radius, with or without a cutoff
+    needs_all_queries: bool = False  # the value of a query depends on the other queries
+    is_bound: bool = False  # it is the best or the worst value over the orders of tied items, so it ranks no methods
 
     def rank(self, name: MetricName) -> int:
-        """The rank that ``name`` stops at, one of ``ranks``."""
-        return self.ranks[0] if name.at is None else name.at.value
+        """The cutoff rank of ``name``, one of ``ranks``; the first of them if ``name`` has no cutoff."""
+        return self.ranks[0] if name.cutoff is None else name.cutoff.value
 
     def setting(self, name: MetricName, key: str) -> str:
         """The value of parameter ``key`` in ``name``, or its default."""
         return dict(name.parameters).get(key, self.parameters[key][0])
 
     def accept(self, name: MetricName) -> MetricName:
-        """``name`` without what is at its default; raises HashbenchError where it asks for what is not."""
-        self._check_at(name)
+        """``name`` without the parameters and the cutoff that are at their defaults.
+
+        Raises HashbenchError for an unknown parameter or value, a parameter without a cutoff, a missing cutoff, and a
+        cutoff that the metric does not accept.
+        """
+        self._check_cutoff(name)
         for key, value in name.parameters:
             if key not in self.parameters:
                 raise unknown(f"parameter of metric {name.metric}", key, self.parameters)
             if value not in self.parameters[key]:
                 raise unknown(f"{key} of metric {name.metric}", value, self.parameters[key])
-            if name.at is None:
+            if name.cutoff is None:
                 raise HashbenchError(f"metric '{name}': {key} needs a cutoff, as in {name}@100")
         changed = tuple((key, value) for key, value in name.parameters if value != self.parameters[key][0])
-        return MetricName(name.metric, changed, None if self._is_meant_anyway(name.at) else name.at)
+        return MetricName(name.metric, changed, None if self._is_default(name.cutoff) else name.cutoff)
 
-    def _check_at(self, name: MetricName) -> None:
+    def _check_cutoff(self, name: MetricName) -> None:
         ways = " or ".join(name.metric + example for example in self._examples())
-        if name.at is None:
-            if self.at_required:
+        if name.cutoff is None:
+            if self.cutoff_required:
                 raise HashbenchError(f"metric '{name}': a cutoff is required: {ways}")
-        elif name.at.kind not in self.at:
+        elif name.cutoff.kind not in self.cutoffs:
             hint = f"write {ways}" if ways else f"write {name.metric}"
-            raise HashbenchError(f"metric '{name}': {name.metric} does not take {name.at}: {hint}")
-        elif self.ranks and name.at.value not in self.ranks:
-            raise HashbenchError(f"metric '{name}': there is no {name.at}: write {ways}")
+            raise HashbenchError(f"metric '{name}': {name.metric} does not take {name.cutoff}: {hint}")
+        elif self.ranks and name.cutoff.value not in self.ranks:
+            raise HashbenchError(f"metric '{name}': there is no {name.cutoff}: write {ways}")
 
     def _examples(self) -> list[str]:
-        return [f"@{rank}" for rank in self.ranks] or [EXAMPLES[kind] for kind in self.at]
+        return [f"@{rank}" for rank in self.ranks] or [EXAMPLES[kind] for kind in self.cutoffs]
 
-    def _is_meant_anyway(self, at: At | None) -> bool:
-        return bool(self.ranks) and not self.at_required and at == At("rank", self.ranks[0])
+    def _is_default(self, cutoff: Cutoff | None) -> bool:
+        return bool(self.ranks) and not self.cutoff_required and cutoff == Cutoff("rank", self.ranks[0])

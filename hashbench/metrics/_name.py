@@ -8,17 +8,20 @@ from typing import Literal
 from hashbench.errors import HashbenchError
 from hashbench.registry import canonical
 
-AtKind = Literal["rank", "radius", "n_relevant"]
+CutoffKind = Literal["rank", "radius", "n_relevant"]
 
 _NAME = re.compile(r"\s*([A-Za-z][\w-]*)\s*(?:\(([^()]*)\))?\s*(?:@\s*(.*?))?\s*")
-_AT = re.compile(r"(r?)([0-9]{0,18})")  # 18 digits fit an int64
+_CUTOFF = re.compile(r"(r?)([0-9]{0,18})")  # 18 digits fit an int64
 
 
 @dataclass(frozen=True)
-class At:
-    """Where a metric stops reading the ranking: at a rank, at a Hamming radius, or at rank N^+ of the query."""
+class Cutoff:
+    """Where a metric stops reading the ranking: at rank k, at Hamming radius R, or at rank N^+.
 
-    kind: AtKind
+    N^+ is the number of relevant items of the query.
+    """
+
+    kind: CutoffKind
     value: int = 0  # the rank k or the radius R; unused for n_relevant
 
     def __str__(self) -> str:
@@ -27,32 +30,34 @@ class At:
 
 @dataclass(frozen=True)
 class MetricName:
-    """A metric with its parameters and its cutoff; ``str()`` is the canonical name, which parses back to it.
+    """A metric with its parameters and its cutoff; ``str()`` is the canonical name, and ``parse`` reads it back.
 
     ``parameters`` are the (key, value) pairs that differ from their defaults, sorted by key.
     """
 
     metric: str
     parameters: tuple[tuple[str, str], ...] = ()
-    at: At | None = None
+    cutoff: Cutoff | None = None
 
     def __str__(self) -> str:
         inner = ",".join(f"{key}={value}" for key, value in self.parameters)
-        return self.metric + (f"({inner})" if inner else "") + str(self.at or "")
+        return self.metric + (f"({inner})" if inner else "") + str(self.cutoff or "")
 
 
 def read(text: str) -> MetricName:
-    """The parts of a metric's name as they are written, whether or not such a metric exists.
+    """The parts of a metric's name as they are written; does not check that the metric exists.
+
+    Raises HashbenchError for a text that does not follow the grammar.
 
     >>> read("ap(norm=retrieved)@5000")
-    MetricName(metric='ap', parameters=(('norm', 'retrieved'),), at=At(kind='rank', value=5000))
+    MetricName(metric='ap', parameters=(('norm', 'retrieved'),), cutoff=Cutoff(kind='rank', value=5000))
     """
     match = _NAME.fullmatch(text)
     if match is None:
         raise HashbenchError(f"metric {text!r} is not written name, name@100, name@r2 or name(key=value)@100")
-    stem, inner, at = match.groups()
+    stem, inner, cutoff = match.groups()
     parameters = () if inner is None else _parameters(inner, text)
-    return MetricName(canonical(stem), parameters, None if at is None else _at(at, text))
+    return MetricName(canonical(stem), parameters, None if cutoff is None else _cutoff(cutoff, text))
 
 
 def _parameters(inner: str, text: str) -> tuple[tuple[str, str], ...]:
@@ -66,13 +71,13 @@ def _parameters(inner: str, text: str) -> tuple[tuple[str, str], ...]:
     return tuple(sorted((key, value) for key, value in pairs))
 
 
-def _at(at: str, text: str) -> At:
-    match = _AT.fullmatch(at.lower())
-    if match is None or at == "":
+def _cutoff(written: str, text: str) -> Cutoff:
+    match = _CUTOFF.fullmatch(written.lower())
+    if match is None or written == "":
         raise HashbenchError(f"metric {text!r}: after @ comes a whole number from 1 (a rank), or r2 (a Hamming radius)")
     radius, digits = match.groups()
     if not radius and int(digits) == 0:
         raise HashbenchError(f"metric {text!r}: the cutoff is a rank from 1 on; 0 ranks hold nothing")
     if radius:
-        return At("radius", int(digits)) if digits else At("n_relevant")
-    return At("rank", int(digits))
+        return Cutoff("radius", int(digits)) if digits else Cutoff("n_relevant")
+    return Cutoff("rank", int(digits))

@@ -1,4 +1,4 @@
-"""Prefix sums over ranks, kept so exactly that the sum over any range of ranks is one subtraction."""
+"""Prefix sums over ranks: the sum over any range of ranks is one subtraction, without loss of digits."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Term = Callable[[Floats], Floats]
 
-TABLE = 1 << 20  # ranks up to here have each their sum; 16 MiB
-STEP = 1 << 10  # beyond, every so many ranks, so that 10^8 of them take 1.5 MiB
+TABLE = 1 << 20  # a sum is stored for every rank up to here; 16 MiB
+STEP = 1 << 10  # beyond TABLE a sum is stored every STEP ranks: 1.5 MiB for 10^8 ranks
 
 
 @dataclass(frozen=True)
 class Running:
-    """Sums of the first 0, 1, 2, ... terms, each as high + low.
+    """Sums of the first 0, 1, 2, ... terms, each stored as high + low.
 
-    A plain running sum loses the digits that a short range far down the ranking needs: the sum of discounts
-    up to rank 10^6 is 5 x 10^4, where float64 is spaced 7e-12 apart. ``low`` holds what each addition rounded
-    away (the error-free two-sum of Knuth), so a range is right to a few units in its own last place.
+    A plain running sum loses the digits that a short range far down the ranking needs: the sum of discounts up to rank
+    10^6 is 5 x 10^4, and neighbouring float64 numbers of that size differ by 7e-12. ``low`` holds the rounding error
+    of each addition (Knuth's error-free two-sum), so the sum of a range is exact to a few units in its last place.
     """
 
     high: Floats
@@ -30,7 +30,7 @@ class Running:
     @staticmethod
     def of(terms: Floats) -> "Running":
         """The running sums of ``terms``."""
-        high = np.concatenate([[0.0], np.cumsum(terms)])  # cumsum adds one by one, so that two-sum applies
+        high = np.concatenate([[0.0], np.cumsum(terms)])  # cumsum adds one term at a time, which two-sum requires
         before, after = high[:-1], high[1:]
         added = after - before
         lost = (before - (after - added)) + (terms - added)
@@ -43,7 +43,7 @@ class Running:
 
 @dataclass(frozen=True)
 class PrefixSums:
-    """Sums of ``term`` (a smooth function of the rank, that falls slowly) over any range of ranks."""
+    """Sums of ``term``, a smooth and slowly falling function of the rank, over any range of ranks."""
 
     term: Term
     near: Running  # rank by rank up to TABLE
@@ -64,7 +64,7 @@ class PrefixSums:
         return near + self._far(np.maximum(start, TABLE) - TABLE, np.maximum(stop, TABLE) - TABLE)
 
     def _far(self, start: Counts, stop: Counts) -> Floats:
-        """The same of ranks that are counted from TABLE on: whole steps, and what is left at both ends."""
+        """The same sum for ranks counted from TABLE on: the whole steps, and the remaining ranks at both ends."""
         last = stop // STEP
         first = np.minimum(-(-start // STEP), last)
         head = np.where(start <= first * STEP, first * STEP, stop)
@@ -77,15 +77,15 @@ def short_sum(term: Term, start: Counts, length: Counts) -> Floats:
     """The sum of ``term`` over ranks start + 1 .. start + length, at most STEP of them, far down the ranking.
 
     Gauss's quadrature for a sum of equally spaced terms: with the centre c of the ranks and h^2 = (3 m^2 - 7) / 20,
-    the points c - h, c, c + h sum every polynomial of degree 5 exactly. What is left is below (m / t)^6 of the sum,
-    1e-18 for STEP ranks beyond TABLE.
+    the points c - h, c, c + h sum every polynomial of degree 5 exactly. The relative error is below (m / t)^6, which
+    is 1e-18 for STEP ranks beyond TABLE.
 
     >>> short_sum(lambda t: t**4, np.array([0]), np.array([10]))
     array([25333.])
     """
     m = length.astype(np.float64)
     squared = np.maximum(3 * m**2 - 7, 1) / 20
-    side = np.maximum(m**2 - 1, 0) / 24 / squared  # the share of each outer point
+    side = np.maximum(m**2 - 1, 0) / 24 / squared  # the weight of each outer point
     centre, h = start + (m + 1) / 2, np.where(m > 1, np.sqrt(squared), 0)
     return m * ((1 - 2 * side) * term(centre) + side * (term(centre - h) + term(centre + h)))
 

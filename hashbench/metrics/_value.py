@@ -1,15 +1,15 @@
-"""A metric over the queries of a run."""
+"""The type of a metric's mean and standard deviation over the queries of a run."""
 
 from hashbench.config import Strict
 
 
 class MetricValue(Strict):
-    """A metric over the queries of a run, as a fraction; mean and std are null when every query is empty.
+    """Mean and standard deviation of a metric over the queries of a run; None if every query is empty.
 
-    A metric that is one number of all queries together (a speed-up, which is no fraction) has a mean and no std.
+    They are fractions, except for a speed-up. A metric that is a single number for all queries has a mean and no std.
     """
 
     mean: float | None
     std: float | None
-    n_queries: int  # all of them
+    n_queries: int  # all queries
     n_empty: int  # queries without a relevant item, left out of the mean

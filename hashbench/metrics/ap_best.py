@@ -1,4 +1,4 @@
-"""Average precision when every tie falls well."""
+"""The largest average precision over the orders of tied items."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,23 +12,26 @@ from hashbench.metrics._precision_sums import in_a_row, normalise
 
 
 def evaluate(histogram: Histogram, name: MetricName) -> NDArray[np.float64]:
-    """The largest average precision that any order of the tied items gives, float64[q].
+    """The largest average precision over the orders of tied items, float64[q].
 
-    Relevant items come first in every tie group (the upper end of the range in He et al. 2018, fig. 3), also where
-    ``@k`` cuts one. With norm ``retrieved`` a late relevant item can lower the mean: there the group that rank k cuts
-    shows as many relevant items as it can, or as few, whichever gives more. Precision grows along items that are all
-    relevant, so what they add to a mean first lowers and then raises it, and the best is at one of the two ends.
+    Relevant items come first in every tie group (the upper end of the range in He et al. 2018, fig. 3), also in the
+    group that contains rank k. With norm ``retrieved`` a late relevant item can lower the mean: there that group has
+    as many relevant items before the cutoff as possible, or as few as possible, whichever gives more. Precision grows
+    from one relevant item to the next if only relevant items follow each other, so more of them first lower and then
+    raise the mean, and the largest value is at one of the two ends.
 
     >>> evaluate(Histogram(np.array([[[1, 1]]]), np.array([0, 1])), MetricName("ap_best"))
     array([1.])
     """
     groups = Groups.of(histogram)
-    ranks = groups.ranks(name.at)
+    ranks = groups.ranks(name.cutoff)
     norm = METRIC.setting(name, "norm")
     if norm == "retrieved":
         cut = Cut.of(groups, ranks, in_a_row(groups, groups.n_before, groups.p))
         at_start = np.zeros_like(ranks)
-        return np.maximum(cut.over_retrieved(cut.least, at_start), cut.over_retrieved(cut.most, at_start))
+        return np.maximum(
+            cut.over_retrieved(cut.min_relevant, at_start), cut.over_retrieved(cut.max_relevant, at_start)
+        )
     found = np.minimum(groups.p, groups.inside(ranks))
     return normalise(in_a_row(groups, groups.n_before, found).sum(axis=1), groups, ranks, norm)
 
@@ -37,7 +40,7 @@ METRIC = Metric(
     summary="average precision with the relevant items first in every tie",
     paper="he2018tieaware",
     evaluate=evaluate,
-    at=("rank",),
+    cutoffs=("rank",),
     parameters={"norm": ("all", "min", "retrieved")},
     is_bound=True,
 )

@@ -1,4 +1,4 @@
-"""Average precision when every tie falls badly."""
+"""The smallest average precision over the orders of tied items."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,17 +12,17 @@ from hashbench.metrics._precision_sums import in_a_row, normalise
 
 
 def evaluate(histogram: Histogram, name: MetricName) -> NDArray[np.float64]:
-    """The smallest average precision that any order of the tied items gives, float64[q].
+    """The smallest average precision over the orders of tied items, float64[q].
 
-    Relevant items come last in every tie group (the lower end of the range in He et al. 2018, fig. 3); a group that
-    ``@k`` cuts shows only those that its other items leave room for. With norm ``retrieved`` that need not be the
-    least: there the number of relevant items that the cut group shows is the one that gives least.
+    Relevant items come last in every tie group (the lower end of the range in He et al. 2018, fig. 3); in the group
+    that contains rank k, irrelevant items take the ranks before the cutoff first. With norm ``retrieved`` that is not
+    always the smallest value: there the number of relevant items before the cutoff is the one that gives the smallest.
 
     >>> evaluate(Histogram(np.array([[[1, 1]]]), np.array([0, 1])), MetricName("ap_worst"))
     array([0.5])
     """
     groups = Groups.of(histogram)
-    ranks = groups.ranks(name.at)
+    ranks = groups.ranks(name.cutoff)
     norm = METRIC.setting(name, "norm")
     irrelevant = groups.n - groups.p
     if norm == "retrieved":
@@ -33,12 +33,12 @@ def evaluate(histogram: Histogram, name: MetricName) -> NDArray[np.float64]:
 
 
 def _over_retrieved(cut: Cut) -> NDArray[np.float64]:
-    """The least over all numbers x of relevant items in the cut group, which stand last among its ranks.
+    """The minimum over x, the number of relevant items of the group before the cutoff; they are last among its ranks.
 
-    One more of them adds (P_0 + 1) / (N_0 + m - x) + sum_{t > N_0 + m - x} 1 / t, which grows with x: a mean to which
-    ever larger terms are added falls until they exceed it and never falls again. The turn is found by bisection.
+    One more relevant item adds (P_0 + 1) / (N_0 + m - x) + sum_{t > N_0 + m - x} 1 / t, which grows with x. If ever
+    larger terms join a mean, it falls until they exceed it and never falls again. Bisection finds this minimum.
     """
-    low, high = cut.least, cut.most  # the turn is in low .. high
+    low, high = cut.min_relevant, cut.max_relevant  # the minimum is in low .. high
     while (low < high).any():
         x = (low + high) // 2
         falls = (low < high) & (_at(cut, np.minimum(x + 1, high)) < _at(cut, x))
@@ -54,7 +54,7 @@ METRIC = Metric(
     summary="average precision with the relevant items last in every tie",
     paper="he2018tieaware",
     evaluate=evaluate,
-    at=("rank",),
+    cutoffs=("rank",),
     parameters={"norm": ("all", "min", "retrieved")},
     is_bound=True,
 )

@@ -10,10 +10,10 @@ from hashbench.metrics._name import MetricName
 
 
 def evaluate(histogram: Histogram, name: MetricName) -> NDArray[np.float64]:  # noqa: ARG001
-    """The share of (relevant, irrelevant) pairs that stand in the right order, float64[q]; a tied pair counts 1/2.
+    """The share of (relevant, irrelevant) pairs in the right order, float64[q]; a tied pair counts 1/2.
 
-    AUC_T, the expectation of Lin et al. 2014, eq. 19, over all orders of the tied items. A query without irrelevant
-    items has no pair, and none in the wrong order: it scores 1. Pairs are counted in whole numbers.
+    AUC_T is the mean of Lin et al. 2014, eq. 19, over all orders of the tied items. A query without irrelevant items
+    has no such pair and scores 1. Pairs are counted in whole numbers.
 
     >>> evaluate(Histogram(np.array([[[1, 1], [2, 0]]]), np.array([0, 1])), MetricName("auc")).round(6)
     array([0.833333])

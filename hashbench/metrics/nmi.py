@@ -1,4 +1,4 @@
-"""ChannelNormalisation mutual information between buckets and classes."""
+"""Normalised mutual information between buckets and classes."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,10 @@ Counts = NDArray[np.integer]
 
 
 def evaluate(retrieval: Retrieval, name: MetricName) -> NDArray[np.float64]:
-    """The normalised mutual information of bucket and class over the items that were searched, float64[].
+    """The normalised mutual information of bucket and class over the database items, float64[].
 
-    Each bucket is a cluster, so an item must be in one bucket (k = 1) and have one class; else it raises
-    HashbenchError. Items without a class are left out.
+    Each bucket is a cluster, so an item must be in one bucket (k = 1) and have one class; otherwise HashbenchError is
+    raised. Items without a class are left out.
     """
     if retrieval.contingency is None:
         raise HashbenchError(f"metric '{name}' needs buckets with k = 1 and class labels, one of each for an item")
@@ -25,10 +25,10 @@ def evaluate(retrieval: Retrieval, name: MetricName) -> NDArray[np.float64]:
 def of_counts(counts: Counts) -> float:
     """The normalised mutual information of a contingency table, in [0, 1].
 
-    ``counts`` [buckets, classes] says how many items stand in each bucket and have each class. The value is
-    I(B; C) / ((H(B) + H(C)) / 2) [Manning et al. 2008, section 16.3], and I(B; C) = H(B) + H(C) - H(B, C). It is 1
-    where both entropies are 0, for one bucket and one class are the same partition. A table without any item raises
-    HashbenchError.
+    ``counts`` [buckets, classes] is the number of items of each class in each bucket. The value is
+    I(B; C) / ((H(B) + H(C)) / 2) [Manning et al. 2008, section 16.3] with I(B; C) = H(B) + H(C) - H(B, C). It is 1 if
+    both entropies are 0, because one bucket and one class are the same partition. Raises HashbenchError for a table
+    without items.
 
     >>> of_counts(np.array([[2, 0], [0, 0], [0, 1]]))
     1.0
@@ -51,6 +51,6 @@ def _entropy(sizes: Counts) -> float:
 METRIC = Metric(
     summary="normalised mutual information of bucket and class, where an item is in one bucket",
     paper="manning2008introduction",
-    of=Retrieval,
+    source=Retrieval,
     evaluate=evaluate,
 )

@@ -10,22 +10,23 @@ from hashbench.metrics._name import MetricName
 
 
 def evaluate(histogram: Histogram, name: MetricName) -> NDArray[np.float64]:
-    """The share of each query in the area under mean precision against mean recall, float64[q].
+    """A value for each query, float64[q], whose mean is the area under mean precision against mean recall.
 
     The curve has one point for each Hamming radius d = 0 .. bits: the means, over the queries with a relevant item,
-    of recall@rd and precision@rd (a query that retrieves nothing has precision 0). Its area by the trapezoidal rule,
-    the first point being extended to recall 0, is linear in the mean recall. So the area under each query's own
-    recall and the mean precision is a value per query whose mean is the area: here alone a value depends on the other
-    queries. With ``@k`` a query's point at radius d covers the first min(N_d, k) ranks, the tie that rank k cuts
-    counting in proportion, and the curve ends at the mean recall of k ranks.
+    of recall@rd and precision@rd (a query that retrieves nothing has precision 0). The first point is extended to
+    recall 0. The area by the trapezoidal rule is linear in the mean recall, so it is the mean over the queries of the
+    area under (recall of the query, mean precision). This is the only metric whose value for a query depends on the
+    other queries. With ``@k`` the point of a query at radius d covers the first min(N_d, k) ranks, a group that
+    contains rank k counts in proportion, and the curve ends at the mean recall of the first k ranks.
 
-    One query, relevant items at distances 0 and 1, another item beside the second: 1/2 x 1 + 1/2 x (1 + 2/3) / 2.
+    One query: a relevant item at distance 0, a relevant and another item at distance 1. The area is
+    1/2 x 1 + 1/2 x (1 + 2/3) / 2.
 
     >>> evaluate(Histogram(np.array([[[0, 1], [1, 1]]]), np.array([0, 1])), MetricName("pr_area")).round(6)
     array([0.916667])
     """
     groups = Groups.of(histogram)
-    inside = groups.inside(groups.ranks(name.at))
+    inside = groups.inside(groups.ranks(name.cutoff))
     retrieved = inside.cumsum(axis=1)
     found = (inside * share(groups.p, groups.n)).cumsum(axis=1)
     some = groups.n_relevant > 0
@@ -39,7 +40,7 @@ METRIC = Metric(
     summary="area under mean precision against mean recall, one point a Hamming radius; with @k of the first k ranks",
     paper="lin2014optimizing",
     evaluate=evaluate,
-    at=("rank",),
+    cutoffs=("rank",),
     over_radii=True,
-    together=True,
+    needs_all_queries=True,
 )

@@ -1,4 +1,4 @@
-"""Tie-aware precision, at a rank, at a Hamming radius, or at as many ranks as items are relevant."""
+"""Tie-aware precision at a rank, at a Hamming radius, or at rank N^+ (the number of relevant items)."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +10,10 @@ from hashbench.metrics._name import MetricName
 
 
 def evaluate(histogram: Histogram, name: MetricName) -> NDArray[np.float64]:
-    """The relevant share of what is retrieved, float64[q], expected over all orders of the tied items.
+    """The share of the retrieved items that is relevant, float64[q]: its mean over all orders of the tied items.
 
-    ``precision@k`` is P_T@k: full tie groups count whole, the group that rank k cuts counts in proportion
-    [McSherry and Najork 2008]. ``precision@rR`` is P@H<=R, over the items inside Hamming radius R; a query that
+    ``precision@k`` is P_T@k: the group that contains rank k counts in proportion, the groups before it in full
+    [McSherry and Najork 2008]. ``precision@rR`` is P@H<=R, over the items within Hamming radius R; a query that
     retrieves nothing scores 0. ``precision@r`` is R-precision, k = N^+ of the query.
 
     >>> from hashbench.metrics import parse
@@ -21,7 +21,7 @@ def evaluate(histogram: Histogram, name: MetricName) -> NDArray[np.float64]:
     array([0.5])
     """
     groups = Groups.of(histogram)
-    ranks = groups.ranks(name.at)
+    ranks = groups.ranks(name.cutoff)
     found = (groups.inside(ranks) * share(groups.p, groups.n)).sum(axis=1)
     return found / np.maximum(ranks, 1)
 
@@ -30,6 +30,6 @@ METRIC = Metric(
     summary="relevant share of the first k, of those within Hamming radius R (@rR), or of the first N+ (@r)",
     paper="mcsherry2008computing",
     evaluate=evaluate,
-    at=("rank", "radius", "n_relevant"),
-    at_required=True,
+    cutoffs=("rank", "radius", "n_relevant"),
+    cutoff_required=True,
 )

@@ -10,17 +10,17 @@ from hashbench.metrics._name import MetricName
 
 
 def evaluate(histogram: Histogram, name: MetricName) -> NDArray[np.float64]:
-    """The share of the relevant items that is retrieved, float64[q], expected over all orders of the tied items.
+    """The share of the relevant items that is retrieved, float64[q]: its mean over all orders of the tied items.
 
-    ``recall@k`` is R_T@k: full tie groups count whole, the group that rank k cuts counts in proportion
-    [McSherry and Najork 2008]. ``recall@rR`` looks at the items inside Hamming radius R.
+    ``recall@k`` is R_T@k: the group that contains rank k counts in proportion, the groups before it in full
+    [McSherry and Najork 2008]. ``recall@rR`` is over the items within Hamming radius R.
 
     >>> from hashbench.metrics import parse
     >>> evaluate(Histogram(np.array([[[1, 1], [2, 1]]]), np.array([0, 1])), parse("recall@r0"))
     array([0.5])
     """
     groups = Groups.of(histogram)
-    found = (groups.inside(groups.ranks(name.at)) * share(groups.p, groups.n)).sum(axis=1)
+    found = (groups.inside(groups.ranks(name.cutoff)) * share(groups.p, groups.n)).sum(axis=1)
     return found / np.maximum(groups.n_relevant, 1)
 
 
@@ -28,6 +28,6 @@ METRIC = Metric(
     summary="share of the relevant items among the first k, or within Hamming radius R (@rR)",
     paper="mcsherry2008computing",
     evaluate=evaluate,
-    at=("rank", "radius"),
-    at_required=True,
+    cutoffs=("rank", "radius"),
+    cutoff_required=True,
 )

@@ -1,4 +1,4 @@
-"""Precision of what a search of buckets found, in order of the distance between embeddings."""
+"""Precision of the candidates of a bucket search, ranked by the distance between embeddings."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,8 @@ from hashbench.sparse.retrieval import CUTOFFS, Retrieval
 def evaluate(retrieval: Retrieval, name: MetricName) -> NDArray[np.float64]:
     """The relevant share of the K nearest candidates, float64[q]: Pr@K [Jeong and Song 2018, section 6].
 
-    Candidates are put in order of their distance in the base embedding, and of their number where that is the same. A
-    query without a relevant item scores 0 and counts. Where there are fewer than K items, K is their number.
+    Candidates are ranked by their distance in the base embedding; at equal distance the lower item number comes first.
+    A query without a relevant item scores 0 and counts. If the database has fewer than K items, K is their number.
 
     >>> from hashbench.metrics import parse
     >>> from hashbench.sparse.retrieval import Reranked
@@ -26,9 +26,9 @@ def evaluate(retrieval: Retrieval, name: MetricName) -> NDArray[np.float64]:
 METRIC = Metric(
     summary="relevant share of the K nearest among the candidates",
     paper="jeong2018efficient",
-    of=Retrieval,
+    source=Retrieval,
     evaluate=evaluate,
-    at=("rank",),
-    at_required=True,
+    cutoffs=("rank",),
+    cutoff_required=True,
     ranks=CUTOFFS,
 )

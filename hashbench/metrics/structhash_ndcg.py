@@ -1,4 +1,4 @@
-"""The NDCG that the StructHash paper prints."""
+"""The NDCG as the StructHash paper defines it."""
 
 from functools import lru_cache
 
@@ -13,19 +13,19 @@ from hashbench.metrics._prefix import PrefixSums
 
 
 def evaluate(histogram: Histogram, name: MetricName) -> NDArray[np.float64]:
-    """The NDCG@K of Lin et al. 2014, eq. 21, float64[q], expected over all orders of the tied items.
+    """The NDCG@K of Lin et al. 2014, eq. 21, float64[q]: its mean over all orders of the tied items.
 
     Relevance is binary, S(1) = 1 and S(i) = 1 / log2(i), and the sum over the relevant ranks up to K is divided by
     sum_{i<=K} S(i), not by the ideal order: a query with fewer than K relevant items cannot reach 1.
 
-    A relevant item tied with an irrelevant one: half of S(1) + S(2) = 2, over 2.
+    A relevant item tied with an irrelevant one: half of S(1) + S(2) = 2, divided by 2.
 
     >>> from hashbench.metrics import parse
     >>> evaluate(Histogram(np.array([[[1, 1]]]), np.array([0, 1])), parse("structhash_ndcg@2"))
     array([0.5])
     """
     groups = Groups.of(histogram)
-    ranks = groups.ranks(name.at)
+    ranks = groups.ranks(name.cutoff)
     scores = _scores(int(ranks.max(initial=0)))
     start = np.minimum(groups.n_before, ranks[:, None])
     gained = share(groups.p, groups.n) * scores.between(start, start + groups.inside(ranks))
@@ -42,6 +42,6 @@ METRIC = Metric(
     summary="NDCG as StructHash defines it: binary, S(i) = 1/log2(i), over sum S(i); expected over tied orders",
     paper="lin2014optimizing",
     evaluate=evaluate,
-    at=("rank",),
-    at_required=True,
+    cutoffs=("rank",),
+    cutoff_required=True,
 )

@@ -12,11 +12,11 @@ from hashbench.sparse.retrieval import CUTOFFS, Retrieval
 
 
 def evaluate(retrieval: Retrieval, name: MetricName) -> NDArray[np.float64]:
-    """The number of items over the mean number of candidates of a query, float64[]; NaN without a query.
+    """The number of items divided by the mean number of candidates of a query, float64[]; NaN without queries.
 
     Exhaustive search has 1. ``suf@K`` is the speed-up of the search for the nearest K, in which a query opens more
-    buckets until they hold K items; ``suf`` is ``suf@1``. It counts items: the seconds that a search takes are another
-    matter [Jeong and Song 2018, section 6].
+    buckets until they hold K items; ``suf`` is ``suf@1``. It counts items and says nothing about seconds
+    [Jeong and Song 2018, section 6].
 
     >>> from hashbench.metrics import parse
     >>> from hashbench.sparse.retrieval import Reranked
@@ -31,10 +31,10 @@ def evaluate(retrieval: Retrieval, name: MetricName) -> NDArray[np.float64]:
 
 
 def speed_up(n_candidates: NDArray[np.integer], n_items: int) -> float:
-    """``n_items`` over the mean of ``n_candidates`` [q], the items that each query looks at [Jeong and Song 2018].
+    """``n_items`` divided by the mean of ``n_candidates`` [q], the items compared with a query [Jeong and Song 2018].
 
-    It is one over the mean share, not the mean of one over the shares: a query without a candidate does not make it
-    infinite. Where no query has a candidate it raises HashbenchError.
+    It is not the mean of ``n_items / n_candidates``, so a query without a candidate does not make it infinite. If no
+    query has a candidate, HashbenchError is raised.
 
     >>> speed_up(np.array([10, 30]), 100)
     5.0
@@ -46,11 +46,11 @@ def speed_up(n_candidates: NDArray[np.integer], n_items: int) -> float:
 
 
 METRIC = Metric(
-    summary="speed-up: items over mean candidates of a query, until there are K (1 where none is said)",
+    summary="speed-up: items over mean candidates of a query, in a search for the nearest K (default 1)",
     paper="jeong2018efficient",
-    of=Retrieval,
+    source=Retrieval,
     evaluate=evaluate,
-    at=("rank",),
+    cutoffs=("rank",),
     ranks=CUTOFFS,
-    most=math.inf,
+    maximum=math.inf,
 )

@@ -11,7 +11,7 @@ from support.strategies import CodeSet, code_sets
 
 from hashbench.codes import pack
 from hashbench.errors import HashbenchError
-from hashbench.evaluation.conventions import CONVENTIONS, Printed
+from hashbench.evaluation.conventions import CONVENTIONS, ConventionValue
 from hashbench.relevance.labels import ClassRelevance, SharedLabelRelevance
 
 Order = list[int]  # the levels of the items, first rank first
@@ -19,7 +19,7 @@ Order = list[int]  # the levels of the items, first rank first
 cutoffs = st.none() | st.integers(1, 14)
 
 
-def printed(name: str, drawn: CodeSet, cutoff: int | None = None) -> dict[str, Printed]:
+def printed(name: str, drawn: CodeSet, cutoff: int | None = None) -> dict[str, ConventionValue]:
     return CONVENTIONS.get(name).evaluate(pack(drawn.query), pack(drawn.database), drawn.relevance, cutoff=cutoff)
 
 
@@ -47,7 +47,7 @@ def over_retrieved(order: Sequence[int]) -> float:
     return sum(found / rank for found, rank in enumerate(hits, 1)) / len(hits) if hits else 0.0
 
 
-def close(one: Printed, other: float | None) -> bool:
+def close(one: ConventionValue, other: float | None) -> bool:
     if other is None or one.value is None:
         return one.value is other
     return math.isclose(one.value, other, abs_tol=1e-12)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hashbench.codes import pack
 from hashbench.evaluation import diagnostics
-from hashbench.evaluation.diagnostics import Distinct, diagnose, retrieval
+from hashbench.evaluation.diagnostics import Distinct, diagnose, diagnose_queries
 from hashbench.histogram import count
 from hashbench.relevance.labels import from_labels
 
@@ -113,6 +113,6 @@ def test_queries_that_meet_nothing_are_counted() -> None:
     query = pack(np.array([[0, 0, 0, 0], [0, 0, 0, 0], [1, 1, 1, 1]], np.uint8))
     database = pack(np.array([[0, 0, 0, 0], [0, 0, 0, 1]], np.uint8))
     counted = count(query, database, from_labels(np.array([1, 9, 2]), np.array([1, 2])))
-    met = retrieval(counted)
+    met = diagnose_queries(counted)
     assert (met.without_relevant, met.empty_balls, met.twins) == (1, 1, 1)
-    assert retrieval(counted, radius=3).empty_balls == 0
+    assert diagnose_queries(counted, radius=3).empty_balls == 0

@@ -140,7 +140,7 @@ def test_every_order_lies_between_worst_and_best(drawn: CodeSet) -> None:
 def test_a_radius_has_no_meaning_on_a_ranking_without_radii() -> None:
     ranked = ties.apply(Histogram(np.ones((1, 3, 2), np.int64), np.array([0, 1])), "best")
     for name in ("precision@r1", "recall@r1", "pr_area"):
-        with pytest.raises(HashbenchError, match="speaks of Hamming radii"):
+        with pytest.raises(HashbenchError, match="needs Hamming radii"):
             metrics.evaluate(ranked, [name])
 
 

@@ -116,4 +116,4 @@ def test_every_file_of_the_catalogue_is_a_metric_that_says_what_it_is() -> None:
         assert entry.summary
         assert entry.paper
         assert all(entry.parameters.values())
-        assert entry.at or not entry.at_required
+        assert entry.cutoffs or not entry.cutoff_required

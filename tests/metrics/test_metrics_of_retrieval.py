@@ -1,4 +1,4 @@
-"""Metrics of a search of buckets, and that they and those of a histogram are not had of each other's source."""
+"""Metrics of a bucket search; these and the metrics of a histogram are not computed from each other's source."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from hashbench.histogram import Histogram
 from hashbench.metrics import METRICS, MetricValue
 from hashbench.sparse.retrieval import CUTOFFS, Reranked, Retrieval
 
-OF_RETRIEVAL = sorted(name for name in METRICS.names if METRICS.get(name).of is Retrieval)
+OF_RETRIEVAL = sorted(name for name in METRICS.names if METRICS.get(name).source is Retrieval)
 HISTOGRAM = Histogram(np.array([[[1, 1], [2, 0]]]), np.array([0, 1]))
 
 
@@ -64,7 +64,7 @@ def test_nmi_needs_one_bucket_and_one_class_an_item() -> None:
 
 @pytest.mark.parametrize("name", ["suf", "suf@4", "rerank_precision@16", "nmi"])
 def test_a_histogram_does_not_have_the_metrics_of_a_search(name: str) -> None:
-    says = f"metric '{name}' is of a search of buckets \\(k-sparse codes\\), and cannot be had of items ranked"
+    says = f"metric '{name}' is computed from a bucket search \\(k-sparse codes\\), not from items ranked"
     with pytest.raises(HashbenchError, match=says) as caught:
         metrics.evaluate(HISTOGRAM, ["ap", name])
     assert "\n" not in str(caught.value)
@@ -74,13 +74,13 @@ def test_a_histogram_does_not_have_the_metrics_of_a_search(name: str) -> None:
 
 @pytest.mark.parametrize("ties", ["expected", "worst", "order"])
 def test_scores_of_codes_do_not_either(ties: str) -> None:
-    with pytest.raises(HashbenchError, match="metric 'suf' is of a search of buckets"):
+    with pytest.raises(HashbenchError, match="metric 'suf' is computed from a bucket search"):
         hashbench.score([[1, 0]], [[1, 1], [0, 0]], [7], [7, 3], metrics=["suf"], ties=ties)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["ap", "ndcg@100", "precision@r2", "pr_area"])
 def test_a_search_does_not_have_the_metrics_of_a_histogram(name: str) -> None:
-    says = f"metric '{name}' is of items ranked by distance, and cannot be had of a search of buckets"
+    says = f"metric '{name}' is computed from items ranked by distance, not from a bucket search"
     with pytest.raises(HashbenchError, match=says):
         metrics.evaluate_retrieval(TWO, ["suf", name])
 

@@ -1,14 +1,14 @@
-"""Conventions: what the code of another project would print for the same codes; one file a code base.
+"""Conventions: the metric values that other evaluation code computes for the same codes; one file for each code base.
 
-Their figures differ from the exact ones, and from each other, in what AP@k is divided by, in the order of tied items,
-in what becomes of queries without relevant items, and in defects of their own. Each file says which of these it
-reproduces. They exist to check published figures; for a comparison of methods use the metrics.
+They differ from the exact metrics, and from each other, in the divisor of AP@k, in the order of tied items, in the
+treatment of queries without relevant items, and by defects of that code. Each file says which of these it reproduces.
+Use them to check published values; use the metrics to compare methods.
 """
 
-from hashbench.evaluation.conventions._convention import Convention, Printed
+from hashbench.evaluation.conventions._convention import Convention, ConventionValue
 from hashbench.registry import Catalogue
 
-__all__ = ["CONVENTIONS", "Convention", "Printed"]
+__all__ = ["CONVENTIONS", "Convention", "ConventionValue"]
 
 CONVENTIONS = Catalogue(
     "convention", "hashbench.evaluation.conventions", "CONVENTION", Convention, group="hashbench.conventions"

@@ -1,26 +1,35 @@
-"""What DeepHash-pytorch's ``CalcTopMap`` prints.
+"""The values that ``CalcTopMap`` of DeepHash-pytorch prints.
 
-- AP@k is divided by the relevant items among the first k.
-- Ties fall as NumPy's default sort of float32 distances leaves them, which is not stable.
+- AP@k is divided by the number of relevant items among the first k.
+- Ties are in the order of NumPy's default sort of float32 distances, which is not stable.
 - A query without relevant items among the first k scores 0 and is counted.
-- The whole ranking is ``topk = -1``, a slice that loses the item ranked last.
+- Without a cutoff it uses ``topk = -1``, a slice that loses the item ranked last.
 """
 
 from hashbench import metrics
 from hashbench.codes import Codes
-from hashbench.evaluation.conventions._convention import Convention, Printed, at, mean, unstable, zero
+from hashbench.evaluation.conventions._convention import (
+    Convention,
+    ConventionValue,
+    mean,
+    nan_to_zero,
+    unstable_order,
+    with_cutoff,
+)
 from hashbench.histogram import ranking, ties
 from hashbench.relevance.labels import Relevance
 
 
-def evaluate(query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None) -> dict[str, Printed]:
+def evaluate(
+    query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None
+) -> dict[str, ConventionValue]:
     """The mAP, or mAP@cutoff, by name."""
     ranks = len(database) - 1 if cutoff is None else cutoff
     if ranks == 0:  # one item, and the slice loses it
-        return {at("mAP", cutoff): Printed(0.0 if len(query) else None)}
-    ordered = ties.in_order(ranking.hamming(query, database), relevance, unstable)
+        return {with_cutoff("mAP", cutoff): ConventionValue(0.0 if len(query) else None)}
+    ordered = ties.in_order(ranking.hamming(query, database), relevance, unstable_order)
     (values,) = metrics.evaluate_rankings(ordered, [f"ap(norm=retrieved)@{ranks}"]).values()
-    return {at("mAP", cutoff): Printed(mean(zero(values)), of_this_machine=True)}
+    return {with_cutoff("mAP", cutoff): ConventionValue(mean(nan_to_zero(values)), of_this_machine=True)}
 
 
 CONVENTION = Convention(

@@ -1,12 +1,12 @@
-"""What the test script of HashNet's PyTorch version prints, for codes.
+"""The values that the test script of HashNet's PyTorch version prints for codes.
 
-- AP@R is divided by the relevant items among the first R.
-- Ties fall as NumPy's default sort of minus the float32 inner product leaves them, which is not stable.
-- A query without relevant items among the first R is dropped from the mean.
+- AP@R is divided by the number of relevant items among the first R.
+- Ties are in the order of NumPy's default sort of minus the float32 inner product, which is not stable.
+- A query without relevant items among the first R is left out of the mean.
 - R larger than the database is an error there, and here.
 
-The script itself ranks by the network's real-valued outputs, in which hardly anything ties; what is reproduced is
-what it prints when it is given codes of -1 and +1.
+The script itself ranks by the real-valued activations of the network, which are hardly ever tied. This file reproduces
+what it prints for codes of -1 and +1.
 """
 
 import numpy as np
@@ -14,24 +14,28 @@ import numpy as np
 from hashbench import metrics
 from hashbench.codes import Codes
 from hashbench.errors import HashbenchError
-from hashbench.evaluation.conventions._convention import Convention, Printed, at, mean, unstable
+from hashbench.evaluation.conventions._convention import Convention, ConventionValue, mean, unstable_order, with_cutoff
 from hashbench.histogram import ranking, ties
 from hashbench.relevance.labels import Relevance
 
 
-def evaluate(query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None) -> dict[str, Printed]:
+def evaluate(
+    query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None
+) -> dict[str, ConventionValue]:
     """The MAP, or MAP@cutoff, by name."""
     ranks = len(database) if cutoff is None else cutoff
     if ranks > len(database):
-        raise HashbenchError(f"hashnet: R = {ranks} of {len(database)} items stops that code: at most their number")
+        raise HashbenchError(
+            f"hashnet: R = {ranks} of {len(database)} items stops that code: R is at most the number of items"
+        )
 
     def minus_similarity(distances: ranking.Array) -> ranking.Array:
-        return unstable(2 * distances.astype(np.int32) - query.n_bits)
+        return unstable_order(2 * distances.astype(np.int32) - query.n_bits)
 
     ordered = ties.in_order(ranking.hamming(query, database), relevance, minus_similarity)
     names = [f"ap(norm=retrieved)@{ranks}", f"precision@{ranks}"]
     average, precision = metrics.evaluate_rankings(ordered, names).values()
-    return {at("MAP", cutoff): Printed(mean(average[precision > 0]), of_this_machine=True)}
+    return {with_cutoff("MAP", cutoff): ConventionValue(mean(average[precision > 0]), of_this_machine=True)}
 
 
 CONVENTION = Convention(

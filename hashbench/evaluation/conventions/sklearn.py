@@ -1,8 +1,8 @@
-"""What scikit-learn's metrics give for minus the distances, one query at a time.
+"""The values that scikit-learn's metrics return for minus the distances, one query at a time.
 
-- ``average_precision_score`` has one threshold a tie group: all relevant items of a group get the precision at the
-  group's end. That is not the expectation over tied orders, and no single order gives it.
-- ``ndcg_score`` is the expectation over tied orders, with the level itself as gain, not 2^v - 1. It refuses a
+- ``average_precision_score`` has one threshold for each tie group: all relevant items of a group get the precision at
+  the end of the group. That is not the mean over the orders of tied items, and no single order has this value.
+- ``ndcg_score`` is the mean over the orders of tied items, with the level itself as gain, not 2^v - 1. It refuses a
   database of one item. ``cutoff`` is its k.
 - A query without relevant items scores 0 in both (the first with a warning) and is counted.
 """
@@ -11,26 +11,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes import Codes
-from hashbench.evaluation.conventions._convention import Convention, Printed, at, mean
+from hashbench.evaluation.conventions._convention import Convention, ConventionValue, mean, with_cutoff
 from hashbench.histogram import Histogram, count
-from hashbench.metrics import At
+from hashbench.metrics import Cutoff
 from hashbench.metrics.ndcg import of_gains
 from hashbench.relevance.labels import Relevance
 
 
-def evaluate(query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None) -> dict[str, Printed]:
+def evaluate(
+    query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None
+) -> dict[str, ConventionValue]:
     """average_precision_score, which has no cutoff, and ndcg_score, by name."""
     histogram = count(query, database, relevance)
-    ranks = None if cutoff is None else At("rank", cutoff)
+    ranks = None if cutoff is None else Cutoff("rank", cutoff)
     ndcg = of_gains(histogram, histogram.levels.astype(np.float64), ranks)
     return {
-        "average_precision_score": Printed(mean(average_precision(histogram))),
-        at("ndcg_score", cutoff): Printed(mean(ndcg) if len(database) > 1 else None),
+        "average_precision_score": ConventionValue(mean(average_precision(histogram))),
+        with_cutoff("ndcg_score", cutoff): ConventionValue(mean(ndcg) if len(database) > 1 else None),
     }
 
 
 def average_precision(histogram: Histogram) -> NDArray[np.float64]:
-    """The average precision with one threshold a tie group, float64[q]: sum_d (n_d^+ / N^+) (N_d^+ / N_d)."""
+    """The average precision with one threshold for each tie group, float64[q]: sum_d (n_d^+ / N^+) (N_d^+ / N_d)."""
     n, p = histogram.at_distance, histogram.relevant
     precision = p.cumsum(axis=1) / np.maximum(n.cumsum(axis=1), 1)
     return (p * precision).sum(axis=1) / np.maximum(histogram.n_relevant, 1)

@@ -1,4 +1,4 @@
-"""What the evaluation code of TALR (and, but for names, of MIHash) prints.
+"""The values that the evaluation code of TALR prints; that of MIHash prints the same under other names.
 
 ``AP`` with its bounds:
 
@@ -8,7 +8,7 @@
 - a query without relevant items among the first k scores 0 and is counted.
 
 ``tieAP`` is the exact tie-aware AP of the whole ranking, whatever the cutoff. Queries without relevant items count 0,
-except those after the last query that has one: the vector of values never grew to hold them.
+except those after the last query that has one: that code's vector of values never grows to hold them.
 
 ``tieNDCG`` is tie-aware, of the whole ranking. Levels are int8, so that 2^v saturates at 127 and every level from 7 on
 has gain 126; a query without relevant items scores 1 and is counted. That code divides in float32.
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from hashbench import metrics
 from hashbench.codes import Codes
-from hashbench.evaluation.conventions._convention import Convention, Printed, at, mean, zero
+from hashbench.evaluation.conventions._convention import Convention, ConventionValue, mean, nan_to_zero, with_cutoff
 from hashbench.histogram import Histogram, count, ranking, ties
 from hashbench.histogram.ties import Policy
 from hashbench.metrics.ndcg import of_gains
@@ -29,7 +29,9 @@ INT8_MAX = 127
 BOUNDS: dict[str, Policy] = {"AP": "order", "AP upper bound": "best", "AP lower bound": "worst"}
 
 
-def evaluate(query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None) -> dict[str, Printed]:
+def evaluate(
+    query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None
+) -> dict[str, ConventionValue]:
     """AP in database order and its bounds, with the cutoff in their names, then tieAP and tieNDCG."""
     histogram = count(query, database, relevance)
     ranks = len(database) if cutoff is None else min(cutoff, len(database))
@@ -38,23 +40,23 @@ def evaluate(query: Codes, database: Codes, relevance: Relevance, *, cutoff: int
     for name, policy in BOUNDS.items():
         ordered = ties.in_order(ranking.hamming(query, database), relevance) if policy == "order" else None
         values = metrics.evaluate_ties(histogram, names, policy, ordered)
-        lost = _first_rank(values["precision@1"], zero(values[f"recall@{ranks}"]) * histogram.n_relevant)
-        printed[at(name, cutoff)] = Printed(mean(zero(values[names[0]] - lost)))
+        lost = _first_rank(values["precision@1"], nan_to_zero(values[f"recall@{ranks}"]) * histogram.n_relevant)
+        printed[with_cutoff(name, cutoff)] = ConventionValue(mean(nan_to_zero(values[names[0]] - lost)))
     average = metrics.evaluate(histogram, ["ap"])["ap"]
-    printed["tieAP"] = Printed(mean(_grown(average)))
-    printed["tieNDCG"] = Printed(mean(_ndcg(histogram)))
+    printed["tieAP"] = ConventionValue(mean(_grown(average)))
+    printed["tieNDCG"] = ConventionValue(mean(_ndcg(histogram)))
     return printed
 
 
 def _first_rank(relevant: NDArray[np.float64], retrieved: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What rank 1 would have added: its precision, which is 1 where it is relevant, over the relevant retrieved."""
+    """The term of rank 1: its precision (1 if its item is relevant) divided by the relevant items retrieved."""
     return relevant / np.maximum(retrieved, 1)
 
 
 def _grown(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The values up to the last query that has one, 0 for those without one before it."""
+    """The values up to the last query that has one; 0 for earlier queries without one."""
     has_one = np.flatnonzero(~np.isnan(values))
-    return zero(values[: has_one[-1] + 1]) if len(has_one) else values[:0]
+    return nan_to_zero(values[: has_one[-1] + 1]) if len(has_one) else values[:0]
 
 
 def _ndcg(histogram: Histogram) -> NDArray[np.float64]:

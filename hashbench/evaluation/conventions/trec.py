@@ -1,13 +1,13 @@
-"""What trec_eval prints for the whole ranking and the relevant pairs.
+"""The values that trec_eval prints for the whole ranking and the relevant pairs.
 
-- Ties are ordered by descending name of the item; names are numbers padded to one width, as in the run files that
-  hashbench writes, so that the later item comes first.
+- Ties are ordered by descending item name. Names are numbers padded with zeros to one width, as in the run files that
+  hashbench writes, so the later item comes first.
 - ``map`` and ``map_cut_k`` are divided by all relevant items, ``P_k`` by k even where the database has fewer items.
 - ``ndcg`` and ``ndcg_cut_k`` have the level itself as gain, not 2^v - 1.
 - A query without relevant items is in no qrels file and is left out.
 
-The run must hold the whole ranking: one that stops inside a tie holds that tie's first items, and trec_eval reorders
-only these.
+The run file must hold the whole ranking: one that ends inside a tie holds only the first items of that tie, and
+trec_eval reorders only these.
 """
 
 from typing import Any
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from hashbench import metrics
 from hashbench.codes import Codes
-from hashbench.evaluation.conventions._convention import Convention, Printed, mean
+from hashbench.evaluation.conventions._convention import Convention, ConventionValue, mean
 from hashbench.histogram import Histogram, ranking, ties
 from hashbench.metrics.ndcg import of_gains
 from hashbench.relevance.labels import Relevance
@@ -26,15 +26,17 @@ WHOLE = {"map": "ap", "Rprec": "precision@r", "ndcg": "ndcg"}
 CUT = {"map_cut_{}": "ap@{}", "P_{}": "precision@{}", "recall_{}": "recall@{}", "ndcg_cut_{}": "ndcg@{}"}
 
 
-def evaluate(query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None) -> dict[str, Printed]:
-    """trec_eval's measures of the whole ranking, or those at ``cutoff``, by trec_eval's names."""
+def evaluate(
+    query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None
+) -> dict[str, ConventionValue]:
+    """The measures of the whole ranking, or those at ``cutoff``, by trec_eval's names."""
     names = WHOLE if cutoff is None else {name.format(cutoff): of.format(cutoff) for name, of in CUT.items()}
     ordered = ties.in_order(ranking.hamming(query, database), relevance, last_first)
     blocks = [_block(block, list(names.values())) for block in ordered]
     values = {name: np.concatenate([block[of] for block in blocks]) for name, of in names.items()}
     if cutoff is not None:
         values[f"P_{cutoff}"] *= min(cutoff, len(database)) / cutoff
-    return {name: Printed(mean(value[~np.isnan(value)])) for name, value in values.items()}
+    return {name: ConventionValue(mean(value[~np.isnan(value)])) for name, value in values.items()}
 
 
 def last_first(distances: NDArray[Any]) -> NDArray[np.intp]:
@@ -46,7 +48,7 @@ def _block(ranked: Histogram, names: list[str]) -> dict[str, NDArray[np.float64]
     values = metrics.evaluate(ranked, names)
     for name in names:
         if name.startswith("ndcg"):
-            linear = of_gains(ranked, ranked.levels.astype(np.float64), metrics.parse(name).at)
+            linear = of_gains(ranked, ranked.levels.astype(np.float64), metrics.parse(name).cutoff)
             values[name] = np.where(np.isnan(values[name]), np.nan, linear)
     return values
 

@@ -1,20 +1,20 @@
-"""What ``hashbench eval`` says of saved codes: as text, as JSON, as CSV, as curves."""
+"""The report of ``hashbench eval`` about saved codes: as text, JSON, CSV and curves."""
 
 from hashbench.evaluation.report._contact_sheet import Tile, write_contact_sheet
 from hashbench.evaluation.report._curves import write_curves
-from hashbench.evaluation.report._evaluation import Evaluation, Foreign, Leak, cutoffs, foreign
+from hashbench.evaluation.report._evaluation import ConventionScores, Evaluation, Leak, convention_scores, cutoffs
 from hashbench.evaluation.report._text import as_text
 from hashbench.evaluation.report._values import as_json, write_csv, write_per_query
 
 __all__ = [
+    "ConventionScores",
     "Evaluation",
-    "Foreign",
     "Leak",
     "Tile",
     "as_json",
     "as_text",
+    "convention_scores",
     "cutoffs",
-    "foreign",
     "write_contact_sheet",
     "write_csv",
     "write_curves",

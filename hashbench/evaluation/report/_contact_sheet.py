@@ -28,7 +28,7 @@ class Tile:
 
 
 def write_contact_sheet(path: Path, rows: Sequence[Sequence[Tile]]) -> None:
-    """Writes the tiles as a PNG, a line of ``rows`` each, the first of a row set apart from the others."""
+    """Writes the tiles to ``path`` as a PNG, one line for each row; the first tile of a row stands apart."""
     with atomic(path) as temporary:
         temporary.write_bytes(_draw(rows))
 
@@ -54,7 +54,7 @@ def _draw(rows: Sequence[Sequence[Tile]]) -> bytes:
 
 
 def _picture(image: NDArray[Any]) -> "Image":
-    """The image, scaled so that it fits a tile; small ones with their pixels seen."""
+    """The image, scaled to fit a tile; the pixels of a small image stay visible."""
     from PIL import Image
 
     grey = image.shape[2] == 1

@@ -14,25 +14,26 @@ from hashbench.histogram import Histogram, curves
 
 COLOUR = "#0072B2"
 SIZE_IN, DPI = (4.8, 3.6), 150
-MARKED = 130  # points that are still told apart
+MARKED = 130  # a curve with more points has no markers
 
 
 @dataclass(frozen=True)
 class Curve:
-    """One curve: ``y`` drawn against ``x``, both among the columns that are written beside it."""
+    """One curve: column ``y`` drawn against column ``x``; all ``columns`` are written to its CSV file."""
 
     name: str
     title: str
     x: str
     y: str
-    labels: tuple[str, str]  # what the axes say
+    labels: tuple[str, str]  # of the axes
     columns: Mapping[str, NDArray[Any]]
 
 
 def write_curves(folder: Path, counted: Histogram) -> list[Path]:
-    """Writes precision against recall, precision at N and recall by radius as .csv and .png; gives the paths.
+    """Writes precision against recall, precision at N and recall by radius as .csv and .png; returns the paths.
 
-    Means over the queries with a relevant item. When there is none HashbenchError is raised and nothing is written.
+    The curves are means over the queries with a relevant item. If there is no such query, HashbenchError is raised and
+    nothing is written.
     """
     written = []
     for curve in _curves(counted):
@@ -45,7 +46,7 @@ def write_curves(folder: Path, counted: Histogram) -> list[Path]:
 
 
 def _curves(counted: Histogram) -> list[Curve]:
-    ball, rank = curves.by_radius(counted), curves.by_rank(counted)
+    ball, rank = curves.radius_curve(counted), curves.rank_curve(counted)
     radius = {"radius": ball.radius, "recall": ball.recall, "precision": ball.precision}
     inside = {"radius": ball.radius, "recall": ball.recall, "retrieved": ball.retrieved, "empty": ball.empty}
     ranks = {"n": rank.n, "precision": rank.precision, "recall": rank.recall}
@@ -67,7 +68,7 @@ def _curves(counted: Histogram) -> list[Curve]:
 
 
 def _draw(curve: Curve) -> bytes:
-    """The curve as a PNG, whatever the user's settings of matplotlib."""
+    """The curve as a PNG; the user's matplotlib settings do not change it."""
     import matplotlib
     from matplotlib.figure import Figure
 

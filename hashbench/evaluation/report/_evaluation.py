@@ -1,11 +1,11 @@
-"""All that is found out about saved codes before any of it is written down."""
+"""The type ``Evaluation``: everything that a report about saved codes contains."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hashbench.codes import Codes
-from hashbench.evaluation.conventions import CONVENTIONS, Printed
-from hashbench.evaluation.diagnostics import Diagnostics, Retrieval
+from hashbench.evaluation.conventions import CONVENTIONS, ConventionValue
+from hashbench.evaluation.diagnostics import CodeDiagnostics, QueryDiagnostics
 from hashbench.evaluation.scoring import Scores
 from hashbench.metrics import parse
 from hashbench.registry import canonical
@@ -14,56 +14,61 @@ from hashbench.relevance.labels import Relevance
 
 @dataclass(frozen=True)
 class Leak:
-    """Traces of queries in places where they should not be. None: there was nothing to compare.
+    """The number of queries that may be in the database or in the training set; None if there was nothing to compare.
 
-    Equal ids are the same item. Equal codes prove nothing: short codes and well-trained ones are equal for items that
-    are not.
+    Equal ids mean the same item. Equal codes are no proof: short codes and well-trained codes are often equal for
+    different items.
     """
 
     ids_in_database: int | None  # queries whose id is that of a database item
-    twins_in_database: int  # queries whose code and a label are those of a database item
-    twins_in_training: int | None = None  # the same of training items
+    twins_in_database: int  # queries with the code and a label of a database item
+    twins_in_training: int | None = None  # queries with the code and a label of a training item
 
 
 @dataclass(frozen=True)
-class Foreign:
-    """What the code of another project would print, by the names that it gives its figures."""
+class ConventionScores:
+    """The values of one convention, by the names that the other code gives them."""
 
     convention: str
     summary: str
     source: str
-    figures: Mapping[str, Printed]
+    figures: Mapping[str, ConventionValue]
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Scores of saved codes, and what there is to know about the codes themselves."""
+    """Scores of saved codes, diagnostics of queries and codes, possible leaks, and the values of conventions."""
 
     source: str
     scores: Scores
-    retrieval: Retrieval
-    query: Diagnostics
-    database: Diagnostics
+    queries: QueryDiagnostics
+    query_codes: CodeDiagnostics
+    database_codes: CodeDiagnostics
     leak: Leak
-    foreign: tuple[Foreign, ...] = ()
+    conventions: tuple[ConventionScores, ...] = ()
     notes: tuple[str, ...] = ()
 
 
-def foreign(name: str, query: Codes, database: Codes, relevance: Relevance, cutoffs: Sequence[int | None]) -> Foreign:
-    """What convention ``name`` prints at each cutoff (None: the whole ranking); raises HashbenchError as it does."""
+def convention_scores(
+    name: str, query: Codes, database: Codes, relevance: Relevance, cutoffs: Sequence[int | None]
+) -> ConventionScores:
+    """The values of convention ``name`` at each cutoff (None: the whole ranking).
+
+    Raises HashbenchError for an unknown convention, and for a cutoff that the convention refuses.
+    """
     convention = CONVENTIONS.get(name)
-    figures: dict[str, Printed] = {}
+    figures: dict[str, ConventionValue] = {}
     for cutoff in cutoffs:
         figures |= convention.evaluate(query, database, relevance, cutoff=cutoff)
-    return Foreign(canonical(name), convention.summary, convention.source, figures)
+    return ConventionScores(canonical(name), convention.summary, convention.source, figures)
 
 
 def cutoffs(names: Sequence[str]) -> list[int | None]:
-    """The ranks at which the metrics stop, each once; None for the whole ranking.
+    """The cutoff ranks of the metrics ``names``, each once; None for the whole ranking.
 
     >>> cutoffs(["ap@1000", "ndcg@1000", "precision@r2"]), cutoffs(["precision@r2"])
     ([1000], [None])
     """
-    at = [parse(name).at for name in names]
+    at = [parse(name).cutoff for name in names]
     ranks = dict.fromkeys(each.value if each else None for each in at if each is None or each.kind == "rank")
     return list(ranks) or [None]

@@ -1,22 +1,22 @@
-"""The report on a terminal."""
+"""The report as text for a terminal."""
 
 from collections.abc import Sequence
 
-from hashbench.evaluation.diagnostics import DISTINCT_LIMIT, Diagnostics
-from hashbench.evaluation.report._evaluation import Evaluation, Foreign, Leak
+from hashbench.evaluation.diagnostics import DISTINCT_LIMIT, CodeDiagnostics
+from hashbench.evaluation.report._evaluation import ConventionScores, Evaluation, Leak
 from hashbench.evaluation.scoring import Scores, number, table
 
-LISTED = 8  # bits that are named one by one
+LISTED = 8  # at most so many bits are listed by number
 INDENT = 9
 
 
 def as_text(found: Evaluation) -> str:
-    """The report: scores with their range over tie orders, then queries, codes, bits and traces of leaks."""
+    """The report: scores with their range over the orders of tied items, then queries, codes, bits and leaks."""
     scores = found.scores
     parts = {
         "queries": _queries(found),
         "codes": _codes(found),
-        "bits": _bits(found.database),
+        "bits": _bits(found.database_codes),
         "leak": _leak(found.leak),
     }
     return "\n".join(
@@ -24,15 +24,15 @@ def as_text(found: Evaluation) -> str:
             f"{found.source}: {scores.n_queries} queries, {scores.n_database} items, {scores.n_bits} bits",
             *([] if scores.ties == "expected" else [f"ties: {_ties(scores)}"]),
             table(scores),
-            *(line for other in found.foreign for line in _foreign(other)),
+            *(line for other in found.conventions for line in _convention_scores(other)),
             "",
             *(f"{name:<{INDENT}}{line}" for name, lines in parts.items() for name, line in _labelled(name, lines)),
         ]
     )
 
 
-def _foreign(other: Foreign) -> list[str]:
-    """The figures of another code base; those of an unstable sort with the warning that they need."""
+def _convention_scores(other: ConventionScores) -> list[str]:
+    """The values of a convention, with a warning at those that depend on an unstable sort."""
     lines = ["", f"as {other.convention}: {other.source}", f"    {other.summary}"]
     width = max(map(len, other.figures), default=0)
     for name, printed in other.figures.items():
@@ -50,23 +50,23 @@ def _ties(scores: Scores) -> str:
 
 
 def _queries(found: Evaluation) -> list[str]:
-    seen = found.retrieval
+    seen = found.queries
     fate = "score 0" if found.scores.empty == "zero" else "left out"
     without = f"{seen.without_relevant:,} have no relevant item" + (f" ({fate})" if seen.without_relevant else "")
     return [f"{without}; {seen.empty_balls:,} find nothing within Hamming radius {seen.radius}"]
 
 
 def _codes(found: Evaluation) -> list[str]:
-    def distinct(of: Diagnostics, what: str) -> str:
+    def distinct(of: CodeDiagnostics, what: str) -> str:
         many = f"{of.n_distinct:,}" if of.n_distinct is not None else f"over {most:,}"
         return f"{many} distinct among {of.n_items:,} {what}"
 
     most = DISTINCT_LIMIT // -(-found.scores.n_bits // 64)
 
-    return [f"{distinct(found.database, 'items')}, {distinct(found.query, 'queries')}"]
+    return [f"{distinct(found.database_codes, 'items')}, {distinct(found.query_codes, 'queries')}"]
 
 
-def _bits(of: Diagnostics) -> list[str]:
+def _bits(of: CodeDiagnostics) -> list[str]:
     dead = _listed([str(bit) for bit in of.dead])
     duplicate = _listed([f"{bit} as {earlier}" for bit, earlier in of.duplicates])
     share = of.ones

@@ -1,4 +1,4 @@
-"""The report for machines: one JSON object, a CSV line a metric, a CSV line a query."""
+"""The report for programs: one JSON object, CSV with one line per metric, CSV with one line per query."""
 
 import csv
 import io
@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.evaluation.diagnostics import Diagnostics
-from hashbench.evaluation.report._evaluation import Evaluation, Foreign
+from hashbench.evaluation.diagnostics import CodeDiagnostics
+from hashbench.evaluation.report._evaluation import ConventionScores, Evaluation
 from hashbench.evaluation.scoring import Scores
 from hashbench.files import write_text
 from hashbench.histogram import Histogram
@@ -21,7 +21,7 @@ COLUMNS = ("metric", "ties", "mean", "std", "worst", "best", "n_queries", "n_emp
 
 
 def as_json(found: Evaluation) -> str:
-    """The report as one JSON object; what has no value is null, never NaN."""
+    """The report as one JSON object; a missing value is null, never NaN."""
     scores = found.scores
     return json.dumps(
         {
@@ -32,14 +32,14 @@ def as_json(found: Evaluation) -> str:
             "ties": scores.ties,
             "empty": scores.empty,
             "metrics": {name: _value(scores, name) for name in scores},
-            "as": {each.convention: _foreign(each) for each in found.foreign},
+            "as": {each.convention: _convention_scores(each) for each in found.conventions},
             "queries": {
-                "without_relevant": found.retrieval.without_relevant,
-                "empty_balls": found.retrieval.empty_balls,
-                "radius": found.retrieval.radius,
+                "without_relevant": found.queries.without_relevant,
+                "empty_balls": found.queries.empty_balls,
+                "radius": found.queries.radius,
             },
-            "query_codes": _codes(found.query),
-            "database_codes": _codes(found.database),
+            "query_codes": _codes(found.query_codes),
+            "database_codes": _codes(found.database_codes),
             "leak": asdict(found.leak),
             "notes": list(found.notes),
         },
@@ -48,13 +48,13 @@ def as_json(found: Evaluation) -> str:
 
 
 def write_csv(path: Path, scores: Scores) -> None:
-    """Writes one line a metric to ``path``; a value that does not exist is blank."""
+    """Writes one line per metric to ``path``; a missing value is blank."""
     lines = ({"metric": name, "ties": scores.ties, **_value(scores, name)} for name in scores)
     _write(path, COLUMNS, ([line[column] for column in COLUMNS] for line in lines))
 
 
 def write_per_query(path: Path, scores: Scores, counted: Histogram) -> None:
-    """Writes one line a query to ``path``: its number of relevant items, then its metrics, blank where left out."""
+    """Writes one line per query to ``path``: its number of relevant items and its metrics, blank if left out."""
     values = [scores.per_query(name) for name in scores]
     columns = [[None if np.isnan(value) else value for value in metric.tolist()] for metric in values]
     rows = zip(range(scores.n_queries), counted.n_relevant.tolist(), *columns, strict=True)
@@ -62,7 +62,7 @@ def write_per_query(path: Path, scores: Scores, counted: Histogram) -> None:
 
 
 def write_columns(path: Path, columns: Mapping[str, NDArray[Any]]) -> None:
-    """Writes arrays of one length to ``path``, each a column under its name."""
+    """Writes arrays of the same length to ``path`` as CSV, each in a column with its name."""
     _write(path, tuple(columns), zip(*(column.tolist() for column in columns.values()), strict=True))
 
 
@@ -71,12 +71,12 @@ def _value(scores: Scores, name: str) -> dict[str, Any]:
     return {**scores.value(name).model_dump(), "worst": worst, "best": best}
 
 
-def _foreign(of: Foreign) -> dict[str, Any]:
+def _convention_scores(of: ConventionScores) -> dict[str, Any]:
     figures = {name: asdict(printed) for name, printed in of.figures.items()}
     return {"source": of.source, "summary": of.summary, "figures": figures}
 
 
-def _codes(of: Diagnostics) -> dict[str, Any]:
+def _codes(of: CodeDiagnostics) -> dict[str, Any]:
     return {
         "n_items": of.n_items,
         "n_distinct": of.n_distinct,

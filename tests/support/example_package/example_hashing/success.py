@@ -9,8 +9,8 @@ from hashbench.metrics import Metric, MetricName
 
 def evaluate(histogram: Histogram, name: MetricName) -> NDArray[np.float64]:
     """1 where a relevant item lies within Hamming radius R of the query, else 0; float64[q]."""
-    assert name.at is not None  # at_required: hashbench refuses success without @rR
-    found = histogram.relevant[:, : name.at.value + 1].sum(axis=1)
+    assert name.cutoff is not None  # cutoff_required: hashbench refuses success without @rR
+    found = histogram.relevant[:, : name.cutoff.value + 1].sum(axis=1)
     return np.where(found > 0, 1.0, 0.0)
 
 
@@ -18,6 +18,6 @@ METRIC = Metric(
     summary="share of queries with a relevant item within Hamming radius R",
     paper="",
     evaluate=evaluate,
-    at=("radius",),
-    at_required=True,
+    cutoffs=("radius",),
+    cutoff_required=True,
 )

@@ -38,7 +38,7 @@ def load(folder: Path, config: str) -> tuple[int, dict[str, Any]] | None:
     remedy = f"remove {'it' if len(paths) == 1 else f'{FILE} and {BEFORE}'} to start over"
     for path in paths:
         try:
-            kept = _read(path)
+            kept = read(path)
             made_by, epochs_done, state = kept["config"], int(kept["epochs_done"]), kept["state"]
         except Exception as error:
             reason = f"{path}: a damaged checkpoint ({type(error).__name__}: {one_line(error)})"
@@ -52,7 +52,8 @@ def load(folder: Path, config: str) -> tuple[int, dict[str, Any]] | None:
     return None
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read(path: Path) -> dict[str, Any]:
+    """The content of a checkpoint: config, epochs_done, state; raises ValueError if its checksum is another."""
     content = path.read_bytes()
     if hashlib.sha256(memoryview(content)[_DIGEST:]).digest() != content[:_DIGEST]:
         raise ValueError("the content does not have its checksum")

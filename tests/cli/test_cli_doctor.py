@@ -102,7 +102,7 @@ def test_no_data_set_is_loaded_for_it(doctor, tmp_path, monkeypatch):
     from hashbench.datasets import store
 
     store_toy(tmp_path, ITEMS, LABELS, "")
-    monkeypatch.setattr(store, "_stored", lambda card: pytest.fail("loaded"))
+    monkeypatch.setattr(store, "items_of", lambda *_: pytest.fail("loaded"))
     assert doctor()[0] == 0
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import typer
+from support.small_pieces import small_pieces
 from typer.testing import CliRunner
 
 from hashbench.cli.eval import command
@@ -222,8 +223,7 @@ def test_queries_among_the_training_items_are_counted(tmp_path: Path) -> None:
 @pytest.fixture
 def streamable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Codes with ids, shared labels and odd values, in many pieces."""
-    monkeypatch.setattr("hashbench.codes.files._stored.SLAB_BYTES", 200)
-    monkeypatch.setattr("hashbench.codes.files._stream.block_items", lambda n_bits: 16)
+    small_pieces(monkeypatch, slab_bytes=200, items=16)
     rng = np.random.default_rng(0)
     np.savez(
         tmp_path / "codes.npz",
@@ -294,7 +294,6 @@ def test_a_fault_at_the_end_of_a_stream_leaves_no_number(streamable: Path, tmp_p
 
 def test_more_different_codes_than_are_counted(streamable: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hashbench.evaluation.diagnostics.DISTINCT_LIMIT", 25)
-    monkeypatch.setattr("hashbench.evaluation.report._text.DISTINCT_LIMIT", 25)
     assert "over 25 distinct among 300 items, 20 distinct among 20 queries" in report(str(streamable))
     result = CliRunner().invoke(app, [str(streamable), "--json"], catch_exceptions=False)
     assert json.loads(result.stdout)["database_codes"]["n_distinct"] is None

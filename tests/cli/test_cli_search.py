@@ -9,7 +9,7 @@ from PIL import Image
 
 from hashbench.cli._app import main
 from hashbench.codes import files
-from hashbench.evaluation.report._contact_sheet import FRAME, GAP, INK, TEXT, TILE, WRONG
+from hashbench.evaluation.report.contact_sheet import FRAME, GAP, INK, TEXT, TILE, WRONG
 from hashbench.runs.data import open_data
 from hashbench.runs.spec import of_row
 from hashbench.runs.store import Store

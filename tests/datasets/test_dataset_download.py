@@ -255,7 +255,7 @@ def test_a_full_disk_is_no_reason_to_fetch_anew(served_toy, data_folder, monkeyp
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("hashbench.datasets.store._fill", full)
+        patch.setattr("hashbench.datasets.store.content_bytes", full)
         with pytest.raises(HashbenchError, match="No space left"):
             download("toy")
     download("toy")

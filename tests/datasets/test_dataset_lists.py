@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from support.toy_lists import CLASSES, ORDER, make_lists, pixels
 
 from hashbench.cli._app import main
+from hashbench.datasets import lists as image_lists
 from hashbench.datasets import store
 from hashbench.datasets.card import load_card
 from hashbench.datasets.download import download
-from hashbench.datasets.readers import _lists
-from hashbench.datasets.readers._lists import label_rows, read_list
+from hashbench.datasets.lists import label_rows, read_list
 from hashbench.datasets.split import split
 from hashbench.errors import HashbenchError
 
@@ -121,7 +121,7 @@ def test_an_empty_list_is_refused(lists, tmp_path, data_folder, text):
 
 
 def test_what_is_much_too_long_is_not_read(monkeypatch):
-    monkeypatch.setattr(_lists, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(image_lists, "MOST_BYTES", 1 << 20)
     with pytest.raises(HashbenchError, match="list: more than 1 MiB: this is no list of images"):
         read_list("list", io.BytesIO(b"a 0 1 0\n" * (1 << 18)), 3)
 

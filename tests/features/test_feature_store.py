@@ -16,8 +16,9 @@ from hashbench import paths
 from hashbench.datasets.download import download
 from hashbench.datasets.store import open_dataset
 from hashbench.errors import HashbenchError
-from hashbench.features import _store, extract, named, open_features
-from hashbench.features._pixels import Pixels
+from hashbench.features import extract, named, open_features
+
+Pixels = type(named("pixels", None)[1].build((8, 8, 1), 16.0).module)
 
 
 def test_pixels_are_the_stored_values() -> None:
@@ -93,15 +94,15 @@ def test_a_part_that_cannot_be_used_is_begun_anew(monkeypatch: pytest.MonkeyPatc
 
 SLOWLY = """
 import sys, time
-from hashbench.features import _extract
-from hashbench.features._pixels import Pixels
+from hashbench.features import extract, named
+Pixels = type(named("pixels", None)[1].build((8, 8, 1), 16.0).module)
 forward = Pixels.forward
 def slow(self, items):
     time.sleep({pause})
     return forward(self, items)
 Pixels.forward = slow
 print("go", flush=True)
-print(_extract.extract("digits", "pixels", batch={batch}).n_made)
+print(extract("digits", "pixels", batch={batch}).n_made)
 """
 
 
@@ -171,7 +172,8 @@ def test_features_of_other_data_are_refused(tmp_path: Path, monkeypatch: pytest.
 
 def test_large_features_are_mapped(monkeypatch: pytest.MonkeyPatch) -> None:
     extract("digits", "pixels")
-    monkeypatch.setattr(_store, "IN_MEMORY_BYTES", 1000)
+    # a private limit: only features of more than 1 GiB are mapped without it
+    monkeypatch.setattr("hashbench.features._store.IN_MEMORY_BYTES", 1000)
     found = open_features("digits", "pixels").array
     assert isinstance(found, np.memmap)
     np.testing.assert_array_equal(found, open_dataset("digits").items.reshape(1797, -1))

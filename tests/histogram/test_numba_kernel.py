@@ -67,7 +67,7 @@ def plain(case: Case) -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True)
-class CellRuns:
+class AskedByBlock:
     """A relevance that no kernel knows: it is asked for its levels, block by block."""
 
     known: Relevance
@@ -88,7 +88,7 @@ class CellRuns:
 def test_fused_and_generic_count_what_a_plain_loop_counts(case: Case) -> None:
     truth = plain(case)
     assert np.array_equal(case.count().counts, truth)
-    assert np.array_equal(count(pack(case.query), pack(case.database), CellRuns(case.relevance())).counts, truth)
+    assert np.array_equal(count(pack(case.query), pack(case.database), AskedByBlock(case.relevance())).counts, truth)
 
 
 @given(case=cases(), data=st.data())
@@ -102,7 +102,9 @@ def test_blocks_tiles_and_workers_change_nothing(case: Case, data: st.DataObject
         patch.setattr(packed, "LEAST_BLOCK", data.draw(st.integers(1, 9)))
         for workers in (1, 2, 5):
             assert np.array_equal(case.count(workers=workers).counts, truth)
-        assert np.array_equal(count(pack(case.query), pack(case.database), CellRuns(case.relevance())).counts, truth)
+        assert np.array_equal(
+            count(pack(case.query), pack(case.database), AskedByBlock(case.relevance())).counts, truth
+        )
 
 
 @given(case=cases(), data=st.data())
@@ -124,7 +126,7 @@ def test_pieces_that_do_not_belong_together_are_refused() -> None:
     with pytest.raises(HashbenchError, match="rows must match"):
         count_blocks(query, [(query, ClassRelevance(ids, ids)), (query, ClassRelevance(ids, ids[:1]))])
 
-    class Distant(CellRuns):
+    class Distant(AskedByBlock):
         levels = np.array([0, 5])
 
     with pytest.raises(HashbenchError, match="must agree"):
@@ -137,7 +139,7 @@ def test_counts_beyond_16_bits_in_one_cell_and_beyond_32_in_sum(relevance: str) 
     zeros = np.zeros((3, 5), np.uint8)
     ids = ClassRelevance(np.array([7, 7, 8]), np.full(n_items, 7))
     hot = SharedLabelRelevance(np.array([[1], [1], [0]]), np.ones((n_items, 1), np.uint8))
-    chosen = {"class": ids, "shared": hot, "asked": CellRuns(ids)}[relevance]
+    chosen = {"class": ids, "shared": hot, "asked": AskedByBlock(ids)}[relevance]
     query, database = pack(zeros), pack(np.broadcast_to(zeros[:1], (n_items, 5)))
     counts = count(query, database, chosen).counts
     assert counts[:, 0].tolist() == [[0, n_items], [0, n_items], [n_items, 0]]
@@ -194,7 +196,7 @@ def test_every_kernel_is_compiled_once() -> None:
         for relevance in (
             ClassRelevance(np.zeros(3, np.int64), np.zeros(7, np.int16)),
             SharedLabelRelevance(np.ones((3, 2), bool), np.ones((7, 2), np.int64)),
-            CellRuns(ClassRelevance(np.zeros(3), np.zeros(7))),
+            AskedByBlock(ClassRelevance(np.zeros(3), np.zeros(7))),
         ):
             count(query, database, relevance)
             count(query[0:1], database[1:2], type(relevance)(*_first(relevance)))
@@ -203,7 +205,7 @@ def test_every_kernel_is_compiled_once() -> None:
 
 
 def _first(relevance: Any) -> tuple[Any, ...]:
-    if isinstance(relevance, CellRuns):
+    if isinstance(relevance, AskedByBlock):
         return (ClassRelevance(*_first(relevance.known)),)
     return relevance.query_labels[:1], relevance.database_labels[:1]
 

@@ -22,7 +22,7 @@ FAST = {"epochs": 3}
 OF_BITS = [name for name in METHODS.names if issubclass(METHODS.get(name).settings, BitSettings)]
 
 
-def fit_data(folder: Path, seed: int = 3) -> TrainingData:
+def training_data(folder: Path, seed: int = 3) -> TrainingData:
     digits = open_dataset("digits")
     ids = split(digits.labels, load_card("digits").protocol("s1"), "digits", "s1")
     train = ids.train_ids[::2]
@@ -41,15 +41,15 @@ def test_fit_encode_save_load(method: str, tmp_path: Path) -> None:
     for folder in folders:
         folder.mkdir()
     entry = METHODS.get(method)
-    first = entry.fit(chosen, fit_data(folders[0])).encode(items)
-    again = entry.fit(chosen, fit_data(folders[1])).encode(items)
-    other = entry.fit(chosen, fit_data(folders[2], seed=4)).encode(items)
+    first = entry.fit(chosen, training_data(folders[0])).encode(items)
+    again = entry.fit(chosen, training_data(folders[1])).encode(items)
+    other = entry.fit(chosen, training_data(folders[2], seed=4)).encode(items)
     assert first.shape == (100, 12)
     assert first.dtype == np.float32
     assert np.isfinite(first).all()
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, other)
-    hasher = entry.fit(chosen, fit_data(folders[0]))
+    hasher = entry.fit(chosen, training_data(folders[0]))
     hasher.save(folders[0])
     np.testing.assert_array_equal(entry.load(chosen, SavedHasher(folders[0], "cpu")).encode(items), first)
     # a bit depends on its item alone, not on what is encoded with it
@@ -58,7 +58,7 @@ def test_fit_encode_save_load(method: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("method", OF_BITS)
 def test_items_of_another_shape_are_refused(method: str, tmp_path: Path) -> None:
-    hasher = METHODS.get(method).fit(resolved(method).settings, fit_data(tmp_path))
+    hasher = METHODS.get(method).fit(resolved(method).settings, training_data(tmp_path))
     with pytest.raises(HashbenchError, match="the hasher takes"):
         hasher.encode(np.zeros((2, 9, 8, 1), np.uint8))
 
@@ -79,7 +79,7 @@ def test_its_file_gives_every_setting_without_a_default_and_nothing_else(method:
 def test_training_lowers_the_loss(method: str, tmp_path: Path) -> None:
     import json
 
-    METHODS.get(method).fit(resolved(method, epochs=12).settings, fit_data(tmp_path))
+    METHODS.get(method).fit(resolved(method, epochs=12).settings, training_data(tmp_path))
     losses = [json.loads(line)["loss"] for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
     assert len(losses) == 12
     assert losses[-1] < losses[0]
@@ -87,12 +87,12 @@ def test_training_lowers_the_loss(method: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("model", [name for name in MODELS.names if MODELS.get(name).pretrained is None])
 def test_every_model_trains(model: str, tmp_path: Path) -> None:
-    hasher = METHODS.get("talr_ap").fit(resolved("talr_ap", model=model).settings, fit_data(tmp_path))
+    hasher = METHODS.get("talr_ap").fit(resolved("talr_ap", model=model).settings, training_data(tmp_path))
     assert hasher.encode(open_dataset("digits").items[:5]).shape == (5, 12)
 
 
 def test_itq_rotates_the_principal_components(tmp_path: Path) -> None:
-    data = fit_data(tmp_path)
+    data = training_data(tmp_path)
     hasher = METHODS.get("itq").fit(resolved("itq").settings, data)
     flat = data.items.reshape(len(data.items), -1) / 16.0
     activations = hasher.encode(data.items)
@@ -112,11 +112,11 @@ def test_itq_rotates_the_principal_components(tmp_path: Path) -> None:
 
 def test_itq_refuses_more_bits_than_components(tmp_path: Path) -> None:
     with pytest.raises(HashbenchError, match="at most 64 bits"):
-        METHODS.get("itq").fit(resolved("itq", bits=65).settings, fit_data(tmp_path))
+        METHODS.get("itq").fit(resolved("itq", bits=65).settings, training_data(tmp_path))
 
 
 def test_lsh_projections_are_normal_and_centred_on_request(tmp_path: Path) -> None:
-    data = fit_data(tmp_path)
+    data = training_data(tmp_path)
     mean = data.items.reshape(len(data.items), -1).mean(0) / 16.0
     centred = METHODS.get("lsh").fit(resolved("lsh", bits=2000).settings, data)
     raw = METHODS.get("lsh").fit(resolve("digits", "s1", "lsh", {"bits": 2000, "centre": False}).settings, data)

@@ -9,6 +9,8 @@ import pytest
 
 from hashbench import metrics
 from hashbench.histogram import Histogram
+
+# The parts of the closed forms: they are exact to the last place, which a metric, a mean of their sums, does not show.
 from hashbench.metrics._groups import Groups
 from hashbench.metrics._hypergeometric import half_width, mass
 from hashbench.metrics._precision_sums import expected, rank_sums

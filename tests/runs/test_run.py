@@ -13,12 +13,9 @@ from hashbench.errors import HashbenchError
 from hashbench.hasher import BinaryOutput
 from hashbench.runs.data import open_data
 from hashbench.runs.fit import load_hasher
-from hashbench.runs.options import Options
 from hashbench.runs.run import run
 from hashbench.runs.spec import RunSpec, of_row, resolve
 from hashbench.runs.store import Store
-from hashbench.tables import spec
-from hashbench.tables.grid import cell_runs, missing, run_all
 
 
 def lsh(seed: int = 0, **settings: int | bool) -> RunSpec:
@@ -152,30 +149,6 @@ def test_a_damaged_row_is_one_line(tmp_path: Path) -> None:
         assert "\n" not in str(caught.value)
 
 
-def test_the_grid_of_a_table_is_its_distinct_experiments() -> None:
-    digits = cell_runs(spec.load("digits"), seeds=2)
-    assert [each.unavailable for each in digits] == [None] * 32
-    assert len({e.run for each in digits for e in each.runs}) == 8 * 4 * 2
-    talr = cell_runs(spec.load("talr_table1"), seeds=1)
-    assert {each.cell.method for each in talr if each.runs} == {"dpsh", "dtsh", "mihash", "talr_ap"}
-    reasons = {(each.cell.method, each.unavailable) for each in talr}
-    assert ("bre", "needs method bre, still to come") in reasons
-
-
-def test_a_grid_runs_what_is_missing_in_any_number_of_processes(tmp_path: Path) -> None:
-    cells = [lsh(seed) for seed in range(3)]
-    store = Store(tmp_path)
-    run(cells[1], store)
-    todo = missing(cells, store)
-    assert todo == [cells[0], cells[2]]
-    rows = {outcome.spec.run: outcome.row for outcome in run_all(todo, store, Options(), jobs=2)}
-    assert set(rows) == {cell.run for cell in todo}
-    assert missing(cells, store) == []
-    alone = run(cells[0], Store(tmp_path / "alone"))
-    assert alone.metrics == rows[cells[0].run].metrics
-    assert alone.histogram_sha256 == rows[cells[0].run].histogram_sha256
-
-
 def test_names_are_kept_in_one_spelling() -> None:
     typed = resolve("Digits", "S1", "TALR-AP", {"bits": 8, "model": "small-cnn"})
     assert typed == resolve("digits", "s1", "talr_ap", {"bits": 8, "model": "small_cnn"})
@@ -204,20 +177,6 @@ def test_a_half_written_row_of_a_killed_process_is_not_met(tmp_path: Path) -> No
     (path.parent / f".{path.name}.abc.part").write_text("{")
     assert [each.run for each in store.rows()] == [row.run]
     assert store.named(row.run) == row
-
-
-def test_a_cell_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    too_long = resolve("digits", "s1", "itq", {"bits": 96})
-    outcomes = list(run_all([too_long, lsh()], store, Options(), jobs=1))
-    assert [bool(outcome.failure) for outcome in outcomes] == [True, False]
-    failed = store.find("digits", "s1", too_long.run)
-    assert failed is not None
-    assert (failed.status, failed.reason) == ("failed", "itq: 96 bits from 64 principal components; at most 64 bits")
-    missing_data = resolve("cifar10", "s1", "lsh", {"bits": 8})
-    (outcome,) = run_all([missing_data], store, Options(), jobs=1)
-    assert outcome.row is None
-    assert "hashbench download cifar10" in str(outcome.failure)
 
 
 def test_weights_that_are_not_finite_fail_the_run(tmp_path: Path) -> None:

@@ -226,7 +226,7 @@ def test_a_missing_file_is_said(tmp_path: Path) -> None:
 def test_nothing_half_written_remains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = saved(tmp_path)
     before = path.read_bytes()
-    monkeypatch.setattr(index_file, "_sha256", lambda arrays: object())  # no attribute can be that
+    monkeypatch.setattr(index_file, "FORMAT", object())  # no attribute can be that
     with pytest.raises(TypeError):
         index_file.save(build(*sample(seed=1)), path)
     assert path.read_bytes() == before

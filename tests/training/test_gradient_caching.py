@@ -63,7 +63,7 @@ def test_the_second_pass_has_the_random_numbers_of_the_first() -> None:
     assert torch.equal(torch.rand(3), drawn)
 
 
-def fit_data(folder: Path, shape: tuple[int, ...] = (8, 8, 1)) -> TrainingData:
+def training_data(folder: Path, shape: tuple[int, ...] = (8, 8, 1)) -> TrainingData:
     rng = np.random.default_rng(0)
     items = rng.integers(0, 17, (60, *shape), np.uint8)
     return TrainingData(items, rng.integers(0, 3, 60), 16.0, seed=1, folder=folder, device="cpu")
@@ -76,7 +76,7 @@ def test_training_in_chunks_ends_where_plain_training_does(method: str, tmp_path
         (tmp_path / str(chunk)).mkdir()
         given = {"bits": 8, "epochs": 2, "batch_size": 30, "chunk": chunk, "model": "mlp", "augment": "crop_flip"}
         chosen = resolve("digits", "s1", method, given).settings
-        hasher = METHODS.get(method).fit(chosen, fit_data(tmp_path / str(chunk)))
+        hasher = METHODS.get(method).fit(chosen, training_data(tmp_path / str(chunk)))
         weights.append(hasher.state_dict())  # type: ignore[attr-defined]
     torch.testing.assert_close(weights[1], weights[0], rtol=1e-4, atol=1e-5)
 
@@ -85,5 +85,5 @@ def test_batch_normalisation_is_refused_in_one_line(tmp_path: Path) -> None:
     given = {"bits": 8, "chunk": 7, "model": "small_cnn"}
     chosen = resolve("digits", "s1", "talr_ap", given).settings
     with pytest.raises(HashbenchError, match="normalises by batch") as caught:
-        METHODS.get("talr_ap").fit(chosen, fit_data(tmp_path))
+        METHODS.get("talr_ap").fit(chosen, training_data(tmp_path))
     assert "\n" not in str(caught.value)

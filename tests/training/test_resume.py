@@ -136,7 +136,7 @@ def forked() -> Callable[[Path], BaseProcess]:
 def epochs_kept(run_folder: Path) -> int:
     """How many epochs the checkpoint has that is there."""
     path = next(path for name in (checkpoint.FILE, checkpoint.BEFORE) if (path := run_folder / name).exists())
-    return int(checkpoint._read(path)["epochs_done"])
+    return int(checkpoint.read(path)["epochs_done"])
 
 
 def log_lines(run_folder: Path) -> list[str]:

@@ -12,7 +12,7 @@ from support import tiny_matconvnet as tiny
 from typer.testing import CliRunner
 
 from hashbench import models
-from hashbench.cli._app import app
+from hashbench.cli import app
 from hashbench.errors import HashbenchError
 from hashbench.hasher import SavedHasher, TrainingData
 from hashbench.losses import supervision_of

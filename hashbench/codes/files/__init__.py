@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes.files import _codes, _ids, _labels, _stream
-from hashbench.codes.files._find import NamedArrays, array_at, arrays_in, find
+from hashbench.codes.files._find import FORMATS, NamedArrays, array_at, arrays_in, find
 from hashbench.codes.files._layout import LAYOUTS, StoredCodes, arrange
-from hashbench.codes.files._names import ROLES
+from hashbench.codes.files._names import NAMINGS, ROLES
 from hashbench.codes.files._stored import Arrays, StoredArray
 from hashbench.codes.files._stream import CodeStream
 from hashbench.codes.packed import MAX_BITS, Codes
@@ -29,6 +29,8 @@ from hashbench.files import atomic
 from hashbench.relevance.labels import ClassRelevance, Relevance, SharedLabelRelevance
 
 __all__ = [
+    "FORMATS",
+    "NAMINGS",
     "Arrays",
     "CodeStream",
     "Explicit",

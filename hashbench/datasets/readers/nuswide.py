@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.datasets.card import Card
-from hashbench.datasets.readers._image_files import blocks
-from hashbench.datasets.readers._lists import label_rows, lines_of
+from hashbench.datasets.image_files import blocks
+from hashbench.datasets.lists import label_rows, lines_of
 from hashbench.datasets.readers._reader import Block, Files, Reader
 from hashbench.errors import HashbenchError
 

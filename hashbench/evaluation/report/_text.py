@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from hashbench.evaluation.diagnostics import DISTINCT_LIMIT, CodeDiagnostics
+from hashbench.evaluation import diagnostics
+from hashbench.evaluation.diagnostics import CodeDiagnostics
 from hashbench.evaluation.report._evaluation import ConventionScores, Evaluation, Leak
 from hashbench.evaluation.scoring import Scores, number, table
 
@@ -61,7 +62,7 @@ def _codes(found: Evaluation) -> list[str]:
         many = f"{of.n_distinct:,}" if of.n_distinct is not None else f"over {most:,}"
         return f"{many} distinct among {of.n_items:,} {what}"
 
-    most = DISTINCT_LIMIT // -(-found.scores.n_bits // 64)
+    most = diagnostics.DISTINCT_LIMIT // -(-found.scores.n_bits // 64)
 
     return [f"{distinct(found.database_codes, 'items')}, {distinct(found.query_codes, 'queries')}"]
 

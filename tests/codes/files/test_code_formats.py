@@ -13,11 +13,11 @@ import pytest
 import scipy.io
 from hypothesis import given
 from hypothesis import strategies as st
+from support.damaged_codes import ROLES
+from support.small_pieces import small_pieces
 
 from hashbench.codes import files
-from hashbench.codes.files import Explicit, SavedCodes
-from hashbench.codes.files._find import FORMATS
-from hashbench.codes.files._names import NAMINGS, ROLES
+from hashbench.codes.files import FORMATS, NAMINGS, Explicit, SavedCodes
 from hashbench.errors import HashbenchError
 
 rng = np.random.default_rng(3)
@@ -290,7 +290,7 @@ def test_ids_of_items_come_along(tmp_path: Path) -> None:
 def test_pieces_smaller_than_the_array_give_the_same(
     tmp_path: Path, write: Callable[[Path, Arrays], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hashbench.codes.files._stored.SLAB_BYTES", 100)
+    small_pieces(monkeypatch, slab_bytes=100)
     assert_right(files.load(write(tmp_path, arrays(lambda bits: 2.0 * bits - 1))))
 
 

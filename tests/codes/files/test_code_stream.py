@@ -12,9 +12,12 @@ import scipy.io
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.damaged_codes import ROLES, Arrays, h5, npy, npz, npz_deflated
+from support.small_pieces import small_pieces
 
 from hashbench.codes import files
 from hashbench.codes.files import CodeStream, Explicit, SavedCodes
+
+# from the module itself: no file gives slabs of every size, empty ones among them
 from hashbench.codes.files._stream import regrouped
 from hashbench.errors import HashbenchError
 from hashbench.histogram import count, count_blocks
@@ -89,9 +92,8 @@ def arrays(of_codes: str, of_labels: str, seed: int = 0) -> Arrays:
 
 
 @pytest.fixture(autouse=True)
-def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hashbench.codes.files._stored.SLAB_BYTES", 100)
-    monkeypatch.setattr("hashbench.codes.files._stream.block_items", lambda n_bits: 7)
+def seven_items_a_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    small_pieces(monkeypatch, slab_bytes=100, items=7)
 
 
 def assert_the_same(streamed: CodeStream, loaded: SavedCodes) -> None:
@@ -166,8 +168,7 @@ def test_any_block_size_gives_the_histogram_of_the_whole(
     path = h5_chunked(tmp_path_factory.mktemp("any") / "codes", arrays(of_codes, of_labels, seed))
     loaded = files.load(path)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hashbench.codes.files._stored.SLAB_BYTES", slab)
-        patch.setattr("hashbench.codes.files._stream.block_items", lambda n_bits: block)
+        small_pieces(patch, slab_bytes=slab, items=block)
         streamed = files.stream(path)
         counted = count_blocks(streamed.query, streamed.pieces())
     assert np.array_equal(counted.counts, count(loaded.query, loaded.database, loaded.relevance).counts)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from hashbench.datasets.card import Card
 from hashbench.datasets.images import decode
-from hashbench.datasets.readers._lists import shown
-from hashbench.datasets.readers._reader import Block
+from hashbench.datasets.lists import shown
+from hashbench.datasets.readers import Block
 from hashbench.errors import HashbenchError
 from hashbench.parallel import slices
 from hashbench.progress import bar

@@ -32,9 +32,6 @@ nitpick_ignore_regex = [
     ("py:class", r"\w+|nn\.\w+|hashbench\.(\w+\.)*[A-Z]"),
 ]
 
-# two classes are called Retrieval; a forward reference names them without their module
-suppress_warnings = ["ref.python"]
-
 autodoc_default_options = {"members": True, "ignore-module-all": True, "exclude-members": "model_config"}
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"

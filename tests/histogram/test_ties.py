@@ -147,7 +147,7 @@ def test_a_radius_has_no_meaning_on_a_ranking_without_radii() -> None:
 def test_what_rank_and_radius_cut_both_has_no_other_policy() -> None:
     drawn = CodeSet(np.zeros((1, 2), np.uint8), np.zeros((3, 2), np.uint8), ClassRelevance(np.zeros(1), np.zeros(3)))
     assert evaluate(drawn, ["pr_area@2"], "expected")["pr_area@2"].tolist() == [2 / 3]
-    with pytest.raises(HashbenchError, match="only ties 'expected'"):
+    with pytest.raises(HashbenchError, match="for ties 'expected' only"):
         evaluate(drawn, ["pr_area@2"], "order")
 
 

@@ -21,7 +21,7 @@ import _record
 import torch
 from torch import Tensor
 
-from hashbench.losses import _gated, triplet
+from hashbench.losses import gated, triplet
 
 PER_CLASS, REPETITIONS = 8, 5
 EXAMPLES, DIMENSIONS, BITS = (128, 512), (256, 512), (1, 4)
@@ -58,7 +58,7 @@ def draw(m: int, d: int, k: int) -> Batch:
 
 
 def by_buckets(embeddings: Tensor, batch: Batch) -> Tensor:
-    return _gated.distance_within(embeddings, batch.buckets).square().sum()
+    return gated.distance_within(embeddings, batch.buckets).square().sum()
 
 
 def by_broadcast(embeddings: Tensor, batch: Batch) -> Tensor:

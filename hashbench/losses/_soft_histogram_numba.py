@@ -1,6 +1,6 @@
 """The scatter of the soft histogram, and the gather of its gradient, on a CPU: one pass over the pairs.
 
-The arithmetic is that of the torch form in ``_soft_histogram``, in the same order and precision; a test checks that the
+The arithmetic is that of the torch form in ``soft_histogram``, in the same order and precision; a test checks that the
 results are equal bit for bit.
 """
 

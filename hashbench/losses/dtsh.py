@@ -8,10 +8,10 @@ from torch.nn.functional import softplus
 
 from hashbench.errors import HashbenchError
 from hashbench.losses._batch import check, inner_products, off_diagonal_mask, quantisation, relevant_mask
-from hashbench.losses._memory import OutputMemory
 from hashbench.losses._supervision import LabelSupervision, Supervision
+from hashbench.losses.memory import OutputMemory
 
-_BLOCK = 1 << 18  # triplets at a time: 2 MiB, about the size of a core's cache
+BLOCK = 1 << 18  # triplets at a time: 2 MiB, about the size of a core's cache
 DRAWN = 50  # for a query the authors draw so many positives, and so many negatives from each other class
 
 
@@ -146,7 +146,7 @@ class _SumOverPairs(torch.autograd.Function):
     def forward(ctx: Any, positive: Tensor, negative: Tensor, margin: float) -> Tensor:
         pull, push = torch.zeros_like(positive), torch.zeros_like(negative)
         total = positive.new_zeros(())
-        step = max(1, _BLOCK // max(1, positive.shape[1] * negative.shape[1]))
+        step = max(1, BLOCK // max(1, positive.shape[1] * negative.shape[1]))
         for start in range(0, len(positive), step):
             rows = slice(start, start + step)
             excess = margin + negative[rows, None, :] - positive[rows, :, None]

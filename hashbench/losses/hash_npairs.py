@@ -2,7 +2,7 @@
 
 from torch import Tensor
 
-from hashbench.losses import _gated
+from hashbench.losses import gated
 from hashbench.losses.npairs import multi_class, rounds
 
 
@@ -18,7 +18,7 @@ def loss(embeddings: Tensor, buckets: Tensor, *, l2: float) -> Tensor:
         l2: weight of the regulariser.
     """
     (anchors, positives), (of_anchors, of_positives) = rounds(embeddings.double()), rounds(buckets)
-    distance = _gated.distance(anchors, of_anchors, positives, of_positives)
+    distance = gated.distance(anchors, of_anchors, positives, of_positives)
     return multi_class(-distance, embeddings, l2=l2)
 
 
@@ -29,4 +29,4 @@ def as_released(embeddings: Tensor, buckets: Tensor, *, l2: float) -> Tensor:
     ``loss`` is ``h2``.
     """
     (anchors, positives), (of_anchors, of_positives) = rounds(embeddings.double()), rounds(buckets)
-    return multi_class(_gated.similarity(anchors, of_anchors, positives, of_positives), embeddings, l2=l2)
+    return multi_class(gated.similarity(anchors, of_anchors, positives, of_positives), embeddings, l2=l2)

@@ -2,7 +2,7 @@
 
 from torch import Tensor
 
-from hashbench.losses import _gated
+from hashbench.losses import gated
 from hashbench.losses.triplet import check, semi_hard, unit_norm
 
 
@@ -19,4 +19,4 @@ def loss(embeddings: Tensor, labels: Tensor, buckets: Tensor, *, margin: float) 
         margin: by how much the negative should be farther than the positive.
     """
     check(embeddings, labels)
-    return semi_hard(_gated.distance_within(unit_norm(embeddings), buckets), labels, margin=margin)
+    return semi_hard(gated.distance_within(unit_norm(embeddings), buckets), labels, margin=margin)

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from hashbench.losses._batch import check, mean_where, relevant_mask
-from hashbench.losses._soft_histogram import relaxed_distance, soft_histogram
+from hashbench.losses.soft_histogram import relaxed_distance, soft_histogram
 
 # log p is computed as log max(p, this): so p log p and its derivative are finite at p = 0.
 _SMALL_PROBABILITY = 1e-12

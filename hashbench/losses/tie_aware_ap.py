@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from hashbench.losses._batch import check, mean_where, relevant_mask
-from hashbench.losses._soft_histogram import SMALL_GROUP, cumulative_before, relaxed_distance, soft_histogram
+from hashbench.losses.soft_histogram import SMALL_GROUP, cumulative_before, relaxed_distance, soft_histogram
 
 _NEARLY_ONE = 1 + 1e-8
 
@@ -36,10 +36,11 @@ def as_released(relaxed: Tensor, relevance: Tensor, *, n_bins: int | None = None
     A distance l < d changes the precision at d through both C_{d-1} and C_d. Equations 71 to 73 have this factor 2, but
     apr_s_backward.m does not. Arguments and special cases are those of ``simplified``.
     """
-    return _loss(_average_precision_as_released, relaxed, relevance, n_bins, delta)
+    return _loss(average_precision_as_released, relaxed, relevance, n_bins, delta)
 
 
-def _average_precision_as_released(positive: Tensor, total: Tensor, n_relevant: Tensor | None = None) -> Tensor:
+def average_precision_as_released(positive: Tensor, total: Tensor, n_relevant: Tensor | None = None) -> Tensor:
+    """AP_s of each histogram, [M], with half of the gradient through C_{d-1}: that of the authors' code."""
     before, before_positive = cumulative_before(total.cumsum(1)), cumulative_before(positive.cumsum(1))
     before, before_positive = ((each + each.detach()) / 2 for each in (before, before_positive))  # half the gradient
     precision = (2 * before_positive + positive + 1) / (2 * before + total + 1)

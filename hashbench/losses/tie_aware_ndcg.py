@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from hashbench.losses._batch import check, mean_where, relevant_mask
-from hashbench.losses._soft_histogram import SMALL_GROUP, cumulative_before, relaxed_distance, soft_histogram
+from hashbench.losses.soft_histogram import SMALL_GROUP, cumulative_before, relaxed_distance, soft_histogram
 
 
 def simplified(relaxed: Tensor, relevance: Tensor, *, n_bins: int | None = None, delta: float = 1.0) -> Tensor:

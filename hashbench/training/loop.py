@@ -22,7 +22,7 @@ from hashbench.training.sampler import sampler
 from hashbench.training.schedule import learning_rate, tanh_scale
 from hashbench.training.settings import TrainingSettings
 
-_BAR_DELAY_S = 2  # a training that ends earlier shows no progress bar
+BAR_DELAY_S = 2  # a training that ends earlier shows no progress bar
 _EXAMPLES_CHECKED = 1000  # training examples whose codes are compared with each other after training
 
 
@@ -67,7 +67,7 @@ def _progress_bar(settings: TrainingSettings, data: TrainingData, epochs_done: i
         unit_scale=True,
         disable=not data.progress,
         leave=False,
-        delay=_BAR_DELAY_S,
+        delay=BAR_DELAY_S,
     )
 
 

@@ -215,14 +215,14 @@ def test_a_matconvnet_file_reaches_the_features(tmp_path: Path, monkeypatch: pyt
     from dataclasses import replace
     from functools import partial
 
-    from hashbench.models import MODELS, _matconvnet, vggf
+    from hashbench.models import MODELS, vggf
 
     layers = vggf.layers(tiny.WIDTHS)
     known = vggf.MODEL.pretrained
     small = replace(
         vggf.MODEL,
-        backbone=_matconvnet.backbone_of("vggf", layers, (224, 224)),
-        pretrained=replace(known, weights=replace(known.weights, read_mat=partial(_matconvnet.read, layers))),
+        backbone=tiny.backbone_of("vggf", layers, (224, 224)),
+        pretrained=replace(known, weights=replace(known.weights, read_mat=partial(tiny.read, layers))),
     )
     monkeypatch.setattr(vggf, "MODEL", small)
     assert MODELS.get("vggf") is small

@@ -10,7 +10,7 @@ from support.watched_tensors import watch
 from torch import Tensor
 
 from hashbench.errors import HashbenchError
-from hashbench.losses import _gated
+from hashbench.losses import gated
 
 Pairwise = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 
@@ -37,14 +37,14 @@ def _items(embeddings: Tensor, buckets: Tensor) -> list[tuple[list[float], list[
 def within(left: Tensor, left_buckets: Tensor, right: Tensor, right_buckets: Tensor) -> Tensor:
     """All pairs of both lists laid end to end, of which those of left and right are kept."""
     everything, buckets = torch.cat([left, right]), torch.cat([left_buckets, right_buckets])
-    return _gated.distance_within(everything, buckets)[: len(left), len(left) :]
+    return gated.distance_within(everything, buckets)[: len(left), len(left) :]
 
 
 SLOW_DISTANCE, SLOW_SIMILARITY = slow(lambda x, y: abs(x - y)), slow(lambda x, y: x * y)
 FORMS: dict[str, tuple[Pairwise, Pairwise]] = {
-    "distance": (_gated.distance, SLOW_DISTANCE),
+    "distance": (gated.distance, SLOW_DISTANCE),
     "distance_within": (within, SLOW_DISTANCE),
-    "similarity": (_gated.similarity, SLOW_SIMILARITY),
+    "similarity": (gated.similarity, SLOW_SIMILARITY),
 }
 every_form = pytest.mark.parametrize(("form", "oracle"), FORMS.values(), ids=FORMS)
 
@@ -67,14 +67,14 @@ def test_equals_the_loop(
 
 def test_codes_of_two_sizes_can_be_compared() -> None:
     pair = *draw(4, 6, 1), *draw(3, 6, 4, seed=1)
-    torch.testing.assert_close(_gated.distance(*pair), SLOW_DISTANCE(*pair))
-    torch.testing.assert_close(_gated.similarity(*pair), SLOW_SIMILARITY(*pair))
+    torch.testing.assert_close(gated.distance(*pair), SLOW_DISTANCE(*pair))
+    torch.testing.assert_close(gated.similarity(*pair), SLOW_SIMILARITY(*pair))
 
 
 def test_all_bits_set_is_the_plain_distance_and_product() -> None:
     pair = f, _, g, _ = *draw(6, 5, 5), *draw(4, 5, 5, seed=1)
-    torch.testing.assert_close(_gated.distance(*pair), torch.cdist(f, g, p=1))
-    torch.testing.assert_close(_gated.similarity(*pair), f @ g.T)
+    torch.testing.assert_close(gated.distance(*pair), torch.cdist(f, g, p=1))
+    torch.testing.assert_close(gated.similarity(*pair), f @ g.T)
 
 
 @every_form
@@ -83,7 +83,7 @@ def test_gradient_is_that_of_the_value(form: Pairwise, oracle: Pairwise, k: int)
     (f, b), (g, c) = draw(4, 5, k), draw(3, 5, k, seed=1)
     f.requires_grad_(), g.requires_grad_()
     assert torch.autograd.gradcheck(lambda left, right: form(left, b, right, c), (f, g))
-    assert torch.autograd.gradcheck(lambda both: _gated.distance_within(both, b), (f,))
+    assert torch.autograd.gradcheck(lambda both: gated.distance_within(both, b), (f,))
 
 
 def printed(f: Tensor, buckets: Tensor) -> Tensor:
@@ -97,7 +97,7 @@ def test_value_and_gradient_are_those_of_the_printed_form() -> None:
     buckets = of_classes[:6].repeat(4, 1)  # as in training: the examples of a class share a code
     weight = torch.randn(24, 24, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
     found = []
-    for form in (_gated.distance_within, printed):
+    for form in (gated.distance_within, printed):
         leaf = embeddings.clone().requires_grad_()
         value = form(leaf, buckets)
         (value * weight).sum().backward()
@@ -106,7 +106,7 @@ def test_value_and_gradient_are_those_of_the_printed_form() -> None:
 
 
 def test_a_distance_is_symmetric_and_zero_to_itself() -> None:
-    distance = _gated.distance_within(*draw(9, 12, 4))
+    distance = gated.distance_within(*draw(9, 12, 4))
     torch.testing.assert_close(distance, distance.T)
     assert distance.diagonal().count_nonzero() == 0
 
@@ -116,7 +116,7 @@ def test_where_no_code_is_set_nothing_matters() -> None:
     unset = torch.ones(8, dtype=torch.bool).index_fill(0, buckets.flatten(), False)
     assert unset.any()
     embeddings.requires_grad_()
-    _gated.distance_within(embeddings, buckets).sum().backward()
+    gated.distance_within(embeddings, buckets).sum().backward()
     assert embeddings.grad is not None
     assert embeddings.grad[:, unset].count_nonzero() == 0
     assert embeddings.grad[:, ~unset].count_nonzero() > 0
@@ -124,7 +124,7 @@ def test_where_no_code_is_set_nothing_matters() -> None:
 
 def test_equal_embeddings_have_no_distance_and_no_gradient() -> None:
     leaf = torch.ones(6, 4, requires_grad=True)
-    value = _gated.distance_within(leaf, draw(6, 4, 2)[1])
+    value = gated.distance_within(leaf, draw(6, 4, 2)[1])
     value.sum().backward()
     assert value.count_nonzero() == 0
     assert leaf.grad is not None
@@ -134,7 +134,7 @@ def test_equal_embeddings_have_no_distance_and_no_gradient() -> None:
 def test_the_order_of_a_code_does_not_matter() -> None:
     embeddings, buckets = draw(6, 9, 3)
     torch.testing.assert_close(
-        _gated.distance_within(embeddings, buckets.flip(1)), _gated.distance_within(embeddings, buckets)
+        gated.distance_within(embeddings, buckets.flip(1)), gated.distance_within(embeddings, buckets)
     )
 
 
@@ -142,9 +142,9 @@ def test_the_order_of_a_code_does_not_matter() -> None:
 def test_no_array_is_of_pairs_and_dimensions(k: int) -> None:
     embeddings, buckets = draw(40, 100, k)
     embeddings.requires_grad_()
-    distances = watch(lambda: _gated.distance_within(embeddings, buckets).sum())
+    distances = watch(lambda: gated.distance_within(embeddings, buckets).sum())
     assert distances.largest == max(40 * 40 * k, 40 * 100)
-    assert watch(lambda: _gated.similarity(embeddings, buckets, embeddings, buckets).sum()).largest == 40 * 100
+    assert watch(lambda: gated.similarity(embeddings, buckets, embeddings, buckets).sum()).largest == 40 * 100
 
 
 @pytest.mark.parametrize(
@@ -162,9 +162,9 @@ def test_no_array_is_of_pairs_and_dimensions(k: int) -> None:
 )
 def test_codes_of_a_wrong_shape_are_refused_in_one_line(embeddings: Tensor, buckets: Tensor) -> None:
     right = torch.zeros(2, 4), torch.zeros(2, 1, dtype=torch.long)
-    for compare in (_gated.distance, _gated.similarity):
+    for compare in (gated.distance, gated.similarity):
         with pytest.raises(HashbenchError, match="needed") as caught:
             compare(embeddings, buckets, *right)
         assert "\n" not in str(caught.value)
     with pytest.raises(HashbenchError, match="needed"):
-        _gated.distance_within(embeddings, buckets)
+        gated.distance_within(embeddings, buckets)

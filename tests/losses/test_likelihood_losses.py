@@ -99,8 +99,8 @@ def test_dtsh_cuts_a_large_batch_into_blocks(monkeypatch: pytest.MonkeyPatch) ->
         return value.detach(), leaf.grad
 
     whole = run()
-    # a private limit: it takes a batch of a thousand to have more than one block without it
-    monkeypatch.setattr(dtsh, "_BLOCK", 1)
+    # it takes a batch of a thousand to have more than one block without it
+    monkeypatch.setattr(dtsh, "BLOCK", 1)
     torch.testing.assert_close(run(), whole, rtol=1e-12, atol=1e-14)
 
 

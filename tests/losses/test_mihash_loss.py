@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from hashbench.losses import mihash
-from hashbench.losses._soft_histogram import relaxed_distance, soft_histogram
+from hashbench.losses.soft_histogram import relaxed_distance, soft_histogram
 
 
 def entropy(masses: list[float]) -> float:

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from hashbench.errors import HashbenchError
-from hashbench.losses import _soft_histogram, _soft_histogram_numba
-from hashbench.losses._soft_histogram import relaxed_distance, soft_histogram
+from hashbench.losses import soft_histogram as module
+from hashbench.losses.soft_histogram import relaxed_distance, soft_histogram
 
 
 def bin_by_bin(distance: Tensor, level: Tensor, n_levels: int, n_bits: int, n_bins: int, delta: float) -> Tensor:
@@ -150,7 +150,8 @@ def test_impossible_bins_are_refused(n_bins: int, delta: float) -> None:
 def test_the_kernels_give_the_torch_form_bit_for_bit(
     n_examples: int, delta: float, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_soft_histogram_numba, "_WORTH_A_THREAD", 1 << 15)
+    # private names: on a CPU only the kernels run, with threads for lists of thousands only, and the torch form never
+    monkeypatch.setattr("hashbench.losses._soft_histogram_numba._WORTH_A_THREAD", 1 << 15)
     relaxed, level = batch(n_examples, 24, 3)
     distance = (relaxed_distance(relaxed) * 1.1 - 1).to(dtype)  # some outside, at both ends
     distance[0, -1] = torch.nan
@@ -164,6 +165,6 @@ def test_the_kernels_give_the_torch_form_bit_for_bit(
         return counts.detach(), leaf.grad
 
     kernels = run()
-    monkeypatch.setattr(_soft_histogram, "_scatter_numba", _soft_histogram._scatter_torch)
-    monkeypatch.setattr(_soft_histogram, "_gather_numba", _soft_histogram._gather_torch)
+    monkeypatch.setattr(module, "_scatter_numba", module._scatter_torch)
+    monkeypatch.setattr(module, "_gather_numba", module._gather_torch)
     torch.testing.assert_close(kernels, run(), rtol=0, atol=0, equal_nan=True)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from hashbench.losses import tie_aware_ap
-from hashbench.losses._soft_histogram import relaxed_distance, soft_histogram
+from hashbench.losses.soft_histogram import relaxed_distance, soft_histogram
 
 
 def average_over_orders(distance: list[int], relevant: list[bool]) -> Fraction:
@@ -201,7 +201,7 @@ def test_as_released_has_the_value_of_the_simplified_and_the_gradient_of_the_cod
     positive, negative = (3 * torch.rand(1, 7, generator=generator, dtype=torch.float64) for _ in range(2))
     leaves = [positive.clone().requires_grad_(), negative.clone().requires_grad_()]
     n_relevant = positive.sum(1)
-    value = tie_aware_ap._average_precision_as_released(leaves[0], leaves[0] + leaves[1], n_relevant)
+    value = tie_aware_ap.average_precision_as_released(leaves[0], leaves[0] + leaves[1], n_relevant)
     value.sum().backward()
     plain = tie_aware_ap.average_precision_simplified(positive, positive + negative, n_relevant)
     torch.testing.assert_close(value.detach(), plain, rtol=1e-14, atol=0)

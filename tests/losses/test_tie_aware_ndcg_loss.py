@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from hashbench.losses import tie_aware_ndcg
-from hashbench.losses._soft_histogram import relaxed_distance, soft_histogram
+from hashbench.losses.soft_histogram import relaxed_distance, soft_histogram
 
 
 def graded_batch(m: int, bits: int, seed: int) -> tuple[Tensor, Tensor]:

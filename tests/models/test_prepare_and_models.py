@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from support import tiny_matconvnet as tiny
 
 from hashbench.errors import HashbenchError
-from hashbench.models import MODELS, Input, Preprocessor, _torchvision, encoder, resize_matrix
-from hashbench.models._response_norm import ResponseNorm
+from hashbench.models import MODELS, Input, Preprocessor, encoder, resize_matrix
 
 RNG = np.random.default_rng(0)
 
@@ -68,7 +68,7 @@ def test_features_are_no_images() -> None:
 @pytest.mark.parametrize("channels", [3, 64])
 def test_response_norm_is_torchs_with_alpha_times_the_window(channels: int) -> None:
     x = torch.randn(2, channels, 5, 4, dtype=torch.float64) * 20
-    ours = ResponseNorm(channels, 5, 2.0, 1e-4, 0.75).double()
+    ours = tiny.Norm("norm1", 5, 2.0, 1e-4, 0.75).modules(channels)[0].double()
     theirs = torch.nn.LocalResponseNorm(5, alpha=5e-4, beta=0.75, k=2.0)
     torch.testing.assert_close(ours(x), theirs(x), rtol=1e-6, atol=1e-6)
 
@@ -92,8 +92,8 @@ def test_fc7_of_4096(name: str, side: int) -> None:
 
 def test_alexnets_own_record_is_torchvisions() -> None:
     assert MODELS.get("alexnet").pretrained == replace(
-        _torchvision.model("alexnet").pretrained,
-        weights=replace(_torchvision.model("alexnet").pretrained.weights, rename=str),
+        MODELS.get("torchvision:alexnet").pretrained,
+        weights=replace(MODELS.get("torchvision:alexnet").pretrained.weights, rename=str),
     )
 
 
@@ -113,13 +113,15 @@ ODD = [
 def test_the_last_layer_of_torchvisions_networks_is_found(name: str) -> None:
     model = MODELS.get(f"torchvision:{name}")
     assert model.pretrained is not None
-    network, width = _torchvision._headless(name)
-    assert _torchvision._shape_of_answer(network, (3, *model.pretrained.input.size)) == (width,)
+    size = model.pretrained.input.size
+    network, width = model.backbone((3, *size))
+    images = torch.empty(1, 3, *size, device="meta")  # a tensor without values: nothing is computed but shapes
+    assert network.to("meta").eval()(images).shape == (1, width)
     assert model.pretrained.weights.sha256 is not None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", _torchvision.names())
+@pytest.mark.parametrize("name", MODELS.of_torchvision())
 def test_every_network_of_torchvision_has_a_last_layer(name: str) -> None:
     test_the_last_layer_of_torchvisions_networks_is_found(name)
 
@@ -139,7 +141,7 @@ def test_torchvisions_penultimate_layer_is_its_own() -> None:
 
 def test_old_dense_nets_names_are_taken() -> None:
     weights = MODELS.get("densenet121").pretrained.weights
-    backbone = _torchvision._headless("densenet121")[0]
+    backbone = MODELS.get("densenet121").backbone((3, 224, 224))[0]
     old = "features.denseblock1.denselayer1.norm.1.weight"
     assert weights.rename(old) in backbone.state_dict()
     assert all(weights.rename(name) == name for name in backbone.state_dict())

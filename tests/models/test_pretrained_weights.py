@@ -13,17 +13,16 @@ from torch import nn
 
 from hashbench import paths
 from hashbench.errors import HashbenchError
-from hashbench.models import MODELS, Preprocessor, Pretrained, _matconvnet, fill, vggf
-from hashbench.models._weights import place_of  # where the official file is looked for
+from hashbench.models import MODELS, Preprocessor, Pretrained, fill, vggf
 
 LAYERS = vggf.layers(tiny.WIDTHS)
 OFFICIAL = vggf.MODEL.pretrained
 assert OFFICIAL is not None
-SMALL = replace(OFFICIAL, weights=replace(OFFICIAL.weights, read_mat=partial(_matconvnet.read, LAYERS)))
+SMALL = replace(OFFICIAL, weights=replace(OFFICIAL.weights, read_mat=partial(tiny.read, LAYERS)))
 
 
 def network() -> tuple[nn.Module, Preprocessor]:
-    return _matconvnet.network(LAYERS)[0].eval(), Preprocessor(SMALL.input, (32, 32, 3), 255)
+    return tiny.network(LAYERS)[0].eval(), Preprocessor(SMALL.input, (32, 32, 3), 255)
 
 
 def filled(path: Path, pretrained: Pretrained = SMALL) -> tuple[nn.Module, Preprocessor]:
@@ -54,7 +53,7 @@ def test_an_imported_network_answers_as_the_slow_one(mat: Path) -> None:
 def test_every_layout_gives_the_same_tensors(tmp_path: Path, mat: Path, older: bool, wrapped: bool) -> None:
     net = tiny.layers(older=older)
     other = tiny.save(tmp_path / "o.mat", net, tiny.average_image(), older=older, wrapped=wrapped, compressed=older)
-    one, two = _matconvnet.read(LAYERS, mat), _matconvnet.read(LAYERS, other)
+    one, two = tiny.read(LAYERS, mat), tiny.read(LAYERS, other)
     assert one.keys() == two.keys()
     assert all(torch.equal(one[name], two[name]) for name in one)
 
@@ -112,8 +111,7 @@ def test_an_average_image_of_another_size_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_official_file_is_compared_before_it_is_read(mat: Path) -> None:
-    place = place_of(SMALL.weights)
-    assert place == paths.data() / "weights" / "imagenet-vgg-f.mat"
+    place = paths.data() / "weights" / "imagenet-vgg-f.mat"
     with pytest.raises(HashbenchError, match=f"get https://www.vlfeat.org.*put it at {place}"):
         fill("vggf", SMALL, *network(), None)
     place.parent.mkdir(parents=True)
@@ -130,7 +128,7 @@ def test_the_official_file_is_compared_before_it_is_read(mat: Path) -> None:
 
 
 def test_other_files_carry_the_same_tensors(tmp_path: Path, mat: Path) -> None:
-    tensors = _matconvnet.read(LAYERS, mat)
+    tensors = tiny.read(LAYERS, mat)
     safetensors.torch.save_file(tensors, tmp_path / "net.safetensors")
     torch.save(tensors, tmp_path / "net.pth")
     reference, prepared = filled(mat)
@@ -201,15 +199,15 @@ def test_a_layer_above_the_backbone_is_left_out(tmp_path: Path) -> None:
 
 def test_caffes_alexnet_reads_groups(tmp_path: Path) -> None:
     layers = (
-        _matconvnet.Conv("conv1", 4, 11, stride=4),
-        _matconvnet.Conv("conv2", 6, 5, pad=2, groups=2),
+        tiny.Conv("conv1", 4, 11, stride=4),
+        tiny.Conv("conv2", 6, 5, pad=2, groups=2),
     )
     filters = np.random.default_rng(0).normal(size=(5, 5, 2, 6)).astype(np.float32)
     weights = tiny.cell([filters, np.zeros((1, 6), np.float32)])
     net = [tiny.layers(widths=(4, *tiny.WIDTHS[1:]))[0], {"name": "relu1", "type": "relu"}]
     net += [{"name": "conv2", "type": "conv", "weights": weights}, {"name": "relu2", "type": "relu"}]
-    tensors = _matconvnet.read(layers, tiny.save(tmp_path / "net.mat", net, tiny.average_image()))
-    module, _ = _matconvnet.network(layers)
+    tensors = tiny.read(layers, tiny.save(tmp_path / "net.mat", net, tiny.average_image()))
+    module, _ = tiny.network(layers)
     module.load_state_dict({name: value for name, value in tensors.items() if name != "average_image"})
     x = np.random.default_rng(1).normal(size=(6, 6, 4))
     halves = [

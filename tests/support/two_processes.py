@@ -16,7 +16,7 @@ from hashbench import parallel
 from hashbench.errors import HashbenchError
 from hashbench.hasher import TrainingData
 from hashbench.losses import LabelSupervision, dpsh, dtsh, hashnet, label_levels, mihash, tie_aware_ap, tie_aware_ndcg
-from hashbench.losses._memory import OutputMemory
+from hashbench.losses.memory import OutputMemory
 from hashbench.methods import METHODS
 from hashbench.parallel import ProcessGroup
 from hashbench.runs.spec import resolve

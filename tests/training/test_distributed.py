@@ -85,7 +85,7 @@ def test_shares_are_all_there_is_in_order(n: int, size: int, step: int) -> None:
     assert n == 0 or steps[0] > 0
 
 
-def test_the_place_is_torchruns(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_process_group_is_torchruns(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in parallel.VARIABLES:
         monkeypatch.delenv(name, raising=False)
     assert parallel.from_environment() == ALONE

@@ -169,7 +169,7 @@ def test_kill_9_at_twenty_moments(
     same_codes(tmp_path, undisturbed)
 
 
-def small_fit(folder: Path, method: str = "mihash", **changes: object) -> tuple[RunSpec, TrainingData]:
+def small_training_data(folder: Path, method: str = "mihash", **changes: object) -> tuple[RunSpec, TrainingData]:
     given = {"bits": 8, "epochs": 3, "batch_size": 30, **changes}
     chosen = resolve("digits", "s1", method, given)  # type: ignore[arg-type]
     rng = np.random.default_rng(0)
@@ -180,7 +180,7 @@ def small_fit(folder: Path, method: str = "mihash", **changes: object) -> tuple[
 
 
 def test_a_damaged_checkpoint_is_one_line(tmp_path: Path) -> None:
-    chosen, data = small_fit(tmp_path)
+    chosen, data = small_training_data(tmp_path)
     (tmp_path / checkpoint.FILE).write_bytes(b"not a checkpoint")
     with pytest.raises(HashbenchError, match="damaged checkpoint") as caught:
         METHODS.get("mihash").fit(chosen.settings, data)
@@ -205,7 +205,7 @@ def stop_after(epochs: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def interrupted(folder: Path, monkeypatch: pytest.MonkeyPatch, method: str = "mihash", **changes: object) -> None:
     """Leaves a run of five epochs with the checkpoints of two and of three."""
-    chosen, data = small_fit(folder, method, epochs=5, **changes)
+    chosen, data = small_training_data(folder, method, epochs=5, **changes)
     with monkeypatch.context() as patch, pytest.raises(KilledError):
         stop_after(3, patch)
         METHODS.get(method).fit(chosen.settings, data)
@@ -214,7 +214,7 @@ def interrupted(folder: Path, monkeypatch: pytest.MonkeyPatch, method: str = "mi
 def weights(folder: Path, method: str = "mihash", **changes: object) -> dict[str, torch.Tensor]:
     """Those of the run of five epochs, begun or resumed in ``folder``."""
     folder.mkdir(exist_ok=True)
-    chosen, data = small_fit(folder, method, epochs=5, **changes)
+    chosen, data = small_training_data(folder, method, epochs=5, **changes)
     state: dict[str, torch.Tensor] = METHODS.get(method).fit(chosen.settings, data).state_dict()  # type: ignore[attr-defined]
     return state
 
@@ -287,7 +287,7 @@ def test_killed_between_the_two_checkpoints(tmp_path: Path, monkeypatch: pytest.
 
 def test_a_checkpoint_of_another_configuration_is_refused(tmp_path: Path) -> None:
     checkpoint.save(tmp_path, "another", 2, {})
-    chosen, data = small_fit(tmp_path)
+    chosen, data = small_training_data(tmp_path)
     with pytest.raises(HashbenchError, match="another configuration"):
         METHODS.get("mihash").fit(chosen.settings, data)
 
@@ -306,7 +306,7 @@ def test_a_checkpoint_is_never_unpickled(tmp_path: Path) -> None:
 
 
 def test_a_finished_run_keeps_no_checkpoint(tmp_path: Path) -> None:
-    chosen, data = small_fit(tmp_path)
+    chosen, data = small_training_data(tmp_path)
     METHODS.get("mihash").fit(chosen.settings, data)
     assert not list(tmp_path.glob("checkpoint*"))
     assert (tmp_path / "hasher.safetensors").exists()
@@ -320,7 +320,7 @@ def test_a_loss_that_is_not_finite_fails_the_run_and_leaves_a_row(tmp_path: Path
     assert re.fullmatch(r"dpsh: epoch 0, step \d: the loss is (nan|inf): a smaller lr may help", row.reason)
     assert Store(tmp_path).find("digits", "s1", row.run) == row
     with pytest.raises(TrainingFailed):
-        METHODS.get("dpsh").fit(wild.settings, small_fit(tmp_path)[1])
+        METHODS.get("dpsh").fit(wild.settings, small_training_data(tmp_path)[1])
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), float("-inf")])
@@ -333,7 +333,7 @@ def test_a_value_that_is_not_finite_stops_with_step_and_method_and_keeps_the_goo
         loss: torch.Tensor = step(run, epoch, at, *rest)  # type: ignore[arg-type]
         return torch.full_like(loss, bad) if at == 7 else loss  # 2 batches an epoch: the last of epoch 3
 
-    chosen, data = small_fit(tmp_path, epochs=5)
+    chosen, data = small_training_data(tmp_path, epochs=5)
     with monkeypatch.context() as patch, pytest.raises(TrainingFailed) as caught:
         patch.setattr(loop.Trainer, "step", poisoned)
         METHODS.get("mihash").fit(chosen.settings, data)
@@ -361,7 +361,7 @@ def test_weights_that_are_not_finite_are_not_kept(tmp_path: Path, monkeypatch: p
         save(run)
 
     monkeypatch.setattr(loop.Trainer, "save_checkpoint_if_due", broken)
-    chosen, data = small_fit(tmp_path)
+    chosen, data = small_training_data(tmp_path)
     with pytest.raises(TrainingFailed, match=r"epoch 2, step 4: the loss is nan.*checkpoint is kept"):
         METHODS.get("mihash").fit(chosen.settings, data)
     kept = checkpoint.load(tmp_path, torch_config(chosen, data))

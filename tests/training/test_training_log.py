@@ -91,8 +91,8 @@ def test_tensorboard_is_written_where_it_is_installed(tmp_path: Path, monkeypatc
 def test_the_bar_shows_loss_speed_and_time_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    # a private delay: a training of less than two seconds shows no bar without it
-    monkeypatch.setattr("hashbench.training.loop._BAR_DELAY_S", 0)
+    # a training of less than two seconds shows no bar without it
+    monkeypatch.setattr("hashbench.training.loop.BAR_DELAY_S", 0)
     every_update = partial(tqdm, mininterval=0, miniters=1)  # the run is over before the bar would draw itself again
     monkeypatch.setattr("hashbench.training.loop.tqdm", every_update)
     trained(tmp_path, progress=True)

@@ -11,14 +11,13 @@ import torch
 from support import tiny_matconvnet as tiny
 from typer.testing import CliRunner
 
-from hashbench import models
+from hashbench import models, paths
 from hashbench.cli import app
 from hashbench.errors import HashbenchError
 from hashbench.hasher import SavedHasher, TrainingData
 from hashbench.losses import supervision_of
 from hashbench.methods import METHODS
-from hashbench.models import Model, _matconvnet, vggf
-from hashbench.models._weights import place_of
+from hashbench.models import Model, vggf
 from hashbench.runs.fit import load_hasher
 from hashbench.runs.spec import resolve
 from hashbench.runs.store import Store
@@ -37,8 +36,8 @@ def mat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """VGG-F is a narrow one in this test, and this file its official weights."""
     path = tiny.save(tmp_path / "tiny.mat", tiny.layers(), tiny.average_image())
     md5 = hashlib.md5(path.read_bytes()).hexdigest()
-    weights = replace(OFFICIAL.weights, md5=md5, read_mat=partial(_matconvnet.read, LAYERS))
-    small = Model("narrow", _matconvnet.backbone_of("vggf", LAYERS, vggf.SIZE), replace(OFFICIAL, weights=weights))
+    weights = replace(OFFICIAL.weights, md5=md5, read_mat=partial(tiny.read, LAYERS))
+    small = Model("narrow", tiny.backbone_of("vggf", LAYERS, vggf.SIZE), replace(OFFICIAL, weights=weights))
     get = models.Models.get
     monkeypatch.setattr(models.Models, "get", lambda self, name: small if name == "vggf" else get(self, name))
     return path
@@ -58,9 +57,9 @@ def examples(folder: Path, weights: str | None = None) -> TrainingData:
 
 
 def official(mat: Path) -> None:
-    group = place_of(OFFICIAL.weights)
-    group.parent.mkdir(parents=True)
-    group.write_bytes(mat.read_bytes())
+    path = paths.weights() / OFFICIAL.weights.file
+    path.parent.mkdir(parents=True)
+    path.write_bytes(mat.read_bytes())
 
 
 def start(given: DeepSettings, data: TrainingData) -> DeepHasher:
@@ -86,7 +85,7 @@ def test_a_trained_hasher_is_kept_with_what_its_input_needs(mat: Path, tmp_path:
     official(mat)
     data = examples(tmp_path)
     hasher = METHODS.get("talr_ap").fit(settings(lr=1e-3), data)
-    place_of(OFFICIAL.weights).unlink()  # a trained one needs it no more
+    (paths.weights() / OFFICIAL.weights.file).unlink()  # a trained one needs it no more
     loaded = METHODS.get("talr_ap").load(settings(lr=1e-3), SavedHasher(tmp_path, "cpu"))
     np.testing.assert_array_equal(loaded.encode(data.items), hasher.encode(data.items))
 

@@ -158,7 +158,7 @@ def opened(
     found = _open(sources, explicit, training)
     database = found.codes.database
     n_bytes = _held_bytes(found.codes)
-    if streamed or (streamed is None and n_bytes > HELD_BYTES and database.as_row_objective):
+    if streamed or (streamed is None and n_bytes > HELD_BYTES and database.by_rows):
         return _streamed(found, explicit.bit_order)
     if streamed is None and n_bytes > HELD_BYTES:
         note = f"{database.where}: cannot be read item by item, so the whole is in memory: {n_bytes >> 20} MiB"

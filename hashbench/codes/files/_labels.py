@@ -29,7 +29,7 @@ class LabelReader:
 
     def pieces(self) -> Iterator[Labels]:
         """The labels of some items at a time; of all items at once where the file does not store them item by item."""
-        if not self.labels.stored.as_row_objective:
+        if not self.labels.stored.by_rows:
             yield self.whole()
             return
         for _, slab in self.labels.stored.slabs():

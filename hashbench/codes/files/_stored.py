@@ -41,7 +41,7 @@ class StoredArray:
         return self.file_shape[::-1] if self.is_transposed else self.file_shape
 
     @property
-    def as_row_objective(self) -> bool:
+    def by_rows(self) -> bool:
         """Whether ``slabs`` are whole rows of ``shape``; else they are whole columns."""
         return not self.is_transposed or len(self.file_shape) < 2 or self.read_columns is not None
 
@@ -57,14 +57,14 @@ class StoredArray:
         if prod(self.shape) == 0:
             return
         by_columns = self.read_columns if self.is_transposed and len(self.file_shape) == 2 else None
-        n_lines, *line = self.shape if self.as_row_objective else self.file_shape
+        n_lines, *line = self.shape if self.by_rows else self.file_shape
         n_read = max(1, SLAB_BYTES // (prod(line) * self.dtype.itemsize))
         start = 0
         for raw in _faults_named(self.where, (by_columns or self.read)(n_read)):
             slab = self._checked(raw.T if self.is_transposed else raw)
             at = slice(start, start + (raw.shape[1] if by_columns else len(raw)))
             start = at.stop
-            yield (at,) if self.as_row_objective else (slice(None), at), slab
+            yield (at,) if self.by_rows else (slice(None), at), slab
         if start != n_lines:
             raise HashbenchError(f"{self.where}: cannot be read: {start} of {n_lines} rows are there")
 

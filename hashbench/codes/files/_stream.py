@@ -60,7 +60,7 @@ def opened(
     codes: StoredCodes, layout_notes: list[str], bit_order: str | None, ids: Mapping[str, StoredArray]
 ) -> CodeStream:
     """The stream of stored codes; raises HashbenchError where the file does not store them item by item."""
-    if not codes.database.as_row_objective:
+    if not codes.database.by_rows:
         raise HashbenchError(
             f"{codes.database.where}: the bits of an item lie apart, so that it cannot be read item by item: save "
             "items x bits as .npz, .npy or HDF5, or leave --stream out"

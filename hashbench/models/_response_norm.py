@@ -30,7 +30,7 @@ class ResponseNorm(nn.Module):
         self.register_buffer("kappa", torch.full((channels,), kappa), persistent=False)
 
     def forward(self, images: Tensor) -> Tensor:
-        """ChannelNormalisation images, of the same shape."""
+        """Normalised images, of the same shape."""
         energy = F.conv2d(images.square(), self.band, self.kappa)
         if self.beta == 0.75:  # as everybody has it; two roots cost a third of a power
             root = energy.rsqrt()

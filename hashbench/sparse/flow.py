@@ -124,8 +124,8 @@ def _exponent(largest: float, n_nodes: int, flow: int) -> int:
     """
     if not np.isfinite(largest):
         raise HashbenchError("costs: 2 lambda n_c leaves the range of float64: a smaller lambda is expected")
-    room = 2**COST_BITS // max((n_nodes + 2) ** 2, 2 * flow)
-    return room.bit_length() - 1 - int(np.frexp(largest)[1])
+    largest_cost = 2**COST_BITS // max((n_nodes + 2) ** 2, 2 * flow)
+    return largest_cost.bit_length() - 1 - int(np.frexp(largest)[1])
 
 
 def _whole(costs: Floats, exponent: int) -> tuple[Floats, Ints]:

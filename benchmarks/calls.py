@@ -15,6 +15,8 @@ from typing import Any
 
 from hashbench.cli import _app
 
+DEFAULT = ["train", "lsh", "digits", "--protocol", "s1", "--bits", "16"]
+
 
 def traced(arguments: list[str]) -> tuple[list[str], int, int]:
     """The modules in order of their first call, the number of calling pairs, and how many of these call back."""
@@ -58,6 +60,6 @@ def traced(arguments: list[str]) -> tuple[list[str], int, int]:
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         os.environ["HASHBENCH_RESULTS"] = folder
-        modules, n_crossings, n_climbs = traced(sys.argv[1:])
+        modules, n_crossings, n_climbs = traced(sys.argv[1:] or DEFAULT)
     print("\n".join(modules))
     print(f"{len(modules)} modules, {n_crossings} pairs of modules that call each other, {n_climbs} of them call back")

@@ -1,0 +1,25 @@
+"""Rows that are committed keep filling their cells: the names of runs are those of the first edition."""
+
+from pathlib import Path
+
+import pytest
+
+from hashbench.runs.spec import of_row, resolve
+from hashbench.runs.store import Store, read
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+ROWS = sorted((REPOSITORY / "results" / "rows").glob("cifar10-s1/*.json"))
+
+
+def test_there_are_rows() -> None:
+    assert len(ROWS) >= 18
+
+
+@pytest.mark.parametrize("path", ROWS, ids=lambda path: path.stem)
+def test_a_committed_row_is_found_by_the_names_and_settings_of_its_run(path: Path) -> None:
+    row = read(path)
+    spec = resolve(row.dataset, row.protocol, row.method, row.settings, seed=row.seed, budget=row.budget)
+    assert (spec.run, spec.config_hash, spec.cell_hash) == (row.run, row.config_hash, row.cell_hash)
+    assert spec.config == row.config
+    assert of_row(row).run == row.run
+    assert Store(REPOSITORY / "results").find(row.dataset, row.protocol, row.run) == row

@@ -2,6 +2,7 @@
 
 import json
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from hashbench.errors import HashbenchError
@@ -26,7 +27,8 @@ def fit(data: RunData, folder: Path, options: Options, base: Hasher | None) -> t
     """
     spec = data.spec
     if options.group.is_alone and (seconds := _seconds_of_saved(folder)) is not None:
-        return load(spec, folder, options.device, base), seconds
+        with suppress(HashbenchError):  # a hasher that is damaged or gone is fitted again
+            return load(spec, folder, options.device, base), seconds
     started = time.perf_counter()
     (folder / FITTED).unlink(missing_ok=True)
     hasher = METHODS.get(spec.method).fit(spec.settings, data.training(folder, options, base))

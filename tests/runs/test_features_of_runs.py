@@ -1,5 +1,6 @@
 """Features as what a method hashes: extracted when they are missing, and part of the run's name."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -119,3 +120,15 @@ def test_a_hasher_is_not_fitted_twice_by_one_commit(tmp_path: Path, monkeypatch:
     (folder / FITTED).write_text("{")
     assert run_steps(spec, store, Options()).histogram_sha256 == first.histogram_sha256
     assert (folder / "hasher.npz").stat().st_mtime_ns > fitted
+
+
+@pytest.mark.parametrize("damage", [lambda path: path.unlink(), lambda path: path.write_bytes(b"PK")])
+def test_a_saved_hasher_that_is_damaged_or_gone_is_fitted_again(
+    damage: Callable[[Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(provenance, "code", lambda: Code(version="1", commit="abc", dirty=False))
+    store, spec = Store(tmp_path), resolve("digits", "s1", "lsh", {"bits": 8})
+    first = run_steps(spec, store, Options())
+    damage(store.run_folder(spec.run) / "hasher.npz")
+    assert run_steps(spec, store, Options()).histogram_sha256 == first.histogram_sha256
+    assert (store.run_folder(spec.run) / "hasher.npz").stat().st_size > 100

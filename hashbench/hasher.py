@@ -29,6 +29,7 @@ from hashbench.relevance.labels import Labels, Relevance, from_labels
 if TYPE_CHECKING:
     from tqdm import tqdm
 
+Floats = NDArray[np.float64]
 Precision = Literal["float32", "bfloat16"]
 
 PIXELS = "pixels"  # the value of the setting `features` that means: the items themselves

@@ -3,20 +3,19 @@
 import numpy as np
 from pydantic import Field
 
-from hashbench.methods._linear import Floats, LinearSettings, linear_method
-from hashbench.training.failure import TrainingFailed
+from hashbench.hasher import Floats
+from hashbench.methods._linear import linear_method
+from hashbench.methods._shallow import ShallowSettings, require_bits
 
 
-class Settings(LinearSettings):
+class Settings(ShallowSettings):
     """``iterations`` is how often the codes B and the rotation R are updated in turn."""
 
     iterations: int = Field(ge=1)
 
 
 def _project(settings: Settings, features: Floats, seed: int) -> tuple[Floats, Floats]:
-    most = min(features.shape)
-    if settings.bits > most:
-        raise TrainingFailed(f"itq: {settings.bits} bits from {most} principal components; at most {most} bits")
+    require_bits(settings.bits, min(features.shape), "principal components")
     mean = features.mean(axis=0)
     _, _, axes = np.linalg.svd(features - mean, full_matrices=False)
     components = axes[: settings.bits].T

@@ -2,10 +2,12 @@
 
 import numpy as np
 
-from hashbench.methods._linear import Floats, LinearSettings, linear_method
+from hashbench.hasher import Floats
+from hashbench.methods._linear import linear_method
+from hashbench.methods._shallow import ShallowSettings
 
 
-class Settings(LinearSettings):
+class Settings(ShallowSettings):
     """``centre`` is whether the mean of the training features is subtracted first."""
 
     centre: bool

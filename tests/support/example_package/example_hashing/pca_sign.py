@@ -4,13 +4,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from hashbench.methods import LinearSettings, linear_method
+from hashbench.methods import ShallowSettings, linear_method
 from hashbench.training.failure import TrainingFailed
 
 Floats = NDArray[np.float64]
 
 
-class Settings(LinearSettings):
+class Settings(ShallowSettings):
     """``skip``: how many components, the first ones, are left out."""
 
     skip: int = Field(ge=0)

@@ -1,0 +1,144 @@
+"""Shallow methods: hash functions of features that are fitted to all training examples at once, without a network."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.errors import HashbenchError
+from hashbench.files import atomic
+from hashbench.hasher import BinaryHasher, BitSettings, Floats, SavedHasher, TrainingData
+from hashbench.methods._method import Method
+from hashbench.training.failure import TrainingFailed
+
+FILE = "hasher.npz"
+BLOCK = 10_000  # items that are encoded at a time
+
+
+class ShallowSettings(BitSettings):
+    """The settings that every shallow method has: its file must name the features that it hashes."""
+
+    features: str
+
+
+@dataclass(frozen=True, eq=False)
+class HashFunction(ABC):
+    """The hash functions of all bits. In a subclass (a frozen dataclass) each field is an array, so that it is saved.
+
+    ``weights`` float64[bits] are learned weights of the bits, each 0 or more. With them, codes are compared by the
+    weighted Hamming distance too. Most methods learn none.
+    """
+
+    weights: ClassVar[Floats | None] = None
+
+    @property
+    @abstractmethod
+    def n_features(self) -> int:
+        """The number of features of an item."""
+
+    @abstractmethod
+    def activations(self, features: Floats) -> Floats:
+        """Activations float64[n, bits] of ``features`` [n, d]: a bit is 1 if its activation is above 0.
+
+        The activations of an item must not depend on the other items.
+        """
+
+
+def as_features(items: NDArray[Any], value_max: float) -> Floats:
+    """``items`` as float64[n, d], one row each, divided by ``value_max`` so that the largest possible value is 1."""
+    return items.reshape(len(items), -1).astype(np.float64) / value_max
+
+
+@dataclass(frozen=True, eq=False)
+class ShallowHasher(BinaryHasher):
+    """The hasher of a shallow method; the items that it takes are divided by ``value_max``."""
+
+    function: HashFunction
+    value_max: float
+
+    @property
+    def bit_weights(self) -> Floats | None:
+        """The learned weights of the bits, float64[bits]; None if there are none."""
+        return self.function.weights
+
+    def encode(self, items: NDArray[Any], *, progress: bool = False) -> NDArray[np.float32]:  # noqa: ARG002
+        """Activations float32[n, bits], computed in blocks of items to limit the memory."""
+        blocks = np.array_split(items, max(1, len(items) // BLOCK))
+        return np.concatenate([self._activations(block) for block in blocks])
+
+    def _activations(self, items: NDArray[Any]) -> NDArray[np.float32]:
+        features = as_features(items, self.value_max)
+        if features.shape[1] != self.function.n_features:
+            raise HashbenchError(
+                f"items have {features.shape[1]} values each, the hasher takes {self.function.n_features}"
+            )
+        return self.function.activations(features).astype(np.float32)
+
+    def save(self, folder: Path) -> None:
+        """Writes hasher.npz: the arrays of the hash function and the name of its type."""
+        arrays = {field.name: getattr(self.function, field.name) for field in fields(self.function)}
+        with atomic(folder / FILE) as temporary, temporary.open("wb") as file:
+            np.savez(file, function=type(self.function).__name__, value_max=self.value_max, **arrays)
+
+
+def shallow_method(
+    settings: type[ShallowSettings],
+    fit: Callable[[Any, Floats, TrainingData], HashFunction],
+    *functions: type[HashFunction],
+    identity: tuple[str, ...] = (),
+    supervision: Literal["none", "labels", "relevance"] = "none",
+) -> Method:
+    """The method whose hash functions are ``fit(settings, features, data)``.
+
+    Args:
+        settings: The type of its hyper-parameters.
+        fit: The function that fits; ``features`` float64[n, d] are the items of ``data``, divided by ``value_max``.
+        functions: The types of hash functions that ``fit`` may return; each is a dataclass of arrays.
+        identity: The hyper-parameters that name its runs, besides ``bits`` and ``features``.
+        supervision: What it learns from: nothing; class labels; or relevance, which labels or distances define.
+    """
+
+    def fitted(chosen: Any, data: TrainingData) -> ShallowHasher:
+        features = as_features(data.items, data.value_max)
+        require_usable(features)
+        return ShallowHasher(fit(chosen, features, data), data.value_max)
+
+    def load(chosen: ShallowSettings, stored: SavedHasher) -> ShallowHasher:  # noqa: ARG001
+        return _load(stored.folder / FILE, functions)
+
+    return Method(settings, ("bits", "features", *identity), fitted, load, needs_torch=False, supervision=supervision)
+
+
+def require_usable(features: Floats) -> None:
+    """Raises HashbenchError if a feature is not finite, and TrainingFailed if all training examples are equal."""
+    unusable = ~np.isfinite(features).all(axis=1)
+    if unusable.any():
+        raise HashbenchError(
+            f"features: {unusable.sum()} of {len(features)} training examples have a value that is NaN or infinite "
+            f"(the first is example {unusable.argmax()}): methods need finite features"
+        )
+    if len(features) < 2 or (features == features[0]).all():
+        raise TrainingFailed(f"the {len(features)} training examples have equal features: two that differ are needed")
+
+
+def require_bits(bits: int, most: int, of_what: str) -> None:
+    """Raises TrainingFailed for more ``bits`` than ``most``, the number ``of_what`` that the method makes bits of."""
+    if bits > most:
+        raise TrainingFailed(f"{bits} bits from {most} {of_what}: at most {most} bits")
+
+
+def _load(path: Path, functions: tuple[type[HashFunction], ...]) -> ShallowHasher:
+    """The hasher that ``save`` wrote; raises HashbenchError if its file is missing or damaged."""
+    by_name = {function.__name__: function for function in functions}
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            function = by_name[str(archive["function"])]
+            arrays = {field.name: archive[field.name] for field in fields(function)}
+            return ShallowHasher(function(**arrays), float(archive["value_max"]))
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+        raise HashbenchError(f"{path}: not a whole hasher ({error}): run hashbench train again") from None

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from hashbench.config import Strict
 
@@ -14,7 +14,7 @@ Range = Annotated[list[Count], Field(min_length=2, max_length=2)]
 Database = Literal["rest", "rest_without_train"]
 
 NO_TRAINING = 'database = "rest_without_train" needs training items to leave out'
-DESCRIPTIVE = {"title", "citation", "note", "n_queries", "n_database", "n_train", "n_validation"}
+DESCRIPTIVE = {"title", "citation", "note", "metrics", "n_queries", "n_database", "n_train", "n_validation"}
 
 
 class Percentiles(Strict):
@@ -53,12 +53,14 @@ class _Protocol(Strict):
 
     ``hashbench split --check`` compares a split with the expected sizes and, for ``seed``, the checksum of the ids.
     Without ``relevance``, two items are relevant to each other if they have the same class or share a label; their
-    level is then the number of labels that they share.
+    level is then the number of labels that they share. ``metrics`` are those of the paper: rows hold them besides the
+    metrics that all rows hold.
     """
 
     title: str
     citation: str
     note: str = ""
+    metrics: list[str] = []
     seed: Count = 0
     n_queries: Count | None = None
     n_database: Count | None = None
@@ -66,6 +68,13 @@ class _Protocol(Strict):
     n_validation: Count | None = None
     ids_sha256: Sha256 | None = None
     relevance: Relevance | None = None
+
+    @field_validator("metrics")
+    @classmethod
+    def _metrics_exist(cls, names: list[str]) -> list[str]:
+        from hashbench.metrics import parse_all
+
+        return list(parse_all(names))
 
     def deciding(self) -> dict[str, Any]:
         """The fields that decide a result, so no title, notes or expected sizes; the name of a run depends on them."""

@@ -45,7 +45,7 @@ def test_a_cell_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:
     assert [bool(outcome.failure) for outcome in outcomes] == [True, False]
     failed = store.find("digits", "s1", too_long.run)
     assert failed is not None
-    assert (failed.status, failed.reason) == ("failed", "itq: 96 bits from 64 principal components; at most 64 bits")
+    assert (failed.status, failed.reason) == ("failed", "96 bits from 64 principal components: at most 64 bits")
     missing_data = resolve("cifar10", "s1", "lsh", {"bits": 8})
     (outcome,) = run_all([missing_data], store, Options(), jobs=1)
     assert outcome.row is None

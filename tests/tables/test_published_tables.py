@@ -329,5 +329,5 @@ def test_published_metrics_are_the_ones_the_papers_printed() -> None:
         ("talr_appendix_d", ""): ("cifar10", "s1", "ap", True),
     }
     sections = {cell.section: cell.metric for cell in declared("structhash_table2").cells}
-    assert list(sections.values()) == ["precision@100", "ap(norm=retrieved)@10000", "pr_area@10000", "ap"]
+    assert list(sections.values()) == ["precision@100", "ap(norm=retrieved)@10000", "pr_area_by_rank@10000", "ap"]
     assert {cell.metric for cell in declared("structhash_table1").cells} == {"structhash_ndcg@100"}

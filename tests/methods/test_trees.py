@@ -16,7 +16,7 @@ def examples(n: int = 300, width: int = 5, seed: int = 0) -> tuple[np.ndarray, n
 
 
 def few_values(features: np.ndarray, signs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The examples with no more values of a feature than bins, so that the candidate splits are those of the library."""
+    """The examples with fewer values of a feature than bins, so that the library has the same candidate splits."""
     return np.clip(np.round(features * 10), -31, 31), signs
 
 

@@ -17,6 +17,7 @@ from hashbench.registry import canonical
 
 __all__ = [
     "FEATURES",
+    "FEATURES",
     "ExtractionResult",
     "Extractor",
     "FeatureModule",

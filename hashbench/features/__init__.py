@@ -17,7 +17,6 @@ from hashbench.registry import canonical
 
 __all__ = [
     "FEATURES",
-    "FEATURES",
     "ExtractionResult",
     "Extractor",
     "FeatureModule",

@@ -240,7 +240,7 @@ def test_only_our_own_tables_are_without_published_values(table: str) -> None:
     table_spec = declared(table)
     ours = table_spec.paper == "hashbench"
     unpublished = {c.section for c in table_spec.cells if c.published is None}
-    assert unpublished <= {"AP over the full ranking (not in the paper)"} or ours or table == "structhash_figure1"
+    assert all("(not in the paper)" in section for section in unpublished) or ours or table == "structhash_figure1"
     assert (ours or table == "structhash_figure1") == all(c.published is None for c in table_spec.cells)
 
 
@@ -339,5 +339,11 @@ def test_published_metrics_are_the_ones_the_papers_printed() -> None:
         ("talr_appendix_d", ""): ("cifar10", "s1", "ap", True),
     }
     sections = {cell.section: cell.metric for cell in declared("structhash_table2").cells}
-    assert list(sections.values()) == ["precision@100", "ap(norm=retrieved)@10000", "pr_area_by_rank@10000", "ap"]
+    assert list(sections.values()) == [
+        "precision@100",
+        "ap(norm=retrieved)@10000",
+        "pr_area_by_rank@10000",
+        "ap",
+        "pr_area@10000",
+    ]
     assert {cell.metric for cell in declared("structhash_table1").cells} == {"structhash_ndcg@100"}

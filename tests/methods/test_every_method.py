@@ -17,7 +17,7 @@ from hashbench.runs import hyperparameters
 from hashbench.runs.spec import RunSpec, resolve
 from hashbench.training.settings import DeepSettings
 
-FAST = {"epochs": 3}
+FAST = {"epochs": 3, "n_trees": 20}
 FEWER_ANCHORS = {"n_anchors": 100}  # there are 250 training examples
 # these draw no random numbers
 SEEDLESS = {"classifier_codes", "mdsh", "pca_sign", "random_ranking", "spectral_hashing", "splh", "sth"}

@@ -80,6 +80,10 @@ class _Protocol(Strict):
         """The fields that decide a result, so no title, notes or expected sizes; the name of a run depends on them."""
         return self.model_dump(exclude=DESCRIPTIVE, exclude_none=True)
 
+    def stands_for(self, name: str) -> str:
+        """The protocol whose random order and hyper-parameters this one, called ``name``, has: usually its own."""
+        return name
+
 
 class PerClass(_Protocol):
     """``queries_per_class`` queries and ``train_per_class`` training items of each class, drawn at random.
@@ -128,6 +132,34 @@ class Random(_Protocol):
         return self
 
 
+class RandomValidation(_Protocol):
+    """``queries`` items held out of the database of the protocol ``of``, to choose settings without its queries.
+
+    ``of`` is a protocol whose draw is "random", with ``left_out`` queries and ``train`` training items. Its training
+    items are the training items here too, and its queries are in no list. The queries are the items that come next in
+    its random order; the database is the rest of its database.
+    """
+
+    draw: Literal["random_validation"]
+    of: str
+    left_out: Positive
+    train: Positive
+    queries: Positive
+
+    def stands_for(self, name: str) -> str:  # noqa: ARG002
+        """The protocol ``of``."""
+        return self.of
+
+    def fits(self, other: "Protocol | None") -> bool:
+        """Whether ``other`` is a protocol whose queries this one leaves out and whose training items it has."""
+        return (
+            isinstance(other, Random)
+            and other.database == "rest"
+            and (other.queries, other.train, other.seed) == (self.left_out, self.train, self.seed)
+            and other.relevance == self.relevance
+        )
+
+
 class Parts(_Protocol):
     """Fixed ranges of ids, [first, last + 1], from a published list or from the order of the files.
 
@@ -173,4 +205,4 @@ def _require_apart(held_out: list[int], others: dict[str, list[int]]) -> None:
             raise ValueError(f"held out {held_out} and {role} {[first, end]} share ids")
 
 
-Protocol = PerClass | PerLabel | Random | Parts | Stratified
+Protocol = PerClass | PerLabel | Random | RandomValidation | Parts | Stratified

@@ -84,12 +84,15 @@ def merged_after(ranking: Histogram, rank: int | None) -> RankingHistogram:
     >>> merged_after(RankingHistogram(np.array([[[0, 2], [1, 0], [3, 1]]]), np.array([0, 1])), 1).counts.tolist()
     [[[0, 2], [4, 1]]]
     """
+    counts = ranking.counts
     if rank is None:
-        return RankingHistogram(ranking.counts, ranking.levels)
-    before = ranking.at_distance.cumsum(axis=1) - ranking.at_distance
-    n_kept = int((before < rank).sum(axis=1).max(initial=0))
-    rest = ranking.counts[:, n_kept:].sum(axis=1, keepdims=True)
-    return RankingHistogram(np.concatenate([ranking.counts[:, :n_kept], rest], axis=1), ranking.levels)
+        return RankingHistogram(counts, ranking.levels)
+    items = np.einsum("qdv->qd", counts[:, :rank])  # if no group is empty, so many groups reach the rank
+    if items.shape[1] < counts.shape[1] and items.sum(axis=1).min(initial=rank) < rank:
+        items = ranking.at_distance
+    n_kept = int((items.cumsum(axis=1) - items < rank).sum(axis=1).max(initial=0))
+    rest = np.einsum("qdv->qv", counts[:, n_kept:])[:, None]
+    return RankingHistogram(np.concatenate([counts[:, :n_kept], rest], axis=1), ranking.levels)
 
 
 def joined(blocks_of_queries: Sequence[RankingHistogram]) -> RankingHistogram:

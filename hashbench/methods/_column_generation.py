@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from hashbench.hasher import Floats, TrainingData
@@ -20,6 +21,8 @@ from hashbench.methods._shallow import HashFunction, ShallowSettings
 from hashbench.methods._similarity import Bools
 from hashbench.progress import bar
 from hashbench.training.failure import TrainingFailed
+
+Singles = NDArray[np.float32]
 
 
 class ColumnSettings(ShallowSettings):
@@ -89,6 +92,32 @@ class Master(ABC):
     @abstractmethod
     def add(self, differs: Bools) -> None:
         """Solves it again with a new bit; ``differs`` bool[m, r + s] are the pairs that differ in the bit."""
+
+
+class Rows:
+    """Rows of a float32 matrix; rows can be added, and be dropped."""
+
+    def __init__(self, width: int) -> None:
+        self._kept = np.empty((64, width), np.float32)
+        self._n = 0
+
+    @property
+    def all(self) -> Singles:
+        """All rows, float32[n, width]."""
+        return self._kept[: self._n]
+
+    def add(self, row: Singles) -> None:
+        """Adds a row; the space for rows is doubled when it is full."""
+        if self._n == len(self._kept):
+            self._kept = np.concatenate([self._kept, np.empty_like(self._kept)])
+        self._kept[self._n] = row
+        self._n += 1
+
+    def keep(self, which: Bools) -> None:
+        """Drops the rows that are not in ``which`` bool[n]."""
+        for row, kept in enumerate(np.flatnonzero(which)):
+            self._kept[row] = self._kept[kept]
+        self._n = int(which.sum())
 
 
 MakeMaster = Callable[[Any, Neighbours, np.random.Generator], Master]

@@ -69,3 +69,25 @@ def _pair_weights(
         for k in range(a):
             irrelevant[far[k]] += unit
     return loss
+
+
+@compiled
+def squared_hinges(
+    distances: Singles, r: int, n_relevant: Ints, n_irrelevant: Ints, weights: Singles, losses: Doubles
+) -> None:
+    """Writes the triplet losses [m] of CGH, and the pair ``weights`` [m, r + s] (see ``cgh.triplet_losses``)."""
+    margins = np.empty(distances.shape[1], np.float32)
+    for q in range(len(distances)):
+        p, n = n_relevant[q], n_irrelevant[q]
+        if p > 0:
+            margins[:n] = np.float32(1) - distances[q, r : r + n]
+            unit = np.float32(2 / (p * n))
+            for j in range(p):
+                total, squares = 0.0, 0.0
+                for k in range(n):
+                    hinge = max(np.float32(0), margins[k] + distances[q, j])
+                    weights[q, r + k] += unit * hinge
+                    total += hinge
+                    squares += hinge * hinge
+                weights[q, j] = -unit * np.float32(total)
+                losses[q] += squares / (p * n)

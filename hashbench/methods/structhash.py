@@ -10,11 +10,18 @@ the most violated rankings (eq. 11). The dual variables of the cuts weight the p
 """
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from hashbench.hasher import Floats, TrainingData
-from hashbench.methods._column_generation import FUNCTIONS, ColumnSettings, Master, WeightedLinear, fit_columns
+from hashbench.methods._column_generation import (
+    FUNCTIONS,
+    ColumnSettings,
+    Master,
+    Rows,
+    Singles,
+    WeightedLinear,
+    fit_columns,
+)
 from hashbench.methods._neighbours import Neighbours
 from hashbench.methods._ranking_losses import Loss, cost_tables, most_violated, random_rankings
 from hashbench.methods._shallow import shallow_method
@@ -22,7 +29,6 @@ from hashbench.methods._similarity import Bools
 from hashbench.training.failure import TrainingFailed
 
 IDLE = 10  # a cut whose dual variable was 0 in so many solutions in a row is dropped
-Singles = NDArray[np.float32]
 
 
 class Settings(ColumnSettings):
@@ -34,32 +40,6 @@ class Settings(ColumnSettings):
     loss: Loss
     tolerance: float = Field(ge=0)
     rounds: int = Field(ge=1)
-
-
-class Rows:
-    """Rows of a float32 matrix; rows can be added, and be dropped."""
-
-    def __init__(self, width: int) -> None:
-        self._kept = np.empty((64, width), np.float32)
-        self._n = 0
-
-    @property
-    def all(self) -> Singles:
-        """All rows, float32[n, width]."""
-        return self._kept[: self._n]
-
-    def add(self, row: Singles) -> None:
-        """Adds a row; the space for rows is doubled when it is full."""
-        if self._n == len(self._kept):
-            self._kept = np.concatenate([self._kept, np.empty_like(self._kept)])
-        self._kept[self._n] = row
-        self._n += 1
-
-    def keep(self, which: Bools) -> None:
-        """Drops the rows that are not in ``which`` bool[n]."""
-        for row, kept in enumerate(np.flatnonzero(which)):
-            self._kept[row] = self._kept[kept]
-        self._n = int(which.sum())
 
 
 class StructuredMaster(Master):

@@ -13,9 +13,10 @@ from hashbench.datasets.split import split
 from hashbench.datasets.store import open_dataset
 from hashbench.hasher import TrainingData
 from hashbench.methods import METHODS
+from hashbench.methods._column_generation import Rows
 from hashbench.methods._neighbours import Neighbours
 from hashbench.methods._ranking_losses import COSTS, Loss
-from hashbench.methods.structhash import Rows, Settings, StructuredMaster
+from hashbench.methods.structhash import Settings, StructuredMaster
 from hashbench.runs.spec import resolve
 from hashbench.training.failure import TrainingFailed
 

@@ -1,0 +1,73 @@
+"""Relevant and irrelevant neighbours of each training example, which methods that learn from rankings compare."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.hasher import TrainingData
+from hashbench.methods._similarity import Bools, relevant_pairs
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """The neighbours of m queries, which are all training examples; a pair is a query and one of its neighbours.
+
+    ``ids`` int64[m, r + s] holds up to r relevant neighbours of each query, then up to s irrelevant ones. A query has
+    ``n_relevant`` [m] and ``n_irrelevant`` [m] of them; the entries that remain are the query itself, at distance 0.
+    Both numbers are 0 where one of them would be, for such a query has nothing to rank.
+    """
+
+    ids: Ints
+    r: int
+    n_relevant: Ints
+    n_irrelevant: Ints
+
+    @property
+    def n_ranked(self) -> int:
+        """The number of queries that have neighbours."""
+        return int((self.n_relevant > 0).sum())
+
+    @cached_property
+    def is_filler(self) -> Bools:
+        """bool[m, r + s]: the entries that are no neighbour, but the query itself."""
+        filler: Bools = self.ids == np.arange(len(self.ids))[:, None]
+        return filler
+
+    def differs(self, bits: Bools) -> Bools:
+        """bool[m, r + s]: whether query and neighbour differ; ``bits`` bool[m] is one bit of all examples."""
+        differing: Bools = bits[:, None] != bits[self.ids]
+        return differing
+
+
+def random_neighbours(
+    data: TrainingData, n_relevant: int, n_irrelevant: int, random: np.random.Generator
+) -> Neighbours:
+    """``n_relevant`` random relevant and ``n_irrelevant`` random irrelevant neighbours of each training example.
+
+    An example that has fewer takes all of them.
+    """
+    relevant = relevant_pairs(data)
+    irrelevant = ~relevant
+    np.fill_diagonal(relevant, val=False)
+    np.fill_diagonal(irrelevant, val=False)
+    near, far = _draw(relevant, n_relevant, random), _draw(irrelevant, n_irrelevant, random)
+    ranked: Bools = np.logical_and(relevant.any(axis=1), irrelevant.any(axis=1))
+    queries = np.arange(len(relevant))[:, None]
+    ids = np.hstack([near, far])
+    return Neighbours(
+        np.where(ranked[:, None] & (ids >= 0), ids, queries),
+        near.shape[1],
+        np.where(ranked, (near >= 0).sum(axis=1), 0),
+        np.where(ranked, (far >= 0).sum(axis=1), 0),
+    )
+
+
+def _draw(pairs: Bools, most: int, random: np.random.Generator) -> Ints:
+    """int64[m, <= most]: random columns that are set in each row of ``pairs``; -1 at the end of a row with fewer."""
+    key = np.where(pairs, random.random(pairs.shape), 2.0)  # columns that are not set come last
+    chosen = np.argsort(key, axis=1)[:, : min(most, int(pairs.sum(axis=1).max()))]
+    return np.where(np.take_along_axis(pairs, chosen, axis=1), chosen, -1)

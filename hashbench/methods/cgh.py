@@ -1,0 +1,84 @@
+"""CGH: codes whose weighted Hamming distances keep triplets in order, by column generation (Li et al. 2013).
+
+Each bit is a column. The master problem learns the weights w of the bits from all triplets of a query, a relevant and
+an irrelevant neighbour, here with the squared hinge loss and the l1 norm:
+
+    minimise |w|_1 + C mean of max(0, 1 - margin)^2  with w >= 0,
+
+where the margin of a triplet is d(query, irrelevant) - d(query, relevant), in weighted Hamming distances. The mean is
+over the triplets of a query, then over queries. The dual variable of a triplet is 2 max(0, 1 - margin); the next bit
+maximises the sum of dual variable * (1 if it differs from the irrelevant one - 1 if it differs from the relevant one).
+"""
+
+import numpy as np
+
+from hashbench.hasher import Floats, TrainingData
+from hashbench.methods._column_generation import (
+    FUNCTIONS,
+    ColumnSettings,
+    Master,
+    Rows,
+    Singles,
+    WeightedLinear,
+    fit_columns,
+)
+from hashbench.methods._neighbours import Neighbours
+from hashbench.methods._shallow import shallow_method
+from hashbench.methods._similarity import Bools
+
+
+class Settings(ColumnSettings):
+    """CGH has no setting of its own."""
+
+
+def triplet_losses(distances: Singles, neighbours: Neighbours) -> tuple[Singles, Floats]:
+    """The pair weights float32[m, r + s] and the mean squared hinge float64[m] of the triplets of each query.
+
+    A triplet of query i with dual variable u adds u to the pair of i and its irrelevant neighbour, and -u to the pair
+    of i and its relevant one, each divided by the number of triplets of the query. So minus the pair weights are the
+    gradient of the loss with respect to the ``distances`` float32[m, r + s].
+    """
+    from hashbench.methods._ranking_numba import squared_hinges
+
+    weights, losses = np.zeros(distances.shape, np.float32), np.zeros(len(distances))
+    squared_hinges(distances, neighbours.r, neighbours.n_relevant, neighbours.n_irrelevant, weights, losses)
+    return weights, losses
+
+
+class TripletMaster(Master):
+    """The problem with the bits so far; ``weights`` solve it."""
+
+    def __init__(self, settings: Settings, neighbours: Neighbours, random: np.random.Generator) -> None:  # noqa: ARG002
+        self._settings, self._neighbours = settings, neighbours
+        self._differs = Rows(neighbours.ids.size)
+        self.weights = np.zeros(0)
+        self.pair_weights = self._losses()[0].astype(np.float64)  # equal dual variables, for all margins are 0
+
+    def add(self, differs: Bools) -> None:
+        """Solves it again with a new bit, from the weights so far."""
+        from scipy.optimize import minimize
+
+        self._differs.add(differs.ravel().astype(np.float32))
+        start = np.append(self.weights, 0.0)
+        solved = minimize(self.value, start, jac=True, method="L-BFGS-B", bounds=[(0, None)] * len(start))
+        self.weights = solved.x
+        self.pair_weights = self._losses()[0].astype(np.float64)
+
+    def value(self, weights: Floats) -> tuple[float, Floats]:
+        """The objective at ``weights`` [bits], and its gradient [bits]."""
+        self.weights = weights
+        pair_weights, losses = self._losses()
+        of_query = self._settings.C / self._neighbours.n_ranked
+        gain = (self._differs.all @ pair_weights.ravel()).astype(np.float64)
+        return float(weights.sum() + of_query * losses.sum()), 1 - of_query * gain
+
+    def _losses(self) -> tuple[Singles, Floats]:
+        distances = self.weights.astype(np.float32) @ self._differs.all
+        return triplet_losses(distances.reshape(self._neighbours.ids.shape), self._neighbours)
+
+
+def _fit(settings: Settings, features: Floats, data: TrainingData) -> WeightedLinear:
+    return fit_columns(settings, features, data, TripletMaster)
+
+
+METHOD = shallow_method(Settings, _fit, *FUNCTIONS, identity=("hash_functions",), supervision="relevance")

@@ -1,0 +1,96 @@
+"""CGH: its triplet loss against all triplets, the optimum of its master problem, and column generation."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hashbench.datasets.card import load_card
+from hashbench.datasets.split import split
+from hashbench.datasets.store import open_dataset
+from hashbench.hasher import TrainingData
+from hashbench.methods import METHODS
+from hashbench.methods._neighbours import Neighbours, random_neighbours
+from hashbench.methods.cgh import Settings, TripletMaster, triplet_losses
+from hashbench.runs.spec import resolve
+from hashbench.training.failure import TrainingFailed
+
+
+def settings(**changes: Any) -> Settings:
+    given = {"bits": 16, "n_relevant": 10, "n_irrelevant": 10, **changes}
+    chosen = resolve("digits", "s1", "cgh", given).settings
+    assert isinstance(chosen, Settings)
+    return chosen
+
+
+def digits(n: int) -> TrainingData:
+    stored = open_dataset("digits")
+    ids = split(stored.labels, load_card("digits").protocol("s1"), "digits", "s1").train_ids[:n]
+    return TrainingData(stored.items[ids], stored.labels[ids], 16.0, 3, Path(), device="cpu")
+
+
+def slow_loss(distances: np.ndarray, neighbours: Neighbours, query: int) -> float:
+    """The mean over triplets of max(0, 1 - (d_ik - d_ij))^2."""
+    p, n, r = neighbours.n_relevant[query], neighbours.n_irrelevant[query], neighbours.r
+    near, far = distances[query, :p], distances[query, r : r + n]
+    return float(np.mean([max(0.0, 1 - (k - j)) ** 2 for j in near for k in far])) if p else 0.0
+
+
+def test_losses_are_those_of_all_triplets_and_pair_weights_their_gradient() -> None:
+    random = np.random.default_rng(0)
+    neighbours = Neighbours(np.full((3, 7), 5), 3, np.array([3, 2, 0]), np.array([4, 3, 0]))
+    distances = (2 * random.random((3, 7))).astype(np.float32)
+    weights, losses = triplet_losses(distances, neighbours)
+    np.testing.assert_allclose(losses, [slow_loss(distances, neighbours, query) for query in range(3)], rtol=1e-5)
+    for pair in range(21):
+        step = np.zeros(21)
+        step[pair] = 1e-4
+        moved = [distances.astype(np.float64) + sign * step.reshape(3, 7) for sign in (1, -1)]
+        up, down = (sum(slow_loss(each, neighbours, query) for query in range(3)) for each in moved)
+        assert -weights.ravel()[pair] == pytest.approx((up - down) / 2e-4, abs=1e-4)
+
+
+def test_the_master_reaches_the_optimum_of_its_convex_problem() -> None:
+    random = np.random.default_rng(0)
+    neighbours = random_neighbours(digits(60), 5, 6, random)
+    master = TripletMaster(settings(C=30.0), neighbours, random)
+    values = []
+    for _ in range(6):
+        master.add(neighbours.differs(random.random(60) < 0.5))
+        values.append(master.value(master.weights)[0])
+    assert (np.diff(values) <= 1e-5).all()  # each bit can only help
+    _, gradient = master.value(master.weights)
+    # Karush-Kuhn-Tucker: no slope where the weight is above 0, and none that falls where it is 0
+    on = master.weights > 1e-6
+    np.testing.assert_allclose(gradient[on], 0, atol=2e-2)
+    assert (gradient[~on] > -2e-2).all()
+
+
+def test_the_first_bit_gives_all_triplets_the_same_weight() -> None:
+    neighbours = Neighbours(np.full((2, 5), 4), 2, np.array([2, 2]), np.array([3, 3]))
+    master = TripletMaster(settings(), neighbours, np.random.default_rng(0))
+    np.testing.assert_allclose(master.pair_weights, [[-1, -1, 2 / 3, 2 / 3, 2 / 3]] * 2, rtol=1e-6)
+
+
+@pytest.mark.parametrize("hash_functions", ["linear", "kernel"])
+def test_learned_bits_keep_triplets_in_order(hash_functions: str) -> None:
+    data, chosen = digits(250), settings(hash_functions=hash_functions, n_anchors=100)
+    function: Any = METHODS.get("cgh").fit(chosen, data).function  # type: ignore[attr-defined]
+    assert function.weights.shape == (16,)
+    assert (function.weights >= 0).all()
+    bits = function.activations(data.items.reshape(250, -1) / 16.0) > 0
+    distances = (function.weights * (bits[:, None] != bits)).sum(axis=2)
+    neighbours = random_neighbours(data, 20, 20, np.random.default_rng(9))
+    near, far = np.split(np.take_along_axis(distances, neighbours.ids, axis=1), [20], axis=1)
+    assert (near[:, :, None] < far[:, None]).mean() > 0.97
+
+
+def test_more_anchors_than_examples_are_refused() -> None:
+    with pytest.raises(TrainingFailed, match="300 anchors from 60 training examples"):
+        METHODS.get("cgh").fit(settings(hash_functions="kernel"), digits(60))
+
+
+def test_a_loss_weight_without_weights_is_refused() -> None:
+    with pytest.raises(TrainingFailed, match="C is too small"):
+        METHODS.get("cgh").fit(settings(bits=2, C=0.01), digits(60))

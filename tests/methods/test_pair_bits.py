@@ -1,0 +1,103 @@
+"""A new bit from pair weights: the quadratic form, its smooth version and the spectral relaxation."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hashbench.hasher import TrainingData
+from hashbench.methods._neighbours import Neighbours, random_neighbours
+from hashbench.methods._pair_bits import Perceptrons, between, smoothed
+from hashbench.training.failure import TrainingFailed
+
+
+def drawn(seed: int = 0, m: int = 30) -> tuple[Neighbours, np.ndarray, np.ndarray]:
+    """Neighbours, pair weights and inputs of ``m`` random examples of three classes."""
+    random = np.random.default_rng(seed)
+    labels = np.arange(m) % 3
+    inputs = random.standard_normal((m, 6)) + labels[:, None]
+    data = TrainingData(inputs, labels, 1.0, seed, Path(), device="cpu")
+    neighbours = random_neighbours(data, 4, 5, random)
+    return neighbours, random.standard_normal(neighbours.ids.shape), inputs - inputs.mean(axis=0)
+
+
+def test_neighbours_are_relevant_then_irrelevant_and_differ() -> None:
+    neighbours, _, _ = drawn()
+    labels = np.arange(30) % 3
+    assert neighbours.ids.shape == (30, 9)
+    assert (labels[neighbours.ids[:, :4]] == labels[:, None]).all()
+    assert (labels[neighbours.ids[:, 4:]] != labels[:, None]).all()
+    for query, ids in enumerate(neighbours.ids.tolist()):
+        assert len({query, *ids}) == 10  # no neighbour twice, and not the query
+
+
+def test_an_example_with_fewer_neighbours_takes_all_and_is_filled_up() -> None:
+    labels = np.array([0, 0, 1, 1, 1, 2])
+    data = TrainingData(np.zeros((6, 1)), labels, 1.0, 0, Path(), device="cpu")
+    neighbours = random_neighbours(data, 3, 4, np.random.default_rng(0))
+    np.testing.assert_array_equal(neighbours.n_relevant, [1, 1, 2, 2, 2, 0])
+    np.testing.assert_array_equal(neighbours.n_irrelevant, [4, 4, 3, 3, 3, 0])  # the last has nothing to rank
+    assert neighbours.r == 2
+    assert neighbours.ids[0, 0] == 1
+    np.testing.assert_array_equal(neighbours.is_filler.sum(axis=1), [1, 1, 1, 1, 1, 6])
+    assert neighbours.n_ranked == 5
+
+
+def test_one_class_has_nothing_to_rank() -> None:
+    data = TrainingData(np.zeros((4, 1)), np.zeros(4, int), 1.0, 0, Path(), device="cpu")
+    with pytest.raises(TrainingFailed, match="one class"):
+        random_neighbours(data, 2, 2, np.random.default_rng(0))
+
+
+def test_the_quadratic_form_is_the_weight_of_the_pairs_that_differ() -> None:
+    neighbours, weights, _ = drawn()
+    product = between(neighbours, weights)
+    total = np.abs(weights).sum()
+    for seed in range(5):
+        bits = np.random.default_rng(seed).random(30) > 0.4
+        h = np.where(bits, 1.0, -1.0)
+        gain = sum(weights[i, n] for i in range(30) for n in range(9) if bits[i] != bits[neighbours.ids[i, n]])
+        assert (weights.sum() / total - h @ product(h)) / 2 == pytest.approx(gain / total)
+
+
+def test_the_gradient_of_the_smooth_value_is_that_of_differences() -> None:
+    from scipy.optimize import check_grad
+
+    neighbours, weights, inputs = drawn()
+    product = between(neighbours, weights)
+    column = np.random.default_rng(1).standard_normal(6)
+    error = check_grad(lambda v: smoothed(inputs, product, v)[0], lambda v: smoothed(inputs, product, v)[1], column)
+    assert error < 1e-6
+
+
+def test_the_smooth_value_of_large_activations_is_that_of_signs() -> None:
+    neighbours, weights, inputs = drawn()
+    product = between(neighbours, weights)
+    column = np.random.default_rng(1).standard_normal(6)
+    h = np.sign(inputs @ column)
+    assert smoothed(inputs, product, 1e6 * column)[0] == pytest.approx(h @ product(h))
+
+
+def test_the_spectral_relaxation_is_a_minimum() -> None:
+    neighbours, weights, inputs = drawn()
+    product, ridge = between(neighbours, weights), 0.2
+    perceptrons = Perceptrons(inputs, ridge, 0)
+    both = np.column_stack([inputs, np.ones(30)])
+
+    def ratio(v: np.ndarray) -> float:
+        gram = both.T @ both
+        values = both @ v
+        return float(values @ product(values) / (v @ (gram + ridge * np.trace(gram) / 7 * np.eye(7)) @ v))
+
+    best = perceptrons.spectral(product)
+    assert np.square(both @ best).mean() == pytest.approx(1)
+    random = np.random.default_rng(3)
+    assert all(ratio(best) <= ratio(best + 0.3 * random.standard_normal(7)) for _ in range(200))
+
+
+def test_descent_improves_on_the_spectral_relaxation() -> None:
+    neighbours, weights, inputs = drawn()
+    product = between(neighbours, weights)
+    start, found = Perceptrons(inputs, 0.1, 0).fit(product), Perceptrons(inputs, 0.1, 50).fit(product)
+    both = np.column_stack([inputs, np.ones(30)])
+    assert smoothed(both, product, found)[0] < smoothed(both, product, start)[0]

@@ -1,0 +1,133 @@
+"""StructHash: its master problem against the linear programme with all cuts, and column generation."""
+
+from itertools import permutations, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from hashbench.datasets.card import load_card
+from hashbench.datasets.split import split
+from hashbench.datasets.store import open_dataset
+from hashbench.hasher import TrainingData
+from hashbench.methods import METHODS
+from hashbench.methods._column_generation import Rows
+from hashbench.methods._neighbours import Neighbours
+from hashbench.methods._ranking_losses import COSTS, Loss
+from hashbench.methods.structhash import Settings, StructuredMaster
+from hashbench.runs.spec import resolve
+from hashbench.training.failure import TrainingFailed
+
+LOSSES: tuple[Loss, ...] = ("auc", "ndcg", "precision", "map")
+
+
+def settings(**changes: Any) -> Settings:
+    given = {"bits": 16, "n_relevant": 10, "n_irrelevant": 10, **changes}
+    chosen = resolve("digits", "s1", "structhash", given).settings
+    assert isinstance(chosen, Settings)
+    return chosen
+
+
+def digits(n: int = 250, seed: int = 3) -> TrainingData:
+    stored = open_dataset("digits")
+    ids = split(stored.labels, load_card("digits").protocol("s1"), "digits", "s1").train_ids[:n]
+    return TrainingData(stored.items[ids], stored.labels[ids], 16.0, seed, Path(), device="cpu")
+
+
+def all_cuts(loss: Loss, differs: np.ndarray, p: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Effects [cuts, bits] and losses [cuts] of every ranking of each query, or none (c = 0); bool [bits, m, p + n].
+
+    The rankings need not be sorted by distance: any set of wrong pairs of an order of all items.
+    """
+    per_query = []
+    for query in range(differs.shape[1]):
+        options = {(0.0,) * differs.shape[0] + (0.0,)}
+        for order in permutations(range(p + n)):
+            ranking, place = np.array(order) < p, np.argsort(order)
+            before = np.cumsum(~ranking)[ranking]
+            wrong = place[:p, None] > place[None, p:]
+            weights = 2 / (p * n) * np.concatenate([-wrong.sum(axis=1), wrong.sum(axis=0)])
+            effect = differs[:, query] @ weights
+            options.add((*np.round(effect, 12), round(COSTS[loss](p, n)[np.arange(p), before].sum(), 12)))
+        per_query.append(sorted(options))
+    cuts = np.array([np.mean(chosen, axis=0) for chosen in product(*per_query)])
+    return cuts[:, :-1], cuts[:, -1]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("of_loss", [1.5, 5.0, 1000.0])
+def test_the_master_solves_the_problem_with_all_rankings(loss: Loss, of_loss: float) -> None:
+    random = np.random.default_rng(1)
+    ids = np.array([[2, 3, 4, 5], [3, 2, 5, 4]])
+    neighbours = Neighbours(ids, 2, np.array([2, 2]), np.array([2, 2]))
+    master = StructuredMaster(settings(loss=loss, C=of_loss, tolerance=0.0, rounds=200), neighbours, random)
+    differs = random.random((4, 2, 4)) < [0.3, 0.3, 0.7, 0.7]
+    for bit in differs:
+        master.add(bit)
+    effects, losses = all_cuts(loss, differs.astype(float), 2, 2)
+    cost = np.append(np.ones(4), of_loss)
+    exact = linprog(cost, A_ub=-np.column_stack([effects, np.ones(len(effects))]), b_ub=-losses)
+    assert master.objective == pytest.approx(exact.fun, rel=1e-5, abs=1e-7)
+
+
+def test_the_objective_falls_with_each_bit_and_duality_holds() -> None:
+    from hashbench.methods._neighbours import random_neighbours
+
+    random = np.random.default_rng(0)
+    neighbours = random_neighbours(digits(60), 5, 5, random)
+    chosen = settings(C=20.0, tolerance=1e-3, rounds=300)
+    master = StructuredMaster(chosen, neighbours, random)
+    before = np.inf
+    for _ in range(5):
+        differs = neighbours.differs(random.random(60) < 0.5)
+        master.add(differs)
+        assert master.objective <= before + 20 * 1e-3
+        before = master.objective
+        assert (master.weights >= 0).all()
+        assert master.objective == pytest.approx(master.weights.sum() + 20 * master.slack)
+    # eq. 12b: the pair weights of the dual variables give no bit in the problem more than 1, and 1 where w > 0
+    gain = (master.pair_weights * differs).sum()
+    assert gain == pytest.approx(1, abs=1e-6) if master.weights[-1] > 0 else gain <= 1 + 1e-6
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_more_bits_and_learned_bits_rank_better(loss: Loss) -> None:
+    data, chosen = digits(), settings(loss=loss)
+    function: Any = METHODS.get("structhash").fit(chosen, data).function  # type: ignore[attr-defined]
+    bits = function.activations(data.items.reshape(250, -1) / 16.0) > 0
+    relevant = data.labels[:, None] == data.labels
+
+    def right(chosen: np.ndarray) -> float:
+        distances = (function.weights[chosen] * (bits[:, None] != bits)[..., chosen]).sum(axis=2)
+        return float((distances[relevant].mean() < distances[~relevant]).mean())
+
+    assert right(np.arange(16)) > right(np.arange(1)) + 0.05
+    assert right(np.arange(16)) > 0.9
+
+
+def test_weights_are_saved_with_the_hasher(tmp_path: Path) -> None:
+    from hashbench.hasher import SavedHasher
+
+    data, entry, chosen = digits(), METHODS.get("structhash"), settings(bits=4)
+    hasher: Any = entry.fit(chosen, data)
+    hasher.save(tmp_path)
+    loaded: Any = entry.load(chosen, SavedHasher(tmp_path, "cpu"))
+    assert loaded.bit_weights.shape == (4,)
+    assert (loaded.bit_weights >= 0).all()
+    np.testing.assert_array_equal(loaded.bit_weights, hasher.bit_weights)
+
+
+def test_a_loss_weight_without_weights_is_refused() -> None:
+    with pytest.raises(TrainingFailed, match="C is too small"):
+        METHODS.get("structhash").fit(settings(bits=2, C=0.01), digits())
+
+
+def test_rows_can_be_added_and_dropped() -> None:
+    rows = Rows(2)
+    for value in range(150):
+        rows.add(np.full(2, value, np.float32))
+    rows.keep(np.arange(150) % 3 == 1)
+    rows.add(np.full(2, -1, np.float32))
+    np.testing.assert_array_equal(rows.all[:, 0], [*range(1, 150, 3), -1])

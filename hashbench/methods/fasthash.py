@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from hashbench.hasher import Floats, TrainingData
-from hashbench.methods._block_cut import Ints, Signs, descend, submodular_blocks
+from hashbench.methods._block_cut import Ints, Matrix, descend, eigenvector_signs, submodular_blocks
 from hashbench.methods._shallow import ShallowSettings, shallow_method
 from hashbench.methods._similarity import Bools, relevant_pairs
 from hashbench.methods._trees import Boosting, Trees, binned, boosted, stacked
@@ -48,14 +48,13 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Trees:
     blocks = submodular_blocks(pairs, settings.block_size, random)
     examples = binned(features)
     boosting = Boosting(settings.n_trees, settings.depth, settings.n_tried, settings.trim)
-    products = np.zeros(pairs.shape, np.int64)
+    products, no_fields = np.zeros(pairs.shape, np.int64), np.zeros(len(pairs), np.int64)
     bits = []
     with bar("fit", "bit", settings.bits, shown=data.progress) as progress:
         for r in range(1, settings.bits + 1):
-            couplings = coupled(products, pairs, r, settings.loss)
-            wanted = descend(
-                couplings, np.zeros(len(pairs), np.int64), _start(couplings, random), blocks, settings.sweeps
-            )
+            couplings = Matrix(coupled(products, pairs, r, settings.loss))
+            start = eigenvector_signs(couplings, len(pairs), random)
+            wanted = descend(couplings, no_fields, start, blocks, settings.sweeps)
             bits.append(boosted(examples, wanted.astype(np.float64), boosting, random))
             signs = np.where(bits[-1].scores > 0, 1, -1)
             products += np.multiply.outer(signs, signs)
@@ -80,14 +79,6 @@ def coupled(products: NDArray[np.int64], pairs: Bools, r: int, loss: Loss) -> In
     couplings = difference + difference.T
     np.fill_diagonal(couplings, 0)
     return couplings
-
-
-def _start(couplings: Ints, random: np.random.Generator) -> Signs:
-    """The signs of the eigenvector with the least eigenvalue: the minimum of E over real z of the same norm."""
-    from scipy.sparse.linalg import eigsh
-
-    _, vectors = eigsh(couplings.astype(np.float64), 1, which="SA", v0=random.standard_normal(len(couplings)), tol=1e-3)
-    return np.where(vectors[:, 0] > 0, 1, -1).astype(np.int8)
 
 
 METHOD = shallow_method(Settings, _fit, Trees, supervision="relevance")

@@ -19,7 +19,10 @@ def test_the_grid_of_a_table_is_its_distinct_runs() -> None:
     assert [each.unavailable for each in digits] == [None] * 32
     assert len({e.run for each in digits for e in each.runs}) == 8 * 4 * 2
     talr = cell_runs(spec.load("talr_table1"), seeds=1)
-    assert {each.cell.method for each in talr if each.runs} == {"dpsh", "dtsh", "mihash", "talr_ap"}
+    assert {each.cell.method for each in talr if each.runs} == {
+        *("fasthash", "machash", "structhash"),
+        *("dpsh", "dtsh", "mihash", "talr_ap"),
+    }
     reasons = {(each.cell.method, each.unavailable) for each in talr}
     assert ("bre", "needs method bre, still to come") in reasons
 

@@ -286,7 +286,8 @@ def test_structhash_figure_is_its_table_at_other_bits() -> None:
         return cell.dataset, cell.method, sorted(cell.settings.items()), cell.metric, cell.evaluation
 
     figure = declared("structhash_figure1").cells
-    of_table = [asked(c) for c in declared("structhash_table1").cells if c.dataset not in ("stl10", "cifar10")]
+    printed = [c for c in declared("structhash_table1").cells if c.published is not None]
+    of_table = [asked(c) for c in printed if c.dataset not in ("stl10", "cifar10")]
     assert sorted(of_table) == sorted(asked(cell) for cell in figure if cell.column == "64 bits")
     assert all(cell.column == f"{cell.settings['bits']} bits" for cell in figure)
 

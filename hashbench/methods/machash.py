@@ -39,9 +39,9 @@ class Settings(ShallowSettings):
     ``hash_functions`` are linear in the features, or in the responses of the RBF kernel to ``n_anchors`` examples.
     There are at most ``iterations`` values of mu above 0: the first one is ``mu_first`` times bits and examples, each
     next one is ``mu_growth`` times the one before. Step Z goes ``passes`` times over the bits. Its blocks have at most
-    ``block_size`` examples, and it sweeps over them at most ``sweeps`` times for a bit. The squared
-    hinge losses of step h have the weight ``linear_c`` or ``kernel_c``; its inputs are centred and divided by the root of
-    their mean squared norm.
+    ``block_size`` examples, and it sweeps over them at most ``sweeps`` times for a bit. The squared hinge losses of
+    step h have the weight ``linear_c`` or ``kernel_c``; its inputs are centred and divided by the root of their mean
+    squared norm.
     """
 
     hash_functions: Literal["linear", "kernel"]

@@ -39,8 +39,9 @@ class Settings(ShallowSettings):
     ``hash_functions`` are linear in the features, or in the responses of the RBF kernel to ``n_anchors`` examples.
     There are at most ``iterations`` values of mu above 0: the first one is ``mu_first`` times bits and examples, each
     next one is ``mu_growth`` times the one before. Step Z goes ``passes`` times over the bits. Its blocks have at most
-    ``block_size`` examples, and it sweeps over them at most ``sweeps`` times for a bit. ``svm_c`` is the weight of the
-    squared hinge losses of step h, where the centred inputs are divided by the root of their mean squared norm.
+    ``block_size`` examples, and it sweeps over them at most ``sweeps`` times for a bit. The squared hinge losses of
+    step h have the weight ``linear_c`` or ``kernel_c``; its inputs are centred and divided by the root of their mean
+    squared norm.
     """
 
     hash_functions: Literal["linear", "kernel"]
@@ -51,7 +52,8 @@ class Settings(ShallowSettings):
     passes: int = Field(ge=1)
     block_size: int = Field(ge=1)
     sweeps: int = Field(ge=1)
-    svm_c: float = Field(gt=0)
+    linear_c: float = Field(gt=0)
+    kernel_c: float = Field(gt=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,14 +101,14 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> HashFuncti
         settings.sweeps,
     )
     if settings.hash_functions == "linear":
-        return Machines(*_alternate(settings, step, features, random, shown=data.progress))
+        return Machines(*_alternate(settings, step, features, settings.linear_c, random, shown=data.progress))
     kernel = random_kernel(features, settings.n_anchors, random)
-    projection, bias = _alternate(settings, step, kernel(features), random, shown=data.progress)
+    projection, bias = _alternate(settings, step, kernel(features), settings.kernel_c, random, shown=data.progress)
     return KernelMachines(kernel.anchors, kernel.bandwidth, projection, bias)
 
 
 def _alternate(
-    settings: Settings, step: "CodeStep", inputs: Floats, random: np.random.Generator, *, shown: bool
+    settings: Settings, step: "CodeStep", inputs: Floats, c: float, random: np.random.Generator, *, shown: bool
 ) -> tuple[Floats, Floats]:
     """The projection [d, bits] and bias [bits] with the least loss L of all steps h."""
     mean = inputs.mean(axis=0)
@@ -120,7 +122,7 @@ def _alternate(
             if k > 0:
                 mu = settings.mu_first * settings.mu_growth ** (k - 1) * codes.size
                 codes = step.codes(codes, hashed, round(mu))
-            weights = machines(scaled, codes, weights, settings.svm_c)
+            weights = machines(scaled, codes, weights, c)
             hashed = np.where(scaled @ weights > 0, 1, -1).astype(np.int8)
             if (loss := ksh_loss(hashed, step.affinity)) < least:
                 least, best = loss, weights

@@ -27,15 +27,12 @@ class Settings(ShallowSettings):
     """``hash_functions`` are linear in the features, or in the responses of the RBF kernel to ``n_anchors`` examples.
 
     Each bit is optimised for at most ``iterations``, until the objective changes by at most ``tolerance`` per example.
-    Its start maximises the quadratic form relative to that of K^T K, to which ``ridge`` times its mean eigenvalue is
-    added.
     """
 
     hash_functions: Literal["linear", "kernel"]
     n_anchors: int = Field(ge=1)
     iterations: int = Field(ge=0)
     tolerance: float = Field(ge=0)
-    ridge: float = Field(ge=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +106,7 @@ def first_residual(target: Floats, bits: int) -> Residual:
 
 def fit_bits(settings: Settings, responses: Floats, residual: Residual) -> Iterator[Floats]:
     """The vector a [m] of each bit in turn, for K = ``responses`` [n, m]."""
-    whitening = _whitening(responses, settings.ridge)
+    whitening = _whitening(responses)
     whitened = responses @ whitening
     form = np.stack([residual @ column for column in whitened.T]) @ whitened  # W^T K^T R K W
     for _ in range(settings.bits):
@@ -136,11 +133,11 @@ def signs(values: Floats) -> Floats:
     return np.where(values > 0, 1.0, -1.0)
 
 
-def _whitening(responses: Floats, ridge: float) -> Floats:
-    """W [m, rank] with W^T (K^T K + ridge I) W = I; directions in which K does not vary are left out."""
+def _whitening(responses: Floats) -> Floats:
+    """W [m, rank] with W^T K^T K W = I; directions in which K does not vary are left out."""
     variances, axes = np.linalg.eigh(responses.T @ responses)
     kept = variances > variances[-1] * len(variances) * np.finfo(np.float64).eps
-    return axes[:, kept] / np.sqrt(variances[kept] + ridge * variances.mean())
+    return axes[:, kept] / np.sqrt(variances[kept])
 
 
 def _spectral_start(form: Floats, whitening: Floats, responses: Floats) -> Floats:

@@ -9,9 +9,7 @@ from hashbench.errors import HashbenchError
 from hashbench.hasher import Floats, TrainingData
 from hashbench.methods import ksh
 
-KERNEL = ksh.Settings(
-    bits=6, features="pixels", hash_functions="kernel", n_anchors=20, iterations=100, tolerance=0.01, ridge=0.0
-)
+KERNEL = ksh.Settings(bits=6, features="pixels", hash_functions="kernel", n_anchors=20, iterations=100, tolerance=0.01)
 LINEAR = KERNEL.model_copy(update={"hash_functions": "linear"})
 
 

@@ -19,12 +19,8 @@ from hashbench.training.settings import DeepSettings
 
 FAST = {"epochs": 3, "n_trees": 20}
 FEWER_ANCHORS = {"n_anchors": 100}  # there are 250 training examples
-<<<<<<< HEAD
 # these draw no random numbers
-SEEDLESS = {"classifier_codes", "mdsh", "pca_sign", "random_ranking", "spectral_hashing", "splh", "sth"}
-=======
-SEEDLESS = {"mdsh", "pca_sign", "spectral_hashing", "sth"}  # these draw no random numbers
->>>>>>> h14_ksh
+SEEDLESS = {"classifier_codes", "mdsh", "pca_sign", "random_ranking", "spectral_hashing", "sth"}
 # the others start from another method's hasher: test_sparse_methods.py
 OF_BITS = [name for name in METHODS.names if issubclass(METHODS.get(name).settings, BitSettings)]
 

@@ -1,8 +1,8 @@
 """Seconds to fit each shallow method, and to encode a million items with linear hash functions.
 
 Run `python benchmarks/shallow.py [METHOD ...]`. Data are 2,000 items of 26 classes with 617 features, as in ISOLET,
-drawn from Gaussians around random class means; codes have 64 bits. Each fit is timed once, with the processor time beside
-the wall-clock time; encoding is the median of 5. Writes results/benchmarks/shallow-MACHINE.json.
+drawn from Gaussians around random class means; codes have 64 bits. Each fit is timed once, with the processor time
+beside the wall-clock time; encoding is the median of 5. Writes results/benchmarks/shallow-MACHINE.json.
 """
 
 import statistics

@@ -27,14 +27,15 @@ def evaluate(histogram: Histogram, name: MetricName) -> Floats:
     """
     groups = Groups.of(histogram)
     most = int(groups.ranks(name.cutoff).max(initial=0))
-    some = np.flatnonzero(groups.n_relevant).tolist()
+    n_relevant = groups.n_relevant
+    some = np.flatnonzero(n_relevant).tolist()
     precision = (
         sum((_found(groups, q, most) for q in some), np.zeros(most)) / np.arange(1, most + 1) / max(len(some), 1)
     )
     middle = (precision + np.concatenate([precision[:1], precision[:-1]])) / 2
     values = np.zeros(histogram.n_queries)
     for q in some:
-        values[q] = np.diff(_found(groups, q, most), prepend=0.0) @ middle / groups.n_relevant[q]
+        values[q] = np.diff(_found(groups, q, most), prepend=0.0) @ middle / n_relevant[q]
     return values
 
 

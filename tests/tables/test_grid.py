@@ -20,11 +20,14 @@ def test_the_grid_of_a_table_is_its_distinct_runs() -> None:
     assert len({e.run for each in digits for e in each.runs}) == 8 * 4 * 2
     talr = cell_runs(spec.load("talr_table1"), seeds=1)
     assert {each.cell.method for each in talr if each.runs} == {
-        *("fasthash", "machash", "structhash"),
+        *("bre", "fasthash", "machash", "structhash"),
         *("dpsh", "dtsh", "mihash", "talr_ap"),
     }
-    reasons = {(each.cell.method, each.unavailable) for each in talr}
-    assert reasons
+    digits_spec = spec.load("digits")
+    waits = digits_spec.model_copy(update={"to_come": {**digits_spec.to_come, "method": ["lsh"]}})
+    reasons = {(each.cell.method, each.unavailable) for each in cell_runs(waits, seeds=1)}
+    assert ("lsh", "needs method lsh, still to come") in reasons
+    assert ("itq", None) in reasons
 
 
 def test_a_grid_runs_what_is_missing_in_any_number_of_processes(tmp_path: Path) -> None:

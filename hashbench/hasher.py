@@ -6,7 +6,7 @@ codes, so the code that runs a method does not need to know whether the codes ar
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -21,6 +21,7 @@ from hashbench.codes.nearest import Neighbours, neighbours
 from hashbench.config import Strict
 from hashbench.files import atomic
 from hashbench.histogram import Histogram
+from hashbench.histogram.ranking import WeightedRankings
 from hashbench.parallel import ALONE, DEFAULT_COMPUTE, ComputeOptions, ProcessGroup
 from hashbench.progress import bar as progress_bar
 from hashbench.relevance.distances import DistanceRelevance
@@ -126,11 +127,14 @@ class Counts(Protocol):
 class Evidence:
     """The counts from which the metrics of a run are computed, by name: ``histogram``, ``retrieval``.
 
-    In ``database`` the queries search the database. In ``test`` each query searches all other queries.
+    In ``database`` the queries search the database. In ``test`` each query searches all other queries. ``weighted`` are
+    the rankings of the database by the weighted Hamming distance, if the method learned weights of its bits; they are
+    too large to be saved, but the saved codes and weights give them again.
     """
 
     database: Mapping[str, Counts]
     test: Mapping[str, Counts] = field(default_factory=dict)
+    weighted: Iterable[Histogram] | None = None
 
     def save(self, folder: Path) -> None:
         """Writes NAME.npz for each of ``database`` and NAME_of_test.npz for each of ``test``."""
@@ -178,6 +182,11 @@ class Hasher(Protocol):
 class BinaryHasher(ABC):
     """A hash function whose bits are the signs of its activations: a bit is 1 if the activation is above 0."""
 
+    @property
+    def bit_weights(self) -> Floats | None:
+        """The learned weights of the bits, float64[bits], for the weighted Hamming distance; None if there are none."""
+        return None
+
     @abstractmethod
     def encode(self, items: NDArray[Any], *, progress: bool = False) -> NDArray[np.float32]:
         """The activations float32[n, bits] of ``items``, which are as the data set stores them."""
@@ -185,7 +194,7 @@ class BinaryHasher(ABC):
     def output(self, data: SearchItems, *, progress: bool = False) -> "BinaryOutput":
         """The binary codes of the queries and the database."""
         query, database = self.encode_blocks(data, progress=progress)
-        return BinaryOutput(concatenated(query), concatenated(database), data)
+        return BinaryOutput(concatenated(query), concatenated(database), data, self.bit_weights)
 
     def encode_blocks(self, data: SearchItems, *, progress: bool = False) -> tuple[list[Codes], list[Codes]]:
         """The codes of the queries and of the database, each as a list of blocks."""
@@ -230,6 +239,7 @@ class BinaryOutput:
     query: Codes
     database: Codes
     data: SearchItems
+    weights: Floats | None = None  # learned weights of the bits, float64[bits]
 
     def save(self, folder: Path) -> None:
         """Writes codes.npz."""
@@ -246,12 +256,14 @@ class BinaryOutput:
             self._save_with_ids(path)
         else:
             relevance = from_labels(queries.labels, database.labels)
-            files.save(path, files.SavedCodes(self.query, self.database, relevance))
+            files.save(path, files.SavedCodes(self.query, self.database, relevance, weights=self.weights))
 
     def _save_with_ids(self, path: Path) -> None:
+        weights: dict[str, Any] = {} if self.weights is None else {files.BIT_WEIGHTS: self.weights}
         with atomic(path) as temporary, temporary.open("wb") as file:
             np.savez_compressed(
                 file,
+                **weights,
                 query_codes=self.query.bits(),
                 database_codes=self.database.bits(),
                 query_ids=self.data.queries.ids,
@@ -262,8 +274,11 @@ class BinaryOutput:
             )
 
     def count(self, relevance: Relevance, *, progress: bool = False) -> Evidence:
-        """The histogram of Hamming distances and relevance levels."""
-        return Evidence({"histogram": self.histogram(relevance, progress=progress)})
+        """The histogram of Hamming distances and relevance levels, and the rankings by weighted distances."""
+        weighted = None
+        if self.weights is not None:
+            weighted = WeightedRankings(self.query, self.database, self.weights, relevance, progress)
+        return Evidence({"histogram": self.histogram(relevance, progress=progress)}, weighted=weighted)
 
     def histogram(self, relevance: Relevance, *, progress: bool = False) -> Histogram:
         """The histogram n[q, d, v] of the codes; ``relevance`` is that of this database to these queries."""

@@ -237,8 +237,8 @@ def line_of(name: str, listed: str) -> str:
 
 def test_the_example_is_listed(hashbench: Callable[..., str]) -> None:
     methods = hashbench("list", "methods")
-    summary = "the signs of the first principal components"
-    assert line_of("pca_sign", methods) == f"pca_sign gong2011iterative PCA-sign: {summary}"
+    summary = "the signs of principal components, without the first ones"
+    assert line_of("skip_pca", methods) == f"skip_pca gong2011iterative Skip-PCA: {summary}"
     assert line_of("itq", methods).startswith("itq gong2011iterative ITQ")
     metric = line_of("success", hashbench("list", "metrics"))
     assert metric == "success share of queries with a relevant item within Hamming radius R"
@@ -253,10 +253,10 @@ def success(saved: Path, radius: int) -> float:
 
 
 def test_the_example_trains_and_scores(hashbench: Callable[..., str], tmp_path: Path) -> None:
-    train = ["train", "pca-sign", "digits", "--protocol", "s1", "--bits", "24", "--set", "skip=1", "--json"]
+    train = ["train", "skip-pca", "digits", "--protocol", "s1", "--bits", "24", "--set", "skip=2", "--json"]
     row = json.loads(hashbench(*train))
-    assert row["run"].startswith("digits-s1-pca_sign-24b-s0-")
-    assert row["config"]["settings"] == {"bits": 24, "features": "pixels", "skip": 1}
+    assert row["run"].startswith("digits-s1-skip_pca-24b-s0-")
+    assert row["config"]["settings"] == {"bits": 24, "features": "pixels", "skip": 2}
     assert row["versions"]["example-hashing"] == "0.1.0"
     saved = tmp_path / "codes.npz"
     hashbench("encode", row["run"], "--out", str(saved))

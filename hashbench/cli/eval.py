@@ -77,6 +77,14 @@ def command(
     database_codes: Array = None,
     query_labels: Array = None,
     database_labels: Array = None,
+    weights: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KEY",
+            help="Rank by the weighted Hamming distance with the weights of the bits in the array KEY of the files "
+            "(bit_weights in codes of hashbench), or in FILE:KEY.",
+        ),
+    ] = None,
     train_codes: Annotated[
         str | None,
         typer.Option(
@@ -122,7 +130,8 @@ def command(
     from hashbench.evaluation.conventions import CONVENTIONS
     from hashbench.histogram.device import for_pairs, usable
 
-    names, device = list(metrics.parse_all(metric or scoring.DEFAULT)), usable(device)
+    default = scoring.DEFAULT if weights is None else scoring.DEFAULT_WEIGHTED
+    names, device = list(metrics.parse_all(metric or default)), usable(device)
     for name in as_ or []:
         CONVENTIONS.get(name)  # an unknown one is refused before anything is counted
     explicit = saved_files.Explicit(
@@ -134,12 +143,22 @@ def command(
     if not files and query_codes is None:
         raise HashbenchError("nothing to score: name a file or folder of codes, or --query-codes and the other three")
     saved = saved_files.opened(files or [], explicit=explicit, streamed=stream)
-    by_order = {"--as": as_, "--ties order": ties == "order", "--trec-run": trec_run, "--qrels": qrels}
+    by_order = {
+        "--as": as_,
+        "--ties order": ties == "order",
+        "--trec-run": trec_run,
+        "--qrels": qrels,
+        "--weights": weights,
+    }
+    unweighted = {"--as": as_, "--trec-run": trec_run, "--curves": curves}
+    if weights is not None:
+        scoring.require_weighted(names)
+        _refuse_with_weights([option for option, given in unweighted.items() if given])
     _check_held(saved, [option for option, given in by_order.items() if given])
     chosen = for_pairs(device, len(saved.query) * saved.n_database, saved.query.n_bits)
     counted, database = _count(saved, chosen)
     _note(saved)
-    scores = _scores(saved, counted, names, ties, empty)
+    scores = _scores(saved, counted, names, ties, empty, weights, files or [])
     found = _evaluation(_source(files, explicit), saved, scores, counted, database, as_ or [])
     if train_codes is not None and train_labels is not None:
         training = train_codes, train_labels
@@ -148,6 +167,13 @@ def command(
     _write(found, csv, per_query, curves, counted)
     _write_trec(saved, trec_run, trec_depth, qrels)
     _print(found, as_json)
+
+
+def _refuse_with_weights(options: list[str]) -> None:
+    from hashbench.errors import HashbenchError
+
+    if options:
+        raise HashbenchError(f"{', '.join(options)}: of unweighted Hamming distances only: leave --weights out")
 
 
 def _check_held(saved: "SavedCodes | CodeStream", options: list[str]) -> None:
@@ -200,11 +226,22 @@ def _source(files: list[Path] | None, explicit: "Explicit") -> str:
 
 
 def _scores(
-    saved: "SavedCodes | CodeStream", counted: "Histogram", names: list[str], ties: str, empty: "Empty"
+    saved: "SavedCodes | CodeStream",
+    counted: "Histogram",
+    names: list[str],
+    ties: str,
+    empty: "Empty",
+    weights: str | None,
+    files: list[Path],
 ) -> "Scores":
-    from hashbench.codes.files import SavedCodes
+    from hashbench.codes.files import SavedCodes, weights_at
     from hashbench.evaluation import scoring
+    from hashbench.histogram.ranking import WeightedRankings
 
+    if weights is not None and isinstance(saved, SavedCodes):
+        of_bits = weights_at(weights, files, saved.query.n_bits)
+        ranked = WeightedRankings(saved.query, saved.database, of_bits, saved.relevance, progress=True)
+        return scoring.evaluate_weighted(ranked, names, ties, empty=empty)
     ordered = None
     if ties == "order" and isinstance(saved, SavedCodes):
         ordered = scoring.in_order(saved.query, saved.database, saved.relevance)

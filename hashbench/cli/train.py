@@ -107,7 +107,8 @@ def _show(row: "Row", store: "Store", *, as_json: bool) -> None:
         typer.echo(to_json(row))
     else:
         typer.echo(f"run   {row.run}")
-        for searched, metrics in (("", row.metrics), ("among the queries: ", row.metrics_of_test)):
+        shown = (("", row.metrics), ("weighted: ", row.metrics_weighted), ("among the queries: ", row.metrics_of_test))
+        for searched, metrics in shown:
             for name, value in metrics.items():
                 typer.echo(f"{searched + name:28} {'' if value.mean is None else f'{value.mean:.4f}'}")
         typer.echo(f"row   {paths.shown(store.row_path(row.dataset, row.protocol, row.run))}")

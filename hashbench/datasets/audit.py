@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hashbench.datasets.checksums import array_sha256
 from hashbench.datasets.draw import Ids
 from hashbench.datasets.duplicates import Keys, byte_keys, find_duplicates, with_same_bytes
-from hashbench.datasets.protocol import Parts, PerClass, PerLabel, Protocol, Random, Stratified
+from hashbench.datasets.protocol import Parts, PerClass, PerLabel, Protocol, Random, RandomValidation, Stratified
 from hashbench.datasets.readers import Items
 from hashbench.datasets.split import Split, canonical_bytes
 from hashbench.datasets.store import Dataset, DatasetLabels
@@ -163,6 +163,16 @@ def _random(protocol: Random, labels: Labels, lists: dict[str, Ids]) -> Iterator
         if expected and len(lists[role]) != expected:
             yield f"{len(lists[role])} {role} ids; the protocol asks for {expected}"
     yield from _left_out(lists, len(labels))
+
+
+@protocol_violations.register
+def _random_validation(protocol: RandomValidation, labels: Labels, lists: dict[str, Ids]) -> Iterator[str]:
+    for role, expected in (("query", protocol.queries), ("train", protocol.train)):
+        if len(lists[role]) != expected:
+            yield f"{len(lists[role])} {role} ids; the protocol asks for {expected}"
+    n_listed = len(lists["query"]) + len(lists["database"])
+    if n_listed != len(labels) - protocol.left_out:
+        yield f"{len(labels) - n_listed} items are in no list; the protocol leaves out {protocol.left_out}"
 
 
 @protocol_violations.register

@@ -7,13 +7,24 @@ from pydantic import Discriminator, Field, StringConstraints, Tag, model_validat
 
 from hashbench import paths
 from hashbench.config import Strict, parse, read_toml
-from hashbench.datasets.protocol import Count, Parts, PerClass, PerLabel, Positive, Protocol, Random, Sha256, Stratified
+from hashbench.datasets.protocol import (
+    Count,
+    Parts,
+    PerClass,
+    PerLabel,
+    Positive,
+    Protocol,
+    Random,
+    RandomValidation,
+    Sha256,
+    Stratified,
+)
 from hashbench.errors import HashbenchError, unknown
 from hashbench.registry import canonical
 
 Sha512 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{128}$")]
 Md5 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
-DRAWS = ("per_class", "per_label", "random", "parts", "stratified")
+DRAWS = ("per_class", "per_label", "random", "random_validation", "parts", "stratified")
 
 
 def _protocol_kind(value: object) -> str | None:
@@ -26,6 +37,7 @@ AnyProtocol = Annotated[
     Annotated[PerClass, Tag("per_class")]
     | Annotated[PerLabel, Tag("per_label")]
     | Annotated[Random, Tag("random")]
+    | Annotated[RandomValidation, Tag("random_validation")]
     | Annotated[Parts, Tag("parts")]
     | Annotated[Stratified, Tag("stratified")],
     Discriminator(
@@ -150,6 +162,16 @@ class Card(Strict):
             raise ValueError("class_counts needs one entry for each class")
         if any(probe.id >= self.n_items for probe in self.probes):
             raise ValueError(f"a probe's id is beyond the last item, {self.n_items - 1}")
+        return self
+
+    @model_validator(mode="after")
+    def _validation_is_of_a_protocol(self) -> "Card":
+        for name, rule in self.protocols.items():
+            if isinstance(rule, RandomValidation) and not rule.fits(self.protocols.get(rule.of)):
+                raise ValueError(
+                    f"protocol {name}: {rule.of} is not drawn at random with {rule.left_out} queries, {rule.train} "
+                    "training items in the database, and the same seed and relevance"
+                )
         return self
 
     @property

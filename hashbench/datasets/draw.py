@@ -11,7 +11,16 @@ from functools import singledispatch
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.datasets.protocol import Database, Parts, PerClass, PerLabel, Protocol, Random, Stratified
+from hashbench.datasets.protocol import (
+    Database,
+    Parts,
+    PerClass,
+    PerLabel,
+    Protocol,
+    Random,
+    RandomValidation,
+    Stratified,
+)
 from hashbench.errors import HashbenchError, one_line
 from hashbench.relevance.labels import Labels
 
@@ -73,6 +82,22 @@ def _random(protocol: Random, labels: Labels, salt: str, _seed: int) -> Roles:
     order = _order(np.arange(len(labels)), salt)
     queries, train = order[: protocol.queries], order[protocol.queries : protocol.queries + protocol.train]
     return _roles(len(labels), queries, train, protocol.database)
+
+
+@draw.register
+def _random_validation(protocol: RandomValidation, labels: Labels, salt: str, _seed: int) -> Roles:
+    """``salt`` is that of the protocol ``of``, so that its queries are the first items here too."""
+    left_out, train = protocol.left_out, protocol.train
+    needed = left_out + train + protocol.queries
+    if len(labels) < needed:
+        raise HashbenchError(
+            f"{len(labels)} items; {left_out} that are left out, {train} to train and {protocol.queries} queries "
+            f"need {needed}"
+        )
+    order = _order(np.arange(len(labels)), salt)
+    training, queries = order[left_out : left_out + train], order[left_out + train : needed]
+    database = np.concatenate([training, order[needed:]])
+    return {"query": np.sort(queries), "database": np.sort(database), "train": np.sort(training)}
 
 
 @draw.register

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from hashbench.config import Strict
 
@@ -14,7 +14,7 @@ Range = Annotated[list[Count], Field(min_length=2, max_length=2)]
 Database = Literal["rest", "rest_without_train"]
 
 NO_TRAINING = 'database = "rest_without_train" needs training items to leave out'
-DESCRIPTIVE = {"title", "citation", "note", "n_queries", "n_database", "n_train", "n_validation"}
+DESCRIPTIVE = {"title", "citation", "note", "metrics", "n_queries", "n_database", "n_train", "n_validation"}
 
 
 class Percentiles(Strict):
@@ -53,12 +53,14 @@ class _Protocol(Strict):
 
     ``hashbench split --check`` compares a split with the expected sizes and, for ``seed``, the checksum of the ids.
     Without ``relevance``, two items are relevant to each other if they have the same class or share a label; their
-    level is then the number of labels that they share.
+    level is then the number of labels that they share. ``metrics`` are those of the paper: rows hold them besides the
+    metrics that all rows hold.
     """
 
     title: str
     citation: str
     note: str = ""
+    metrics: list[str] = []
     seed: Count = 0
     n_queries: Count | None = None
     n_database: Count | None = None
@@ -67,9 +69,20 @@ class _Protocol(Strict):
     ids_sha256: Sha256 | None = None
     relevance: Relevance | None = None
 
+    @field_validator("metrics")
+    @classmethod
+    def _metrics_exist(cls, names: list[str]) -> list[str]:
+        from hashbench.metrics import parse_all
+
+        return list(parse_all(names))
+
     def deciding(self) -> dict[str, Any]:
         """The fields that decide a result, so no title, notes or expected sizes; the name of a run depends on them."""
         return self.model_dump(exclude=DESCRIPTIVE, exclude_none=True)
+
+    def stands_for(self, name: str) -> str:
+        """The protocol whose random order and hyper-parameters this one, called ``name``, has: usually its own."""
+        return name
 
 
 class PerClass(_Protocol):
@@ -119,6 +132,34 @@ class Random(_Protocol):
         return self
 
 
+class RandomValidation(_Protocol):
+    """``queries`` items held out of the database of the protocol ``of``, to choose settings without its queries.
+
+    ``of`` is a protocol whose draw is "random", with ``left_out`` queries and ``train`` training items. Its training
+    items are the training items here too, and its queries are in no list. The queries are the items that come next in
+    its random order; the database is the rest of its database.
+    """
+
+    draw: Literal["random_validation"]
+    of: str
+    left_out: Positive
+    train: Positive
+    queries: Positive
+
+    def stands_for(self, name: str) -> str:  # noqa: ARG002
+        """The protocol ``of``."""
+        return self.of
+
+    def fits(self, other: "Protocol | None") -> bool:
+        """Whether ``other`` is a protocol whose queries this one leaves out and whose training items it has."""
+        return (
+            isinstance(other, Random)
+            and other.database == "rest"
+            and (other.queries, other.train, other.seed) == (self.left_out, self.train, self.seed)
+            and other.relevance == self.relevance
+        )
+
+
 class Parts(_Protocol):
     """Fixed ranges of ids, [first, last + 1], from a published list or from the order of the files.
 
@@ -164,4 +205,4 @@ def _require_apart(held_out: list[int], others: dict[str, list[int]]) -> None:
             raise ValueError(f"held out {held_out} and {role} {[first, end]} share ids")
 
 
-Protocol = PerClass | PerLabel | Random | Parts | Stratified
+Protocol = PerClass | PerLabel | Random | RandomValidation | Parts | Stratified

@@ -68,7 +68,7 @@ def split(labels: Labels, protocol: Protocol, dataset: str, protocol_name: str, 
     dataset, protocol_name = canonical(dataset), canonical(protocol_name)
     seed = protocol.seed if seed is None else seed
     try:
-        roles = draw(protocol, labels, f"{dataset}/{protocol_name}-{seed}", seed)
+        roles = draw(protocol, labels, f"{dataset}/{protocol.stands_for(protocol_name)}-{seed}", seed)
     except HashbenchError as error:
         raise HashbenchError(f"{dataset} {protocol_name}: {error}") from None
     return Split(**{f"{role}_ids": ids for role, ids in roles.items()})

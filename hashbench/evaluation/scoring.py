@@ -13,6 +13,7 @@ from hashbench.errors import HashbenchError
 from hashbench.histogram import Histogram, count, ranking, ties
 from hashbench.histogram.counting import AnyCodes, on_cpu
 from hashbench.histogram.device import for_arrays
+from hashbench.histogram.ranking import WeightedRankings
 from hashbench.histogram.ties import Policy
 from hashbench.metrics import MetricName, MetricValue
 from hashbench.relevance.labels import Labels, Relevance, from_labels
@@ -21,6 +22,7 @@ Floats = NDArray[np.float64]
 Empty = Literal["skip", "zero"]
 
 DEFAULT = ("ap", "ndcg", "precision@r2")
+DEFAULT_WEIGHTED = ("ap", "ndcg")
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,7 @@ def score(
     metrics: Sequence[str] = DEFAULT,
     ties: Policy = "expected",
     device: str = "auto",
+    weights: Any = None,
 ) -> Scores:
     """The scores of query codes against database codes, with relevance from labels, exact under ties.
 
@@ -117,7 +120,8 @@ def score(
     ``device`` is where the pairs are counted; the scores are the same on every device. ``auto`` counts torch tensors
     that are on a GPU on that GPU, without copying them to the CPU, and everything else on the CPU. ``cpu``, ``cuda``
     and ``cuda:N`` count there, wherever the codes are. The rankings of ``ties="order"`` are always computed on the CPU,
-    from the packed codes. Every error is a HashbenchError of one line.
+    from the packed codes. ``weights`` [bits], each 0 or more, rank the database by the weighted Hamming distance, also
+    on the CPU; metrics at Hamming radii are then not defined. Every error is a HashbenchError of one line.
 
     One query, and two items at the same distance, of which one is relevant:
 
@@ -136,6 +140,9 @@ def score(
     database = _codes("database_codes", database_codes, chosen)
     labels = [_labels("query_labels", query_labels), _labels("database_labels", database_labels)]
     relevance = from_labels(*labels)
+    if weights is not None:
+        ranked = WeightedRankings(on_cpu(query), on_cpu(database), _array("weights", weights), relevance)
+        return evaluate_weighted(ranked, names, policy)
     histogram = count(query, database, relevance, device=chosen)
     ordered = in_order(on_cpu(query), on_cpu(database), relevance) if policy == "order" else None
     return evaluate(histogram, len(database), names, policy, ordered=ordered)
@@ -165,6 +172,28 @@ def evaluate(
     ends |= metrics.extremes(histogram, parsed)
     per_query = {name: PerQuery(found, *ends.get(name, (None, None))) for name, found in values.items()}
     return Scores(histogram.n_queries, n_database, histogram.n_bits, chosen, empty, per_query)
+
+
+def evaluate_weighted(
+    ranked: WeightedRankings, names: Sequence[str], policy: str = "expected", *, empty: Empty = "skip"
+) -> Scores:
+    """The scores of the metrics ``names`` where the database is ranked by the weighted Hamming distance."""
+    parsed, chosen = _checked(names, policy)
+    require_weighted(parsed)
+    if chosen == "order":
+        values = metrics.evaluate_rankings(ties.in_order(ranked.distances, ranked.relevance), parsed)
+    else:
+        values = metrics.evaluate_rankings((ties.apply(block, chosen) for block in ranked), parsed)
+    ends = metrics.extremes_of_rankings(ranked, parsed)
+    per_query = {name: PerQuery(found, *ends.get(name, (None, None))) for name, found in values.items()}
+    query, database = ranked.query, ranked.database
+    return Scores(len(query), len(database), query.n_bits, chosen, empty, per_query)
+
+
+def require_weighted(names: Iterable[str]) -> None:
+    """Raises HashbenchError if a metric is not defined for weighted Hamming distances."""
+    if at_radii := [name for name in names if metrics.needs_radii(name)]:
+        raise HashbenchError(f"metric '{at_radii[0]}' needs Hamming radii, which weighted distances do not have")
 
 
 def _checked(names: Sequence[str], policy: str) -> tuple[list[str], Policy]:

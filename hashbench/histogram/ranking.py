@@ -5,7 +5,7 @@ run of equal distances becomes a tie group. The metrics need only the tie groups
 tie-aware values.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from hashbench.codes import Codes, binarize
 from hashbench.errors import HashbenchError
 from hashbench.histogram.counts import Histogram
 from hashbench.parallel import slices
+from hashbench.progress import bar as progress_bar
 from hashbench.relevance.labels import Relevance
 
 Level = NDArray[np.uint16]  # indices of relevance levels
@@ -23,6 +24,7 @@ Array = NDArray[Any]
 Distances = Callable[[slice], Array]  # of a block of queries to the whole database, [q, n]
 
 PAIRS = 1 << 19  # query-database pairs sorted at a time: some tens of MB
+PACKED_LIMIT = 1 << 62  # distance and level are sorted as one int64 below it
 WEIGHT_BITS = 32  # bits of the largest weight after rounding to whole numbers
 BITS_OF_BYTE = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(np.int64)
 
@@ -43,8 +45,20 @@ def grouped(distances: Array, level: Level, levels: NDArray[np.int64]) -> Rankin
     >>> grouped(np.array([[2.5, 0.5, 2.5]]), level, np.array([0, 1])).counts.tolist()
     [[[0, 1], [1, 1]]]
     """
+    if distances.dtype.kind == "i" and distances.max(initial=0) < PACKED_LIMIT // len(levels):
+        return _grouped_integers(distances, level, levels)
     order = np.argsort(distances, axis=1)
     return in_runs(np.take_along_axis(distances, order, axis=1), np.take_along_axis(level, order, axis=1), levels)
+
+
+def _grouped_integers(distances: Array, level: Level, levels: NDArray[np.int64]) -> RankingHistogram:
+    """As ``grouped``: distance and level are one integer, so that values are sorted in place of indices (faster)."""
+    packed = distances.astype(np.int64)
+    packed *= len(levels)
+    packed += level
+    packed.sort(axis=1)
+    distance, sorted_level = np.divmod(packed, len(levels))
+    return in_runs(distance, sorted_level.astype(np.uint16), levels)
 
 
 def in_runs(key: Array, level: Level, levels: NDArray[np.int64]) -> RankingHistogram:
@@ -60,6 +74,37 @@ def in_runs(key: Array, level: Level, levels: NDArray[np.int64]) -> RankingHisto
     group += level
     counts = np.bincount(group.ravel(), minlength=n_queries * n_groups * len(levels))
     return RankingHistogram(counts.reshape(n_queries, n_groups, len(levels)), levels)
+
+
+def merged_after(ranking: Histogram, rank: int | None) -> RankingHistogram:
+    """``ranking`` with all groups that begin after ``rank`` merged into one; with rank None it is unchanged.
+
+    Metrics of the first ``rank`` ranks stay the same, and so does the number of relevant items.
+
+    >>> merged_after(RankingHistogram(np.array([[[0, 2], [1, 0], [3, 1]]]), np.array([0, 1])), 1).counts.tolist()
+    [[[0, 2], [4, 1]]]
+    """
+    counts = ranking.counts
+    if rank is None:
+        return RankingHistogram(counts, ranking.levels)
+    items = np.einsum("qdv->qd", counts[:, :rank])  # if no group is empty, so many groups reach the rank
+    if items.shape[1] < counts.shape[1] and items.sum(axis=1).min(initial=rank) < rank:
+        items = ranking.at_distance
+    n_kept = int((items.cumsum(axis=1) - items < rank).sum(axis=1).max(initial=0))
+    rest = np.einsum("qdv->qv", counts[:, n_kept:])[:, None]
+    return RankingHistogram(np.concatenate([counts[:, :n_kept], rest], axis=1), ranking.levels)
+
+
+def joined(blocks_of_queries: Sequence[RankingHistogram]) -> RankingHistogram:
+    """The rankings of all queries of at least one block; queries with fewer groups get empty groups at the end."""
+    levels = blocks_of_queries[0].levels
+    n_groups = max(block.counts.shape[1] for block in blocks_of_queries)
+    n_queries = sum(block.n_queries for block in blocks_of_queries)
+    counts, first = np.zeros((n_queries, n_groups, len(levels)), np.int64), 0
+    for block in blocks_of_queries:
+        counts[first : first + block.n_queries, : block.counts.shape[1]] = block.counts
+        first += block.n_queries
+    return RankingHistogram(counts, levels)
 
 
 def rankings(distances: Distances, relevance: Relevance) -> Iterator[RankingHistogram]:
@@ -116,6 +161,28 @@ def weighted_hamming(query: Codes, database: Codes, weights: NDArray[np.floating
         return block
 
     return distances
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedRankings:
+    """The rankings of ``database`` by the weighted Hamming distance; each iteration computes them block by block."""
+
+    query: Codes
+    database: Codes
+    weights: NDArray[np.float64]
+    relevance: Relevance
+    progress: bool = False  # whether each iteration shows a progress bar
+
+    @property
+    def distances(self) -> Distances:
+        """The weighted Hamming distances, int64[q, n] of a block of queries."""
+        return weighted_hamming(self.query, self.database, self.weights)
+
+    def __iter__(self) -> Iterator[RankingHistogram]:
+        with progress_bar("rank", "query", len(self.query), shown=self.progress) as bar:
+            for block in rankings(self.distances, self.relevance):
+                yield block
+                bar.update(block.n_queries)
 
 
 def asymmetric(activations: NDArray[np.floating], database: Codes) -> Distances:

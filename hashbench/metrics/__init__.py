@@ -8,7 +8,7 @@ Examples of metric names::
     suf  suf@16  rerank_precision@4  nmi (from a bucket search)
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hashbench.errors import HashbenchError
 from hashbench.histogram import Histogram, ties
-from hashbench.histogram.ranking import RankingHistogram
+from hashbench.histogram.ranking import RankingHistogram, joined, merged_after
 from hashbench.histogram.ties import Policy
 from hashbench.metrics._metric import Metric
 from hashbench.metrics._name import Cutoff, MetricName
@@ -37,6 +37,8 @@ __all__ = [
     "evaluate_retrieval",
     "evaluate_ties",
     "extremes",
+    "extremes_of_rankings",
+    "needs_radii",
     "parse",
     "parse_all",
     "read_name",
@@ -123,19 +125,70 @@ def extremes(histogram: Histogram, names: Sequence[str]) -> dict[str, tuple[NDAr
     Metrics that do not depend on the order of tied items are left out, and so are ``ap_worst`` and ``ap_best``.
     """
     ranged = [name for name in map(parse, names) if not (_needs_radii(name) or METRICS.get(name.metric).is_bound)]
-    by_order = [str(name) for name in ranged if name.metric != "ap"]
-    found = {}
-    for end in ("worst", "best"):
-        of_ap = {str(name): str(replace(name, metric=f"ap_{end}")) for name in ranged if name.metric == "ap"}
-        values = evaluate(histogram, list(of_ap.values()))
-        split = (ties.apply(block, ties.check(end)) for block in _blocks(histogram))
-        found[end] = {name: values[of] for name, of in of_ap.items()} | evaluate_rankings(split, by_order)
-    return {name: (found["worst"][name], found["best"][name]) for name in map(str, ranged)}
+    ends = [_in_order_of(end, lambda: _blocks(histogram), ranged) for end in ("worst", "best")]
+    return {name: (ends[0][name], ends[1][name]) for name in map(str, ranged)}
+
+
+def extremes_of_rankings(
+    rankings: Iterable[Histogram], names: Sequence[str]
+) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """As ``extremes``, of rankings in blocks of queries, which are iterated several times."""
+    ranged = [name for name in map(parse, names) if not METRICS.get(name.metric).is_bound]
+    ends = [_in_order_of(end, lambda: iter(rankings), ranged) for end in ("worst", "best")]
+    return {name: (ends[0][name], ends[1][name]) for name in map(str, ranged)}
+
+
+def _in_order_of(
+    end: str, blocks: Callable[[], Iterator[Histogram]], names: Sequence[MetricName]
+) -> dict[str, NDArray[np.float64]]:
+    """The values with tied items in the order ``end``; AP has a formula of its own for it, with any parameters."""
+    of_ap = {str(name): str(replace(name, metric=f"ap_{end}")) for name in names if name.metric == "ap"}
+    by_order = [str(name) for name in names if name.metric != "ap"]
+    values = evaluate_rankings(blocks(), list(of_ap.values())) if of_ap else {}
+    split = (ties.apply(block, ties.check(end)) for block in blocks())
+    return {name: values[of] for name, of in of_ap.items()} | (evaluate_rankings(split, by_order) if by_order else {})
 
 
 def evaluate_rankings(rankings: Iterable[Histogram], names: Sequence[str]) -> dict[str, NDArray[np.float64]]:
-    """The value of each query for each metric, as ``evaluate`` returns them; the rankings come in blocks of queries."""
-    return _concatenate((evaluate(part, names) for part in rankings), [str(parse(name)) for name in names])
+    """The value of each query for each metric, as ``evaluate`` returns them; the rankings come in blocks of queries.
+
+    Blocks are evaluated one at a time. For metrics that need all queries, all blocks are kept in memory, with the items
+    after their largest cutoff merged into one tie group, which does not change their values.
+    """
+    parsed = parse_all(names)
+    of_all = [canonical for canonical, name in parsed.items() if METRICS.get(name.metric).needs_all_queries]
+    of_each = [canonical for canonical in parsed if canonical not in of_all]
+    deepest = _deepest([parsed[canonical] for canonical in of_all])
+    kept: list[RankingHistogram] = []  # only the metrics that need all queries need more than one block in memory
+
+    def values() -> Iterator[dict[str, NDArray[np.float64]]]:
+        for block in rankings:
+            if of_all:
+                kept.append(merged_after(block, deepest))
+            yield _evaluate_cut(block, [parsed[canonical] for canonical in of_each])
+
+    found = _concatenate(values(), of_each)
+    found |= evaluate(joined(kept), of_all) if kept else {}
+    return {canonical: found[canonical] for canonical in parsed}
+
+
+def _evaluate_cut(ranking: Histogram, names: Sequence[MetricName]) -> dict[str, NDArray[np.float64]]:
+    """As ``evaluate``; those of the first k ranks are computed without the groups that begin after rank k."""
+    by_rank: dict[int | None, list[str]] = {}
+    for name in names:
+        rank = name.cutoff.value if name.cutoff is not None and name.cutoff.kind == "rank" else None
+        by_rank.setdefault(rank, []).append(str(name))
+    values: dict[str, NDArray[np.float64]] = {}
+    for rank in sorted(by_rank, key=lambda rank: (rank is not None, -(rank or 0))):
+        ranking = ranking if rank is None else merged_after(ranking, rank)
+        values |= evaluate(ranking, by_rank[rank])
+    return values
+
+
+def _deepest(names: Iterable[MetricName]) -> int | None:
+    """The largest rank that the metrics look at; None if one of them looks at all ranks."""
+    ranks = [name.cutoff.value if name.cutoff is not None else None for name in names]
+    return None if None in ranks else max((rank for rank in ranks if rank is not None), default=0)
 
 
 def evaluate_retrieval(retrieval: Retrieval, names: Sequence[str]) -> dict[str, MetricValue]:
@@ -172,6 +225,11 @@ def _over_queries(retrieval: Retrieval, name: MetricName) -> MetricValue:
         return summarise(found)
     mean = None if np.isnan(found) else float(found)
     return MetricValue(mean=mean, std=None, n_queries=retrieval.n_queries, n_empty=0)
+
+
+def needs_radii(name: str) -> bool:
+    """Whether a metric is defined by Hamming radii, so that other rankings do not have it."""
+    return _needs_radii(parse(name))
 
 
 def _needs_radii(name: MetricName) -> bool:

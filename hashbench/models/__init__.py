@@ -9,6 +9,7 @@ from hashbench.registry import Catalogue, canonical
 
 if TYPE_CHECKING:
     from hashbench.models._prepare import Preprocessor, resize_matrix
+    from hashbench.models._responses import KernelResponses
     from hashbench.models._weights import WeightsFile, fill, identify
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "RANDOM_WEIGHTS",
     "TORCHVISION",
     "Input",
+    "KernelResponses",
     "Model",
     "Models",
     "Preprocessor",
@@ -31,6 +33,7 @@ __all__ = [
 TORCHVISION = "torchvision:"
 # names whose modules import torch: they are imported on first access
 OF_TORCH = {
+    "KernelResponses": "_responses",
     "Preprocessor": "_prepare",
     "resize_matrix": "_prepare",
     "WeightsFile": "_weights",

@@ -63,7 +63,7 @@ class Model:
     ``backbone(shape)`` returns a module from items [n, *shape] to features [n, width], with random weights, and the
     width; ``shape`` is (channels, height, width) of images or (d,) of features. ``pretrained`` is the input and the
     weights of a network trained on ImageNet. ``scaled(shape, width)`` returns the backbone with ``width`` times as many
-    channels; None if the model has one width only.
+    channels, or anchors of ``kernel``; None if the model has one width only.
     """
 
     summary: str

@@ -36,7 +36,7 @@ def run_steps(spec: RunSpec, store: Store, options: Options) -> Row:
     encoded = time.perf_counter()
     evidence = output.count(data.relevance, progress=options.progress)
     evidence.save(folder)
-    metrics = score(evidence)
+    metrics = score(evidence, data.protocol.metrics)
 
     score_s = time.perf_counter() - encoded
     seconds = Seconds(train=round(train_s, 3), encode=round(encoded - fitted, 3), score=round(score_s, 3))

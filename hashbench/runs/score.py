@@ -1,7 +1,10 @@
 """The row of a run: its metrics, computed from the counts, with the code version, the machine and the seconds."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hashbench import metrics
 from hashbench.hasher import Counts, Evidence
@@ -27,20 +30,30 @@ OF_CODES = (
     "precision@r2",
     "recall@100",
 )
+# The metrics by weighted Hamming distances, in the rows of methods that learn weights of their bits.
+OF_WEIGHTED = ("ap", "ndcg@100", "precision@100")
 # The metrics in every row of sparse codes, from the saved retrieval.
 OF_RETRIEVAL = ("suf", "suf@4", "suf@16", "rerank_precision@1", "rerank_precision@4", "rerank_precision@16")
 
 
 class Metrics(NamedTuple):
-    """The metrics of a row: of the queries among the database, and of the queries among each other."""
+    """The metrics of a row: of the queries among the database, and of the queries among each other.
+
+    ``weighted`` are those of the queries among the database by the weighted Hamming distance.
+    """
 
     database: dict[str, MetricValue]
     test: dict[str, MetricValue]
+    weighted: dict[str, MetricValue]
 
 
-def score(evidence: Evidence) -> Metrics:
-    """The metrics computed from ``evidence``."""
-    return Metrics(_metrics(evidence.database), _metrics(evidence.test))
+def score(evidence: Evidence, of_protocol: Sequence[str] = ()) -> Metrics:
+    """The metrics computed from ``evidence``; codes have the metrics ``of_protocol`` besides those of every row."""
+    return Metrics(
+        _metrics(evidence.database, of_protocol),
+        _metrics(evidence.test, of_protocol),
+        {} if evidence.weighted is None else _of_rankings(evidence.weighted, of_protocol),
+    )
 
 
 def measured_row(data: RunData, evidence: Evidence, metrics: Metrics, seconds: Seconds, options: Options) -> Row:
@@ -48,6 +61,7 @@ def measured_row(data: RunData, evidence: Evidence, metrics: Metrics, seconds: S
     return Row(
         metrics=metrics.database,
         metrics_of_test=metrics.test,
+        metrics_weighted=metrics.weighted,
         seconds=seconds,
         histogram_sha256=_sha256(evidence.database.get("histogram")),
         retrieval_sha256=_sha256(evidence.database.get("retrieval")),
@@ -120,21 +134,31 @@ def _arithmetic(data: RunData, options: Options, device: str) -> Arithmetic | No
     )
 
 
-def _metrics(evidence: Mapping[str, Counts]) -> dict[str, MetricValue]:
+def _metrics(evidence: Mapping[str, Counts], of_protocol: Sequence[str]) -> dict[str, MetricValue]:
     """The metrics of a row, each summarised over the queries, from all counts."""
-    return {name: value for kind, counts in evidence.items() for name, value in _METRICS_OF[kind](counts).items()}
+    found = (_METRICS_OF[kind](counts, of_protocol) for kind, counts in evidence.items())
+    return {name: value for values in found for name, value in values.items()}
 
 
-def _of_histogram(histogram: Histogram) -> dict[str, MetricValue]:
-    return {name: metrics.summarise(values) for name, values in metrics.evaluate(histogram, OF_CODES).items()}
+def _of_histogram(histogram: Histogram, of_protocol: Sequence[str]) -> dict[str, MetricValue]:
+    return _summarised(metrics.evaluate(histogram, [*OF_CODES, *of_protocol]))
 
 
-def _of_retrieval(retrieval: Retrieval) -> dict[str, MetricValue]:
+def _of_rankings(rankings: Iterable[Histogram], of_protocol: Sequence[str]) -> dict[str, MetricValue]:
+    ranked = [name for name in metrics.parse_all([*OF_WEIGHTED, *of_protocol]) if not metrics.needs_radii(name)]
+    return _summarised(metrics.evaluate_rankings(rankings, ranked))
+
+
+def _summarised(values: Mapping[str, NDArray[np.float64]]) -> dict[str, MetricValue]:
+    return {name: metrics.summarise(of_queries) for name, of_queries in values.items()}
+
+
+def _of_retrieval(retrieval: Retrieval, of_protocol: Sequence[str]) -> dict[str, MetricValue]:  # noqa: ARG001
     names = [*OF_RETRIEVAL, *(["nmi"] if retrieval.contingency is not None else [])]
     return metrics.evaluate_retrieval(retrieval, names)
 
 
-_METRICS_OF: dict[str, Callable[[Any], dict[str, MetricValue]]] = {
+_METRICS_OF: dict[str, Callable[[Any, Sequence[str]], dict[str, MetricValue]]] = {
     "histogram": _of_histogram,
     "retrieval": _of_retrieval,
 }

@@ -48,7 +48,10 @@ def encode(hasher: Hasher, data: SearchItems, group: ProcessGroup, *, progress: 
     # only methods of binary codes have several_processes = True
     query, database = cast("BinaryHasher", hasher).encode_blocks(SearchItems(data.dataset, *shares), progress=progress)
     return BinaryOutput(
-        _gather_codes(query, len(data.queries), group), _gather_codes(database, len(data.database), group), data
+        _gather_codes(query, len(data.queries), group),
+        _gather_codes(database, len(data.database), group),
+        data,
+        cast("BinaryHasher", hasher).bit_weights,
     )
 
 

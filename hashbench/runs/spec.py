@@ -106,15 +106,16 @@ def resolve(
     names = {"dataset": canonical(dataset), "protocol": canonical(protocol), "method": canonical(method)}
     file = hyperparameters.load(names["method"])
     names["budget"] = file.budget(budget)
+    usual = {**names, "protocol": split.stands_for(names["protocol"])}
     own, of_base = _apart(settings, entry)
     given = _given(names["method"], own, entry)
     where = f"{hyperparameters.location(names['method'])} for {names['dataset']}, with what was given"
-    chosen = parse(entry.settings, hyperparameters.resolve(file, names, given), where)
+    chosen = parse(entry.settings, hyperparameters.resolve(file, usual, given), where)
     return RunSpec(
         **names,
         data={"content_sha256": card.content_sha256, "split": split.deciding()},
         settings=chosen,
-        identity=_identity(chosen, entry, file, names) | {f"{BASE}{key}": value for key, value in of_base.items()},
+        identity=_identity(chosen, entry, file, usual) | {f"{BASE}{key}": value for key, value in of_base.items()},
         seed=seed,
         base=_resolve_base(entry, chosen, of_base, names, seed),
     )

@@ -59,6 +59,7 @@ class Row(Strict):
     cell_hash: str  # digest of config without the seed: the same for all runs of a table's cell
     metrics: dict[str, MetricValue]  # the queries search the database
     metrics_of_test: dict[str, MetricValue] = {}  # the queries search each other: sparse codes only
+    metrics_weighted: dict[str, MetricValue] = {}  # by weighted Hamming distance: methods that learn weights only
     histogram_sha256: str | None
     retrieval_sha256: str | None = None  # of the retrieval from the database: sparse codes only
     retrieval_of_test_sha256: str | None = None  # of the retrieval of the queries from each other

@@ -4,6 +4,7 @@ from typing import Literal
 
 from hashbench.config import Setting, Strict
 
+Evaluation = Literal["database", "weighted", "test"]
 PrintedAs = Literal["fraction", "percent", "number"]
 
 
@@ -21,7 +22,8 @@ class Cell(Strict):
     method: str
     settings: dict[str, Setting]
     metric: str
-    evaluation: Literal["database", "test"]  # what the queries search: the database or, with sparse codes, each other
+    # what the queries search: the database, also by weighted distances, or (sparse codes only) each other
+    evaluation: Evaluation
     budget: str
     tolerance: float | None  # how far the measured mean may be from the published value
     published: float | None

@@ -13,7 +13,7 @@ from hashbench.histogram import Histogram
 from hashbench.runs import hyperparameters
 from hashbench.runs.spec import resolve
 from hashbench.runs.store import Row, Store
-from hashbench.tables.cell import Cell
+from hashbench.tables.cell import Cell, Evaluation
 from hashbench.tables.names import names_to_come
 from hashbench.tables.spec import TableSpec
 from hashbench.tables.table import Measured, Position, Section, Table, TableCell
@@ -38,7 +38,8 @@ def collect(
     deviation over seeds. A metric that a row does not hold is computed from the run's histogram in ``store``, if it
     is kept and its checksum is the row's. Rows of failed runs are not used. A cell is blank where no row fits it, or
     where it uses a name that is still to come. A cell whose queries search each other (``evaluation = "test"``) is
-    filled by rows of sparse codes only: no others are searched so.
+    filled by rows of sparse codes only: no others are searched so. A cell by weighted distances is filled by rows of
+    methods that learn weights only.
 
     Raises HashbenchError when two cells have one position, and when a cell cannot be run.
     """
@@ -101,7 +102,7 @@ class _StoredResults:
         name = str(metrics.parse(cell.metric))
         by_seed = self.rows.get(self.hash_of(cell), {})
         rows = [by_seed[seed] for seed in sorted(by_seed)]
-        means = self._means(rows, name) if cell.evaluation == "database" else _means_of_test(rows, name)
+        means = self._means(rows, name) if cell.evaluation == "database" else _means_in(rows, name, cell.evaluation)
         if not means:
             return None
         worst, best = self._tie_interval(rows) if name == "ap" and cell.evaluation == "database" else (None, None)
@@ -131,8 +132,9 @@ class _StoredResults:
             return None
 
 
-def _means_of_test(rows: Iterable[Row], metric: str) -> list[float]:
-    values = (row.metrics_of_test.get(metric) for row in rows)
+def _means_in(rows: Iterable[Row], metric: str, evaluation: Evaluation) -> list[float]:
+    """The means that rows hold of a search that is not the unweighted one of the database."""
+    values = ((row.metrics_of_test if evaluation == "test" else row.metrics_weighted).get(metric) for row in rows)
     return [value.mean for value in values if value is not None and value.mean is not None]
 
 

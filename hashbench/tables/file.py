@@ -8,7 +8,7 @@ from pydantic import Field
 
 from hashbench.config import Setting, Strict, parse
 from hashbench.errors import HashbenchError
-from hashbench.tables.cell import Cell, PrintedAs
+from hashbench.tables.cell import Cell, Evaluation, PrintedAs
 
 
 class CellKeys(Strict):
@@ -20,7 +20,7 @@ class CellKeys(Strict):
     method: str | None = None
     settings: dict[str, Setting] = {}  # these are merged key by key
     metric: str | None = None
-    evaluation: Literal["database", "test"] | None = None
+    evaluation: Evaluation | None = None
     budget: str | None = None
     tolerance: float | None = None
     tie_aware: bool | None = None

@@ -4,13 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from hashbench.datasets.card import cards, load_card
 from hashbench.errors import HashbenchError, unknown
+from hashbench.features import FEATURES
 from hashbench.methods import METHODS
 from hashbench.metrics import METRICS, read_name
 from hashbench.models import MODELS
 from hashbench.tables.cell import Cell
-
-# features that no model makes: the items as they are stored
-STORED_FEATURES = "pixels"
 
 
 def names_of(cell: Cell) -> Iterator[tuple[str, str]]:
@@ -23,10 +21,8 @@ def names_of(cell: Cell) -> Iterator[tuple[str, str]]:
     yield "protocol", f"{cell.dataset}/{cell.protocol}"
     yield "method", cell.method
     yield "metric", read_name(cell.metric).metric
-    for key in ("model", "features"):
-        name = cell.settings.get(key, STORED_FEATURES)
-        if name != STORED_FEATURES:
-            yield "model", str(name)
+    networks = [cell.settings.get("model"), cell.settings.get("features")]
+    yield from (("model", str(name)) for name in networks if name is not None and name not in FEATURES.names)
 
 
 def names_to_come(cell: Cell, to_come: Mapping[str, list[str]]) -> list[str]:

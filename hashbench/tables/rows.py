@@ -119,7 +119,9 @@ def _metrics(stored: list[Row]) -> dict[str, list[float | None]]:
 
 def _values(row: Row) -> dict[str, MetricValue]:
     """A row's metrics, by the name of the column."""
-    return {**row.metrics, **{f"test.{name}": value for name, value in row.metrics_of_test.items()}}
+    others = {"test": row.metrics_of_test, "weighted": row.metrics_weighted}
+    named = {f"{search}.{name}": value for search, values in others.items() for name, value in values.items()}
+    return {**row.metrics, **named}
 
 
 def _names(of_rows: Iterable[Iterable[str]]) -> list[str]:

@@ -16,7 +16,7 @@ from tqdm import tqdm
 from hashbench.errors import HashbenchError, one_line
 from hashbench.files import atomic, write_text
 from hashbench.hasher import BinaryHasher
-from hashbench.models import MODELS, Model, Preprocessor, encoder
+from hashbench.models import MODELS, KernelResponses, Model, Preprocessor, encoder
 from hashbench.training import pretrained
 from hashbench.training.normalise import ChannelNormalisation, MeanSubtraction, UnitNormalisation
 from hashbench.training.settings import DeepSettings, TrainingSettings
@@ -66,10 +66,11 @@ class DeepHasher(BinaryHasher, nn.Module):
             raise HashbenchError(f"{settings.bits} bits from the {most} features of {settings.model}: at most {most}")
 
     def start(self, items: Tensor, weights: str | None = None, base: object = None) -> None:
-        """Sets the initial weights and the normalisation before training.
+        """Sets the initial weights, the normalisation and the anchors of ``kernel`` before training.
 
         Args:
-            items: The training examples; the normalisation of a network without pretrained weights is fitted to them.
+            items: The training examples; the normalisation of a network without pretrained weights is fitted to them,
+                and the anchors are drawn from them.
             weights: The file of the pretrained weights; None is the official file in the data folder.
             base: A trained DeepHasher whose backbone and normalisation are copied; the last layer stays random.
         """
@@ -82,6 +83,8 @@ class DeepHasher(BinaryHasher, nn.Module):
             pretrained.fill_backbone(settings.model, settings.weights, weights, self.backbone, self.normalised)
         else:
             self.normalised.fit(items)
+            if isinstance(self.backbone, KernelResponses):
+                self.backbone.fit(self.normalised(items))
 
     def _start_from(self, base: object) -> None:
         if not isinstance(base, DeepHasher):

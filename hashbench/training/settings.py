@@ -61,7 +61,7 @@ class TrainingSettings(CodeSettings):
     augment_per: Literal["item", "round", "batch"] = "item"
     # channel: zero mean, unit variance; pixel_mean: in [0, 1], minus the average item; unit_norm: then divided by norm
     normalise: Literal["channel", "pixel_mean", "unit_norm"] = "channel"
-    width: float = Field(1.0, gt=0, le=16)  # factor on the number of channels of every layer of the model
+    width: float = Field(1.0, gt=0, le=16)  # factor on the channels of every layer of the model, or on its anchors
     hash_layer_init: Literal["normal", "xavier"] = "normal"  # xavier: uniform, and hash_init is ignored
     hash_weight_decay: float | None = Field(None, ge=0)  # weight decay of the hash layer; None: weight_decay
 

@@ -10,7 +10,7 @@ from hashbench.datasets import duplicates
 from hashbench.datasets.audit import Audit, Leak, audit
 from hashbench.datasets.checksums import array_sha256
 from hashbench.datasets.duplicates import byte_keys, find_duplicates, with_same_bytes
-from hashbench.datasets.protocol import Parts, PerClass, PerLabel, Protocol, Random, Stratified
+from hashbench.datasets.protocol import Parts, PerClass, PerLabel, Protocol, Random, RandomValidation, Stratified
 from hashbench.datasets.split import Split, split
 from hashbench.datasets.store import Dataset, DatasetLabels
 from hashbench.errors import CheckFailed
@@ -26,6 +26,7 @@ RULES: dict[str, Protocol] = {
     "whole": PerClass(**SAID, queries_per_class=2, train_per_class=0),
     "per_label": PerLabel(**SAID, draw="per_label", queries_per_label=2, train_per_label=3),
     "random": Random(**SAID, draw="random", queries=5, train=7),
+    "held out": RandomValidation(**SAID, draw="random_validation", of="s0", left_out=5, train=7, queries=3),
     "parts": Parts(**SAID, draw="parts", query=[30, 36], database=[0, 20], train=[10, 25]),
     "stratified": Stratified(**SAID, draw="stratified", query=[30, 35], pool=[0, 30], validation=8, n_validation=8),
 }
@@ -125,6 +126,16 @@ FAULTS = {
         "random",
         changed("random", train_ids=ids("random", "train")[1:]),
         "6 train ids; the protocol asks for 7",
+    ),
+    "held out": (
+        "held out",
+        changed("held out", train_ids=ids("held out", "train")[1:]),
+        "6 train ids; the protocol asks for 7",
+    ),
+    "not held out": (
+        "held out",
+        changed("held out", database_ids=np.setdiff1d(np.arange(N), ids("held out", "query"))),
+        "0 items are in no list; the protocol leaves out 5",
     ),
     "parts": ("parts", changed("parts", train_ids=[10, 11]), "train ids are not 10 to 24"),
     "share": (

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hashbench.datasets.card import cards, load_card
-from hashbench.datasets.protocol import Parts, Random, Stratified
+from hashbench.datasets.protocol import Parts, Random, RandomValidation, Stratified
 from hashbench.datasets.readers import READERS
 from hashbench.datasets.split import split
 from hashbench.errors import HashbenchError
@@ -48,6 +48,7 @@ def test_every_protocol_states_its_sizes(name, protocol):
     assert rule.citation
     assert min(rule.n_queries, rule.n_database, rule.n_train) > 0
     left_out = rule.n_train if getattr(rule, "database", "rest") == "rest_without_train" else 0
+    left_out += rule.left_out if isinstance(rule, RandomValidation) else 0
     if isinstance(rule, Parts):
         sizes = [end - start for start, end in (rule.query, rule.database, rule.train)]
         assert [rule.n_queries, rule.n_database, rule.n_train] == sizes
@@ -62,7 +63,7 @@ def pinned_without_labels(most: int) -> list[tuple[str, str]]:
     chosen = []
     for name, protocol in PROTOCOLS:
         card = load_card(name)
-        if isinstance(card.protocols[protocol], Parts | Random) and card.n_items <= most:
+        if isinstance(card.protocols[protocol], Parts | Random | RandomValidation) and card.n_items <= most:
             chosen.append((name, protocol))
     return chosen
 
@@ -124,6 +125,10 @@ ROLES = {  # queries, database, training
         for name in SIZES
         if name not in ("digits", "cifar100", "imagenet32")
     },
+    **{
+        f"{name}/structhash_validation": (1_000, SIZES[name][0] - 3_000, 2_000)
+        for name in ("cifar10", "isolet", "mnist", "usps")
+    },
 }
 
 
@@ -182,6 +187,38 @@ def test_a_probe_beyond_the_end_is_refused(toy):
     toy.card.write_text(toy.card.read_text() + f'\n[[probes]]\nid = 24\nlabel = 0\nsha256 = "{"0" * 64}"\n')
     with pytest.raises(HashbenchError, match="beyond the last item, 23"):
         load_card("toy")
+
+
+VALIDATION = """
+[protocols.held_out]
+title = "Held out"
+citation = "x"
+draw = "random_validation"
+of = "s2"
+left_out = 4
+train = 6
+queries = 3
+"""
+RANDOM = """
+[protocols.s2]
+title = "At random"
+citation = "x"
+draw = "random"
+queries = 4
+train = 6
+"""
+
+
+def test_validation_is_of_a_random_protocol_of_the_same_sizes(toy):
+    card = toy.card.read_text()
+    toy.card.write_text(card + RANDOM + VALIDATION)
+    assert load_card("toy").protocol("held_out").stands_for("held_out") == "s2"
+    others = [("queries = 4", "queries = 5"), ("train = 6", "train = 7"), ("train = 6", "train = 6\nseed = 1")]
+    others += [("train = 6", 'train = 6\ndatabase = "rest_without_train"'), ("protocols.s2", "protocols.s3")]
+    for old, new in others:
+        toy.card.write_text(card + RANDOM.replace(old, new) + VALIDATION)
+        with pytest.raises(HashbenchError, match=r"protocol held_out: s2 is not drawn at random with 4 queries, 6 "):
+            load_card("toy")
 
 
 @pytest.mark.parametrize("value", ["3", '"s1"', '{ draw = "lots" }', "{ draw = [1] }"])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from hashbench.datasets.protocol import Parts, PerClass, PerLabel, Random, Stratified
+from hashbench.datasets.protocol import Parts, PerClass, PerLabel, Random, RandomValidation, Stratified
 from hashbench.datasets.split import Split, split
 from hashbench.errors import HashbenchError
 
@@ -89,6 +89,24 @@ def test_random(queries: int, train: int, apart: bool, n: int) -> None:
         assert lists(split(labels, rule, "a", "s1")) == expected
 
 
+@given(st.integers(1, 4), st.integers(1, 4), st.integers(1, 3), st.integers(0, 9), st.integers(10, 12))
+def test_validation_leaves_the_queries_out_and_keeps_the_training_items(
+    left_out: int, train: int, queries: int, more: int, seed: int
+) -> None:
+    n = left_out + train + queries + more
+    labels = np.zeros(n, np.int64)
+    of = Random(**SAID, draw="random", queries=left_out, train=train, seed=seed)
+    rule = RandomValidation(
+        **SAID, draw="random_validation", of="s1", left_out=left_out, train=train, queries=queries, seed=seed
+    )
+    tested, chosen = lists(split(labels, of, "a", "s1")), lists(split(labels, rule, "a", "held_out"))
+    assert chosen["train"] == tested["train"]
+    assert len(chosen["query"]) == queries
+    assert sorted(chosen["query"] + chosen["database"]) == tested["database"]
+    assert not set(chosen["query"]) & {*chosen["database"], *chosen["train"]}
+    assert chosen["query"] == sorted(by_name(list(range(n)), f"a/s1-{seed}")[left_out + train :][:queries])
+
+
 def test_parts() -> None:
     rule = Parts(**SAID, draw="parts", query=[8, 10], database=[0, 6], train=[4, 8])
     expected = {"query": [8, 9], "database": [0, 1, 2, 3, 4, 5], "train": [4, 5, 6, 7]}
@@ -127,14 +145,17 @@ GOLDEN = {  # written down once: an id list that changes is another benchmark
     "per_class apart": "c9d2893171cee2ab46c70ff9a463a39b78ded9698c850a38c416e44f95f6eb58",
     "per_label": "c1bf2b42a37a4cd180f01f53077e1fc7de00735b2167575b4f6d9514db50b79b",
     "random": "8b47450686d2829ec01288a73f4f9985eac229e7f3aaeca34794bb7b6d560f39",
+    "random_validation": "c90b1926f3bb97881b28affb6070780b0295d7cf550ffe120f420228fe9ad2db",
     "parts": "76716a230720e6bf9bccf59bca49b0e07be108860e12a042c4ada59c6d7388ee",
     "stratified": "7b76c747e3a5eb82ddf0409c0351eb6c7aec8aa9ce99e8e253f04fc60a1b46b6",
 }
+VALIDATION = {"draw": "random_validation", "of": "s0", "left_out": 10, "train": 20}
 RULES = {
     "per_class": PerClass(**SAID, queries_per_class=3, train_per_class=5),
     "per_class apart": PerClass(**SAID, queries_per_class=3, train_per_class=5, database="rest_without_train"),
     "per_label": PerLabel(**SAID, draw="per_label", queries_per_label=2, train_per_label=4),
     "random": Random(**SAID, draw="random", queries=10, train=20),
+    "random_validation": RandomValidation(**SAID, **VALIDATION, queries=5),
     "parts": Parts(**SAID, draw="parts", query=[100, 120], database=[0, 100], train=[0, 50]),
     "stratified": Stratified(**SAID, draw="stratified", query=[100, 120], pool=[0, 100], validation=15, seed=40),
 }
@@ -156,6 +177,11 @@ UNFIT = {
     "parts beyond": (RULES["parts"], CLASSES[:119], "ids 100 to 119 are asked for; 0 to 118 exist"),
     "a class alone": (RULES["stratified"], np.r_[9, CLASSES[1:]], "validation: The least populated class"),
     "too few at random": (RULES["random"], CLASSES[:29], "29 items; 10 queries, 20 to train and the database need 30"),
+    "too few to hold out": (
+        RULES["random_validation"],
+        CLASSES[:34],
+        "34 items; 10 that are left out, 20 to train and 5 queries need 35",
+    ),
     "label too rare": (RULES["per_label"], HOT[:20], "label . has . items not drawn yet; 6 are needed"),
     "class too small": (
         RULES["per_class apart"],

@@ -139,3 +139,40 @@ def test_distances_that_are_not_finite_are_refused() -> None:
 def test_all_weights_zero_is_one_tie() -> None:
     codes = pack(np.array([[0, 1], [1, 0], [1, 1]], bool))
     assert not ranking.weighted_hamming(codes, codes, np.zeros(2))(slice(0, 3)).any()
+
+
+@given(code_sets(max_items=25), st.integers(1, 9))
+def test_groups_after_the_cutoff_decide_nothing(drawn: CodeSet, k: int) -> None:
+    counted = count(pack(drawn.query), pack(drawn.database), drawn.relevance, workers=1)
+    names = [f"{name}@{k}" for name in ("ap", "ap(norm=min)", "ap(norm=retrieved)", "ndcg", "precision", "recall")]
+    names += [f"pr_area_by_rank@{k}", f"structhash_ndcg@{k}"]
+    cut = ranking.merged_after(counted, k)
+    assert cut.counts.shape[1] <= counted.counts.shape[1] + 1
+    whole = metrics.evaluate(counted, names)
+    for name, value in metrics.evaluate(cut, names).items():
+        np.testing.assert_allclose(value, whole[name], atol=1e-14, err_msg=name)
+
+
+@given(code_sets(max_items=25))
+def test_integers_and_reals_have_the_same_groups(drawn: CodeSet) -> None:
+    query, database = pack(drawn.query), pack(drawn.database)
+    every = slice(0, len(query))
+    level = drawn.relevance.block(every, slice(0, len(database)))
+    distances = hamming(query, database)(every)
+    packed, sorted_ = (ranking.grouped(each, level, drawn.relevance.levels) for each in (distances, distances * 0.5))
+    assert np.array_equal(packed.counts, sorted_.counts)
+
+
+@pytest.mark.parametrize("names", [["pr_area_by_rank"], ["ap", "pr_area_by_rank@7", "ndcg@3"]])
+def test_blocks_of_queries_do_not_change_a_metric_of_all_queries(
+    names: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(5)
+    query, database = (pack(rng.integers(0, 2, (n, 10)) > 0) for n in (9, 40))
+    relevance = ClassRelevance(rng.integers(0, 3, 9), rng.integers(0, 3, 40))
+    weighted = ranking.WeightedRankings(query, database, rng.random(10), relevance)
+    whole = metrics.evaluate_rankings(weighted, names)
+    monkeypatch.setattr(ranking, "PAIRS", 90)
+    assert len(list(weighted)) == 5
+    for name, value in metrics.evaluate_rankings(weighted, names).items():
+        np.testing.assert_allclose(value, whole[name], atol=1e-14, err_msg=name)

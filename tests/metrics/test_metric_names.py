@@ -20,6 +20,8 @@ CANONICAL = [
     "auc",
     "pr_area",
     "pr_area@10000",
+    "pr_area_by_rank",
+    "pr_area_by_rank@10000",
     "ndcg",
     "ndcg@100",
     "precision@100",

@@ -126,8 +126,24 @@ def test_auc_is_scikit_learns(ranking: Ranking) -> None:
         assert measured("auc", ranking) == pytest.approx(truth, abs=1e-14)
 
 
+@given(st.lists(rankings(), min_size=1, max_size=3), st.integers(1, 9) | st.none())
+def test_pr_area_by_rank(drawn: list[Ranking], k: int | None) -> None:
+    ranked = [binary(each) for each in drawn]
+    size = max(len(each.levels) for each in ranked)
+    counted = [oracles.histogram(each.distances, each.levels, Ranking.N_BITS, n_levels=2) for each in ranked]
+    together = Histogram(np.concatenate([each.counts for each in counted]), counted[0].levels)
+    name = "pr_area_by_rank" if k is None else f"pr_area_by_rank@{k}"
+    curves = [oracles.precision_recall(each.distances, each.levels, min(k or size, size)) for each in ranked]
+    (found,) = metrics.evaluate(together, [name]).values()
+    judged = [curve for curve in curves if curve is not None]
+    assert np.isnan(found).tolist() == [curve is None for curve in curves]
+    if judged:
+        assert np.nanmean(found) == pytest.approx(oracles.area(judged), abs=1e-13)
+
+
 ALL = ["ap", "ap(norm=min)@K", "ap(norm=retrieved)@K", "ap@K", "ap_best", "ap_worst", "ndcg", "ndcg@K", "precision@K"]
 ALL += ["precision@r", "precision@r1", "recall@K", "recall@r1", "structhash_ndcg@K", "auc", "pr_area", "pr_area@K"]
+ALL += ["pr_area_by_rank", "pr_area_by_rank@K"]
 
 
 @given(st.lists(st.lists(st.integers(0, 40), min_size=8, max_size=8), min_size=1, max_size=5), st.integers(1, 300))

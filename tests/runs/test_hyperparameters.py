@@ -257,8 +257,22 @@ def test_recipes_are_of_what_exists() -> None:
     assert set(recipes) >= {"small_cnn", "mlp_digits", "linear_labelme"}
     for each in recipes.values():
         assert each.dataset is None or each.dataset in cards()
-        assert each.protocol is None or (each.dataset and each.protocol in load_card(each.dataset).protocols)
+        of_data = cards() if each.dataset is None else [each.dataset]
+        assert each.protocol is None or any(each.protocol in load_card(name).protocols for name in of_data)
         assert each.parameters
+
+
+@pytest.mark.parametrize("model", ["linear", "kernel"])
+@pytest.mark.parametrize("method", DEEP)
+def test_a_protocol_of_validation_has_the_settings_of_the_one_it_is_of(method: str, model: str) -> None:
+    own, other = (
+        resolve("usps", protocol, method, {"bits": 64, "model": model, "lr": 0.7})
+        for protocol in ("structhash", "structhash_validation")
+    )
+    assert own.settings == other.settings
+    assert own.identity == other.identity
+    assert own.data != other.data
+    assert own.settings.model_dump()["epochs"] == 100
 
 
 @pytest.mark.parametrize("method", DEEP)

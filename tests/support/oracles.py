@@ -119,3 +119,31 @@ def auc(order: Order) -> Fraction:
     """The share of (relevant, irrelevant) pairs in the right order; 1 where there is no pair."""
     pairs = [(a, b) for a, one in enumerate(order) if one > 0 for b, other in enumerate(order) if other == 0]
     return Fraction(sum(a < b for a, b in pairs), len(pairs)) if pairs else Fraction(1)
+
+
+def precision_recall(distances: Sequence[int], levels: Sequence[int], k: int) -> list[tuple[float, float]] | None:
+    """(precision@j, recall@j) for j = 1 .. k, each the mean over all orders; None without a relevant item.
+
+    After the last item nothing more is found.
+    """
+    n_relevant = sum(level > 0 for level in levels)
+    if n_relevant == 0:
+        return None
+
+    def found(j: int) -> float:
+        return expected(lambda order: Fraction(sum(level > 0 for level in order[:j])), distances, levels)
+
+    return [(found(j) / j, found(j) / n_relevant) for j in range(1, k + 1)]
+
+
+def area(curves: Sequence[list[tuple[float, float]]]) -> float:
+    """The area under mean precision against mean recall by trapezoids; the first point is extended to recall 0."""
+    points = [
+        (math.fsum(precision for precision, _ in at) / len(at), math.fsum(recall for _, recall in at) / len(at))
+        for at in zip(*curves, strict=True)
+    ]
+    total, (last_precision, last_recall) = 0.0, (points[0][0], 0.0)
+    for precision, recall in points:
+        total += (recall - last_recall) * (precision + last_precision) / 2
+        last_precision, last_recall = precision, recall
+    return total

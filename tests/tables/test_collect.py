@@ -83,6 +83,15 @@ def test_cell_whose_queries_search_each_other_takes_no_value_of_the_database() -
     assert measured(one_cell(), [of_test.model_copy(update={"metrics": {}})]) is None
 
 
+def test_cell_by_weighted_distances_takes_no_value_by_unweighted_ones() -> None:
+    spec = one_cell(evaluation="weighted")
+    (row,) = rows_of(spec, 0.5, metric=0.5)
+    assert measured(spec, [row]) is None
+    weighted = row.model_copy(update={"metrics_weighted": {spec.cells[0].metric: row.metrics[spec.cells[0].metric]}})
+    assert measured(spec, [weighted]) == Measured(0.5, None, 1)
+    assert measured(one_cell(), [weighted.model_copy(update={"metrics": {}})]) is None
+
+
 def test_a_budget_that_stands_in_is_said_and_has_rows_of_its_own() -> None:
     declared = load("sparse_hash_table1", "smoke")
     assert {cell.budget for cell in declared.cells} == {"smoke"}

@@ -240,8 +240,8 @@ def test_only_our_own_tables_are_without_published_values(table: str) -> None:
     table_spec = declared(table)
     ours = table_spec.paper == "hashbench"
     unpublished = {c.section for c in table_spec.cells if c.published is None}
-    assert unpublished <= {"AP over the full ranking (not in the paper)"} or ours
-    assert ours == all(c.published is None for c in table_spec.cells)
+    assert all("(not in the paper)" in section for section in unpublished) or ours or table == "structhash_figure1"
+    assert (ours or table == "structhash_figure1") == all(c.published is None for c in table_spec.cells)
 
 
 # What a label says and what its keys say are written apart, so they are held against each other
@@ -271,7 +271,7 @@ def test_rows_named_after_methods_run_them(table: str) -> None:
         assert cell.method == METHOD_OF_LABEL.get(label, label.replace("-", "_"))
 
 
-@pytest.mark.parametrize("table", [t for t in TABLES if t.startswith("structhash")])
+@pytest.mark.parametrize("table", ["structhash_table1", "structhash_table2"])
 def test_structhash_labels_agree_with_their_keys(table: str) -> None:
     for cell in declared(table).cells:
         label = cell.column.lower()
@@ -279,6 +279,17 @@ def test_structhash_labels_agree_with_their_keys(table: str) -> None:
         assert cell.settings.get("loss") == {"StructH-N": "ndcg", "StructH-A": "auc"}.get(cell.column)
         assert cell.dataset == {"CIFAR": "cifar10"}.get(cell.row, cell.row.lower())
         assert cell.settings.get("features") == ("gist" if cell.row in ("CIFAR", "STL10") else None)
+
+
+def test_structhash_figure_is_its_table_at_other_bits() -> None:
+    def asked(cell: Cell) -> tuple[object, ...]:
+        return cell.dataset, cell.method, sorted(cell.settings.items()), cell.metric, cell.evaluation
+
+    figure = declared("structhash_figure1").cells
+    printed = [c for c in declared("structhash_table1").cells if c.published is not None]
+    of_table = [asked(c) for c in printed if c.dataset not in ("stl10", "cifar10")]
+    assert sorted(of_table) == sorted(asked(cell) for cell in figure if cell.column == "64 bits")
+    assert all(cell.column == f"{cell.settings['bits']} bits" for cell in figure)
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 4])
@@ -329,5 +340,11 @@ def test_published_metrics_are_the_ones_the_papers_printed() -> None:
         ("talr_appendix_d", ""): ("cifar10", "s1", "ap", True),
     }
     sections = {cell.section: cell.metric for cell in declared("structhash_table2").cells}
-    assert list(sections.values()) == ["precision@100", "ap(norm=retrieved)@10000", "pr_area@10000", "ap"]
+    assert list(sections.values()) == [
+        "precision@100",
+        "ap(norm=retrieved)@10000",
+        "pr_area_by_rank@10000",
+        "ap",
+        "pr_area@10000",
+    ]
     assert {cell.metric for cell in declared("structhash_table1").cells} == {"structhash_ndcg@100"}

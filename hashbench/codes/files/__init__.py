@@ -24,11 +24,12 @@ from hashbench.codes.files._names import NAMINGS, ROLES
 from hashbench.codes.files._stored import Arrays, StoredArray
 from hashbench.codes.files._stream import CodeStream
 from hashbench.codes.packed import MAX_BITS, Codes
-from hashbench.errors import HashbenchError
+from hashbench.errors import HashbenchError, printable, unknown
 from hashbench.files import atomic
 from hashbench.relevance.labels import ClassRelevance, Relevance, SharedLabelRelevance
 
 __all__ = [
+    "BIT_WEIGHTS",
     "FORMATS",
     "NAMINGS",
     "Arrays",
@@ -41,9 +42,11 @@ __all__ = [
     "opened",
     "save",
     "stream",
+    "weights_at",
 ]
 
 BIT_ORDERS = ("big", "little")
+BIT_WEIGHTS = "bit_weights"  # the array of learned weights, float64[bits], in a file of codes
 HELD_BYTES = 128 << 20  # a database that takes more is streamed by default
 
 
@@ -52,7 +55,8 @@ class SavedCodes:
     """The codes of queries and of a database, the relevance between them, and notes.
 
     ``notes`` are warnings for a report, one line each: values of 0, real values that were binarised, codes of bits x
-    items, labels of -1. ``query_ids`` and ``database_ids`` name the items, where the file does.
+    items, labels of -1. ``query_ids`` and ``database_ids`` name the items, where the file does. ``weights`` [bits] are
+    learned weights of the bits; ``save`` writes them, and ``weights_at`` reads them.
     """
 
     query: Codes
@@ -61,6 +65,7 @@ class SavedCodes:
     notes: tuple[str, ...] = ()
     query_ids: NDArray[Any] | None = None
     database_ids: NDArray[Any] | None = None
+    weights: NDArray[np.float64] | None = None
 
     @property
     def n_database(self) -> int:
@@ -115,6 +120,7 @@ def save(path: Path, saved: SavedCodes) -> None:
         "database_ids": saved.database_ids,
         "n_bits": np.array(saved.query.n_bits),
         "layout": np.array(LAYOUTS[0]),
+        BIT_WEIGHTS: saved.weights,
     }
     with atomic(path) as temporary, temporary.open("wb") as file:
         np.savez_compressed(
@@ -140,6 +146,37 @@ def stream(sources: Path | Sequence[Path] = (), *, explicit: Explicit = Explicit
     Raises HashbenchError also where a file cannot be read item by item: bits x items, in anything but HDF5.
     """
     return _streamed(_open(sources, explicit), explicit.bit_order)
+
+
+def weights_at(place: str, sources: Sequence[Path], n_bits: int) -> NDArray[np.float64]:
+    """The weights of the bits, float64[n_bits], at ``place``: FILE, FILE:KEY, or the array KEY of one of ``sources``.
+
+    Raises HashbenchError if there is no such array, or if it is not one finite weight of 0 or more for each bit.
+    """
+    stored = _weights_in(place, sources)
+    if stored.shape not in ((n_bits,), (1, n_bits), (n_bits, 1)) or stored.dtype.kind not in "uif":
+        raise HashbenchError(f"{stored.where}: {stored.dtype} of shape {stored.shape}: {n_bits} weights are expected")
+    weights = stored.small().astype(np.float64).ravel()
+    if not np.isfinite(weights).all() or (weights < 0).any() or not (weights > 0).any():
+        raise HashbenchError(f"{stored.where}: weights must be finite, 0 or more, and not all 0")
+    return weights
+
+
+def _weights_in(place: str, sources: Sequence[Path]) -> StoredArray:
+    if ":" in place and not Path(place).is_file():
+        return array_at(place, BIT_WEIGHTS, "--weights")
+    if Path(place).is_file():
+        arrays = arrays_in(Path(place))
+        return next(iter(arrays.values()))() if len(arrays) == 1 else _array_of(arrays, BIT_WEIGHTS, Path(place))
+    held = {path: arrays_in(path) for path in sources if path.is_file()}
+    found = next((path for path, arrays in held.items() if place in arrays), next(iter(held), Path(place)))
+    return _array_of(held.get(found, {}), place, found)
+
+
+def _array_of(arrays: Arrays, key: str, path: Path) -> StoredArray:
+    if key not in arrays:
+        raise HashbenchError(f"{path}: {unknown('key', key, map(printable, arrays))}")
+    return arrays[key]()
 
 
 def opened(

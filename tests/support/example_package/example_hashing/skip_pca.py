@@ -1,4 +1,4 @@
-"""PCA-sign: a bit is the sign of a principal component of the training features (Gong and Lazebnik 2011)."""
+"""Skip-PCA: signs of principal components of the training features, without the first ones."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ def _project(settings: Settings, features: Floats, seed: int) -> tuple[Floats, F
     """The mean [d] and the projection [d, bits] of the features [n, d]."""
     most = min(features.shape) - settings.skip
     if settings.bits > most:
-        raise TrainingFailed(f"pca_sign: {settings.bits} bits; these features have {most} components left")
+        raise TrainingFailed(f"skip_pca: {settings.bits} bits; these features have {most} components left")
     mean = features.mean(axis=0)
     _, _, axes = np.linalg.svd(features - mean, full_matrices=False)
     return mean, axes[settings.skip : settings.skip + settings.bits].T

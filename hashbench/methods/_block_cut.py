@@ -1,0 +1,161 @@
+"""Binary quadratic problems solved block by block with graph cuts (Lin et al. 2014, FastHash).
+
+The problem is to minimise, over signs z_i in {-1, 1} of the examples,
+
+    E(z) = 1/2 sum_{i != j} a_ij z_i z_j + sum_i u_i z_i,       a symmetric.
+
+It is hard in general. But where a_ij <= 0 for all pairs of a block of examples, E as a function of the signs of this
+block alone is submodular, and a minimum cut finds its exact minimum. Affinity losses have a_ij <= 0 for relevant pairs:
+so a block holds examples that are all relevant to each other, such as those of one class.
+
+Couplings a and fields u are integers, because the maximum flow of SciPy is: no rounding makes a cut inexact.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.hasher import Floats
+from hashbench.methods._similarity import Bools
+
+Ints = NDArray[np.int64]
+Signs = NDArray[np.int8]
+
+
+class Couplings(Protocol):
+    """The symmetric couplings a [n, n]; their diagonal is zero."""
+
+    def times(self, z: Floats) -> Floats:
+        """The product a z [n] with z [n]; it is exact where z are signs."""
+        ...
+
+    def part(self, rows: Ints | slice, columns: Ints) -> Ints:
+        """The couplings of ``rows`` to ``columns``."""
+        ...
+
+
+def submodular_blocks(pairs: Bools, block_size: int, random: np.random.Generator) -> list[Ints]:
+    """Blocks of at most ``block_size`` examples that are all relevant to each other; each example is in one block.
+
+    Each block starts at a random example and takes the others in a random order. ``pairs`` bool[n, n].
+    """
+    mutual = pairs & pairs.T
+    order = random.permutation(len(pairs))
+    is_free = np.ones(len(pairs), bool)
+    blocks = []
+    for first in order:
+        if is_free[first]:
+            block = _block(first, order, mutual, is_free, block_size)
+            is_free[block] = False
+            blocks.append(block)
+    return blocks
+
+
+def _block(first: int, order: Ints, mutual: Bools, is_free: Bools, block_size: int) -> Ints:
+    """The block of ``first``: free examples in ``order`` that are relevant to all before them in the block."""
+    block, fits = [first], mutual[first] & is_free
+    fits[first] = False
+    while len(block) < block_size and fits.any():
+        nearest = order[fits[order].argmax()]
+        block.append(nearest)
+        fits &= mutual[nearest]
+        fits[nearest] = False
+    return np.array(block)
+
+
+def energy(couplings: Ints, fields: Ints, signs: Signs | Ints) -> int:
+    """E(z) for symmetric ``couplings`` [n, n] with a zero diagonal, ``fields`` [n] and ``signs`` [n]."""
+    z = signs.astype(np.int64)
+    return int(z @ (couplings @ z) // 2 + fields @ z)
+
+
+def eigenvector_signs(couplings: Couplings, n: int, random: np.random.Generator) -> Signs:
+    """Signs [n] to start from: those of the real z with the least z^T a z of all z of its norm, an eigenvector."""
+    from scipy.sparse.linalg import LinearOperator, eigsh
+
+    matrix = LinearOperator((n, n), matvec=lambda z: couplings.times(z.ravel()), dtype=np.float64)
+    _, vectors = eigsh(matrix, 1, which="SA", v0=random.standard_normal(n), tol=1e-2)
+    return np.where(vectors[:, 0] > 0, 1, -1).astype(np.int8)
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """Couplings [n, n] that are held as a matrix."""
+
+    couplings: Ints
+
+    def times(self, z: Floats) -> Floats:
+        """The product a z [n] with z [n]; it is exact where z are signs."""
+        return self.couplings @ z
+
+    def part(self, rows: Ints | slice, columns: Ints) -> Ints:
+        """The couplings of ``rows`` to ``columns``."""
+        return self.couplings[rows][:, columns]
+
+
+def descend(couplings: Couplings, fields: Ints, signs: Signs, blocks: Sequence[Ints], sweeps: int) -> Signs:
+    """``signs`` after at most ``sweeps`` times all ``blocks``, each set to its exact minimum given the others.
+
+    E never rises. It ends at once when no block changes.
+    """
+    now = signs.astype(np.int64)
+    force = np.rint(couplings.times(now.astype(np.float64))).astype(np.int64) + fields  # sum_j a_ij z_j + u_i
+    for _ in range(sweeps):
+        has_changed = False
+        for block in blocks:
+            within = couplings.part(block, block)
+            outside = force[block] - within @ now[block]
+            best = cut(within, outside).astype(np.int64)
+            changed = best != now[block]
+            if changed.any() and energy(within, outside, best) < energy(within, outside, now[block]):
+                force += couplings.part(slice(None), block[changed]) @ (2 * best[changed])
+                now[block] = best
+                has_changed = True
+        if not has_changed:
+            break
+    return now.astype(np.int8)
+
+
+def cut(couplings: Ints, fields: Ints) -> Signs:
+    """The signs [m] with the least energy, exactly; no coupling may be above 0 and the diagonal must be 0.
+
+    An example whose field is at least as strong as all its couplings together has the sign that its field wants,
+    whatever the others do. A minimum cut finds the signs of the rest.
+    """
+    signs, field, reach = np.zeros(len(fields), np.int8), fields.copy(), -couplings.sum(axis=1)
+    while (settled := (signs == 0) & (np.abs(field) >= reach)).any():
+        signs[settled] = np.where(field[settled] > 0, -1, 1)
+        field += couplings[:, settled] @ signs[settled]
+        reach += couplings[:, settled].sum(axis=1)
+    rest = np.flatnonzero(signs == 0)
+    if len(rest):
+        signs[rest] = _minimum_cut(couplings[np.ix_(rest, rest)], field[rest])
+    return signs
+
+
+def _minimum_cut(couplings: Ints, fields: Ints) -> Signs:
+    """The signs with the least energy, by a minimum cut: sign 1 on the side of the source.
+
+    An arc of capacity -a_ij joins the examples of each pair, and one of capacity |u_i| joins example i to the source
+    (u_i < 0) or to the sink (u_i > 0): the value of a cut is then E(z) / 2, up to a constant.
+    """
+    if (fields >= 0).all() or (fields <= 0).all():  # equal signs lower every term
+        return np.full(len(fields), -1 if fields.sum() > 0 else 1, np.int8)
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order, maximum_flow
+
+    m = len(fields)
+    capacity = np.zeros((m + 2, m + 2), np.int32)
+    capacity[:m, :m] = -couplings
+    capacity[m, :m] = np.maximum(-fields, 0)
+    capacity[:m, m + 1] = np.maximum(fields, 0)
+    arcs = csr_array(capacity)
+    residual = arcs - maximum_flow(arcs, m, m + 1).flow
+    residual.eliminate_zeros()
+    reached = breadth_first_order(residual, m, return_predecessors=False)
+    signs = np.full(m + 2, -1, np.int8)
+    signs[reached] = 1
+    return signs[:m]

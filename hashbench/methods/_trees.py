@@ -1,0 +1,135 @@
+"""Boosted trees as hash functions: a bit is the sign of a sum of decision trees (Lin et al. 2014, FastHash).
+
+The trees of a bit are grown by discrete AdaBoost on features that are cut into at most 64 bins. ``boosted`` grows the
+trees of one bit, ``stacked`` makes one hash function of those of all bits:
+
+    bins = binned(features)
+    bits = [boosted(bins, signs, boosting, random) for signs in codes.T]
+    function = stacked(bits)
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.hasher import Floats
+from hashbench.methods._shallow import HashFunction
+
+BINS = 64  # _trees_numba.BINS
+
+
+@dataclass(frozen=True, eq=False)
+class Trees(HashFunction):
+    """activations = the sum over trees of the value of the leaf that an item reaches.
+
+    Trees are complete. Their ``features`` and ``thresholds`` [bits, trees, nodes] and ``values`` [bits, trees, leaves]
+    are in the order of the levels; ``width`` int64[] is the number of features of an item.
+    """
+
+    features: NDArray[np.int32]
+    thresholds: Floats
+    values: Floats
+    width: NDArray[np.int64]
+
+    @property
+    def n_features(self) -> int:
+        """The number of features of an item."""
+        return int(self.width)
+
+    def activations(self, features: Floats) -> Floats:
+        """Activations float64[n, bits] of ``features`` [n, d]."""
+        from hashbench.methods._trees_numba import evaluate
+
+        scores = np.zeros((len(features), len(self.features)))
+        evaluate(np.ascontiguousarray(features), self.features, self.thresholds, self.values, scores)
+        return scores
+
+
+@dataclass(frozen=True)
+class Boosting:
+    """How the trees of a bit are grown.
+
+    ``n_trees`` trees of ``depth`` levels. Each tree chooses among ``n_tried`` random features (all, if there are
+    fewer). It does not see the examples of smallest weight that have the share ``trim`` of all weight.
+    """
+
+    n_trees: int
+    depth: int
+    n_tried: int
+    trim: float
+
+
+@dataclass(frozen=True, eq=False)
+class Binned:
+    """Training examples, each feature cut into at most 64 bins.
+
+    Example i is in bin ``bins`` uint8[d, n] of feature f, the number of ``thresholds`` [d, 64] of f below its value.
+    Unused thresholds are infinite.
+    """
+
+    bins: NDArray[np.uint8]
+    thresholds: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class OneBit:
+    """The trees of one bit, as in ``Trees``, and the ``scores`` [n], their activations of the training examples."""
+
+    features: NDArray[np.int32]
+    thresholds: Floats
+    values: Floats
+    scores: Floats
+    width: int
+
+
+def binned(features: Floats) -> Binned:
+    """The bins of ``features`` [n, d]: one for each value, or 64 of about as many examples if there are more."""
+    columns = np.ascontiguousarray(features.T)
+    thresholds = np.full((len(columns), BINS), np.inf)
+    bins = np.empty(columns.shape, np.uint8)
+    for f, column in enumerate(columns):
+        cuts = _cuts(np.sort(column))
+        thresholds[f, : len(cuts)] = cuts
+        bins[f] = np.searchsorted(cuts, column)
+    return Binned(bins, thresholds)
+
+
+def _cuts(ordered: Floats) -> Floats:
+    """At most 63 different thresholds, each halfway between two neighbours among the ``ordered`` values."""
+    last = np.flatnonzero(np.diff(ordered))  # the last example of each value except the greatest
+    if len(last) >= BINS:
+        goals = np.arange(1, BINS) * len(ordered) / BINS - 1
+        last = last[np.unique(np.minimum(np.searchsorted(last, goals), len(last) - 1))]
+    return np.unique((ordered[last] + ordered[last + 1]) / 2)
+
+
+def boosted(
+    examples: Binned, signs: Floats, boosting: Boosting, random: np.random.Generator, weights: Floats | None = None
+) -> OneBit:
+    """Trees whose activations have the ``signs`` [n], -1 or 1, of the examples; an error costs its ``weights`` [n]."""
+    from hashbench.methods import _trees_numba
+
+    width, n = examples.bins.shape
+    nodes = 2**boosting.depth - 1
+    n_tried = min(boosting.n_tried, width)
+    tried = np.stack([random.choice(width, n_tried, replace=False) for _ in range(boosting.n_trees)])
+    features = np.zeros((boosting.n_trees, nodes), np.int32)
+    cuts = np.zeros((boosting.n_trees, nodes), np.int64)
+    values, scores = np.zeros((boosting.n_trees, nodes + 1)), np.zeros(n)
+    costs = np.ones(n) if weights is None else weights.astype(np.float64)
+    _trees_numba.boost(
+        examples.bins, signs.astype(np.float64), costs, tried, float(boosting.trim), features, cuts, values, scores
+    )
+    return OneBit(features, examples.thresholds[features, cuts], values, scores, width)
+
+
+def stacked(bits: Sequence[OneBit]) -> Trees:
+    """The hash function of several ``bits``, which have equally many trees of equal depth."""
+    return Trees(
+        np.stack([bit.features for bit in bits]),
+        np.stack([bit.thresholds for bit in bits]),
+        np.stack([bit.values for bit in bits]),
+        np.asarray(bits[0].width),
+    )

@@ -1,0 +1,183 @@
+"""The compiled part of boosted trees: it grows the trees of one bit, and evaluates those of all bits.
+
+A tree is complete: the children of node k are 2 k + 1 (left) and 2 k + 2 (right). An item goes to the right if its
+value of the node's feature is above the threshold.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.histogram.numba_kernel import compiled, inner
+
+Bytes = NDArray[np.uint8]
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+BINS = 64  # of a feature
+NO_CUT = BINS - 1  # no bin is above it: all examples go to the left
+BLOCK = 64  # items that are evaluated together, so that a tree is read once for all of them
+
+
+@compiled
+def boost(
+    binned: Bytes,
+    signs: Floats,
+    weights: Floats,
+    tried: Longs,
+    trim: float,
+    features: Ints,
+    cuts: Longs,
+    values: Floats,
+    scores: Floats,
+) -> None:
+    """Grows the trees of one bit by discrete AdaBoost.
+
+    Reads ``binned`` uint8[d, n], the bins of the examples; ``signs`` [n], -1 or 1, which the trees learn; ``weights``
+    [n] of the examples; and ``tried`` int64[trees, m], the features among which each tree chooses. A tree does not see
+    the examples of smallest weight that have the share ``trim`` of the weight.
+
+    Writes ``features`` and ``cuts`` [trees, nodes], ``values`` [trees, leaves], and ``scores`` [n], the sums of the
+    values that the examples reach.
+    """
+    least = 0.5 / len(signs)
+    leaf = np.empty(len(signs), np.int64)
+    for tree in range(len(tried)):
+        now = weights * np.exp(-signs * scores)
+        now /= now.sum()
+        rows = _heavy_rows(now, trim)
+        _grow(binned, signs * now, now, rows, tried[tree], features[tree], cuts[tree], values[tree])
+        error = _error(binned, signs, now, features[tree], cuts[tree], values[tree], leaf)
+        # a tree without errors would get an infinite weight; one that is no better than a coin gets none
+        error = min(max(error, least), 0.5)
+        values[tree] *= 0.5 * np.log((1 - error) / error)
+        for i in range(len(signs)):
+            scores[i] += values[tree, leaf[i]]
+
+
+@inner
+def _heavy_rows(weights: Floats, trim: float) -> Longs:
+    """The rows in their order, without those of smallest weight that have the share ``trim`` of all weight."""
+    if trim <= 0:
+        return np.arange(len(weights))
+    order = np.argsort(weights, kind="mergesort")
+    light = 0.0
+    first = 0
+    while light + weights[order[first]] <= trim:
+        light += weights[order[first]]
+        first += 1
+    return np.sort(order[first:])
+
+
+@inner
+def _grow(
+    binned: Bytes,
+    signed: Floats,
+    weights: Floats,
+    rows: Longs,
+    tried: Longs,
+    features: Ints,
+    cuts: Longs,
+    values: Floats,
+) -> None:
+    """Grows one tree level by level; each split has the smallest weighted Gini impurity."""
+    node = np.zeros(len(rows), np.int64)
+    first = 0
+    while first < len(features):
+        _split_level(
+            binned, signed, weights, rows, tried, node, features[first : 2 * first + 1], cuts[first : 2 * first + 1]
+        )
+        for i in range(len(rows)):
+            k = first + node[i]
+            node[i] = 2 * node[i] + np.int64(np.int64(binned[features[k], rows[i]]) > cuts[k])
+        first = 2 * first + 1
+    totals = np.zeros(len(values))
+    for i in range(len(rows)):
+        totals[node[i]] += signed[rows[i]]
+    for k in range(len(values)):
+        values[k] = 1.0 if totals[k] >= 0 else -1.0
+
+
+@inner
+def _split_level(
+    binned: Bytes, signed: Floats, weights: Floats, rows: Longs, tried: Longs, node: Longs, features: Ints, cuts: Longs
+) -> None:
+    """The best split of each node of a level, among the ``tried`` features: the greatest sum of S^2 / W.
+
+    S is the sum of the signed weights of a child and W that of the weights: the Gini impurity is (W - S^2 / W) / 2.
+    """
+    sums = np.zeros((len(features), BINS, 2))
+    total = np.zeros((len(features), 2))
+    place = np.empty(len(rows), np.int64)  # of the first bin of the node of each row
+    pairs = np.empty((len(rows), 2))
+    for i in range(len(rows)):
+        pairs[i, 0], pairs[i, 1] = weights[rows[i]], signed[rows[i]]
+        total[node[i]] += pairs[i]
+        place[i] = node[i] * BINS
+    best = np.zeros(len(features))
+    for k in range(len(features)):
+        features[k], cuts[k] = tried[0], NO_CUT
+        if total[k, 0] > 0:
+            best[k] = total[k, 1] ** 2 / total[k, 0] + 1e-12 * total[k, 0]
+    flat = sums.reshape(-1, 2)
+    for feature in tried:
+        flat[:] = 0
+        of_feature = binned[feature]
+        for i in range(len(rows)):
+            at = place[i] + of_feature[rows[i]]
+            flat[at, 0] += pairs[i, 0]
+            flat[at, 1] += pairs[i, 1]
+        for k in range(len(features)):
+            _best_cut(sums[k], total[k], feature, k, best, features, cuts)
+
+
+@inner
+def _best_cut(sums: Floats, total: Floats, feature: int, k: int, best: Floats, features: Ints, cuts: Longs) -> None:
+    """Replaces the split of node ``k`` if a cut of this feature is better."""
+    left, left_signed = 0.0, 0.0
+    for cut in range(BINS - 1):
+        if sums[cut, 0] == 0:
+            continue
+        left += sums[cut, 0]
+        left_signed += sums[cut, 1]
+        right, right_signed = total[0] - left, total[1] - left_signed
+        if right <= 1e-12 * total[0]:
+            break
+        gain = (left_signed * left_signed * right + right_signed * right_signed * left) / (left * right)
+        if gain > best[k]:
+            best[k], features[k], cuts[k] = gain, feature, cut
+
+
+@inner
+def _error(
+    binned: Bytes, signs: Floats, weights: Floats, features: Ints, cuts: Longs, values: Floats, leaf: Longs
+) -> float:
+    """The weight of the examples whose leaf has the wrong sign; writes the ``leaf`` of each example."""
+    error = 0.0
+    for i in range(len(signs)):
+        k = np.int64(0)
+        while k < len(features):
+            k = 2 * k + 1 + np.int64(np.int64(binned[features[k], i]) > cuts[k])
+        leaf[i] = k - len(features)
+        if values[leaf[i]] != signs[i]:
+            error += weights[i]
+    return error
+
+
+@compiled
+def evaluate(items: Floats, features: Ints, thresholds: Floats, values: Floats, scores: Floats) -> None:
+    """Adds to ``scores`` [n, bits] the values of the leaves that ``items`` [n, d] reach, in the order of the trees.
+
+    ``features`` and ``thresholds`` [bits, trees, nodes], ``values`` [bits, trees, leaves].
+    """
+    nodes = features.shape[2]
+    for start in range(0, len(items), BLOCK):
+        stop = min(start + BLOCK, len(items))
+        for bit in range(features.shape[0]):
+            for tree in range(features.shape[1]):
+                feature, threshold, value = features[bit, tree], thresholds[bit, tree], values[bit, tree]
+                for i in range(start, stop):
+                    k = np.int64(0)
+                    while k < nodes:
+                        k = 2 * k + 1 + np.int64(items[i, feature[k]] > threshold[k])
+                    scores[i, bit] += value[k - nodes]

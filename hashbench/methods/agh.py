@@ -1,0 +1,127 @@
+"""AGH: anchor graph hashing with two layers, or hierarchical hashing (Liu, Wang, Kumar, Chang 2011).
+
+Z [n, m] holds the weights of the ``nearest`` of m anchors (Eq. 2). The graph of the examples is A = Z Lambda^-1 Z^T
+with Lambda = diag(1^T Z), its Laplacian L = I - A. The eigenvectors of A are y = Z W; w^T z(x) extends them to every x.
+Each y gives two bits (Section 3.4): whether y > 0, and whether it lies above a threshold (y > 0) or below one (y <= 0).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from hashbench.hasher import Floats, TrainingData
+from hashbench.methods._kernel import squared_distances
+from hashbench.methods._shallow import HashFunction, ShallowSettings, require_bits, shallow_method
+from hashbench.training.failure import TrainingFailed
+
+TRIVIAL = 1 - 1e-3  # eigenvalues of A above it belong to separate parts of the graph, as in the authors' code
+SMALLEST = 1e-10  # eigenvalues of A below it are 0 up to rounding
+
+
+class Settings(ShallowSettings):
+    """``n_anchors`` come from ``kmeans_iterations`` of k-means; an item has weights for the ``nearest`` of them."""
+
+    n_anchors: int = Field(ge=2)
+    nearest: int = Field(ge=1)
+    kmeans_iterations: int = Field(ge=1)
+
+
+@dataclass(frozen=True, eq=False)
+class AnchorGraph(HashFunction):
+    """The first bits are those of y = z(x) @ projection, the second ones those of y - upper (y > 0) or lower - y.
+
+    z(x) [m] is exp(-||x - anchor||^2 / bandwidth^2) for the nearest anchors and 0 for the others, over its sum. The
+    second layer has len(upper) bits. It has one less than the first if the number of bits is odd.
+    """
+
+    anchors: Floats  # [m, d]
+    bandwidth: Floats  # []
+    nearest: NDArray[np.int64]  # []
+    projection: Floats  # [m, bits of the first layer]
+    upper: Floats  # [bits of the second layer]
+    lower: Floats
+
+    @property
+    def n_features(self) -> int:
+        """The number of features of an item."""
+        return self.anchors.shape[1]
+
+    def activations(self, features: Floats) -> Floats:
+        """Activations float64[n, bits] of ``features`` [n, d]."""
+        distances = squared_distances(features, self.anchors)
+        y = weights(distances, int(self.nearest), float(self.bandwidth)) @ self.projection
+        split = y[:, : len(self.upper)]
+        return np.hstack([y, np.where(split > 0, split - self.upper, self.lower - split)])
+
+
+def weights(distances: Floats, nearest: int, bandwidth: float) -> Floats:
+    """Z float64[n, m] from the squared ``distances`` [n, m] to the anchors."""
+    ids = np.argpartition(distances, nearest - 1, axis=1)[:, :nearest]
+    near = np.take_along_axis(distances, ids, axis=1)
+    # the nearest anchor has the weight 1 before the division, so that no sum is 0 for an item far from all anchors
+    unscaled = np.exp((near.min(axis=1, keepdims=True) - near) / bandwidth**2)
+    z = np.zeros(distances.shape)
+    np.put_along_axis(z, ids, unscaled / unscaled.sum(axis=1, keepdims=True), axis=1)
+    return z
+
+
+def _fit(settings: Settings, features: Floats, data: TrainingData) -> AnchorGraph:
+    if settings.nearest > settings.n_anchors:
+        raise TrainingFailed(f"the {settings.nearest} nearest of {settings.n_anchors} anchors: at most as many")
+    anchors = _anchors(features, settings, data.seed)
+    distances = squared_distances(features, anchors)
+    bandwidth = np.sqrt(np.partition(distances, settings.nearest - 1)[:, settings.nearest - 1]).mean()
+    z = weights(distances, settings.nearest, bandwidth)
+    projection = eigenvectors(z)
+    require_bits(settings.bits, 2 * projection.shape[1], "bits, two of each eigenvector of the anchor graph")
+    projection = projection[:, : -(-settings.bits // 2)]
+    upper, lower = thresholds(z, z @ projection[:, : settings.bits // 2])
+    return AnchorGraph(anchors, np.asarray(bandwidth), np.asarray(settings.nearest), projection, upper, lower)
+
+
+def _anchors(features: Floats, settings: Settings, seed: int) -> Floats:
+    """The centres [m, d] of k-means."""
+    from sklearn.cluster import KMeans
+    from threadpoolctl import threadpool_limits
+
+    distinct = len(np.unique(features, axis=0))
+    if settings.n_anchors > distinct:
+        raise TrainingFailed(f"{settings.n_anchors} anchors from {distinct} training examples that differ: too few")
+    # tol = 0: all iterations, without a warning where more would change the centres
+    kmeans = KMeans(settings.n_anchors, n_init=1, max_iter=settings.kmeans_iterations, tol=0, random_state=seed % 2**32)
+    with threadpool_limits(1, user_api="openmp"):  # several threads add up in no fixed order
+        return kmeans.fit(features).cluster_centers_
+
+
+def eigenvectors(z: Floats) -> Floats:
+    """W [m, k] such that the columns of Z W are the eigenvectors of A with eigenvalues between 0 and 1, largest first.
+
+    They are orthonormal. Those of the eigenvalue 1, which are constant on each part of the graph, are left out.
+    """
+    used = z.sum(axis=0) > 0  # an anchor that is near to no example has no weight
+    scaled = z[:, used] / np.sqrt(z[:, used].sum(axis=0))
+    values, vectors = np.linalg.eigh(scaled.T @ scaled)
+    kept = np.flatnonzero((values > SMALLEST) & (values < TRIVIAL))[::-1]
+    w = np.zeros((z.shape[1], len(kept)))
+    w[used] = vectors[:, kept] / np.sqrt(values[kept]) / np.sqrt(z[:, used].sum(axis=0))[:, None]
+    return w
+
+
+def thresholds(z: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """b+ [k] and b- [k] for the eigenvectors ``y`` [n, k]: the second layer is f = y - b+ where y > 0, else b- - y.
+
+    They minimise f^T L f where the sum of f is 0. Since L 1 = 0, f^T L f depends on b+ + b- alone: it is smallest at
+    e^T L |y| / e^T L e, with e = 1 where y > 0, else 0. That the sum of f is 0 then gives b+ and b- (Eq. 11).
+    """
+    n, size, positive = len(y), np.abs(y), (y > 0).astype(np.float64)
+    smooth = z.T @ positive / np.where(z.sum(axis=0) > 0, z.sum(axis=0), 1)[:, None]
+    laplacian = positive - z @ smooth  # L e
+    total = (laplacian * size).sum(axis=0) / (laplacian * positive).sum(axis=0)
+    n_positive = positive.sum(axis=0)
+    upper = (total * (n - n_positive) + size.sum(axis=0)) / n
+    return upper, total - upper
+
+
+METHOD = shallow_method(Settings, _fit, AnchorGraph)

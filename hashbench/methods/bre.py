@@ -1,0 +1,167 @@
+"""BRE: binary reconstructive embeddings (Kulis, Darrell 2009), by coordinate descent on the distances of sampled pairs.
+
+Bit b of x is 1 if sum_r W_rb k(x_rb, x) > 0, for random training examples x_rb and the linear kernel k. The weights W
+minimise 1/2 sum over pairs (d_ij - D_ij)^2, where D is the Hamming distance divided by the number of bits, and the
+target d is half the squared distance of the features, divided by its maximum; supervised, 0 for relevant pairs and 1
+for others.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from hashbench.hasher import Floats, TrainingData
+from hashbench.methods._kernel import squared_distances
+from hashbench.methods._linear import Linear
+from hashbench.methods._shallow import ShallowSettings, shallow_method
+from hashbench.methods._similarity import Bools, relevant_pairs
+from hashbench.progress import bar
+from hashbench.training.failure import TrainingFailed
+
+Indices = NDArray[np.int64]
+
+
+class Settings(ShallowSettings):
+    """Each bit has ``n_anchors`` examples with weights that start as normal numbers of the deviation ``init_std``.
+
+    The objective is over the pairs of each example with the share ``pair_share`` of all. In each pass one random
+    weight of every bit is set to its best value; at most ``passes``, until one lowers the objective by at most
+    ``tolerance``. ``unit_norm`` divides the centred features of an example by their norm.
+    """
+
+    supervised: bool
+    n_anchors: int = Field(ge=1)
+    init_std: float = Field(gt=0)
+    pair_share: float = Field(gt=0, le=1)
+    passes: int = Field(ge=0)
+    tolerance: float = Field(ge=0)
+    unit_norm: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """The pairs (i, j) of the objective and their target distances, each in 0 to 1."""
+
+    first: Indices
+    second: Indices
+    target: Floats
+
+
+class Embedding:
+    """The weights [n_anchors, bits], the bits of the training examples under them, and the objective."""
+
+    def __init__(self, kernel: Floats, anchors: Indices, weights: Floats, pairs: Pairs) -> None:
+        """``kernel`` [n, n] of the training examples; ``anchors`` [n_anchors, bits] are their numbers."""
+        self.kernel, self.anchors, self.weights, self.pairs = kernel, anchors, weights, pairs
+        columns = zip(anchors.T, weights.T, strict=True)
+        self.activations = np.stack([kernel[:, ids] @ column for ids, column in columns])  # [bits, n]
+        self.n_bits = weights.shape[1]
+        self.distances = sum(self._differ(bit) for bit in self.activations > 0) / self.n_bits  # D_ij of each pair
+        self.objective = _half_squares(self.distances - pairs.target)  # 1/2 sum over pairs (d_ij - D_ij)^2
+
+    def _differ(self, bits: Bools) -> Bools:
+        """For each pair, whether ``bits`` [n] of its two examples differ."""
+        return np.asarray(bits[self.pairs.first] != bits[self.pairs.second])
+
+    def improve(self, bit: int, anchor: int) -> None:
+        """Sets one weight to the value with the least objective; the others stay. The objective never rises."""
+        slope = self.kernel[self.anchors[anchor, bit]]
+        activations = self.activations[bit]
+        others = self.distances - self._differ(activations > 0) / self.n_bits
+        step = self._best_step(activations, slope, others)
+        moved = activations + step * slope
+        distances = others + self._differ(moved > 0) / self.n_bits
+        objective = _half_squares(distances - self.pairs.target)
+        if objective < self.objective:
+            self.weights[anchor, bit] += step
+            self.activations[bit], self.distances, self.objective = moved, distances, objective
+
+    def _best_step(self, activations: Floats, slope: Floats, others: Floats) -> float:
+        """The change of a weight, for which activations + change * slope give the least objective.
+
+        ``others`` are the distances of the pairs by all other bits. As the change grows from -infinity, the bit of
+        each example flips once, where its activation is 0. The two examples of a pair differ, or do not differ,
+        exactly between their two flips: so the objective of all n + 1 outcomes is one cumulative sum.
+        """
+        flips = np.full(len(slope), np.inf)
+        np.divide(-activations, slope, out=flips, where=slope != 0)
+        order = np.argsort(flips, kind="stable")
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        before = np.where(slope == 0, activations > 0, slope < 0)  # the bits at -infinity
+        cost = (others - self.pairs.target) / self.n_bits + 0.5 / self.n_bits**2  # of a difference in this bit
+        signed = np.where(self._differ(before), -cost, cost)
+        one, other = place[self.pairs.first], place[self.pairs.second]
+        start = np.bincount(np.minimum(one, other), signed, len(slope))
+        end = np.bincount(np.maximum(one, other), signed, len(slope))
+        n_flips = np.count_nonzero(slope)
+        changes = np.concatenate([[0], np.cumsum(start - end)[:n_flips]])
+        return _lowest(changes, flips[order[:n_flips]])
+
+
+def _half_squares(values: Floats) -> float:
+    return float(values @ values) / 2
+
+
+def _lowest(changes: Floats, flips: Floats) -> float:
+    """A value in the middle of the interval with the lowest of ``changes`` [n + 1], which n sorted ``flips`` bound."""
+    if len(flips) == 0:
+        return 0.0
+    margin = (flips[-1] - flips[0]) / len(flips) or 1.0
+    bounds = np.concatenate([[flips[0] - margin], flips, [flips[-1] + margin]])
+    lowest = np.argmin(np.where(np.diff(bounds) > 0, changes, np.inf))
+    return float(bounds[lowest] + bounds[lowest + 1]) / 2
+
+
+def sampled_pairs(target: Floats, share: float, random: np.random.Generator) -> Pairs:
+    """For each example i, (i, j) of the random ``share`` of all j, but for j = i."""
+    n = len(target)
+    n_each = max(1, int(share * n))
+    second = np.argpartition(random.random((n, n)), n_each - 1, axis=1)[:, :n_each].ravel()
+    first = np.repeat(np.arange(n), n_each)
+    kept = first != second
+    return Pairs(first[kept], second[kept], target[first[kept], second[kept]])
+
+
+def _target(settings: Settings, features: Floats, data: TrainingData) -> Floats:
+    """The target distances float64[n, n], each in 0 to 1."""
+    if settings.supervised:
+        return np.where(relevant_pairs(data), 0.0, 1.0)
+    distances = squared_distances(features, features)
+    return distances / distances.max()
+
+
+def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
+    n = len(features)
+    if settings.n_anchors > n:
+        raise TrainingFailed(f"{settings.n_anchors} anchors from {n} training examples: at most as many anchors")
+    mean = features.mean(axis=0)
+    centred = features - mean
+    if settings.unit_norm:
+        centred /= np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), np.finfo(np.float64).tiny)
+    random = np.random.default_rng(data.seed)
+    pairs = sampled_pairs(_target(settings, centred, data), settings.pair_share, random)
+    anchors = np.stack([random.choice(n, settings.n_anchors, replace=False) for _ in range(settings.bits)], axis=1)
+    weights = settings.init_std * random.standard_normal(anchors.shape)
+    embedding = Embedding(centred @ centred.T, anchors, weights, pairs)
+    descend(settings, embedding, random, progress=data.progress)
+    # the sign of k(x_r, x) does not depend on the norm of x, so an item need not be divided by its own
+    projection = np.stack([centred[ids].T @ w for ids, w in zip(anchors.T, embedding.weights.T, strict=True)], axis=1)
+    return Linear(mean, projection)
+
+
+def descend(settings: Settings, embedding: Embedding, random: np.random.Generator, *, progress: bool = False) -> None:
+    """Lowers the objective of ``embedding``, pass by pass."""
+    with bar("BRE", "pass", settings.passes, shown=progress) as shown:
+        for _ in range(settings.passes):
+            before = embedding.objective
+            for bit, anchor in enumerate(random.integers(settings.n_anchors, size=settings.bits)):
+                embedding.improve(bit, anchor)
+            shown.update(1)
+            if before - embedding.objective <= settings.tolerance:
+                return
+
+
+METHOD = shallow_method(Settings, _fit, Linear, identity=("supervised",), supervision="relevance")

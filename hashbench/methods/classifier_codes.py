@@ -1,0 +1,90 @@
+"""Codes of a classifier's output: the code of an item is that of its predicted class (Sablayrolles et al. 2017).
+
+The paper shows that the output of a classifier, as a code, outdoes supervised hashing where the classes of the queries
+are those of the training examples. The classifier here is multinomial logistic regression. The first ceil(log2 C) bits
+are the class number in binary; further bits are the other columns of a Hadamard matrix, again and again, so that any
+two classes are at the same distance or nearly. A longer code corrects nothing: all its bits are of one prediction.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from hashbench.hasher import Floats, TrainingData
+from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method
+from hashbench.training.failure import TrainingFailed
+
+
+class Settings(ShallowSettings):
+    """``penalty`` times ||W||^2 / 2 is added to the mean loss of the standardised features; see ``logistic``."""
+
+    penalty: float = Field(gt=0)
+    iterations: int = Field(ge=1)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassCodes(HashFunction):
+    """The code of the class with the largest logit; logits = features @ weight + bias."""
+
+    weight: Floats  # [d, classes]
+    bias: Floats  # [classes]
+    codewords: Floats  # [classes, bits] of -1 and 1
+
+    @property
+    def n_features(self) -> int:
+        """The number of features of an item."""
+        return len(self.weight)
+
+    def activations(self, features: Floats) -> Floats:
+        """Activations float64[n, bits] of ``features`` [n, d]."""
+        return self.codewords[(features @ self.weight + self.bias).argmax(axis=1)]
+
+
+def _fit(settings: Settings, features: Floats, data: TrainingData) -> ClassCodes:
+    if data.labels.ndim != 1:
+        raise TrainingFailed("a classifier needs one class for each training example; these have several labels")
+    labelled = data.labels >= 0  # a negative number is no class
+    classes, labels = np.unique(data.labels[labelled], return_inverse=True)
+    if len(classes) < 2:
+        raise TrainingFailed(f"a classifier needs training examples of two classes or more; there are {len(classes)}")
+    codewords = hadamard_codes(len(classes), settings.bits)
+    return ClassCodes(*logistic(features[labelled], labels, settings), codewords)
+
+
+def hadamard_codes(classes: int, bits: int) -> Floats:
+    """Codewords float64[classes, bits] of -1 and 1: bit j of class c is the parity of the ones in c AND column j.
+
+    The first columns are 1, 2, 4, ...: their bits are c in binary. With all columns 1 .. N - 1, N a power of 2, any two
+    codewords differ in N / 2 bits. Raises TrainingFailed if two codewords would be equal.
+    """
+    needed = (classes - 1).bit_length()
+    if bits < needed:
+        raise TrainingFailed(f"{bits} bits for {classes} classes: at least {needed} bits")
+    powers = [1 << i for i in range(needed)]
+    columns = np.array(powers + [j for j in range(1, 1 << needed) if j not in powers])
+    shared = np.arange(classes)[:, None] & np.resize(columns, bits)
+    return np.where(np.bitwise_count(shared) % 2 == 1, 1.0, -1.0)
+
+
+def logistic(features: Floats, labels: NDArray[np.intp], settings: Settings) -> tuple[Floats, Floats]:
+    """The weight [d, classes] and the bias [classes] of multinomial logistic regression.
+
+    The features are standardised for the fit, so that ``penalty`` means the same on all data sets.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    mean, scale = features.mean(axis=0), features.std(axis=0)
+    scale[np.ptp(features, axis=0) == 0] = 1  # a constant feature
+    c = 1 / (settings.penalty * len(features))
+    model = LogisticRegression(C=c, max_iter=settings.iterations).fit((features - mean) / scale, labels)
+    # for two classes scikit-learn gives the logit of the second one alone
+    coefficients, intercept = model.coef_.T, model.intercept_
+    if coefficients.shape[1] == 1:
+        coefficients, intercept = np.hstack([-coefficients, coefficients]), np.hstack([-intercept, intercept])
+    weight = coefficients / scale[:, None]
+    return weight, intercept - mean @ weight
+
+
+METHOD = shallow_method(Settings, _fit, ClassCodes, supervision="labels")

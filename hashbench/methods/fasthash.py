@@ -1,0 +1,84 @@
+"""FastHash: codes by graph cuts, bit by bit, and boosted trees that fit them (Lin et al. 2014).
+
+Bit r has two steps. Step 1 seeks the signs z_i of the training examples with the least sum over ordered pairs of the
+loss of their codes so far, the first r bits. As z_i z_j is 1 or -1, the loss of a pair is a constant plus a_ij z_i z_j,
+where a_ij is half of its loss at 1 minus its loss at -1. Step 2 fits trees to these signs, and the signs that the trees
+give replace them before the next bit: it corrects their mistakes.
+
+With y = 1 for relevant pairs and -1 for others, s the inner product of the codes and d = (r - s) / 2 their distance:
+
+    ksh: (r y - s)^2        hinge: d^2 for relevant pairs, max(r/2 - d, 0)^2 for others
+"""
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from hashbench.hasher import Floats, TrainingData
+from hashbench.methods._block_cut import Ints, Matrix, descend, eigenvector_signs, submodular_blocks
+from hashbench.methods._shallow import ShallowSettings, shallow_method
+from hashbench.methods._similarity import Bools, relevant_pairs
+from hashbench.methods._trees import Boosting, Trees, binned, boosted, stacked
+from hashbench.progress import bar
+
+Loss = Literal["ksh", "hinge"]
+
+
+class Settings(ShallowSettings):
+    """The loss, the graph cuts and the trees.
+
+    Blocks have at most ``block_size`` examples, and a bit ends after ``sweeps`` times all blocks. The others are those
+    of ``Boosting``.
+    """
+
+    loss: Loss
+    block_size: int = Field(ge=1)
+    sweeps: int = Field(ge=1)
+    n_trees: int = Field(ge=1)
+    depth: int = Field(ge=1, le=10)
+    n_tried: int = Field(ge=1)
+    trim: float = Field(ge=0, lt=1)
+
+
+def _fit(settings: Settings, features: Floats, data: TrainingData) -> Trees:
+    pairs = relevant_pairs(data)
+    random = np.random.default_rng(data.seed)
+    blocks = submodular_blocks(pairs, settings.block_size, random)
+    examples = binned(features)
+    boosting = Boosting(settings.n_trees, settings.depth, settings.n_tried, settings.trim)
+    products, no_fields = np.zeros(pairs.shape, np.int64), np.zeros(len(pairs), np.int64)
+    bits = []
+    with bar("fit", "bit", settings.bits, shown=data.progress) as progress:
+        for r in range(1, settings.bits + 1):
+            couplings = Matrix(coupled(products, pairs, r, settings.loss))
+            start = eigenvector_signs(couplings, len(pairs), random)
+            wanted = descend(couplings, no_fields, start, blocks, settings.sweeps)
+            bits.append(boosted(examples, wanted.astype(np.float64), boosting, random))
+            signs = np.where(bits[-1].scores > 0, 1, -1)
+            products += np.multiply.outer(signs, signs)
+            progress.update(1)
+    return stacked(bits)
+
+
+def losses(products: NDArray[np.int64], pairs: Bools, r: int, loss: Loss) -> NDArray[np.int64]:
+    """Four times the loss [n, n] of codes of ``r`` bits with these inner ``products``: a whole number."""
+    if loss == "ksh":
+        return 4 * np.square(np.where(pairs, r, -r) - products)
+    return np.square(np.where(pairs, r - products, np.maximum(products, 0)))
+
+
+def coupled(products: NDArray[np.int64], pairs: Bools, r: int, loss: Loss) -> Ints:
+    """The couplings [n, n] of bit ``r``: integers, symmetric, with a zero diagonal.
+
+    ``products`` are the inner products of the first r - 1 bits. The energy E of the bit is then twice the sum of
+    ``losses`` over all ordered pairs, up to a constant.
+    """
+    difference = losses(products + 1, pairs, r, loss) - losses(products - 1, pairs, r, loss)
+    couplings = difference + difference.T
+    np.fill_diagonal(couplings, 0)
+    return couplings
+
+
+METHOD = shallow_method(Settings, _fit, Trees, supervision="relevance")

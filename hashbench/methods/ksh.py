@@ -1,0 +1,193 @@
+"""KSH: supervised hashing with kernels (Liu, Wang, Ji, Jiang, Chang 2012), as in the released code.
+
+S is +1 for a relevant pair of training examples and -1 for any other. The codes y_k in {-1, +1}^n of the bits shall
+satisfy sum_k y_k y_k^T = bits S. So each bit in turn is fitted to what the bits before it leave over: y = sign(K a)
+maximises y^T R y, where R = bits S - sum y_k y_k^T and the rows of K are the centred responses to the anchors.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from hashbench.hasher import Floats, TrainingData
+from hashbench.methods._kernel import Kernel, random_kernel
+from hashbench.methods._linear import Linear
+from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method
+from hashbench.methods._similarity import relevant_pairs
+from hashbench.progress import bar
+
+MOST_RATE = 2.0**60  # of the reciprocal step; the search ends where the objective only falls with a smaller step
+
+
+class Settings(ShallowSettings):
+    """``hash_functions`` are linear in the features, or in the responses of the RBF kernel to ``n_anchors`` examples.
+
+    Each bit is optimised for at most ``iterations``, until the objective changes by at most ``tolerance`` per example.
+    """
+
+    hash_functions: Literal["linear", "kernel"]
+    n_anchors: int = Field(ge=1)
+    iterations: int = Field(ge=0)
+    tolerance: float = Field(ge=0)
+
+
+@dataclass(frozen=True, eq=False)
+class KernelLinear(HashFunction):
+    """activations = (responses - mean) @ projection; mean [m], projection [m, bits], for the m anchors of a kernel."""
+
+    anchors: Floats
+    bandwidth: Floats
+    mean: Floats
+    projection: Floats
+
+    @property
+    def n_features(self) -> int:
+        """The number of features of an item."""
+        return self.anchors.shape[1]
+
+    def activations(self, features: Floats) -> Floats:
+        """Activations float64[n, bits] of ``features`` [n, d]."""
+        return (Kernel(self.anchors, self.bandwidth)(features) - self.mean) @ self.projection
+
+
+def _fit(settings: Settings, features: Floats, data: TrainingData) -> HashFunction:
+    target = np.where(relevant_pairs(data), 1.0, -1.0)
+    if settings.hash_functions == "linear":
+        mean = features.mean(axis=0)
+        return Linear(mean, _projection(settings, features - mean, target, data.progress))
+    kernel = random_kernel(features, settings.n_anchors, np.random.default_rng(data.seed))
+    responses = kernel(features)
+    mean = responses.mean(axis=0)
+    projection = _projection(settings, responses - mean, target, data.progress)
+    return KernelLinear(kernel.anchors, kernel.bandwidth, mean, projection)
+
+
+def _projection(settings: Settings, responses: Floats, target: Floats, progress: bool) -> Floats:
+    """The vectors a of all bits as the columns of float64[m, bits]."""
+    with bar("KSH", "bit", settings.bits, shown=progress) as shown:
+        vectors = []
+        for vector in fit_bits(settings, responses, first_residual(target, settings.bits)):
+            vectors.append(vector)
+            shown.update(1)
+    return np.stack(vectors, axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Residual:
+    """The matrix R = bits S - sum_k y_k y_k^T [n, n], kept as its parts because its products are faster so.
+
+    Examples with equal rows in S form a group: S_ij = ``distinct`` [group of i, group of j]. With class labels there
+    are as many groups as classes.
+    """
+
+    distinct: Floats
+    group: NDArray[np.int64]
+    codes: Floats  # float64[bits, n], a row y_k for each bit so far
+
+    def __matmul__(self, values: Floats) -> Floats:
+        """R @ values, float64[n]."""
+        of_groups = np.bincount(self.group, values, len(self.distinct))
+        return (self.distinct @ of_groups)[self.group] - (self.codes @ values) @ self.codes
+
+    def less(self, code: Floats) -> "Residual":
+        """R - y y^T for y = ``code`` [n]."""
+        return Residual(self.distinct, self.group, np.vstack([self.codes, code]))
+
+
+def first_residual(target: Floats, bits: int) -> Residual:
+    """R = bits S for S = ``target`` [n, n], which is symmetric."""
+    _, first, group = np.unique(target, axis=0, return_index=True, return_inverse=True)
+    return Residual(bits * target[np.ix_(first, first)], group.ravel(), np.empty((0, len(target))))
+
+
+def fit_bits(settings: Settings, responses: Floats, residual: Residual) -> Iterator[Floats]:
+    """The vector a [m] of each bit in turn, for K = ``responses`` [n, m]."""
+    whitening = _whitening(responses)
+    whitened = responses @ whitening
+    form = np.stack([residual @ column for column in whitened.T]) @ whitened  # W^T K^T R K W
+    for _ in range(settings.bits):
+        start = _spectral_start(form, whitening, responses)
+        vector = _better(start, _maximise(settings, responses, residual, start), responses, residual)
+        code = signs(responses @ vector)
+        residual = residual.less(code)
+        form -= np.outer(whitened.T @ code, whitened.T @ code)
+        yield vector
+
+
+def _better(start: Floats, optimised: Floats, responses: Floats, residual: Residual) -> Floats:
+    """``optimised`` if its code has the larger y^T R y, else ``start``."""
+
+    def quadratic_form(vector: Floats) -> float:
+        code = signs(responses @ vector)
+        return float(code @ (residual @ code))
+
+    return optimised if quadratic_form(optimised) > quadratic_form(start) else start
+
+
+def signs(values: Floats) -> Floats:
+    """+1 where a value is above 0, else -1, as float64."""
+    return np.where(values > 0, 1.0, -1.0)
+
+
+def _whitening(responses: Floats) -> Floats:
+    """W [m, rank] with W^T K^T K W = I; directions in which K does not vary are left out."""
+    variances, axes = np.linalg.eigh(responses.T @ responses)
+    kept = variances > variances[-1] * len(variances) * np.finfo(np.float64).eps
+    return axes[:, kept] / np.sqrt(variances[kept])
+
+
+def _spectral_start(form: Floats, whitening: Floats, responses: Floats) -> Floats:
+    """The a with the largest a^T K^T R K a for its a^T K^T K a, scaled so that K a has the mean square 1."""
+    from scipy.linalg import eigh
+
+    last = len(form) - 1
+    _, vectors = eigh(form, subset_by_index=[last, last])
+    vector = whitening @ vectors[:, 0]
+    return vector / np.sqrt(np.square(responses @ vector).mean())
+
+
+def _maximise(settings: Settings, responses: Floats, residual: Residual, start: Floats) -> Floats:
+    """The a at a maximum of s^T R s, s = tanh(K a / 2), by Nesterov's gradient method with backtracking from ``start``.
+
+    tanh(x / 2) is the smooth sign 2 / (1 + exp(-x)) - 1 of the paper. 1 / ``rate`` is the step, which only shrinks.
+    A point is the vector [a, K a]: both parts are linear, so a step costs one product with K.
+    """
+    m = len(start)
+
+    def with_product(vector: Floats) -> Floats:
+        return np.concatenate([vector, responses @ vector])
+
+    def cost_at(point: Floats) -> float:
+        soft = np.tanh(point[m:] / 2)
+        return -float(soft @ (residual @ soft))
+
+    before = now = with_product(start)
+    cost, rate, momentum, next_momentum = cost_at(now), 1.0, 0.0, 1.0
+    for _ in range(settings.iterations):
+        probe = now + (momentum - 1) / next_momentum * (now - before)
+        at_probe, gradient = _cost_and_gradient(probe[m:], responses, residual)
+        direction, steepness = with_product(gradient), float(gradient @ gradient)
+        last = cost
+        while (cost := cost_at(probe - direction / rate)) > at_probe - steepness / (2 * rate):
+            if rate >= MOST_RATE:
+                return now[:m]
+            rate *= 2
+        before, now = now, probe - direction / rate
+        momentum, next_momentum = next_momentum, (1 + np.sqrt(1 + 4 * next_momentum**2)) / 2
+        if abs(cost - last) <= settings.tolerance * len(responses):
+            break
+    return now[:m]
+
+
+def _cost_and_gradient(values: Floats, responses: Floats, residual: Residual) -> tuple[float, Floats]:
+    """-s^T R s and its gradient with respect to a, for s = tanh(``values`` / 2) and ``values`` = K a."""
+    soft = np.tanh(values / 2)
+    product = residual @ soft
+    return -float(soft @ product), -(product * (1 - np.square(soft))) @ responses
+
+
+METHOD = shallow_method(Settings, _fit, Linear, KernelLinear, identity=("hash_functions",), supervision="relevance")

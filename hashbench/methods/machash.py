@@ -1,0 +1,232 @@
+"""MACHash: hashing with affinities and auxiliary coordinates (Raziperchikolaei, Carreira-Perpiñán 2016), MACcut.
+
+It minimises the KSH loss of the hash functions h over the ordered pairs of two training examples, with y = 1 for
+relevant pairs and -1 for others:
+
+    L(h) = sum_{i != j} (h(x_i) . h(x_j) - bits y_ij)^2
+
+The auxiliary coordinates are free codes z_i, which a penalty draws to the hash functions. For each mu of a growing
+schedule, two steps lower
+
+    sum_{i != j} (z_i . z_j - bits y_ij)^2 + mu sum_i ||z_i - h(x_i)||^2
+
+Step Z sets one bit of all z_i after the other, by graph cuts of blocks. Step h fits a linear support vector machine to
+each bit of Z. It begins with mu = 0 (codes first, then hash functions, as two-step hashing does), and ends where Z is
+h(X). The hash functions with the least L are the result.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from hashbench.hasher import Floats, TrainingData
+from hashbench.methods._block_cut import Ints, Signs, descend, eigenvector_signs, submodular_blocks
+from hashbench.methods._kernel import Kernel, random_kernel
+from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method
+from hashbench.methods._similarity import Bools, relevant_pairs
+from hashbench.progress import bar
+
+Affinity = NDArray[np.float32]
+
+
+class Settings(ShallowSettings):
+    """The inputs of the machines, the schedule of mu, step Z and step h.
+
+    ``hash_functions`` are linear in the features, or in the responses of the RBF kernel to ``n_anchors`` examples.
+    There are at most ``iterations`` values of mu above 0: the first one is ``mu_first`` times bits and examples, each
+    next one is ``mu_growth`` times the one before. Step Z goes ``passes`` times over the bits. Its blocks have at most
+    ``block_size`` examples, and it sweeps over them at most ``sweeps`` times for a bit. The squared hinge losses of
+    step h have the weight ``linear_c`` or ``kernel_c``; its inputs are centred and divided by the root of their mean
+    squared norm.
+    """
+
+    hash_functions: Literal["linear", "kernel"]
+    n_anchors: int = Field(ge=1)
+    mu_first: float = Field(gt=0)
+    mu_growth: float = Field(gt=1)
+    iterations: int = Field(ge=0)
+    passes: int = Field(ge=1)
+    block_size: int = Field(ge=1)
+    sweeps: int = Field(ge=1)
+    linear_c: float = Field(gt=0)
+    kernel_c: float = Field(gt=0)
+
+
+@dataclass(frozen=True, eq=False)
+class Machines(HashFunction):
+    """activations = features @ projection + bias; projection [d, bits], bias [bits]."""
+
+    projection: Floats
+    bias: Floats
+
+    @property
+    def n_features(self) -> int:
+        """The number of features of an item."""
+        return len(self.projection)
+
+    def activations(self, features: Floats) -> Floats:
+        """Activations float64[n, bits] of ``features`` [n, d]."""
+        return features @ self.projection + self.bias
+
+
+@dataclass(frozen=True, eq=False)
+class KernelMachines(HashFunction):
+    """activations = responses @ projection + bias, with the responses of the kernel; projection [m, bits]."""
+
+    anchors: Floats
+    bandwidth: Floats
+    projection: Floats
+    bias: Floats
+
+    @property
+    def n_features(self) -> int:
+        """The number of features of an item."""
+        return self.anchors.shape[1]
+
+    def activations(self, features: Floats) -> Floats:
+        """Activations float64[n, bits] of ``features`` [n, d]."""
+        return Kernel(self.anchors, self.bandwidth)(features) @ self.projection + self.bias
+
+
+def _fit(settings: Settings, features: Floats, data: TrainingData) -> HashFunction:
+    pairs, random = relevant_pairs(data), np.random.default_rng(data.seed)
+    step = CodeStep(
+        affinities(pairs),
+        submodular_blocks(pairs, settings.block_size, random),
+        settings.passes,
+        settings.sweeps,
+    )
+    if settings.hash_functions == "linear":
+        return Machines(*_alternate(settings, step, features, settings.linear_c, random, shown=data.progress))
+    kernel = random_kernel(features, settings.n_anchors, random)
+    projection, bias = _alternate(settings, step, kernel(features), settings.kernel_c, random, shown=data.progress)
+    return KernelMachines(kernel.anchors, kernel.bandwidth, projection, bias)
+
+
+def _alternate(
+    settings: Settings, step: "CodeStep", inputs: Floats, c: float, random: np.random.Generator, *, shown: bool
+) -> tuple[Floats, Floats]:
+    """The projection [d, bits] and bias [bits] with the least loss L of all steps h."""
+    mean = inputs.mean(axis=0)
+    scale = np.sqrt(np.square(inputs - mean).sum(axis=1).mean())
+    scaled = np.column_stack([(inputs - mean) / scale, np.ones(len(inputs))])
+    weights = best = np.zeros((scaled.shape[1], settings.bits))
+    least = np.inf
+    with bar("fit", "step", settings.iterations + 1, shown=shown) as progress:
+        codes = hashed = step.first(settings.bits, random)
+        for k in range(settings.iterations + 1):
+            if k > 0:
+                mu = settings.mu_first * settings.mu_growth ** (k - 1) * codes.size
+                codes = step.codes(codes, hashed, round(mu))
+            weights = machines(scaled, codes, weights, c)
+            hashed = np.where(scaled @ weights > 0, 1, -1).astype(np.int8)
+            if (loss := ksh_loss(hashed, step.affinity)) < least:
+                least, best = loss, weights
+            progress.update(1)
+            if (hashed == codes).all():
+                break
+    projection = best[:-1] / scale
+    return projection, best[-1] - mean @ projection
+
+
+@dataclass(frozen=True, eq=False)
+class CodeStep:
+    """Step Z: codes int8[n, bits] with a lower loss and penalty."""
+
+    affinity: Affinity
+    blocks: Sequence[Ints]
+    passes: int
+    sweeps: int
+
+    def first(self, bits: int, random: np.random.Generator) -> Signs:
+        """Codes without a penalty: each bit in turn lowers the loss of the bits up to it; then step Z that of all."""
+        n = len(self.affinity)
+        codes, no_fields = np.zeros((n, 0), np.int8), np.zeros(n, np.int64)
+        for r in range(1, bits + 1):
+            couplings = KshCouplings(codes.astype(np.float64), self.affinity, r)
+            start = eigenvector_signs(couplings, n, random)
+            codes = np.column_stack([codes, descend(couplings, no_fields, start, self.blocks, self.sweeps)])
+        return self.codes(codes, codes, 0)
+
+    def codes(self, codes: Signs, hashed: Signs, mu: int) -> Signs:
+        """``codes`` after the passes over their bits, which the penalty ``mu`` draws to ``hashed``."""
+        now, bits = codes.copy(), codes.shape[1]
+        for _ in range(self.passes):
+            for bit in range(bits):
+                others = np.delete(now, bit, axis=1).astype(np.float64)
+                fields = -2 * mu * hashed[:, bit].astype(np.int64)
+                couplings = KshCouplings(others, self.affinity, bits)
+                now[:, bit] = descend(couplings, fields, now[:, bit], self.blocks, self.sweeps)
+        return now
+
+
+@dataclass(frozen=True, eq=False)
+class KshCouplings:
+    """The couplings of one bit: its energy E is then the sum of losses and penalties, up to a constant.
+
+    a_ij = 4 c_ij - 2 bits (y_ij + y_ji) with the inner products c of the ``others`` [n, bits - 1], the codes without
+    this bit. The matrix is never formed. ``affinity`` is that of ``affinities``.
+    """
+
+    others: Floats
+    affinity: Affinity
+    bits: int
+
+    def times(self, z: Floats) -> Floats:
+        """The product a z [n] with z [n]; it is exact where z are signs."""
+        of_products = self.others @ (self.others.T @ z) - self.others.shape[1] * z
+        return 4 * of_products - 2 * self.bits * (self.affinity @ z.astype(np.float32)).astype(np.float64)
+
+    def part(self, rows: Ints | slice, columns: Ints) -> Ints:
+        """The couplings of ``rows`` to ``columns``."""
+        found = 4 * (self.others[rows] @ self.others[columns].T) - 2 * self.bits * self.affinity[rows][:, columns]
+        found[np.arange(len(self.others))[rows][:, None] == columns] = 0
+        return np.rint(found).astype(np.int64)
+
+
+def affinities(pairs: Bools) -> Affinity:
+    """y_ij + y_ji float32[n, n], with a zero diagonal; y is 1 for relevant ``pairs`` bool[n, n] and -1 for others."""
+    y = np.where(pairs, np.float32(1), np.float32(-1))
+    both = y + y.T
+    np.fill_diagonal(both, 0)
+    return both
+
+
+def ksh_loss(codes: Signs, affinity: Affinity) -> int:
+    """L of ``codes`` [n, bits]: the sum of (z_i . z_j - bits y_ij)^2 over ordered pairs of two examples.
+
+    The squares of z_i . z_j sum to ||Z^T Z||^2, and the mixed terms need one product of ``affinity`` and Z.
+    """
+    n, bits = codes.shape
+    z = codes.astype(np.float32)  # the sums below are whole numbers that it holds exactly
+    squares = np.square((z.T @ z).astype(np.float64)).sum() - n * bits**2
+    agreement = (z * (affinity @ z)).sum(dtype=np.float64)
+    return int(np.rint(squares - bits * agreement + bits**2 * n * (n - 1)))
+
+
+def machines(inputs: Floats, codes: Signs, start: Floats, c: float) -> Floats:
+    """The weights [d, bits] of a support vector machine for each bit of ``codes`` [n, bits], beginning at ``start``.
+
+    They minimise ||w||^2 / 2 + c sum_i max(0, 1 - z_i w . x_i)^2. The bits share one run of L-BFGS, so that its
+    products are of whole matrices.
+    """
+    from scipy.optimize import minimize
+
+    signs = codes.astype(np.float64)
+
+    def objective(flat: Floats) -> tuple[float, Floats]:
+        weights = flat.reshape(start.shape)
+        slack = np.maximum(1 - signs * (inputs @ weights), 0)
+        gradient = weights - 2 * c * (inputs.T @ (signs * slack))
+        return 0.5 * np.square(weights).sum() + c * np.square(slack).sum(), gradient.ravel()
+
+    options = {"maxiter": 100, "ftol": 1e-5}
+    found = minimize(objective, start.ravel(), jac=True, method="L-BFGS-B", options=options)
+    return np.asarray(found.x).reshape(start.shape)
+
+
+METHOD = shallow_method(Settings, _fit, Machines, KernelMachines, supervision="relevance")

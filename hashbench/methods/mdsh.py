@@ -1,0 +1,105 @@
+"""MDSH: multidimensional spectral hashing (Weiss, Fergus, Torralba 2012).
+
+The affinity of two items is exp(-||x - y||^2 / (2 sigma^2)). If the principal components were independent, the
+eigenfunctions of the normalised affinity would be products of those of single components (Section 3). As in the
+authors' code, the bits are the signs of single ones: those with the largest eigenvalues over all components, without
+the constants. They are found numerically on a histogram of each component. The eigenvalues are the weights of the bits.
+The paper's own distance sums over all products too; it is no weighted Hamming distance, and is not computed here.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from pydantic import Field
+
+from hashbench.hasher import Floats, TrainingData
+from hashbench.methods._kernel import squared_distances
+from hashbench.methods._pca import principal_components
+from hashbench.methods._shallow import HashFunction, ShallowSettings, require_bits, shallow_method
+
+SMALLEST = 1e-9  # eigenvalues below it are 0 up to rounding
+
+
+class Settings(ShallowSettings):
+    """sigma is ``t`` times the mean distance of the training examples to their ``neighbours`` nearest ones.
+
+    A component is clipped so that the share ``outliers`` of the examples lies beyond either end. Its histogram has
+    ``bins`` bins, to each of which ``floor`` times the mean number of examples is added.
+    """
+
+    t: float = Field(gt=0)
+    neighbours: int = Field(ge=1)
+    bins: int = Field(ge=2)
+    outliers: float = Field(ge=0, lt=0.5)
+    floor: float = Field(gt=0)
+
+
+@dataclass(frozen=True, eq=False)
+class Eigenfunctions(HashFunction):
+    """The activation of a bit is an eigenfunction of (features - mean) @ axis.
+
+    It is interpolated between the ``values`` at ``points``, and constant beyond the first and the last point.
+    """
+
+    mean: Floats  # [d]
+    axes: Floats  # [d, bits]
+    points: Floats  # [bits, bins], ascending
+    values: Floats  # [bits, bins]
+    # [bits]: the eigenvalues; kw_only, because the class variable of the base would be taken as its default
+    weights: Floats = field(kw_only=True)  # type: ignore[misc]
+
+    @property
+    def n_features(self) -> int:
+        """The number of features of an item."""
+        return len(self.mean)
+
+    def activations(self, features: Floats) -> Floats:
+        """Activations float64[n, bits] of ``features`` [n, d]."""
+        projected = (features - self.mean) @ self.axes
+        columns = zip(projected.T, self.points, self.values, strict=True)
+        return np.column_stack([np.interp(x, points, values) for x, points, values in columns])
+
+
+def _fit(settings: Settings, features: Floats, data: TrainingData) -> Eigenfunctions:  # noqa: ARG001
+    mean, axes = principal_components(features)
+    axes = axes[:, : settings.bits]
+    sigma = settings.t * mean_distance(features, settings.neighbours)
+    histograms = [histogram(x, settings) for x in ((features - mean) @ axes).T]
+    found = [eigenfunctions(points, counts, sigma) for points, counts in histograms]
+    values = np.concatenate([values for values, _ in found])
+    require_bits(settings.bits, int((values > SMALLEST).sum()), f"eigenfunctions at t = {settings.t:g}")
+    chosen = np.argsort(-values, kind="stable")[: settings.bits]
+    axis = np.repeat(np.arange(len(found)), settings.bins - 1)[chosen]
+    points = np.stack([points for points, _ in histograms])
+    functions = np.concatenate([functions for _, functions in found])
+    return Eigenfunctions(mean, axes[:, axis], points[axis], functions[chosen], weights=values[chosen])
+
+
+def mean_distance(features: Floats, neighbours: int) -> float:
+    """The mean distance of an example to its ``neighbours`` nearest others, or to all others if they are fewer."""
+    distances = squared_distances(features, features)
+    np.fill_diagonal(distances, np.inf)
+    nearest = min(neighbours, len(features) - 1)
+    return float(np.sqrt(np.partition(distances, nearest - 1)[:, :nearest]).mean())
+
+
+def histogram(x: Floats, settings: Settings) -> tuple[Floats, Floats]:
+    """The centres of the bins of ``x`` [n], and the number of examples in each plus the floor."""
+    low, high = np.quantile(x, [settings.outliers, 1 - settings.outliers])
+    counts, edges = np.histogram(np.clip(x, low, high), settings.bins, (low, high))
+    return (edges[1:] + edges[:-1]) / 2, counts + settings.floor * len(x) / settings.bins
+
+
+def eigenfunctions(points: Floats, counts: Floats, sigma: float) -> tuple[Floats, Floats]:
+    """Eigenvalues [bins - 1], the largest first, and eigenfunctions [bins - 1, bins] at ``points``; no constant.
+
+    They are the eigenvectors f of D^-1 K, with K_ij = counts_i counts_j exp(-(x_i - x_j)^2 / (2 sigma^2)) and D the
+    diagonal matrix of its row sums. The largest eigenvalue is 1, and its f is constant.
+    """
+    affinity = np.exp(np.square(points[:, None] - points) / (-2 * sigma**2)) * counts[:, None] * counts
+    root = np.sqrt(affinity.sum(axis=1))
+    values, vectors = np.linalg.eigh(affinity / root[:, None] / root)
+    return values[-2::-1], (vectors[:, -2::-1] / root[:, None]).T
+
+
+METHOD = shallow_method(Settings, _fit, Eigenfunctions)

@@ -1,0 +1,57 @@
+"""Spectral hashing: signs of the smoothest functions on the box around the data (Weiss, Torralba, Fergus 2008).
+
+Section 4: on a box with sides b - a along the principal axes, the eigenfunctions of the Laplacian are
+sin(pi/2 + k pi (x - a) / (b - a)), with eigenvalues that grow with k pi / (b - a). The bits are the signs of those with
+the smallest eigenvalues, without the constant one. As in the authors' code, products over several axes are left out.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.hasher import Floats, TrainingData
+from hashbench.methods._pca import principal_components
+from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method
+
+
+class Settings(ShallowSettings):
+    """It has no hyper-parameters of its own."""
+
+
+@dataclass(frozen=True, eq=False)
+class BoxEigenfunctions(HashFunction):
+    """activations = cos(frequency * ((features - mean) @ axes - start)), for each bit with the column of its axis."""
+
+    mean: Floats  # [d]
+    axes: Floats  # [d, bits]
+    start: Floats  # [bits]
+    frequency: Floats  # [bits]
+
+    @property
+    def n_features(self) -> int:
+        """The number of features of an item."""
+        return len(self.mean)
+
+    def activations(self, features: Floats) -> Floats:
+        """Activations float64[n, bits] of ``features`` [n, d]."""
+        return np.cos(self.frequency * ((features - self.mean) @ self.axes - self.start))
+
+
+def _fit(settings: Settings, features: Floats, data: TrainingData) -> BoxEigenfunctions:  # noqa: ARG001
+    mean, axes = principal_components(features)
+    axes = axes[:, : settings.bits]
+    projected = (features - mean) @ axes
+    start, sides = projected.min(axis=0), np.ptp(projected, axis=0)
+    axis, k = smoothest(sides, settings.bits)
+    return BoxEigenfunctions(mean, axes[:, axis], start[axis], k * np.pi / sides[axis])
+
+
+def smoothest(sides: Floats, bits: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The axis and the k >= 1 of each of the ``bits`` eigenfunctions with the smallest k / side, smallest first."""
+    order = np.argsort(np.arange(1, bits + 1) / sides[:, None], axis=None, kind="stable")[:bits]
+    axis, k = np.divmod(order, bits)
+    return axis, k + 1
+
+
+METHOD = shallow_method(Settings, _fit, BoxEigenfunctions)

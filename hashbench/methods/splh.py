@@ -1,0 +1,113 @@
+"""SPLH: each projection corrects the pairs on which the one before it erred (Wang, Kumar, Chang 2010, algorithm 1).
+
+X [n, d] are the centred features, S_ij is +1 for a labelled pair of relevant examples, -1 for one of irrelevant
+examples, and 0 without a label. The projection w of a bit is the first eigenvector of X^T S X + eta R^T R. Then the
+pairs that it put on the wrong side get more weight, S_ij <- S_ij - alpha p_i p_j where S_ij p_i p_j < 0, p = X w, and
+the residual R, at first X, loses the direction w. As in the released code, the labelled pairs keep all of X.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from hashbench.hasher import Floats, TrainingData
+from hashbench.methods._linear import Linear
+from hashbench.methods._shallow import ShallowSettings, require_bits, shallow_method
+from hashbench.methods._similarity import Bools, relevant_pairs
+from hashbench.progress import bar
+
+Indices = NDArray[np.int64]
+
+
+class Settings(ShallowSettings):
+    """Each example is paired with ``n_pairs`` relevant and as many irrelevant ones, all where there are fewer.
+
+    ``eta`` weighs the variance of the residual against the labelled pairs; ``alpha`` is the step of the labels, for
+    projections p that are scaled to the mean square 1.
+    """
+
+    eta: float = Field(ge=0)
+    alpha: float = Field(ge=0)
+    n_pairs: int = Field(ge=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """The entries S_ij that are not 0, for i = ``rows`` and j = ``columns``."""
+
+    rows: Indices
+    columns: Indices
+    labels: Floats
+
+    def quadratic_form(self, features: Floats) -> Floats:
+        """X^T S X [d, d], of which the symmetric part."""
+        from scipy.sparse import csr_array
+
+        n = len(features)
+        matrix = csr_array((self.labels, (self.rows, self.columns)), shape=(n, n))
+        form = features.T @ (matrix @ features)
+        return (form + form.T) / 2
+
+    def corrected(self, projected: Floats, alpha: float) -> "Pairs":
+        """S - ``alpha`` p p^T on the pairs where the signs of S and p p^T differ, for p = ``projected`` [n]."""
+        products = projected[self.rows] * projected[self.columns]
+        return replace(self, labels=self.labels - alpha * np.where(products * self.labels < 0, products, 0))
+
+
+def labelled_pairs(relevant: Bools, n_pairs: int, random: np.random.Generator) -> Pairs:
+    """Random pairs (i, j), j != i: for each i ``n_pairs`` with j relevant, labelled +1, and as many others, -1."""
+    others = ~np.eye(len(relevant), dtype=bool)
+    parts = [_drawn(relevant & others, n_pairs, random), _drawn(~relevant & others, n_pairs, random)]
+    labels = np.repeat([1.0, -1.0], [len(rows) for rows, _ in parts])
+    rows, columns = (np.concatenate(side) for side in zip(*parts, strict=True))
+    return Pairs(rows, columns, labels)
+
+
+def _drawn(allowed: Bools, n_each: int, random: np.random.Generator) -> tuple[Indices, Indices]:
+    """``n_each`` random columns of each row where ``allowed``, or all of them if there are fewer."""
+    most = min(n_each, len(allowed))
+    keys = np.where(allowed, random.random(allowed.shape), 2.0)  # below 1 where allowed
+    columns = np.argpartition(keys, most - 1, axis=1)[:, :most]
+    rows = np.broadcast_to(np.arange(len(allowed))[:, None], columns.shape)
+    kept = np.take_along_axis(allowed, columns, axis=1)
+    return rows[kept], columns[kept]
+
+
+def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
+    require_bits(settings.bits, features.shape[1], "features")
+    pairs = labelled_pairs(relevant_pairs(data), settings.n_pairs, np.random.default_rng(data.seed))
+    mean = features.mean(axis=0)
+    with bar("SPLH", "bit", settings.bits, shown=data.progress) as shown:
+        directions = []
+        for direction in fit_bits(settings, features - mean, pairs):
+            directions.append(direction)
+            shown.update(1)
+    return Linear(mean, np.stack(directions, axis=1))
+
+
+def fit_bits(settings: Settings, features: Floats, pairs: Pairs) -> Iterator[Floats]:
+    """The projection w [d], of norm 1, of each bit in turn, for X = ``features`` [n, d]."""
+    from scipy.linalg import eigh
+
+    last = features.shape[1] - 1
+    scatter = features.T @ features  # R^T R
+    for _ in range(settings.bits):
+        adjusted = pairs.quadratic_form(features) + settings.eta * scatter
+        _, vectors = eigh(adjusted, subset_by_index=[last, last])
+        direction = vectors[:, 0]
+        projected = features @ direction
+        pairs = pairs.corrected(projected / np.sqrt(np.square(projected).mean()), settings.alpha)
+        scatter = _without(direction, scatter)
+        yield direction
+
+
+def _without(direction: Floats, scatter: Floats) -> Floats:
+    """(I - w w^T) R^T R (I - w w^T), which is R^T R after R <- R - R w w^T."""
+    removed = scatter - np.outer(direction, direction @ scatter)
+    return removed - np.outer(removed @ direction, direction)
+
+
+METHOD = shallow_method(Settings, _fit, Linear, supervision="relevance")

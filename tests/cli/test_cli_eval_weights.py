@@ -1,0 +1,86 @@
+"""``hashbench eval --weights``: the weighted Hamming distance, exact under ties, also in Python."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import typer
+from support import oracles
+from typer.testing import CliRunner
+
+import hashbench
+from hashbench.cli.eval import command
+from hashbench.codes import files, pack
+from hashbench.codes.files import BIT_WEIGHTS, SavedCodes
+from hashbench.errors import HashbenchError
+from hashbench.relevance.labels import ClassRelevance
+
+app = typer.Typer()
+app.command()(command)
+
+WEIGHTS = np.array([4.0, 1.0, 1.0])
+QUERY = np.array([[0, 0, 0]], np.uint8)
+# weighted distances 4, 1, 1, 2; plain ones 1, 1, 1, 2
+DATABASE = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 1, 1]], np.uint8)
+LABELS = np.array([1, 0, 1, 0])
+WEIGHTED_DISTANCES = [4, 1, 1, 2]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    relevance = ClassRelevance(np.array([0]), LABELS)
+    path = tmp_path / "codes.npz"
+    files.save(path, SavedCodes(pack(QUERY), pack(DATABASE), relevance, weights=WEIGHTS))
+    return path
+
+
+def test_weights_rank_the_database(file: Path, tmp_path: Path) -> None:
+    truth = oracles.expected(oracles.average_precision, WEIGHTED_DISTANCES, [0, 1, 0, 1])
+    assert truth == pytest.approx(17 / 24)  # 1/2 (1/1 + 2/3) / 2 + 1/2 (1/2 + 2/3) / 2
+    other = tmp_path / "weights.npy"
+    np.save(other, WEIGHTS * 7)
+    for place in (BIT_WEIGHTS, f"{file}:{BIT_WEIGHTS}", str(other)):
+        shown = CliRunner().invoke(app, [str(file), "--weights", place, "--metric", "ap", "--json"])
+        assert shown.exit_code == 0, shown.output
+        assert json.loads(shown.stdout)["metrics"]["ap"]["mean"] == pytest.approx(truth)
+    scores = hashbench.score(QUERY, DATABASE, [0], LABELS, ["ap"], weights=WEIGHTS)
+    assert scores["ap"] == pytest.approx(truth)
+    assert scores.interval("ap") == pytest.approx((7 / 12, 5 / 6))
+    assert hashbench.score(QUERY, DATABASE, [0], LABELS, ["ap"])["ap"] != pytest.approx(truth)
+
+
+@pytest.mark.parametrize(("policy", "expected"), [("best", 5 / 6), ("worst", 7 / 12), ("order", 5 / 6)])
+def test_tie_policies(policy: str, expected: float) -> None:
+    scores = hashbench.score(QUERY, DATABASE, [0], LABELS, ["ap"], ties=policy, weights=WEIGHTS)  # type: ignore[arg-type]
+    assert scores["ap"] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("wieghts", "unknown key 'wieghts'"),
+        ("database_codes", "3 weights are expected"),
+        ("negative", "weights must be finite, 0 or more"),
+        ("nowhere.npy:x", "no such file"),
+    ],
+)
+def test_weights_that_are_none_are_one_line(place: str, said: str, file: Path) -> None:
+    with np.load(file) as archive:
+        np.savez(file, negative=np.array([-1.0, 0, 1]), **archive)
+    with pytest.raises(HashbenchError, match=said) as refused:
+        CliRunner().invoke(app, [str(file), "--weights", place], catch_exceptions=False)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--metric", "precision@r2"], "needs Hamming radii"),
+        (["--as", "sklearn"], "--as: of unweighted Hamming distances only"),
+        (["--stream"], "--weights: the whole database would be needed"),
+    ],
+)
+def test_what_knows_hamming_distances_only_is_refused(options: list[str], said: str, file: Path) -> None:
+    with pytest.raises(HashbenchError, match=said):
+        CliRunner().invoke(app, [str(file), "--weights", BIT_WEIGHTS, *options], catch_exceptions=False)

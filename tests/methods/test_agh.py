@@ -1,0 +1,99 @@
+"""AGH: the eigenvectors and the thresholds are those of the whole graph of the examples."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+
+from hashbench.hasher import TrainingData
+from hashbench.methods import METHODS
+from hashbench.methods._kernel import squared_distances
+from hashbench.methods.agh import AnchorGraph, Settings, eigenvectors, thresholds, weights
+from hashbench.training.failure import TrainingFailed
+
+METHOD = METHODS.get("agh")
+RANDOM = np.random.default_rng(0)
+FEATURES = RANDOM.standard_normal((120, 3))
+ANCHORS = FEATURES[:15] + 0.1
+Z = weights(squared_distances(FEATURES, ANCHORS), 4, 1.5)
+GRAPH = Z @ np.diag(1 / Z.sum(axis=0)) @ Z.T
+
+
+def settings(**changes: int) -> Settings:
+    return Settings(features="pixels", **{"bits": 8, "n_anchors": 15, "nearest": 4, "kmeans_iterations": 5, **changes})
+
+
+def fitted(chosen: Settings, features: np.ndarray = FEATURES) -> AnchorGraph:
+    hasher = METHOD.fit(chosen, TrainingData(features, np.zeros(len(features), np.int64), 1.0, 0, Path()))
+    function = hasher.function  # type: ignore[attr-defined]
+    assert isinstance(function, AnchorGraph)
+    return function
+
+
+def test_weights_are_those_of_the_nearest_anchors() -> None:
+    for x, row in zip(FEATURES[:20], Z, strict=False):
+        distances = ((x - ANCHORS) ** 2).sum(axis=1)
+        near = np.argsort(distances)[:4]
+        kernel = np.exp(-distances[near] / 1.5**2)
+        np.testing.assert_allclose(row[near], kernel / kernel.sum())
+        assert row.sum() == pytest.approx(1)
+    assert np.isfinite(weights(np.array([[1e6, 2e6, 3e6]]), 2, 0.1)).all()  # far from all anchors
+
+
+def test_the_graph_has_these_eigenvectors() -> None:
+    np.testing.assert_allclose(GRAPH.sum(axis=1), 1)
+    y = Z @ eigenvectors(Z)
+    values = np.sort(np.linalg.eigvalsh(GRAPH))[::-1]
+    np.testing.assert_allclose(y.T @ y, np.eye(y.shape[1]), atol=1e-9)
+    np.testing.assert_allclose(GRAPH @ y, y * values[1 : 1 + y.shape[1]], atol=1e-9)
+    np.testing.assert_allclose(y.sum(axis=0), 0, atol=1e-9)  # balanced: orthogonal to the constant eigenvector
+
+
+@pytest.mark.parametrize("k", range(3))
+def test_thresholds_minimise_the_cut_of_a_balanced_second_layer(k: int) -> None:
+    y = (Z @ eigenvectors(Z))[:, k]
+    positive, laplacian = y > 0, np.eye(len(Z)) - GRAPH
+
+    def second(b: float) -> np.ndarray:
+        """The second layer for b+ = b, with the b- that makes its sum 0."""
+        lower = (y[~positive].sum() - (y[positive] - b).sum()) / (~positive).sum()
+        return np.where(positive, y - b, lower - y)
+
+    upper, lower = (float(b[0]) for b in thresholds(Z, y[:, None]))
+    assert upper == pytest.approx(minimize_scalar(lambda b: second(b) @ laplacian @ second(b)).x, abs=1e-6)
+    np.testing.assert_allclose(second(upper), np.where(positive, y - upper, lower - y), atol=1e-9)
+
+
+def test_the_second_layer_splits_both_sides_of_the_first() -> None:
+    function = fitted(settings())
+    first, second = np.hsplit(function.activations(FEATURES), 2)
+    expected = np.where(first > 0, first - function.upper, function.lower - first)
+    np.testing.assert_allclose(second, expected)
+
+
+def test_an_odd_number_of_bits_has_one_eigenvector_with_a_first_bit_alone() -> None:
+    odd, even = fitted(settings(bits=7)), fitted(settings(bits=8))
+    assert (odd.projection.shape[1], len(odd.upper)) == (4, 3)
+    np.testing.assert_array_equal(odd.activations(FEATURES), even.activations(FEATURES)[:, :7])
+
+
+def test_separate_parts_of_the_graph_give_no_bits() -> None:
+    apart = np.vstack([FEATURES, FEATURES + 1000])
+    z = weights(squared_distances(apart, np.vstack([ANCHORS, ANCHORS + 1000])), 4, 1.5)
+    y = z @ eigenvectors(z)
+    np.testing.assert_allclose(y[:120].sum(axis=0), 0, atol=1e-8)
+    np.testing.assert_allclose(y[120:].sum(axis=0), 0, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"bits": 29}, "29 bits from 28 bits, two of each eigenvector of the anchor graph: at most 28 bits"),
+        ({"n_anchors": 121}, "121 anchors from 120 training examples that differ"),
+        ({"nearest": 16}, "the 16 nearest of 15 anchors"),
+    ],
+)
+def test_what_it_cannot_give_is_refused(changes: dict[str, int], complaint: str) -> None:
+    with pytest.raises(TrainingFailed, match=complaint):
+        fitted(settings(**changes))

@@ -1,0 +1,78 @@
+"""Cuts of blocks: each against the enumeration of all signs; descent never rises, and ends in a minimum."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from hashbench.methods._block_cut import Matrix, cut, descend, energy, submodular_blocks
+
+
+def symmetric(values: np.ndarray) -> np.ndarray:
+    upper = np.triu(values, 1)
+    return upper + upper.T
+
+
+def least_energy(couplings: np.ndarray, fields: np.ndarray) -> int:
+    every = itertools.product((-1, 1), repeat=len(fields))
+    return min(energy(couplings, fields, np.array(signs)) for signs in every)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_cut_has_the_least_energy_of_all_signs(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    m = random.integers(1, 10)
+    couplings = symmetric(-random.integers(0, 7, (m, m)))
+    fields = random.integers(-10, 11, m) * random.integers(0, 2)
+    assert energy(couplings, fields, cut(couplings, fields)) == least_energy(couplings, fields)
+
+
+def test_energy_is_its_formula() -> None:
+    random = np.random.default_rng(0)
+    couplings, fields = symmetric(random.integers(-5, 6, (6, 6))), random.integers(-5, 6, 6)
+    signs = random.choice([-1, 1], 6)
+    pairs = sum(couplings[i, j] * signs[i] * signs[j] for i in range(6) for j in range(i))
+    assert energy(couplings, fields, signs) == pairs + fields @ signs
+
+
+def affinities(n: int, n_classes: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Relevant pairs of a random class each, and couplings at most 0 for them and at least 0 for the others."""
+    random = np.random.default_rng(seed)
+    labels = random.integers(0, n_classes, n)
+    pairs = labels[:, None] == labels
+    return pairs, symmetric(np.where(pairs, -1, 1) * random.integers(0, 9, (n, n)))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_descent_never_rises_and_no_block_can_be_improved(seed: int) -> None:
+    pairs, couplings = affinities(40, 5, seed)
+    random = np.random.default_rng(seed)
+    fields, signs = random.integers(-20, 21, 40), random.choice([-1, 1], 40).astype(np.int8)
+    blocks = submodular_blocks(pairs, 10, random)
+    energies = [energy(couplings, fields, descend(Matrix(couplings), fields, signs, blocks, n)) for n in range(1, 12)]
+    assert energies[0] <= energy(couplings, fields, signs)
+    assert energies == sorted(energies, reverse=True)
+    last = descend(Matrix(couplings), fields, signs, blocks, 50)
+    for block in blocks:
+        for some in itertools.product((-1, 1), repeat=len(block)):
+            other = last.copy()
+            other[block] = some
+            assert energy(couplings, fields, other) >= energy(couplings, fields, last)
+
+
+def test_blocks_of_classes() -> None:
+    labels = np.repeat([0, 1, 2], [30, 5, 1])
+    pairs = labels[:, None] == labels
+    blocks = submodular_blocks(pairs, 20, np.random.default_rng(0))
+    assert sorted(len(block) for block in blocks) == [1, 5, 10, 20]
+    assert all(len(set(labels[block])) == 1 for block in blocks)
+    np.testing.assert_array_equal(np.sort(np.concatenate(blocks)), np.arange(36))
+
+
+def test_blocks_of_shared_labels_hold_relevant_pairs_only() -> None:
+    labels = (np.random.default_rng(0).uniform(size=(60, 4)) < 0.4).astype(int)
+    pairs = labels @ labels.T > 0
+    blocks = submodular_blocks(pairs, 60, np.random.default_rng(0))
+    np.testing.assert_array_equal(np.sort(np.concatenate(blocks)), np.arange(60))
+    for block in blocks:
+        assert pairs[np.ix_(block, block)][~np.eye(len(block), dtype=bool)].all()

@@ -1,0 +1,92 @@
+"""Classifier codes: items of one predicted class have one code, and the classifier is the optimum of its loss."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hashbench.codes import binarize
+from hashbench.hasher import TrainingData
+from hashbench.methods import METHODS
+from hashbench.methods.classifier_codes import ClassCodes, Settings, hadamard_codes, logistic
+from hashbench.training.failure import TrainingFailed
+
+METHOD = METHODS.get("classifier_codes")
+RANDOM = np.random.default_rng(0)
+LABELS = np.arange(150) % 5 * 3  # 0, 3, 6, 9, 12
+FEATURES = RANDOM.standard_normal((150, 6)) * [1, 2, 3, 1, 2, 0] + RANDOM.standard_normal((15, 6))[LABELS]
+
+
+def settings(**changes: float) -> Settings:
+    return Settings(features="pixels", **{"bits": 8, "penalty": 0.01, "iterations": 1000, **changes})
+
+
+def fitted(labels: np.ndarray = LABELS, **changes: float) -> ClassCodes:
+    data = TrainingData(FEATURES, labels, 1.0, 0, Path())
+    function = METHOD.fit(settings(**changes), data).function  # type: ignore[attr-defined]
+    assert isinstance(function, ClassCodes)
+    return function
+
+
+def test_the_first_bits_are_the_class_number() -> None:
+    bits = binarize(hadamard_codes(10, 4)).bits()
+    np.testing.assert_array_equal(bits @ (1 << np.arange(4)), np.arange(10))
+
+
+@pytest.mark.parametrize(("classes", "cycle"), [(2, 1), (10, 15), (16, 15), (26, 31)])
+def test_all_columns_together_put_any_two_classes_at_one_distance(classes: int, cycle: int) -> None:
+    for times in (1, 3):
+        codes = hadamard_codes(classes, times * cycle)
+        distances = (codes[:, None] != codes[None]).sum(axis=2)
+        assert set(distances[~np.eye(classes, dtype=bool)]) == {times * (cycle + 1) // 2}
+
+
+@pytest.mark.parametrize("bits", range(4, 70))
+def test_codewords_differ_and_their_distances_are_nearly_equal(bits: int) -> None:
+    codes = hadamard_codes(10, bits)
+    distances = (codes[:, None] != codes[None]).sum(axis=2)[~np.eye(10, dtype=bool)]
+    assert distances.min() >= max(1, bits // 15 * 8)
+    assert distances.max() - distances.min() <= 8
+
+
+def test_the_classifier_is_the_minimum_of_the_penalised_loss() -> None:
+    classes, labels = np.unique(LABELS, return_inverse=True)
+    scale = np.where(FEATURES.std(axis=0) > 0, FEATURES.std(axis=0), 1)
+    standard = (FEATURES - FEATURES.mean(axis=0)) / scale
+
+    def loss(weight: np.ndarray, bias: np.ndarray) -> float:
+        """The mean cross-entropy on the standardised features, with the penalty."""
+        logits = standard @ weight + bias
+        log_sums = np.log(np.exp(logits).sum(axis=1))
+        return float((log_sums - logits[np.arange(150), labels]).mean() + 0.01 / 2 * np.square(weight).sum())
+
+    found, bias = logistic(FEATURES, labels, settings())
+    weight, bias = found * scale[:, None], bias + FEATURES.mean(axis=0) @ found
+    assert weight.shape == (6, len(classes))
+    best = loss(weight, bias)
+    for _ in range(20):
+        assert loss(weight + 0.01 * RANDOM.standard_normal(weight.shape), bias) > best
+        assert loss(weight, bias + 0.01 * RANDOM.standard_normal(bias.shape) * [0, 1, 1, 1, 1]) > best
+
+
+def test_items_have_the_code_of_their_predicted_class() -> None:
+    function = fitted()
+    predicted = (FEATURES @ function.weight + function.bias).argmax(axis=1)
+    np.testing.assert_array_equal(function.activations(FEATURES), hadamard_codes(5, 8)[predicted])
+    assert (predicted == LABELS // 3).mean() > 0.8
+
+
+def test_two_classes_and_examples_without_a_class() -> None:
+    labels = np.where(FEATURES[:, 2] > 0, 7, 2)
+    ones = fitted(labels, bits=1).activations(FEATURES)[:, 0] > 0
+    assert (ones == (labels == 7)).mean() > 0.95
+    assert fitted(np.where(LABELS == 6, -1, LABELS)).codewords.shape == (4, 8)
+
+
+def test_what_it_cannot_take_is_refused() -> None:
+    with pytest.raises(TrainingFailed, match="2 bits for 5 classes: at least 3 bits"):
+        fitted(bits=2)
+    with pytest.raises(TrainingFailed, match="two classes or more; there are 1"):
+        fitted(np.zeros(150, np.int64))
+    with pytest.raises(TrainingFailed, match="one class for each training example; these have several labels"):
+        fitted(np.eye(5, dtype=np.int64)[LABELS // 3])

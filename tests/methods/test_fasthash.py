@@ -1,0 +1,85 @@
+"""FastHash: its losses, the couplings of a bit against the sum of the losses, and codes near within a class."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hashbench.datasets.store import open_dataset
+from hashbench.hasher import TrainingData
+from hashbench.methods import METHODS
+from hashbench.methods._block_cut import energy
+from hashbench.methods.fasthash import Loss, coupled, losses
+from hashbench.runs.spec import resolve
+from hashbench.training.failure import TrainingFailed
+
+LOSSES: list[Loss] = ["ksh", "hinge"]
+
+
+def loss_of(codes: np.ndarray, relevant: bool, loss: Loss) -> float:
+    """The loss of a pair of codes [2, r] as the paper writes it."""
+    r = codes.shape[1]
+    distance = (codes[0] != codes[1]).sum()
+    if loss == "ksh":
+        return float(((r if relevant else -r) - codes[0] @ codes[1]) ** 2)
+    return float(distance**2 if relevant else max(r / 2 - distance, 0) ** 2)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_losses_are_those_of_the_paper(loss: Loss) -> None:
+    random = np.random.default_rng(0)
+    codes, pairs = random.choice([-1, 1], (20, 7)), random.uniform(size=(20, 20)) < 0.5
+    found = losses(codes @ codes.T, pairs, 7, loss)
+    for i in range(20):
+        for j in range(20):
+            assert found[i, j] == 4 * loss_of(codes[[i, j]], pairs[i, j], loss)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_energy_of_a_bit_is_the_sum_of_the_losses(loss: Loss) -> None:
+    random = np.random.default_rng(0)
+    codes, labels = random.choice([-1, 1], (12, 4)), random.integers(0, 3, 12)
+    pairs = labels[:, None] == labels
+    couplings = coupled(codes @ codes.T, pairs, 5, loss)
+    values = []
+    for _ in range(10):
+        bit = random.choice([-1, 1], 12)
+        whole = np.column_stack([codes, bit])
+        total = losses(whole @ whole.T, pairs, 5, loss)
+        values.append((2 * total.sum() - energy(couplings, np.zeros(12, int), bit), total.sum()))
+    assert len({constant for constant, _ in values}) == 1
+    assert len({total for _, total in values}) > 1
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_relevant_pairs_attract_and_others_repel(loss: Loss) -> None:
+    random = np.random.default_rng(0)
+    codes, labels = random.choice([-1, 1], (30, 6)), random.integers(0, 3, 30)
+    pairs = labels[:, None] == labels
+    couplings = coupled(codes @ codes.T, pairs, 7, loss)
+    assert (couplings[pairs] <= 0).all()
+    assert (couplings[~pairs] >= 0).all()
+
+
+def data(folder: Path, labels: np.ndarray | None = None) -> TrainingData:
+    digits = open_dataset("digits")
+    chosen = digits.labels[:300] if labels is None else labels
+    return TrainingData(digits.items[:300], chosen, 16.0, 0, folder)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_codes_of_one_class_are_near_and_those_of_two_far(loss: Loss, tmp_path: Path) -> None:
+    settings = resolve("digits", "s1", "fasthash", {"bits": 16, "loss": loss, "n_trees": 30}).settings
+    given = data(tmp_path)
+    codes = np.where(METHODS.get("fasthash").fit(settings, given).encode(given.items) > 0, 1.0, -1.0)
+    near = codes @ codes.T / 16
+    relevant = given.labels[:, None] == given.labels
+    assert near[relevant].mean() > 0.9
+    assert near[~relevant].mean() < 0.1
+    assert len(np.unique(codes.T, axis=0)) > 8
+
+
+def test_one_class_is_refused(tmp_path: Path) -> None:
+    settings = resolve("digits", "s1", "fasthash", {"bits": 4}).settings
+    with pytest.raises(TrainingFailed, match="one class only"):
+        METHODS.get("fasthash").fit(settings, data(tmp_path, np.zeros(300, np.int64)))

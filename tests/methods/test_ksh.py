@@ -1,0 +1,139 @@
+"""KSH: the residual of the codes, its start and its objective, and what it refuses."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hashbench.errors import HashbenchError
+from hashbench.hasher import Floats, TrainingData
+from hashbench.methods import ksh
+
+KERNEL = ksh.Settings(bits=6, features="pixels", hash_functions="kernel", n_anchors=20, iterations=100, tolerance=0.01)
+LINEAR = KERNEL.model_copy(update={"hash_functions": "linear"})
+
+
+def examples(n_classes: int = 3, n: int = 90) -> TrainingData:
+    """Overlapping classes in 8 dimensions."""
+    random = np.random.default_rng(5)
+    labels = np.arange(n) % n_classes
+    items = 1.5 * random.standard_normal((n_classes, 8))[labels] + random.standard_normal((n, 8))
+    return TrainingData(items.astype(np.float32), labels, 1.0, 0, Path())
+
+
+def centred(data: TrainingData) -> Floats:
+    features = data.items.astype(np.float64)
+    return features - features.mean(axis=0)
+
+
+def targets(data: TrainingData) -> Floats:
+    return np.where(data.labels[:, None] == data.labels, 1.0, -1.0)
+
+
+def codes(settings: ksh.Settings, data: TrainingData) -> Floats:
+    return ksh.signs(ksh.METHOD.fit(settings, data).encode(data.items))
+
+
+def test_residual_multiplies_as_the_matrix_that_it_is() -> None:
+    data, random = examples(), np.random.default_rng(1)
+    target = targets(data)
+    residual, dense = ksh.first_residual(target, 6), 6 * target
+    for _ in range(4):
+        values, code = random.standard_normal(90), ksh.signs(random.standard_normal(90))
+        np.testing.assert_allclose(residual @ values, dense @ values, atol=1e-9)
+        residual, dense = residual.less(code), dense - np.outer(code, code)
+
+
+def test_residual_of_pairs_that_are_no_classes() -> None:
+    random = np.random.default_rng(2)
+    target = ksh.signs(random.standard_normal((30, 30)))
+    target, values = np.triu(target) + np.triu(target, 1).T, random.standard_normal(30)
+    np.testing.assert_allclose(ksh.first_residual(target, 5) @ values, 5 * target @ values, atol=1e-9)
+
+
+def objective(vector: Floats, responses: Floats, matrix: Floats) -> float:
+    code = ksh.signs(responses @ vector)
+    return float(code @ matrix @ code)
+
+
+def test_without_iterations_a_bit_is_the_first_generalised_eigenvector() -> None:
+    """Equation 12 of the paper by scipy's solver: K^T R K a = lambda K^T K a, for R written out."""
+    from scipy.linalg import eigh
+
+    data = examples()
+    responses, matrix = centred(data), 6 * targets(data)
+    plain = LINEAR.model_copy(update={"iterations": 0})
+    for vector in ksh.fit_bits(plain, responses, ksh.first_residual(targets(data), 6)):
+        expected = eigh(responses.T @ matrix @ responses, responses.T @ responses)[1][:, -1]
+        cosine = vector @ expected / np.linalg.norm(vector) / np.linalg.norm(expected)
+        assert abs(cosine) == pytest.approx(1, abs=1e-8)
+        assert np.square(responses @ vector).sum() == pytest.approx(90)
+        code = ksh.signs(responses @ vector)
+        matrix -= np.outer(code, code)
+
+
+def test_optimisation_never_lowers_the_objective_of_the_start() -> None:
+    data = examples()
+    responses, matrix = centred(data), 6 * targets(data)
+    gains = []
+    for vector in ksh.fit_bits(LINEAR, responses, ksh.first_residual(targets(data), 6)):
+        _, axes = np.linalg.eigh(responses.T @ responses)
+        scaled = axes / np.sqrt(np.square(responses @ axes).sum(axis=0))
+        start = scaled @ np.linalg.eigh(scaled.T @ responses.T @ matrix @ responses @ scaled)[1][:, -1]
+        gains.append(objective(vector, responses, matrix) - objective(start, responses, matrix))
+        code = ksh.signs(responses @ vector)
+        matrix -= np.outer(code, code)
+    assert min(gains) >= 0
+    assert max(gains) > 0
+
+
+@pytest.mark.parametrize("settings", [KERNEL, LINEAR])
+def test_each_bit_brings_the_codes_closer_to_the_labels(settings: ksh.Settings) -> None:
+    """||bits S - sum of y y^T||^2 falls with every bit, by 2 y^T R y - n^2: the identity behind the greedy bits."""
+    data = examples()
+    residual, errors = 6 * targets(data), []
+    for code in codes(settings, data).T:
+        errors.append(np.square(residual).sum())
+        gain = 2 * code @ residual @ code - len(code) ** 2
+        residual -= np.outer(code, code)
+        assert np.square(residual).sum() == pytest.approx(errors[-1] - gain)
+    assert (np.diff(errors) < 0).all()
+
+
+def test_the_smooth_objective_rises_from_the_start() -> None:
+    data = examples()
+    responses, target = centred(data), targets(data)
+
+    def smooth(vector: Floats) -> float:
+        soft = 2 / (1 + np.exp(-responses @ vector)) - 1
+        return float(soft @ (6 * target) @ soft)
+
+    def first_bit(iterations: int) -> Floats:
+        settings = LINEAR.model_copy(update={"iterations": iterations, "tolerance": 0.0})
+        return next(ksh.fit_bits(settings, responses, ksh.first_residual(target, 6)))
+
+    reached = [smooth(first_bit(n)) for n in (0, 3, 30)]
+    assert reached == sorted(reached)
+    assert reached[2] > reached[0]
+
+
+def test_codes_of_separate_classes_are_those_of_the_labels() -> None:
+    data = examples(n_classes=2)
+    far = TrainingData(data.items + 50 * data.labels[:, None].astype(np.float32), data.labels, 1.0, 0, Path())
+    for settings in (KERNEL, LINEAR):
+        products = codes(settings, far) @ codes(settings, far).T
+        assert (np.sign(products) == targets(data)).all()
+
+
+def test_constant_features_change_nothing() -> None:
+    data = examples()
+    wider = np.hstack([data.items, np.full((90, 2), 3, np.float32)])
+    padded = TrainingData(wider, data.labels, 1.0, 0, Path())
+    np.testing.assert_array_equal(codes(LINEAR, data), codes(LINEAR, padded))
+
+
+def test_refusals() -> None:
+    with pytest.raises(HashbenchError, match="91 anchors from 90 training examples"):
+        ksh.METHOD.fit(KERNEL.model_copy(update={"n_anchors": 91}), examples())
+    with pytest.raises(HashbenchError, match="is there one class only"):
+        ksh.METHOD.fit(KERNEL, examples(n_classes=1))

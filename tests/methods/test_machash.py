@@ -1,0 +1,131 @@
+"""MACHash: its loss and couplings against the formula, its step Z, its machines against scikit-learn, its gain."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hashbench.datasets.store import open_dataset
+from hashbench.hasher import TrainingData
+from hashbench.methods import METHODS
+from hashbench.methods._block_cut import Matrix, energy, submodular_blocks
+from hashbench.methods.machash import CodeStep, KshCouplings, affinities, ksh_loss, machines
+from hashbench.runs.spec import resolve
+from hashbench.training.failure import TrainingFailed
+
+
+def slow_loss(codes: np.ndarray, pairs: np.ndarray) -> int:
+    """L as the paper writes it."""
+    n, bits = codes.shape
+    z = codes.astype(int)
+    return sum((z[i] @ z[j] - bits * (1 if pairs[i, j] else -1)) ** 2 for i in range(n) for j in range(n) if i != j)
+
+
+def example(n: int = 20, bits: int = 5, seed: int = 0, *, asymmetric: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    random = np.random.default_rng(seed)
+    labels = random.integers(0, 3, n)
+    pairs = random.uniform(size=(n, n)) < 0.4 if asymmetric else labels[:, None] == labels
+    return random.choice([-1, 1], (n, bits)).astype(np.int8), pairs
+
+
+@pytest.mark.parametrize("asymmetric", [False, True])
+def test_loss_is_its_formula(asymmetric: bool) -> None:
+    codes, pairs = example(asymmetric=asymmetric)
+    assert ksh_loss(codes, affinities(pairs)) == slow_loss(codes, pairs)
+
+
+@pytest.mark.parametrize("asymmetric", [False, True])
+def test_energy_of_a_bit_is_the_penalised_loss(asymmetric: bool) -> None:
+    codes, pairs = example(asymmetric=asymmetric)
+    hashed = np.random.default_rng(1).choice([-1, 1], 20)
+    couplings = KshCouplings(np.delete(codes, 2, axis=1).astype(float), affinities(pairs), 5)
+    whole = couplings.part(slice(None), np.arange(20))
+    np.testing.assert_array_equal(whole, whole.T)
+    assert (whole.diagonal() == 0).all()
+    constants = set()
+    for seed in range(8):
+        codes[:, 2] = np.random.default_rng(seed).choice([-1, 1], 20)
+        penalised = slow_loss(codes, pairs) + 7 * np.square(codes[:, 2] - hashed).sum()
+        constants.add(int(penalised) - energy(whole, -2 * 7 * hashed, codes[:, 2]))
+        z = codes[:, 2].astype(float)
+        np.testing.assert_array_equal(couplings.times(z), Matrix(whole).times(z))
+    assert len(constants) == 1
+    rows, columns = np.array([3, 1, 7]), np.array([1, 9])
+    np.testing.assert_array_equal(couplings.part(rows, columns), whole[np.ix_(rows, columns)])
+
+
+def test_relevant_pairs_never_repel() -> None:
+    codes, pairs = example()
+    couplings = KshCouplings(codes[:, :4].astype(float), affinities(pairs), 5).part(slice(None), np.arange(20))
+    assert (couplings[pairs] <= 0).all()
+    assert (couplings[~pairs] >= 0).all()
+
+
+@pytest.mark.parametrize("mu", [0, 10, 10_000])
+def test_step_z_lowers_the_penalised_loss(mu: int) -> None:
+    codes, pairs = example(n=30, bits=6)
+    hashed = np.random.default_rng(1).choice([-1, 1], codes.shape).astype(np.int8)
+    affinity = affinities(pairs)
+
+    def penalised(z: np.ndarray) -> int:
+        return ksh_loss(z, affinity) + mu * int(np.square(z - hashed).sum())
+
+    step = CodeStep(affinity, submodular_blocks(pairs, 8, np.random.default_rng(0)), 1, 2)
+    values = [penalised(codes)]
+    for _ in range(4):
+        codes = step.codes(codes, hashed, mu)
+        values.append(penalised(codes))
+    assert values == sorted(values, reverse=True)
+    assert values[-1] < values[0]
+    assert (codes == hashed).all() == (mu == 10_000)
+
+
+def test_first_codes_of_two_classes_are_opposite() -> None:
+    labels = np.repeat([0, 1], 10)
+    pairs = labels[:, None] == labels
+    step = CodeStep(affinities(pairs), submodular_blocks(pairs, 20, np.random.default_rng(0)), 1, 3)
+    codes = step.first(6, np.random.default_rng(0))
+    assert slow_loss(codes, pairs) == 0
+
+
+def test_machines_are_those_of_scikit_learn() -> None:
+    from sklearn.svm import LinearSVC
+
+    random = np.random.default_rng(0)
+    inputs = np.column_stack([random.standard_normal((80, 4)), np.ones(80)])
+    codes = np.where(inputs @ random.standard_normal((5, 3)) + random.standard_normal((80, 3)) > 0, 1, -1)
+    found = machines(inputs, codes.astype(np.int8), np.zeros((5, 3)), 0.7)
+    for bit in range(3):
+        library = LinearSVC(C=0.7, dual=False, fit_intercept=False, tol=1e-8).fit(inputs, codes[:, bit])
+        np.testing.assert_allclose(found[:, bit], library.coef_[0], atol=2e-2)
+
+
+def data(folder: Path, labels: np.ndarray | None = None) -> TrainingData:
+    digits = open_dataset("digits")
+    return TrainingData(digits.items[:300], digits.labels[:300] if labels is None else labels, 16.0, 0, folder)
+
+
+@pytest.mark.parametrize("hash_functions", ["linear", "kernel"])
+def test_the_schedule_lowers_the_loss_of_the_hash_functions(hash_functions: str, tmp_path: Path) -> None:
+    given = data(tmp_path)
+    affinity = affinities(given.labels[:, None] == given.labels)
+    found = []
+    for iterations in (0, 12):
+        chosen = {"bits": 16, "hash_functions": hash_functions, "n_anchors": 100, "iterations": iterations}
+        hasher = METHODS.get("machash").fit(resolve("digits", "s1", "machash", chosen).settings, given)
+        found.append(ksh_loss(np.where(hasher.encode(given.items) > 0, 1, -1).astype(np.int8), affinity))
+    assert found[1] < found[0]
+
+
+def test_more_bits_than_features(tmp_path: Path) -> None:
+    settings = resolve("digits", "s1", "machash", {"bits": 80, "iterations": 1}).settings
+    assert METHODS.get("machash").fit(settings, data(tmp_path)).encode(data(tmp_path).items).shape == (300, 80)
+
+
+def test_bad_data_is_refused(tmp_path: Path) -> None:
+    settings = resolve("digits", "s1", "machash", {"bits": 4}).settings
+    with pytest.raises(TrainingFailed, match="one class only"):
+        METHODS.get("machash").fit(settings, data(tmp_path, np.zeros(300, np.int64)))
+    settings = resolve("digits", "s1", "machash", {"bits": 4, "hash_functions": "kernel", "n_anchors": 301}).settings
+    with pytest.raises(TrainingFailed, match="301 anchors from 300"):
+        METHODS.get("machash").fit(settings, data(tmp_path))

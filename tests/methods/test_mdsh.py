@@ -1,0 +1,88 @@
+"""MDSH: the eigenfunctions of single components are those of the affinity of the whole space."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hashbench.codes import binarize
+from hashbench.hasher import TrainingData
+from hashbench.methods import METHODS
+from hashbench.methods.mdsh import Eigenfunctions, Settings, eigenfunctions, histogram, mean_distance
+from hashbench.training.failure import TrainingFailed
+
+METHOD = METHODS.get("mdsh")
+RANDOM = np.random.default_rng(0)
+FEATURES = RANDOM.standard_normal((300, 5)) * [4, 3, 2, 1, 0.5] + 3
+
+
+def settings(**changes: float) -> Settings:
+    given = {"bits": 12, "t": 0.5, "neighbours": 100, "bins": 50, "outliers": 0.025, "floor": 0.1}
+    return Settings(features="pixels", **{**given, **changes})
+
+
+def fitted(chosen: Settings, features: np.ndarray = FEATURES) -> Eigenfunctions:
+    data = TrainingData(features, np.zeros(len(features), np.int64), 1.0, 0, Path())
+    function = METHOD.fit(chosen, data).function  # type: ignore[attr-defined]
+    assert isinstance(function, Eigenfunctions)
+    return function
+
+
+def test_functions_of_one_component_are_eigenfunctions_of_the_plane() -> None:
+    x, y = np.linspace(0, 3, 8), np.linspace(0, 2, 7)
+    in_x, in_y = RANDOM.random(8) + 0.1, RANDOM.random(7) + 0.1
+    plane = np.array([(a, b) for a in x for b in y])
+    counts = np.array([a * b for a in in_x for b in in_y])
+    affinity = np.exp(-((plane[:, None] - plane[None]) ** 2).sum(axis=2) / (2 * 0.4**2)) * counts[:, None] * counts
+    transition = affinity / affinity.sum(axis=1, keepdims=True)
+    for points, on_line, spread in ((x, in_x, lambda f: np.repeat(f, 7)), (y, in_y, lambda f: np.tile(f, 8))):
+        values, functions = eigenfunctions(points, on_line, 0.4)
+        assert (np.diff(values) <= 0).all() and values[0] < 1
+        for value, function in zip(values[:4], functions, strict=False):
+            np.testing.assert_allclose(transition @ spread(function), value * spread(function), atol=1e-10)
+
+
+def test_sigma_is_a_multiple_of_the_distance_to_the_nearest_neighbours() -> None:
+    distances = np.linalg.norm(FEATURES[:, None] - FEATURES[None], axis=2)
+    nearest = np.sort(distances, axis=1)[:, 1:101]
+    assert mean_distance(FEATURES, 100) == pytest.approx(nearest.mean())
+    assert mean_distance(FEATURES[:3], 100) == pytest.approx(distances[:3, :3].sum() / 6)
+
+
+def test_a_histogram_holds_all_examples_and_the_floor() -> None:
+    points, counts = histogram(FEATURES[:, 0], settings())
+    low, high = np.quantile(FEATURES[:, 0], [0.025, 0.975])
+    assert (points[0] > low, points[-1] < high) == (True, True)
+    np.testing.assert_allclose(np.diff(points), (high - low) / 50)
+    assert counts.sum() == pytest.approx(300 * 1.1)
+    assert counts.min() >= 0.1 * 300 / 50
+
+
+def test_the_bits_are_the_largest_eigenvalues_over_all_components() -> None:
+    function = fitted(settings())
+    mean = FEATURES.mean(axis=0)
+    _, vectors = np.linalg.eigh(np.cov(FEATURES.T))
+    sigma = 0.5 * mean_distance(FEATURES, 100)
+    every = []
+    for axis in vectors.T:
+        values, _ = eigenfunctions(*histogram((FEATURES - mean) @ axis, settings()), sigma)
+        every.extend(values)
+    np.testing.assert_allclose(function.weights, sorted(every, reverse=True)[:12])
+    columns = (FEATURES[:20] - mean) @ function.axes
+    for bit in range(12):
+        inner = np.clip(columns[:, bit], function.points[bit, 0], function.points[bit, -1])
+        expected = np.interp(inner, function.points[bit], function.values[bit])
+        np.testing.assert_allclose(function.activations(FEATURES[:20])[:, bit], expected, atol=1e-12)
+
+
+def test_with_a_wide_affinity_each_component_gives_one_bit_near_its_sign() -> None:
+    bits = binarize(fitted(settings(bits=5, t=50)).activations(FEATURES)).bits()
+    signs = (FEATURES - FEATURES.mean(axis=0) > 0).astype(np.uint8)
+    agreement = np.abs((bits[:, :, None] == signs[:, None]).mean(axis=0) - 0.5) + 0.5
+    assert sorted(agreement.argmax(axis=1)) == [0, 1, 2, 3, 4]
+    assert agreement.max(axis=1).min() > 0.8
+
+
+def test_more_bits_than_eigenfunctions_are_refused() -> None:
+    with pytest.raises(TrainingFailed, match=r"40 bits from \d+ eigenfunctions at t = 50: at most \d+ bits"):
+        fitted(settings(bits=40, t=50), FEATURES[:, :1])

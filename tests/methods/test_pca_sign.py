@@ -1,0 +1,37 @@
+"""PCA-sign: its activations are the principal components."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.decomposition import PCA
+
+from hashbench.hasher import TrainingData
+from hashbench.methods import METHODS
+from hashbench.methods.pca_sign import Settings
+from hashbench.training.failure import TrainingFailed
+
+METHOD = METHODS.get("pca_sign")
+FEATURES = np.random.default_rng(0).standard_normal((40, 6)) * [5, 4, 3, 2, 1, 0] + 7
+
+
+def data(features: np.ndarray) -> TrainingData:
+    return TrainingData(features.astype(np.float64), np.zeros(len(features), np.int64), 1.0, 0, Path())
+
+
+def test_activations_are_those_of_another_implementation() -> None:
+    activations = METHOD.fit(Settings(bits=4, features="pixels"), data(FEATURES)).encode(FEATURES)
+    other = PCA(4, svd_solver="full").fit_transform(FEATURES)
+    signs = np.sign((activations * other).sum(axis=0))  # the sign of an axis is free
+    np.testing.assert_allclose(activations * signs, other, rtol=1e-4, atol=1e-4)
+
+
+def test_a_feature_that_is_constant_gives_no_bit() -> None:
+    METHOD.fit(Settings(bits=5, features="pixels"), data(FEATURES))
+    with pytest.raises(TrainingFailed, match=r"6 bits from 5 principal components along which .* vary: at most 5 bits"):
+        METHOD.fit(Settings(bits=6, features="pixels"), data(FEATURES))
+
+
+def test_fewer_examples_than_bits_are_refused() -> None:
+    with pytest.raises(TrainingFailed, match=r"4 bits from 3 principal components .*: at most 3 bits"):
+        METHOD.fit(Settings(bits=4, features="pixels"), data(FEATURES[:4]))

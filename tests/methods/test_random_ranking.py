@@ -1,0 +1,74 @@
+"""The metrics of random ranking are those of a random order: closed forms, enumeration and simulation."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support import oracles
+from support.oracles import Order
+
+from hashbench import metrics
+from hashbench.codes import binarize
+from hashbench.hasher import BinaryHasher, TrainingData
+from hashbench.histogram import Histogram, count
+from hashbench.methods import METHODS
+from hashbench.relevance.labels import from_labels
+from hashbench.runs.spec import resolve
+
+
+def fitted(folder: Path, items: np.ndarray, bits: int) -> BinaryHasher:
+    settings = resolve("digits", "s1", "random_ranking", {"bits": bits}).settings
+    return METHODS.get("random_ranking").fit(settings, TrainingData(items, np.zeros(len(items)), 1.0, 0, folder))
+
+
+def ranked(folder: Path, query_labels: np.ndarray, labels: np.ndarray, bits: int = 5) -> Histogram:
+    random = np.random.default_rng(0)
+    queries, database = random.uniform(size=(len(query_labels), 3)), random.uniform(size=(len(labels), 3))
+    hasher = fitted(folder, database, bits)
+    codes = [binarize(hasher.encode(items)) for items in (queries, database)]
+    return count(codes[0], codes[1], from_labels(query_labels, labels))
+
+
+def values(counts: Histogram, name: str) -> np.ndarray:
+    (found,) = metrics.evaluate(counts, [name]).values()
+    return np.asarray(found)
+
+
+@pytest.mark.parametrize("bits", [1, 64, 100])
+def test_closed_forms_of_a_random_order(bits: int, tmp_path: Path) -> None:
+    labels = np.repeat([0, 1, 2], [7, 100, 893])
+    counts = ranked(tmp_path, np.array([0, 1, 2]), labels, bits)
+    relevant, n = np.array([7, 100, 893]), 1000
+    harmonic = (1 / np.arange(1, n + 1)).sum()
+    ap = (harmonic + (relevant - 1) / (n - 1) * (n - harmonic)) / n
+    np.testing.assert_allclose(values(counts, "ap"), ap, rtol=1e-12)
+    np.testing.assert_allclose(values(counts, "precision@50"), relevant / n, rtol=1e-12)
+    np.testing.assert_allclose(values(counts, "structhash_ndcg@100"), relevant / n, rtol=1e-12)
+    np.testing.assert_allclose(values(counts, "recall@50"), 50 / n, rtol=1e-12)
+    np.testing.assert_allclose(values(counts, "auc"), 0.5, rtol=1e-12)
+    discounts = 1 / np.log2(np.arange(2, n + 2))
+    ideal = np.array([discounts[:r].sum() for r in relevant])
+    np.testing.assert_allclose(values(counts, "ndcg"), relevant / n * discounts.sum() / ideal, rtol=1e-12)
+
+
+@pytest.mark.parametrize("norm", ["all", "min", "retrieved"])
+@pytest.mark.parametrize("k", [1, 3, 8])
+def test_cut_ap_is_the_mean_over_all_orders(norm: str, k: int, tmp_path: Path) -> None:
+    labels = np.array([1, 1, 1, 0, 0, 0, 0])
+    counts = ranked(tmp_path, np.array([1]), labels)
+
+    def measure(order: Order) -> object:
+        return oracles.average_precision(order, k, norm)
+
+    truth = oracles.expected(measure, [0] * len(labels), labels.tolist())
+    assert values(counts, f"ap(norm={norm})@{k}")[0] == pytest.approx(truth, abs=1e-14)
+
+
+def test_graded_ndcg_is_that_of_random_orders(tmp_path: Path) -> None:
+    random = np.random.default_rng(1)
+    labels = (random.uniform(size=(200, 6)) < 0.3).astype(np.uint8)
+    counts = ranked(tmp_path, np.ones((1, 6), np.uint8), labels)
+    gain, discount = 2.0 ** labels.sum(axis=1) - 1, 1 / np.log2(np.arange(2, 22))
+    sampled = [(gain[random.permutation(200)[:20]] * discount).sum() for _ in range(20_000)]
+    ideal = (np.sort(gain)[::-1][:20] * discount).sum()
+    assert values(counts, "ndcg@20")[0] == pytest.approx(np.mean(sampled) / ideal, abs=0.005)

@@ -1,0 +1,64 @@
+"""Spectral hashing: its functions are the smoothest ones on the box around the data."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+
+from hashbench.codes import binarize
+from hashbench.hasher import TrainingData
+from hashbench.methods import METHODS
+from hashbench.methods.spectral_hashing import BoxEigenfunctions, Settings, smoothest
+
+METHOD = METHODS.get("spectral_hashing")
+RANDOM = np.random.default_rng(0)
+
+
+def fitted(features: np.ndarray, bits: int) -> BoxEigenfunctions:
+    data = TrainingData(features, np.zeros(len(features), np.int64), 1.0, 0, Path())
+    function = METHOD.fit(Settings(bits=bits, features="pixels"), data).function  # type: ignore[attr-defined]
+    assert isinstance(function, BoxEigenfunctions)
+    return function
+
+
+def test_on_a_line_they_are_the_eigenvectors_of_the_laplacian_of_a_path() -> None:
+    n = 200
+    x = np.linspace(-1, 1, n)[:, None]
+    laplacian = 2 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1)
+    laplacian[0, 0] = laplacian[-1, -1] = 1
+    vectors = np.linalg.eigh(laplacian)[1][:, 1:6]
+    activations = fitted(x, 5).activations(x)
+    cosines = (activations * vectors).sum(axis=0) / np.linalg.norm(activations, axis=0)
+    np.testing.assert_allclose(np.abs(cosines), 1, atol=1e-3)  # the path of n points ends half a step beyond the box
+
+
+def test_the_smallest_eigenvalues_come_first() -> None:
+    sides = np.array([3.0, 2.0, 0.7])
+    axis, k = smoothest(sides, 10)
+    chosen = list(zip(axis, k, strict=True))
+    every = sorted(((math.pi * k / sides[a]) ** 2, a, k) for a in range(3) for k in range(1, 11))
+    assert chosen == [(a, k) for _, a, k in every[:10]]
+
+
+def test_agrees_with_a_slow_transcription_of_the_authors_code() -> None:
+    features = RANDOM.standard_normal((60, 4)) * [4, 3, 2, 1] + 5
+    bits, function = 12, fitted(features, 12)
+    _, vectors = np.linalg.eigh(np.cov(features.T))
+    projected = features @ vectors[:, ::-1]
+    low, high = projected.min(axis=0), projected.max(axis=0)
+    sides = high - low
+    modes = [(d, k) for d in range(4) for k in range(1, math.ceil((bits + 1) * sides[d] / max(sides)))]
+    modes = sorted(modes, key=lambda mode: (mode[1] * math.pi / sides[mode[0]]) ** 2)[:bits]
+    for bit, (d, k) in enumerate(modes):
+        omega = k * math.pi / sides[d]
+        expected = [math.sin(omega * (x - low[d]) + math.pi / 2) for x in projected[:, d]]
+        found = function.activations(features)[:, bit]
+        if found @ np.array(expected) < 0:  # the sign of a principal axis is free, and an odd k turns with it
+            found = -found
+        np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def test_more_bits_than_components_and_examples() -> None:
+    features = RANDOM.standard_normal((9, 2))
+    bits = binarize(fitted(features, 30).activations(features)).bits()
+    assert len(np.unique(bits, axis=0)) == 9

@@ -1,0 +1,70 @@
+"""Spherical hashing: the forces are those of the paper, and the spheres become balanced and independent."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hashbench.codes import binarize
+from hashbench.hasher import TrainingData
+from hashbench.methods import METHODS, spherical
+from hashbench.methods.spherical import Settings
+from hashbench.training.failure import TrainingFailed
+
+METHOD = METHODS.get("spherical")
+RANDOM = np.random.default_rng(0)
+FEATURES = RANDOM.standard_normal((400, 10)) + 3
+
+
+def settings(**changes: float) -> Settings:
+    given = {"bits": 8, "sample": 5, "mean_error": 0.1, "deviation": 0.15, "iterations": 300}
+    return Settings(features="pixels", **{**given, **changes})
+
+
+def bits_of(features: np.ndarray, chosen: Settings) -> np.ndarray:
+    data = TrainingData(features, np.zeros(len(features), np.int64), 1.0, 0, Path())
+    return binarize(METHOD.fit(chosen, data).encode(features)).bits()
+
+
+def overlaps(bits: np.ndarray) -> np.ndarray:
+    """The overlap of each two spheres, over a quarter of the examples."""
+    both = [(bits[:, i] & bits[:, j]).sum() for i in range(bits.shape[1]) for j in range(i)]
+    return np.array(both) / (len(bits) / 4)
+
+
+def test_forces_are_the_sums_of_the_paper() -> None:
+    centres, shared = RANDOM.standard_normal((4, 3)), RANDOM.random((4, 4)) * 2
+    shared = shared + shared.T
+    forces = np.zeros((4, 3))
+    for i in range(4):
+        for j in range(4):
+            if i != j:
+                forces[i] += 0.5 * (shared[i, j] - 1) * (centres[i] - centres[j])
+    np.testing.assert_allclose(spherical._forces(centres, shared), forces / 4)
+
+
+def test_each_sphere_holds_half_and_each_two_a_quarter() -> None:
+    bits = bits_of(FEATURES, settings())
+    assert (bits.sum(axis=0) == 200).all()
+    assert np.abs(overlaps(bits) - 1).mean() <= 0.1
+    assert overlaps(bits).std() <= 0.15
+    at_first = overlaps(bits_of(FEATURES, settings(iterations=0)))
+    assert np.abs(at_first - 1).mean() > 0.1 or at_first.std() > 0.15
+
+
+def test_a_bit_is_1_inside_its_sphere() -> None:
+    data = TrainingData(FEATURES, np.zeros(400, np.int64), 1.0, 0, Path())
+    hasher = METHOD.fit(settings(), data)
+    assert isinstance(hasher.function, spherical.Spheres)  # type: ignore[attr-defined]
+    centres, radii = hasher.function.centres, np.sqrt(hasher.function.squared_radii)  # type: ignore[attr-defined]
+    distances = np.linalg.norm(FEATURES[:, None] - centres[None], axis=2)
+    np.testing.assert_array_equal(binarize(hasher.encode(FEATURES)).bits(), distances < radii)
+
+
+def test_one_bit_needs_no_iteration() -> None:
+    assert bits_of(FEATURES, settings(bits=1)).sum() == 200
+
+
+def test_fewer_examples_than_a_centre_takes_are_refused() -> None:
+    with pytest.raises(TrainingFailed, match="a centre is the mean of 5 training examples; there are 4"):
+        bits_of(FEATURES[:4], settings())

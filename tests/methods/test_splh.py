@@ -1,0 +1,104 @@
+"""SPLH: its pairs, the correction of their labels, its projections by a plain transcription, and what it refuses."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hashbench.errors import HashbenchError
+from hashbench.hasher import Floats, TrainingData
+from hashbench.methods import splh
+
+SETTINGS = splh.Settings(bits=5, features="pixels", eta=0.3, alpha=2.0, n_pairs=7)
+
+
+def examples(n_classes: int = 3, n: int = 60) -> TrainingData:
+    """Overlapping classes in 6 dimensions."""
+    random = np.random.default_rng(5)
+    labels = np.arange(n) % n_classes
+    items = random.standard_normal((n_classes, 6))[labels] + random.standard_normal((n, 6))
+    return TrainingData(items.astype(np.float32), labels, 1.0, 0, Path())
+
+
+def relevant(data: TrainingData) -> splh.Bools:
+    return np.asarray(data.labels[:, None] == data.labels)
+
+
+def centred(data: TrainingData) -> Floats:
+    features = data.items.astype(np.float64)
+    return features - features.mean(axis=0)
+
+
+def matrix(pairs: splh.Pairs, n: int) -> Floats:
+    dense = np.zeros((n, n))
+    dense[pairs.rows, pairs.columns] = pairs.labels
+    return dense
+
+
+def test_pairs_are_as_many_as_asked_for_or_all() -> None:
+    labels = np.repeat([0, 1, 2], [3, 20, 37])
+    same = labels[:, None] == labels
+    dense = matrix(splh.labelled_pairs(same, 7, np.random.default_rng(0)), 60)
+    assert (dense.diagonal() == 0).all()
+    assert (same[dense > 0]).all()
+    assert not (same[dense < 0]).any()
+    np.testing.assert_array_equal((dense > 0).sum(axis=1), np.where(labels == 0, 2, 7))
+    np.testing.assert_array_equal((dense < 0).sum(axis=1), 7)
+
+
+def test_more_pairs_than_examples_are_all_pairs() -> None:
+    data = examples()
+    dense = matrix(splh.labelled_pairs(relevant(data), 1000, np.random.default_rng(0)), 60)
+    np.testing.assert_array_equal(dense, np.where(relevant(data), 1, -1) - np.eye(60))
+
+
+def test_projections_agree_with_algorithm_1_transcribed() -> None:
+    data = examples()
+    features, pairs = centred(data), splh.labelled_pairs(relevant(data), 7, np.random.default_rng(0))
+    labels, residual = matrix(pairs, 60), features.copy()
+    for direction in splh.fit_bits(SETTINGS, features, pairs):
+        adjusted = features.T @ labels @ features + 0.3 * residual.T @ residual
+        expected = np.linalg.eigh((adjusted + adjusted.T) / 2)[1][:, -1]
+        assert abs(expected @ direction) == pytest.approx(1, abs=1e-9)
+        projected = features @ expected
+        projected /= np.sqrt(np.mean(projected**2))
+        for i in range(60):
+            for j in range(60):
+                product = projected[i] * projected[j]
+                if labels[i, j] * product < 0:
+                    labels[i, j] -= 2.0 * product
+        residual -= np.outer(residual @ expected, expected)
+
+
+def test_only_wrong_pairs_gain_weight() -> None:
+    data = examples()
+    pairs = splh.labelled_pairs(relevant(data), 7, np.random.default_rng(0))
+    projected = centred(data)[:, 0]
+    corrected = pairs.corrected(projected, alpha=0.5)
+    wrong = np.sign(projected[pairs.rows] * projected[pairs.columns]) != pairs.labels
+    np.testing.assert_array_equal(np.abs(corrected.labels) > 1, wrong)
+    np.testing.assert_array_equal(np.sign(corrected.labels), pairs.labels)
+
+
+def test_without_pairs_weight_the_projections_are_principal_components() -> None:
+    """With eta so large that the labels vanish, the deflated residual gives PCA, one component after the other."""
+    data = examples()
+    pairs = splh.labelled_pairs(relevant(data), 7, np.random.default_rng(0))
+    unsupervised = SETTINGS.model_copy(update={"eta": 1e12, "bits": 4})
+    found = np.array(list(splh.fit_bits(unsupervised, centred(data), pairs)))
+    _, _, axes = np.linalg.svd(centred(data))
+    np.testing.assert_allclose(np.abs(found @ axes.T)[:, :4], np.eye(4), atol=1e-5)
+
+
+def test_scale_of_the_features_changes_nothing() -> None:
+    data = examples()
+    large = TrainingData(data.items * 64, data.labels, 1.0, 0, Path())
+    first, second = (splh.METHOD.fit(SETTINGS, each).encode(each.items) > 0 for each in (data, large))
+    np.testing.assert_array_equal(first, second)
+
+
+def test_refusals() -> None:
+    with pytest.raises(HashbenchError, match="7 bits from 6 features: at most 6 bits"):
+        splh.METHOD.fit(SETTINGS.model_copy(update={"bits": 7}), examples())
+    with pytest.raises(HashbenchError, match="is there one class only"):
+        splh.METHOD.fit(SETTINGS, examples(n_classes=1))

@@ -1,0 +1,92 @@
+"""What no shallow method can learn from ends in one line, for every method: never in a traceback or in a NaN."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from hashbench.errors import HashbenchError
+from hashbench.hasher import TrainingData
+from hashbench.methods import METHODS, ShallowSettings
+from hashbench.runs.spec import resolve
+from hashbench.training.failure import TrainingFailed
+
+SHALLOW = [name for name in METHODS.names if issubclass(METHODS.get(name).settings, ShallowSettings)]
+SUPERVISED = [name for name in SHALLOW if METHODS.get(name).supervision != "none"]
+LEARNS_NOTHING = {"random_ranking"}  # it gives all items one code, whatever the features are
+
+
+def data(folder: Path, features: NDArray[np.floating], labels: NDArray[np.int64]) -> TrainingData:
+    return TrainingData(features, labels, 1.0, 3, folder, device="cpu")
+
+
+def fitted(method: str, given: TrainingData, bits: int = 4) -> NDArray[np.float32]:
+    settings = resolve("digits", "s1", method, {"bits": bits}).settings
+    hasher = METHODS.get(method).fit(settings, given)
+    return hasher.encode(given.items)  # type: ignore[attr-defined,no-any-return]
+
+
+def features(n: int = 400, d: int = 8) -> NDArray[np.float64]:
+    return np.random.default_rng(0).standard_normal((n, d))
+
+
+def classes(n: int = 400) -> NDArray[np.int64]:
+    return np.arange(n) % 3
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("method", SHALLOW)
+def test_features_that_are_not_finite(method: str, value: float, tmp_path: Path) -> None:
+    broken = features()
+    broken[7, 2] = value
+    with pytest.raises(HashbenchError, match="example 7"):
+        fitted(method, data(tmp_path, broken, classes()))
+
+
+@pytest.mark.parametrize("method", [name for name in SHALLOW if name not in LEARNS_NOTHING])
+def test_equal_features(method: str, tmp_path: Path) -> None:
+    with pytest.raises(TrainingFailed, match="have equal features"):
+        fitted(method, data(tmp_path, np.ones((400, 8)), classes()))
+
+
+@pytest.mark.parametrize("method", SHALLOW)
+def test_one_feature_that_is_constant_is_no_fault(method: str, tmp_path: Path) -> None:
+    usual = features()
+    usual[:, 3] = 0.5
+    assert np.isfinite(fitted(method, data(tmp_path, usual, classes()))).all()
+
+
+@pytest.mark.parametrize("method", SUPERVISED)
+def test_one_class_only(method: str, tmp_path: Path) -> None:
+    with pytest.raises(TrainingFailed, match=r"one class|relevant to each other"):
+        fitted(method, data(tmp_path, features(), np.zeros(400, np.int64)))
+
+
+@pytest.mark.parametrize("method", SUPERVISED)
+def test_no_two_examples_of_a_class(method: str, tmp_path: Path) -> None:
+    with pytest.raises(TrainingFailed) as refused:
+        fitted(method, data(tmp_path, features(), np.arange(400)))
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("method", SHALLOW)
+def test_fewer_examples_than_bits_fit_or_say_what_is_needed(method: str, tmp_path: Path) -> None:
+    few = data(tmp_path, features(10, 40), classes(10))
+    try:
+        activations = fitted(method, few, bits=24)
+    except TrainingFailed as refused:
+        assert "\n" not in str(refused)
+        assert any(character.isdigit() for character in str(refused)), "it says how many"
+    else:
+        assert activations.shape == (10, 24)
+        assert np.isfinite(activations).all()
+
+
+@pytest.mark.parametrize("method", SHALLOW)
+def test_items_of_another_width_are_refused(method: str, tmp_path: Path) -> None:
+    given = data(tmp_path, features(), classes())
+    settings = resolve("digits", "s1", method, {"bits": 4}).settings
+    hasher = METHODS.get(method).fit(settings, given)
+    with pytest.raises(HashbenchError, match="the hasher takes 8"):
+        hasher.encode(features(3, 9))  # type: ignore[attr-defined]

@@ -16,17 +16,11 @@ import numpy as np
 from pydantic import Field
 
 from hashbench.hasher import Floats, TrainingData
-from hashbench.methods._column_generation import (
-    FUNCTIONS,
-    ColumnSettings,
-    Master,
-    Rows,
-    WeightedLinear,
-    fit_columns,
-)
+from hashbench.methods._bit_learners import FUNCTIONS
+from hashbench.methods._column_generation import ColumnSettings, Master, Rows, fit_columns
 from hashbench.methods._neighbours import Neighbours
 from hashbench.methods._ranking_losses import Loss, cost_tables, most_violated, random_rankings
-from hashbench.methods._shallow import shallow_method
+from hashbench.methods._shallow import HashFunction, shallow_method
 from hashbench.methods._similarity import Bools
 from hashbench.training.failure import TrainingFailed
 
@@ -111,7 +105,7 @@ class StructuredMaster(Master):
         self._duals, self._idle = self._duals[kept], self._idle[kept]
 
 
-def _fit(settings: Settings, features: Floats, data: TrainingData) -> WeightedLinear:
+def _fit(settings: Settings, features: Floats, data: TrainingData) -> HashFunction:
     return fit_columns(settings, features, data, StructuredMaster)
 
 

@@ -36,6 +36,11 @@ def digits(n: int = 250, seed: int = 3) -> TrainingData:
     return TrainingData(stored.items[ids], stored.labels[ids], 16.0, seed, Path(), device="cpu")
 
 
+def few(hash_functions: str) -> dict[str, Any]:
+    """Hash functions of a small size, for 250 examples."""
+    return {"hash_functions": hash_functions, "n_anchors": 100, "n_trees": 20}
+
+
 def all_cuts(loss: Loss, differs: np.ndarray, p: int, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Effects [cuts, bits] and losses [cuts] of every ranking of each query, or none (c = 0); bool [bits, m, p + n].
 
@@ -94,9 +99,11 @@ def test_the_objective_falls_with_each_bit_and_duality_holds() -> None:
     assert gain <= 1 + 1e-6
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-def test_more_bits_and_learned_bits_rank_better(loss: Loss) -> None:
-    data, chosen = digits(), settings(loss=loss)
+@pytest.mark.parametrize(
+    ("loss", "hash_functions"), [*((loss, "linear") for loss in LOSSES), ("ndcg", "kernel"), ("ndcg", "trees")]
+)
+def test_more_bits_and_learned_bits_rank_better(loss: Loss, hash_functions: str) -> None:
+    data, chosen = digits(), settings(loss=loss, **few(hash_functions))
     function: Any = METHODS.get("structhash").fit(chosen, data).function  # type: ignore[attr-defined]
     bits = function.activations(data.items.reshape(250, -1) / 16.0) > 0
     relevant = data.labels[:, None] == data.labels
@@ -109,16 +116,18 @@ def test_more_bits_and_learned_bits_rank_better(loss: Loss) -> None:
     assert right(np.arange(16)) > 0.9
 
 
-def test_weights_are_saved_with_the_hasher(tmp_path: Path) -> None:
+@pytest.mark.parametrize("hash_functions", ["linear", "kernel", "trees"])
+def test_weights_are_saved_with_the_hasher(hash_functions: str, tmp_path: Path) -> None:
     from hashbench.hasher import SavedHasher
 
-    data, entry, chosen = digits(), METHODS.get("structhash"), settings(bits=4)
+    data, entry, chosen = digits(), METHODS.get("structhash"), settings(bits=4, **few(hash_functions))
     hasher: Any = entry.fit(chosen, data)
     hasher.save(tmp_path)
     loaded: Any = entry.load(chosen, SavedHasher(tmp_path, "cpu"))
     assert loaded.bit_weights.shape == (4,)
     assert (loaded.bit_weights >= 0).all()
     np.testing.assert_array_equal(loaded.bit_weights, hasher.bit_weights)
+    np.testing.assert_array_equal(loaded.encode(data.items[:9]), hasher.encode(data.items[:9]))
 
 
 def test_a_loss_weight_without_weights_is_refused() -> None:

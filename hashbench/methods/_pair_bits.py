@@ -4,7 +4,6 @@ The bit maximises the sum over pairs (i, n) of weight[i, n] * [bit(i) != bit(n)]
 (sum of all weights - h'W h) / 2, where W is the symmetric matrix with half of weight[i, n] at (i, n) and at (n, i).
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,19 +11,18 @@ import numpy as np
 from hashbench.hasher import Floats
 from hashbench.methods._neighbours import Neighbours
 
-Bilinear = Callable[[Floats], Floats]  # W @ values, for values [m] or [m, k]
+PairMatrix = Any  # W, a sparse scipy.sparse.csr_array [m, m]
 
 
-def between(neighbours: Neighbours, pair_weights: Floats) -> Bilinear:
-    """The product with W, scaled so that the absolute values of its entries have sum 1; it is sparse."""
+def pair_matrix(neighbours: Neighbours, pair_weights: Floats) -> PairMatrix:
+    """W, scaled so that the absolute values of the pair weights have sum 1."""
     from scipy.sparse import csr_array
 
     m, width = neighbours.ids.shape
     starts = np.arange(0, m * width + 1, width)
     scaled = pair_weights.ravel() / (2 * np.abs(pair_weights).sum())
     one_way = csr_array((scaled, neighbours.ids.ravel(), starts), shape=(m, m))
-    matrix: Any = (one_way + one_way.T).tocsr()
-    return lambda values: matrix @ values
+    return (one_way + one_way.T).tocsr()
 
 
 class Perceptrons:
@@ -39,29 +37,29 @@ class Perceptrons:
         self._gram[np.diag_indices(len(self._gram))] += ridge * np.trace(self._gram) / len(self._gram)
         self._iterations = iterations
 
-    def fit(self, product: Bilinear) -> Floats:
+    def fit(self, matrix: PairMatrix) -> Floats:
         """Direction and bias [d + 1] of a new bit."""
         from scipy.optimize import minimize
 
         def value(column: Floats) -> tuple[float, Floats]:
-            return smoothed(self.inputs, product, column)
+            return smoothed(self.inputs, matrix, column)
 
         most = {"maxiter": self._iterations}
-        found: Floats = minimize(value, self.spectral(product), jac=True, method="L-BFGS-B", options=most).x
+        found: Floats = minimize(value, self.spectral(matrix), jac=True, method="L-BFGS-B", options=most).x
         return found
 
-    def spectral(self, product: Bilinear) -> Floats:
+    def spectral(self, matrix: PairMatrix) -> Floats:
         """The v of the smallest v'X'WXv / v'(X'X + ridge)v, scaled so that Xv has mean square 1: it has no sign(.)."""
         from scipy.linalg import eigh
 
-        _, vectors = eigh(self.inputs.T @ product(self.inputs), self._gram, subset_by_index=[0, 0])
+        _, vectors = eigh(self.inputs.T @ (matrix @ self.inputs), self._gram, subset_by_index=[0, 0])
         values = self.inputs @ vectors[:, 0]
         # the sign of an eigenvector is arbitrary, and so is a bit's: here the first example has 0
         return vectors[:, 0] / (np.sqrt(np.square(values).mean()) * (-1 if values[0] > 0 else 1))
 
 
-def smoothed(inputs: Floats, product: Bilinear, column: Floats) -> tuple[float, Floats]:
+def smoothed(inputs: Floats, matrix: PairMatrix, column: Floats) -> tuple[float, Floats]:
     """The value h'W h with h = tanh(inputs @ column) in place of the sign, and its gradient [d + 1]."""
     h = np.tanh(inputs @ column)
-    pulled = product(h)
+    pulled = matrix @ h
     return float(h @ pulled), inputs.T @ (2 * pulled * (1 - h * h))

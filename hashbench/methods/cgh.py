@@ -13,17 +13,10 @@ maximises the sum of dual variable * (1 if it differs from the irrelevant one - 
 import numpy as np
 
 from hashbench.hasher import Floats, TrainingData
-from hashbench.methods._column_generation import (
-    FUNCTIONS,
-    ColumnSettings,
-    Master,
-    Rows,
-    Singles,
-    WeightedLinear,
-    fit_columns,
-)
+from hashbench.methods._bit_learners import FUNCTIONS
+from hashbench.methods._column_generation import ColumnSettings, Master, Rows, Singles, fit_columns
 from hashbench.methods._neighbours import Neighbours
-from hashbench.methods._shallow import shallow_method
+from hashbench.methods._shallow import HashFunction, shallow_method
 from hashbench.methods._similarity import Bools
 
 
@@ -77,7 +70,7 @@ class TripletMaster(Master):
         return triplet_losses(distances.reshape(self._neighbours.ids.shape), self._neighbours)
 
 
-def _fit(settings: Settings, features: Floats, data: TrainingData) -> WeightedLinear:
+def _fit(settings: Settings, features: Floats, data: TrainingData) -> HashFunction:
     return fit_columns(settings, features, data, TripletMaster)
 
 

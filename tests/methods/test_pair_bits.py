@@ -1,5 +1,6 @@
 """A new bit from pair weights: the quadratic form, its smooth version and the spectral relaxation."""
 
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,8 @@ import pytest
 
 from hashbench.hasher import TrainingData
 from hashbench.methods._neighbours import Neighbours, random_neighbours
-from hashbench.methods._pair_bits import Perceptrons, between, smoothed
+from hashbench.methods._pair_bits import Perceptrons, pair_matrix, smoothed
+from hashbench.methods._pair_trees import best_signs, flip_costs, flipped
 from hashbench.training.failure import TrainingFailed
 
 
@@ -51,45 +53,45 @@ def test_one_class_has_nothing_to_rank() -> None:
 
 def test_the_quadratic_form_is_the_weight_of_the_pairs_that_differ() -> None:
     neighbours, weights, _ = drawn()
-    product = between(neighbours, weights)
+    matrix = pair_matrix(neighbours, weights)
     total = np.abs(weights).sum()
     for seed in range(5):
         bits = np.random.default_rng(seed).random(30) > 0.4
         h = np.where(bits, 1.0, -1.0)
         gain = sum(weights[i, n] for i in range(30) for n in range(9) if bits[i] != bits[neighbours.ids[i, n]])
-        assert (weights.sum() / total - h @ product(h)) / 2 == pytest.approx(gain / total)
+        assert (weights.sum() / total - h @ (matrix @ h)) / 2 == pytest.approx(gain / total)
 
 
 def test_the_gradient_of_the_smooth_value_is_that_of_differences() -> None:
     from scipy.optimize import check_grad
 
     neighbours, weights, inputs = drawn()
-    product = between(neighbours, weights)
+    matrix = pair_matrix(neighbours, weights)
     column = np.random.default_rng(1).standard_normal(6)
-    error = check_grad(lambda v: smoothed(inputs, product, v)[0], lambda v: smoothed(inputs, product, v)[1], column)
+    error = check_grad(lambda v: smoothed(inputs, matrix, v)[0], lambda v: smoothed(inputs, matrix, v)[1], column)
     assert error < 1e-6
 
 
 def test_the_smooth_value_of_large_activations_is_that_of_signs() -> None:
     neighbours, weights, inputs = drawn()
-    product = between(neighbours, weights)
+    matrix = pair_matrix(neighbours, weights)
     column = np.random.default_rng(1).standard_normal(6)
     h = np.sign(inputs @ column)
-    assert smoothed(inputs, product, 1e6 * column)[0] == pytest.approx(h @ product(h))
+    assert smoothed(inputs, matrix, 1e6 * column)[0] == pytest.approx(h @ (matrix @ h))
 
 
 def test_the_spectral_relaxation_is_a_minimum() -> None:
     neighbours, weights, inputs = drawn()
-    product, ridge = between(neighbours, weights), 0.2
+    matrix, ridge = pair_matrix(neighbours, weights), 0.2
     perceptrons = Perceptrons(inputs, ridge, 0)
     both = np.column_stack([inputs, np.ones(30)])
 
     def ratio(v: np.ndarray) -> float:
         gram = both.T @ both
         values = both @ v
-        return float(values @ product(values) / (v @ (gram + ridge * np.trace(gram) / 7 * np.eye(7)) @ v))
+        return float(values @ (matrix @ values) / (v @ (gram + ridge * np.trace(gram) / 7 * np.eye(7)) @ v))
 
-    best = perceptrons.spectral(product)
+    best = perceptrons.spectral(matrix)
     assert np.square(both @ best).mean() == pytest.approx(1)
     random = np.random.default_rng(3)
     assert all(ratio(best) <= ratio(best + 0.3 * random.standard_normal(7)) for _ in range(200))
@@ -97,7 +99,30 @@ def test_the_spectral_relaxation_is_a_minimum() -> None:
 
 def test_descent_improves_on_the_spectral_relaxation() -> None:
     neighbours, weights, inputs = drawn()
-    product = between(neighbours, weights)
-    start, found = Perceptrons(inputs, 0.1, 0).fit(product), Perceptrons(inputs, 0.1, 50).fit(product)
+    matrix = pair_matrix(neighbours, weights)
+    start, found = Perceptrons(inputs, 0.1, 0).fit(matrix), Perceptrons(inputs, 0.1, 50).fit(matrix)
     both = np.column_stack([inputs, np.ones(30)])
-    assert smoothed(both, product, found)[0] < smoothed(both, product, start)[0]
+    assert smoothed(both, matrix, found)[0] < smoothed(both, matrix, start)[0]
+
+
+def test_flips_end_where_no_flip_helps_and_costs_are_those_of_a_flip() -> None:
+    neighbours, weights, _ = drawn()
+    matrix = pair_matrix(neighbours, weights)
+    start = np.where(np.random.default_rng(1).random(30) > 0.5, 1.0, -1.0)
+    signs = flipped(matrix, start)
+    assert signs @ (matrix @ signs) < start @ (matrix @ start)
+    costs = flip_costs(matrix, signs)
+    for example in range(30):
+        other = signs.copy()
+        other[example] *= -1
+        change = other @ (matrix @ other) - signs @ (matrix @ signs)
+        assert change >= -1e-12
+        assert 4 * costs[example] == pytest.approx(change, abs=1e-12)
+
+
+def test_signs_of_few_examples_are_near_the_best_of_all() -> None:
+    neighbours, weights, _ = drawn(m=12)
+    matrix = pair_matrix(neighbours, weights)
+    values = [z @ (matrix @ z) for z in np.array(list(product([-1.0, 1.0], repeat=12)))]
+    found = best_signs(matrix, np.random.default_rng(0))
+    assert found @ (matrix @ found) <= np.quantile(values, 0.01)

@@ -36,6 +36,11 @@ def digits(n: int = 250, seed: int = 3) -> TrainingData:
     return TrainingData(stored.items[ids], stored.labels[ids], 16.0, seed, Path(), device="cpu")
 
 
+def few(hash_functions: str) -> dict[str, Any]:
+    """Hash functions of a small size, for 250 examples."""
+    return {"hash_functions": hash_functions, "n_anchors": 100, "n_trees": 20}
+
+
 def all_cuts(loss: Loss, differs: np.ndarray, p: int, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Effects [cuts, bits] and losses [cuts] of every ranking of each query, or none (c = 0); bool [bits, m, p + n].
 
@@ -62,14 +67,14 @@ def test_the_master_solves_the_problem_with_all_rankings(loss: Loss, of_loss: fl
     random = np.random.default_rng(1)
     ids = np.array([[2, 3, 4, 5], [3, 2, 5, 4]])
     neighbours = Neighbours(ids, 2, np.array([2, 2]), np.array([2, 2]))
-    master = StructuredMaster(settings(loss=loss, C=of_loss, tolerance=0.0, rounds=200), neighbours, random)
+    master = StructuredMaster(settings(loss=loss, C=of_loss, tolerance=1e-6, rounds=200), neighbours, random)
     differs = random.random((4, 2, 4)) < [0.3, 0.3, 0.7, 0.7]
     for bit in differs:
         master.add(bit)
     effects, losses = all_cuts(loss, differs.astype(float), 2, 2)
     cost = np.append(np.ones(4), of_loss)
     exact = linprog(cost, A_ub=-np.column_stack([effects, np.ones(len(effects))]), b_ub=-losses)
-    assert master.objective == pytest.approx(exact.fun, rel=1e-5, abs=1e-7)
+    assert exact.fun - 1e-5 <= master.objective <= exact.fun + 1e-6 * of_loss + 1e-5
 
 
 def test_the_objective_falls_with_each_bit_and_duality_holds() -> None:
@@ -83,18 +88,22 @@ def test_the_objective_falls_with_each_bit_and_duality_holds() -> None:
     for _ in range(5):
         differs = neighbours.differs(random.random(60) < 0.5)
         master.add(differs)
-        assert master.objective <= before + 20 * 1e-3
+        assert master.objective <= before + 1e-6
         before = master.objective
         assert (master.weights >= 0).all()
-        assert master.objective == pytest.approx(master.weights.sum() + 20 * master.slack)
-    # eq. 12b: the pair weights of the dual variables give no bit in the problem more than 1, and 1 where w > 0
+        # the linear programme with the cuts so far is a lower bound, and rounds end when it is close
+        assert master.bound - 1e-6 <= master.objective <= master.bound + 20 * 1e-3
+        assert master.objective >= master.weights.sum()
+    # eq. 12b: the pair weights of the dual variables give no bit in the problem more than 1
     gain = (master.pair_weights * differs).sum()
-    assert gain == pytest.approx(1, abs=1e-6) if master.weights[-1] > 0 else gain <= 1 + 1e-6
+    assert gain <= 1 + 1e-6
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-def test_more_bits_and_learned_bits_rank_better(loss: Loss) -> None:
-    data, chosen = digits(), settings(loss=loss)
+@pytest.mark.parametrize(
+    ("loss", "hash_functions"), [*((loss, "linear") for loss in LOSSES), ("ndcg", "kernel"), ("ndcg", "trees")]
+)
+def test_more_bits_and_learned_bits_rank_better(loss: Loss, hash_functions: str) -> None:
+    data, chosen = digits(), settings(loss=loss, **few(hash_functions))
     function: Any = METHODS.get("structhash").fit(chosen, data).function  # type: ignore[attr-defined]
     bits = function.activations(data.items.reshape(250, -1) / 16.0) > 0
     relevant = data.labels[:, None] == data.labels
@@ -107,16 +116,18 @@ def test_more_bits_and_learned_bits_rank_better(loss: Loss) -> None:
     assert right(np.arange(16)) > 0.9
 
 
-def test_weights_are_saved_with_the_hasher(tmp_path: Path) -> None:
+@pytest.mark.parametrize("hash_functions", ["linear", "kernel", "trees"])
+def test_weights_are_saved_with_the_hasher(hash_functions: str, tmp_path: Path) -> None:
     from hashbench.hasher import SavedHasher
 
-    data, entry, chosen = digits(), METHODS.get("structhash"), settings(bits=4)
+    data, entry, chosen = digits(), METHODS.get("structhash"), settings(bits=4, **few(hash_functions))
     hasher: Any = entry.fit(chosen, data)
     hasher.save(tmp_path)
     loaded: Any = entry.load(chosen, SavedHasher(tmp_path, "cpu"))
     assert loaded.bit_weights.shape == (4,)
     assert (loaded.bit_weights >= 0).all()
     np.testing.assert_array_equal(loaded.bit_weights, hasher.bit_weights)
+    np.testing.assert_array_equal(loaded.encode(data.items[:9]), hasher.encode(data.items[:9]))
 
 
 def test_a_loss_weight_without_weights_is_refused() -> None:

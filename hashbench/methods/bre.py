@@ -28,7 +28,7 @@ class Settings(ShallowSettings):
 
     The objective is over the pairs of each example with the share ``pair_share`` of all. In each pass one random
     weight of every bit is set to its best value; at most ``passes``, until one lowers the objective by at most
-    ``tolerance``. ``unit_norm`` divides the centred features of an example by their norm.
+    ``tolerance``. ``centre`` is whether the mean of the training features is subtracted first.
     """
 
     supervised: bool
@@ -37,7 +37,7 @@ class Settings(ShallowSettings):
     pair_share: float = Field(gt=0, le=1)
     passes: int = Field(ge=0)
     tolerance: float = Field(ge=0)
-    unit_norm: bool
+    centre: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,18 +137,15 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
     n = len(features)
     if settings.n_anchors > n:
         raise TrainingFailed(f"{settings.n_anchors} anchors from {n} training examples: at most as many anchors")
-    mean = features.mean(axis=0)
-    centred = features - mean
-    if settings.unit_norm:
-        centred /= np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), np.finfo(np.float64).tiny)
+    mean = features.mean(axis=0) if settings.centre else np.zeros(features.shape[1])
+    moved = features - mean
     random = np.random.default_rng(data.seed)
-    pairs = sampled_pairs(_target(settings, centred, data), settings.pair_share, random)
+    pairs = sampled_pairs(_target(settings, moved, data), settings.pair_share, random)
     anchors = np.stack([random.choice(n, settings.n_anchors, replace=False) for _ in range(settings.bits)], axis=1)
     weights = settings.init_std * random.standard_normal(anchors.shape)
-    embedding = Embedding(centred @ centred.T, anchors, weights, pairs)
+    embedding = Embedding(moved @ moved.T, anchors, weights, pairs)
     descend(settings, embedding, random, progress=data.progress)
-    # the sign of k(x_r, x) does not depend on the norm of x, so an item need not be divided by its own
-    projection = np.stack([centred[ids].T @ w for ids, w in zip(anchors.T, embedding.weights.T, strict=True)], axis=1)
+    projection = np.stack([moved[ids].T @ w for ids, w in zip(anchors.T, embedding.weights.T, strict=True)], axis=1)
     return Linear(mean, projection)
 
 

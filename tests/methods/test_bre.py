@@ -18,7 +18,7 @@ SETTINGS = bre.Settings(
     pair_share=0.3,
     passes=20,
     tolerance=0.0,
-    unit_norm=True,
+    centre=True,
 )
 
 
@@ -124,7 +124,7 @@ def test_supervised_codes_tell_classes_apart() -> None:
 
 def test_unsupervised_codes_reconstruct_distances() -> None:
     data = examples()
-    settings = SETTINGS.model_copy(update={"supervised": False, "bits": 24, "unit_norm": False})
+    settings = SETTINGS.model_copy(update={"supervised": False, "bits": 24})
     features = data.items.astype(np.float64)
     distances = np.square(features[:, None] - features).sum(axis=2)
     distances /= distances.max()

@@ -1,0 +1,95 @@
+"""STHs: supervised self-taught hashing (Zhang, Wang, Cai, Lu 2010): codes of a graph, which linear SVMs then predict.
+
+The graph joins each training example to the most similar of its relevant examples by cosine, with the cosine as the
+weight W_ij. Its codes are the solutions v of (D - W) v = lambda D v, D = diag(W 1), with the smallest lambda but the
+first one: Laplacian eigenmaps, each binarised at its median. A linear SVM for each bit predicts it from the features.
+
+With class labels the graph has no edge between classes, so as many lambda as there are classes are 0, and their
+vectors are constant in each class. The vectors after them tell parts of single classes apart.
+"""
+
+import numpy as np
+from pydantic import Field
+
+from hashbench.hasher import Floats, TrainingData
+from hashbench.methods._linear import Linear
+from hashbench.methods._shallow import ShallowSettings, require_bits, shallow_method
+from hashbench.methods._similarity import Bools, relevant_pairs
+from hashbench.progress import bar
+
+TINY = np.finfo(np.float64).tiny
+EQUAL = 1e-9  # values of an eigenvector that are closer, relative to its largest one, differ by rounding only
+
+
+class Settings(ShallowSettings):
+    """Each example is joined to ``n_neighbours`` relevant ones; 0: to all. ``c`` is the cost of errors of the SVMs.
+
+    ``unit_norm`` divides the features of an example by their norm before the SVMs see them, as the cosine does.
+    """
+
+    n_neighbours: int = Field(ge=0)
+    c: float = Field(gt=0)
+    unit_norm: bool
+
+
+def _unit(features: Floats) -> Floats:
+    return features / np.maximum(np.linalg.norm(features, axis=1, keepdims=True), TINY)
+
+
+def neighbour_graph(features: Floats, relevant: Bools, n_neighbours: int) -> Floats:
+    """The weights W [n, n]: the cosine where j is one of the nearest relevant examples of i, or i of j; else 0."""
+    unit = _unit(features)
+    cosine = unit @ unit.T
+    keys = np.where(relevant & ~np.eye(len(unit), dtype=bool), cosine, -np.inf)
+    if 0 < n_neighbours < len(unit):
+        bound = np.partition(keys, -n_neighbours, axis=1)[:, -n_neighbours]
+        keys[keys < bound[:, None]] = -np.inf
+    chosen = keys > 0  # an opposite or orthogonal direction is no neighbour: a weight is above 0
+    return np.where(chosen | chosen.T, cosine, 0)
+
+
+def eigenmap(graph: Floats, bits: int) -> Floats:
+    """The vectors v [n, bits] of the smallest lambda but the first one, largest entry positive.
+
+    An example without a neighbour has a vector of its own, which is 1 there and 0 elsewhere.
+    """
+    from scipy.linalg import eigh
+
+    n, degree = len(graph), graph.sum(axis=1)
+    scale = 1 / np.sqrt(np.where(degree > 0, degree, 1))
+    normalised = graph * np.outer(scale, scale) + np.diag(np.where(degree > 0, 0.0, 1.0))
+    # the largest eigenvalues 1 - lambda of D^-1/2 W D^-1/2, in rising order
+    _, vectors = eigh(normalised, subset_by_index=[n - 1 - bits, n - 1])
+    return np.asarray(vectors[:, -2::-1] * scale[:, None])
+
+
+def above_median(vectors: Floats) -> Bools:
+    """bool[n, bits]: whether an entry is above the median of its column by more than rounding."""
+    margin = EQUAL * np.abs(vectors).max(axis=0)
+    return np.asarray(vectors > np.median(vectors, axis=0) + margin)
+
+
+def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
+    relevant = relevant_pairs(data)
+    require_bits(settings.bits, len(features) - 1, "eigenvectors")
+    codes = above_median(eigenmap(neighbour_graph(features, relevant, settings.n_neighbours), settings.bits))
+    inputs = _unit(features) if settings.unit_norm else features
+    with bar("STHs", "bit", settings.bits, shown=data.progress) as shown:
+        directions = []
+        for code in codes.T:
+            directions.append(_svm(settings, inputs, code))
+            shown.update(1)
+    return Linear(np.zeros(features.shape[1]), np.stack(directions, axis=1))
+
+
+def _svm(settings: Settings, inputs: Floats, code: Bools) -> Floats:
+    """The weights [d] of the linear SVM that predicts ``code`` [n], without an offset; 0 if all its bits are equal."""
+    from sklearn.svm import LinearSVC
+
+    if code.all() or not code.any():
+        return np.zeros(inputs.shape[1])
+    svm = LinearSVC(C=settings.c, dual=False, fit_intercept=False).fit(inputs, code)
+    return np.asarray(svm.coef_[0], np.float64)
+
+
+METHOD = shallow_method(Settings, _fit, Linear, supervision="relevance")

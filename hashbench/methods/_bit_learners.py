@@ -1,14 +1,15 @@
 """The hash functions of StructHash and CGH: how a bit is fitted to pair weights, and what is kept of all bits."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, fields
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 from pydantic import Field
 
 from hashbench.hasher import Floats
-from hashbench.methods._kernel import Kernel, random_kernel
+from hashbench.methods._kernel import random_kernel
+from hashbench.methods._linear import KernelLinear, Linear
 from hashbench.methods._pair_bits import PairMatrix, Perceptrons
 from hashbench.methods._pair_trees import best_signs, flip_costs
 from hashbench.methods._shallow import HashFunction, ShallowSettings
@@ -36,49 +37,7 @@ class FunctionSettings(ShallowSettings):
     trim: float = Field(ge=0, lt=1)
 
 
-@dataclass(frozen=True, eq=False)
-class WeightedLinear(HashFunction):
-    """activations = features @ projection + bias; projection [d, bits], bias [bits], bit weights [bits]."""
-
-    projection: Floats
-    bias: Floats
-    weights: Floats = field()  # type: ignore[misc]  # the base class has no weights, as most methods
-
-    @property
-    def n_features(self) -> int:
-        """The number of features of an item."""
-        return len(self.projection)
-
-    def activations(self, features: Floats) -> Floats:
-        """Activations float64[n, bits] of ``features`` [n, d]."""
-        return features @ self.projection + self.bias
-
-
-@dataclass(frozen=True, eq=False)
-class WeightedKernel(WeightedLinear):
-    """The same of the kernel responses to ``anchors`` [m, d]; projection [m, bits]."""
-
-    anchors: Floats
-    bandwidth: Floats
-
-    @property
-    def n_features(self) -> int:
-        """The number of features of an item."""
-        return self.anchors.shape[1]
-
-    def activations(self, features: Floats) -> Floats:
-        """Activations float64[n, bits] of ``features`` [n, d]."""
-        return super().activations(Kernel(self.anchors, self.bandwidth)(features))
-
-
-@dataclass(frozen=True, eq=False)
-class WeightedTrees(Trees):
-    """Boosted trees with bit weights [bits]."""
-
-    weights: Floats = field()  # type: ignore[misc]
-
-
-FUNCTIONS = WeightedLinear, WeightedKernel, WeightedTrees
+FUNCTIONS = Linear, KernelLinear, Trees
 
 
 class BitLearner(ABC):
@@ -121,10 +80,11 @@ class PerceptronLearner(BitLearner):
         """See ``BitLearner``."""
         columns = np.column_stack(self._columns)
         projection = columns[:-1] / self._scale
-        found = {"projection": projection, "bias": columns[-1] - self._mean @ projection, "weights": weights}
+        bias, zeros = columns[-1] - self._mean @ projection, np.zeros(len(projection))
         if self._kernel is None:
-            return WeightedLinear(**found)
-        return WeightedKernel(**found, anchors=self._kernel.anchors, bandwidth=self._kernel.bandwidth)
+            return Linear(zeros, projection, bias, weights=weights)
+        anchors, bandwidth = self._kernel.anchors, self._kernel.bandwidth
+        return KernelLinear(zeros, projection, bias, anchors=anchors, bandwidth=bandwidth, weights=weights)
 
 
 class TreeLearner(BitLearner):
@@ -144,5 +104,4 @@ class TreeLearner(BitLearner):
 
     def function(self, weights: Floats) -> HashFunction:
         """See ``BitLearner``."""
-        trees = stacked(self._bits)
-        return WeightedTrees(weights=weights, **{each.name: getattr(trees, each.name) for each in fields(trees)})
+        return replace(stacked(self._bits), weights=weights)

@@ -1,20 +1,22 @@
-"""Linear hash functions: activations = (features - mean) @ projection."""
+"""Linear hash functions: activations = (features - mean) @ projection + bias."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from hashbench.hasher import Floats, TrainingData
+from hashbench.methods._kernel import Kernel
 from hashbench.methods._method import Method
 from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method
 
 
 @dataclass(frozen=True, eq=False)
 class Linear(HashFunction):
-    """activations = (features - mean) @ projection; mean [d], projection [d, bits]."""
+    """activations = (features - mean) @ projection + bias; mean [d], projection [d, bits], bias [bits] or None."""
 
     mean: Floats
     projection: Floats
+    bias: Floats | None = None
 
     @property
     def n_features(self) -> int:
@@ -23,7 +25,25 @@ class Linear(HashFunction):
 
     def activations(self, features: Floats) -> Floats:
         """Activations float64[n, bits] of ``features`` [n, d]."""
-        return (features - self.mean) @ self.projection
+        products: Floats = (features - self.mean) @ self.projection
+        return products if self.bias is None else products + self.bias
+
+
+@dataclass(frozen=True, eq=False)
+class KernelLinear(Linear):
+    """Linear functions of the RBF responses of an item to ``anchors`` [m, d]; mean [m], projection [m, bits]."""
+
+    anchors: Floats = field(kw_only=True)
+    bandwidth: Floats = field(kw_only=True)
+
+    @property
+    def n_features(self) -> int:
+        """The number of features of an item."""
+        return self.anchors.shape[1]
+
+    def activations(self, features: Floats) -> Floats:
+        """Activations float64[n, bits] of ``features`` [n, d]."""
+        return super().activations(Kernel(self.anchors, self.bandwidth)(features))
 
 
 def linear_method(

@@ -2,9 +2,9 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 from zipfile import BadZipFile
 
 import numpy as np
@@ -28,13 +28,13 @@ class ShallowSettings(BitSettings):
 
 @dataclass(frozen=True, eq=False)
 class HashFunction(ABC):
-    """The hash functions of all bits. In a subclass (a frozen dataclass) each field is an array, so that it is saved.
+    """The hash functions of all bits. In a subclass (a frozen dataclass) each field is an array or None, to be saved.
 
     ``weights`` float64[bits] are learned weights of the bits, each 0 or more. With them, codes are compared by the
     weighted Hamming distance too. Most methods learn none.
     """
 
-    weights: ClassVar[Floats | None] = None
+    weights: Floats | None = field(default=None, kw_only=True)
 
     @property
     @abstractmethod
@@ -81,7 +81,8 @@ class ShallowHasher(BinaryHasher):
 
     def save(self, folder: Path) -> None:
         """Writes hasher.npz: the arrays of the hash function and the name of its type."""
-        arrays = {field.name: getattr(self.function, field.name) for field in fields(self.function)}
+        arrays = {each.name: getattr(self.function, each.name) for each in fields(self.function)}
+        arrays = {name: array for name, array in arrays.items() if array is not None}
         with atomic(folder / FILE) as temporary, temporary.open("wb") as file:
             np.savez(file, function=type(self.function).__name__, value_max=self.value_max, **arrays)
 
@@ -138,7 +139,7 @@ def _load(path: Path, functions: tuple[type[HashFunction], ...]) -> ShallowHashe
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             function = by_name[str(archive["function"])]
-            arrays = {field.name: archive[field.name] for field in fields(function)}
+            arrays = {each.name: archive[each.name] for each in fields(function) if each.name in archive}
             return ShallowHasher(function(**arrays), float(archive["value_max"]))
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+    except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile) as error:
         raise HashbenchError(f"{path}: not a whole hasher ({error}): run hashbench train again") from None

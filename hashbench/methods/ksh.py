@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from hashbench.hasher import Floats, TrainingData
-from hashbench.methods._kernel import Kernel, random_kernel
-from hashbench.methods._linear import Linear
+from hashbench.methods._kernel import random_kernel
+from hashbench.methods._linear import KernelLinear, Linear
 from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method
 from hashbench.methods._similarity import relevant_pairs
 from hashbench.progress import bar
@@ -35,25 +35,6 @@ class Settings(ShallowSettings):
     tolerance: float = Field(ge=0)
 
 
-@dataclass(frozen=True, eq=False)
-class KernelLinear(HashFunction):
-    """activations = (responses - mean) @ projection; mean [m], projection [m, bits], for the m anchors of a kernel."""
-
-    anchors: Floats
-    bandwidth: Floats
-    mean: Floats
-    projection: Floats
-
-    @property
-    def n_features(self) -> int:
-        """The number of features of an item."""
-        return self.anchors.shape[1]
-
-    def activations(self, features: Floats) -> Floats:
-        """Activations float64[n, bits] of ``features`` [n, d]."""
-        return (Kernel(self.anchors, self.bandwidth)(features) - self.mean) @ self.projection
-
-
 def _fit(settings: Settings, features: Floats, data: TrainingData) -> HashFunction:
     target = np.where(relevant_pairs(data), 1.0, -1.0)
     if settings.hash_functions == "linear":
@@ -63,7 +44,7 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> HashFuncti
     responses = kernel(features)
     mean = responses.mean(axis=0)
     projection = _projection(settings, responses - mean, target, data.progress)
-    return KernelLinear(kernel.anchors, kernel.bandwidth, mean, projection)
+    return KernelLinear(mean, projection, anchors=kernel.anchors, bandwidth=kernel.bandwidth)
 
 
 def _projection(settings: Settings, responses: Floats, target: Floats, progress: bool) -> Floats:

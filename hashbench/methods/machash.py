@@ -25,7 +25,8 @@ from pydantic import Field
 
 from hashbench.hasher import Floats, TrainingData
 from hashbench.methods._block_cut import Ints, Signs, descend, eigenvector_signs, submodular_blocks
-from hashbench.methods._kernel import Kernel, random_kernel
+from hashbench.methods._kernel import random_kernel
+from hashbench.methods._linear import KernelLinear, Linear
 from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method
 from hashbench.methods._similarity import Bools, relevant_pairs
 from hashbench.progress import bar
@@ -56,42 +57,6 @@ class Settings(ShallowSettings):
     kernel_c: float = Field(gt=0)
 
 
-@dataclass(frozen=True, eq=False)
-class Machines(HashFunction):
-    """activations = features @ projection + bias; projection [d, bits], bias [bits]."""
-
-    projection: Floats
-    bias: Floats
-
-    @property
-    def n_features(self) -> int:
-        """The number of features of an item."""
-        return len(self.projection)
-
-    def activations(self, features: Floats) -> Floats:
-        """Activations float64[n, bits] of ``features`` [n, d]."""
-        return features @ self.projection + self.bias
-
-
-@dataclass(frozen=True, eq=False)
-class KernelMachines(HashFunction):
-    """activations = responses @ projection + bias, with the responses of the kernel; projection [m, bits]."""
-
-    anchors: Floats
-    bandwidth: Floats
-    projection: Floats
-    bias: Floats
-
-    @property
-    def n_features(self) -> int:
-        """The number of features of an item."""
-        return self.anchors.shape[1]
-
-    def activations(self, features: Floats) -> Floats:
-        """Activations float64[n, bits] of ``features`` [n, d]."""
-        return Kernel(self.anchors, self.bandwidth)(features) @ self.projection + self.bias
-
-
 def _fit(settings: Settings, features: Floats, data: TrainingData) -> HashFunction:
     pairs, random = relevant_pairs(data), np.random.default_rng(data.seed)
     step = CodeStep(
@@ -101,10 +66,12 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> HashFuncti
         settings.sweeps,
     )
     if settings.hash_functions == "linear":
-        return Machines(*_alternate(settings, step, features, settings.linear_c, random, shown=data.progress))
+        projection, bias = _alternate(settings, step, features, settings.linear_c, random, shown=data.progress)
+        return Linear(np.zeros(len(projection)), projection, bias)
     kernel = random_kernel(features, settings.n_anchors, random)
     projection, bias = _alternate(settings, step, kernel(features), settings.kernel_c, random, shown=data.progress)
-    return KernelMachines(kernel.anchors, kernel.bandwidth, projection, bias)
+    zeros = np.zeros(len(projection))
+    return KernelLinear(zeros, projection, bias, anchors=kernel.anchors, bandwidth=kernel.bandwidth)
 
 
 def _alternate(
@@ -229,4 +196,4 @@ def machines(inputs: Floats, codes: Signs, start: Floats, c: float) -> Floats:
     return np.asarray(found.x).reshape(start.shape)
 
 
-METHOD = shallow_method(Settings, _fit, Machines, KernelMachines, supervision="relevance")
+METHOD = shallow_method(Settings, _fit, Linear, KernelLinear, supervision="relevance")

@@ -7,7 +7,7 @@ the constants. They are found numerically on a histogram of each component. The 
 The paper's own distance sums over all products too; it is no weighted Hamming distance, and is not computed here.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from pydantic import Field
@@ -45,8 +45,6 @@ class Eigenfunctions(HashFunction):
     axes: Floats  # [d, bits]
     points: Floats  # [bits, bins], ascending
     values: Floats  # [bits, bins]
-    # [bits]: the eigenvalues; kw_only, because the class variable of the base would be taken as its default
-    weights: Floats = field(kw_only=True)  # type: ignore[misc]
 
     @property
     def n_features(self) -> int:

@@ -5,7 +5,8 @@ weight W_ij. Its codes are the solutions v of (D - W) v = lambda D v, D = diag(W
 first one: Laplacian eigenmaps, each binarised at its median. A linear SVM for each bit predicts it from the features.
 
 With class labels the graph has no edge between classes, so as many lambda as there are classes are 0, and their
-vectors are constant in each class. The vectors after them tell parts of single classes apart.
+vectors are constant in each class. The vectors after them tell parts of single classes apart and are 0, up to rounding,
+in all others. The released code compares that rounding with the median, which gives random bits; here it counts as 0.
 """
 
 import numpy as np

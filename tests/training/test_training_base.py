@@ -93,7 +93,7 @@ def test_a_base_that_does_not_fit_is_one_line(
 
 def test_a_base_that_is_no_network_is_one_line(tmp_path: Path) -> None:
     projection: Any = METHODS.get("lsh").fit(resolve("digits", "s1", "lsh", {"bits": 8}).settings, examples(tmp_path))
-    with pytest.raises(HashbenchError, match="base: a LinearHasher; a trained network is expected"):
+    with pytest.raises(HashbenchError, match="base: a ShallowHasher; a trained network is expected"):
         started(embedding(**MLP), examples(tmp_path, base=projection))
 
 

@@ -43,7 +43,7 @@ class Notation:
         """The positions of the best measured values.
 
         A value is compared with those of cells that differ in method and hyper-parameters only: same data, protocol,
-        metric, evaluation and code size. In most tables that is a column; where the columns are methods it is a row.
+        metric and code size. In most tables that is a column; where the columns are methods it is a row.
         Values that print alike are equally good. A value without another to compare with is not marked. The worst
         and the best AP over orders of ties are not compared: few distinct codes make the one low and the other high.
         """
@@ -78,7 +78,8 @@ def _all_but_method(cell: TableCell) -> tuple[Any, ...]:
     """What two cells must share for their values to be compared."""
     declared = cell.declared
     size = tuple(declared.settings.get(key) for key in CODE_SIZE)
-    return (declared.dataset, declared.protocol, declared.metric, declared.evaluation, declared.budget, *size)
+    among_queries = declared.evaluation == "test"  # whether distances are weighted is the method's own affair
+    return (declared.dataset, declared.protocol, declared.metric, among_queries, declared.budget, *size)
 
 
 def heading(section: Section, column: str) -> str:

@@ -60,6 +60,18 @@ def test_best_of_a_column_is_bold_and_what_prints_alike_is_bold_alike() -> None:
     ]
 
 
+def test_values_by_weighted_distances_are_compared_with_the_others() -> None:
+    group = SAMPLE["groups"][0]
+    rows = [{**row, "evaluation": "weighted"} if row["label"] == "MIHash" else row for row in group["rows"]]
+    spec = sample_spec(groups=[{**group, "rows": rows}])
+    first = [cell for cell in spec.cells if cell.column == spec.cells[0].column and cell.method in ("dpsh", "mihash")]
+    found = [fake_row(cell, metric=value) for cell, value in zip(first, (0.5, 0.6), strict=True)]
+    found[1] = found[1].model_copy(update={"metrics": {}, "metrics_weighted": found[1].metrics})
+    text = render_markdown(collect(spec, found, None, hash_of=fake_hash))
+    assert "**0.600**" in cells(text, "MIHash")[0]
+    assert "**" not in cells(text, "DPSH*")[0]
+
+
 @pytest.mark.parametrize(("metric", "has_a_best"), [("ap", True), ("ap_best", False), ("ap_worst", False)])
 def test_an_end_of_a_tie_interval_is_no_merit(metric: str, has_a_best: bool) -> None:
     spec = sample_spec(groups=[{**SAMPLE["groups"][0], "metric": metric}])

@@ -5,7 +5,7 @@ import textwrap
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import cycle
+from itertools import cycle, groupby
 from typing import TYPE_CHECKING, Literal
 
 from hashbench.tables import notation
@@ -40,11 +40,14 @@ class _Panel:
     section: Section
     column: str | None = None
 
-    def title(self, one_section: bool) -> str:
-        """The titles of section and column, without the section's where the picture has but one section."""
+    def title(self, one_section: bool, across: int) -> str:
+        """The titles of section and column, without the section's where the picture has but one section.
+
+        Lines are as long as a panel is wide if there are ``across`` in a row.
+        """
         section = "" if one_section and self.column else self.section.title
         column = notation.heading(self.section, self.column) if self.column else ""
-        return textwrap.fill(": ".join(filter(None, (section, column))), 26 if self.column else 60)
+        return textwrap.fill(": ".join(filter(None, (section, column))), 104 // across if self.column else 60)
 
 
 def render_png(table: Table) -> bytes | None:
@@ -63,10 +66,9 @@ def render_png(table: Table) -> bytes | None:
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update({"font.size": 8, "axes.spines.top": False, "axes.spines.right": False})
-        down = -(-len(panels) // (DOTS_ACROSS if panels[0].column else LINES_ACROSS))
-        across = -(-len(panels) // down)
-        figure = Figure(figsize=(WIDTH_IN, 0.7 + down * _height(panels)), dpi=DPI, layout="constrained")
-        _draw(figure, table, panels, (down, across))
+        rows = _rows_of_panels(panels)
+        figure = Figure(figsize=(WIDTH_IN, 0.7 + len(rows) * _height(panels)), dpi=DPI, layout="constrained")
+        _draw(figure, table, rows)
         image = io.BytesIO()
         figure.savefig(image, format="png", metadata={"Software": None})
     return image.getvalue()
@@ -83,6 +85,26 @@ def _panels(table: Table) -> list[_Panel]:
         for column in section.columns
         if _any_measured(section.column(column))
     ]
+
+
+def _rows_of_panels(panels: list[_Panel]) -> list[list[_Panel]]:
+    """The panels from top to bottom and left to right; a section that fits into one row is not split over two."""
+    if panels[0].column is None:
+        down = -(-len(panels) // LINES_ACROSS)
+        return _chunks(panels, -(-len(panels) // down))
+    sections = [list(of_section) for _, of_section in groupby(panels, key=lambda panel: panel.section.title)]
+    widest = max(map(len, sections))
+    across = 3 if widest == 3 else min(DOTS_ACROSS, len(panels))
+    rows: list[list[_Panel]] = [[]]
+    for part in (part for of_section in sections for part in _chunks(of_section, across)):
+        if len(rows[-1]) + len(part) > across:
+            rows.append([])
+        rows[-1] += part
+    return rows
+
+
+def _chunks(panels: list[_Panel], size: int) -> list[list[_Panel]]:
+    return [panels[start : start + size] for start in range(0, len(panels), size)]
 
 
 def _any_measured(cells: Iterable[TableCell]) -> bool:
@@ -126,20 +148,23 @@ def _height(panels: list[_Panel]) -> float:
     return max(2.7, 0.2 * most_rows) if panels[0].column is None else 0.7 + 0.2 * most_rows
 
 
-def _draw(figure: "Figure", table: Table, panels: list[_Panel], shape: tuple[int, int]) -> None:
+def _draw(figure: "Figure", table: Table, rows: list[list[_Panel]]) -> None:
+    panels = [panel for row in rows for panel in row]
     looks = styles(row for panel in panels for row in _drawn_rows(panel.section))
     one_section = len({panel.section.title for panel in panels}) == 1
-    axes = list(figure.subplots(*shape, squeeze=False).flat)
-    for index, (panel, ax) in enumerate(zip(panels, axes, strict=False)):
-        ax.set_title(panel.title(one_section), fontsize=8.5, loc="left")
-        if panel.column is None:
-            _lines(ax, panel.section, looks)
-        else:
-            _dots(ax, panel.section, panel.column)
-        if index % shape[1] and panel.column and panels[index - 1].section is panel.section:
-            ax.tick_params(labelleft=False)  # the panel to the left names the same rows
-    for ax in axes[len(panels) :]:
-        ax.set_visible(False)
+    grid = figure.subplots(len(rows), max(map(len, rows)), squeeze=False)
+    axes = [ax for row, across in zip(rows, grid, strict=True) for ax in across[: len(row)]]
+    for row, across in zip(rows, grid, strict=True):
+        for ax in across[len(row) :]:
+            ax.set_visible(False)
+        for left, panel, ax in zip([None, *row], row, across, strict=False):
+            ax.set_title(panel.title(one_section, grid.shape[1]), fontsize=8.5, loc="left")
+            if panel.column is None:
+                _lines(ax, panel.section, looks)
+            else:
+                _dots(ax, panel.section, panel.column)
+                # the panel to the left names the same rows
+                ax.tick_params(labelleft=left is None or left.section is not panel.section)
     _share_scales(panels, axes)
     if panels[0].column is None:
         _name_rows(figure, looks)

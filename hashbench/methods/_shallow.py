@@ -17,7 +17,7 @@ from hashbench.methods._method import Method
 from hashbench.training.failure import TrainingFailed
 
 FILE = "hasher.npz"
-BLOCK = 10_000  # items that are encoded at a time
+BLOCK = 2000  # items that are encoded at a time: 8 MB of 512 features, so that they stay in the cache
 
 
 class ShallowSettings(BitSettings):
@@ -51,7 +51,10 @@ class HashFunction(ABC):
 
 def as_features(items: NDArray[Any], value_max: float) -> Floats:
     """``items`` as float64[n, d], one row each, divided by ``value_max`` so that the largest possible value is 1."""
-    return items.reshape(len(items), -1).astype(np.float64) / value_max
+    features = items.reshape(len(items), -1).astype(np.float64)
+    if value_max != 1:
+        features /= value_max
+    return features
 
 
 @dataclass(frozen=True, eq=False)

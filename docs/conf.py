@@ -30,6 +30,8 @@ nitpick_ignore_regex = [
     ("py:.*", r"hashbench\.(\w+\.)*_\w+.*"),
     # a name without its module is what autodoc makes of a forward reference, or of a type variable
     ("py:class", r"\w+|nn\.\w+|hashbench\.(\w+\.)*[A-Z]"),
+    # the bound of a setting that is no whole number, such as lt=0.5
+    ("py:class", r"\d+\.\d+"),
 ]
 
 autodoc_default_options = {"members": True, "ignore-module-all": True, "exclude-members": "model_config"}

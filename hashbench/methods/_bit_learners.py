@@ -12,12 +12,12 @@ from hashbench.methods._kernel import random_kernel
 from hashbench.methods._linear import KernelLinear, Linear
 from hashbench.methods._pair_bits import PairMatrix, Perceptrons
 from hashbench.methods._pair_trees import best_signs, flip_costs
-from hashbench.methods._shallow import HashFunction, ShallowSettings
+from hashbench.methods._shallow import HashFunction
 from hashbench.methods._similarity import Bools
-from hashbench.methods._trees import Boosting, OneBit, Trees, binned, boosted, stacked
+from hashbench.methods._trees import OneBit, Trees, TreeSettings, binned, boosted, stacked
 
 
-class FunctionSettings(ShallowSettings):
+class FunctionSettings(TreeSettings):
     """The settings of the hash functions.
 
     Attributes:
@@ -31,10 +31,6 @@ class FunctionSettings(ShallowSettings):
     n_anchors: int = Field(ge=1)
     ridge: float = Field(gt=0)
     iterations: int = Field(ge=0)
-    n_trees: int = Field(ge=1)
-    depth: int = Field(ge=1, le=10)
-    n_tried: int = Field(ge=1)
-    trim: float = Field(ge=0, lt=1)
 
 
 FUNCTIONS = Linear, KernelLinear, Trees
@@ -91,7 +87,7 @@ class TreeLearner(BitLearner):
     """Boosted trees: signs of the examples that make z'W z small, then trees for these signs."""
 
     def __init__(self, settings: FunctionSettings, features: Floats, random: np.random.Generator) -> None:
-        self._boosting = Boosting(settings.n_trees, settings.depth, settings.n_tried, settings.trim)
+        self._boosting = settings.boosting
         self._examples, self._random = binned(features), random
         self._bits: list[OneBit] = []
 

@@ -13,7 +13,7 @@ Couplings a and fields u are integers, because the maximum flow of SciPy is: no 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,10 +74,17 @@ def energy(couplings: Ints, fields: Ints, signs: Signs | Ints) -> int:
 
 def eigenvector_signs(couplings: Couplings, n: int, random: np.random.Generator) -> Signs:
     """Signs [n] to start from: those of the real z with the least z^T a z of all z of its norm, an eigenvector."""
-    from scipy.sparse.linalg import LinearOperator, eigsh
+    from scipy.sparse.linalg import LinearOperator
 
     matrix = LinearOperator((n, n), matvec=lambda z: couplings.times(z.ravel()), dtype=np.float64)
-    _, vectors = eigsh(matrix, 1, which="SA", v0=random.standard_normal(n), tol=1e-2)
+    return least_eigenvector_signs(matrix, random)
+
+
+def least_eigenvector_signs(matrix: Any, random: np.random.Generator) -> Signs:
+    """The signs [n] of the eigenvector of the smallest eigenvalue of ``matrix`` [n, n], sparse or an operator."""
+    from scipy.sparse.linalg import eigsh
+
+    _, vectors = eigsh(matrix, 1, which="SA", v0=random.standard_normal(matrix.shape[0]), tol=1e-2)
     return np.where(vectors[:, 0] > 0, 1, -1).astype(np.int8)
 
 

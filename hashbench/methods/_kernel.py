@@ -26,10 +26,15 @@ def random_kernel(features: Floats, n_anchors: int, random: np.random.Generator)
     Its bandwidth is the mean squared distance of the training examples to the anchors, as in the released code of KSH
     (``KSH_demo.m``), which does not square it again.
     """
-    if n_anchors > len(features):
-        raise TrainingFailed(f"{n_anchors} anchors from {len(features)} training examples: at most as many anchors")
+    require_anchors(n_anchors, len(features))
     anchors = features[random.choice(len(features), n_anchors, replace=False)]
     return Kernel(anchors, np.asarray(squared_distances(features, anchors).mean()))
+
+
+def require_anchors(n_anchors: int, n_examples: int) -> None:
+    """Raises TrainingFailed if there are fewer training examples than anchors, which are drawn from them."""
+    if n_anchors > n_examples:
+        raise TrainingFailed(f"{n_anchors} anchors from {n_examples} training examples: at most as many anchors")
 
 
 def squared_distances(items: Floats, others: Floats) -> Floats:

@@ -1,13 +1,16 @@
 """Linear hash functions: activations = (features - mean) @ projection + bias."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from hashbench.hasher import Floats, TrainingData
 from hashbench.methods._kernel import Kernel
 from hashbench.methods._method import Method
 from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method
+from hashbench.progress import bar
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +47,16 @@ class KernelLinear(Linear):
     def activations(self, features: Floats) -> Floats:
         """Activations float64[n, bits] of ``features`` [n, d]."""
         return super().activations(Kernel(self.anchors, self.bandwidth)(features))
+
+
+def columns(method: str, vectors: Iterable[Floats], bits: int, *, shown: bool) -> Floats:
+    """The vectors [d] of all bits as columns, float64[d, bits], with a progress bar while they are fitted."""
+    with bar(method, "bit", bits, shown=shown) as progress:
+        found = []
+        for vector in vectors:
+            found.append(vector)
+            progress.update(1)
+    return np.stack(found, axis=1)
 
 
 def linear_method(

@@ -8,6 +8,7 @@ lowers z'W z. The second step is a classifier for z; an error at example i costs
 import numpy as np
 
 from hashbench.hasher import Floats
+from hashbench.methods._block_cut import least_eigenvector_signs
 from hashbench.methods._pair_bits import PairMatrix
 
 FLIPS = 20  # flips for each example at most; far fewer are needed
@@ -15,11 +16,7 @@ FLIPS = 20  # flips for each example at most; far fewer are needed
 
 def best_signs(matrix: PairMatrix, random: np.random.Generator) -> Floats:
     """Signs float64[m] from which no flip of one example lowers z'W z; ``matrix`` is the sparse W [m, m]."""
-    from scipy.sparse.linalg import eigsh
-
-    m = matrix.shape[0]
-    _, vectors = eigsh(matrix, 1, which="SA", v0=random.standard_normal(m), tol=1e-2)
-    return flipped(matrix, np.where(vectors[:, 0] > 0, 1.0, -1.0))
+    return flipped(matrix, least_eigenvector_signs(matrix, random).astype(np.float64))
 
 
 def flipped(matrix: PairMatrix, signs: Floats) -> Floats:

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from hashbench.hasher import Floats
-from hashbench.methods._shallow import HashFunction
+from hashbench.methods._shallow import HashFunction, ShallowSettings
 
 BINS = 64  # _trees_numba.BINS
 
@@ -59,6 +60,20 @@ class Boosting:
     depth: int
     n_tried: int
     trim: float
+
+
+class TreeSettings(ShallowSettings):
+    """The settings of methods that grow trees; ``boosting`` says what they mean."""
+
+    n_trees: int = Field(ge=1)
+    depth: int = Field(ge=1, le=10)
+    n_tried: int = Field(ge=1)
+    trim: float = Field(ge=0, lt=1)
+
+    @property
+    def boosting(self) -> Boosting:
+        """How the trees of a bit are grown."""
+        return Boosting(self.n_trees, self.depth, self.n_tried, self.trim)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from hashbench.hasher import Floats, TrainingData
-from hashbench.methods._kernel import squared_distances
+from hashbench.methods._kernel import require_anchors, squared_distances
 from hashbench.methods._linear import Linear
 from hashbench.methods._shallow import ShallowSettings, shallow_method
 from hashbench.methods._similarity import Bools, relevant_pairs
 from hashbench.progress import bar
-from hashbench.training.failure import TrainingFailed
 
 Indices = NDArray[np.int64]
 
@@ -135,8 +134,7 @@ def _target(settings: Settings, features: Floats, data: TrainingData) -> Floats:
 
 def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
     n = len(features)
-    if settings.n_anchors > n:
-        raise TrainingFailed(f"{settings.n_anchors} anchors from {n} training examples: at most as many anchors")
+    require_anchors(settings.n_anchors, n)
     mean = features.mean(axis=0) if settings.centre else np.zeros(features.shape[1])
     moved = features - mean
     random = np.random.default_rng(data.seed)

@@ -18,15 +18,15 @@ from pydantic import Field
 
 from hashbench.hasher import Floats, TrainingData
 from hashbench.methods._block_cut import Ints, Matrix, descend, eigenvector_signs, submodular_blocks
-from hashbench.methods._shallow import ShallowSettings, shallow_method
+from hashbench.methods._shallow import shallow_method
 from hashbench.methods._similarity import Bools, relevant_pairs
-from hashbench.methods._trees import Boosting, Trees, binned, boosted, stacked
+from hashbench.methods._trees import Trees, TreeSettings, binned, boosted, stacked
 from hashbench.progress import bar
 
 Loss = Literal["ksh", "hinge"]
 
 
-class Settings(ShallowSettings):
+class Settings(TreeSettings):
     """The loss, the graph cuts and the trees.
 
     Blocks have at most ``block_size`` examples, and a bit ends after ``sweeps`` times all blocks. The others are those
@@ -36,10 +36,6 @@ class Settings(ShallowSettings):
     loss: Loss
     block_size: int = Field(ge=1)
     sweeps: int = Field(ge=1)
-    n_trees: int = Field(ge=1)
-    depth: int = Field(ge=1, le=10)
-    n_tried: int = Field(ge=1)
-    trim: float = Field(ge=0, lt=1)
 
 
 def _fit(settings: Settings, features: Floats, data: TrainingData) -> Trees:
@@ -47,7 +43,6 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Trees:
     random = np.random.default_rng(data.seed)
     blocks = submodular_blocks(pairs, settings.block_size, random)
     examples = binned(features)
-    boosting = Boosting(settings.n_trees, settings.depth, settings.n_tried, settings.trim)
     products, no_fields = np.zeros(pairs.shape, np.int64), np.zeros(len(pairs), np.int64)
     bits = []
     with bar("fit", "bit", settings.bits, shown=data.progress) as progress:
@@ -55,7 +50,7 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Trees:
             couplings = Matrix(coupled(products, pairs, r, settings.loss))
             start = eigenvector_signs(couplings, len(pairs), random)
             wanted = descend(couplings, no_fields, start, blocks, settings.sweeps)
-            bits.append(boosted(examples, wanted.astype(np.float64), boosting, random))
+            bits.append(boosted(examples, wanted.astype(np.float64), settings.boosting, random))
             signs = np.where(bits[-1].scores > 0, 1, -1)
             products += np.multiply.outer(signs, signs)
             progress.update(1)

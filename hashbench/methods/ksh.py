@@ -15,10 +15,9 @@ from pydantic import Field
 
 from hashbench.hasher import Floats, TrainingData
 from hashbench.methods._kernel import random_kernel
-from hashbench.methods._linear import KernelLinear, Linear
+from hashbench.methods._linear import KernelLinear, Linear, columns
 from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method
 from hashbench.methods._similarity import relevant_pairs
-from hashbench.progress import bar
 
 MOST_RATE = 2.0**60  # of the reciprocal step; the search ends where the objective only falls with a smaller step
 
@@ -49,12 +48,8 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> HashFuncti
 
 def _projection(settings: Settings, responses: Floats, target: Floats, progress: bool) -> Floats:
     """The vectors a of all bits as the columns of float64[m, bits]."""
-    with bar("KSH", "bit", settings.bits, shown=progress) as shown:
-        vectors = []
-        for vector in fit_bits(settings, responses, first_residual(target, settings.bits)):
-            vectors.append(vector)
-            shown.update(1)
-    return np.stack(vectors, axis=1)
+    vectors = fit_bits(settings, responses, first_residual(target, settings.bits))
+    return columns("KSH", vectors, settings.bits, shown=progress)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from hashbench.hasher import Floats, TrainingData
-from hashbench.methods._linear import Linear
+from hashbench.methods._linear import Linear, columns
 from hashbench.methods._shallow import ShallowSettings, require_bits, shallow_method
 from hashbench.methods._similarity import Bools, relevant_pairs
-from hashbench.progress import bar
 
 Indices = NDArray[np.int64]
 
@@ -80,12 +79,8 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
     require_bits(settings.bits, features.shape[1], "features")
     pairs = labelled_pairs(relevant_pairs(data), settings.n_pairs, np.random.default_rng(data.seed))
     mean = features.mean(axis=0)
-    with bar("SPLH", "bit", settings.bits, shown=data.progress) as shown:
-        directions = []
-        for direction in fit_bits(settings, features - mean, pairs):
-            directions.append(direction)
-            shown.update(1)
-    return Linear(mean, np.stack(directions, axis=1))
+    directions = fit_bits(settings, features - mean, pairs)
+    return Linear(mean, columns("SPLH", directions, settings.bits, shown=data.progress))
 
 
 def fit_bits(settings: Settings, features: Floats, pairs: Pairs) -> Iterator[Floats]:

@@ -13,10 +13,9 @@ import numpy as np
 from pydantic import Field
 
 from hashbench.hasher import Floats, TrainingData
-from hashbench.methods._linear import Linear
+from hashbench.methods._linear import Linear, columns
 from hashbench.methods._shallow import ShallowSettings, require_bits, shallow_method
 from hashbench.methods._similarity import Bools, relevant_pairs
-from hashbench.progress import bar
 
 TINY = np.finfo(np.float64).tiny
 EQUAL = 1e-9  # values of an eigenvector that are closer, relative to its largest one, differ by rounding only
@@ -75,12 +74,8 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
     require_bits(settings.bits, len(features) - 1, "eigenvectors")
     codes = above_median(eigenmap(neighbour_graph(features, relevant, settings.n_neighbours), settings.bits))
     inputs = _unit(features) if settings.unit_norm else features
-    with bar("STHs", "bit", settings.bits, shown=data.progress) as shown:
-        directions = []
-        for code in codes.T:
-            directions.append(_svm(settings, inputs, code))
-            shown.update(1)
-    return Linear(np.zeros(features.shape[1]), np.stack(directions, axis=1))
+    directions = (_svm(settings, inputs, code) for code in codes.T)
+    return Linear(np.zeros(features.shape[1]), columns("STHs", directions, settings.bits, shown=data.progress))
 
 
 def _svm(settings: Settings, inputs: Floats, code: Bools) -> Floats:

@@ -124,18 +124,22 @@ def extremes(histogram: Histogram, names: Sequence[str]) -> dict[str, tuple[NDAr
 
     Metrics that do not depend on the order of tied items are left out, and so are ``ap_worst`` and ``ap_best``.
     """
-    ranged = [name for name in map(parse, names) if not (_needs_radii(name) or METRICS.get(name.metric).is_bound)]
-    ends = [_in_order_of(end, lambda: _blocks(histogram), ranged) for end in ("worst", "best")]
-    return {name: (ends[0][name], ends[1][name]) for name in map(str, ranged)}
+    return _extremes(lambda: _blocks(histogram), names)
 
 
 def extremes_of_rankings(
     rankings: Iterable[Histogram], names: Sequence[str]
 ) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """As ``extremes``, of rankings in blocks of queries, which are iterated several times."""
-    ranged = [name for name in map(parse, names) if not METRICS.get(name.metric).is_bound]
-    ends = [_in_order_of(end, lambda: iter(rankings), ranged) for end in ("worst", "best")]
-    return {name: (ends[0][name], ends[1][name]) for name in map(str, ranged)}
+    return _extremes(lambda: iter(rankings), names)
+
+
+def _extremes(
+    blocks: Callable[[], Iterator[Histogram]], names: Sequence[str]
+) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    ranged = [name for name in map(parse, names) if not (_needs_radii(name) or METRICS.get(name.metric).is_bound)]
+    worst, best = (_in_order_of(end, blocks, ranged) for end in ("worst", "best"))
+    return {name: (worst[name], best[name]) for name in map(str, ranged)}
 
 
 def _in_order_of(

@@ -35,11 +35,16 @@ def test_losses_are_those_of_the_paper(loss: Loss) -> None:
             assert found[i, j] == 4 * loss_of(codes[[i, j]], pairs[i, j], loss)
 
 
+def of_three_classes(random: np.random.Generator, n: int, bits: int) -> tuple[np.ndarray, np.ndarray]:
+    """Random codes [n, bits] of -1 and 1, and which pairs [n, n] of them are of one class."""
+    codes, labels = random.choice([-1, 1], (n, bits)), random.integers(0, 3, n)
+    return codes, labels[:, None] == labels
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_energy_of_a_bit_is_the_sum_of_the_losses(loss: Loss) -> None:
     random = np.random.default_rng(0)
-    codes, labels = random.choice([-1, 1], (12, 4)), random.integers(0, 3, 12)
-    pairs = labels[:, None] == labels
+    codes, pairs = of_three_classes(random, 12, 4)
     couplings = coupled(codes @ codes.T, pairs, 5, loss)
     values = []
     for _ in range(10):
@@ -53,9 +58,7 @@ def test_the_energy_of_a_bit_is_the_sum_of_the_losses(loss: Loss) -> None:
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_relevant_pairs_attract_and_others_repel(loss: Loss) -> None:
-    random = np.random.default_rng(0)
-    codes, labels = random.choice([-1, 1], (30, 6)), random.integers(0, 3, 30)
-    pairs = labels[:, None] == labels
+    codes, pairs = of_three_classes(np.random.default_rng(0), 30, 6)
     couplings = coupled(codes @ codes.T, pairs, 7, loss)
     assert (couplings[pairs] <= 0).all()
     assert (couplings[~pairs] >= 0).all()

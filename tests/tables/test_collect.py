@@ -74,22 +74,14 @@ def test_rows_of_other_cells_never_count() -> None:
     assert measured(spec, [row for other in others for row in rows_of(other, 0.9)]) is None
 
 
-def test_cell_whose_queries_search_each_other_takes_no_value_of_the_database() -> None:
-    spec = one_cell(evaluation="test")
+@pytest.mark.parametrize(("evaluation", "held_in"), [("test", "metrics_of_test"), ("weighted", "metrics_weighted")])
+def test_cell_of_another_evaluation_takes_no_value_of_the_unweighted_search(evaluation: str, held_in: str) -> None:
+    spec = one_cell(evaluation=evaluation)
     (row,) = rows_of(spec, 0.5, metric=0.5)
     assert measured(spec, [row]) is None
-    of_test = row.model_copy(update={"metrics_of_test": {spec.cells[0].metric: row.metrics[spec.cells[0].metric]}})
-    assert measured(spec, [of_test]) == Measured(0.5, None, 1)
-    assert measured(one_cell(), [of_test.model_copy(update={"metrics": {}})]) is None
-
-
-def test_cell_by_weighted_distances_takes_no_value_by_unweighted_ones() -> None:
-    spec = one_cell(evaluation="weighted")
-    (row,) = rows_of(spec, 0.5, metric=0.5)
-    assert measured(spec, [row]) is None
-    weighted = row.model_copy(update={"metrics_weighted": {spec.cells[0].metric: row.metrics[spec.cells[0].metric]}})
-    assert measured(spec, [weighted]) == Measured(0.5, None, 1)
-    assert measured(one_cell(), [weighted.model_copy(update={"metrics": {}})]) is None
+    held = row.model_copy(update={held_in: {spec.cells[0].metric: row.metrics[spec.cells[0].metric]}})
+    assert measured(spec, [held]) == Measured(0.5, None, 1)
+    assert measured(one_cell(), [held.model_copy(update={"metrics": {}})]) is None
 
 
 def test_a_budget_that_stands_in_is_said_and_has_rows_of_its_own() -> None:

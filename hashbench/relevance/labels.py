@@ -75,9 +75,11 @@ class SharedLabelRelevance:
 
     def block(self, queries: slice, database: slice) -> NDArray[np.uint16]:
         """Indices into ``levels``, uint16[q, n]."""
-        # float32 goes through BLAS and is exact for counts below 2^24
-        query = self.query_labels[queries].astype(np.float32)
-        return (query @ self.database_labels[database].astype(np.float32).T).astype(np.uint16)
+        # float32 goes through BLAS and is exact for counts below 2^24; BLAS may raise the processor's flag of an
+        # invalid value over the padding of its own buffers, which NumPy then reports although every count is right
+        query, items = self.query_labels[queries].astype(np.float32), self.database_labels[database].astype(np.float32)
+        with np.errstate(invalid="ignore"):
+            return (query @ items.T).astype(np.uint16)
 
 
 def from_labels(query_labels: Labels, database_labels: Labels) -> ClassRelevance | SharedLabelRelevance:

@@ -3,7 +3,7 @@
 Examples of metric names::
 
     ap  ap@5000  ap(norm=min)@100  ap(norm=retrieved)@5000  ap_best  ap_worst  ndcg  ndcg@100
-    precision@100  precision@r2 (Hamming radius 2)  precision@r (R-precision)  recall@100  recall@r2  auc
+    precision@100  precision@r2 (Hamming radius 2)  precision@r (R-precision)  recall@100  recall@r2  f1@r2  auc  mrr
     pr_area  pr_area@10000
     suf  suf@16  rerank_precision@4  nmi (from a bucket search)
 """
@@ -18,8 +18,9 @@ from hashbench.errors import HashbenchError
 from hashbench.histogram import Histogram, ties
 from hashbench.histogram.ranking import RankingHistogram, joined, merged_after
 from hashbench.histogram.ties import Policy
+from hashbench.metrics._alias import own_name
 from hashbench.metrics._metric import Metric
-from hashbench.metrics._name import Cutoff, MetricName
+from hashbench.metrics._name import Cutoff, MetricName, listed
 from hashbench.metrics._name import read as read_name
 from hashbench.metrics._value import MetricValue
 from hashbench.parallel import slices
@@ -38,6 +39,7 @@ __all__ = [
     "evaluate_ties",
     "extremes",
     "extremes_of_rankings",
+    "listed",
     "needs_radii",
     "parse",
     "parse_all",
@@ -56,13 +58,15 @@ SOURCES = {Histogram: "items ranked by distance", Retrieval: "a bucket search (k
 def parse(name: str) -> MetricName:
     """The metric, parameters and cutoff that ``name`` names; ``str()`` of it is the canonical name.
 
-    The canonical name has no parameters at their defaults. Raises HashbenchError for a metric, parameter, value or
-    cutoff that does not exist.
+    The canonical name has no parameters at their defaults. ``map``, ``p@k`` and ``rr`` are other names of ``ap``,
+    ``precision@k`` and ``mrr``. Raises HashbenchError for a metric, parameter, value or cutoff that does not exist, and
+    for a name that means different metrics elsewhere (``map@k``, ``r@k``).
 
     >>> str(parse("ap(norm=all)@5"))
     'ap@5'
     """
     written = read_name(name)
+    written = written if written.metric in METRICS else own_name(written)
     return METRICS.get(written.metric).accept(written)
 
 

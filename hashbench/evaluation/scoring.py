@@ -180,11 +180,9 @@ def evaluate_weighted(
     """The scores of the metrics ``names`` where the database is ranked by the weighted Hamming distance."""
     parsed, chosen = _checked(names, policy)
     require_weighted(parsed)
+    values, ends = metrics.evaluate_with_extremes(ranked, parsed, None if chosen == "order" else chosen)
     if chosen == "order":
         values = metrics.evaluate_rankings(ties.in_order(ranked.distances, ranked.relevance), parsed)
-    else:
-        values = metrics.evaluate_rankings((ties.apply(block, chosen) for block in ranked), parsed)
-    ends = metrics.extremes_of_rankings(ranked, parsed)
     per_query = {name: PerQuery(found, *ends.get(name, (None, None))) for name, found in values.items()}
     query, database = ranked.query, ranked.database
     return Scores(len(query), len(database), query.n_bits, chosen, empty, per_query)

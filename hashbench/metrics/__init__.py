@@ -154,7 +154,7 @@ class _Job:
 
 
 def _end_jobs(names: Sequence[str]) -> list[_Job]:
-    """The jobs of the worst and then of the best order of tied items: AP, which has formulas for them, and the others."""
+    """The jobs of the worst and the best order of tied items, each for AP, which has formulas for it, and the rest."""
     ranged = [name for name in map(parse, names) if not (_needs_radii(name) or METRICS.get(name.metric).is_bound)]
     jobs = []
     for end in ("worst", "best"):

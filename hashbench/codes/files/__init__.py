@@ -26,7 +26,7 @@ from hashbench.codes.files._stream import CodeStream
 from hashbench.codes.packed import MAX_BITS, Codes
 from hashbench.errors import HashbenchError, printable, unknown
 from hashbench.files import atomic
-from hashbench.relevance.labels import ClassRelevance, Relevance, SharedLabelRelevance
+from hashbench.relevance.labels import LabelRelevance, Relevance
 
 __all__ = [
     "BIT_WEIGHTS",
@@ -61,7 +61,7 @@ class SavedCodes:
 
     query: Codes
     database: Codes
-    relevance: ClassRelevance | SharedLabelRelevance
+    relevance: LabelRelevance
     notes: tuple[str, ...] = ()
     query_ids: NDArray[Any] | None = None
     database_ids: NDArray[Any] | None = None

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hashbench.codes.files._layout import StoredLabels
 from hashbench.errors import HashbenchError
-from hashbench.relevance.labels import ClassRelevance, Labels, SharedLabelRelevance, from_labels
+from hashbench.relevance.labels import ClassRelevance, LabelRelevance, Labels, from_labels
 
 
 @dataclass
@@ -53,14 +53,14 @@ class LabelReader:
         return present.view(np.uint8)
 
 
-def read(query: StoredLabels, database: StoredLabels) -> tuple[ClassRelevance | SharedLabelRelevance, list[str]]:
+def read(query: StoredLabels, database: StoredLabels) -> tuple[LabelRelevance, list[str]]:
     """The relevance of stored labels, and notes about them."""
     sides = LabelReader(query), LabelReader(database)
     labels = [side.whole() for side in sides]
     return relevance_between(*labels), [note for side in sides for note in side.notes()]
 
 
-def relevance_between(query: Labels, database: Labels) -> ClassRelevance | SharedLabelRelevance:
+def relevance_between(query: Labels, database: Labels) -> LabelRelevance:
     """The relevance of labels; where no item has two, of class ids, which is the same and is counted faster."""
     if query.ndim == database.ndim == 2 and not (_is_multi(query) or _is_multi(database)):
         return ClassRelevance(_class_of(query), _class_of(database))

@@ -60,7 +60,7 @@ def unpacked(
     packed = [(name, side) for name, side in zip(names, sides, strict=True) if isinstance(side, np.ndarray)]
     if not packed or bits is None:
         return [side for side in sides if not isinstance(side, np.ndarray)]
-    if order is None and len(packed) < len(sides):
+    if order is None and len(packed) < len(sides) and bits > 1:
         raise HashbenchError(f"{packed[0][0]}: packed, beside codes that are not: say bit_order='big' or 'little'")
     last = int(np.bitwise_or.reduce([np.bitwise_or.reduce(side[:, -1], initial=0) for _, side in packed]))
     chosen = bit_order.check(packed[0][0], bits, last, order)
@@ -114,9 +114,9 @@ def _names(name: str, array: NDArray[Any]) -> NDArray[np.str_]:
 
 
 def _is_packed(values: Any, bits: int | None) -> bool:
-    """Whether ``values`` are bytes that hold ``bits`` bits; one bit reads the same packed or not."""
+    """Whether ``values`` are bytes that hold ``bits`` bits; one bit of 0 or 1 reads the same packed or not."""
     is_bytes = str(values.dtype).removeprefix("torch.") == "uint8" and values.ndim == 2
-    return bool(bits is not None and bits > 1 and is_bytes and values.shape[1] == -(-bits // 8))
+    return bool(bits is not None and is_bytes and values.shape[1] == -(-bits // 8))
 
 
 def _of_length(name: str, found: AnyCodes, bits: int | None) -> AnyCodes:

@@ -33,6 +33,8 @@ def as_json(found: Evaluation) -> str:
                 "empty_balls": found.queries.empty_balls,
                 "radius": found.queries.radius,
             },
+            "without_class": dict(zip(("queries", "database"), found.without_class, strict=True)),
+            "excluded_self": found.n_excluded,
             "query_codes": _codes(found.query_codes),
             "database_codes": _codes(found.database_codes),
             "leak": asdict(found.leak),

@@ -243,7 +243,7 @@ def in_order(query: Codes, database: Codes, relevance: Relevance, own: Ints | No
 def evaluate(
     histogram: Histogram,
     n_database: int,
-    names: Sequence[str],
+    names: str | Sequence[str],
     policy: str = "expected",
     *,
     empty: Empty = "skip",
@@ -262,7 +262,7 @@ def evaluate(
 
 
 def evaluate_weighted(
-    ranked: WeightedRankings, names: Sequence[str], policy: str = "expected", *, empty: Empty = "skip"
+    ranked: WeightedRankings, names: str | Sequence[str], policy: str = "expected", *, empty: Empty = "skip"
 ) -> Scores:
     """The scores of the metrics ``names`` where the database is ranked by the weighted Hamming distance."""
     parsed, chosen = checked(names, policy, empty)

@@ -72,13 +72,15 @@ def parse(name: str) -> MetricName:
     return METRICS.get(written.metric).accept(written)
 
 
-def parse_all(names: Iterable[str], source: type[Histogram] | type[Retrieval] = Histogram) -> dict[str, MetricName]:
-    """The metrics that ``names`` name, by canonical name, in the order of ``names``.
+def parse_all(
+    names: str | Iterable[str], source: type[Histogram] | type[Retrieval] = Histogram
+) -> dict[str, MetricName]:
+    """The metrics that ``names`` name, by canonical name, in the order of ``names``; a text is read by ``listed``.
 
     Raises HashbenchError where ``parse`` does, and for a metric that is not computed from ``source``. Call it first:
     then a wrong name is refused before anything is counted.
     """
-    found = {str(name): name for name in map(parse, names)}
+    found = {str(name): name for name in map(parse, listed(names) if isinstance(names, str) else names)}
     for canonical, name in found.items():
         needed = METRICS.get(name.metric).source
         if needed is not source:
@@ -86,7 +88,7 @@ def parse_all(names: Iterable[str], source: type[Histogram] | type[Retrieval] = 
     return found
 
 
-def evaluate(histogram: Histogram, names: Sequence[str]) -> dict[str, NDArray[np.float64]]:
+def evaluate(histogram: Histogram, names: str | Sequence[str]) -> dict[str, NDArray[np.float64]]:
     """The value of each query, float64[q], for each metric, by canonical name in the order of ``names``.
 
     The value is NaN for a query without a relevant item (N^+ = 0), and only for these: they are left out of means. A
@@ -183,7 +185,7 @@ def _in_one_pass(rankings: Iterable[Histogram], jobs: Sequence[_Job]) -> list[Va
     return [{name: values[of] for name, of in job.names.items()} for job, values in zip(jobs, found, strict=True)]
 
 
-def evaluate_rankings(rankings: Iterable[Histogram], names: Sequence[str]) -> Values:
+def evaluate_rankings(rankings: Iterable[Histogram], names: str | Sequence[str]) -> Values:
     """The value of each query for each metric, as ``evaluate`` returns them; the rankings come in blocks of queries.
 
     Blocks are evaluated one at a time. For metrics that need all queries, all blocks are kept in memory, with the items
@@ -198,7 +200,7 @@ def evaluate_rankings(rankings: Iterable[Histogram], names: Sequence[str]) -> Va
 class _OverBlocks:
     """Evaluates metrics over rankings that come in blocks of queries."""
 
-    def __init__(self, names: Sequence[str]) -> None:
+    def __init__(self, names: str | Sequence[str]) -> None:
         self.parsed = parse_all(names)
         self.of_all = [name for name, of in self.parsed.items() if METRICS.get(of.metric).needs_all_queries]
         self.of_each = [name for name in self.parsed if name not in self.of_all]
@@ -238,7 +240,7 @@ def _deepest(names: Iterable[MetricName]) -> int | None:
     return None if None in ranks else max((rank for rank in ranks if rank is not None), default=0)
 
 
-def evaluate_retrieval(retrieval: Retrieval, names: Sequence[str]) -> dict[str, MetricValue]:
+def evaluate_retrieval(retrieval: Retrieval, names: str | Sequence[str]) -> dict[str, MetricValue]:
     """Each metric of a bucket search, over its queries, by canonical name in the order of ``names``.
 
     Every query counts, with or without a relevant item. ``suf`` and ``nmi`` are a single number for all queries, so

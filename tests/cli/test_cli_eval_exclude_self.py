@@ -204,6 +204,22 @@ def test_ids_of_two_kinds_are_refused(tmp_path: Path) -> None:
         run(path, "--exclude-self", "--query-ids", tmp_path / "q.npy")
 
 
+@WAYS
+def test_texts_and_bytes_are_the_same_ids(tmp_path: Path, way: str) -> None:
+    rows, ids = np.array([40, 3]), np.array([f"bild {i}é" for i in range(N)])
+    path = save(tmp_path / "codes.npz", rows, ids)
+    np.save(tmp_path / "q.npy", np.array([text.encode() for text in ids[rows]]))
+    printed = json.loads(run(path, way, "--exclude-self", "--query-ids", tmp_path / "q.npy", "--json").stdout)
+    assert (printed["excluded_self"], printed["leak"]["ids_in_database"]) == (2, 2)
+
+
+def test_ids_of_one_side_are_refused(tmp_path: Path) -> None:
+    path = save(tmp_path / "codes.npz", np.array([5, 20]))
+    np.save(tmp_path / "q.npy", np.array([5, 20]))
+    with pytest.raises(HashbenchError, match="--query-ids and --database-ids go together: only query_ids is there"):
+        run(path, "--query-ids", tmp_path / "q.npy")
+
+
 def test_other_code_counts_a_query_so_as_is_refused(tmp_path: Path) -> None:
     path = save(tmp_path / "codes.npz", np.arange(N))
     with pytest.raises(HashbenchError, match="--as: other code counts a query among its own neighbours"):

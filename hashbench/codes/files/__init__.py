@@ -227,6 +227,10 @@ def _open(sources: Path | Sequence[Path], explicit: Explicit, training: tuple[st
     paths = [sources] if isinstance(sources, Path) else list(sources)
     found = find(paths, {role: getattr(explicit, role) for role in (*ROLES, *IDS)})
     where = ", ".join(map(str, paths)) or found.roles["query_codes"].where
+    if (explicit.query_ids or explicit.database_ids) and len(found.ids) < len(IDS):
+        raise HashbenchError(
+            f"{where}: --query-ids and --database-ids go together: only {next(iter(found.ids))} is there"
+        )
     n_bits, layout = explicit.bits or _n_bits(found), explicit.layout or _layout(found)
     roles, ids = dict(found.roles), found.ids
     if training is not None:

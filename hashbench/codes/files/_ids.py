@@ -30,7 +30,7 @@ def count_in(query: NDArray[Any], database: Iterable[NDArray[Any]]) -> int:
     """The number of ``query`` ids that are in some piece of ``database``."""
     seen = np.zeros(len(query), bool)
     for piece in database:
-        seen |= np.isin(query, piece)
+        seen |= np.isin(_decoded(query), _decoded(piece))
     return int(seen.sum())
 
 
@@ -53,9 +53,9 @@ def rows_of(query: NDArray[Any], database: Iterable[NDArray[Any]], where: str) -
     >>> rows_of(np.array([7, 5, 7]), [np.array([3, 7]), np.array([9])], "ids").tolist()
     [1, -1, 1]
     """
-    different, of_query = np.unique(query, return_inverse=True)
+    different, of_query = np.unique(_decoded(query), return_inverse=True)
     row, start = np.full(len(different), -1, np.int64), 0
-    for piece in database:
+    for piece in map(_decoded, database):
         if (piece.dtype.kind in "ui") != (query.dtype.kind in "ui"):
             raise HashbenchError(f"{where}: integers beside texts in the other ids: both must be of one kind")
         found = np.flatnonzero(np.isin(piece, different))
@@ -65,6 +65,11 @@ def rows_of(query: NDArray[Any], database: Iterable[NDArray[Any]], where: str) -
         row[place] = start + found
         start += len(piece)
     return row[of_query]
+
+
+def _decoded(ids: NDArray[Any]) -> NDArray[Any]:
+    """The ids, with bytes as texts: some formats give the one, some the other, and NumPy finds them all different."""
+    return np.strings.decode(ids, "utf-8", "backslashreplace") if ids.dtype.kind == "S" else ids
 
 
 def _checked(stored: StoredArray, n_items: int) -> StoredArray:

@@ -12,6 +12,7 @@ import typer
 
 from hashbench import __version__
 from hashbench.errors import HashbenchError
+from hashbench.parallel import let_idle_threads_sleep
 
 INTERRUPTED = 130
 AGAIN_S = 3  # until a lost interrupt is repeated
@@ -70,6 +71,7 @@ def _shared(
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Runs the command line and exits: 0 done, 1 a check failed, 2 bad usage or bad input, 130 interrupted."""
+    let_idle_threads_sleep()
     signal.signal(signal.SIGTERM, _interrupt)
     given = sys.argv[1:] if arguments is None else arguments
     try:

@@ -14,7 +14,7 @@ from hashbench.datasets.images import decode
 from hashbench.datasets.lists import shown
 from hashbench.datasets.readers import Block
 from hashbench.errors import HashbenchError
-from hashbench.parallel import slices
+from hashbench.parallel import available_cores, slices
 from hashbench.progress import bar
 from hashbench.relevance.labels import Labels
 
@@ -33,7 +33,7 @@ def blocks(card: Card, folder: Path | None, paths: Sequence[bytes], labels: Labe
         yield Block(None, labels, names)
         return
     files = _find_all(card, folder, paths, labels)
-    threads = min(os.cpu_count() or 1, MOST_THREADS)
+    threads = min(available_cores(), MOST_THREADS)
     with (
         ThreadPoolExecutor(threads) as pool,
         bar(f"{card.name}: decode", "image", len(files)) as decoded,

@@ -48,7 +48,7 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def _shared(
-    root: Annotated[Path | None, typer.Option(help="Folder that holds datasets/ and experiments/.")] = None,
+    root: Annotated[Path | None, typer.Option(help="Folder with datasets/ and experiments/ of your own: added to the shipped.")] = None,
     results: Annotated[Path | None, typer.Option(help="Folder for rows, runs and tables.")] = None,
     data: Annotated[Path | None, typer.Option(help="Folder for downloaded data.")] = None,
     debug: Annotated[bool, typer.Option("--debug", help="Show the full traceback of an error.")] = False,

@@ -1,5 +1,6 @@
 """Cards: a card says what a data set is, where it comes from, which checksums it has and how it is split."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -123,14 +124,17 @@ class Card(Strict):
     ``labels`` says whether an item has one class, several of ``n_classes`` labels, or none. An ``embedded`` data set is
     part of an installed package and has no sources. ``labels_sha256`` is the checksum of the labels alone, for data
     sets whose images not everybody can get. ``citation`` holds keys of experiments/papers.toml, with commas between
-    them.
+    them. ``own`` data are the user's: ``hashbench dataset add`` stored them, from the path ``made_from``, so they need
+    no reader, sources, citation, licence or homepage.
     """
 
     name: str
     title: str
-    citation: str
-    licence: str
-    homepage: str
+    own: bool = False
+    made_from: str = ""
+    citation: str = ""
+    licence: str = ""
+    homepage: str = ""
     kind: Literal["images", "features"]
     item_shape: list[Positive] = Field(min_length=1)
     value_max: Positive | None = None
@@ -140,7 +144,7 @@ class Card(Strict):
     class_names: list[str] = []
     class_counts: list[Count] | None = None
     embedded: bool = False
-    reader: str
+    reader: str = ""
     sources: list[Source] = []
     content_sha256: Sha256 | None = None
     labels_sha256: Sha256 | None = None
@@ -148,9 +152,23 @@ class Card(Strict):
     protocols: dict[str, AnyProtocol] = {}
 
     @model_validator(mode="after")
-    def _is_consistent(self) -> "Card":
+    def _says_where_it_is_from(self) -> "Card":
+        if self.own:
+            if self.embedded or self.sources or self.reader:
+                raise ValueError("own data have no sources and no reader: hashbench dataset add stored them")
+            return self
+        for key in ("citation", "licence", "homepage", "reader"):
+            if not getattr(self, key):
+                raise ValueError(f"key {key!r} is missing")
+        for name, rule in self.protocols.items():
+            if not rule.citation:
+                raise ValueError(f"protocol {name}: key 'citation' is missing")
         if self.embedded == bool(self.sources):
             raise ValueError("an embedded data set has no sources, any other has at least one")
+        return self
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> "Card":
         if (self.kind == "images") != (len(self.item_shape) == 3):
             raise ValueError("images have item_shape [height, width, channels], features [d]")
         if (self.kind == "images") != (self.value_max is not None):
@@ -179,6 +197,13 @@ class Card(Strict):
     def dtype(self) -> np.dtype[np.uint8] | np.dtype[np.float32]:
         """The type of the items: uint8 for images, little-endian float32 for features."""
         return np.dtype(np.uint8) if self.kind == "images" else np.dtype("<f4")
+
+    @property
+    def how_to_get(self) -> str:
+        """The command that stores the data set on this machine."""
+        if not self.own:
+            return f"hashbench download {self.name}"
+        return f"hashbench dataset add {self.name} {shlex.quote(self.made_from)} --replace"
 
     def protocol(self, name: str) -> Protocol:
         """The protocol named ``name``; raises HashbenchError with similar names if there is none."""

@@ -1,5 +1,6 @@
 """``hashbench dataset`` adds data of your own as a data set, or removes them."""
 
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -88,7 +89,7 @@ def _text(card: "Card", data: "OwnData") -> str:
         f"{'protocol':9} {protocol}: {rule.title}: {sizes}",
         f"{'data':9} {path_of(card)}",
         f"{'card':9} {paths.own_cards() / card.name}.toml",
-        f"{'next':9} hashbench train itq {card.name} --protocol {protocol} --bits 32",
+        f"{'next':9} hashbench train itq {card.name} --protocol {protocol} --bits {min(32, prod(card.item_shape))}",
     ]
     if data.n_ignored:
         lines.insert(1, f"{'ignored':9} {data.n_ignored:,} files that are no images")

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from hashbench.errors import HashbenchError, one_line
 
+SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".gif"}  # of files that are taken for images
 FORMATS = ("JPEG", "PNG", "GIF", "BMP")  # the suffix is not used: one .JPEG of ILSVRC2012 is a PNG
 EIGHT_BITS = {"1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr"}
 GREY = {"1", "L", "LA"}

@@ -188,7 +188,10 @@ def write(card: Card, blocks: Iterable[Block], sources: Mapping[str, str | None]
         with atomic(path) as temporary, h5py.File(temporary, "w") as file:
             sha256 = _fill(card, file, blocks, labels_only)
             file.attrs.update(card=card.name, sources=canonical_json(dict(sources)), content_sha256=sha256)
-    except OSError as error:
+    except (
+        OSError,
+        RuntimeError,
+    ) as error:  # HDF5 raises RuntimeError where it meets a full disk as it closes the file
         raise HashbenchError(f"{path}: cannot be written ({one_line(error)})") from None
     return path
 

@@ -66,6 +66,8 @@ def add(name: str, data: OwnData, rule: Rule, *, value_max: int = 255, replace: 
         values = _values(stem, data, rule, value_max)
         card = _card(stem, values)
         folder = store.path_of(card).parent
+        for left in folder.glob(f".{stem}.h5.*.part"):  # of a process that was killed
+            left.unlink()
         require_writable(folder, data.size_bytes + (16 << 20), instead="--data")
         with _nothing_left(stem, folder), atomic(_card_path(stem)) as temporary:
             temporary.write_text(_toml(values), encoding="utf-8")  # a full disk is met before old data are replaced

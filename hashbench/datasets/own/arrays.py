@@ -26,11 +26,16 @@ def read(path: Path, items: str | None, labels: str | None, value_max: int) -> O
     the arrays are found by their names. Images have whole numbers from 0 to ``value_max``. Nothing is unpickled.
     """
     arrays = arrays_in(path)
-    stored = _array(path, arrays, items, ITEMS, "--items KEY")
+    stored = _array(path, arrays, items, ITEMS, "say --items KEY")
     where, found = _labels(path, arrays, labels)
     _require_items(stored)
     kept = own_labels.read(where, found, stored.shape[0])
     return OwnData(path, _item_shape(stored), kept, partial(_blocks, stored, value_max))
+
+
+def find_items(path: Path) -> StoredArray:
+    """The array of the items in a file: the only one, or the one with a name of items."""
+    return _array(path, arrays_in(path), None, ITEMS, "call it items")
 
 
 def find_labels(path: Path) -> NDArray[Any] | None:
@@ -39,18 +44,18 @@ def find_labels(path: Path) -> NDArray[Any] | None:
     return _labels(path, arrays, None)[1] if any(key.lower() in LABELS for key in arrays) else None
 
 
-def _array(path: Path, arrays: Arrays, key: str | None, names: tuple[str, ...], option: str) -> StoredArray:
-    return arrays[_key(path, arrays, key, names, option)]()
+def _array(path: Path, arrays: Arrays, key: str | None, names: tuple[str, ...], advice: str) -> StoredArray:
+    return arrays[_key(path, arrays, key, names, advice)]()
 
 
-def _key(path: Path, arrays: Arrays, key: str | None, names: tuple[str, ...], option: str) -> str:
+def _key(path: Path, arrays: Arrays, key: str | None, names: tuple[str, ...], advice: str) -> str:
     if key is not None:
         if key not in arrays:
             raise HashbenchError(f"{path}: {unknown('array', key, map(printable, arrays))}")
         return key
     found = list(arrays) if len(arrays) == 1 else [key for key in arrays if key.lower() in names]
     if len(found) != 1:
-        raise HashbenchError(f"{path}: which array is it? say {option}; it holds {_held(arrays)}")
+        raise HashbenchError(f"{path}: which array is it? {advice}; it holds {_held(arrays)}")
     return found[0]
 
 
@@ -63,7 +68,7 @@ def _labels(path: Path, arrays: Arrays, place: str | None) -> tuple[str, NDArray
     if place is None and len(arrays) == 1:
         raise HashbenchError(f"{path}: it holds one array, the items: name the labels with --labels FILE")
     if place is None or place in arrays:
-        return _values(path, arrays, _key(path, arrays, place, LABELS, "--labels KEY"))
+        return _values(path, arrays, _key(path, arrays, place, LABELS, "say --labels KEY"))
     file, key = Path(place), None
     if not file.is_file() and ":" in place:
         before, _, key = place.rpartition(":")
@@ -73,7 +78,7 @@ def _labels(path: Path, arrays: Arrays, place: str | None) -> tuple[str, NDArray
     if file.suffix.lower() in TEXT:
         return str(file), np.array(quietly(str(file), lambda: file.read_text(encoding="utf-8")).splitlines(), np.str_)
     others = arrays_in(file)
-    return _values(file, others, _key(file, others, key, LABELS, f"--labels {file}:KEY"))
+    return _values(file, others, _key(file, others, key, LABELS, f"say --labels {file}:KEY"))
 
 
 def _values(path: Path, arrays: Arrays, key: str) -> tuple[str, NDArray[Any]]:

@@ -10,10 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from hashbench.datasets.image_files import BLOCK, MOST_THREADS, decode_all
-from hashbench.datasets.images import size_of
+from hashbench.datasets.images import SUFFIXES, size_of
 from hashbench.datasets.own import labels
 from hashbench.datasets.own.data import OwnData
-from hashbench.datasets.own_items import SUFFIXES
 from hashbench.datasets.readers import Items
 from hashbench.errors import HashbenchError, printable
 from hashbench.parallel import slices

@@ -6,18 +6,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hashbench.datasets.own import labels as own_labels
-from hashbench.datasets.own.arrays import LABELS, as_features
+from hashbench.datasets.own.arrays import LABELS
 from hashbench.datasets.own.data import OwnData
-from hashbench.errors import HashbenchError, quietly, unknown
+from hashbench.errors import HashbenchError, printable, quietly, unknown
 from hashbench.progress import bar
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 SUFFIXES = (".csv", ".tsv")
-ROWS = 1 << 16  # that are read at once
+CELLS = 1 << 22  # that are read at once
 
 
 def read(path: Path, labels: str | None, header: bool | None) -> OwnData:
@@ -31,13 +32,10 @@ def read(path: Path, labels: str | None, header: bool | None) -> OwnData:
     chosen, has_header = _label_columns(path, first, labels, header)
     if len(chosen) == len(first):
         raise HashbenchError(f"{path}: {len(first)} column: columns of numbers and one of labels are expected")
-    table = quietly(str(path), lambda: _table(path, separator, len(first), chosen, has_header), "not rows of numbers")
-    if table.isna().to_numpy().any():
-        row = int(table.isna().any(axis=1).to_numpy().argmax())
-        raise HashbenchError(f"{path}: row {row + 1 + has_header}: a value is missing or NaN")
-    features = as_features(str(path), table.drop(columns=chosen).to_numpy())
+    features, cells = quietly(str(path), lambda: _table(path, separator, len(first), chosen, has_header), "no table")
     names = [first[column].strip() for column in chosen] if has_header else []
-    found = own_labels.read(str(path), _raw_labels(table[chosen]), len(table), names)
+    raw = cells[:, 0] if len(chosen) == 1 else cells.astype(np.float64)
+    found = own_labels.read(str(path), raw, len(features), names)
     return OwnData(path, features.shape[1:], found, lambda: iter([features]))
 
 
@@ -76,37 +74,55 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-def _table(path: Path, separator: str, n_columns: int, labels: list[int], header: bool) -> "DataFrame":
-    """All rows: features as float64, labels as strings."""
+def _table(
+    path: Path, separator: str, n_columns: int, labels: list[int], header: bool
+) -> tuple[NDArray[np.float32], NDArray[np.str_]]:
+    """The features [n, d] and the cells of the label columns [n, labels] of all rows."""
     import pandas as pd
 
-    types = {column: str if column in labels else np.float64 for column in range(n_columns)}
+    parts = []
     with (
         warnings.catch_warnings(),
         path.open("rb") as file,
         bar(f"read {path.name}", "B", path.stat().st_size, scaled=True) as done,
     ):
         warnings.simplefilter("error", pd.errors.ParserWarning)  # a row that is longer than the first
-        chunks = []
-        for chunk in pd.read_csv(
+        for rows in pd.read_csv(
             file,
             sep=separator,
             header=None,
             skiprows=int(header),
             names=range(n_columns),
             index_col=False,
-            dtype=types,
-            na_filter=True,
+            dtype=str,
             keep_default_na=False,
             skipinitialspace=True,
             encoding="utf-8-sig",
-            chunksize=ROWS,
+            chunksize=max(1, CELLS // n_columns),
         ):
-            chunks.append(chunk)
+            parts.append(_numbers_and_labels(path, rows, labels, header))
             done.update(file.tell() - done.n)
-    return pd.concat(chunks)
+    return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
 
-def _raw_labels(columns: "DataFrame") -> np.ndarray:
-    values = columns.to_numpy(dtype=np.str_)
-    return values[:, 0] if values.shape[1] == 1 else values.astype(np.float64)
+def _numbers_and_labels(
+    path: Path, rows: "DataFrame", labels: list[int], header: bool
+) -> tuple[NDArray[np.float32], NDArray[np.str_]]:
+    """The same for some rows; raises HashbenchError for a cell that is missing or is no finite number."""
+    import pandas as pd
+
+    numbers = rows.drop(columns=labels)
+    with np.errstate(over="ignore"):
+        features = numbers.apply(pd.to_numeric, errors="coerce").to_numpy(np.float32)
+    faults = np.argwhere(~np.isfinite(features)), np.argwhere(rows[labels].isna().to_numpy())
+    for found, columns in zip(faults, (list(numbers.columns), labels), strict=True):
+        if found.size:
+            row, column = int(found[0][0]), columns[int(found[0][1])]
+            where = f"{path}: line {rows.index[row] + 1 + header}, column {column + 1}"
+            raise HashbenchError(f"{where}: {_shown(rows.iat[row, column])}: a finite number or a label is expected")
+    return features, rows[labels].to_numpy(np.str_)
+
+
+def _shown(cell: object) -> str:
+    """A cell for an error; pandas gives a float, NaN, for a cell that is missing."""
+    return printable(cell) if isinstance(cell, str) and cell else "nothing"

@@ -1,6 +1,7 @@
 """Cards: a card says what a data set is, where it comes from, which checksums it has and how it is split."""
 
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -157,12 +158,6 @@ class Card(Strict):
             if self.embedded or self.sources or self.reader:
                 raise ValueError("own data have no sources and no reader: hashbench dataset add stored them")
             return self
-        for key in ("citation", "licence", "homepage", "reader"):
-            if not getattr(self, key):
-                raise ValueError(f"key {key!r} is missing")
-        for name, rule in self.protocols.items():
-            if not rule.citation:
-                raise ValueError(f"protocol {name}: key 'citation' is missing")
         if self.embedded == bool(self.sources):
             raise ValueError("an embedded data set has no sources, any other has at least one")
         return self
@@ -238,4 +233,15 @@ def load_card(name: str) -> Card:
     values = read_toml(files[stem])
     if "name" in values:
         raise HashbenchError(f"{files[stem]}: unknown key 'name': a data set has the name of its file")
-    return parse(Card, {**values, "name": stem}, str(files[stem]))
+    card = parse(Card, {**values, "name": stem}, str(files[stem]))
+    if not card.own and (missing := next(_missing(card), None)):
+        raise HashbenchError(f"{files[stem]}: key {missing!r} is missing")
+    return card
+
+
+def _missing(card: Card) -> Iterator[str]:
+    """The keys that a card lacks and that only a card of own data may lack."""
+    yield from (key for key in ("citation", "licence", "homepage", "reader") if key not in card.model_fields_set)
+    for name, rule in card.protocols.items():
+        if "citation" not in rule.model_fields_set:
+            yield f"protocols.{name}.citation"

@@ -64,8 +64,9 @@ def add(
 
     rule = own.Rule(queries_per_class, train_per_class, queries, train, seed)
     own.require_name(name, replace=replace)  # before the data are read
-    data = own.open_data(path, own.Options(items, labels, size, header, value_max))
-    card = own.add(name, data, rule, value_max=value_max, replace=replace)
+    options = own.Options(items, None if labels is None else _absolute(labels), size, header, value_max)
+    data = own.open_data(path, options)
+    card = own.add(name, data, rule, options, replace=replace)
     typer.echo(_text(card, data))
     if data.is_images and path.is_file() and (largest := next(data.blocks()).max()) <= value_max // 4:
         typer.echo(
@@ -73,6 +74,12 @@ def add(
             f"--value-max {largest} --replace",
             err=True,
         )
+
+
+def _absolute(labels: str) -> str:
+    """FILE or FILE:KEY with the whole path, because the card keeps it for any current folder; a KEY as it is."""
+    file, colon, key = (labels, "", "") if Path(labels).is_file() else labels.rpartition(":")
+    return f"{Path(file).resolve()}{colon}{key}" if file and Path(file).is_file() else labels
 
 
 def _text(card: "Card", data: "OwnData") -> str:

@@ -1,6 +1,5 @@
 """Cards: a card says what a data set is, where it comes from, which checksums it has and how it is split."""
 
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal
@@ -125,8 +124,8 @@ class Card(Strict):
     ``labels`` says whether an item has one class, several of ``n_classes`` labels, or none. An ``embedded`` data set is
     part of an installed package and has no sources. ``labels_sha256`` is the checksum of the labels alone, for data
     sets whose images not everybody can get. ``citation`` holds keys of experiments/papers.toml, with commas between
-    them. ``own`` data are the user's: ``hashbench dataset add`` stored them, from the path ``made_from``, so they need
-    no reader, sources, citation, licence or homepage.
+    them. ``own`` data are the user's: ``hashbench dataset add NAME`` with the arguments ``made_from`` stored
+    them, so they need no reader, sources, citation, licence or homepage.
     """
 
     name: str
@@ -198,7 +197,7 @@ class Card(Strict):
         """The command that stores the data set on this machine."""
         if not self.own:
             return f"hashbench download {self.name}"
-        return f"hashbench dataset add {self.name} {shlex.quote(self.made_from)} --replace"
+        return f"hashbench dataset add {self.name} {self.made_from} --replace"
 
     def protocol(self, name: str) -> Protocol:
         """The protocol named ``name``; raises HashbenchError with similar names if there is none."""

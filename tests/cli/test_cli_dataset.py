@@ -481,6 +481,38 @@ def test_missing_data_are_added_again_by_the_command_that_is_shown(flowers: Path
     assert store.verify("own").labels.shape == (30,)
 
 
+def test_the_card_keeps_the_arguments(here: Path, hashbench: Call) -> None:
+    write_npy(items=FEATURES, ids=IDS)
+    Path("items.npy").rename(os.fsdecode(b"it \xff's.npy"))
+    command = (
+        "dataset",
+        "add",
+        "own",
+        os.fsdecode(b"it \xff's.npy"),
+        "--labels",
+        "ids.npy",
+        "--queries",
+        5,
+        "--seed",
+        2,
+    )
+    assert hashbench(*command)[0] == 0
+    words = shlex.split(load_card("own").made_from)
+    assert words == [f"{here}/it \ufffd's.npy", "--queries", "5", "--seed", "2", "--labels", f"{here}/ids.npy"]
+    assert hashbench("list", "datasets")[0] == 0
+    file = write_csv("1,2,3,4,5,6,7", IDS)
+    assert hashbench("dataset", "add", "own", file, "--header", "--replace")[0] == 0
+    assert load_card("own").how_to_get == f"hashbench dataset add own {here}/file.csv --header --replace"
+    before = load_card("own")
+    assert hashbench(*shlex.split(before.how_to_get)[1:])[0] == 0
+    assert load_card("own") == before
+    assert hashbench("dataset", "add", "own", write_csv("", IDS), "--no-header", "--replace")[0] == 0
+    assert load_card("own").made_from == f"{here}/file.csv --no-header"
+    options = ("--labels", f"{write_npz(a=IDS, b=IDS)}:a", "--replace")
+    assert hashbench("dataset", "add", "own", write_npy(items=FEATURES), *options)[0] == 0
+    assert load_card("own").made_from == f"{here}/items.npy --labels {here}/file.npz:a"
+
+
 def test_a_killed_add_does_not_stop_the_next(flowers: Path, hashbench: Call) -> None:
     folder = paths.data() / "own"
     folder.mkdir(parents=True)

@@ -1,11 +1,14 @@
 """Stores the user's data as a data set: the items and labels in the data folder, and a card of their own."""
 
 import json
+import os
 import re
+import shlex
 import shutil
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,7 @@ from hashbench.config import parse
 from hashbench.datasets import store
 from hashbench.datasets.card import Card, card_files
 from hashbench.datasets.own.data import OwnData
+from hashbench.datasets.own.open import Options
 from hashbench.datasets.own.rule import NAME, Rule
 from hashbench.datasets.readers import Block
 from hashbench.datasets.split import split
@@ -55,7 +59,7 @@ def _is_left_over(folder: Path) -> bool:
     return folder.is_dir() and all(each.name == whole or each.name.startswith(parts) for each in folder.iterdir())
 
 
-def add(name: str, data: OwnData, rule: Rule, *, value_max: int = 255, replace: bool = False) -> Card:
+def add(name: str, data: OwnData, rule: Rule, options: Options, *, replace: bool = False) -> Card:
     """The card of the stored data set; after an error nothing of it is stored, and an old one is unchanged.
 
     Raises HashbenchError as ``require_name`` does, if the protocol does not fit the data, if an item is not as it
@@ -63,7 +67,7 @@ def add(name: str, data: OwnData, rule: Rule, *, value_max: int = 255, replace: 
     """
     with locked(paths.own_cards() / ".lock", wait=True, busy="another process adds a data set", instead="--data"):
         stem = require_name(name, replace=replace)
-        values = _values(stem, data, rule, value_max)
+        values = _values(stem, data, rule, options)
         card = _card(stem, values)
         folder = store.path_of(card).parent
         for left in folder.glob(f".{stem}.h5.*.part"):  # of a process that was killed
@@ -115,16 +119,16 @@ def _card_path(stem: str) -> Path:
     return paths.own_cards() / f"{stem}.toml"
 
 
-def _values(stem: str, data: OwnData, rule: Rule, value_max: int) -> dict[str, Any]:
+def _values(stem: str, data: OwnData, rule: Rule, options: Options) -> dict[str, Any]:
     """The content of the card; the checksum of the content is not known yet."""
     labels = data.labels
     values = {
-        "title": f"own data, from {data.path.name}",
+        "title": f"own data, from {printable(data.path.name)}",
         "own": True,
-        "made_from": str(data.path.resolve()),
+        "made_from": _arguments(data.path, rule, options),
         "kind": "images" if data.is_images else "features",
         "item_shape": list(data.shape),
-        **({"value_max": value_max} if data.is_images else {}),
+        **({"value_max": options.value_max} if data.is_images else {}),
         "n_items": data.n_items,
         "n_classes": len(labels.counts),
         "labels": "multi" if labels.is_multi else "class",
@@ -137,6 +141,16 @@ def _values(stem: str, data: OwnData, rule: Rule, value_max: int) -> dict[str, A
     protocol |= {f"n_{role}": len(ids) for role, ids in drawn.lists().items() if role != "query"}
     protocol |= {"n_queries": len(drawn.query_ids), "ids_sha256": drawn.sha256}
     return {**values, "protocols": {NAME: protocol}}
+
+
+def _arguments(path: Path, *chosen: Rule | Options) -> str:
+    """The arguments of ``hashbench dataset add`` that follow the name, so that it can be repeated from any folder."""
+    words = [os.fsencode(path.resolve()).decode("utf-8", "replace")]
+    for field, value in ((field, getattr(each, field.name)) for each in chosen for field in fields(each)):
+        if value != field.default:
+            option = field.name.replace("_", "-")
+            words += [f"--{'' if value else 'no-'}{option}"] if isinstance(value, bool) else [f"--{option}", str(value)]
+    return shlex.join(words)
 
 
 def _card(stem: str, values: Mapping[str, Any]) -> Card:

@@ -518,8 +518,11 @@ def test_a_killed_add_does_not_stop_the_next(flowers: Path, hashbench: Call) -> 
     folder.mkdir(parents=True)
     (folder / "own.h5").write_bytes(b"of a process that was killed before it wrote the card")
     (folder / ".own.h5.abc.part").write_bytes(b"half")
+    (paths.own_cards()).mkdir()
+    (paths.own_cards() / ".own.toml.abc.part").write_text("half")
     assert hashbench("dataset", "add", "own", flowers)[0] == 0
     assert [path.name for path in folder.iterdir()] == ["own.h5"]
+    assert {path.name for path in paths.own_cards().iterdir()} == {"own.toml", ".lock"}
 
 
 def test_tables_of_one_s_own_take_it(flowers: Path, hashbench: Call, tmp_path: Path) -> None:

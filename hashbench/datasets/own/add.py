@@ -70,7 +70,8 @@ def add(name: str, data: OwnData, rule: Rule, options: Options, *, replace: bool
         values = _values(stem, data, rule, options)
         card = _card(stem, values)
         folder = store.path_of(card).parent
-        for left in folder.glob(f".{stem}.h5.*.part"):  # of a process that was killed
+        parts = (*folder.glob(f".{stem}.h5.*.part"), *paths.own_cards().glob(f".{stem}.toml.*.part"))
+        for left in parts:  # of a process that was killed
             left.unlink()
         require_writable(folder, data.size_bytes + (16 << 20), instead="--data")
         with _nothing_left(stem, folder), atomic(_card_path(stem)) as temporary:

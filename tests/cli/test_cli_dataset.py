@@ -557,12 +557,10 @@ def test_help_of_the_commands(hashbench: Call) -> None:
 
 @pytest.mark.slow
 def test_two_processes_may_add_at_once(flowers: Path) -> None:
-    command = [sys.executable, "-m", "hashbench", "dataset", "add"]
+    command = [sys.executable, "-m", "hashbench", "dataset", "add", "own", str(flowers)]
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
-    both = [
-        subprocess.Popen(
-            [*command, "own", str(flowers)], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
-        for _ in range(2)
-    ]
-    assert sorted(each.wait(60) for each in both) == [0, 2]
+    both = [subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    said = [each.communicate(timeout=60)[1] for each in both]
+    assert sorted(each.returncode for each in both) == [0, 2]
+    assert sum("own is there already: give --replace" in text for text in said) == 1
+    assert store.verify("own").labels.shape == (30,)

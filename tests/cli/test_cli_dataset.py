@@ -543,7 +543,7 @@ def test_tables_of_one_s_own_take_it(flowers: Path, hashbench: Call, tmp_path: P
 
 def test_the_page_shows_what_is_printed(here: Path, hashbench: Call) -> None:
     page = (REPOSITORY / "docs" / "datasets.md").read_text()
-    make, command, *shown = re.search(r"```\n\$ (python -c .*?)```", page, re.DOTALL).group(1).splitlines()
+    make, command, *shown = re.search(r"```text\n\$ (python -c .*?)```", page, re.DOTALL).group(1).splitlines()
     exec(shlex.split(make)[2], {})
     code, out, err = hashbench(*shlex.split(command.removeprefix("$ hashbench ")))
     assert (code, err) == (0, "")

@@ -39,6 +39,9 @@ for _name, _short in COMMANDS.items():
 app.add_typer(
     import_module("hashbench.cli.index").app, name="index", help="Build an index of sparse codes, or search it."
 )
+app.add_typer(
+    import_module("hashbench.cli.dataset").app, name="dataset", help="Add data of your own as a data set, or remove it."
+)
 
 
 def _version(asked: bool) -> None:
@@ -49,7 +52,9 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def _shared(
-    root: Annotated[Path | None, typer.Option(help="Folder that holds datasets/ and experiments/.")] = None,
+    root: Annotated[
+        Path | None, typer.Option(help="Folder with datasets/ and experiments/ of your own: added to the shipped.")
+    ] = None,
     results: Annotated[Path | None, typer.Option(help="Folder for rows, runs and tables.")] = None,
     data: Annotated[Path | None, typer.Option(help="Folder for downloaded data.")] = None,
     debug: Annotated[bool, typer.Option("--debug", help="Show the full traceback of an error.")] = False,

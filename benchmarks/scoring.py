@@ -13,7 +13,9 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
+from typing import get_args
 
 import _record
 import numpy as np
@@ -21,8 +23,9 @@ import torch
 from sklearn.metrics import average_precision_score
 
 from hashbench import histogram, metrics
-from hashbench.codes import Codes, files, pack
+from hashbench.codes import Codes, pack
 from hashbench.histogram import torch_kernel
+from hashbench.histogram.counting import Kernel
 from hashbench.parallel import slices
 from hashbench.relevance.labels import ClassRelevance, Relevance, SharedLabelRelevance
 
@@ -86,10 +89,13 @@ def timed(what: str, bits: int, pairs: int, run: Callable[[], object], between: 
     return found
 
 
-def ours(case: Case, what: str = "count, classes", between: Callable[[], object] = int) -> Timing:
+def ours(
+    case: Case, what: str = "count, classes", between: Callable[[], object] = int, kernel: Kernel = "numba"
+) -> Timing:
     query, database = map(pack, case.codes)
     relevance = ClassRelevance(*case.classes)
-    return timed(what, case.bits, QUERIES * ITEMS, lambda: histogram.count(query, database, relevance), between)
+    run = partial(histogram.count, query, database, relevance, kernel=kernel)
+    return timed(what, case.bits, QUERIES * ITEMS, run, between)
 
 
 def shared(case: Case) -> Timing:
@@ -97,7 +103,8 @@ def shared(case: Case) -> Timing:
     relevance = SharedLabelRelevance(
         *((rng.random((size, LABELS)) < 0.12).astype(np.uint8) for size in (QUERIES, ITEMS))
     )
-    return timed("count, 21 labels", case.bits, QUERIES * ITEMS, lambda: histogram.count(query, database, relevance))
+    run = partial(histogram.count, query, database, relevance, kernel="numba")
+    return timed("count, 21 labels", case.bits, QUERIES * ITEMS, run)
 
 
 def score(case: Case) -> Timing:
@@ -106,7 +113,7 @@ def score(case: Case) -> Timing:
     relevance = ClassRelevance(*case.classes)
 
     def run() -> object:
-        return metrics.evaluate(histogram.count(query, database, relevance), ["ap"])
+        return metrics.evaluate(histogram.count(query, database, relevance, kernel="numba"), ["ap"])
 
     return timed("count and ap, classes", case.bits, QUERIES * ITEMS, run)
 
@@ -162,22 +169,54 @@ def cuda(bits: int) -> list[Timing]:
     ]
 
 
-def whole_process(folder: Path) -> Timing:
-    """The time of `hashbench eval` from start to exit, after a first run that fills the caches."""
-    case = Case.draw(48)
-    path = folder / "codes.npz"
-    query, database = map(pack, case.codes)
-    files.save(path, files.SavedCodes(query, database, ClassRelevance(*case.classes)))
+EVAL = """
+from hashbench.cli import main
+main(["eval", sys.argv[2]])
+"""
+SCORE = """
+from hashbench import score
+saved = numpy.load(sys.argv[2])
+print(score(*(saved[name] for name in ("query_codes", "database_codes", "query_labels", "database_labels"))))
+"""
+KERNEL = """
+import numpy, sys
+from hashbench.histogram import counting
+counting._Allowance.left = 1 << 60 if sys.argv[1] == "numpy" else 0
+"""
+
+
+def whole_processes(folder: Path) -> list[Timing]:
+    """The time of `hashbench eval` and of `score()` from start to exit with each kernel, in turns, caches filled."""
+    sizes = {items: f"1,000 x {items:,}" for items in (ITEMS, 2 * ITEMS, 4 * ITEMS)}
+    whole = [(EVAL, f"hashbench eval {size}", items) for items, size in sizes.items()]
+    ways = {
+        (f"{what}, {kernel}, the whole process", items): (kernel, script)
+        for script, what, items in [*whole, (SCORE, f"score() {sizes[ITEMS]}", ITEMS)]
+        for kernel in get_args(Kernel)
+    }
+    paths = {items: saved(folder, items) for items in sizes}
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environment |= {"PYTHONPYCACHEPREFIX": str(folder / "pyc"), "NUMBA_CACHE_DIR": str(folder / "numba")}
-    command = [sys.executable, "-m", "hashbench", "eval", str(path)]
-
-    def run() -> object:
-        return subprocess.run(command, env=environment, check=True, capture_output=True)  # noqa: S603
-
-    found = timed("hashbench eval, the whole process", 48, QUERIES * ITEMS, run)
-    print(f"{'':<44} {found.median_s:.2f} s")
+    seconds: dict[tuple[str, int], list[float]] = {way: [] for way in ways}
+    for _ in range(1 + REPETITIONS):
+        for (what, items), (kernel, script) in ways.items():
+            command = [sys.executable, "-c", KERNEL + script, kernel, str(paths[items])]
+            started = time.perf_counter()
+            subprocess.run(command, env=environment, check=True, capture_output=True)  # noqa: S603
+            seconds[what, items].append(time.perf_counter() - started)
+    found = []
+    for (what, items), all_s in seconds.items():
+        found.append(Timing(what, 48, QUERIES * items, statistics.median(all_s[1:]), min(all_s[1:])))
+        print(f"{what:<60} {found[-1].median_s:.2f} s")
     return found
+
+
+def saved(folder: Path, items: int) -> Path:
+    """The file of a query set against ``items`` items, of 48 bits each, one byte for each bit."""
+    case, path = Case.draw(48, (QUERIES, items)), folder / f"{items}.npz"
+    names = ("query_codes", "database_codes", "query_labels", "database_labels")
+    np.savez(path, **dict(zip(names, (*case.codes, *case.classes), strict=True)))
+    return path
 
 
 def large(bits: int) -> tuple[Codes, Codes, ClassRelevance]:
@@ -194,7 +233,7 @@ def report_peak(mode: str) -> None:
     Modes: "whole" counts the database at once, "streamed" piece by piece, "ap" counts it at once and computes the AP.
     """
     small, ids = pack(np.eye(64, dtype=np.uint8)), np.arange(64)
-    metrics.evaluate(histogram.count(small, small, ClassRelevance(ids, ids)), ["ap"])
+    metrics.evaluate(histogram.count(small, small, ClassRelevance(ids, ids), kernel="numba"), ["ap"])
     before = resident_mib("VmRSS:")
     query, database, relevance = large(LARGE[2])
     started = time.perf_counter()
@@ -203,8 +242,10 @@ def report_peak(mode: str) -> None:
         for part in slices(len(database), 1 << 16):
             yield database[part], ClassRelevance(relevance.query_labels, relevance.database_labels[part])
 
-    is_streamed = mode == "streamed"
-    counted = histogram.count_blocks(query, pieces()) if is_streamed else histogram.count(query, database, relevance)
+    if mode == "streamed":
+        counted = histogram.count_blocks(query, pieces(), kernel="numba")
+    else:
+        counted = histogram.count(query, database, relevance, kernel="numba")
     if mode == "ap":
         metrics.evaluate(counted, ["ap"])
     seconds = time.perf_counter() - started
@@ -230,6 +271,7 @@ def peak(mode: str) -> dict[str, float]:
 
 def measure() -> list[Timing]:
     found = [ours(Case.draw(bits)) for bits in (12, 32, 48, 64, 128, 256, 512)]
+    found += [ours(Case.draw(bits), "count, classes, NumPy's kernel", kernel="numpy") for bits in (12, 48, 64, 128)]
     found += [shared(Case.draw(bits)) for bits in (48, 64, 128, 256, 512)]
     for bits in (12, 48, 64):
         case = Case.draw(bits)
@@ -238,7 +280,7 @@ def measure() -> list[Timing]:
         stir = stirred(pause_s)
         found += [ours(Case.draw(bits), f"count, classes, beside {what} pools", stir) for bits in (12, 48, 64)]
     with tempfile.TemporaryDirectory() as folder:
-        found.append(whole_process(Path(folder)))
+        found += whole_processes(Path(folder))
     return found + [timing for bits in (48, 64, 512) for timing in cuda(bits)]
 
 

@@ -1,6 +1,7 @@
 """How work is divided: slices of rows, the parts of several processes, the cores that there are."""
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -8,6 +9,7 @@ from itertools import pairwise
 from hashbench.errors import HashbenchError
 
 VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK")  # the environment variables that torchrun sets
+N_THREADS = "OMP_NUM_THREADS"  # read by OpenMP, OpenBLAS and MKL when they are loaded
 
 
 @dataclass(frozen=True)
@@ -98,14 +100,33 @@ def slices(length: int, size: int) -> Iterator[slice]:
 
 
 def available_cores() -> int:
-    """The number of cores that this process may run on."""
+    """The number of threads that may compute in this process: the cores it may run on, or fewer by OMP_NUM_THREADS."""
+    chosen = re.match(r"\s*0*([1-9]\d*)", os.environ.get(N_THREADS, ""))  # "4,2" is valid: 4, and 2 inside each
+    return min(_cores(), int(chosen[1])) if chosen else _cores()
+
+
+def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def limit_threads(n_processes: int) -> None:
-    """Lets torch in this process use its share of the threads, where ``n_processes`` run side by side."""
-    try:
-        import torch
-    except ImportError:  # without the extra train no method uses it
-        return
-    torch.set_num_threads(max(1, torch.get_num_threads() // n_processes))
+def share_cores(n_processes: int) -> None:
+    """Gives this process its share of the cores where ``n_processes`` run side by side.
+
+    It holds for the libraries that are loaded (BLAS, OpenMP), for those that will be (torch, scikit-learn), for our own
+    threads, and for the processes that this one starts.
+    """
+    from threadpoolctl import threadpool_limits
+
+    share = max(1, min(available_cores(), _cores() // n_processes))
+    os.environ[N_THREADS] = str(share)
+    threadpool_limits(share)
+
+
+def let_idle_threads_sleep() -> None:
+    """Lets the threads of OpenMP sleep while they wait for each other, unless OMP_WAIT_POLICY says otherwise.
+
+    By default they spin. On a machine where anything else runs, a spinning thread takes the core from the very thread
+    it waits for, and training becomes many times slower (benchmarks/threads.py). Libraries read the variable when they
+    are loaded: this must be called before torch or scikit-learn is imported.
+    """
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")

@@ -12,6 +12,7 @@ import typer
 
 from hashbench import __version__
 from hashbench.errors import HashbenchError
+from hashbench.parallel import let_idle_threads_sleep
 
 INTERRUPTED = 130
 AGAIN_S = 3  # until a lost interrupt is repeated
@@ -38,6 +39,9 @@ for _name, _short in COMMANDS.items():
 app.add_typer(
     import_module("hashbench.cli.index").app, name="index", help="Build an index of sparse codes, or search it."
 )
+app.add_typer(
+    import_module("hashbench.cli.dataset").app, name="dataset", help="Add data of your own as a data set, or remove it."
+)
 
 
 def _version(asked: bool) -> None:
@@ -48,7 +52,9 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def _shared(
-    root: Annotated[Path | None, typer.Option(help="Folder that holds datasets/ and experiments/.")] = None,
+    root: Annotated[
+        Path | None, typer.Option(help="Folder with datasets/ and experiments/ of your own: added to the shipped.")
+    ] = None,
     results: Annotated[Path | None, typer.Option(help="Folder for rows, runs and tables.")] = None,
     data: Annotated[Path | None, typer.Option(help="Folder for downloaded data.")] = None,
     debug: Annotated[bool, typer.Option("--debug", help="Show the full traceback of an error.")] = False,
@@ -70,6 +76,7 @@ def _shared(
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Runs the command line and exits: 0 done, 1 a check failed, 2 bad usage or bad input, 130 interrupted."""
+    let_idle_threads_sleep()
     signal.signal(signal.SIGTERM, _interrupt)
     given = sys.argv[1:] if arguments is None else arguments
     try:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hashbench import paths
+from hashbench.cli._broken import say_once
 from hashbench.errors import CheckFailed, HashbenchError
+from hashbench.registry import Broken, each_usable, refuse
 
 if TYPE_CHECKING:
     from hashbench.tables.table import Table, TableCell
@@ -39,7 +41,8 @@ def command(
     write: Annotated[bool, typer.Option("--write", help="Write .csv, .tex, .md and .png to results/tables/.")] = False,
 ) -> None:
     """Render tables from the stored rows; a cell without a measurement is blank."""
-    filled = _collect(_names(tables or [], every), budget)
+    names = _names(tables or [], every)
+    filled = _collect(names, budget, say_once() if every else refuse)
     if not (every and write):
         typer.echo("\n".join(_text(table, output, interval) for table in filled), nl=False)
     if write:
@@ -47,6 +50,8 @@ def command(
             typer.echo(paths.shown(path))
     if check:
         _check(filled)
+    if left_out := len(names) - len(filled):
+        raise HashbenchError(f"{left_out} of {len(names)} tables cannot be rendered: see the errors above")
 
 
 def _names(named: list[str], every: bool) -> list[str]:
@@ -57,15 +62,15 @@ def _names(named: list[str], every: bool) -> list[str]:
     return spec.names() if every else named
 
 
-def _collect(names: list[str], budget: str | None) -> "list[Table]":
+def _collect(names: list[str], budget: str | None, broken: Broken) -> "list[Table]":
     from hashbench.runs.store import Store
     from hashbench.tables import spec
     from hashbench.tables.collect import collect
 
-    specs = [spec.load(name, budget) for name in names]
     store = Store.default()
     rows = list(store.rows())
-    return [collect(declared, rows, store) for declared in specs]
+    found = each_usable(names, lambda name: collect(spec.load(name, budget), rows, store), broken)
+    return [table for _, table in found]
 
 
 def _text(table: "Table", output: Format, interval: bool) -> str:

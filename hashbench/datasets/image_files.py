@@ -14,7 +14,7 @@ from hashbench.datasets.images import decode
 from hashbench.datasets.lists import shown
 from hashbench.datasets.readers import Block
 from hashbench.errors import HashbenchError
-from hashbench.parallel import slices
+from hashbench.parallel import available_cores, slices
 from hashbench.progress import bar
 from hashbench.relevance.labels import Labels
 
@@ -33,17 +33,18 @@ def blocks(card: Card, folder: Path | None, paths: Sequence[bytes], labels: Labe
         yield Block(None, labels, names)
         return
     files = _find_all(card, folder, paths, labels)
-    threads = min(os.cpu_count() or 1, MOST_THREADS)
+    threads = min(available_cores(), MOST_THREADS)
     with (
         ThreadPoolExecutor(threads) as pool,
         bar(f"{card.name}: decode", "image", len(files)) as decoded,
     ):
         for part in slices(len(files), BLOCK):
-            yield Block(_decode_all(pool, files[part], card.item_shape), labels[part], names[part])
+            yield Block(decode_all(pool, files[part], card.item_shape), labels[part], names[part])
             decoded.update(len(files[part]))
 
 
-def _decode_all(pool: ThreadPoolExecutor, files: Sequence[Path], shape: Sequence[int]) -> NDArray[np.uint8]:
+def decode_all(pool: ThreadPoolExecutor, files: Sequence[Path], shape: Sequence[int]) -> NDArray[np.uint8]:
+    """The images of ``files``, resized to ``shape``, uint8[n, height, width, channels]."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Pillow warns of odd metadata; decode() checks the sizes
         return np.stack(list(pool.map(lambda path: decode(path, shape), files)))

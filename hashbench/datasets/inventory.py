@@ -56,6 +56,8 @@ def dataset_status(name: str) -> DatasetStatus:
 
 def download_steps(card: Card) -> list[str]:
     """The steps to get the data set: one command if every source can be downloaded by a program."""
+    if card.own:
+        return [card.how_to_get]
     by_hand = [step for source in card.sources for step in _by_hand(source)]
     if not by_hand:
         otherwise = [step for source in card.sources for step in source.manual]
@@ -89,7 +91,7 @@ def weights() -> list[Path]:
 def missing_weights() -> dict[str, str]:
     """For each model without its official weights: where to get them and where to put them."""
     folder = paths.weights()
-    official = {name: MODELS.get(name).pretrained for name in MODELS.names}
+    official = {name: model.pretrained for name, model in MODELS.usable()}
     return {
         name: f"put {known.weights.url} into {folder}"
         for name, known in official.items()

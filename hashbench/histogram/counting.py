@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, TypeAlias, TypeVar, Union, cast
+from importlib import import_module
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, Union, cast
 
 import numpy as np
 
 from hashbench.codes import Codes, block_items
-from hashbench.histogram.counts import Counter, Histogram, joined_levels, sum_up
+from hashbench.histogram.counts import Counter, Counts, Histogram, Job, joined_levels, sum_up
 from hashbench.parallel import available_cores, slices
 from hashbench.progress import bar
 from hashbench.relevance.labels import Relevance
@@ -17,8 +18,14 @@ if TYPE_CHECKING:
     from hashbench.histogram.torch_kernel import TensorCodes
 
 AnyCodes: TypeAlias = Union[Codes, "TensorCodes"]  # packed, in NumPy's memory or on a torch device
+Kernel = Literal["numpy", "numba"]  # of the CPU; both count the same
+
+Jobs = Callable[[Relevance, Codes, Codes, slice, Counts], Iterator[Job]]
 
 T = TypeVar("T")
+
+# To import Numba and its kernels takes as long as NumPy needs for so many words of 64 bits (benchmarks/scoring.py).
+NUMPY_WORDS = 150_000_000
 
 
 def count(
@@ -28,6 +35,7 @@ def count(
     *,
     device: str = "cpu",
     workers: int | None = None,
+    kernel: Kernel | None = None,
     progress: bool = False,
 ) -> Histogram:
     """The histogram of ``query`` codes against ``database`` codes.
@@ -35,10 +43,13 @@ def count(
     A pair costs one popcount per word and at most one increment. The memory is that of the result and a few MiB, never
     queries x database. ``device`` is "cpu" or "cuda:N"; the histogram is the same. On the CPU the ``workers`` (by
     default one for each core that this process may use) are threads that call kernels which release the GIL, so no
-    second pool competes with those of NumPy or torch. ``progress`` shows a bar if counting takes long.
+    second pool competes with those of NumPy or torch. ``kernel`` is that of the CPU, by default NumPy's for few pairs,
+    which needs no import, and Numba's for more. ``progress`` shows a bar if counting takes long.
     """
-    shown = bar("count", "pair", len(query) * len(database), shown=progress, scaled=True)
-    return sum_up(_counter(query, device, workers), [(database, relevance)], shown)
+    n_pairs = len(query) * len(database)
+    shown = bar("count", "pair", n_pairs, shown=progress, scaled=True)
+    counter = _counter(query, device, workers, kernel, n_pairs)
+    return sum_up(counter, [(database, relevance)], shown)
 
 
 def count_blocks(
@@ -48,14 +59,15 @@ def count_blocks(
     n_items: int | None = None,
     device: str = "cpu",
     workers: int | None = None,
+    kernel: Kernel | None = None,
     progress: bool = False,
 ) -> Histogram:
     """The histogram of ``query`` codes against a database that comes in pieces and is never whole in memory.
 
     A piece is its codes and the relevance of all queries to them; a thread fetches the next piece while one is counted.
     The result is that of ``count`` on the whole database, whatever the pieces. If a piece has more levels than the
-    pieces before it, these levels are added. Without pieces HashbenchError is raised. ``n_items`` is for the progress
-    bar.
+    pieces before it, these levels are added. Without pieces HashbenchError is raised. ``n_items``, the number of
+    items of all pieces where it is known, is for the progress bar and the choice of the kernel.
 
     >>> from hashbench.relevance.labels import ClassRelevance
     >>> from hashbench.codes import pack
@@ -66,7 +78,29 @@ def count_blocks(
     """
     pairs = None if n_items is None else len(query) * n_items
     shown = bar("count", "pair", pairs, shown=progress, scaled=True)
-    return sum_up(_counter(query, device, workers), _ahead(blocks), shown)
+    counter = _counter(query, device, workers, kernel, pairs)
+    return sum_up(counter, _ahead(blocks), shown)
+
+
+class _Allowance:
+    """The words that NumPy's kernel may still compare in this process.
+
+    A process that counts often pays for the import of Numba once, when it has spent as much time without it.
+    """
+
+    left = NUMPY_WORDS
+
+    @classmethod
+    def take(cls, n_words: int) -> bool:
+        """Whether ``n_words`` are left; they are taken, or else nothing is left for later calls."""
+        fits = n_words <= cls.left
+        cls.left = cls.left - n_words if fits else 0
+        return fits
+
+
+def _faster(n_pairs: int | None, n_bits: int) -> Kernel:
+    """The kernel that ends sooner, the import of Numba included; None: the number of pairs is not known."""
+    return "numba" if n_pairs is None or not _Allowance.take(n_pairs * -(-n_bits // 64)) else "numpy"
 
 
 def _ahead(blocks: Iterable[T]) -> Iterator[T]:
@@ -79,18 +113,20 @@ def _ahead(blocks: Iterable[T]) -> Iterator[T]:
             yield cast(T, block)
 
 
-def _counter(query: AnyCodes, device: str, workers: int | None) -> AbstractContextManager[Counter]:
+def _counter(
+    query: AnyCodes, device: str, workers: int | None, kernel: Kernel | None, n_pairs: int | None
+) -> AbstractContextManager[Counter]:
     if device == "cpu":
-        return _cpu_counter(query, workers)
+        return _cpu_counter(query, workers, kernel or _faster(n_pairs, query.shape[1]))
     from hashbench.histogram import torch_kernel
 
     return torch_kernel.counter(query, device)
 
 
 @contextmanager
-def _cpu_counter(query: AnyCodes, workers: int | None) -> "Iterator[_CpuCounter]":
+def _cpu_counter(query: AnyCodes, workers: int | None, kernel: Kernel) -> "Iterator[_CpuCounter]":
     with ThreadPoolExecutor(workers or available_cores()) as pool:
-        yield _CpuCounter(on_cpu(query), pool)
+        yield _CpuCounter(on_cpu(query), pool, import_module(f"hashbench.histogram.{kernel}_kernel").jobs)
 
 
 def on_cpu(codes: AnyCodes) -> Codes:
@@ -99,22 +135,20 @@ def on_cpu(codes: AnyCodes) -> Codes:
 
 
 class _CpuCounter:
-    """Counts with Numba's kernels in a pool of threads."""
+    """Counts with the ``jobs`` of a kernel in a pool of threads."""
 
-    def __init__(self, query: Codes, pool: ThreadPoolExecutor) -> None:
-        self.query, self.pool, self.shape = query, pool, query.shape
+    def __init__(self, query: Codes, pool: ThreadPoolExecutor, jobs: Jobs) -> None:
+        self.query, self.pool, self.jobs, self.shape = query, pool, jobs, query.shape
         self.levels = np.zeros(0, np.int64)
         self.counts = np.zeros((len(query), query.n_bits + 1, 0), np.int64)
 
     def add(self, database: AnyCodes, relevance: Relevance, report: Callable[[int], object]) -> None:
-        from hashbench.histogram.numba_kernel import jobs
-
         self.levels = joined_levels(self.levels, relevance.levels)
         missing = len(self.levels) - self.counts.shape[2]
         self.counts = np.pad(self.counts, ((0, 0), (0, 0), (0, missing))) if missing else self.counts
         packed = on_cpu(database)
         for columns in slices(len(packed), block_items(packed.n_bits)):
-            parts = jobs(relevance, self.query, packed, columns, self.counts)
+            parts = self.jobs(relevance, self.query, packed, columns, self.counts)
             for n_pairs in self.pool.map(lambda job: job(), parts):
                 report(n_pairs)
 

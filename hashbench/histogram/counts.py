@@ -15,6 +15,9 @@ from hashbench.files import atomic
 from hashbench.parallel import slices
 from hashbench.relevance.labels import Relevance
 
+Counts = NDArray[np.int64]
+Job = Callable[[], int]  # adds some pairs to the counts; returns their number
+
 OWN_ROWS = 1 << 8  # items whose relevance to themselves is read at a time
 
 

@@ -16,12 +16,11 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from hashbench.codes import Codes, pack_words
+from hashbench.histogram.counts import Counts, Job
 from hashbench.parallel import slices
 from hashbench.relevance.labels import ClassRelevance, Labels, Relevance, SharedLabelRelevance
 
 Words = NDArray[np.uint64]
-Counts = NDArray[np.int64]
-Job = Callable[[], int]  # adds some pairs to the counts; returns their number
 
 QUERY_BLOCK = 16  # queries of a job: a millisecond or less, so that all cores end at about the same time
 LEVEL_BLOCK = 1 << 14  # items whose levels are read at a time

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hashbench.config import canonical_json
 from hashbench.errors import HashbenchError
-from hashbench.parallel import limit_threads
+from hashbench.parallel import share_cores
 from hashbench.runs.options import Options
 from hashbench.runs.run import run
 from hashbench.runs.spec import RunSpec, resolve
@@ -78,7 +78,7 @@ def run_all(specs: list[RunSpec], store: Store, options: Options, jobs: int) -> 
             yield _run_one(spec, store.folder, options)
         return
     # spawn: a fork of a process that has used threads or a GPU does not work
-    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=partial(limit_threads, jobs))
+    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=partial(share_cores, jobs))
     try:
         futures = [pool.submit(_run_one, spec, store.folder, options) for spec in specs]
         for future in as_completed(futures):

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from support.fake_rows import fake_row
 
+from hashbench import paths
 from hashbench.cli._app import main
 from hashbench.runs.spec import resolve
 from hashbench.runs.store import Store
@@ -49,6 +50,7 @@ def tiny_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
         TINY.replace("Tiny", "Other").replace("values = [0.25, 0.5]", "values = [0.9, 0.9]")
     )
     monkeypatch.setenv("HASHBENCH_ROOT", str(root))
+    monkeypatch.setattr(paths, "shipped", lambda: root)  # so that --all is these two tables
     handler = signal.getsignal(signal.SIGTERM)
     yield
     signal.signal(signal.SIGTERM, handler)

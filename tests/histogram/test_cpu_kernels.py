@@ -1,4 +1,4 @@
-"""The kernels of the CPU: fused or not, cut or whole, by one worker or five, they count what a plain loop counts."""
+"""The kernels of the CPU: NumPy's or Numba's, cut or whole, by one worker or five, count what a plain loop counts."""
 
 import os
 import subprocess
@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 from hashbench import parallel
 from hashbench.codes import Codes, pack, packed
 from hashbench.errors import HashbenchError
-from hashbench.histogram import count, count_blocks, counts
+from hashbench.histogram import count, count_blocks, counting, counts, numpy_kernel
 from hashbench.histogram import numba_kernel as kernels
+from hashbench.histogram.counting import Kernel
 from hashbench.relevance.labels import ClassRelevance, Relevance, SharedLabelRelevance
 
+KERNELS = get_args(Kernel)
 BITS = [1, 2, 12, 48, 63, 64, 65, 127, 128, 200, 1000, 4096]
 
 
@@ -84,31 +86,36 @@ class AskedByBlock:
         return self.known.block(queries, database)
 
 
-@given(cases())
-def test_fused_and_generic_count_what_a_plain_loop_counts(case: Case) -> None:
+@pytest.mark.parametrize("kernel", KERNELS)
+@given(case=cases())
+def test_fused_and_generic_count_what_a_plain_loop_counts(kernel: Kernel, case: Case) -> None:
     truth = plain(case)
-    assert np.array_equal(case.count().counts, truth)
-    assert np.array_equal(count(pack(case.query), pack(case.database), AskedByBlock(case.relevance())).counts, truth)
+    asked = count(pack(case.query), pack(case.database), AskedByBlock(case.relevance()), kernel=kernel)
+    assert np.array_equal(case.count(kernel=kernel).counts, truth)
+    assert np.array_equal(asked.counts, truth)
 
 
+@pytest.mark.parametrize("kernel", KERNELS)
 @given(case=cases(), data=st.data())
 @settings(max_examples=50)
-def test_blocks_tiles_and_workers_change_nothing(case: Case, data: st.DataObject) -> None:
+def test_blocks_tiles_and_workers_change_nothing(kernel: Kernel, case: Case, data: st.DataObject) -> None:
     truth = plain(case)
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(numpy_kernel, "QUERY_BLOCK", data.draw(st.integers(1, 5)))
+        patch.setattr(numpy_kernel, "ITEM_BLOCK", data.draw(st.integers(1, 7)))
         patch.setattr(kernels, "QUERY_BLOCK", data.draw(st.integers(2, 5)))
         patch.setattr(kernels, "LEVEL_BLOCK", data.draw(st.integers(1, 7)))
         patch.setattr(packed, "BLOCK_WORDS", data.draw(st.integers(1, 40)))
         patch.setattr(packed, "LEAST_BLOCK", data.draw(st.integers(1, 9)))
         for workers in (1, 2, 5):
-            assert np.array_equal(case.count(workers=workers).counts, truth)
-        assert np.array_equal(
-            count(pack(case.query), pack(case.database), AskedByBlock(case.relevance())).counts, truth
-        )
+            assert np.array_equal(case.count(workers=workers, kernel=kernel).counts, truth)
+        asked = count(pack(case.query), pack(case.database), AskedByBlock(case.relevance()), kernel=kernel)
+        assert np.array_equal(asked.counts, truth)
 
 
+@pytest.mark.parametrize("kernel", KERNELS)
 @given(case=cases(), data=st.data())
-def test_a_database_in_pieces_is_the_database_whole(case: Case, data: st.DataObject) -> None:
+def test_a_database_in_pieces_is_the_database_whole(kernel: Kernel, case: Case, data: st.DataObject) -> None:
     cuts = sorted(data.draw(st.lists(st.integers(0, len(case.database)), max_size=4)))
     bounds = zip([0, *cuts], [*cuts, len(case.database)], strict=True)
 
@@ -116,7 +123,7 @@ def test_a_database_in_pieces_is_the_database_whole(case: Case, data: st.DataObj
         for items in (slice(*bound) for bound in bounds):
             yield pack(case.database[items]), case.relevance(items)
 
-    assert count_blocks(pack(case.query), pieces()).sha256() == case.count().sha256()
+    assert count_blocks(pack(case.query), pieces(), kernel=kernel).sha256() == case.count().sha256()
 
 
 def test_pieces_that_do_not_belong_together_are_refused() -> None:
@@ -133,59 +140,91 @@ def test_pieces_that_do_not_belong_together_are_refused() -> None:
         count_blocks(query, [(query, ClassRelevance(ids, ids)), (query, Distant(ClassRelevance(ids, ids)))])
 
 
+@pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("relevance", ["class", "shared", "asked"])
-def test_counts_beyond_16_bits_in_one_cell_and_beyond_32_in_sum(relevance: str) -> None:
+def test_counts_beyond_16_bits_in_one_cell_and_beyond_32_in_sum(relevance: str, kernel: Kernel) -> None:
     n_items = 300_001  # of one distance and level: above 2^16 in each of the tables, and three blocks
     zeros = np.zeros((3, 5), np.uint8)
     ids = ClassRelevance(np.array([7, 7, 8]), np.full(n_items, 7))
     hot = SharedLabelRelevance(np.array([[1], [1], [0]]), np.ones((n_items, 1), np.uint8))
     chosen = {"class": ids, "shared": hot, "asked": AskedByBlock(ids)}[relevance]
     query, database = pack(zeros), pack(np.broadcast_to(zeros[:1], (n_items, 5)))
-    counts = count(query, database, chosen).counts
+    counts = count(query, database, chosen, kernel=kernel).counts
     assert counts[:, 0].tolist() == [[0, n_items], [0, n_items], [n_items, 0]]
     assert counts.sum() == 3 * n_items
     counts[:] = 2**32 - 1
-    for job in kernels.jobs(chosen, query, database, slice(0, n_items), counts):
+    jobs = numpy_kernel.jobs if kernel == "numpy" else kernels.jobs
+    for job in jobs(chosen, query, database, slice(0, n_items), counts):
         job()
     assert counts[:, 0, 1].tolist() == [2**32 - 1 + n_items, 2**32 - 1 + n_items, 2**32 - 1]
 
 
+@pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("dtype", [bool, np.uint8, np.uint64, np.int16, ">i4", np.int64, np.float64])
-def test_labels_of_every_type_are_compared_by_value(dtype: Any) -> None:
+def test_labels_of_every_type_are_compared_by_value(dtype: Any, kernel: Kernel) -> None:
     labels = np.array([0, 1, 1, 0, 1])
     same = pack(np.zeros((5, 3), np.uint8))
     expected = [[0, 2], [0, 3], [0, 3], [0, 2], [0, 3]]
-    counts = count(same, same, ClassRelevance(labels.astype(dtype), labels.astype(dtype))).counts
+    counts = count(same, same, ClassRelevance(labels.astype(dtype), labels.astype(dtype)), kernel=kernel).counts
     assert counts[:, 0, 1].tolist() == [row[1] for row in expected]
 
 
-def test_ids_that_differ_by_more_than_a_real_number_can_tell_are_not_one_class() -> None:
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_ids_that_differ_by_more_than_a_real_number_can_tell_are_not_one_class(kernel: Kernel) -> None:
     big = np.array([2**63 - 1, 2**63 - 2], np.int64)
     same = pack(np.zeros((2, 3), np.uint8))
     for labels in (big, big.astype(np.uint64) + np.uint64(2**63)):
-        assert count(same, same, ClassRelevance(labels, labels)).counts[:, 0].tolist() == [[1, 1], [1, 1]]
+        counts = count(same, same, ClassRelevance(labels, labels), kernel=kernel).counts
+        assert counts[:, 0].tolist() == [[1, 1], [1, 1]]
 
 
-def test_labels_that_are_not_0_and_1_are_never_written_past_the_counts() -> None:
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_labels_that_are_not_0_and_1_are_never_written_past_the_counts(kernel: Kernel) -> None:
     relevance = SharedLabelRelevance(np.array([[3, -1]]), np.array([[1, 1]]))
     same = pack(np.zeros((1, 3), np.uint8))
     assert len(relevance.levels) == 3
-    assert count(same, same, relevance).counts[0, 0].tolist() == [0, 0, 1]
+    assert count(same, same, relevance, kernel=kernel).counts[0, 0].tolist() == [0, 0, 1]
 
 
-def test_codes_that_are_read_only_or_not_in_one_piece_are_counted_alike() -> None:
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_codes_that_are_read_only_or_not_in_one_piece_are_counted_alike(kernel: Kernel) -> None:
     case = Case(*(np.random.default_rng(0).integers(0, 2, size) for size in ((3, 70), (9, 70), 3, 9)))
     wide = np.repeat(pack(case.database).words, 2, axis=0)[::2]
     wide.flags.writeable = False
     query = Codes(np.asfortranarray(pack(case.query).words), 70)
-    assert np.array_equal(count(query, Codes(wide, 70), case.relevance()).counts, case.count().counts)
+    counts = count(query, Codes(wide, 70), case.relevance(), kernel=kernel).counts
+    assert np.array_equal(counts, plain(case))
 
 
-def test_no_query_and_no_item_are_no_pairs() -> None:
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_no_query_and_no_item_are_no_pairs(kernel: Kernel) -> None:
     none, some = np.zeros((0, 4), np.uint8), np.zeros((3, 4), np.uint8)
     ids = np.zeros(3, np.int64)
-    assert count(pack(none), pack(some), ClassRelevance(ids[:0], ids)).counts.shape == (0, 5, 2)
-    assert not count(pack(some), pack(none), ClassRelevance(ids, ids[:0])).counts.any()
+    assert count(pack(none), pack(some), ClassRelevance(ids[:0], ids), kernel=kernel).counts.shape == (0, 5, 2)
+    assert not count(pack(some), pack(none), ClassRelevance(ids, ids[:0]), kernel=kernel).counts.any()
+
+
+def test_few_pairs_are_counted_without_numba() -> None:
+    script = """
+import sys, numpy as np
+from hashbench import score
+codes, ids = np.eye(4), np.arange(4)
+assert score(codes, codes, ids, ids)["ap"] == 1
+print("numba" in sys.modules)
+"""
+    found = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, check=True, timeout=120)
+    assert found.stdout.strip() == "False"
+
+
+def test_a_process_that_has_counted_as_much_as_an_import_of_numba_costs_imports_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(counting._Allowance, "left", 100)
+    faster = counting._faster
+    assert [faster(60, 64), faster(40, 12), faster(1, 1), faster(0, 1)] == ["numpy", "numpy", "numba", "numpy"]
+    monkeypatch.setattr(counting._Allowance, "left", 100)
+    assert [faster(60, 65), faster(1, 64)] == ["numba", "numba"]  # two words a pair; then Numba is there
+    assert faster(None, 64) == "numba"
 
 
 def test_every_kernel_is_compiled_once() -> None:
@@ -198,8 +237,8 @@ def test_every_kernel_is_compiled_once() -> None:
             SharedLabelRelevance(np.ones((3, 2), bool), np.ones((7, 2), np.int64)),
             AskedByBlock(ClassRelevance(np.zeros(3), np.zeros(7))),
         ):
-            count(query, database, relevance)
-            count(query[0:1], database[1:2], type(relevance)(*_first(relevance)))
+            count(query, database, relevance, kernel="numba")
+            count(query[0:1], database[1:2], type(relevance)(*_first(relevance)), kernel="numba")
     for kernel in (kernels.count_classes, kernels.count_shared, kernels.count_levels):
         assert len(kernel.signatures) == 1, kernel  # type: ignore[attr-defined]
 
@@ -217,8 +256,8 @@ from hashbench.relevance.labels import ClassRelevance, SharedLabelRelevance
 from hashbench.codes import pack
 from hashbench.histogram import count
 codes, ids = pack(np.eye(4, dtype=np.uint8)), np.arange(4)
-classes = count(codes, codes, ClassRelevance(ids, ids)).counts
-shared = count(codes, codes, SharedLabelRelevance(np.eye(4), np.eye(4))).counts
+classes = count(codes, codes, ClassRelevance(ids, ids), kernel="numba").counts
+shared = count(codes, codes, SharedLabelRelevance(np.eye(4), np.eye(4)), kernel="numba").counts
 assert (classes[:, 0, 1] == 1).all() and (classes[:, 2, 0] == 3).all() and (classes == shared).all()
 print(sum(sum(kernel.stats.cache_misses.values()) for kernel in
           (numba_kernel.count_classes, numba_kernel.count_shared)))
@@ -246,7 +285,12 @@ def test_without_a_folder_to_cache_in_the_kernels_still_compile(monkeypatch: pyt
 
 
 def test_by_default_there_is_a_worker_for_each_core_that_may_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr(parallel.os, "sched_getaffinity", lambda process: {3, 5, 6}, raising=False)
     assert parallel.available_cores() == 3
+    for chosen, cores in (("2", 2), ("2,1", 2), (" 02", 2), ("8", 3), ("0", 3), ("many", 3)):
+        monkeypatch.setenv("OMP_NUM_THREADS", chosen)
+        assert parallel.available_cores() == cores, chosen
+    monkeypatch.delenv("OMP_NUM_THREADS")
     monkeypatch.delattr(parallel.os, "sched_getaffinity", raising=False)
     assert parallel.available_cores() == (os.cpu_count() or 1)

@@ -1,0 +1,181 @@
+"""A walk through README and docs/: every command of a block is run, and its output is the one that the page shows.
+
+Commands that need the internet, a GPU, hours or somebody's own files are listed in ``LEFT_OUT``, each with its reason.
+"""
+
+import os
+import re
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.test_docs import FENCED, PAGES, ROOT, without_blocks
+
+INDENTED_BLOCK = re.compile(r"(?:^    .*\n)+", re.MULTILINE)
+NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
+OF_THE_MACHINE = re.compile(r"[\d,.]+ s\b.*|[\d,]+ a minute")  # times
+
+NETWORK, HOURS, OWN = "needs the internet", "takes minutes to hours", "needs data or a package that the page makes"
+CIFAR10 = "hashbench train talr-ap cifar10 --protocol s1 --bits 32"
+LEFT_OUT = {
+    "hashbench download cifar10": NETWORK,
+    "hashbench run talr_table1 --seeds 3": HOURS,
+    f"{CIFAR10} --model small_cnn": HOURS,
+    f"{CIFAR10} --set lr=0.1 --set epochs=20": HOURS,
+    f"{CIFAR10} --model vggf": NETWORK,
+    f"torchrun --nproc-per-node 4 -m {CIFAR10} --model vggf": NETWORK,
+    "hashbench train talr-ndcg labelme --protocol s1 --bits 32 --model linear": NETWORK,
+    "hashbench train sparse-hash cifar100 --protocol sparse_hash --set base=npairs --set k=1 --budget smoke": HOURS,
+    "hashbench run sparse_hash_table1 --budget cpu": HOURS,
+    "hashbench train structhash mnist --protocol structhash --bits 64": HOURS,
+    "hashbench eval results/runs/RUN/codes.npz --weights bit_weights --metric ap --metric ndcg@100": HOURS,
+    "hashbench train skip-pca digits --protocol s1 --bits 16": OWN,  # test_outside_packages runs it
+    "hashbench train skip-pca digits --protocol s1 --bits 16 --set skip=2": OWN,
+    "hashbench eval codes.npz --metric success@r2 --metric ap": OWN,
+}
+NEEDS_DATA = {  # commands on data sets that are packed in the shared folder
+    "hashbench split cifar100 --protocol sparse_hash --check": "cifar100",
+    "hashbench features cifar10 --model gist": "cifar10",
+    "hashbench features cifar10 --model vggf": "cifar10",
+    "hashbench train itq cifar10 --protocol structhash --bits 64 --set features=gist": "cifar10",
+}
+TRAINED = ("README.md", "evaluation.md")  # figures of a training, which another processor rounds in another way
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command of a page, and the output that the page shows under it; None: it shows none."""
+
+    command: str
+    output: str | None
+
+    @property
+    def key(self) -> str:
+        return " ".join(self.command.split())
+
+
+def steps(page: Path) -> list[Step]:
+    text = page.read_text()
+    blocks = [block for language, block in FENCED.findall(text) if language.strip() in ("", "shell", "console")]
+    indented = INDENTED_BLOCK.findall(without_blocks(text))
+    blocks += [re.sub("^    ", "", block, flags=re.MULTILINE) for block in indented]
+    return [step for block in blocks for step in steps_of(block)]
+
+
+def steps_of(block: str) -> list[Step]:
+    """Behind a prompt stands a command, then its output; in other blocks a line that begins with hashbench is one."""
+    joined = re.sub(r"\\\n\s*", " ", block)
+    if re.search(r"^\$ ", joined, re.MULTILINE):
+        parts = re.split(r"^\$ ", joined, flags=re.MULTILINE)[1:]
+        return [Step(command, output) for command, _, output in (part.partition("\n") for part in parts)]
+    lines = [line.partition(" #")[0].strip() for line in joined.splitlines()]
+    return [Step(line, None) for line in lines if re.match(r"(torchrun|hashbench) ", line)]
+
+
+WALKED = [(page, step) for page in PAGES for step in steps(page)]
+
+
+def runnable() -> list[tuple[Path, Step]]:
+    return [(page, step) for page, step in WALKED if step.key not in {**LEFT_OUT, **NEEDS_DATA}]
+
+
+def name(value: object) -> str:
+    return value.name if isinstance(value, Path) else value.key if isinstance(value, Step) else ""
+
+
+def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Runs a line of a shell in ``folder``, where ``hashbench`` is that of this source tree."""
+    (folder / "bin").mkdir(exist_ok=True)
+    program = folder / "bin" / "hashbench"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m hashbench "$@"\n')
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    own = {"HASHBENCH_RESULTS": str(folder / "results"), "HASHBENCH_DATA": str(folder / "data")}
+    path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, **own, "PATH": path, "PYTHONPATH": str(ROOT), "COLUMNS": "120"}
+    return subprocess.run(
+        command, check=False, shell=True, cwd=folder, env=environment, capture_output=True, text=True, timeout=900
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the pages presuppose: a run on the digits, its codes, the same under the names of other code."""
+    pytest.importorskip("torch", reason="needs the extra train")
+    folder = tmp_path_factory.mktemp("walk")
+    for command in (
+        "hashbench train talr-ap digits --protocol s1 --bits 32",
+        "hashbench encode digits-s1-talr_ap-32b-s0 --out codes.npz",
+    ):
+        done = shell(command, folder)
+        assert done.returncode == 0, done.stderr
+    with np.load(folder / "codes.npz") as saved:
+        codes = {key: saved[key] for key in saved.files}
+    others = folder / "digits_32bits_0.979"
+    others.mkdir()
+    theirs = {"tst": "query", "trn": "database"}
+    for short, long in theirs.items():
+        np.save(others / f"{short}_binary.npy", codes[f"{long}_codes"].astype(np.float32) * 2 - 1)
+        np.save(others / f"{short}_label.npy", np.eye(10)[codes[f"{long}_labels"]])
+    arrays_with_other_names(folder, codes)
+    exec(python_block(ROOT / "docs" / "sparse-codes.md").replace("np.savez(", f"np.savez({str(folder)!r} + '/' + "))
+    return folder
+
+
+def arrays_with_other_names(folder: Path, codes: dict[str, np.ndarray]) -> None:
+    from scipy.io import savemat
+
+    savemat(folder / "run.mat", {"Bq": codes["query_codes"].T, "Bd": codes["database_codes"].T})
+    np.savez(folder / "labels.npz", test=codes["query_labels"], train=codes["database_labels"])
+
+
+def python_block(page: Path) -> str:
+    return next(block for language, block in FENCED.findall(page.read_text()) if language.strip() == "python")
+
+
+@pytest.mark.parametrize(("page", "step"), runnable(), ids=name)
+def test_a_command_of_a_page_prints_what_the_page_shows(page: Path, step: Step, folder: Path) -> None:
+    done = shell(step.command.replace("RUN", "digits-s1-talr_ap-32b-s0"), folder)
+    assert done.returncode == 0, done.stderr
+    compare(done.stdout + done.stderr, step, loose=page.name in TRAINED)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("page", "step"), [(p, s) for p, s in WALKED if s.key in NEEDS_DATA], ids=name)
+def test_a_command_on_packed_data_prints_what_the_page_shows(
+    page: Path, step: Step, tmp_path: Path, unpacked: Callable[[str], Path]
+) -> None:
+    dataset = NEEDS_DATA[step.key]
+    preparation = [f"hashbench download {dataset} --from-dir {unpacked(dataset)}"]
+    preparation += ["hashbench features cifar10 --model gist"] if "features=gist" in step.command else []
+    for command in preparation:
+        assert shell(command, tmp_path).returncode == 0
+    done = shell(step.command, tmp_path)
+    assert done.returncode == (2 if (step.output or "").startswith("error:") else 0), done.stderr
+    shown = (done.stdout + done.stderr).replace(str(tmp_path / "data"), "~/.cache/hashbench")
+    compare(shown, step, loose=False)
+
+
+def compare(printed: str, step: Step, *, loose: bool) -> None:
+    """Asserts that ``printed`` is the output of the page, in which ``...`` stands for anything and times may differ."""
+    if step.output is None:
+        assert printed.strip()
+        return
+    expected, found = (OF_THE_MACHINE.sub("TIME", text.strip()) for text in (step.output, printed))
+    words = [re.escape(NUMBER.sub("#", part)) for part in re.split(r"\.\.\.", expected)]
+    texts = r"(?:.|\n)*".join(words)
+    assert re.fullmatch(texts, NUMBER.sub("#", found)), f"{found}\n\nis not what the page shows:\n\n{expected}"
+    if "..." in expected:
+        expected = expected.partition("...")[0]
+    numbers = [[float(number.replace(",", "")) for number in NUMBER.findall(text)] for text in (expected, found)]
+    tolerance = {"rel": 0.25, "abs": 0.02} if loose else {"rel": 0.0, "abs": 0.0}
+    assert numbers[1][: len(numbers[0])] == pytest.approx(numbers[0], **tolerance)
+
+
+def test_what_is_left_out_is_still_on_a_page() -> None:
+    assert set(LEFT_OUT) | set(NEEDS_DATA) <= {step.key for _, step in WALKED}

@@ -227,10 +227,13 @@ def large(bits: int) -> tuple[Codes, Codes, ClassRelevance]:
     return query, database, ClassRelevance(*(rng.integers(0, CLASSES, size).astype(np.int16) for size in sizes))
 
 
-def report_peak(streamed: bool) -> None:
-    """Prints seconds, and the peak memory in MiB above that after a small count (Linux only)."""
+def report_peak(mode: str) -> None:
+    """Prints seconds, and the peak memory in MiB above that after a small count (Linux only).
+
+    Modes: "whole" counts the database at once, "streamed" piece by piece, "ap" counts it at once and computes the AP.
+    """
     small, ids = pack(np.eye(64, dtype=np.uint8)), np.arange(64)
-    histogram.count(small, small, ClassRelevance(ids, ids), kernel="numba")
+    metrics.evaluate(histogram.count(small, small, ClassRelevance(ids, ids), kernel="numba"), ["ap"])
     before = resident_mib("VmRSS:")
     query, database, relevance = large(LARGE[2])
     started = time.perf_counter()
@@ -239,10 +242,12 @@ def report_peak(streamed: bool) -> None:
         for part in slices(len(database), 1 << 16):
             yield database[part], ClassRelevance(relevance.query_labels, relevance.database_labels[part])
 
-    if streamed:
+    if mode == "streamed":
         counted = histogram.count_blocks(query, pieces(), kernel="numba")
     else:
         counted = histogram.count(query, database, relevance, kernel="numba")
+    if mode == "ap":
+        metrics.evaluate(counted, ["ap"])
     seconds = time.perf_counter() - started
     assert counted.counts.sum() == LARGE[0] * LARGE[1]
     packed = (query.words.nbytes + database.words.nbytes) / 2**20
@@ -292,7 +297,7 @@ def ratios(timings: list[Timing]) -> dict[str, float]:
 
 def main() -> None:
     timings = measure()
-    peaks = {mode: peak(mode) for mode in ("whole", "streamed")} if sys.platform == "linux" else {}
+    peaks = {mode: peak(mode) for mode in ("whole", "streamed", "ap")} if sys.platform == "linux" else {}
     times = ratios(timings)
     for what, ratio in times.items():
         print(f"{what}: {ratio:.0f} times")
@@ -309,6 +314,6 @@ def main() -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) == 2:
-        report_peak(streamed=sys.argv[1] == "streamed")
+        report_peak(sys.argv[1])
     else:
         main()

@@ -4,13 +4,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from hashbench.evaluation.accumulator import ScoreAccumulator
     from hashbench.evaluation.scoring import Scores, score
     from hashbench.tables.rows import rows
 
 __version__ = "0.1.0"
-__all__ = ["Scores", "__version__", "rows", "score"]
+__all__ = ["ScoreAccumulator", "Scores", "__version__", "rows", "score"]
 
 _MODULE_OF = {
+    "ScoreAccumulator": "hashbench.evaluation.accumulator",
     "Scores": "hashbench.evaluation.scoring",
     "rows": "hashbench.tables.rows",
     "score": "hashbench.evaluation.scoring",
@@ -18,7 +20,7 @@ _MODULE_OF = {
 
 
 def __getattr__(name: str) -> Any:
-    """``score``, ``Scores`` and ``rows``, imported at their first use: to import hashbench imports nothing heavy."""
+    """What ``__all__`` lists, imported at its first use: to import hashbench imports nothing heavy."""
     if name in _MODULE_OF:
         return getattr(import_module(_MODULE_OF[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

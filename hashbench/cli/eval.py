@@ -7,19 +7,22 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hashbench.codes import Codes
     from hashbench.codes.files import CodeStream, Explicit, SavedCodes
-    from hashbench.evaluation.diagnostics import CodeDiagnostics
+    from hashbench.evaluation.inspection import Inspection
     from hashbench.evaluation.report import ConventionScores, Evaluation
     from hashbench.evaluation.scoring import Empty, Scores
     from hashbench.histogram import Histogram
-    from hashbench.relevance.labels import Relevance
+    from hashbench.histogram.own_items import Ints
 
 Array = Annotated[
     str | None, typer.Option(metavar="FILE[:KEY]", help="Read this array from FILE (its array KEY), without a search.")
 ]
+
+
+NO_OWN_ROWS = (
+    "--exclude-self: nothing says which database item a query is: save query_ids and database_ids, or name them with "
+    "--query-ids and --database-ids; without ids, queries and database must be the same items in the same order"
+)
 
 
 def command(
@@ -29,8 +32,8 @@ def command(
     metric: Annotated[
         list[str] | None,
         typer.Option(
-            help='Compute this metric, such as ap, "ap(norm=retrieved)@1000", ndcg@100 or precision@r2. '
-            "Repeat the option for more metrics."
+            help='Compute these metrics: one, such as ap, "ap(norm=retrieved)@1000" or precision@r2, or several, such '
+            'as "ap,ndcg@100" or "recall@1,5,10". The option can be repeated.'
         ),
     ] = None,
     ties: Annotated[
@@ -46,13 +49,21 @@ def command(
             "--as",
             metavar="CODE_BASE",
             help="Also print the values of other evaluation code, at the cutoffs of the metrics: deephash, hashnet, "
-            "sklearn, talr or trec. Repeat the option for more.",
+            "hashnet-caffe, sklearn, talr or trec. Repeat the option for more.",
         ),
     ] = None,
     empty: Annotated[
         Literal["skip", "zero"],
         typer.Option(help="Leave a query without a relevant item out of the means (skip), or count it as 0 (zero)."),
     ] = "skip",
+    exclude_self: Annotated[
+        bool,
+        typer.Option(
+            "--exclude-self",
+            help="Leave a query that is an item of the database out of its own ranking: by equal ids, or row by row if "
+            "queries and database are the same items.",
+        ),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a CSV file with one line per metric.")] = None,
     per_query: Annotated[
@@ -77,6 +88,8 @@ def command(
     database_codes: Array = None,
     query_labels: Array = None,
     database_labels: Array = None,
+    query_ids: Array = None,
+    database_ids: Array = None,
     weights: Annotated[
         str | None,
         typer.Option(
@@ -131,11 +144,19 @@ def command(
     from hashbench.histogram.device import for_pairs, usable
 
     default = scoring.DEFAULT if weights is None else scoring.DEFAULT_WEIGHTED
-    names, device = list(metrics.parse_all(metric or default)), usable(device)
+    names, device = list(metrics.parse_all(metrics.listed(metric or default))), usable(device)
     for name in as_ or []:
         CONVENTIONS.get(name)  # an unknown one is refused before anything is counted
     explicit = saved_files.Explicit(
-        query_codes, database_codes, query_labels, database_labels, bits=bits, bit_order=bit_order, layout=layout
+        query_codes,
+        database_codes,
+        query_labels,
+        database_labels,
+        bits=bits,
+        bit_order=bit_order,
+        layout=layout,
+        query_ids=query_ids,
+        database_ids=database_ids,
     )
     _require_apart(files or [], [path for path in (csv, per_query, trec_run, qrels) if path is not None])
     if (train_codes is None) != (train_labels is None):
@@ -154,18 +175,25 @@ def command(
     if weights is not None:
         scoring.require_weighted(names)
         _refuse_with_weights([option for option, given in unweighted.items() if given])
+    if exclude_self and as_:
+        raise HashbenchError("--as: other code counts a query among its own neighbours: leave --exclude-self out")
     _check_held(saved, [option for option, given in by_order.items() if given])
     chosen = for_pairs(device, len(saved.query) * saved.n_database, saved.query.n_bits)
-    counted, database = _count(saved, chosen)
-    _note(saved)
-    scores = _scores(saved, counted, names, ties, empty, weights, files or [])
-    found = _evaluation(_source(files, explicit), saved, scores, counted, database, as_ or [])
+    by_ids = saved.rows_in_database() if exclude_self else None
+    own = _own_rows(saved, by_ids) if exclude_self else None
+    counted, seen = _count(saved, chosen, own)
+    if own is not None and by_ids is None and not seen.is_same:
+        raise HashbenchError(NO_OWN_ROWS)
+    _note([*saved.notes, *_hints(saved, seen, own)])
+    scores = _scores(saved, counted, names, ties, empty, weights, files or [], own)
+    found = _evaluation(_source(files, explicit), saved, scores, counted, seen, as_ or [])
+    found = found if own is None else replace(found, n_excluded=int((own >= 0).sum()))
     if train_codes is not None and train_labels is not None:
         training = train_codes, train_labels
         saved_training = saved_files.opened(files or [], explicit=explicit, streamed=stream, training=training)
         found = _with_training(found, saved_training, chosen)
     _write(found, csv, per_query, curves, counted)
-    _write_trec(saved, trec_run, trec_depth, qrels)
+    _write_trec(saved, trec_run, trec_depth, qrels, own)
     _print(found, as_json)
 
 
@@ -188,24 +216,41 @@ def _check_held(saved: "SavedCodes | CodeStream", options: list[str]) -> None:
         )
 
 
-def _count(saved: "SavedCodes | CodeStream", device: str) -> "tuple[Histogram, CodeDiagnostics]":
-    """The histogram, and the diagnostics of the database codes; reads the whole file, so its faults are raised here."""
+def _own_rows(saved: "SavedCodes | CodeStream", by_ids: "Ints | None") -> "Ints":
+    """The row of each query in the database: ``by_ids``, or without ids the same row; -1 for none."""
+    import numpy as np
+
+    from hashbench.errors import HashbenchError
+
+    if by_ids is None and len(saved.query) != saved.n_database:
+        raise HashbenchError(NO_OWN_ROWS)
+    return np.arange(len(saved.query)) if by_ids is None else by_ids
+
+
+def _count(saved: "SavedCodes | CodeStream", device: str, own: "Ints | None") -> "tuple[Histogram, Inspection]":
+    """The histogram, and what its codes tell; reads the whole file, so its faults are raised here."""
     from hashbench import histogram
-    from hashbench.evaluation import diagnostics
+    from hashbench.evaluation.inspection import Inspection
 
-    tally = diagnostics.Tally(saved.query.n_bits)
-
-    def seen() -> "Iterator[tuple[Codes, Relevance]]":
-        for codes, relevance in saved.pieces():
-            tally.add(codes)
-            yield codes, relevance
-
-    counted = histogram.count_blocks(saved.query, seen(), n_items=saved.n_database, device=device, progress=True)
-    return counted, tally.diagnostics()
+    seen = Inspection(saved.query, own)
+    counted = histogram.count_blocks(
+        saved.query, seen.of(saved.pieces()), n_items=saved.n_database, device=device, progress=True
+    )
+    return seen.left_out(counted), seen
 
 
-def _note(saved: "SavedCodes | CodeStream") -> None:
-    for note in saved.notes:
+def _hints(saved: "SavedCodes | CodeStream", seen: "Inspection", own: "Ints | None") -> list[str]:
+    """A note if --exclude-self looks as if it were meant, or if it leaves nothing out."""
+    if own is not None:
+        return [] if (own >= 0).any() else ["--exclude-self: no query is in the database, by the ids"]
+    n_queries = len(saved.query)
+    if n_queries > 1 and (seen.is_same or saved.ids_in_database() == n_queries):
+        return ["every query is an item of the database and its own neighbour: --exclude-self leaves it out"]
+    return []
+
+
+def _note(notes: list[str]) -> None:
+    for note in notes:
         typer.echo(f"note: {note}", err=True)
 
 
@@ -233,6 +278,7 @@ def _scores(
     empty: "Empty",
     weights: str | None,
     files: list[Path],
+    own: "Ints | None",
 ) -> "Scores":
     from hashbench.codes.files import SavedCodes, weights_at
     from hashbench.evaluation import scoring
@@ -240,11 +286,11 @@ def _scores(
 
     if weights is not None and isinstance(saved, SavedCodes):
         of_bits = weights_at(weights, files, saved.query.n_bits)
-        ranked = WeightedRankings(saved.query, saved.database, of_bits, saved.relevance, progress=True)
+        ranked = WeightedRankings(saved.query, saved.database, of_bits, saved.relevance, progress=True, own=own)
         return scoring.evaluate_weighted(ranked, names, ties, empty=empty)
     ordered = None
     if ties == "order" and isinstance(saved, SavedCodes):
-        ordered = scoring.in_order(saved.query, saved.database, saved.relevance)
+        ordered = scoring.in_order(saved.query, saved.database, saved.relevance, own)
     return scoring.evaluate(counted, saved.n_database, names, ties, empty=empty, ordered=ordered)
 
 
@@ -253,7 +299,7 @@ def _evaluation(
     saved: "SavedCodes | CodeStream",
     scores: "Scores",
     counted: "Histogram",
-    database: "CodeDiagnostics",
+    seen: "Inspection",
     as_: list[str],
 ) -> "Evaluation":
     from hashbench.evaluation import diagnostics
@@ -262,7 +308,8 @@ def _evaluation(
     met = diagnostics.diagnose_queries(counted)
     leak = Leak(saved.ids_in_database(), met.twins)
     query = diagnostics.diagnose(saved.query)
-    return Evaluation(source, scores, met, query, database, leak, _convention_scores(saved, scores, as_), saved.notes)
+    conventions = _convention_scores(saved, scores, as_)
+    return Evaluation(source, scores, met, query, seen.diagnostics, leak, conventions, saved.notes, seen.without_class)
 
 
 def _convention_scores(
@@ -301,16 +348,18 @@ def _write(
         report.write_per_query(per_query, found.scores, counted)
 
 
-def _write_trec(saved: "SavedCodes | CodeStream", run: Path | None, depth: int, qrels: Path | None) -> None:
+def _write_trec(
+    saved: "SavedCodes | CodeStream", run: Path | None, depth: int, qrels: Path | None, own: "Ints | None"
+) -> None:
     from hashbench.codes.files import SavedCodes
     from hashbench.evaluation import trec
 
     if not isinstance(saved, SavedCodes):
         return  # _check_held has refused these options
     if run is not None:
-        trec.write_run(run, saved.query, saved.database, depth=depth)
+        trec.write_run(run, saved.query, saved.database, depth=depth, own=own)
     if qrels is not None:
-        trec.write_qrels(qrels, saved.relevance)
+        trec.write_qrels(qrels, saved.relevance, own=own)
 
 
 def _print(found: "Evaluation", as_json: bool) -> None:

@@ -1,28 +1,39 @@
 """Scores of codes: ``hashbench eval`` prints them and ``hashbench.score`` returns them."""
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench import codes, metrics
+from hashbench import metrics
 from hashbench.codes import Codes
-from hashbench.errors import HashbenchError
-from hashbench.histogram import Histogram, count, ranking, ties
+from hashbench.errors import HashbenchError, unknown
+from hashbench.evaluation import arrays
+from hashbench.evaluation.arrays import BitOrder
+from hashbench.histogram import Histogram, count, own_items, ranking, ties
 from hashbench.histogram.counting import AnyCodes, on_cpu
 from hashbench.histogram.device import for_arrays
+from hashbench.histogram.own_items import Ints, OwnPairs
 from hashbench.histogram.ranking import WeightedRankings
 from hashbench.histogram.ties import Policy
 from hashbench.metrics import MetricName, MetricValue
-from hashbench.relevance.labels import Labels, Relevance, from_labels
+from hashbench.relevance.labels import LabelRelevance, Relevance, from_labels
+
+if TYPE_CHECKING:
+    import pandas
 
 Floats = NDArray[np.float64]
 Empty = Literal["skip", "zero"]
 
 DEFAULT = ("ap", "ndcg", "precision@r2")
 DEFAULT_WEIGHTED = ("ap", "ndcg")
+SAME_ARRAY = (
+    "query_codes is database_codes: each item counts as its own nearest neighbour; exclude_self=True leaves it out, "
+    "exclude_self=False keeps it without this warning"
+)
 
 
 @dataclass(frozen=True)
@@ -81,6 +92,27 @@ class Scores(Mapping[str, float | None]):
         """The value of each query, float64[q]; NaN where a query has no relevant item (0 with ``empty="zero"``)."""
         return self._filled(self._of(name).values)
 
+    def row(self, name: str) -> dict[str, Any]:
+        """Mean, std, n_queries and n_empty of a metric, and the ends of its range: ``worst`` and ``best``, or None."""
+        worst, best = self.interval(name) or (None, None)
+        return {**self.value(name).model_dump(), "worst": worst, "best": best}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the values of each query, as numbers, texts and None: ``json.dumps`` takes it as it is."""
+        sizes = {"n_queries": self.n_queries, "n_database": self.n_database, "n_bits": self.n_bits}
+        return {**sizes, "ties": self.ties, "empty": self.empty, "metrics": {name: self.row(name) for name in self}}
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """A pandas DataFrame with a row for each metric, named by the index; a value that is missing is NaN."""
+        try:
+            import pandas
+        except ImportError:
+            raise HashbenchError("to_frame: pandas is not installed: pip install pandas, or use to_dict()") from None
+        rows = [self.row(name) for name in self]
+        columns = ["mean", "std", "worst", "best", "n_queries", "n_empty"]
+        frame = pandas.DataFrame(rows, index=pandas.Index(list(self), name="metric"), columns=columns)
+        return frame.astype(dict.fromkeys(columns[:4], "float64"))
+
     def _of(self, name: str) -> PerQuery:
         return self.metrics[name if name in self.metrics else _canonical(name)]
 
@@ -103,19 +135,30 @@ def score(
     database_codes: Any,
     query_labels: Any,
     database_labels: Any,
-    metrics: Sequence[str] = DEFAULT,
+    metrics: str | Sequence[str] = DEFAULT,
     ties: Policy = "expected",
     device: str = "auto",
     weights: Any = None,
+    *,
+    bits: int | None = None,
+    bit_order: BitOrder | None = None,
+    empty: Empty = "skip",
+    exclude_self: Any = None,
 ) -> Scores:
     """The scores of query codes against database codes, with relevance from labels, exact under ties.
 
     Codes are NumPy arrays or torch tensors, [n, bits]: 0 and 1, -1 and +1, bool, or real activations; a value > 0 is
-    bit 1. Labels are class ids [n], negative for no class, or multi-hot [n, labels] of 0 and 1. Metrics are named as
-    on the command line: ``ap``, ``ap@5000``, ``ap(norm=retrieved)@5000``, ``ndcg``, ``precision@r2`` ...
+    bit 1. With ``bits`` they may also be packed, uint8[n, ceil(bits / 8)]; ``bit_order`` says which bit of a byte is
+    first, ``big`` (numpy.packbits) or ``little`` (faiss), where the padding does not show it. Labels are class ids [n],
+    negative for no class, names of classes [n], or multi-hot [n, labels] of 0 and 1. Metrics are named as on the
+    command line, one or several: ``ap``, ``"ap,ndcg@100"``, ``"recall@1,5,10"``, ``["ap(norm=retrieved)@5000"]`` ...
     ``ties`` is the order of items at equal distance: ``expected`` is the mean over all orders (the only value that does
     not depend on chance), ``best`` and ``worst`` put the relevant items of a tie first or last, ``order`` is the order
-    of the database. Queries without a relevant item are left out of the means.
+    of the database. Queries without a relevant item are left out of the means, or score 0 with ``empty="zero"``.
+
+    ``exclude_self`` leaves each query out of its own ranking: True where query and database are the same items in the
+    same order, or the row of each query in the database [queries], -1 for a query that is no item. None (the default)
+    leaves nothing out, and warns if the same array is given for both; False is silent.
 
     ``device`` is where the pairs are counted; the scores are the same on every device. ``auto`` counts torch tensors
     that are on a GPU on that GPU, without copying them to the CPU, and everything else on the CPU. ``cpu``, ``cuda``
@@ -126,7 +169,7 @@ def score(
     One query, and two items at the same distance, of which one is relevant:
 
     >>> from hashbench import score
-    >>> scores = score([[1, 0]], [[1, 1], [0, 0]], [7], [7, 3], metrics=["ap"])
+    >>> scores = score([[1, 0]], [[1, 1], [0, 0]], [7], [7, 3], metrics="ap")
     >>> scores["ap"], scores.interval("ap")
     (0.75, (0.5, 1.0))
     >>> scores
@@ -134,29 +177,73 @@ def score(
     metric    mean     std  [worst, best]
     ap      0.7500  0.0000  [0.5000, 1.0000]
     """
-    names, policy = _checked(metrics, ties)
+    names, policy = checked(metrics, ties, empty)
     chosen = for_arrays(device, query_codes, database_codes)
-    query = _codes("query_codes", query_codes, chosen)
-    database = _codes("database_codes", database_codes, chosen)
-    labels = [_labels("query_labels", query_labels), _labels("database_labels", database_labels)]
-    relevance = from_labels(*labels)
+    given = zip(arrays.NAMES, (query_codes, database_codes), strict=True)
+    query, database = arrays.unpacked(
+        [arrays.read_codes(name, values, chosen, bits) for name, values in given], bits, bit_order
+    )
+    labels = (("query_labels", query_labels), ("database_labels", database_labels))
+    relevance = from_labels(*arrays.numbered(*(arrays.read_labels(*side) for side in labels)))
+    own = own_rows(exclude_self, query, database, relevance)
     if weights is not None:
-        ranked = WeightedRankings(on_cpu(query), on_cpu(database), _array("weights", weights), relevance)
-        return evaluate_weighted(ranked, names, policy)
-    histogram = count(query, database, relevance, device=chosen)
-    ordered = in_order(on_cpu(query), on_cpu(database), relevance) if policy == "order" else None
-    return evaluate(histogram, len(database), names, policy, ordered=ordered)
+        numbers = arrays.numbers("weights", weights)
+        ranked = WeightedRankings(on_cpu(query), on_cpu(database), numbers, relevance, own=own)
+        scores = evaluate_weighted(ranked, names, policy, empty=empty)
+    else:
+        counted = _counted(query, database, relevance, chosen, own)
+        ordered = in_order(on_cpu(query), on_cpu(database), relevance, own) if policy == "order" else None
+        scores = evaluate(counted, len(database), names, policy, empty=empty, ordered=ordered)
+    if exclude_self is None and query_codes is database_codes:
+        warnings.warn(SAME_ARRAY, stacklevel=2)
+    return scores
 
 
-def in_order(query: Codes, database: Codes, relevance: Relevance) -> Iterator[Histogram]:
-    """The rankings of the database for each query, with ties in database order, in blocks of queries."""
-    return ties.in_order(ranking.hamming(query, database), relevance)
+def _counted(
+    query: AnyCodes, database: AnyCodes, relevance: LabelRelevance, device: str, own: Ints | None
+) -> Histogram:
+    """The histogram of the codes, without the pairs of a query with its row ``own`` of the database."""
+    counted = count(query, database, relevance, device=device)
+    if own is None:
+        return counted
+    pairs = OwnPairs(on_cpu(query), own)
+    pairs.add(on_cpu(database), relevance)
+    return pairs.left_out(counted)
+
+
+def own_rows(given: Any, query: AnyCodes, database: AnyCodes, relevance: LabelRelevance) -> Ints | None:
+    """The row of each query in the database that ``exclude_self`` means, int64[q]; None if it leaves nothing out.
+
+    Raises HashbenchError for rows that are none, and for True if query and database are not the same items.
+    """
+    if given is None or given is False:
+        return None
+    if given is not True:
+        rows = arrays.numbers("exclude_self", given)
+        return own_items.checked("exclude_self", rows, len(query), len(database))
+    same = own_items.SameItems(on_cpu(query))
+    if relevance.shape == (len(query), len(database)):
+        same.add(on_cpu(database), relevance)
+    if not same.holds:
+        raise HashbenchError(
+            "exclude_self=True: query and database are not the same items in the same order: give the database row of "
+            "each query, exclude_self=rows, -1 for a query that is no item"
+        )
+    return np.arange(len(query))
+
+
+def in_order(query: Codes, database: Codes, relevance: Relevance, own: Ints | None = None) -> Iterator[Histogram]:
+    """The rankings of the database for each query, with ties in database order, in blocks of queries.
+
+    ``own`` [q] is the row of each query in the database, which is left out of its ranking; -1: none.
+    """
+    return ties.in_order(ranking.hamming(query, database), relevance, own=own)
 
 
 def evaluate(
     histogram: Histogram,
     n_database: int,
-    names: Sequence[str],
+    names: str | Sequence[str],
     policy: str = "expected",
     *,
     empty: Empty = "skip",
@@ -166,7 +253,7 @@ def evaluate(
 
     The tie policy ``order`` needs ``ordered``, the rankings that ``in_order`` returns.
     """
-    parsed, chosen = _checked(names, policy)
+    parsed, chosen = checked(names, policy, empty)
     values = metrics.evaluate_ties(histogram, parsed, chosen, ordered)
     ends = {name: (same, same) for name, same in values.items() if _ignores_ties(metrics.parse(name))}
     ends |= metrics.extremes(histogram, parsed)
@@ -175,16 +262,14 @@ def evaluate(
 
 
 def evaluate_weighted(
-    ranked: WeightedRankings, names: Sequence[str], policy: str = "expected", *, empty: Empty = "skip"
+    ranked: WeightedRankings, names: str | Sequence[str], policy: str = "expected", *, empty: Empty = "skip"
 ) -> Scores:
     """The scores of the metrics ``names`` where the database is ranked by the weighted Hamming distance."""
-    parsed, chosen = _checked(names, policy)
+    parsed, chosen = checked(names, policy, empty)
     require_weighted(parsed)
+    values, ends = metrics.evaluate_with_extremes(ranked, parsed, None if chosen == "order" else chosen)
     if chosen == "order":
-        values = metrics.evaluate_rankings(ties.in_order(ranked.distances, ranked.relevance), parsed)
-    else:
-        values = metrics.evaluate_rankings((ties.apply(block, chosen) for block in ranked), parsed)
-    ends = metrics.extremes_of_rankings(ranked, parsed)
+        values = metrics.evaluate_rankings(ties.in_order(ranked.distances, ranked.relevance, own=ranked.own), parsed)
     per_query = {name: PerQuery(found, *ends.get(name, (None, None))) for name, found in values.items()}
     query, database = ranked.query, ranked.database
     return Scores(len(query), len(database), query.n_bits, chosen, empty, per_query)
@@ -196,9 +281,11 @@ def require_weighted(names: Iterable[str]) -> None:
         raise HashbenchError(f"metric '{at_radii[0]}' needs Hamming radii, which weighted distances do not have")
 
 
-def _checked(names: Sequence[str], policy: str) -> tuple[list[str], Policy]:
-    """The canonical names of the metrics and the policy; raises HashbenchError if one of them does not exist."""
-    return list(metrics.parse_all(names)), ties.check(policy)
+def checked(names: str | Sequence[str], policy: str, empty: str) -> tuple[list[str], Policy]:
+    """The canonical names of the metrics and the policy; raises HashbenchError if one of the three does not exist."""
+    if empty not in get_args(Empty):
+        raise unknown("value of empty", empty, get_args(Empty))
+    return list(metrics.parse_all(metrics.listed(names))), ties.check(policy)
 
 
 def _ignores_ties(name: MetricName) -> bool:
@@ -234,48 +321,3 @@ def _canonical(name: str) -> str:
         return str(metrics.parse(name))
     except HashbenchError:
         return name  # a KeyError will name it
-
-
-def _array(name: str, values: Any) -> NDArray[Any]:
-    """``values`` as a NumPy array; a torch tensor is detached and copied to the CPU, and bfloat16 becomes float32."""
-    if hasattr(values, "detach"):
-        values = values.detach().cpu()
-        # NumPy has no bfloat16; float64 stays as it is, for float32 would turn the smallest values into 0
-        values = values.float() if values.is_floating_point() and values.element_size() < 4 else values
-    try:
-        array = np.asarray(values)
-    except ValueError as error:  # rows of different lengths
-        raise HashbenchError(f"{name}: not an array: {error}") from None
-    if array.dtype.kind not in "buif":
-        raise HashbenchError(f"{name}: {array.dtype} is not numeric: numbers are expected")
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
-        raise HashbenchError(f"{name}: not finite (NaN or inf): finite numbers are expected")
-    return array
-
-
-def _codes(name: str, values: Any, device: str) -> AnyCodes:
-    """The packed codes; those of a torch tensor stay on its device if ``device`` is a GPU."""
-    if isinstance(values, Codes):
-        return values
-    if device != "cpu" and hasattr(values, "detach"):
-        from hashbench.histogram import torch_kernel
-
-        return torch_kernel.pack(values, name)
-    array = _array(name, values)
-    if array.ndim != 2:
-        raise HashbenchError(f"{name}: shape {array.shape} is not items x bits")
-    if array.dtype.kind in "ui" and array.size and (array.max() > 1 or array.min() < -1):
-        raise HashbenchError(f"{name}: {array.max()} is no bit: 0 and 1, or -1 and +1, are; unpack packed codes first")
-    return codes.pack(array > 0)
-
-
-def _labels(name: str, values: Any) -> Labels:
-    array = _array(name, values)
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    if array.ndim == 2 and not ((array == 0) | (array == 1)).all():
-        raise HashbenchError(f"{name}: multi-hot labels [n, labels] are 0 or 1; others are in it")
-    whole = array.astype(np.int64)
-    if array.ndim not in (1, 2) or not (whole == array).all():
-        raise HashbenchError(f"{name}: class ids [n] are whole numbers, multi-hot labels [n, labels] are 0 or 1")
-    return whole if array.ndim == 1 else whole.astype(np.uint8)

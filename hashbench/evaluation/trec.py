@@ -15,6 +15,7 @@ import numpy as np
 from hashbench.codes import Codes
 from hashbench.codes.nearest import DATABASE_BLOCK, neighbours
 from hashbench.files import atomic
+from hashbench.histogram.own_items import Ints
 from hashbench.parallel import slices
 from hashbench.relevance.labels import Relevance
 
@@ -22,23 +23,30 @@ DEPTH = 1000  # items of each query in a run file, as is usual
 TAG = "hashbench"
 
 
-def write_run(path: Path, query: Codes, database: Codes, *, depth: int = DEPTH) -> None:
-    """Writes the nearest ``depth`` items of each query to ``path``, nearest first, ties in database order."""
+def write_run(path: Path, query: Codes, database: Codes, *, depth: int = DEPTH, own: Ints | None = None) -> None:
+    """Writes the nearest ``depth`` items of each query to ``path``, nearest first, ties in database order.
+
+    ``own`` [q] is the row of each query in the database, which is left out of its lines; -1: none.
+    """
     item = _names("d", len(database))
 
     def lines(file: TextIO) -> None:
         for q, name in enumerate(_all_names("q", len(query))):
-            found = neighbours(query[q : q + 1], database, depth)
+            found = neighbours(query[q : q + 1], database, depth if own is None else depth + 1)
+            kept = np.flatnonzero(found.items != (-1 if own is None else own[q]))[:depth]
+            pairs = zip(found.items[kept].tolist(), found.distances[kept].tolist(), strict=True)
             file.writelines(
-                f"{name} Q0 {item(n)} {rank} {query.n_bits - d} {TAG}\n"
-                for rank, (n, d) in enumerate(zip(found.items.tolist(), found.distances.tolist(), strict=True), 1)
+                f"{name} Q0 {item(n)} {rank} {query.n_bits - d} {TAG}\n" for rank, (n, d) in enumerate(pairs, 1)
             )
 
     _write(path, lines)
 
 
-def write_qrels(path: Path, relevance: Relevance) -> None:
-    """Writes the level of every relevant pair to ``path``; a pair without a line is not relevant."""
+def write_qrels(path: Path, relevance: Relevance, *, own: Ints | None = None) -> None:
+    """Writes the level of every relevant pair to ``path``; a pair without a line is not relevant.
+
+    ``own`` [q] is the row of each query in the database, which is left out of its lines; -1: none.
+    """
     n_queries, n_items = relevance.shape
     item = _names("d", n_items)
     levels = relevance.levels
@@ -48,6 +56,7 @@ def write_qrels(path: Path, relevance: Relevance) -> None:
             for part in slices(n_items, DATABASE_BLOCK):
                 row = relevance.block(slice(q, q + 1), part)[0]
                 relevant = np.flatnonzero(row)
+                relevant = relevant if own is None else relevant[relevant + part.start != own[q]]
                 values = levels[row[relevant]].tolist()
                 pairs = zip((relevant + part.start).tolist(), values, strict=True)
                 file.writelines(f"{name} 0 {item(n)} {level}\n" for n, level in pairs)

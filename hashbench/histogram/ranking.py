@@ -95,6 +95,19 @@ def merged_after(ranking: Histogram, rank: int | None) -> RankingHistogram:
     return RankingHistogram(np.concatenate([counts[:, :n_kept], rest], axis=1), ranking.levels)
 
 
+def without_rank(ranking: RankingHistogram, rank: NDArray[np.int64], level: NDArray[np.integer]) -> RankingHistogram:
+    """``ranking`` without one item of each query: that of index ``level`` [q] at ``rank`` [q] from 0; -1: without none.
+
+    >>> ranked = RankingHistogram(np.array([[[0, 2], [1, 0]]]), np.array([0, 1]))
+    >>> without_rank(ranked, np.array([2]), np.array([0])).counts.tolist()
+    [[[0, 2], [0, 0]]]
+    """
+    group = (ranking.at_distance.cumsum(axis=1) <= rank[:, None]).sum(axis=1)
+    queries, counts = np.flatnonzero(rank >= 0), ranking.counts.copy()
+    counts[queries, group[queries], level[queries]] -= 1
+    return RankingHistogram(counts, ranking.levels)
+
+
 def joined(blocks_of_queries: Sequence[RankingHistogram]) -> RankingHistogram:
     """The rankings of all queries of at least one block; queries with fewer groups get empty groups at the end."""
     levels = blocks_of_queries[0].levels
@@ -107,13 +120,28 @@ def joined(blocks_of_queries: Sequence[RankingHistogram]) -> RankingHistogram:
     return RankingHistogram(counts, levels)
 
 
-def rankings(distances: Distances, relevance: Relevance) -> Iterator[RankingHistogram]:
+def rankings(
+    distances: Distances, relevance: Relevance, own: NDArray[np.int64] | None = None
+) -> Iterator[RankingHistogram]:
     """The tie groups of all queries, in blocks of queries of bounded memory.
 
-    Raises HashbenchError for distances that are not finite.
+    ``own`` [q] is the row of each query in the database (-1: none), which is left out of its ranking. Raises
+    HashbenchError for distances that are not finite.
     """
     for rows in blocks(*relevance.shape):
-        yield grouped(finite(distances(rows)), relevance.block(rows, slice(0, relevance.shape[1])), relevance.levels)
+        block, level = finite(distances(rows)), relevance.block(rows, slice(0, relevance.shape[1]))
+        if own is None:
+            yield grouped(block, level, relevance.levels)
+            continue
+        nearer = (block < _of_item(block, own[rows])[:, None]).sum(axis=1)
+        rank = np.where(own[rows] >= 0, nearer, -1)
+        of_own = _of_item(level, own[rows])
+        yield without_rank(grouped(block, level, relevance.levels), rank, of_own)
+
+
+def _of_item(values: Array, item: NDArray[np.int64]) -> Array:
+    """The value of one item of each query, [q]; of the first where there is none."""
+    return np.take_along_axis(values, np.maximum(item, 0)[:, None], axis=1)[:, 0]
 
 
 def finite(distances: Array) -> Array:
@@ -172,6 +200,7 @@ class WeightedRankings:
     weights: NDArray[np.float64]
     relevance: Relevance
     progress: bool = False  # whether each iteration shows a progress bar
+    own: NDArray[np.int64] | None = None  # the row of each query in the database, which is left out; -1: none
 
     @property
     def distances(self) -> Distances:
@@ -180,7 +209,7 @@ class WeightedRankings:
 
     def __iter__(self) -> Iterator[RankingHistogram]:
         with progress_bar("rank", "query", len(self.query), shown=self.progress) as bar:
-            for block in rankings(self.distances, self.relevance):
+            for block in rankings(self.distances, self.relevance, self.own):
                 yield block
                 bar.update(block.n_queries)
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hashbench.errors import unknown
 from hashbench.histogram.counts import Histogram
-from hashbench.histogram.ranking import Distances, RankingHistogram, blocks, finite, in_runs
+from hashbench.histogram.ranking import Distances, RankingHistogram, blocks, finite, in_runs, without_rank
 from hashbench.relevance.labels import Relevance
 
 Policy = Literal["expected", "best", "worst", "order"]
@@ -55,15 +55,25 @@ def stable(distances: NDArray[Any]) -> NDArray[np.intp]:
 
 
 def in_order(
-    distances: Distances, relevance: Relevance, sort: Callable[[NDArray[Any]], NDArray[np.intp]] = stable
+    distances: Distances,
+    relevance: Relevance,
+    sort: Callable[[NDArray[Any]], NDArray[np.intp]] = stable,
+    *,
+    own: NDArray[np.int64] | None = None,
 ) -> Iterator[RankingHistogram]:
     """The ranking of each query with ties in database order, in blocks of queries of bounded memory.
 
     This is the order of a stable sort of the distances, so a value published that way can be checked to the last digit.
     Another ``sort`` gives the order of other code. A run of items of the same level is one group: the order within it
-    changes no metric.
+    changes no metric. ``own`` [q] is the row of each query in the database (-1: none), which is left out of its
+    ranking.
     """
     for rows in blocks(*relevance.shape):
         order = sort(finite(distances(rows)))
         level = np.take_along_axis(relevance.block(rows, slice(0, relevance.shape[1])), order, axis=1)
-        yield in_runs(level, level, relevance.levels)
+        ranked = in_runs(level, level, relevance.levels)
+        if own is None:
+            yield ranked
+            continue
+        rank = np.where(own[rows] >= 0, (order == own[rows, None]).argmax(axis=1), -1)
+        yield without_rank(ranked, rank, np.take_along_axis(level, np.maximum(rank, 0)[:, None], axis=1)[:, 0])

@@ -124,7 +124,9 @@ def _require_bits(block: Tensor, name: str) -> None:
     elif block.dtype != torch.bool:
         least, largest = (int(bound) for bound in torch.aminmax(block))
         if least < -1 or largest > 1:
-            raise HashbenchError(f"{name}: {largest} is no bit: 0 and 1, or -1 and +1, are; unpack packed codes first")
+            raise HashbenchError(
+                f"{name}: {largest} is no bit: 0 and 1, or -1 and +1, are; packed codes need bits=, their length"
+            )
 
 
 def _packed(bits: Tensor) -> Tensor:

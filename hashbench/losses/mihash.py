@@ -19,7 +19,8 @@ def loss(relaxed: Tensor, relevance: Tensor, *, n_bins: int | None = None, delta
 
     ``relaxed`` is float[M, bits] in [-1, 1], ``relevance`` whole levels [M, M] whose diagonal never counts. Queries
     without a relevant or without an irrelevant example have I = 0 and are left out of the mean; if all are left out,
-    the loss is 0 with zero gradients.
+    the loss is 0 with zero gradients. The authors' code (mi_forward.m) sums over all queries. There an example whose
+    multi-hot labels are all 0 is an irrelevant example of itself, so it adds a term of its own; here it adds none.
     """
     check(relaxed, relevance)
     relevant = relevant_mask(relevance)

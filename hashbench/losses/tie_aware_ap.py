@@ -1,6 +1,7 @@
 """Tie-aware average precision of a minibatch, relaxed (he2018tieaware, section 4): TALR's objective."""
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -31,19 +32,27 @@ def exact(relaxed: Tensor, relevance: Tensor, *, n_bins: int | None = None, delt
 
 
 def as_released(relaxed: Tensor, relevance: Tensor, *, n_bins: int | None = None, delta: float = 1.0) -> Tensor:
-    """The value of ``simplified`` with the gradient of the authors' code, which is not that of the value.
+    """The value and the gradient of the authors' code; the gradient is not that of the value.
 
     A distance l < d changes the precision at d through both C_{d-1} and C_d. Equations 71 to 73 have this factor 2, but
-    apr_s_backward.m does not. Arguments and special cases are those of ``simplified``.
+    apr_s_backward.m does not. At delta = 1 the value is that of ``simplified``. At a larger delta their histogram holds
+    about delta times as much, and only the AP is divided by delta: so the two 1 of AP_s weigh less. Their gradient is
+    not divided by delta; this one is. Arguments and special cases are those of ``simplified``.
     """
-    return _loss(average_precision_as_released, relaxed, relevance, n_bins, delta)
+    return _loss(partial(average_precision_as_released, delta=delta), relaxed, relevance, n_bins, delta)
 
 
-def average_precision_as_released(positive: Tensor, total: Tensor, n_relevant: Tensor | None = None) -> Tensor:
-    """AP_s of each histogram, [M], with half of the gradient through C_{d-1}: that of the authors' code."""
+def average_precision_as_released(
+    positive: Tensor, total: Tensor, n_relevant: Tensor | None = None, *, delta: float = 1.0
+) -> Tensor:
+    """AP_s of each histogram, [M], as apr_s_forward.m computes it, with half of the gradient through C_{d-1}.
+
+    sum_d (c_d^+ / N^+) (delta (C_{d-1}^+ + C_d^+) + 1) / (delta (C_{d-1} + C_d) + 1). Arguments as
+    ``average_precision_simplified``; the histogram of the authors' code is ``delta`` times this one.
+    """
     before, before_positive = cumulative_before(total.cumsum(1)), cumulative_before(positive.cumsum(1))
     before, before_positive = ((each + each.detach()) / 2 for each in (before, before_positive))  # half the gradient
-    precision = (2 * before_positive + positive + 1) / (2 * before + total + 1)
+    precision = (delta * (2 * before_positive + positive) + 1) / (delta * (2 * before + total) + 1)
     return (positive * precision).sum(1) / _divisor(positive, n_relevant)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 from types import ModuleType
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import model_validator
 
@@ -26,6 +26,10 @@ class Settings(PulseSettings):
     variant: Literal["simplified", "exact"]
     as_released: bool = False
 
+    def arguments(self) -> dict[str, Any]:
+        """The keyword arguments of the loss that the settings choose."""
+        return {"n_bins": self.bins, "delta": self.delta}
+
     @model_validator(mode="after")
     def _only_the_simplified_was_released(self) -> Self:
         if self.as_released and self.variant != "simplified":
@@ -33,7 +37,7 @@ class Settings(PulseSettings):
         return self
 
 
-def talr_method(module: str, losses: Callable[[], ModuleType]) -> Method:
+def talr_method(module: str, losses: Callable[[], ModuleType], settings_type: type[Settings] = Settings) -> Method:
     """The method named by ``module``; its settings choose one of the functions of the module that ``losses`` returns.
 
     These are ``simplified``, ``exact`` and ``as_released``. ``losses`` imports torch, so it is called in training only.
@@ -41,6 +45,6 @@ def talr_method(module: str, losses: Callable[[], ModuleType]) -> Method:
 
     def objective(settings: Settings, supervision: "Supervision") -> "Objective":  # noqa: ARG001
         loss = getattr(losses(), "as_released" if settings.as_released else settings.variant)
-        return partial(loss, n_bins=settings.bins, delta=settings.delta)
+        return partial(loss, **settings.arguments())
 
-    return deep_method(module, Settings, objective, identity=("variant", "tanh_scale"))
+    return deep_method(module, settings_type, objective, identity=("variant", "tanh_scale"))

@@ -1,7 +1,7 @@
 """TALR-AP: gradient ascent on the relaxed tie-aware average precision (He, Cakir, Bargal, Sclaroff 2018).
 
 The variant "simplified" is AP_s, which the authors released; "exact" is AP_r; ``as_released`` is AP_s with the gradient
-of their code.
+of their code, and with its value at pulses wider than a bin.
 """
 
 from types import ModuleType

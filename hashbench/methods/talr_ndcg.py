@@ -5,8 +5,30 @@ and the ideal order of their code.
 """
 
 from types import ModuleType
+from typing import Any, Literal, Self
 
-from hashbench.methods._talr import talr_method
+from pydantic import model_validator
+
+from hashbench.methods._talr import Settings, talr_method
+
+
+class NdcgSettings(Settings):
+    """``released_levels`` is the type of the levels in their code, which limits the gains of ``as_released``.
+
+    It is int8 (gains up to 126) in the release before May 2021 and int16 (up to 32,766) since commit a3b605e.
+    """
+
+    released_levels: Literal["int8", "int16"] = "int8"
+
+    @model_validator(mode="after")
+    def _only_released_gains_are_limited(self) -> Self:
+        if self.released_levels != "int8" and not self.as_released:
+            raise ValueError("released_levels limits the gains of as_released only: set as_released = true")
+        return self
+
+    def arguments(self) -> dict[str, Any]:
+        """As ``Settings.arguments``."""
+        return super().arguments() | ({"levels": self.released_levels} if self.as_released else {})
 
 
 def _losses() -> ModuleType:
@@ -15,4 +37,4 @@ def _losses() -> ModuleType:
     return tie_aware_ndcg
 
 
-METHOD = talr_method(__name__, _losses)
+METHOD = talr_method(__name__, _losses, NdcgSettings)

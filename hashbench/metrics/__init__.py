@@ -3,13 +3,13 @@
 Examples of metric names::
 
     ap  ap@5000  ap(norm=min)@100  ap(norm=retrieved)@5000  ap_best  ap_worst  ndcg  ndcg@100
-    precision@100  precision@r2 (Hamming radius 2)  precision@r (R-precision)  recall@100  recall@r2  auc
+    precision@100  precision@r2 (Hamming radius 2)  precision@r (R-precision)  recall@100  recall@r2  f1@r2  auc  mrr
     pr_area  pr_area@10000
     suf  suf@16  rerank_precision@4  nmi (from a bucket search)
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,9 @@ from hashbench.errors import HashbenchError
 from hashbench.histogram import Histogram, ties
 from hashbench.histogram.ranking import RankingHistogram, joined, merged_after
 from hashbench.histogram.ties import Policy
+from hashbench.metrics._alias import own_name
 from hashbench.metrics._metric import Metric
-from hashbench.metrics._name import Cutoff, MetricName
+from hashbench.metrics._name import Cutoff, MetricName, listed
 from hashbench.metrics._name import read as read_name
 from hashbench.metrics._value import MetricValue
 from hashbench.parallel import slices
@@ -36,8 +37,9 @@ __all__ = [
     "evaluate_rankings",
     "evaluate_retrieval",
     "evaluate_ties",
+    "evaluate_with_extremes",
     "extremes",
-    "extremes_of_rankings",
+    "listed",
     "needs_radii",
     "parse",
     "parse_all",
@@ -46,6 +48,8 @@ __all__ = [
 ]
 
 METRICS = Catalogue("metric", "hashbench.metrics", "METRIC", Metric, group="hashbench.metrics")
+
+Values = dict[str, NDArray[np.float64]]  # of each query, float64[q], by canonical name
 
 BLOCK = 1 << 20  # histogram entries evaluated at a time: a few arrays of 8 MiB, for any number of queries
 ROUNDING = 1e-9  # a value outside its range by more than this is a defect, not rounding
@@ -56,23 +60,27 @@ SOURCES = {Histogram: "items ranked by distance", Retrieval: "a bucket search (k
 def parse(name: str) -> MetricName:
     """The metric, parameters and cutoff that ``name`` names; ``str()`` of it is the canonical name.
 
-    The canonical name has no parameters at their defaults. Raises HashbenchError for a metric, parameter, value or
-    cutoff that does not exist.
+    The canonical name has no parameters at their defaults. ``map``, ``p@k`` and ``rr`` are other names of ``ap``,
+    ``precision@k`` and ``mrr``. Raises HashbenchError for a metric, parameter, value or cutoff that does not exist, and
+    for a name that means different metrics elsewhere (``map@k``, ``r@k``).
 
     >>> str(parse("ap(norm=all)@5"))
     'ap@5'
     """
     written = read_name(name)
+    written = written if written.metric in METRICS else own_name(written)
     return METRICS.get(written.metric).accept(written)
 
 
-def parse_all(names: Iterable[str], source: type[Histogram] | type[Retrieval] = Histogram) -> dict[str, MetricName]:
-    """The metrics that ``names`` name, by canonical name, in the order of ``names``.
+def parse_all(
+    names: str | Iterable[str], source: type[Histogram] | type[Retrieval] = Histogram
+) -> dict[str, MetricName]:
+    """The metrics that ``names`` name, by canonical name, in the order of ``names``; a text is read by ``listed``.
 
     Raises HashbenchError where ``parse`` does, and for a metric that is not computed from ``source``. Call it first:
     then a wrong name is refused before anything is counted.
     """
-    found = {str(name): name for name in map(parse, names)}
+    found = {str(name): name for name in map(parse, listed(names) if isinstance(names, str) else names)}
     for canonical, name in found.items():
         needed = METRICS.get(name.metric).source
         if needed is not source:
@@ -80,7 +88,7 @@ def parse_all(names: Iterable[str], source: type[Histogram] | type[Retrieval] = 
     return found
 
 
-def evaluate(histogram: Histogram, names: Sequence[str]) -> dict[str, NDArray[np.float64]]:
+def evaluate(histogram: Histogram, names: str | Sequence[str]) -> dict[str, NDArray[np.float64]]:
     """The value of each query, float64[q], for each metric, by canonical name in the order of ``names``.
 
     The value is NaN for a query without a relevant item (N^+ = 0), and only for these: they are left out of means. A
@@ -124,56 +132,93 @@ def extremes(histogram: Histogram, names: Sequence[str]) -> dict[str, tuple[NDAr
 
     Metrics that do not depend on the order of tied items are left out, and so are ``ap_worst`` and ``ap_best``.
     """
-    return _extremes(lambda: _blocks(histogram), names)
+    return _ends(_in_one_pass(_blocks(histogram), _end_jobs(names)))
 
 
-def extremes_of_rankings(
-    rankings: Iterable[Histogram], names: Sequence[str]
-) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """As ``extremes``, of rankings in blocks of queries, which are iterated several times."""
-    return _extremes(lambda: iter(rankings), names)
+def evaluate_with_extremes(
+    rankings: Iterable[Histogram], names: Sequence[str], policy: Policy | None
+) -> tuple[Values, dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]]:
+    """The values under ``policy`` and the ``extremes``, of rankings in blocks of queries, which are iterated once.
+
+    The values are those of ``evaluate_ties``; with None in place of a policy there are none.
+    """
+    own = [] if policy is None else [_Job(policy, {name: name for name in parse_all(names)})]
+    found = _in_one_pass(rankings, [*own, *_end_jobs(names)])
+    return (found[0] if own else {}), _ends(found[len(own) :])
 
 
-def _extremes(
-    blocks: Callable[[], Iterator[Histogram]], names: Sequence[str]
-) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+@dataclass(frozen=True)
+class _Job:
+    """Metrics under one tie policy: the name of what is evaluated, by the name of the result."""
+
+    policy: Policy
+    names: Mapping[str, str]
+
+
+def _end_jobs(names: Sequence[str]) -> list[_Job]:
+    """The jobs of the worst and the best order of tied items, each for AP, which has formulas for it, and the rest."""
     ranged = [name for name in map(parse, names) if not (_needs_radii(name) or METRICS.get(name.metric).is_bound)]
-    worst, best = (_in_order_of(end, blocks, ranged) for end in ("worst", "best"))
-    return {name: (worst[name], best[name]) for name in map(str, ranged)}
+    jobs = []
+    for end in ("worst", "best"):
+        of_ap = {str(name): str(replace(name, metric=f"ap_{end}")) for name in ranged if name.metric == "ap"}
+        others = {str(name): str(name) for name in ranged if name.metric != "ap"}
+        jobs += [_Job("expected", of_ap), _Job(ties.check(end), others)]
+    return jobs
 
 
-def _in_order_of(
-    end: str, blocks: Callable[[], Iterator[Histogram]], names: Sequence[MetricName]
-) -> dict[str, NDArray[np.float64]]:
-    """The values with tied items in the order ``end``; AP has a formula of its own for it, with any parameters."""
-    of_ap = {str(name): str(replace(name, metric=f"ap_{end}")) for name in names if name.metric == "ap"}
-    by_order = [str(name) for name in names if name.metric != "ap"]
-    values = evaluate_rankings(blocks(), list(of_ap.values())) if of_ap else {}
-    split = (ties.apply(block, ties.check(end)) for block in blocks())
-    return {name: values[of] for name, of in of_ap.items()} | (evaluate_rankings(split, by_order) if by_order else {})
+def _ends(found: Sequence[Values]) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """The smallest and the largest values, from the results of ``_end_jobs``."""
+    worst, best = found[0] | found[1], found[2] | found[3]
+    return {name: (worst[name], best[name]) for name in worst}
 
 
-def evaluate_rankings(rankings: Iterable[Histogram], names: Sequence[str]) -> dict[str, NDArray[np.float64]]:
+def _in_one_pass(rankings: Iterable[Histogram], jobs: Sequence[_Job]) -> list[Values]:
+    """The results of each job; each block is computed once, and put in each order once."""
+    evaluations = [_OverBlocks(list(job.names.values())) for job in jobs]
+    policies = {job.policy for job in jobs if job.names}
+    for block in rankings if policies else ():
+        in_order = {policy: ties.apply(block, policy) for policy in policies}
+        for job, evaluation in zip(jobs, evaluations, strict=True):
+            if job.names:
+                evaluation.add(in_order[job.policy])
+    found = [evaluation.values() if job.names else {} for job, evaluation in zip(jobs, evaluations, strict=True)]
+    return [{name: values[of] for name, of in job.names.items()} for job, values in zip(jobs, found, strict=True)]
+
+
+def evaluate_rankings(rankings: Iterable[Histogram], names: str | Sequence[str]) -> Values:
     """The value of each query for each metric, as ``evaluate`` returns them; the rankings come in blocks of queries.
 
     Blocks are evaluated one at a time. For metrics that need all queries, all blocks are kept in memory, with the items
     after their largest cutoff merged into one tie group, which does not change their values.
     """
-    parsed = parse_all(names)
-    of_all = [canonical for canonical, name in parsed.items() if METRICS.get(name.metric).needs_all_queries]
-    of_each = [canonical for canonical in parsed if canonical not in of_all]
-    deepest = _deepest([parsed[canonical] for canonical in of_all])
-    kept: list[RankingHistogram] = []  # only the metrics that need all queries need more than one block in memory
+    evaluation = _OverBlocks(names)
+    for block in rankings:
+        evaluation.add(block)
+    return evaluation.values()
 
-    def values() -> Iterator[dict[str, NDArray[np.float64]]]:
-        for block in rankings:
-            if of_all:
-                kept.append(merged_after(block, deepest))
-            yield _evaluate_cut(block, [parsed[canonical] for canonical in of_each])
 
-    found = _concatenate(values(), of_each)
-    found |= evaluate(joined(kept), of_all) if kept else {}
-    return {canonical: found[canonical] for canonical in parsed}
+class _OverBlocks:
+    """Evaluates metrics over rankings that come in blocks of queries."""
+
+    def __init__(self, names: str | Sequence[str]) -> None:
+        self.parsed = parse_all(names)
+        self.of_all = [name for name, of in self.parsed.items() if METRICS.get(of.metric).needs_all_queries]
+        self.of_each = [name for name in self.parsed if name not in self.of_all]
+        self.deepest = _deepest([self.parsed[name] for name in self.of_all])
+        self.kept: list[RankingHistogram] = []  # only the metrics that need all queries need more than one block
+        self.parts: list[Values] = []
+
+    def add(self, block: Histogram) -> None:
+        """Evaluates one block."""
+        if self.of_all:
+            self.kept.append(merged_after(block, self.deepest))
+        self.parts.append(_evaluate_cut(block, [self.parsed[name] for name in self.of_each]))
+
+    def values(self) -> Values:
+        """The values of all queries so far."""
+        found = _concatenate(self.parts, self.of_each)
+        found |= evaluate(joined(self.kept), self.of_all) if self.kept else {}
+        return {name: found[name] for name in self.parsed}
 
 
 def _evaluate_cut(ranking: Histogram, names: Sequence[MetricName]) -> dict[str, NDArray[np.float64]]:
@@ -195,7 +240,7 @@ def _deepest(names: Iterable[MetricName]) -> int | None:
     return None if None in ranks else max((rank for rank in ranks if rank is not None), default=0)
 
 
-def evaluate_retrieval(retrieval: Retrieval, names: Sequence[str]) -> dict[str, MetricValue]:
+def evaluate_retrieval(retrieval: Retrieval, names: str | Sequence[str]) -> dict[str, MetricValue]:
     """Each metric of a bucket search, over its queries, by canonical name in the order of ``names``.
 
     Every query counts, with or without a relevant item. ``suf`` and ``nmi`` are a single number for all queries, so

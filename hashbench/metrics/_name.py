@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,6 +13,7 @@ CutoffKind = Literal["rank", "radius", "n_relevant"]
 
 _NAME = re.compile(r"\s*([A-Za-z][\w-]*)\s*(?:\(([^()]*)\))?\s*(?:@\s*(.*?))?\s*")
 _CUTOFF = re.compile(r"(r?)([0-9]{0,18})")  # 18 digits fit an int64
+_COMMA = re.compile(r",(?![^()]*\))")  # outside parentheses
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,24 @@ class MetricName:
     def __str__(self) -> str:
         inner = ",".join(f"{key}={value}" for key, value in self.parameters)
         return self.metric + (f"({inner})" if inner else "") + str(self.cutoff or "")
+
+
+def listed(written: str | Iterable[str]) -> list[str]:
+    """The names in ``written``, one text or several, each of which may hold several names between commas.
+
+    A comma inside parentheses belongs to the name. A cutoff alone repeats the metric before it.
+
+    >>> listed("ap(norm=min)@9,recall@1,5,r2")
+    ['ap(norm=min)@9', 'recall@1', 'recall@5', 'recall@r2']
+    """
+    names: list[str] = []
+    for text in [written] if isinstance(written, str) else written:
+        metric = ""  # that of the name before, if it has a cutoff
+        for part in map(str.strip, _COMMA.split(text)):
+            repeats = metric and part and _CUTOFF.fullmatch(part.lower())
+            names.append(f"{metric}@{part}" if repeats else part)
+            metric = names[-1].rpartition("@")[0]
+    return names
 
 
 def read(text: str) -> MetricName:

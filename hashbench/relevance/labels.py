@@ -1,7 +1,7 @@
 """Relevance by labels: two items are relevant to each other where they share a class or labels."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from hashbench.errors import HashbenchError
 
 Labels = NDArray[np.integer]
+Rows = NDArray[np.integer]
 
 
 class Relevance(Protocol):
@@ -54,6 +55,15 @@ class ClassRelevance:
         query = self.query_labels[queries, None]
         return ((query == self.database_labels[None, database]) & (query >= 0)).astype(np.uint16)
 
+    def pairs(self, queries: Rows, items: Rows) -> NDArray[np.uint16]:
+        """The index into ``levels`` of each pair of a query and an item, uint16[n]; both are given as rows [n]."""
+        query = self.query_labels[queries]
+        return ((query == self.database_labels[items]) & (query >= 0)).astype(np.uint16)
+
+    def without_class(self) -> tuple[int, int]:
+        """The number of queries and of database items that have no class."""
+        return int((self.query_labels < 0).sum()), int((self.database_labels < 0).sum())
+
 
 @dataclass(frozen=True)
 class SharedLabelRelevance:
@@ -81,8 +91,42 @@ class SharedLabelRelevance:
         with np.errstate(invalid="ignore"):
             return (query @ items.T).astype(np.uint16)
 
+    def pairs(self, queries: Rows, items: Rows) -> NDArray[np.uint16]:
+        """The index into ``levels`` of each pair of a query and an item, uint16[n]; both are given as rows [n]."""
+        shared = (self.query_labels[queries] > 0) & (self.database_labels[items] > 0)
+        return shared.sum(axis=1).astype(np.uint16)
 
-def from_labels(query_labels: Labels, database_labels: Labels) -> ClassRelevance | SharedLabelRelevance:
+    def without_class(self) -> tuple[int, int]:
+        """The number of queries and of database items that have no label."""
+        sides = (self.query_labels, self.database_labels)
+        query, database = (int((~labels.any(axis=1)).sum()) for labels in sides)
+        return query, database
+
+
+LabelRelevance: TypeAlias = ClassRelevance | SharedLabelRelevance
+
+
+def class_names(names: NDArray[np.str_]) -> NDArray[np.str_]:
+    """The different names of classes among ``names`` [n], sorted; the empty text is none."""
+    different = np.unique(names)
+    return different[different != ""]
+
+
+def class_ids(names: NDArray[np.str_], known: NDArray[np.str_]) -> NDArray[np.int64]:
+    """The class id of each item, int64[n]: the place of its name among the ``known`` names, which are sorted.
+
+    The empty text is no class, -1. A name that is not known gets the id after the last one: no known class is its own.
+
+    >>> class_ids(np.array(["dog", "", "owl"]), np.array(["cat", "dog"])).tolist()
+    [1, -1, 2]
+    """
+    place = np.searchsorted(known, names)
+    is_known = place < len(known)
+    is_known[is_known] = known[place[is_known]] == names[is_known]
+    return np.where(is_known, place, np.where(names == "", -1, len(known))).astype(np.int64)
+
+
+def from_labels(query_labels: Labels, database_labels: Labels) -> LabelRelevance:
     """The relevance of class ids [n] or of multi-hot labels [n, labels]."""
     if query_labels.ndim == database_labels.ndim == 1:
         return ClassRelevance(query_labels, database_labels)

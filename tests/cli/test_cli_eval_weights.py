@@ -14,6 +14,7 @@ from hashbench.cli.eval import command
 from hashbench.codes import files, pack
 from hashbench.codes.files import BIT_WEIGHTS, SavedCodes
 from hashbench.errors import HashbenchError
+from hashbench.histogram import ranking
 from hashbench.relevance.labels import ClassRelevance
 
 app = typer.Typer()
@@ -84,3 +85,29 @@ def test_weights_that_are_none_are_one_line(place: str, said: str, file: Path) -
 def test_what_knows_hamming_distances_only_is_refused(options: list[str], said: str, file: Path) -> None:
     with pytest.raises(HashbenchError, match=said):
         CliRunner().invoke(app, [str(file), "--weights", BIT_WEIGHTS, *options], catch_exceptions=False)
+
+
+@pytest.mark.parametrize(("ties", "passes"), [("expected", 1), ("best", 1), ("order", 1)])
+def test_the_weighted_rankings_are_computed_once_for_all_metrics_and_both_ends(
+    ties: str, passes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    query, database = rng.integers(0, 2, (5, 6)), rng.integers(0, 2, (30, 6))
+    labels = rng.integers(0, 2, 5), rng.integers(0, 2, 30)
+    weights = np.array([1.0, 1, 2, 2, 3, 3])
+    counted = []
+    once = ranking.rankings
+    monkeypatch.setattr(ranking, "rankings", lambda *given, **more: counted.append(1) or once(*given, **more))
+    names = ["ap", "ap(norm=retrieved)@7", "ndcg", "precision@5", "pr_area_by_rank@9", "ap_best"]
+    together = hashbench.score(query, database, *labels, names, ties, weights=weights)  # type: ignore[arg-type]
+    assert len(counted) == passes
+    for name in names:
+        alone = hashbench.score(query, database, *labels, [name], ties, weights=weights)  # type: ignore[arg-type]
+        np.testing.assert_array_equal(together.per_query(name), alone.per_query(name))
+        assert together.interval(name) == alone.interval(name)
+    by_end = {end: hashbench.score(query, database, *labels, names[2:5], end, weights=weights) for end in END}  # type: ignore[arg-type]
+    for name in names[2:5]:
+        assert together.interval(name) == pytest.approx((by_end["worst"][name], by_end["best"][name]))
+
+
+END = ("worst", "best")

@@ -54,7 +54,7 @@ def close(one: ConventionValue, other: float | None) -> bool:
 
 
 def test_each_is_documented_and_says_where_it_is_from() -> None:
-    assert CONVENTIONS.names == ["deephash", "hashnet", "sklearn", "talr", "trec"]
+    assert CONVENTIONS.names == ["deephash", "hashnet", "hashnet_caffe", "sklearn", "talr", "trec"]
     for name in CONVENTIONS.names:
         convention = CONVENTIONS.get(name)
         assert "/" in convention.source
@@ -85,6 +85,33 @@ def test_hashnet(drawn: CodeSet, cutoff: int | None) -> None:
     ((name, found),) = printed("hashnet", drawn, cutoff).items()
     assert name == ("MAP" if cutoff is None else f"MAP@{cutoff}")
     assert close(found, sum(kept) / len(kept) if kept else None)
+
+
+@given(code_sets(max_items=40), cutoffs)
+def test_hashnet_caffe(drawn: CodeSet, cutoff: int | None) -> None:
+    n_bits, n_items = drawn.query.shape[1], len(drawn.database)
+    if cutoff is not None and cutoff > n_items:
+        with pytest.raises(HashbenchError, match=f"hashnet-caffe: R = {cutoff} of {n_items} items"):
+            printed("hashnet-caffe", drawn, cutoff)
+        return
+    ranked = np.argsort(-(n_bits - 2 * distances(drawn)).T.astype(np.float32), axis=0)
+    kept = []
+    for level, column in zip(levels(drawn), ranked.T, strict=True):
+        if level.any():  # its ground truth is the whole database
+            kept.append(over_retrieved(level[column][:cutoff].tolist()))
+    ((name, found),) = printed("hashnet-caffe", drawn, cutoff).items()
+    assert name == ("MAP" if cutoff is None else f"MAP@{cutoff}")
+    assert close(found, sum(kept) / len(kept) if kept else None)
+
+
+def test_the_two_versions_of_hashnet_differ_in_a_query_that_finds_nothing_in_the_first_r() -> None:
+    drawn = CodeSet(
+        np.zeros((2, 2), np.uint8),
+        np.array([[0, 0], [1, 1]], np.uint8),
+        ClassRelevance(np.array([1, 2]), np.array([1, 2])),
+    )
+    assert close(printed("hashnet", drawn, 1)["MAP@1"], 1.0)
+    assert close(printed("hashnet-caffe", drawn, 1)["MAP@1"], 0.5)
 
 
 def without_the_first(order: Sequence[int]) -> float:
@@ -229,7 +256,7 @@ def test_only_what_an_unstable_sort_decides_is_of_this_machine() -> None:
     drawn = CodeSet(*codes, ClassRelevance(rng.integers(0, 3, 3), rng.integers(0, 3, 50)))
     for name in CONVENTIONS.names:
         flags = {figure.of_this_machine for figure in printed(name, drawn).values()}
-        assert flags == {name in ("deephash", "hashnet")}
+        assert flags == {name in ("deephash", "hashnet", "hashnet_caffe")}
 
 
 def test_queries_that_are_all_empty_give_what_each_code_gives() -> None:
@@ -240,6 +267,7 @@ def test_queries_that_are_all_empty_give_what_each_code_gives() -> None:
     assert values == {
         "deephash": [0.0],
         "hashnet": [None],
+        "hashnet_caffe": [None],
         "sklearn": [0.0, 0.0],
         "talr": [0.0, 0.0, 0.0, None, 1.0],
         "trec": [None, None, None],

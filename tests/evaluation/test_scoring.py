@@ -15,7 +15,7 @@ import hashbench
 from hashbench import metrics
 from hashbench.codes import pack
 from hashbench.errors import HashbenchError
-from hashbench.evaluation import scoring
+from hashbench.evaluation import arrays
 from hashbench.histogram import count
 from hashbench.relevance.labels import SharedLabelRelevance, from_labels
 
@@ -158,7 +158,9 @@ def test_a_gpu_refuses_what_the_cpu_refuses(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_tensor_of_float64_is_binarised_as_an_array_of_float64() -> None:
     torch = pytest.importorskip("torch")
     values, ids = np.array([[1e-300, -1.0], [1e300, 1.0]]), [0, 1]
-    as_array, as_tensor = (hashbench.score(form, form, ids, ids) for form in (values, torch.from_numpy(values)))
+    as_array, as_tensor = (
+        hashbench.score(form, form, ids, ids, exclude_self=False) for form in (values, torch.from_numpy(values))
+    )
     assert dict(as_tensor) == dict(as_array)
 
 
@@ -182,7 +184,7 @@ def test_tensors_on_a_gpu_are_scored_there(codes: CodeSet, ties: Any) -> None:
     labels = [torch.from_numpy(each).cuda() for each in (codes.relevance.query_labels, codes.relevance.database_labels)]
     on_cpu = hashbench.score(*tensors, *labels, NAMES, ties, device="cpu")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scoring.codes, "pack", lambda bits: pytest.fail("the codes left the GPU"))
+        patch.setattr(arrays.codes, "pack", lambda bits: pytest.fail("the codes left the GPU"))
         on_gpu = hashbench.score(*tensors, *labels, NAMES, ties)
     assert str(on_gpu) == str(on_cpu)
     for name in NAMES:
@@ -242,7 +244,7 @@ CODES, IDS = np.eye(4), np.arange(4)
         ((CODES, CODES, IDS, IDS[:2]), "rows must match"),
         ((CODES[0], CODES, IDS, IDS), "query_codes: shape (4,) is not items x bits"),
         ((CODES * np.nan, CODES, IDS, IDS), "query_codes: not finite"),
-        ((CODES.astype(np.uint8) * 200, CODES, IDS, IDS), "unpack packed codes"),
+        ((CODES.astype(np.uint8) * 200, CODES, IDS, IDS), "packed codes need bits=, their length"),
         ((CODES.astype(str), CODES, IDS, IDS), "not numeric"),
         (([[0, 1], [1]], CODES, IDS, IDS), "query_codes: not an array"),
         ((CODES, CODES, IDS + 0.5, IDS), "query_labels: class ids"),

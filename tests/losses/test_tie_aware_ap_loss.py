@@ -221,3 +221,27 @@ def test_as_released_differs_from_the_true_gradient() -> None:
         found.append(leaf.grad)
     cosine = float((found[0] * found[1]).sum() / (found[0].norm() * found[1].norm()))
     assert 0.5 < cosine < 0.9999
+
+
+@pytest.mark.parametrize(("delta", "n_bins"), [(1.0, 6), (2.0, 6), (2.5, 4), (3.0, 12)])
+def test_as_released_divides_the_average_precision_and_not_the_histogram_by_delta(delta: float, n_bins: int) -> None:
+    bits, m = 6, 9
+    relaxed = torch.tanh(torch.randn(m, bits, generator=torch.Generator().manual_seed(2), dtype=torch.float64))
+    relevance = (torch.arange(m)[:, None] % 3 == torch.arange(m) % 3).long()
+    distance, width = (bits - relaxed @ relaxed.T) / 2, bits / n_bins
+    total = 0.0
+    for i in range(m):
+        others = [j for j in range(m) if j != i]
+        pulses = [[max(0.0, 1 - abs(float(distance[i, j]) - d * width) / (width * delta)) for j in others]
+                  for d in range(n_bins + 1)]  # fmt: skip
+        c = [sum(pulse) for pulse in pulses]
+        positive = [sum(p for p, j in zip(pulse, others, strict=True) if relevance[i, j]) for pulse in pulses]
+        value = sum(
+            positive[d] * (2 * sum(positive[:d]) + positive[d] + 1) / (2 * sum(c[:d]) + c[d] + 1)
+            for d in range(n_bins + 1)
+        )
+        total += value / int(relevance[i].sum() - 1) / delta
+    released = tie_aware_ap.as_released(relaxed, relevance, n_bins=n_bins, delta=delta).item()
+    assert released == pytest.approx(1 - total / m, rel=1e-12)
+    simplified = tie_aware_ap.simplified(relaxed, relevance, n_bins=n_bins, delta=delta).item()
+    assert (abs(released - simplified) < 1e-12) == (delta == 1)

@@ -30,6 +30,10 @@ CANONICAL = [
     "precision@r",
     "recall@100",
     "recall@r2",
+    "f1@100",
+    "f1@r2",
+    "mrr",
+    "mrr@10",
     "structhash_ndcg@100",
     "suf",
     "suf@4",
@@ -52,6 +56,11 @@ def test_a_canonical_name_reads_back_to_itself(name: str) -> None:
         (" ap ( norm = Retrieved ) @ 5000 ", "ap(norm=retrieved)@5000"),
         ("precision@R2", "precision@r2"),
         ("ndcg@007", "ndcg@7"),
+        ("mAP", "ap"),
+        ("map(norm=retrieved)@1000", "ap(norm=retrieved)@1000"),
+        ("P@10", "precision@10"),
+        ("p@r2", "precision@r2"),
+        ("RR@5", "mrr@5"),
     ],
 )
 def test_other_spellings_have_one_canonical_name(written: str, canonical: str) -> None:
@@ -91,6 +100,11 @@ def test_other_spellings_have_one_canonical_name(written: str, canonical: str) -
         ("ap(norm=min=all)@5", "key=value"),
         ("ap(norm=min,norm=all)@5", "2 times"),
         ("ap(norm=min", "not written"),
+        ("map@50", "metric 'map@50': divided by what? ap(norm=retrieved)@50 divides by the relevant items retrieved"),
+        ("R@1", "metric 'r@1': recall@1 is the share of the relevant items that is retrieved; the share of queries"),
+        ("r", "recall@k is the share"),
+        ("f1", "cutoff is required"),
+        ("mrr@r2", "mrr does not take @r2: write mrr@100"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(name: str, says: str) -> None:
@@ -98,6 +112,24 @@ def test_what_is_wrong_is_said_in_one_line(name: str, says: str) -> None:
         metrics.parse(name)
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("written", "names"),
+    [
+        ("ap", ["ap"]),
+        ("ap,ndcg@100", ["ap", "ndcg@100"]),
+        ("recall@1,5,10", ["recall@1", "recall@5", "recall@10"]),
+        ("precision@10,r2,r", ["precision@10", "precision@r2", "precision@r"]),
+        ("ap(norm=retrieved)@1000, 5000 ,ndcg", ["ap(norm=retrieved)@1000", "ap(norm=retrieved)@5000", "ndcg"]),
+        (["auc", "recall@1,5", "5"], ["auc", "recall@1", "recall@5", "5"]),
+        ("ap,5", ["ap", "5"]),
+        ("ap,", ["ap", ""]),
+        ("ap(norm=min,norm=all)@5", ["ap(norm=min,norm=all)@5"]),
+    ],
+)
+def test_names_between_commas_are_several_names(written: str | list[str], names: list[str]) -> None:
+    assert metrics.listed(written) == names
 
 
 @given(st.text(max_size=20) | st.from_regex(r"(ap|ndcg|recall|suf)(\(norm=[a-z]*\))?(@r?-?[0-9]*)?", fullmatch=True))

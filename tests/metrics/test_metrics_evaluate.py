@@ -86,3 +86,11 @@ def test_the_order_of_the_database_changes_nothing(drawn: CodeSet, random: objec
     assert np.array_equal(one.counts, other.counts)
     for name, value in metrics.evaluate(one, NAMES).items():
         assert np.array_equal(value, metrics.evaluate(other, [name])[name], equal_nan=True)
+
+
+def test_names_in_one_text_are_not_letters() -> None:
+    counted = random_histogram(3)
+    found = metrics.evaluate(counted, "ap,recall@1,5")
+    assert list(found) == ["ap", "recall@1", "recall@5"]
+    assert list(metrics.evaluate_rankings([counted], "map")) == ["ap"]
+    np.testing.assert_array_equal(found["ap"], metrics.evaluate(counted, ["ap"])["ap"])

@@ -88,6 +88,25 @@ def test_precision_and_recall(ranking: Ranking, k: int) -> None:
     assert measured(f"recall@{k}", ranking) == pytest.approx(recall, abs=1e-14)
 
 
+@given(rankings(), st.none() | cutoffs)
+def test_reciprocal_rank(ranking: Ranking, k: int | None) -> None:
+    truth = enumerated(lambda order: oracles.reciprocal_rank(order, k), binary(ranking))
+    assert measured("mrr" if k is None else f"mrr@{k}", ranking) == pytest.approx(truth, abs=1e-14)
+
+
+@given(rankings(), cutoffs)
+def test_f1(ranking: Ranking, k: int) -> None:
+    truth = enumerated(lambda order: oracles.f1(order, k), binary(ranking))
+    assert measured(f"f1@{k}", ranking) == pytest.approx(truth, abs=1e-14)
+
+
+@given(rankings(), st.integers(0, 5))
+def test_f1_within_a_radius_is_that_of_precision_and_recall(ranking: Ranking, radius: int) -> None:
+    both = [measured(f"{name}@r{radius}", ranking) for name in ("precision", "recall")]
+    truth = 2 * both[0] * both[1] / sum(both) if any(both) else 0.0
+    assert measured(f"f1@r{radius}", ranking) == pytest.approx(truth, abs=1e-14)
+
+
 @given(rankings())
 def test_r_precision(ranking: Ranking) -> None:
     truth = enumerated(oracles.r_precision, binary(ranking))
@@ -143,7 +162,7 @@ def test_pr_area_by_rank(drawn: list[Ranking], k: int | None) -> None:
 
 ALL = ["ap", "ap(norm=min)@K", "ap(norm=retrieved)@K", "ap@K", "ap_best", "ap_worst", "ndcg", "ndcg@K", "precision@K"]
 ALL += ["precision@r", "precision@r1", "recall@K", "recall@r1", "structhash_ndcg@K", "auc", "pr_area", "pr_area@K"]
-ALL += ["pr_area_by_rank", "pr_area_by_rank@K"]
+ALL += ["pr_area_by_rank", "pr_area_by_rank@K", "mrr", "mrr@K", "f1@K", "f1@r1"]
 
 
 @given(st.lists(st.lists(st.integers(0, 40), min_size=8, max_size=8), min_size=1, max_size=5), st.integers(1, 300))

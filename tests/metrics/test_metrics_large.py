@@ -57,6 +57,31 @@ def test_ap_of_a_million_items_is_the_sum_over_its_ranks() -> None:
     assert metrics.evaluate(histogram, ["ap"])["ap"][0] == pytest.approx(truth, abs=1e-13)
 
 
+@pytest.mark.parametrize(
+    ("n0", "n", "p", "k"),
+    [
+        (0, MILLION, 1, MILLION),
+        (3, MILLION, 2, 500_000),
+        (0, MILLION, 400_000, MILLION),
+        (7, 1000, 1, 65),  # one place after a whole number of steps
+        (7, 1000, 1000, 1000),
+    ],
+)
+def test_the_reciprocal_rank_in_a_large_tie_is_the_sum_over_its_places(n0: int, n: int, p: int, k: int) -> None:
+    histogram = Histogram(np.array([[[n0, 0], [n - p, p]]]), np.array([0, 1]))
+    chance, terms = p / n, []
+    for j in range(1, min(k - n0, n - p + 1) + 1):
+        terms.append(chance / (n0 + j))
+        chance *= (n - p - j + 1) / max(n - j, 1)
+    assert metrics.evaluate(histogram, [f"mrr@{k}"])["mrr" + f"@{k}"][0] == pytest.approx(math.fsum(terms), rel=1e-9)
+
+
+def test_one_relevant_item_in_a_tie_has_the_mean_of_the_reciprocal_ranks() -> None:
+    histogram = Histogram(np.array([[[MILLION - 1, 1]]]), np.array([0, 1]))
+    truth = math.fsum(1 / t for t in range(1, MILLION + 1)) / MILLION
+    assert metrics.evaluate(histogram, ["mrr"])["mrr"][0] == pytest.approx(truth, rel=1e-11)
+
+
 def test_ndcg_of_one_relevant_item_at_the_very_end_keeps_its_digits() -> None:
     counts = np.array([[[MILLION - 1, 0], [0, 1]]])
     value = metrics.evaluate(Histogram(counts, np.array([0, 1])), ["ndcg"])["ndcg"][0]

@@ -147,3 +147,15 @@ def area(curves: Sequence[list[tuple[float, float]]]) -> float:
         total += (recall - last_recall) * (precision + last_precision) / 2
         last_precision, last_recall = precision, recall
     return total
+
+
+def reciprocal_rank(order: Order, k: int | None = None) -> Fraction:
+    """1 / (the rank of the first relevant item); 0 where it comes after rank k."""
+    found = [t for t, level in enumerate(order[:k], 1) if level > 0]
+    return Fraction(1, found[0]) if found else Fraction(0)
+
+
+def f1(order: Order, k: int) -> Fraction:
+    """The harmonic mean of precision@k and recall@k; 0 where both are 0."""
+    both = precision(order, k), recall(order, k)
+    return 2 * both[0] * both[1] / sum(both) if any(both) else Fraction(0)

@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 from hashbench.codes.files import _codes, _ids, _labels, _stream
 from hashbench.codes.files._find import FORMATS, NamedArrays, array_at, arrays_in, find
 from hashbench.codes.files._layout import LAYOUTS, StoredCodes, arrange
-from hashbench.codes.files._names import NAMINGS, ROLES
+from hashbench.codes.files._names import IDS, NAMINGS, ROLES
 from hashbench.codes.files._stored import Arrays, StoredArray
 from hashbench.codes.files._stream import CodeStream
 from hashbench.codes.packed import MAX_BITS, Codes
 from hashbench.errors import HashbenchError, printable, unknown
 from hashbench.files import atomic
-from hashbench.relevance.labels import ClassRelevance, Relevance, SharedLabelRelevance
+from hashbench.relevance.labels import LabelRelevance
 
 __all__ = [
     "BIT_WEIGHTS",
@@ -61,7 +61,7 @@ class SavedCodes:
 
     query: Codes
     database: Codes
-    relevance: ClassRelevance | SharedLabelRelevance
+    relevance: LabelRelevance
     notes: tuple[str, ...] = ()
     query_ids: NDArray[Any] | None = None
     database_ids: NDArray[Any] | None = None
@@ -72,7 +72,7 @@ class SavedCodes:
         """Number of items in the database."""
         return len(self.database)
 
-    def pieces(self) -> Iterator[tuple[Codes, Relevance]]:
+    def pieces(self) -> Iterator[tuple[Codes, LabelRelevance]]:
         """The database codes and the relevance of all queries to them: a ``CodeStream`` of one piece."""
         yield self.database, self.relevance
 
@@ -82,14 +82,23 @@ class SavedCodes:
             return None
         return _ids.count_in(self.query_ids, [self.database_ids])
 
+    def rows_in_database(self) -> NDArray[np.int64] | None:
+        """The row of each query in the database by its id, -1 for none; None where the file does not name both.
+
+        Raises HashbenchError if an id that a query has is that of several database items.
+        """
+        if self.query_ids is None or self.database_ids is None:
+            return None
+        return _ids.rows_of(self.query_ids, [self.database_ids], "database_ids")
+
 
 @dataclass(frozen=True)
 class Explicit:
     """What the user says of the files: it is used in place of what names, lengths and padding suggest.
 
-    The four arrays are each ``FILE`` or ``FILE:KEY``. ``bits`` is the code length of packed codes, ``bit_order``
-    which bit of a byte comes first (``little`` in faiss, ``big`` in ``numpy.packbits``), ``layout`` what the rows of
-    the codes are.
+    The four arrays and the ids are each ``FILE`` or ``FILE:KEY``. ``bits`` is the code length of packed codes,
+    ``bit_order`` which bit of a byte comes first (``little`` in faiss, ``big`` in ``numpy.packbits``), ``layout`` what
+    the rows of the codes are.
     """
 
     query_codes: str | None = None
@@ -99,6 +108,8 @@ class Explicit:
     bits: int | None = None
     bit_order: Literal["big", "little"] | None = None
     layout: Literal["items-by-bits", "bits-by-items"] | None = None
+    query_ids: str | None = None
+    database_ids: str | None = None
 
     def __post_init__(self) -> None:
         if self.bits is not None:
@@ -214,8 +225,12 @@ class _Opened:
 
 def _open(sources: Path | Sequence[Path], explicit: Explicit, training: tuple[str, str] | None = None) -> _Opened:
     paths = [sources] if isinstance(sources, Path) else list(sources)
-    found = find(paths, {role: getattr(explicit, role) for role in ROLES})
+    found = find(paths, {role: getattr(explicit, role) for role in (*ROLES, *IDS)})
     where = ", ".join(map(str, paths)) or found.roles["query_codes"].where
+    if (explicit.query_ids or explicit.database_ids) and len(found.ids) < len(IDS):
+        raise HashbenchError(
+            f"{where}: --query-ids and --database-ids go together: only {next(iter(found.ids))} is there"
+        )
     n_bits, layout = explicit.bits or _n_bits(found), explicit.layout or _layout(found)
     roles, ids = dict(found.roles), found.ids
     if training is not None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hashbench.codes import bit_order as bit_order_of_bytes
 from hashbench.codes.files import _bit_order
 from hashbench.codes.files._layout import StoredCodes, is_packed
 from hashbench.codes.files._stored import StoredArray
@@ -83,9 +84,9 @@ class Packer:
         Raises HashbenchError where bits beyond ``n_bits`` are set.
         """
         if self.is_packed:
-            _bit_order.check(self.census.where, self.n_bits, self.last_byte(), bit_order)
+            bit_order_of_bytes.check(self.census.where, self.n_bits, self.last_byte(), bit_order)
             if bit_order == "big":
-                _bit_order.reverse(self.rows)
+                bit_order_of_bytes.reverse(self.rows)
 
     def codes(self) -> Codes:
         """The packed codes; to be called after the last slab."""

@@ -52,14 +52,15 @@ class NamedArrays:
 
 def find(sources: Sequence[Path], explicit: Mapping[str, str | None]) -> NamedArrays:
     """The arrays that ``explicit`` gives (role: FILE or FILE:KEY); for other roles those in ``sources``, by name."""
-    said = {role: array_at(place, role) for role, place in explicit.items() if place is not None}
+    given = {role: array_at(place, role) for role, place in explicit.items() if place is not None}
+    said = {role: array for role, array in given.items() if role in ROLES}
     files = [file for source in sources for file in _files(source)] if len(said) < len(ROLES) else []
     beside: dict[str, Arrays] = {str(file): arrays_in(file) for file in files}
     names = _one_namespace(beside)
     guessed = _guess(", ".join(map(str, sources)), names, said) if len(said) < len(ROLES) else {}
     roles = said | {role: names[name]() for role, name in guessed.items()}
     others = {name: names[name]() for name in (N_BITS, LAYOUT, *IDS) if name in names}
-    ids = {name: others[name] for name in IDS if name in others}
+    ids = {name: given.get(name) or others[name] for name in IDS if name in given or name in others}
     return NamedArrays(roles, others.get(N_BITS), others.get(LAYOUT), ids)
 
 
@@ -78,7 +79,7 @@ def array_at(place: str, role: str, option: str | None = None) -> StoredArray:
         if key not in arrays:
             raise HashbenchError(f"{path}: {unknown('key', key, map(printable, arrays))}")
         return arrays[key]()
-    own = {name for naming in NAMINGS for name in naming.names(role)}
+    own = {role} if role in IDS else {name for naming in NAMINGS for name in naming.names(role)}
     fitting = list(arrays) if len(arrays) == 1 else [name for name in arrays if name in own]
     if len(fitting) != 1:
         option = option or f"--{role.replace('_', '-')}"

@@ -9,19 +9,26 @@ from numpy.typing import NDArray
 
 from hashbench.codes.files._layout import StoredLabels
 from hashbench.errors import HashbenchError
-from hashbench.relevance.labels import ClassRelevance, Labels, SharedLabelRelevance, from_labels
+from hashbench.relevance.labels import ClassRelevance, LabelRelevance, Labels, class_ids, class_names, from_labels
 
 
 @dataclass
 class LabelReader:
-    """Reads the labels of queries or database: class ids as int64[n], others as uint8[n, labels] of 0 and 1."""
+    """Reads the labels of queries or database: class ids as int64[n], others as uint8[n, labels] of 0 and 1.
+
+    Names of classes become class ids: the places of the names among those that ``names`` holds, or where it is None
+    among their own, which ``names`` holds from then on.
+    """
 
     labels: StoredLabels
+    names: NDArray[np.str_] | None = None
     n_negative: int = 0  # labels of -1, so far
 
     def whole(self) -> Labels:
         """The labels of all items."""
         stored = self.labels.stored
+        if self.labels.are_names:
+            return self._checked(stored.whole())
         labels = np.empty(stored.shape, np.int64 if self.labels.is_ids else np.uint8)
         for at, slab in stored.slabs():
             labels[at] = self._checked(slab)
@@ -42,6 +49,10 @@ class LabelReader:
         return [f"{where}: {self.n_negative} labels are -1, read as absent"] if self.n_negative else []
 
     def _checked(self, slab: NDArray[Any]) -> Labels:
+        if self.labels.are_names:
+            texts = _texts(self.labels.stored.where, slab.ravel())
+            self.names = class_names(texts) if self.names is None else self.names
+            return class_ids(texts, self.names)
         if self.labels.is_ids:
             return _whole(self.labels.stored.where, slab)
         present, absent = slab == 1, slab == -1
@@ -53,18 +64,29 @@ class LabelReader:
         return present.view(np.uint8)
 
 
-def read(query: StoredLabels, database: StoredLabels) -> tuple[ClassRelevance | SharedLabelRelevance, list[str]]:
+def read(query: StoredLabels, database: StoredLabels) -> tuple[LabelRelevance, list[str]]:
     """The relevance of stored labels, and notes about them."""
-    sides = LabelReader(query), LabelReader(database)
-    labels = [side.whole() for side in sides]
-    return relevance_between(*labels), [note for side in sides for note in side.notes()]
+    of_query = LabelReader(query)
+    query_labels = of_query.whole()
+    of_database = LabelReader(database, of_query.names)
+    relevance = relevance_between(query_labels, of_database.whole())
+    return relevance, [*of_query.notes(), *of_database.notes()]
 
 
-def relevance_between(query: Labels, database: Labels) -> ClassRelevance | SharedLabelRelevance:
+def relevance_between(query: Labels, database: Labels) -> LabelRelevance:
     """The relevance of labels; where no item has two, of class ids, which is the same and is counted faster."""
     if query.ndim == database.ndim == 2 and not (_is_multi(query) or _is_multi(database)):
         return ClassRelevance(_class_of(query), _class_of(database))
     return from_labels(query, database)
+
+
+def _texts(where: str, slab: NDArray[Any]) -> NDArray[np.str_]:
+    if slab.dtype.kind == "U":
+        return slab
+    try:
+        return np.strings.decode(slab, "utf-8")
+    except UnicodeDecodeError:
+        raise HashbenchError(f"{where}: names of classes that are not UTF-8 text") from None
 
 
 def _whole(where: str, slab: NDArray[Any]) -> NDArray[np.int64]:

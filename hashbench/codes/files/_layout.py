@@ -32,6 +32,11 @@ class StoredLabels:
         """What must be the same on both sides."""
         return self.is_ids, self.width, self.transposed
 
+    @property
+    def are_names(self) -> bool:
+        """Whether they are names of classes, texts."""
+        return is_text(self.stored)
+
 
 @dataclass(frozen=True)
 class StoredCodes:
@@ -53,6 +58,9 @@ def arrange(where: str, roles: Mapping[str, StoredArray], n_bits: int | None, la
     """
     for role, stored in roles.items():
         _check_shape(role, stored)
+    of_query, of_database = roles["query_labels"], roles["database_labels"]
+    if is_text(of_query) != is_text(of_database):
+        raise HashbenchError(f"{of_query.where}: names of classes on one side, numbers on the other: both must agree")
     transposes = [LAYOUTS.index(layout) == 1] if layout else [False, True]
     found: list[StoredCodes] = []
     errors: list[_MisfitError] = []
@@ -82,7 +90,7 @@ class _MisfitError(HashbenchError):
 
 
 def _check_shape(role: str, stored: StoredArray) -> None:
-    if stored.dtype.kind not in "buif":
+    if stored.dtype.kind not in "buif" and not (role.endswith("labels") and is_text(stored)):
         raise HashbenchError(f"{stored.where}: not numeric ({printable(str(stored.dtype))}): numbers are expected")
     shape = stored.shape
     if role.endswith("labels"):
@@ -134,6 +142,11 @@ def _bits(stored: StoredArray, n_bits: int | None) -> int:
     )
 
 
+def is_text(stored: StoredArray) -> bool:
+    """Whether the array holds texts: names of classes."""
+    return stored.dtype.kind in "US"
+
+
 def is_packed(stored: StoredArray, n_bits: int) -> bool:
     """Whether codes, items x bytes, are ``n_bits`` packed eight to a byte (one bit reads the same packed or not)."""
     return stored.dtype == np.uint8 and stored.shape[1] == -(-n_bits // 8)
@@ -145,9 +158,10 @@ def _label_choices(labels: StoredArray, side: str, codes: StoredArray) -> list[S
     choices = []
     if prod(shape) == n and n in shape:
         choices.append(StoredLabels(labels.transposed(shape[0] != n), is_ids=True, transposed=False))
-    if len(shape) == 2 and shape[0] == n and shape[1] > 1:
+    several = len(shape) == 2 and not is_text(labels)
+    if several and shape[0] == n and shape[1] > 1:
         choices.append(StoredLabels(labels, is_ids=False, transposed=False))
-    if len(shape) == 2 and shape[1] == n and shape[0] > 1:
+    if several and shape[1] == n and shape[0] > 1:
         choices.append(StoredLabels(labels.transposed(), is_ids=False, transposed=True))
     if not choices:
         rows = max(shape) if 1 in shape else shape[0]

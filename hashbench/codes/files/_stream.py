@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from hashbench.codes.files import _bit_order, _codes, _labels
 from hashbench.codes.files._codes import Census, Packer
-from hashbench.codes.files._ids import ids_in
+from hashbench.codes.files._ids import ids_in, rows_in
 from hashbench.codes.files._layout import StoredCodes
 from hashbench.codes.files._stored import StoredArray
 from hashbench.codes.packed import Codes, block_items
 from hashbench.errors import HashbenchError
-from hashbench.relevance.labels import Labels, Relevance
+from hashbench.relevance.labels import LabelRelevance, Labels
 
 
 @dataclass
@@ -33,15 +33,16 @@ class CodeStream:
     _query_census: Census = field(repr=False)
     _known: tuple[list[str], list[str], list[str]] = field(repr=False)  # notes of layout, of bits, of query labels
     _ids: Mapping[str, StoredArray] = field(repr=False)
+    _names: NDArray[np.str_] | None = field(repr=False)  # of the classes of the queries, if labels are names
 
-    def pieces(self) -> Iterator[tuple[Codes, Relevance]]:
+    def pieces(self) -> Iterator[tuple[Codes, LabelRelevance]]:
         """The database codes, some thousands at a time, each with the relevance of all queries to them.
 
         Raises HashbenchError like ``load``, perhaps only at the end: a fault of the file may show in its last byte,
         and what the values mean is known when all were read. Show no result before the last piece has come.
         """
         stored, n_bits = self._stored.database, self._stored.n_bits
-        census, labels = Census(stored.where), _labels.LabelReader(self._stored.database_labels)
+        census, labels = Census(stored.where), _labels.LabelReader(self._stored.database_labels, self._names)
         slabs = _codes.packed_slabs(stored, n_bits, self._bit_order, census)
         n_items = block_items(n_bits)
         words = regrouped((slab.codes().words for slab in slabs), n_items)
@@ -54,6 +55,10 @@ class CodeStream:
     def ids_in_database(self) -> int | None:
         """The number of queries whose id is that of a database item; None where the file does not name both."""
         return ids_in(self._ids, len(self.query), self.n_database)
+
+    def rows_in_database(self) -> NDArray[np.int64] | None:
+        """As ``SavedCodes.rows_in_database``."""
+        return rows_in(self._ids, len(self.query), self.n_database)
 
 
 def opened(
@@ -72,7 +77,8 @@ def opened(
     labels = _labels.LabelReader(codes.query_labels)
     of_query = labels.whole()
     known = layout_notes, bit_notes, labels.notes()
-    return CodeStream(query.codes(), of_query, codes.database.shape[0], codes, order, query.census, known, ids)
+    n_items = codes.database.shape[0]
+    return CodeStream(query.codes(), of_query, n_items, codes, order, query.census, known, ids, labels.names)
 
 
 def _last_byte(query: Packer, codes: StoredCodes, bit_order: str | None) -> int:

@@ -17,6 +17,8 @@ from hashbench.codes.files._stored import Arrays, Format, StoredArray, refuse_bo
 from hashbench.errors import HashbenchError, printable
 
 MOST_SLABS = 4  # read together
+MOST_TEXT_BYTES = 1 << 30  # texts read together take at most so many bytes, whatever the file refers to
+LONGEST_NAME = 1000
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 MATLAB_NUMBERS = {
     "double",
@@ -44,12 +46,31 @@ def _stored(path: Path, name: str) -> StoredArray:
     with h5py.File(path, "r") as file:
         dataset = _dataset(where, file, name)
         _check(where, dataset)
+        if dataset.dtype.kind == "O" and h5py.check_string_dtype(dataset.dtype) is not None:
+            return _texts(where, name, dataset, path.stat().st_size)
         matlab = dataset.attrs.get("MATLAB_class")
         shape, dtype = dataset.shape, dataset.dtype
     if matlab is not None:
         _check_matlab(where, matlab)
     ways = [partial(_slabs, path, name, axis) for axis in (0, 1)]
     return StoredArray(where, name, shape, dtype, ways[0], is_transposed=matlab is not None, read_columns=ways[1])
+
+
+def _texts(where: str, name: str, dataset: Any, file_size: int) -> StoredArray:
+    """An array of texts, in memory: HDF5 stores those of different lengths apart, so few are read at a time."""
+    step = min(max(MOST_TEXT_BYTES // max(file_size, 1), 16), 4096)  # one text is at most the whole file
+    parts = [_short(where, dataset.asstr("utf-8")[start : start + step]) for start in range(0, dataset.shape[0], step)]
+    texts = np.concatenate(parts)
+    return StoredArray(
+        where, name, texts.shape, texts.dtype, lambda n: (texts[i : i + n] for i in range(0, len(texts), n))
+    )
+
+
+def _short(where: str, texts: NDArray[Any]) -> NDArray[np.str_]:
+    longest = max(map(len, texts.ravel()), default=0)
+    if longest > LONGEST_NAME:
+        raise HashbenchError(f"{where}: a text of {longest} characters: names have at most {LONGEST_NAME}")
+    return texts.astype(np.str_)
 
 
 def _dataset(where: str, file: Any, name: str) -> Any:

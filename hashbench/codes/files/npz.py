@@ -20,6 +20,10 @@ def _recognises(head: bytes) -> bool:
 def _arrays(path: Path) -> Arrays:
     with zipfile.ZipFile(path) as archive:
         members = [info for info in archive.infolist() if info.filename.endswith(".npy")]
+    names = [info.filename for info in members]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        key = printable(twice[0].removesuffix(".npy"))
+        raise HashbenchError(f"{path}: {key} is in it twice, and which one is meant cannot be known: save it once")
     return {info.filename.removesuffix(".npy"): partial(_member, path, info) for info in members}
 
 

@@ -10,6 +10,7 @@ what it prints for codes of -1 and +1.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hashbench import metrics
 from hashbench.codes import Codes
@@ -18,15 +19,28 @@ from hashbench.evaluation.conventions._convention import Convention, ConventionV
 from hashbench.histogram import ranking, ties
 from hashbench.relevance.labels import Relevance
 
+Floats = NDArray[np.float64]
+
 
 def evaluate(
     query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None
 ) -> dict[str, ConventionValue]:
     """The MAP, or MAP@cutoff, by name."""
+    average, precision = over_retrieved("hashnet", query, database, relevance, cutoff)
+    return {with_cutoff("MAP", cutoff): ConventionValue(mean(average[precision > 0]), of_this_machine=True)}
+
+
+def over_retrieved(
+    name: str, query: Codes, database: Codes, relevance: Relevance, cutoff: int | None
+) -> tuple[Floats, Floats]:
+    """AP@R with norm ``retrieved`` and precision@R, float64[q], in that code's order of ties; NaN for empty queries.
+
+    Raises HashbenchError, in a line that begins with ``name``, for an R larger than the database.
+    """
     ranks = len(database) if cutoff is None else cutoff
     if ranks > len(database):
         raise HashbenchError(
-            f"hashnet: R = {ranks} of {len(database)} items stops that code: R is at most the number of items"
+            f"{name}: R = {ranks} of {len(database)} items stops that code: R is at most the number of items"
         )
 
     def minus_similarity(distances: ranking.Array) -> ranking.Array:
@@ -35,7 +49,7 @@ def evaluate(
     ordered = ties.in_order(ranking.hamming(query, database), relevance, minus_similarity)
     names = [f"ap(norm=retrieved)@{ranks}", f"precision@{ranks}"]
     average, precision = metrics.evaluate_rankings(ordered, names).values()
-    return {with_cutoff("MAP", cutoff): ConventionValue(mean(average[precision > 0]), of_this_machine=True)}
+    return average, precision
 
 
 CONVENTION = Convention(

@@ -46,7 +46,10 @@ def write_curves(folder: Path, counted: Histogram) -> list[Path]:
 
 
 def _curves(counted: Histogram) -> list[Curve]:
-    ball, rank = curves.radius_curve(counted), curves.rank_curve(counted)
+    fewest = int(
+        counted.at_distance.sum(axis=1).min(initial=curves.N_RANKS)
+    )  # of queries left out of their own ranking
+    ball, rank = curves.radius_curve(counted), curves.rank_curve(counted, min(fewest, curves.N_RANKS))
     radius = {"radius": ball.radius, "recall": ball.recall, "precision": ball.precision}
     inside = {"radius": ball.radius, "recall": ball.recall, "retrieved": ball.retrieved, "empty": ball.empty}
     ranks = {"n": rank.n, "precision": rank.precision, "recall": rank.recall}

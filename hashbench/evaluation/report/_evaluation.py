@@ -47,6 +47,8 @@ class Evaluation:
     leak: Leak
     conventions: tuple[ConventionScores, ...] = ()
     notes: tuple[str, ...] = ()
+    without_class: tuple[int, int] = (0, 0)  # queries and database items
+    n_excluded: int = 0  # queries that are left out of their own ranking
 
 
 def convention_scores(

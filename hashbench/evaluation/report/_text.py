@@ -24,6 +24,7 @@ def as_text(found: Evaluation) -> str:
         [
             f"{found.source}: {scores.n_queries} queries, {scores.n_database} items, {scores.n_bits} bits",
             *([] if scores.ties == "expected" else [f"ties: {_ties(scores)}"]),
+            *([f"{found.n_excluded:,} queries are left out of their own ranking"] if found.n_excluded else []),
             table(scores),
             *(line for other in found.conventions for line in _convention_scores(other)),
             "",
@@ -54,7 +55,11 @@ def _queries(found: Evaluation) -> list[str]:
     seen = found.queries
     fate = "score 0" if found.scores.empty == "zero" else "left out"
     without = f"{seen.without_relevant:,} have no relevant item" + (f" ({fate})" if seen.without_relevant else "")
-    return [f"{without}; {seen.empty_balls:,} find nothing within Hamming radius {seen.radius}"]
+    lines = [f"{without}; {seen.empty_balls:,} find nothing within Hamming radius {seen.radius}"]
+    if any(found.without_class):
+        queries, items = found.without_class
+        lines.append(f"{queries:,} queries and {items:,} items have no class: a negative class id, or no label")
+    return lines
 
 
 def _codes(found: Evaluation) -> list[str]:

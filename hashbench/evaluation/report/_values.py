@@ -26,18 +26,15 @@ def as_json(found: Evaluation) -> str:
     return json.dumps(
         {
             "file": found.source,
-            "n_queries": scores.n_queries,
-            "n_database": scores.n_database,
-            "n_bits": scores.n_bits,
-            "ties": scores.ties,
-            "empty": scores.empty,
-            "metrics": {name: _value(scores, name) for name in scores},
+            **scores.to_dict(),
             "as": {each.convention: _convention_scores(each) for each in found.conventions},
             "queries": {
                 "without_relevant": found.queries.without_relevant,
                 "empty_balls": found.queries.empty_balls,
                 "radius": found.queries.radius,
             },
+            "without_class": dict(zip(("queries", "database"), found.without_class, strict=True)),
+            "excluded_self": found.n_excluded,
             "query_codes": _codes(found.query_codes),
             "database_codes": _codes(found.database_codes),
             "leak": asdict(found.leak),
@@ -49,7 +46,7 @@ def as_json(found: Evaluation) -> str:
 
 def write_csv(path: Path, scores: Scores) -> None:
     """Writes one line per metric to ``path``; a missing value is blank."""
-    lines = ({"metric": name, "ties": scores.ties, **_value(scores, name)} for name in scores)
+    lines = ({"metric": name, "ties": scores.ties, **scores.row(name)} for name in scores)
     _write(path, COLUMNS, ([line[column] for column in COLUMNS] for line in lines))
 
 
@@ -64,11 +61,6 @@ def write_per_query(path: Path, scores: Scores, counted: Histogram) -> None:
 def write_columns(path: Path, columns: Mapping[str, NDArray[Any]]) -> None:
     """Writes arrays of the same length to ``path`` as CSV, each in a column with its name."""
     _write(path, tuple(columns), zip(*(column.tolist() for column in columns.values()), strict=True))
-
-
-def _value(scores: Scores, name: str) -> dict[str, Any]:
-    worst, best = scores.interval(name) or (None, None)
-    return {**scores.value(name).model_dump(), "worst": worst, "best": best}
 
 
 def _convention_scores(of: ConventionScores) -> dict[str, Any]:

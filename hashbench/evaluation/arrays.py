@@ -1,0 +1,128 @@
+"""Codes and labels as users give them, checked: NumPy arrays, lists, torch tensors, packed bytes, names of classes."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench import codes
+from hashbench.codes import Codes, bit_order
+from hashbench.errors import HashbenchError
+from hashbench.histogram.counting import AnyCodes
+from hashbench.relevance.labels import Labels, class_ids, class_names
+
+BitOrder = Literal["big", "little"]
+NAMES = ("query_codes", "database_codes")
+Bytes = NDArray[np.uint8]
+
+
+def numbers(name: str, values: Any) -> NDArray[Any]:
+    """``values`` as an array of finite numbers; raises HashbenchError for anything else."""
+    array = _array(name, values)
+    if array.dtype.kind not in "buif":
+        raise HashbenchError(f"{name}: {array.dtype} is not numeric: numbers are expected")
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise HashbenchError(f"{name}: not finite (NaN or inf): finite numbers are expected")
+    return array
+
+
+def read_codes(name: str, values: Any, device: str, bits: int | None) -> AnyCodes | Bytes:
+    """The codes in ``values``; packed bytes stay bytes, because only all of them together show their bit order.
+
+    Those of a torch tensor stay on its device if ``device`` is a GPU. With ``bits``, uint8[n, ceil(bits / 8)] are
+    packed.
+    """
+    if isinstance(values, Codes) or hasattr(values, "to_host"):
+        return _of_length(name, values, bits)
+    if device != "cpu" and hasattr(values, "detach") and not _is_packed(values, bits):
+        from hashbench.histogram import torch_kernel
+
+        return _of_length(name, torch_kernel.pack(values, name), bits)
+    array = numbers(name, values)
+    if array.ndim != 2:
+        raise HashbenchError(f"{name}: shape {array.shape} is not items x bits")
+    if _is_packed(array, bits):
+        return array
+    if array.dtype.kind in "ui" and array.size and (array.max() > 1 or array.min() < -1):
+        raise HashbenchError(
+            f"{name}: {array.max()} is no bit: 0 and 1, or -1 and +1, are; packed codes need bits=, their length"
+        )
+    return _of_length(name, codes.pack(array > 0), bits)
+
+
+def unpacked(
+    sides: Sequence[AnyCodes | Bytes], bits: int | None, order: BitOrder | None, names: Sequence[str] = NAMES
+) -> list[AnyCodes]:
+    """The codes of queries and database; bytes are read in ``order``, or in the one in which their padding is clear."""
+    if order not in (None, "big", "little"):
+        raise HashbenchError(f"bit_order={order!r}: big (numpy.packbits) or little (faiss) is expected")
+    packed = [(name, side) for name, side in zip(names, sides, strict=True) if isinstance(side, np.ndarray)]
+    if not packed or bits is None:
+        return [side for side in sides if not isinstance(side, np.ndarray)]
+    if order is None and len(packed) < len(sides) and bits > 1:
+        raise HashbenchError(f"{packed[0][0]}: packed, beside codes that are not: say bit_order='big' or 'little'")
+    last = int(np.bitwise_or.reduce([np.bitwise_or.reduce(side[:, -1], initial=0) for _, side in packed]))
+    chosen = bit_order.check(packed[0][0], bits, last, order)
+    return [bit_order.from_bytes(side, bits, chosen) if isinstance(side, np.ndarray) else side for side in sides]
+
+
+def read_labels(name: str, values: Any) -> NDArray[Any]:
+    """Class ids int64[n], names of classes str[n], or multi-hot labels uint8[n, labels]; raises HashbenchError."""
+    array = _array(name, values)
+    if array.dtype.kind == "O" and all(isinstance(value, str) for value in array.ravel()):
+        array = array.astype(np.str_)  # a column of pandas
+    array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+    if array.dtype.kind == "U":
+        return _names(name, array)
+    array = numbers(name, array)
+    if array.ndim == 2 and not ((array == 0) | (array == 1)).all():
+        raise HashbenchError(f"{name}: multi-hot labels [n, labels] are 0 or 1; others are in it")
+    whole = array.astype(np.int64)
+    if array.ndim not in (1, 2) or not (whole == array).all():
+        raise HashbenchError(f"{name}: class ids [n] are whole numbers, multi-hot labels [n, labels] are 0 or 1")
+    return whole if array.ndim == 1 else whole.astype(np.uint8)
+
+
+def numbered(query: NDArray[Any], database: NDArray[Any]) -> tuple[Labels, Labels]:
+    """The labels of both sides, with class ids in place of names: an item of the same name has the same id."""
+    kinds = {labels.dtype.kind == "U" for labels in (query, database)}
+    if len(kinds) > 1:
+        raise HashbenchError("query_labels, database_labels: names of classes on one side, numbers on the other")
+    if kinds == {False}:
+        return query, database
+    known = class_names(query)
+    return class_ids(query, known), class_ids(database, known)
+
+
+def _array(name: str, values: Any) -> NDArray[Any]:
+    """``values`` as a NumPy array; a torch tensor is detached and copied to the CPU, and bfloat16 becomes float32."""
+    if hasattr(values, "detach"):
+        values = values.detach().cpu()
+        # NumPy has no bfloat16; float64 stays as it is, for float32 would turn the smallest values into 0
+        values = values.float() if values.is_floating_point() and values.element_size() < 4 else values
+    try:
+        return np.asarray(values)
+    except ValueError as error:  # rows of different lengths
+        raise HashbenchError(f"{name}: not an array: {error}") from None
+
+
+def _names(name: str, array: NDArray[Any]) -> NDArray[np.str_]:
+    if array.ndim != 1:
+        raise HashbenchError(f"{name}: shape {array.shape}: names of classes are [n], one for each item")
+    return array
+
+
+def _is_packed(values: Any, bits: int | None) -> bool:
+    """Whether ``values`` are bytes that hold ``bits`` bits; one bit of 0 or 1 reads the same packed or not."""
+    is_bytes = str(values.dtype).removeprefix("torch.") == "uint8" and values.ndim == 2
+    return bool(bits is not None and is_bytes and values.shape[1] == -(-bits // 8))
+
+
+def _of_length(name: str, found: AnyCodes, bits: int | None) -> AnyCodes:
+    if bits is not None and found.n_bits != bits:
+        raise HashbenchError(
+            f"{name}: {found.n_bits} columns: {bits} bits, or uint8 of width {-(-bits // 8)} as numpy.packbits makes, "
+            f"would be bits={bits}"
+        )
+    return found

@@ -1,0 +1,87 @@
+"""Leaves queries out of their own rankings, where queries are items of the database."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.codes import Codes
+from hashbench.errors import HashbenchError
+from hashbench.histogram.counts import Histogram
+from hashbench.relevance.labels import LabelRelevance
+
+Ints = NDArray[np.int64]
+
+
+class OwnPairs:
+    """The pairs of a query with itself, read off a database that comes in pieces.
+
+    ``own`` [q] is the row of each query in the whole database, -1 for a query that is no item of it.
+
+    >>> from hashbench.codes import pack
+    >>> from hashbench.histogram import count
+    >>> from hashbench.relevance.labels import ClassRelevance
+    >>> codes, same = pack(np.array([[0], [0]])), ClassRelevance(np.array([7, 7]), np.array([7, 7]))
+    >>> pairs = OwnPairs(codes, np.array([0, -1]))
+    >>> pairs.add(codes, same)
+    >>> pairs.left_out(count(codes, codes, same)).counts.tolist()
+    [[[0, 1], [0, 0]], [[0, 2], [0, 0]]]
+    """
+
+    def __init__(self, query: Codes, own: Ints) -> None:
+        self.query, self.own = query, own
+        self._n_seen = 0
+        self._distance, self._level = np.zeros(len(query), np.int64), np.zeros(len(query), np.int64)
+
+    def add(self, database: Codes, relevance: LabelRelevance) -> None:
+        """Reads the next piece of the database."""
+        queries = np.flatnonzero((self.own >= self._n_seen) & (self.own < self._n_seen + len(database)))
+        items = self.own[queries] - self._n_seen
+        differing = np.bitwise_count(self.query.words[queries] ^ database.words[items])
+        self._distance[queries] = differing.sum(axis=1, dtype=np.int64)
+        self._level[queries] = relevance.pairs(queries, items)
+        self._n_seen += len(database)
+
+    def left_out(self, counted: Histogram) -> Histogram:
+        """The histogram ``counted`` of the whole database, without these pairs."""
+        counts = counted.counts.copy()
+        queries = np.flatnonzero(self.own >= 0)
+        counts[queries, self._distance[queries], self._level[queries]] -= 1
+        assert (counts[queries] >= 0).all(), "every pair was counted"
+        return replace(counted, counts=counts)
+
+
+class SameItems:
+    """Whether a database that comes in pieces is the queries themselves, in their order: equal codes and labels."""
+
+    def __init__(self, query: Codes) -> None:
+        self.query = query
+        self._n_seen = 0
+        self._so_far = True
+
+    def add(self, database: Codes, relevance: LabelRelevance) -> None:
+        """Compares the next piece of the database."""
+        rows = slice(self._n_seen, self._n_seen + len(database))
+        self._n_seen = rows.stop
+        words, labels = self.query.words[rows], relevance.query_labels[rows]
+        equal = self._so_far and np.array_equal(words, database.words)
+        self._so_far = bool(equal and np.array_equal(labels, relevance.database_labels))
+
+    @property
+    def holds(self) -> bool:
+        """Whether the pieces so far are all queries."""
+        return self._so_far and self._n_seen == len(self.query)
+
+
+def checked(name: str, rows: NDArray[Any], n_queries: int, n_items: int) -> Ints:
+    """``rows`` as int64[q], the row of each query in a database or -1; raises HashbenchError where they are not."""
+    if rows.shape != (n_queries,) or rows.dtype.kind not in "ui":
+        raise HashbenchError(
+            f"{name}: {rows.dtype} of shape {rows.shape}: the database row of each of the {n_queries} queries is "
+            "expected, -1 for a query that is no item"
+        )
+    if rows.size and (rows.max() >= n_items or rows.min() < -1):
+        wrong = rows.max() if rows.max() >= n_items else rows.min()
+        raise HashbenchError(f"{name}: there is no row {wrong}: the database has rows 0 to {n_items - 1}; -1 is none")
+    return rows.astype(np.int64)

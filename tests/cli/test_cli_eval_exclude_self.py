@@ -1,0 +1,252 @@
+"""``hashbench eval --exclude-self``: a query that is an item of the database is no neighbour of itself."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import typer
+from support.small_pieces import small_pieces
+from typer.testing import CliRunner
+
+import hashbench
+from hashbench.cli.eval import command
+from hashbench.errors import HashbenchError
+
+app = typer.Typer()
+app.command()(command)
+
+N, N_BITS = 60, 10
+NOTE = "note: every query is an item of the database and its own neighbour: --exclude-self leaves it out\n"
+METRICS = "ap,ndcg,precision@5,auc,mrr,f1@r2,pr_area"
+
+
+def arrays(multi_hot: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, (N, 5)) if multi_hot else rng.integers(-1, 4, N)
+    return rng.integers(0, 2, (N, N_BITS), np.uint8), labels
+
+
+def save(path: Path, rows: np.ndarray, ids: Any = None, multi_hot: bool = False, **more: Any) -> Path:
+    """Queries that are ``rows`` of the database; ``ids`` name the items."""
+    codes, labels = arrays(multi_hot)
+    named = {} if ids is None else {"query_ids": ids[rows], "database_ids": ids}
+    sides = {
+        "query_codes": codes[rows],
+        "query_labels": labels[rows],
+        "database_codes": codes,
+        "database_labels": labels,
+    }
+    np.savez(path, **sides, **named, **more)
+    return path
+
+
+def run(*arguments: object) -> Any:
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def means(*arguments: object) -> dict[str, float]:
+    printed = json.loads(run(*arguments, "--json").stdout)["metrics"]
+    return {name: value["mean"] for name, value in printed.items()}
+
+
+@pytest.fixture(autouse=True)
+def in_many_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    small_pieces(monkeypatch, slab_bytes=200, items=16)
+
+
+WAYS = pytest.mark.parametrize("way", ["--stream", "--no-stream"])
+
+
+@WAYS
+@pytest.mark.parametrize("multi_hot", [False, True])
+def test_the_same_items_need_no_ids(tmp_path: Path, way: str, multi_hot: bool) -> None:
+    path = save(tmp_path / "codes.npz", np.arange(N), multi_hot=multi_hot)
+    codes, labels = arrays(multi_hot)
+    for ties in ("expected", "best"):
+        names = METRICS.replace(",pr_area", "") if ties == "best" else METRICS
+        truth = hashbench.score(codes, codes, labels, labels, names, ties, exclude_self=True)  # type: ignore[arg-type]
+        found = means(path, way, "--exclude-self", "--metric", names, "--ties", ties)
+        assert found == dict(truth)
+    assert found != means(path, way, "--metric", names, "--ties", "best")
+
+
+@WAYS
+@pytest.mark.parametrize("kind", ["numbers", "texts"])
+def test_ids_say_which_item_a_query_is(tmp_path: Path, way: str, kind: str) -> None:
+    rows = np.array([40, 3, 59, 3, 17])
+    ids = np.arange(N) * 7 + 1000
+    path = save(tmp_path / "codes.npz", rows, ids if kind == "numbers" else np.array([f"image {i}" for i in ids]))
+    codes, labels = arrays()
+    truth = hashbench.score(codes[rows], codes, labels[rows], labels, METRICS, exclude_self=rows)
+    assert means(path, way, "--exclude-self", "--metric", METRICS) == dict(truth)
+    shown = run(path, way, "--exclude-self").stdout.splitlines()
+    assert shown[1] == "5 queries are left out of their own ranking"
+
+
+def test_some_queries_may_be_no_items(tmp_path: Path) -> None:
+    codes, labels = arrays()
+    rows = np.flatnonzero(labels >= 0)[:3]
+    own = np.array([rows[0], -1, rows[2]])
+    path = tmp_path / "codes.npz"
+    sides = {
+        "query_codes": codes[rows],
+        "query_labels": labels[rows],
+        "database_codes": codes,
+        "database_labels": labels,
+    }
+    np.savez(path, **sides, query_ids=np.where(own < 0, 1000, own), database_ids=np.arange(N))
+    truth = hashbench.score(codes[rows], codes, labels[rows], labels, "ap,auc", exclude_self=own)
+    assert means(path, "--exclude-self", "--metric", "ap,auc") == dict(truth)
+    printed = json.loads(run(path, "--exclude-self", "--json").stdout)
+    assert printed["excluded_self"] == 2
+    run(path, "--exclude-self", "--curves", tmp_path / "curves")  # the queries have 59, 60 and 59 items
+    lines = (tmp_path / "curves" / "precision_at_n.csv").read_text().splitlines()
+    assert len(lines) == 1 + N - 1
+
+
+def test_ids_can_be_in_files_of_their_own(tmp_path: Path) -> None:
+    rows = np.array([40, 3, 59])
+    path = save(tmp_path / "codes.npz", rows)
+    np.save(tmp_path / "q.npy", rows)
+    np.savez(tmp_path / "ids.npz", database_ids=np.arange(N), other=np.zeros(3))
+    options = ["--query-ids", tmp_path / "q.npy", "--database-ids", tmp_path / "ids.npz"]
+    codes, labels = arrays()
+    truth = hashbench.score(codes[rows], codes, labels[rows], labels, "ap", exclude_self=rows)
+    assert means(path, "--exclude-self", "--metric", "ap", *options) == dict(truth)
+    assert "3 queries are in the database, by their ids" in run(path, *options).stdout
+
+
+@pytest.mark.parametrize("ties", ["expected", "order", "worst"])
+def test_weights_and_the_order_of_the_database(tmp_path: Path, ties: Any) -> None:
+    rows, weights = np.array([40, 3, 59]), np.arange(N_BITS) % 3 + 1.0
+    path = save(tmp_path / "codes.npz", rows, np.arange(N), bit_weights=weights)
+    codes, labels = arrays()
+    given = codes[rows], codes, labels[rows], labels, "ap,ndcg@7", ties
+    weighted = hashbench.score(*given, weights=weights, exclude_self=rows)
+    assert means(path, *f"--exclude-self --metric ap,ndcg@7 --weights bit_weights --ties {ties}".split()) == dict(
+        weighted
+    )
+    plain = hashbench.score(*given, exclude_self=rows)
+    assert means(path, *f"--exclude-self --metric ap,ndcg@7 --ties {ties}".split()) == dict(plain)
+
+
+def test_trec_files_hold_no_query_as_its_own_item(tmp_path: Path) -> None:
+    rows = np.array([1, 0])
+    codes, labels = np.array([[0, 0], [0, 0], [0, 1]], np.uint8), np.array([1, 1, 1])
+    path = tmp_path / "codes.npz"
+    sides = {
+        "query_codes": codes[rows],
+        "query_labels": labels[rows],
+        "database_codes": codes,
+        "database_labels": labels,
+    }
+    np.savez(path, **sides, query_ids=rows, database_ids=np.arange(3))
+    out = {name: tmp_path / name for name in ("run", "qrels")}
+    run(path, "--exclude-self", "--trec-run", out["run"], "--qrels", out["qrels"], "--trec-depth", 2)
+    lines = ["q0 Q0 d0 1 2", "q0 Q0 d2 2 1", "q1 Q0 d1 1 2", "q1 Q0 d2 2 1"]
+    assert out["run"].read_text() == "".join(f"{line} hashbench\n" for line in lines)
+    assert out["qrels"].read_text() == "q0 0 d0 1\nq0 0 d2 1\nq1 0 d1 1\nq1 0 d2 1\n"
+    run(path, "--exclude-self", "--trec-run", out["run"], "--trec-depth", 1)
+    assert out["run"].read_text() == "q0 Q0 d0 1 2 hashbench\nq1 Q0 d1 1 2 hashbench\n"
+
+
+@WAYS
+def test_a_note_says_that_it_may_be_meant(tmp_path: Path, way: str) -> None:
+    same = save(tmp_path / "same.npz", np.arange(N))
+    by_ids = save(tmp_path / "ids.npz", np.array([4, 2, 9]), np.arange(N))
+    part = save(tmp_path / "part.npz", np.array([4, 2, 9]))
+    assert NOTE in run(same, way).stderr
+    assert NOTE in run(by_ids, way).stderr
+    assert run(part, way).stderr == ""
+    for path in (same, by_ids):
+        assert run(path, way, "--exclude-self").stderr == ""
+
+
+def test_a_note_says_that_nothing_is_left_out(tmp_path: Path) -> None:
+    path = save(tmp_path / "codes.npz", np.array([4, 2]), np.arange(N))
+    np.save(tmp_path / "others.npy", np.array([1000, 1001]))
+    shown = run(path, "--exclude-self", "--query-ids", tmp_path / "others.npy")
+    assert shown.stderr == "note: --exclude-self: no query is in the database, by the ids\n"
+    assert "left out of their own" not in shown.stdout
+
+
+@WAYS
+@pytest.mark.parametrize("what", ["part", "order", "labels"])
+def test_without_ids_other_items_are_refused(tmp_path: Path, way: str, what: str) -> None:
+    codes, labels = arrays()
+    rows = {"part": np.arange(N - 1), "order": np.arange(N)[::-1], "labels": np.arange(N)}[what]
+    of_query = (labels + 1 if what == "labels" else labels)[rows]
+    path = tmp_path / "codes.npz"
+    np.savez(path, query_codes=codes[rows], query_labels=of_query, database_codes=codes, database_labels=labels)
+    with pytest.raises(HashbenchError, match="--exclude-self: nothing says which database item a query is") as caught:
+        run(path, way, "--exclude-self", "--csv", tmp_path / "out.csv")
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "out.csv").exists()
+
+
+@WAYS
+def test_an_id_of_two_items_is_refused(tmp_path: Path, way: str) -> None:
+    path = save(tmp_path / "codes.npz", np.array([5, 20]), np.where(np.arange(N) == 50, 20, np.arange(N)))
+    with pytest.raises(HashbenchError, match="database_ids: the id of a query is there twice"):
+        run(path, way, "--exclude-self")
+    assert "2 queries are in the database" in run(path, way).stdout  # as before
+
+
+def test_ids_of_two_kinds_are_refused(tmp_path: Path) -> None:
+    path = save(tmp_path / "codes.npz", np.array([5, 20]), np.arange(N))
+    np.save(tmp_path / "q.npy", np.array(["5", "20"]))
+    with pytest.raises(HashbenchError, match="database_ids: integers beside texts in the other ids"):
+        run(path, "--exclude-self", "--query-ids", tmp_path / "q.npy")
+
+
+@WAYS
+def test_texts_and_bytes_are_the_same_ids(tmp_path: Path, way: str) -> None:
+    rows, ids = np.array([40, 3]), np.array([f"bild {i}é" for i in range(N)])
+    path = save(tmp_path / "codes.npz", rows, ids)
+    np.save(tmp_path / "q.npy", np.array([text.encode() for text in ids[rows]]))
+    printed = json.loads(run(path, way, "--exclude-self", "--query-ids", tmp_path / "q.npy", "--json").stdout)
+    assert (printed["excluded_self"], printed["leak"]["ids_in_database"]) == (2, 2)
+
+
+def test_ids_of_one_side_are_refused(tmp_path: Path) -> None:
+    path = save(tmp_path / "codes.npz", np.array([5, 20]))
+    np.save(tmp_path / "q.npy", np.array([5, 20]))
+    with pytest.raises(HashbenchError, match="--query-ids and --database-ids go together: only query_ids is there"):
+        run(path, "--query-ids", tmp_path / "q.npy")
+
+
+def test_other_code_counts_a_query_so_as_is_refused(tmp_path: Path) -> None:
+    path = save(tmp_path / "codes.npz", np.arange(N))
+    with pytest.raises(HashbenchError, match="--as: other code counts a query among its own neighbours"):
+        run(path, "--exclude-self", "--as", "deephash")
+
+
+def test_a_query_without_its_twin_is_no_leak(tmp_path: Path) -> None:
+    codes, labels = np.eye(4, 5, dtype=np.uint8), np.zeros(4, int)
+    path = tmp_path / "codes.npz"
+    np.savez(path, query_codes=codes, query_labels=labels, database_codes=codes, database_labels=labels)
+    found = [
+        json.loads(run(path, *more, "--json").stdout)["leak"]["twins_in_database"] for more in ([], ["--exclude-self"])
+    ]
+    assert found == [4, 0]
+
+
+@WAYS
+def test_items_without_a_class_are_counted(tmp_path: Path, way: str) -> None:
+    codes, labels = arrays()
+    path = save(tmp_path / "codes.npz", np.arange(20))
+    n_queries, n_items = int((labels[:20] < 0).sum()), int((labels < 0).sum())
+    assert n_queries and n_items
+    shown = run(path, way).stdout.splitlines()
+    line = f"         {n_queries} queries and {n_items} items have no class: a negative class id, or no label"
+    assert shown[shown.index(line) - 1].startswith("queries  ")
+    assert json.loads(run(path, way, "--json").stdout)["without_class"] == {"queries": n_queries, "database": n_items}
+    hot = (arrays(multi_hot=True)[1] * (np.arange(N) != 3)[:, None])[:, :2]
+    np.savez(path, query_codes=codes, query_labels=hot, database_codes=codes, database_labels=hot)
+    empty = int((~hot.any(axis=1)).sum())
+    assert f"{empty} queries and {empty} items have no class" in run(path, way).stdout

@@ -1,0 +1,172 @@
+"""``hashbench.ScoreAccumulator``: batches in any order and of any size score as the whole."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.strategies import CodeSet, code_sets
+
+import hashbench
+from hashbench.errors import HashbenchError
+
+NAMES = "ap,ap(norm=retrieved)@3,ndcg,recall@1,5,precision@r1,pr_area"
+
+
+def cuts(data: st.DataObject, n: int) -> list[slice]:
+    ends = sorted(data.draw(st.lists(st.integers(0, n), max_size=4)))
+    return [slice(start, stop) for start, stop in pairwise([0, *ends, n])]
+
+
+@settings(max_examples=40)
+@given(code_sets(), st.sampled_from(["expected", "order"]), st.data())
+def test_any_batches_in_any_order_score_as_the_whole(codes: CodeSet, ties: Any, data: st.DataObject) -> None:
+    sides = {"query": codes.query, "database": codes.database}
+    labels = {side: getattr(codes.relevance, f"{side}_labels") for side in sides}
+    batches = {side: cuts(data, len(of)) for side, of in sides.items()}
+    order = data.draw(st.permutations([side for side, rows in batches.items() for _ in rows]))
+    names = NAMES.replace(",pr_area", "") if ties == "order" else NAMES
+    accumulator = hashbench.ScoreAccumulator(names, ties, empty="zero")
+    for side in order:
+        rows = batches[side].pop(0)
+        accumulator.update(**{f"{side}_codes": sides[side][rows], f"{side}_labels": labels[side][rows]})
+    whole = hashbench.score(codes.query, codes.database, *labels.values(), names, ties, empty="zero")
+    found = accumulator.compute()
+    assert found.to_dict() == whole.to_dict()
+    for name in whole:
+        np.testing.assert_array_equal(found.per_query(name), whole.per_query(name))
+
+
+def example() -> tuple[np.ndarray, ...]:
+    rng = np.random.default_rng(1)
+    return rng.standard_normal((6, 20)), rng.standard_normal((30, 20)), rng.integers(0, 3, 6), rng.integers(0, 3, 30)
+
+
+def fed(accumulator: hashbench.ScoreAccumulator, query: Any, database: Any, of: Any, labels: Any) -> hashbench.Scores:
+    accumulator.update(
+        query_codes=query[:4], query_labels=of[:4], database_codes=database[:9], database_labels=labels[:9]
+    )
+    accumulator.update(database_codes=database[9:], database_labels=labels[9:])
+    accumulator.update(query_codes=query[4:], query_labels=of[4:])
+    return accumulator.compute()
+
+
+def test_compute_may_come_in_between_and_reset_forgets() -> None:
+    accumulator = hashbench.ScoreAccumulator("ap")
+    query, database, of, labels = example()
+    accumulator.update(query_codes=query, query_labels=of, database_codes=database[:9], database_labels=labels[:9])
+    assert accumulator.compute()["ap"] == hashbench.score(query, database[:9], of, labels[:9], "ap")["ap"]
+    accumulator.update(database_codes=database[9:], database_labels=labels[9:])
+    assert accumulator.compute()["ap"] == hashbench.score(*example(), "ap")["ap"]
+    accumulator.reset()
+    with pytest.raises(HashbenchError, match="query: no batch yet"):
+        accumulator.compute()
+    assert fed(accumulator, *example())["ap"] == hashbench.score(*example(), "ap")["ap"]
+
+
+@pytest.mark.parametrize("labels", ["names", "multi-hot"])
+def test_labels_of_every_kind(labels: str) -> None:
+    query, database, of, others = example()
+    kinds = {"names": np.array(["cat", "dog", "a horse"]), "multi-hot": np.array([[1, 0], [0, 1], [1, 1]])}
+    given = query, database, kinds[labels][of], kinds[labels][others]
+    assert fed(hashbench.ScoreAccumulator("ndcg"), *given).to_dict() == hashbench.score(*given, "ndcg").to_dict()
+
+
+def test_packed_codes_show_their_bit_order_only_together() -> None:
+    query, database, *labels = example()
+    query[:4, 19], database[:9, 19] = -1, -1  # of these batches alone both orders could be right
+    little = [np.packbits(bits > 0, axis=1, bitorder="little") for bits in (query, database)]
+    found = fed(hashbench.ScoreAccumulator("ap", bits=20), *little, *labels)
+    assert found.to_dict() == hashbench.score(query, database, *labels, "ap").to_dict()
+
+
+def test_weights_and_own_items() -> None:
+    _, database, _, labels = example()
+    options: dict[str, Any] = {"weights": np.arange(20.0), "exclude_self": True}
+    accumulator = hashbench.ScoreAccumulator("ap", **options)
+    for rows in (slice(0, 11), slice(11, 30)):
+        both = {"query": database[rows], "database": database[rows]}
+        accumulator.update(
+            **{f"{side}_codes": codes for side, codes in both.items()},
+            **{f"{side}_labels": labels[rows] for side in both},
+        )
+    whole = hashbench.score(database, database, labels, labels, "ap", **options)
+    assert accumulator.compute().to_dict() == whole.to_dict()
+
+
+def test_tensors_are_packed_where_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    from support.torch_on_cpu import stand_in_for_cuda
+
+    from hashbench.evaluation import arrays
+
+    query, database, *labels = example()
+    on_cpu = hashbench.score(query, database, *labels, NAMES)
+    counted_on = stand_in_for_cuda(monkeypatch)
+    monkeypatch.setattr(arrays.codes, "pack", lambda bits: pytest.fail("the codes left the device"))
+    tensors = [torch.from_numpy(codes) for codes in (query, database)]
+    found = fed(hashbench.ScoreAccumulator(NAMES, device="cuda"), *tensors, *map(torch.from_numpy, labels))
+    assert counted_on == ["cuda:0"]
+    assert found.to_dict() == on_cpu.to_dict()
+
+
+def test_batches_from_both_places_are_scored_on_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    from hashbench.histogram import torch_kernel
+
+    query, database, of, labels = example()
+    accumulator = hashbench.ScoreAccumulator("ap")
+    accumulator.update(query_codes=query, query_labels=of, database_codes=database[:9], database_labels=labels[:9])
+    packed = torch_kernel.pack(torch.from_numpy(database[9:]))  # as a batch on a GPU is kept
+    accumulator.update(database_codes=packed, database_labels=labels[9:])
+    assert accumulator.compute().to_dict() == hashbench.score(query, database, of, labels, "ap").to_dict()
+
+
+@pytest.mark.parametrize(
+    ("batch", "says"),
+    [
+        ({}, "nothing to add: query_codes and query_labels"),
+        ({"query_codes": np.eye(4)}, "query_codes and query_labels: a batch needs both"),
+        ({"database_labels": np.arange(4)}, "database_codes and database_labels: a batch needs both"),
+        ({"query_codes": np.eye(4), "query_labels": np.arange(3)}, "query_labels: 3 rows, query_codes has 4"),
+        ({"query_codes": np.eye(4, 5), "query_labels": np.arange(4)}, "a batch of 5 bits after batches of 4 bits"),
+        ({"query_codes": np.eye(4), "query_labels": np.eye(4)}, "a batch of 4 multi-hot labels after batches of class"),
+        (
+            {"query_codes": np.eye(4), "query_labels": list("abcd")},
+            "a batch of names of classes after batches of class",
+        ),
+        ({"query_codes": np.eye(4) * np.nan, "query_labels": np.arange(4)}, "query_codes: not finite"),
+    ],
+)
+def test_a_wrong_batch_is_said_and_changes_nothing(batch: dict[str, Any], says: str) -> None:
+    accumulator = hashbench.ScoreAccumulator("ap")
+    right = {"query_codes": np.eye(4), "query_labels": np.arange(4)}
+    accumulator.update(**right, database_codes=np.eye(4), database_labels=np.arange(4))
+    before = accumulator.compute().to_dict()
+    other = (
+        {}
+        if "database_labels" in batch or not batch
+        else {"database_codes": np.eye(4), "database_labels": np.arange(4)}
+    )
+    with pytest.raises(HashbenchError) as caught:
+        accumulator.update(**batch, **other)
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert accumulator.compute().to_dict() == before
+
+
+def test_a_wrong_name_is_said_before_the_first_batch() -> None:
+    with pytest.raises(HashbenchError, match="did you mean ndcg"):
+        hashbench.ScoreAccumulator("nddcg")
+
+
+@pytest.mark.gpu
+def test_batches_on_a_gpu_score_as_on_the_cpu() -> None:
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device here")
+    given = example()
+    on_gpu = fed(hashbench.ScoreAccumulator(NAMES), *(torch.from_numpy(each).cuda() for each in given))
+    assert on_gpu.to_dict() == hashbench.score(*given, NAMES).to_dict()

@@ -1,0 +1,162 @@
+"""What ``hashbench.score`` takes and gives back beside arrays: names in one text, packed codes, names of classes."""
+
+import json
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import hashbench
+from hashbench.errors import HashbenchError
+
+
+def example(n_bits: int = 12) -> tuple[np.ndarray, ...]:
+    rng = np.random.default_rng(1)
+    bits = [rng.integers(0, 2, (n, n_bits), np.uint8) for n in (4, 30)]
+    return (*bits, rng.integers(0, 3, 4), rng.integers(0, 3, 30))
+
+
+@pytest.mark.parametrize(
+    ("metrics", "names"),
+    [
+        ("ap", ["ap"]),
+        ("ap, ndcg@10", ["ap", "ndcg@10"]),
+        ("recall@1,5,10", ["recall@1", "recall@5", "recall@10"]),
+        (["map", "p@1,5", "ap(norm=retrieved)@7"], ["ap", "precision@1", "precision@5", "ap(norm=retrieved)@7"]),
+        (("mrr", "f1@r2"), ["mrr", "f1@r2"]),
+    ],
+)
+def test_metrics_are_one_text_or_several(metrics: Any, names: list[str]) -> None:
+    assert list(hashbench.score(*example(), metrics)) == names
+
+
+@given(st.integers(1, 70), st.sampled_from(["big", "little"]), st.booleans())
+def test_packed_codes_score_as_their_bits(n_bits: int, order: Any, is_said: bool) -> None:
+    query, database, *labels = example(n_bits)
+    packed = [np.packbits(bits, axis=1, bitorder=order) for bits in (query, database)]
+    found = hashbench.score(*packed, *labels, "ap", bits=n_bits, bit_order=order if is_said else None)
+    assert found.to_dict() == hashbench.score(query, database, *labels, "ap").to_dict()
+    assert found.n_bits == n_bits
+
+
+def test_packed_codes_with_weights_need_their_order() -> None:
+    query, database, *labels = example(16)
+    weights = np.arange(16.0)
+    packed = [np.packbits(bits, axis=1, bitorder="little") for bits in (query, database)]
+    found = hashbench.score(*packed, *labels, "ap", bits=16, bit_order="little", weights=weights)
+    assert found.to_dict() == hashbench.score(query, database, *labels, "ap", weights=weights).to_dict()
+
+
+def test_packed_tensors() -> None:
+    torch = pytest.importorskip("torch")
+    query, database, *labels = example(20)
+    packed = [torch.from_numpy(np.packbits(bits, axis=1)) for bits in (query, database)]
+    assert hashbench.score(*packed, *labels, "ap", bits=20)["ap"] == hashbench.score(*example(20), "ap")["ap"]
+
+
+ONES = np.full((4, 2), 255, np.uint8)
+IDS = np.arange(4)
+
+
+@pytest.mark.parametrize(
+    ("codes", "options", "says"),
+    [
+        ((ONES, ONES.copy()), {}, "query_codes: 255 is no bit: 0 and 1, or -1 and +1, are; packed codes need bits="),
+        ((ONES, ONES.copy()), {"bits": 12}, "query_codes: bits beyond n_bits = 12 are set"),
+        ((ONES, ONES.copy()), {"bits": 24}, "255 is no bit"),
+        ((ONES, np.ones((4, 12))), {"bits": 12}, "packed, beside codes that are not: say bit_order="),
+        ((np.eye(4), np.eye(4)), {"bits": 5}, "query_codes: 4 columns: 5 bits, or uint8 of width 1 as numpy.packbits"),
+        ((np.eye(4), np.eye(4)), {"bits": 4, "bit_order": "bg"}, "bit_order='bg': big (numpy.packbits) or little"),
+        ((np.eye(4), np.eye(4)), {"empty": "none"}, "unknown value of empty 'none': one of skip, zero"),
+    ],
+)
+def test_what_does_not_fit_is_said_in_one_line(codes: Any, options: dict[str, Any], says: str) -> None:
+    with pytest.raises(HashbenchError) as caught:
+        hashbench.score(*codes, IDS, IDS, **options)
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_empty_query_may_score_0() -> None:
+    given = [[0, 0], [0, 0]], [[0, 1], [1, 0]], [1, 9], [1, 2], "ap"
+    skipped, zero = hashbench.score(*given), hashbench.score(*given, empty="zero")
+    assert (skipped["ap"], zero["ap"], zero.empty) == (0.75, 0.375, "zero")
+    assert zero.per_query("ap").tolist() == [0.75, 0.0]
+    weighted = hashbench.score(*given, empty="zero", weights=[1, 1])
+    assert weighted["ap"] == 0.375
+
+
+CLASSES = np.array(["cat", "dog", "Häschen"])
+
+
+@pytest.mark.parametrize(
+    "form", [list, np.array, lambda names: np.array(names, object), lambda names: np.array([names]).T]
+)
+def test_names_of_classes_are_their_ids(form: Any) -> None:
+    query, database, *labels = example()
+    names = [form(CLASSES[ids].tolist()) for ids in labels]
+    assert (
+        hashbench.score(query, database, *names, "ap,ndcg").to_dict()
+        == hashbench.score(*example(), "ap,ndcg").to_dict()
+    )
+
+
+def test_a_name_on_one_side_only_and_the_empty_name_match_nothing() -> None:
+    scores = hashbench.score([[0], [0], [0]], [[0], [0]], ["owl", "", "cat"], ["cat", ""], "ap")
+    assert np.isnan(scores.per_query("ap")).tolist() == [True, True, False]
+    none = hashbench.score([[0]], [[0], [0]], [""], ["", "cat"], "ap")
+    assert none["ap"] is None
+    others = hashbench.score([[0]], [[0], [0]], ["aa"], ["cat", "dog"], "ap")  # both beyond the last known name
+    assert others["ap"] is None
+
+
+@pytest.mark.parametrize(
+    ("labels", "says"),
+    [
+        ((["a", "b", "c", "d"], IDS), "names of classes on one side, numbers on the other"),
+        ((np.array([["a", "b"]] * 4), IDS), "query_labels: shape (4, 2): names of classes are [n]"),
+        ((np.array(["a", 1, 2, 3], object), IDS), "query_labels: object is not numeric"),
+        ((np.array([b"a"] * 4), IDS), "query_labels: |S1 is not numeric"),
+    ],
+)
+def test_names_that_are_none_are_said_in_one_line(labels: Any, says: str) -> None:
+    with pytest.raises(HashbenchError) as caught:
+        hashbench.score(np.eye(4), np.eye(4), *labels)
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_to_dict_is_plain_and_whole() -> None:
+    scores = hashbench.score([[1, 0]], [[1, 1], [0, 0]], [7], [7, 3], "ap,ap_best")
+    ap = {"mean": 0.75, "std": 0.0, "n_queries": 1, "n_empty": 0, "worst": 0.5, "best": 1.0}
+    assert scores.to_dict() == {
+        "n_queries": 1,
+        "n_database": 2,
+        "n_bits": 2,
+        "ties": "expected",
+        "empty": "skip",
+        "metrics": {"ap": ap, "ap_best": ap | {"mean": 1.0, "worst": None, "best": None}},
+    }
+    assert json.loads(json.dumps(scores.to_dict(), allow_nan=False)) == scores.to_dict()
+
+
+def test_to_frame_has_a_row_for_each_metric() -> None:
+    pytest.importorskip("pandas")
+    frame = hashbench.score([[1, 0]], [[1, 1], [0, 0]], [7], [7, 3], "ap,ap_best").to_frame()
+    assert frame.index.tolist() == ["ap", "ap_best"]
+    assert frame.index.name == "metric"
+    assert frame.columns.tolist() == ["mean", "std", "worst", "best", "n_queries", "n_empty"]
+    assert frame.loc["ap", ["mean", "worst", "best"]].tolist() == [0.75, 0.5, 1.0]
+    assert np.isnan(frame.loc["ap_best", "worst"])
+    nothing = hashbench.score([[0]], [[1]], [1], [2], "ap").to_frame()
+    assert nothing["mean"].dtype == "float64"
+    assert np.isnan(nothing.loc["ap", "mean"])
+
+
+def test_without_pandas_the_other_way_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(HashbenchError, match="pandas is not installed: pip install pandas, or use to_dict"):
+        hashbench.score([[0]], [[1]], [1], [2], "ap").to_frame()

@@ -131,9 +131,12 @@ def require_usable(features: Floats) -> None:
 
 
 def require_bits(bits: int, most: int, of_what: str) -> None:
-    """Raises TrainingFailed for more ``bits`` than ``most``, the number ``of_what`` that the method makes bits of."""
+    """Raises HashbenchError for more ``bits`` than ``most``, the number ``of_what`` that the method makes bits of.
+
+    No seed changes that, so it is no TrainingFailed, which would be stored as the result of the run.
+    """
     if bits > most:
-        raise TrainingFailed(f"{bits} bits from {most} {of_what}: at most {most} bits")
+        raise HashbenchError(f"{bits} bits from {most} {of_what}: at most {most} bits")
 
 
 def _load(path: Path, functions: tuple[type[HashFunction], ...]) -> ShallowHasher:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def command(
     name: Annotated[str, typer.Argument(help="Name of a data set; `hashbench list datasets` shows them.")],
     protocol: Annotated[
-        str | None, typer.Option(help="Name of one of the data set's protocols. Default: the only one, if there is one.")
+        str | None, typer.Option(help="Name of one of the data set's protocols. Needed where there are several.")
     ] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, max=2**32 - 1, help="Seed of the random choice. Default: the protocol's seed.")
@@ -45,9 +45,7 @@ def command(
     protocol = card.protocol_name(protocol)
     rule = card.protocol(protocol)
     if seed not in (None, rule.seed) and rule.draw == "parts":
-        raise HashbenchError(
-            f"--seed {seed}: nothing is drawn in {card.name} {protocol}, its ids are published"
-        )
+        raise HashbenchError(f"--seed {seed}: nothing is drawn in {card.name} {protocol}, its ids are published")
     seed = rule.seed if seed is None else seed
     data = open_labels(card.name)
     chosen = split(data.labels, rule, card.name, protocol, seed)

@@ -63,6 +63,21 @@ def require_writable(folder: Path, free_bytes: int = 64 << 20, instead: str = "-
         )
 
 
+def is_locked(path: Path) -> bool:
+    """Whether a process, perhaps this one, holds the lock file ``path`` at this moment."""
+    from filelock import FileLock, Timeout
+
+    if not path.exists():
+        return False
+    try:
+        with FileLock(path).acquire(timeout=0):
+            return False
+    except Timeout:
+        return True
+    except (OSError, NotImplementedError):
+        return False
+
+
 @contextmanager
 def locked(path: Path, *, wait: bool, busy: str = "", instead: str = "--results") -> Iterator[None]:
     """Holds the lock file ``path`` during the block: one process at a time. A process that dies releases its lock.

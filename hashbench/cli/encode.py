@@ -5,8 +5,11 @@ from typing import Annotated
 
 import typer
 
+from hashbench.cli._program import program
+
 
 def command(
+    context: typer.Context,
     run: Annotated[str, typer.Argument(help="Name of a run, as train prints it, or the start of the name.")],
     items: Annotated[
         Path | None,
@@ -35,7 +38,7 @@ def command(
     require_writable(out.resolve().parent, instead="--out")
     store = Store.default()
     row = store.named(run)
-    spec, hasher = of_row(row), load_hasher(row, store, device)
+    spec, hasher = of_row(row), load_hasher(row, store, device, program(context))
     written = [out]
     if items is None:
         written = hasher.export(open_data(spec, Options(device=device, progress=True)).search_items, out)

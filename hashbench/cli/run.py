@@ -45,6 +45,10 @@ def command(
     todo = grid.missing(wanted, store)
     _explain(asked)
     typer.echo(f"{len(wanted)} runs, {len(wanted) - len(todo)} done, {len(todo)} to do", err=True)
+    if len(todo) < len(wanted):
+        typer.echo(
+            "note: the rows of the runs done are stored; hashbench train --again trains one and compares", err=True
+        )
     if dry_run:
         for experiment in todo:
             typer.echo(experiment.run)
@@ -58,20 +62,28 @@ def command(
 
 def _follow(outcomes: "Iterable[Outcome]", n_runs: int, title: str) -> int:
     """The number of failed runs, after it has shown each outcome as it arrives."""
-    from tqdm import tqdm
+    from hashbench.log_lines import LogLines
+    from hashbench.progress import bar as progress_bar
 
-    failed = 0
-    with tqdm(total=n_runs, unit="run", desc=title) as bar:
+    failed, lines = 0, LogLines("run", n_runs)
+    with progress_bar(title, "run", n_runs) as bar:
         for outcome in outcomes:
             bar.update()
-            row = outcome.row
-            if outcome.failure or row is None:
-                failed += 1
-                bar.write(f"failed: {outcome.spec.run}: {outcome.failure}", file=sys.stderr)
+            failed += outcome.failure is not None
+            lines.update(f"{lines.done + 1 - failed} done, {failed} failed; {outcome.spec.run} {_result(outcome)}")
+            if outcome.failure is None:
+                bar.set_postfix_str(f"{outcome.spec.method}: {_result(outcome)}")
             else:
-                name, value = next(iter(row.metrics.items()))
-                bar.set_postfix_str(f"{row.method}: {name} {value.mean or 0:.3f}")
+                bar.write(f"failed: {outcome.spec.run}: {outcome.failure}", file=sys.stderr)
     return failed
+
+
+def _result(outcome: "Outcome") -> str:
+    """The first metric of a run, or that it failed."""
+    if outcome.row is None or outcome.failure is not None:
+        return "failed"
+    name, value = next(iter(outcome.row.metrics.items()))
+    return f"{name} {value.mean or 0:.3f}"
 
 
 def _explain(asked: "list[CellRuns]") -> None:

@@ -5,9 +5,16 @@ from typing import Annotated
 
 import typer
 
+from hashbench.cli import _complete
+
 
 def command(
-    run: Annotated[str, typer.Argument(help="Name of a run, as train prints it, or the start of the name.")],
+    run: Annotated[
+        str,
+        typer.Argument(
+            help="Name of a run, as train prints it, or the start of the name.", autocompletion=_complete.runs
+        ),
+    ],
     items: Annotated[
         Path | None,
         typer.Argument(

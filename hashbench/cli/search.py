@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hashbench.cli import _complete
+
 if TYPE_CHECKING:
     from hashbench.codes.nearest import Neighbours
     from hashbench.datasets.readers import Items
@@ -15,7 +17,12 @@ if TYPE_CHECKING:
 
 
 def command(
-    run: Annotated[str, typer.Argument(help="Name of a run, as train prints it, or the start of the name.")],
+    run: Annotated[
+        str,
+        typer.Argument(
+            help="Name of a run, as train prints it, or the start of the name.", autocompletion=_complete.runs
+        ),
+    ],
     items: Annotated[
         Path | None,
         typer.Argument(

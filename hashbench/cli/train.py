@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hashbench import paths
+from hashbench.cli import _complete
 from hashbench.cli._settings import parse_settings
 from hashbench.errors import HashbenchError
 
@@ -14,8 +15,16 @@ if TYPE_CHECKING:
 
 
 def command(
-    method: Annotated[str, typer.Argument(help="Name of a method; `hashbench list methods` shows them.")],
-    dataset: Annotated[str, typer.Argument(help="Name of a data set; `hashbench list datasets` shows them.")],
+    method: Annotated[
+        str,
+        typer.Argument(help="Name of a method; `hashbench list methods` shows them.", autocompletion=_complete.methods),
+    ],
+    dataset: Annotated[
+        str,
+        typer.Argument(
+            help="Name of a data set; `hashbench list datasets` shows them.", autocompletion=_complete.datasets
+        ),
+    ],
     protocol: Annotated[str, typer.Option(help="Name of one of the data set's protocols.")],
     bits: Annotated[
         int | None, typer.Option(help="Code length. For sparse codes use --set d=D --set k=K instead.")

@@ -1,13 +1,13 @@
 """Files that are written as a whole or not at all, and lock files for processes that use the same folder."""
 
 import os
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from hashbench.errors import HashbenchError, one_line
+from hashbench.progress import note
 
 
 @contextmanager
@@ -102,7 +102,8 @@ def locked(path: Path, *, wait: bool, busy: str = "", instead: str = "--results"
         except Timeout:
             if not wait:
                 raise HashbenchError(busy) from None
-            _say_above_bars(busy)
+            if busy:
+                note(busy)
             lock.acquire(poll_interval=0.1)
     except (OSError, NotImplementedError) as error:
         raise HashbenchError(f"{path}: cannot be locked ({one_line(error)}): name another with {instead}") from None
@@ -110,10 +111,3 @@ def locked(path: Path, *, wait: bool, busy: str = "", instead: str = "--results"
         yield
     finally:
         lock.release()
-
-
-def _say_above_bars(line: str) -> None:
-    from tqdm import tqdm
-
-    if line:
-        tqdm.write(line, file=sys.stderr)

@@ -5,12 +5,18 @@ from typing import Annotated
 
 import typer
 
+from hashbench.cli import _complete
 from hashbench.cli._program import program
 
 
 def command(
     context: typer.Context,
-    run: Annotated[str, typer.Argument(help="Name of a run, as train prints it, or the start of the name.")],
+    run: Annotated[
+        str,
+        typer.Argument(
+            help="Name of a run, as train prints it, or the start of the name.", autocompletion=_complete.runs
+        ),
+    ],
     items: Annotated[
         Path | None,
         typer.Argument(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hashbench.cli import _complete
 from hashbench.errors import CheckFailed, HashbenchError
 
 if TYPE_CHECKING:
@@ -14,7 +15,12 @@ if TYPE_CHECKING:
 
 def command(
     tables: Annotated[
-        list[str], typer.Argument(metavar="TABLE...", help="Names of tables; `hashbench list tables` shows them.")
+        list[str],
+        typer.Argument(
+            metavar="TABLE...",
+            help="Names of tables; `hashbench list tables` shows them.",
+            autocompletion=_complete.tables,
+        ),
     ],
     seeds: Annotated[int, typer.Option(min=1, help="Number of runs of each cell, with seeds 0 .. SEEDS - 1.")] = 1,
     jobs: Annotated[int, typer.Option(min=1, help="Number of runs at the same time.")] = 1,

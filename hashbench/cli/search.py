@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hashbench.cli import _complete
 from hashbench.cli._program import program
 
 if TYPE_CHECKING:
@@ -18,7 +19,12 @@ if TYPE_CHECKING:
 
 def command(
     context: typer.Context,
-    run: Annotated[str, typer.Argument(help="Name of a run, as train prints it, or the start of the name.")],
+    run: Annotated[
+        str,
+        typer.Argument(
+            help="Name of a run, as train prints it, or the start of the name.", autocompletion=_complete.runs
+        ),
+    ],
     items: Annotated[
         Path | None,
         typer.Argument(

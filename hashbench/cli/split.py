@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hashbench.cli import _complete
+
 if TYPE_CHECKING:
     from hashbench.datasets.audit import Audit, Leak
     from hashbench.datasets.card import Card
@@ -16,7 +18,12 @@ if TYPE_CHECKING:
 
 
 def command(
-    name: Annotated[str, typer.Argument(help="Name of a data set; `hashbench list datasets` shows them.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="Name of a data set; `hashbench list datasets` shows them.", autocompletion=_complete.datasets
+        ),
+    ],
     protocol: Annotated[
         str | None, typer.Option(help="Name of one of the data set's protocols. Needed where there are several.")
     ] = None,
@@ -65,9 +72,11 @@ def command(
 def _audit(card: "Card", labels: "DatasetLabels", chosen: "Split", rule: "Protocol", seed: int) -> "Audit":
     from hashbench.datasets.audit import audit
     from hashbench.datasets.store import file_status, open_dataset
+    from hashbench.progress import bar
 
     has_items = file_status(card.name).state != "labels only"
-    return audit(open_dataset(card.name) if has_items else labels, chosen, rule, seed)
+    with bar(f"{card.name}: check", "list"):
+        return audit(open_dataset(card.name) if has_items else labels, chosen, rule, seed)
 
 
 def _as_json(named: dict[str, str | int], chosen: "Split", found: "Audit | None") -> str:

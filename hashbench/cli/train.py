@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hashbench import paths
+from hashbench.cli import _complete
 from hashbench.cli._settings import parse_settings
 from hashbench.errors import HashbenchError
 
@@ -18,8 +19,16 @@ if TYPE_CHECKING:
 
 
 def command(
-    method: Annotated[str, typer.Argument(help="Name of a method; `hashbench list methods` shows them.")],
-    dataset: Annotated[str, typer.Argument(help="Name of a data set; `hashbench list datasets` shows them.")],
+    method: Annotated[
+        str,
+        typer.Argument(help="Name of a method; `hashbench list methods` shows them.", autocompletion=_complete.methods),
+    ],
+    dataset: Annotated[
+        str,
+        typer.Argument(
+            help="Name of a data set; `hashbench list datasets` shows them.", autocompletion=_complete.datasets
+        ),
+    ],
     protocol: Annotated[
         str | None, typer.Option(help="Name of one of the data set's protocols. Needed where there are several.")
     ] = None,
@@ -113,11 +122,12 @@ def command(
 
 def _note(stored: "Row | None", *, again: bool) -> None:
     """Says on stderr that the run is stored."""
+    from hashbench.progress import note
     from hashbench.runs.again import made_by
 
     if stored is not None:
         done = "it is trained again, and its row stays" if again else "nothing was trained. --again trains and compares"
-        typer.echo(f"note: this run is stored: {made_by(stored)}; {done}", err=True)
+        note(f"note: this run is stored: {made_by(stored)}; {done}")
 
 
 def _start(spec: "RunSpec", weights: str) -> tuple[str, str | None]:

@@ -1,6 +1,7 @@
 """``hashbench run`` trains and scores the missing cells of tables."""
 
 import sys
+import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
@@ -36,6 +37,7 @@ def command(
     time. To train one run with several processes, use torchrun with hashbench train.
     """
     from hashbench import parallel
+    from hashbench.progress import note
     from hashbench.runs.options import Options
     from hashbench.runs.store import Store
     from hashbench.tables import grid, spec
@@ -52,9 +54,7 @@ def command(
     _explain(asked)
     typer.echo(f"{len(wanted)} runs, {len(wanted) - len(todo)} done, {len(todo)} to do", err=True)
     if len(todo) < len(wanted):
-        typer.echo(
-            "note: the rows of the runs done are stored; hashbench train --again trains one and compares", err=True
-        )
+        note("note: the rows of the runs done are stored; hashbench train ... --again trains one and compares it")
     if dry_run:
         for experiment in todo:
             typer.echo(experiment.run)
@@ -68,19 +68,21 @@ def command(
 
 def _follow(outcomes: "Iterable[Outcome]", n_runs: int, title: str) -> int:
     """The number of failed runs, after it has shown each outcome as it arrives."""
-    from hashbench.log_lines import LogLines
     from hashbench.progress import bar as progress_bar
+    from hashbench.progress import note
 
-    failed, lines = 0, LogLines("run", n_runs)
-    with progress_bar(title, "run", n_runs) as bar:
-        for outcome in outcomes:
+    failed, started, on_terminal = 0, time.monotonic(), sys.stderr.isatty()
+    with progress_bar(title, "run", n_runs, shown=on_terminal) as bar:
+        for n, outcome in enumerate(outcomes, 1):
             bar.update()
             failed += outcome.failure is not None
-            lines.update(f"{lines.done + 1 - failed} done, {failed} failed; {outcome.spec.run} {_result(outcome)}")
-            if outcome.failure is None:
-                bar.set_postfix_str(f"{outcome.spec.method}: {_result(outcome)}")
-            else:
+            if outcome.failure is not None:
                 bar.write(f"failed: {outcome.spec.run}: {outcome.failure}", file=sys.stderr)
+            bar.set_postfix_str(f"{outcome.spec.method}: {_result(outcome)}")
+            if not on_terminal:
+                left = bar.format_interval((time.monotonic() - started) / n * (n_runs - n))
+                so_far = f"{n - failed} of {n_runs} runs done, {failed} failed, {left} left"
+                note(f"{so_far}: {outcome.spec.run} {_result(outcome)}")
     return failed
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from multiprocessing import active_children, get_context
 from pathlib import Path
+from threading import RLock
 from typing import TypeVar
 
 from hashbench.config import canonical_json
@@ -112,7 +113,10 @@ def _each(specs: list[RunSpec], does: Callable[[RunSpec], T], jobs: int) -> Iter
 
 
 def _begin_worker(jobs: int) -> None:
+    from tqdm import tqdm
+
     end_with_parent()
+    tqdm.set_lock(RLock())  # its own lock is a semaphore between processes, which a worker that is ended leaves behind
     limit_threads(jobs)
 
 

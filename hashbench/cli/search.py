@@ -45,7 +45,7 @@ def command(
     from hashbench.datasets.card import load_card
     from hashbench.errors import HashbenchError
     from hashbench.evaluation.report import write_contact_sheet
-    from hashbench.files import require_writable
+    from hashbench.files import require_output
     from hashbench.hasher import CODES, BinaryHasher
     from hashbench.runs.data import open_data, own_rows
     from hashbench.runs.fit import load_hasher, not_here
@@ -53,7 +53,7 @@ def command(
     from hashbench.runs.spec import of_row
     from hashbench.runs.store import Store
 
-    require_writable(out.resolve().parent, instead="--out")
+    require_output(out)
     store = Store.default()
     row = store.named(run)
     spec, hasher = of_row(row), load_hasher(row, store, device, program(context))

@@ -95,7 +95,7 @@ def sweep_parts(folder: Path) -> None:
                 Path(entry.path).unlink(missing_ok=True)
 
 
-_PART = re.compile(r"\..*\.hashbench-(?P<machine>[0-9a-f]{8})-(?P<process>\d+)-\w{8}\.part", re.DOTALL)
+_PART = re.compile(r"\..*\.hashbench-(?P<machine>[0-9a-f]{8})-(?P<process>\d{1,9})-\w{8}\.part", re.DOTALL)
 
 
 def _is_left(entry: "os.DirEntry[str]", machine: str, process: int) -> bool:

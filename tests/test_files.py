@@ -1,7 +1,9 @@
 """Outputs: regular files are written whole; a device, a pipe or a descriptor is written to; a link is followed."""
 
 import os
+import re
 import resource
+import signal
 import stat
 import subprocess
 import sys
@@ -14,7 +16,52 @@ import numpy as np
 import pytest
 
 from hashbench.errors import HashbenchError
-from hashbench.files import atomic, require_output, write_text
+from hashbench.files import atomic, part_prefix, require_output, sweep_parts, write_text
+
+
+def left(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def killed_while_it_writes(path: Path) -> None:
+    program = (
+        "import os, signal, sys\nfrom pathlib import Path\nfrom hashbench.files import atomic\n"
+        "with atomic(Path(sys.argv[1])) as temporary:\n"
+        "    temporary.write_text('half')\n    os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    assert subprocess.run([sys.executable, "-c", program, str(path)], check=False).returncode == -signal.SIGKILL
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next_that_writes_there(tmp_path: Path) -> None:
+    killed_while_it_writes(tmp_path / "index.h5")
+    (name,) = left(tmp_path)
+    assert re.fullmatch(r"\.index\.h5\.hashbench-[0-9a-f]{8}-\d+-\w{8}\.part", name)
+    write_text(tmp_path / "table.md", "whole")
+    assert left(tmp_path) == ["table.md"]
+
+
+def test_a_temporary_file_of_a_process_that_lives_stays(tmp_path: Path) -> None:
+    with atomic(tmp_path / "first") as temporary:
+        write_text(tmp_path / "second", "whole")
+        assert temporary.exists()
+    own = f"{part_prefix('x')}abcdefgh.part"
+    elsewhere = re.sub(r"hashbench-\w{8}-\d+", "hashbench-00000000-1", own)
+    foreign = [".x.abcdefgh.part", ".syncthing.x.part", "x.h5.part"]  # of other programs, or to be continued
+    for name in (own, elsewhere, *foreign):
+        (tmp_path / name).write_text("half")
+    sweep_parts(tmp_path)
+    assert left(tmp_path) == sorted([own, elsewhere, *foreign, "first", "second"])
+    os.utime(tmp_path / elsewhere, (0, 0))  # a machine that cannot be asked: old enough
+    os.utime(tmp_path / own, (0, 0))
+    sweep_parts(tmp_path)
+    assert left(tmp_path) == sorted([own, *foreign, "first", "second"])
+
+
+def test_a_probe_that_was_killed_is_removed_too(tmp_path: Path) -> None:
+    probe = re.sub(r"-\d+-$", "-999999999-12345678.part", part_prefix("write-test"))
+    (tmp_path / probe).touch()
+    sweep_parts(tmp_path)
+    assert probe not in left(tmp_path)
 
 
 @pytest.fixture

@@ -2,9 +2,11 @@
 
 import os
 import re
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from multiprocessing import parent_process
 
 from hashbench.errors import HashbenchError
 
@@ -130,3 +132,15 @@ def let_idle_threads_sleep() -> None:
     are loaded: this must be called before torch or scikit-learn is imported.
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+
+def end_with_parent() -> None:
+    """Ends this process, which ``multiprocessing`` started, as soon as its parent has ended, even if it was killed."""
+    parent = parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_after, args=(parent.join,), daemon=True).start()
+
+
+def _end_after(wait: Callable[[], None]) -> None:
+    wait()
+    os._exit(1)  # sys.exit would end the thread alone

@@ -13,13 +13,14 @@ import typer
 from hashbench import __version__
 from hashbench.errors import HashbenchError
 from hashbench.parallel import let_idle_threads_sleep
+from hashbench.progress import QUIET
 
 INTERRUPTED = 130
 AGAIN_S = 3  # until a lost interrupt is repeated
 # The order is that in which a user needs the commands. Each name is a module of hashbench.cli whose function `command`
 # is the command. The modules import nothing heavy until they are called, so --help answers at once.
 COMMANDS = {
-    "list": "List the methods, datasets, metrics, models or tables.",
+    "list": "List what there is: methods, data sets, tables, runs and more.",
     "download": "Download data sets, verify every byte and convert them.",
     "split": "Write the id lists of a protocol; --check verifies them.",
     "features": "Extract the features that the shallow methods use.",
@@ -33,7 +34,11 @@ COMMANDS = {
     "doctor": "Show what is installed and downloaded, and what is missing.",
 }
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},  # of every command: they inherit it
+)
 for _name, _short in COMMANDS.items():
     app.command(_name, short_help=_short)(import_module(f"hashbench.cli.{_name}").command)
 app.add_typer(
@@ -57,6 +62,7 @@ def _shared(
     ] = None,
     results: Annotated[Path | None, typer.Option(help="Folder for rows, runs and tables.")] = None,
     data: Annotated[Path | None, typer.Option(help="Folder for downloaded data.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress bars and no notes.")] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the full traceback of an error.")] = False,
     version: Annotated[  # noqa: ARG001  (its callback acts)
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
@@ -70,8 +76,9 @@ def _shared(
     for name, folder in (("HASHBENCH_ROOT", root), ("HASHBENCH_RESULTS", results), ("HASHBENCH_DATA", data)):
         if folder is not None:
             os.environ[name] = str(folder.resolve())
-    if debug:
-        os.environ["HASHBENCH_DEBUG"] = "1"
+    for name, wanted in ((QUIET, quiet), ("HASHBENCH_DEBUG", debug)):
+        if wanted:
+            os.environ[name] = "1"
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:

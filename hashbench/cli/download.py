@@ -5,10 +5,17 @@ from typing import Annotated
 
 import typer
 
+from hashbench.cli import _complete
+
 
 def command(
     names: Annotated[
-        list[str], typer.Argument(metavar="NAME...", help="Names of data sets; `hashbench list datasets` shows them.")
+        list[str],
+        typer.Argument(
+            metavar="NAME...",
+            help="Names of data sets; `hashbench list datasets` shows them.",
+            autocompletion=_complete.datasets,
+        ),
     ],
     from_dir: Annotated[
         Path | None,

@@ -4,9 +4,16 @@ from typing import Annotated
 
 import typer
 
+from hashbench.cli import _complete
+
 
 def command(
-    dataset: Annotated[str, typer.Argument(help="Name of a data set; `hashbench list datasets` shows them.")],
+    dataset: Annotated[
+        str,
+        typer.Argument(
+            help="Name of a data set; `hashbench list datasets` shows them.", autocompletion=_complete.datasets
+        ),
+    ],
     model: Annotated[
         str,
         typer.Option(help="vggf, alexnet, alexnet-caffe, a torchvision classifier (resnet18, ...), gist or pixels."),

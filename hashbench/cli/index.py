@@ -33,14 +33,17 @@ def build(
     Files are .npz, .npy, .h5 or .mat. Their arrays are named activations, embeddings, buckets and d; if a file has only
     one array, its name does not matter. The index stores each embedding k times, once for each bucket of the item.
     """
-    from hashbench.files import require_writable
+    from hashbench.files import require_output
+    from hashbench.progress import bar
     from hashbench.sparse import index, index_file, saved
 
-    require_writable(out.resolve().parent, instead="--out")
-    codes = saved.read_codes(items, k)
-    built = index.build(codes, saved.read_matrix(embeddings, saved.EMBEDDINGS))
-    index_file.save(built, out)
-    size_bytes = out.stat().st_size
+    require_output(out)
+    with bar("read, build, write", "step", 3) as done:
+        codes, embedded = saved.read_codes(items, k), saved.read_matrix(embeddings, saved.EMBEDDINGS)
+        done.update()
+        built = index.build(codes, embedded)
+        done.update()
+        size_bytes = index_file.save(built, out)
     report = {"index": str(out), **_sizes(built), "size_bytes": size_bytes}
     typer.echo(json.dumps(report) if as_json else f"{out}: {_text(built)}; {size_bytes:,} bytes")
 
@@ -79,13 +82,15 @@ def query(
     import numpy as np
 
     from hashbench.errors import HashbenchError
+    from hashbench.progress import bar
     from hashbench.sparse import index_file, saved, search
 
-    index = index_file.load(file, verify=verify)
-    index.require(
-        None if codes is None else saved.read_codes(codes, index.codes.k),
-        None if embeddings is None else saved.read_matrix(embeddings, saved.EMBEDDINGS),
-    )
+    with bar("read", "file"):
+        index = index_file.load(file, verify=verify)
+        index.require(
+            None if codes is None else saved.read_codes(codes, index.codes.k),
+            None if embeddings is None else saved.read_matrix(embeddings, saved.EMBEDDINGS),
+        )
     activations = saved.read_matrix(queries, saved.ACTIVATIONS)
     if exclude_self and len(activations) != len(index):
         raise HashbenchError(f"--exclude-self: {len(activations)} queries, {len(index)} items: they are not the same")

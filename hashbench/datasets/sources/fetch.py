@@ -6,15 +6,13 @@ expected size and checksums; only then does it replace the old file. Only one pr
 
 import errno
 import os
-import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
 from threading import Event
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
-
-from tqdm import tqdm
 
 from hashbench.datasets.card import Source
 from hashbench.datasets.sources.members import verify_file
@@ -22,6 +20,11 @@ from hashbench.datasets.sources.mirror import MirrorError, Reply, StaleError, Te
 from hashbench.datasets.sources.resume import PartialFile
 from hashbench.errors import HashbenchError, one_line
 from hashbench.files import locked, require_writable
+from hashbench.progress import bar as progress_bar
+from hashbench.progress import note
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 AT_ONCE = 4  # files
 TRIES = 5  # in a row without a new byte
@@ -81,8 +84,7 @@ def _fetched(source: Source, folder: Path, stop: Event, progress: bool) -> Hashb
             return HashbenchError(f"{error}; to get it, {_by_hand(source)}")
     else:
         return None
-    shown = None if progress else True  # None: on a terminal
-    with tqdm(total=source.size_bytes, desc=source.file, unit="B", unit_scale=True, leave=False, disable=shown) as bar:
+    with progress_bar(source.file, "B", source.size_bytes, shown=progress, scaled=True) as bar:
         for url in source.urls:
             try:
                 _Download(source, path, bar, stop).download_from(url)
@@ -94,8 +96,7 @@ def _fetched(source: Source, folder: Path, stop: Event, progress: bool) -> Hashb
                 return _disk_error(error, path, source)
             else:
                 if progress:
-                    size = tqdm.format_sizeof(path.stat().st_size, "B")
-                    tqdm.write(f"{path.name}: {size} from {urlsplit(url).hostname}", file=sys.stderr)
+                    note(f"{path.name}: {bar.format_sizeof(path.stat().st_size, 'B')} from {urlsplit(url).hostname}")
                 return None
     return HashbenchError(f"{'; '.join(reasons)}: {_by_hand(source)}")
 

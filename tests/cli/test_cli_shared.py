@@ -1,0 +1,112 @@
+"""What all commands share: -h, --quiet, and the names that a shell completes."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import typer
+
+from hashbench.cli import _complete, app
+from hashbench.cli._app import main
+from hashbench.runs.store import Store
+
+CLI: Any = typer.main.get_command(app)
+
+
+def commands(group: Any = CLI, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    yield words
+    for name, command in getattr(group, "commands", {}).items():
+        yield from commands(command, (*words, name))
+
+
+@pytest.mark.parametrize("words", list(commands()), ids=" ".join)
+def test_every_command_has_a_short_option_for_its_help(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    for option in ("-h", "--help"):
+        with pytest.raises(SystemExit) as exit_:
+            main([*words, option])
+        assert not exit_.value.code
+    first, _, second = capsys.readouterr().out.partition("Usage: ")[2].partition("Usage: ")
+    assert first == second and "-h, --help" in first
+
+
+@pytest.mark.parametrize("words", list(commands()), ids=" ".join)
+def test_help_fits_80_columns(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        main([*words, "-h"])
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
+
+
+def test_quiet_is_in_the_environment_of_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HASHBENCH_QUIET", "")
+    with pytest.raises(SystemExit):
+        main(["--quiet", "list", "models"])
+    assert os.environ["HASHBENCH_QUIET"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        (("train", "talr"), ["talr_ap", "talr_ndcg"]),
+        (("train", "talr-n"), ["talr-ndcg"]),
+        (("train", "lsh", "dig"), ["digits"]),
+        (("run", "digits", "talr_table"), ["talr_table1", "talr_table2", "talr_table3"]),
+        (("table", "talr_app"), ["talr_appendix_d"]),
+        (("download", "usps"), ["usps", "usps_libsvm"]),
+        (("encode", "a-"), ["a-run"]),
+        (("doc",), ["doctor"]),
+    ],
+)
+def test_a_shell_completes_names(typed: tuple[str, ...], offered: list[str]) -> None:
+    path = Store.default().row_path("a", "p", "a-run")
+    path.parent.mkdir(parents=True)
+    path.touch()
+    found = completed(*typed)
+    assert found.split() == offered
+
+
+def completed(*typed: str) -> str:
+    asked = {"COMP_WORDS": " ".join(["hashbench", *typed]), "COMP_CWORD": str(len(typed))}
+    done = subprocess.run(
+        [sys.executable, "-m", "hashbench"],
+        env={**os.environ, **asked, "_HASHBENCH_COMPLETE": "complete_bash"},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert done.stderr == ""
+    return done.stdout
+
+
+def test_completion_imports_nothing_heavy() -> None:
+    code = (
+        "import sys\nfrom hashbench.cli import _complete\n"
+        "assert _complete.methods('lsh') == ['lsh'] and _complete.entries('dig')\n"
+        "assert not {'numpy', 'pydantic', 'hashbench.methods'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_a_wrong_root_is_not_said_while_one_types(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HASHBENCH_ROOT", "/nowhere")
+    assert _complete.methods("") == _complete.tables("") == []
+
+
+def test_the_script_for_bash_is_shown() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "hashbench", "--show-completion", "bash"],
+        env={**os.environ, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert "complete -o default -F _hashbench_completion hashbench" in done.stdout

@@ -1,0 +1,133 @@
+"""Bars on a terminal only; plain lines elsewhere; nothing with --quiet."""
+
+import io
+import os
+import pty
+import re
+import sys
+import termios
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hashbench import progress
+from hashbench.progress import _bars
+
+PACKAGE = Path(progress.__file__).parents[1]
+
+
+class Terminal:
+    """A pseudo-terminal: ``side`` is the program's stderr, ``shown`` what the terminal was sent."""
+
+    def __init__(self) -> None:
+        self.master, slave = pty.openpty()
+        termios.tcsetwinsize(slave, (24, 80))
+        self.side = os.fdopen(slave, "w")
+        os.set_blocking(self.master, False)
+
+    def shown(self) -> str:
+        self.side.flush()
+        with io.FileIO(os.dup(self.master)) as terminal:
+            return (terminal.read(100_000) or b"").decode()
+
+
+@pytest.fixture
+def terminal() -> Iterator[Terminal]:
+    found = Terminal()
+    yield found
+    found.side.close()
+    os.close(found.master)
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DELAY_S", "REDRAW_S", "LINE_EVERY_S"):
+        monkeypatch.setattr(_bars, name, 0.01)
+
+
+def work(units: int = 3) -> None:
+    with progress.bar("features", "image", 1000, done=200) as bar:
+        for _ in range(units):
+            time.sleep(0.05)
+            bar.update(100)
+
+
+def until(terminal: Terminal, text: str) -> str:
+    """What the terminal shows once ``text`` is among it; an empty string if it never is."""
+    shown, deadline = "", time.monotonic() + 10
+    while time.monotonic() < deadline:
+        shown += terminal.shown()
+        if text in shown:
+            return shown
+        time.sleep(0.01)
+    return ""
+
+
+def test_on_a_terminal_a_bar_appears_before_the_first_unit_and_is_wiped_out(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch, at_once: None
+) -> None:
+    monkeypatch.setattr(sys, "stderr", terminal.side)
+    with progress.bar("features", "image", 1000):
+        assert "features:   0%" in until(terminal, " 0/1000 ")
+    assert re.search(r"\r +\r$", terminal.shown())  # nothing is left of it
+
+
+def test_what_ends_before_the_delay_shows_no_bar(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", terminal.side)
+    monkeypatch.setattr(_bars, "DELAY_S", 1000.0)
+    work()
+    assert terminal.shown().strip() == ""
+
+
+def test_in_a_pipe_there_are_plain_lines(capfd: pytest.CaptureFixture[str], at_once: None) -> None:
+    work()
+    err = capfd.readouterr().err
+    assert "\r" not in err and "\x1b" not in err
+    lines = err.splitlines()
+    assert lines and all(
+        re.fullmatch(r"features: image [345]00 of 1,000, 00:\d\d passed, 00:\d\d left", line) for line in lines
+    )
+
+
+def test_in_a_pipe_less_than_a_minute_shows_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    work()
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("on_terminal", [True, False])
+def test_quiet_shows_neither_bars_nor_notes(
+    terminal: Terminal,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    at_once: None,
+    on_terminal: bool,
+) -> None:
+    if on_terminal:
+        monkeypatch.setattr(sys, "stderr", terminal.side)
+    monkeypatch.setenv("HASHBENCH_QUIET", "1")
+    work()
+    progress.note("waiting")
+    assert (terminal.shown(), capfd.readouterr().err) == ("", "")
+
+
+def test_bytes_have_a_unit_and_what_has_no_total_no_time_left(capfd: pytest.CaptureFixture[str], at_once: None) -> None:
+    for unit, total in (("B", 2_000_000), ("row", None)):
+        with progress.bar("read", unit, total, scaled=unit == "B") as bar:
+            time.sleep(0.15)  # tqdm looks at the clock ten times a second
+            bar.update(500_000)
+    of_bytes, of_rows = capfd.readouterr().err.splitlines()
+    assert of_bytes.startswith("read: 500kB of 2.00MB, ")
+    assert of_rows == "read: row 500,000, 00:00 passed"
+
+
+def test_a_note_stands_above_the_bars(capfd: pytest.CaptureFixture[str]) -> None:
+    progress.note("another process is at work")
+    assert capfd.readouterr().err == "another process is at work\n"
+
+
+def test_progress_is_the_one_place_of_bars() -> None:
+    others = [path for path in PACKAGE.rglob("*.py") if re.search(r"\btqdm\(|import trange", path.read_text())]
+    training = {"loop.py", "hasher.py", "run.py"}
+    assert {path.name for path in others} - training == set()

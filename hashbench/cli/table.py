@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hashbench import paths
+from hashbench.cli import _complete
 from hashbench.errors import CheckFailed, HashbenchError
 
 if TYPE_CHECKING:
@@ -26,7 +27,10 @@ SUFFIXES = {Format.csv: ".csv", Format.latex: ".tex", Format.markdown: ".md"}
 
 
 def command(
-    tables: Annotated[list[str] | None, typer.Argument(metavar="TABLE...", help="See hashbench list tables.")] = None,
+    tables: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="TABLE...", help="See hashbench list tables.", autocompletion=_complete.tables),
+    ] = None,
     every: Annotated[bool, typer.Option("--all", help="Every declared table.")] = False,
     output: Annotated[Format, typer.Option("--format", help="What to print.")] = Format.markdown,
     budget: Annotated[
@@ -36,15 +40,23 @@ def command(
         bool, typer.Option("--interval", help="Show the [worst, best] AP over all orders of ties.")
     ] = False,
     check: Annotated[bool, typer.Option("--check", help="Exit 1 if a cell is outside its tolerance.")] = False,
-    write: Annotated[bool, typer.Option("--write", help="Write .csv, .tex, .md and .png to results/tables/.")] = False,
+    write: Annotated[
+        bool, typer.Option("--write", help="Write .csv, .tex, .md, .png and hashbench.bib to results/tables/.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object with all tables.")] = False,
 ) -> None:
-    """Render tables from the stored rows; a cell without a measurement is blank."""
+    r"""Render tables from the stored rows; a cell without a measurement is blank.
+
+    The LaTeX cites papers by \cite; --write puts their BibTeX entries beside it, in hashbench.bib.
+    """
     filled = _collect(_names(tables or [], every), budget)
-    if not (every and write):
+    if as_json:
+        typer.echo(_as_json(filled))
+    elif not (every and write):
         typer.echo("\n".join(_text(table, output, interval) for table in filled), nl=False)
     if write:
-        for path in [path for table in filled for path in _write(table, interval)]:
-            typer.echo(paths.shown(path))
+        for path in _written(filled, interval):
+            typer.echo(paths.shown(path), err=as_json)
     if check:
         _check(filled)
 
@@ -58,14 +70,19 @@ def _names(named: list[str], every: bool) -> list[str]:
 
 
 def _collect(names: list[str], budget: str | None) -> "list[Table]":
+    from hashbench.progress import bar
     from hashbench.runs.store import Store
     from hashbench.tables import spec
     from hashbench.tables.collect import collect
 
     specs = [spec.load(name, budget) for name in names]
-    store = Store.default()
-    rows = list(store.rows())
-    return [collect(declared, rows, store) for declared in specs]
+    store, filled = Store.default(), []
+    with bar("collect", "table", len(specs)) as collected:
+        rows = list(store.rows())
+        for declared in specs:
+            filled.append(collect(declared, rows, store))
+            collected.update()
+    return filled
 
 
 def _text(table: "Table", output: Format, interval: bool) -> str:
@@ -77,6 +94,30 @@ def _text(table: "Table", output: Format, interval: bool) -> str:
         return render_csv(table)
     render = render_latex if output is Format.latex else render_markdown
     return render(table, interval=interval)
+
+
+def _as_json(tables: "list[Table]") -> str:
+    from hashbench.config import canonical_json
+    from hashbench.tables.render_json import json_table
+
+    return canonical_json({"tables": [json_table(table) for table in tables]})
+
+
+def _written(tables: "list[Table]", interval: bool) -> list[Path]:
+    """Writes all tables and the papers that they cite, and returns the paths."""
+    from hashbench.files import write_text
+    from hashbench.progress import bar
+    from hashbench.runs.store import Store
+    from hashbench.tables import papers
+
+    written: list[Path] = []
+    with bar("write", "table", len(tables)) as done:
+        for table in tables:
+            written += _write(table, interval)
+            done.update()
+    bibliography = Store.default().folder / "tables" / f"{papers.BIBLIOGRAPHY}.bib"
+    write_text(bibliography, papers.all_bibtex())
+    return [*written, bibliography]
 
 
 def _write(table: "Table", interval: bool) -> Iterator[Path]:
@@ -100,7 +141,11 @@ def _write(table: "Table", interval: bool) -> Iterator[Path]:
 
 
 def _check(tables: "list[Table]") -> None:
-    """Names each cell outside its tolerance on stderr and raises CheckFailed; blank cells do not count."""
+    """Names each cell outside its tolerance on stderr and raises CheckFailed; blank cells do not count.
+
+    A check of nothing fails too.
+    """
+    from hashbench.progress import note
     from hashbench.tables.notation import outside_tolerance
 
     n_checked = n_outside = 0
@@ -111,7 +156,16 @@ def _check(tables: "list[Table]") -> None:
             typer.echo(f"outside: {table.name}: {_verdict(cell)}", err=True)
     if n_outside:
         raise CheckFailed(f"{n_outside} of {n_checked} measured cells lie outside their tolerance")
-    typer.echo(f"measured cells within their tolerance: {n_checked} of {n_checked}", err=True)
+    if not n_checked:
+        raise CheckFailed(_nothing_to_check(tables))
+    note(f"measured cells within their tolerance: {n_checked} of {n_checked}")
+
+
+def _nothing_to_check(tables: "list[Table]") -> str:
+    named = ", ".join(table.name for table in tables[:3]) + (", ..." if len(tables) > 3 else "")
+    if not any(table.has_measured for table in tables):
+        return f"{named}: nothing measured: hashbench run {tables[0].name}"
+    return f"{named}: nothing to check: no measured cell has a published value and a tolerance"
 
 
 def _verdict(cell: "TableCell") -> str:

@@ -1,6 +1,8 @@
 """``hashbench table`` and ``hashbench status``, through main() as a user meets them."""
 
 import json
+import os
+import re
 import shutil
 import signal
 import subprocess
@@ -42,6 +44,7 @@ def tiny_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     root = tmp_path / "root"
     shutil.copytree(REPOSITORY / "datasets", root / "datasets")
     shutil.copytree(REPOSITORY / "experiments" / "methods", root / "experiments" / "methods")
+    shutil.copy(REPOSITORY / "experiments" / "papers.toml", root / "experiments")
     tables = root / "experiments" / "tables"
     tables.mkdir()
     (tables / "tiny.toml").write_text(TINY)
@@ -116,9 +119,10 @@ def test_write_prints_the_table_then_the_paths(capsys: pytest.CaptureFixture[str
     lines = capsys.readouterr().out.splitlines()
     folder = Store.default().folder / "tables"
     assert lines[0] == "## Tiny"
-    assert lines[-4:] == [str(folder / f"tiny{suffix}") for suffix in (".csv", ".tex", ".md", ".png")]
-    assert {path.name for path in folder.iterdir()} == {"tiny.csv", "tiny.tex", "tiny.md", "tiny.png"}
-    assert (folder / "tiny.md").read_text().splitlines() == lines[:-4]
+    assert lines[-5:-1] == [str(folder / f"tiny{suffix}") for suffix in (".csv", ".tex", ".md", ".png")]
+    assert lines[-1] == str(folder / "hashbench.bib")
+    assert {path.name for path in folder.iterdir()} == {"tiny.csv", "tiny.tex", "tiny.md", "tiny.png", "hashbench.bib"}
+    assert (folder / "tiny.md").read_text().splitlines() == lines[:-5]
 
 
 def test_write_twice_gives_the_same_bytes() -> None:
@@ -136,6 +140,7 @@ def test_all_write_prints_only_paths_and_draws_nothing_unmeasured(capsys: pytest
     (folder / "tiny.png").write_bytes(b"of rows that are gone")
     assert run("table", "--all", "--write") == 0
     names = [f"{table}{suffix}" for table in ("other", "tiny") for suffix in (".csv", ".tex", ".md")]
+    names.append("hashbench.bib")
     assert capsys.readouterr().out.splitlines() == [str(folder / name) for name in names]
     assert sorted(path.name for path in folder.iterdir()) == sorted(names)
 
@@ -143,10 +148,47 @@ def test_all_write_prints_only_paths_and_draws_nothing_unmeasured(capsys: pytest
 def test_check_passes_where_every_measured_cell_is_near_and_blanks_do_not_count(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert run("table", "tiny", "--check") == 0
     measure(12, 0.26)
     assert run("table", "tiny", "--check") == 0
     assert "within their tolerance: 1 of 1" in capsys.readouterr().err
+
+
+def test_a_check_of_nothing_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("table", "tiny", "--check") == 1
+    assert capsys.readouterr().err == "error: tiny: nothing measured: hashbench run tiny\n"
+    measure(12, 0.26)
+    path = Path(os.environ["HASHBENCH_ROOT"]) / "experiments" / "tables" / "tiny.toml"
+    path.write_text(TINY.replace("tolerance = 0.02", ""))
+    assert run("table", "tiny", "--check") == 1
+    assert "error: tiny: nothing to check: no measured cell has" in capsys.readouterr().err
+
+
+def test_as_json_it_has_labels_published_and_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    measure(12, 0.24, 0.26)
+    assert run("table", "tiny", "other", "--json") == 0
+    tiny, other = json.loads(capsys.readouterr().out)["tables"]
+    assert (tiny["table"], tiny["title"], other["table"]) == ("tiny", "Tiny", "other")
+    (section,) = tiny["sections"]
+    assert (section["rows"], section["columns"]) == (["LSH", "Nothing"], ["12 bits", "24 bits"])
+    first, second = section["cells"][:2]
+    assert (first["row"], first["column"], first["published"], first["settings"]) == (
+        "LSH",
+        "12 bits",
+        0.25,
+        {"bits": 12},
+    )
+    assert (first["measured"], first["n_seeds"], first["within_tolerance"]) == (0.25, 2, True)
+    assert (second["measured"], second["n_seeds"], second["difference"]) == (None, 0, None)
+
+
+def test_the_bibliography_has_every_paper_that_the_latex_cites(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("table", "tiny", "--write") == 0
+    folder = Store.default().folder / "tables"
+    cited = re.findall(r"\\cite\{([^}]*)\}", (folder / "tiny.tex").read_text())
+    assert cited == ["he2018tieaware"]
+    entries = re.findall(r"^@\w+\{(.*),$", (folder / "hashbench.bib").read_text(), re.MULTILINE)
+    assert set(cited) <= set(entries) and len(entries) == len(set(entries))
+    assert r"\bibliography{hashbench}" in (folder / "tiny.tex").read_text()
 
 
 def test_check_fails_where_a_cell_lies_outside(capsys: pytest.CaptureFixture[str]) -> None:

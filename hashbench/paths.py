@@ -1,49 +1,90 @@
 """The folders that hashbench reads and writes: data set cards, experiment files, results, downloaded data."""
 
 import os
+import tomllib
+from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 
 import platformdirs
 
 from hashbench.errors import HashbenchError
+from hashbench.registry import canonical
 
 PACKAGE = Path(__file__).resolve().parent
 
 
-def _holds_the_data(folder: Path) -> bool:
-    return (folder / "datasets").is_dir() and (folder / "experiments" / "methods").is_dir()
-
-
 def root() -> Path:
-    """The folder that holds ``datasets/`` and ``experiments/``.
+    """The first of the :func:`roots`."""
+    return roots()[0]
 
-    It is the first of these that exists:
 
-    1. ``HASHBENCH_ROOT``, which the option ``--root`` sets;
-    2. the current folder or its nearest parent that holds both;
-    3. the source tree that the package runs from;
-    4. the copy inside the installed wheel.
+def roots() -> list[Path]:
+    """The folders that hold ``datasets/`` and ``experiments/``, in the order in which entries are looked up.
+
+    The folder that HASHBENCH_ROOT (``--root``) names, if it is set, then the :func:`shipped` one. Raises HashbenchError
+    if the named folder holds neither.
     """
-    if named := os.environ.get("HASHBENCH_ROOT"):
-        if not any((Path(named) / part).is_dir() for part in ("datasets", "experiments")):
-            raise HashbenchError(f"{named}: not a root: a folder that holds datasets/ and experiments/ is")
-        return Path(named)
+    named = os.environ.get("HASHBENCH_ROOT")
+    if not named:
+        return [shipped()]
+    if not any((Path(named) / part).is_dir() for part in ("datasets", "experiments")):
+        raise HashbenchError(f"{named}: not a root: a folder that holds datasets/ and experiments/ is")
+    return list(dict.fromkeys([Path(named), shipped()]))
+
+
+def shipped() -> Path:
+    """The root that comes with hashbench: the clone one is in, or the package's own clone, or the wheel's copy."""
+    return clone() or (PACKAGE.parent if _is_clone(PACKAGE.parent) else PACKAGE / "_data")
+
+
+def clone() -> Path | None:
+    """The clone of hashbench that the current folder is in; None if it is in none.
+
+    Folders called ``datasets`` and ``experiments`` are in many projects, so the project's name decides.
+    """
     here = Path.cwd()
-    for folder in (here, *here.parents, PACKAGE.parent):
-        if _holds_the_data(folder):
-            return folder
-    return PACKAGE / "_data"
+    return next((folder for folder in (here, *here.parents) if _is_clone(folder)), None)
+
+
+def _is_clone(folder: Path) -> bool:
+    if not (folder / "datasets").is_dir() or not (folder / "experiments" / "methods").is_dir():
+        return False
+    try:
+        return _project((folder / "pyproject.toml").read_text(encoding="utf-8")) == "hashbench"
+    except (OSError, ValueError):
+        return False
+
+
+@lru_cache(maxsize=16)
+def _project(pyproject: str) -> object:
+    """The name of the project in the text of its pyproject.toml; None if it has none."""
+    project = tomllib.loads(pyproject).get("project")
+    return project.get("name") if isinstance(project, dict) else None
+
+
+def entries(*folder: str) -> dict[str, Path]:
+    """The TOML files in this folder of all :func:`roots`, by name: ``entries("experiments", "tables")``."""
+    return toml_files(root.joinpath(*folder) for root in roots())
+
+
+def toml_files(folders: Iterable[Path]) -> dict[str, Path]:
+    """The TOML files in ``folders`` by name, sorted; the first of several files with one name is taken."""
+    found: dict[str, Path] = {}
+    for folder in folders:
+        for path in sorted(folder.glob("[!.]*.toml")):
+            found.setdefault(canonical(path.stem), path)
+    return dict(sorted(found.items()))
 
 
 def results() -> Path:
-    """The folder of rows, runs and rendered tables: ``HASHBENCH_RESULTS`` (``--results``), or ``root()/results``.
+    """The folder of rows, runs and rendered tables: that of HASHBENCH_RESULTS (``--results``), if it is set.
 
-    If the root is the copy inside the wheel, it is ``results`` in the current folder.
+    Otherwise it is ``results`` in the :func:`clone` one is in, or in the current folder.
     """
     if named := os.environ.get("HASHBENCH_RESULTS"):
         return Path(named)
-    home = root()
-    return (Path.cwd() if home == PACKAGE / "_data" else home) / "results"
+    return (clone() or Path.cwd()) / "results"
 
 
 def data() -> Path:
@@ -51,6 +92,11 @@ def data() -> Path:
     if named := os.environ.get("HASHBENCH_DATA"):
         return Path(named)
     return Path(platformdirs.user_cache_dir("hashbench", appauthor=False))
+
+
+def own_cards() -> Path:
+    """The folder of the cards that ``hashbench dataset add`` writes, inside the data folder."""
+    return data() / "cards"
 
 
 def weights() -> Path:

@@ -1,13 +1,13 @@
 """Catalogues: each file in a folder is an entry, named by its file name; other packages add entries by entry points."""
 
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
 
 from hashbench.errors import HashbenchError, one_line, unknown
 
@@ -26,6 +26,28 @@ def canonical(name: str) -> str:
     'talr_ap'
     """
     return name.strip().lower().replace("-", "_")
+
+
+Broken = Callable[[HashbenchError], object]  # is told of an entry that cannot be loaded
+
+
+def refuse(error: HashbenchError) -> NoReturn:
+    """Raises the error: for who needs every entry."""
+    raise error
+
+
+def each_usable(names: Iterable[str], load: Callable[[str], T], broken: Broken) -> Iterator[tuple[str, T]]:
+    """Each name with what ``load`` returns for it; an entry that cannot be loaded is left out and told to ``broken``.
+
+    So one broken entry does not hide the others.
+    """
+    for name in names:
+        try:
+            entry = load(name)
+        except HashbenchError as error:
+            broken(error)
+        else:
+            yield name, entry
 
 
 class OutsideError(HashbenchError):

@@ -129,24 +129,6 @@ def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_root_is_found_from_below_and_named_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    checkout = tmp_path / "checkout"
-    below = checkout / "a" / "b"
-    for folder in (below, checkout / "datasets", checkout / "experiments" / "methods"):
-        folder.mkdir(parents=True)
-    monkeypatch.chdir(below)
-    monkeypatch.delenv("HASHBENCH_ROOT")
-    monkeypatch.delenv("HASHBENCH_RESULTS")
-    assert paths.root() == checkout
-    assert paths.results() == checkout / "results"
-    elsewhere = tmp_path / "elsewhere"
-    monkeypatch.setenv("HASHBENCH_ROOT", str(elsewhere))
-    with pytest.raises(HashbenchError, match="not a root"):
-        paths.root()
-    (elsewhere / "datasets").mkdir(parents=True)
-    assert paths.root() == elsewhere
-
-
 def test_away_from_any_checkout_the_package_finds_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("HASHBENCH_ROOT")

@@ -53,7 +53,9 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def _shared(
-    root: Annotated[Path | None, typer.Option(help="Folder that holds datasets/ and experiments/.")] = None,
+    root: Annotated[
+        Path | None, typer.Option(help="Folder with datasets/ and experiments/ of your own: added to the shipped.")
+    ] = None,
     results: Annotated[Path | None, typer.Option(help="Folder for rows, runs and tables.")] = None,
     data: Annotated[Path | None, typer.Option(help="Folder for downloaded data.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress bars and no notes.")] = False,

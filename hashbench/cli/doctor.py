@@ -41,7 +41,7 @@ def _found() -> dict[str, Any]:
     from hashbench.runs import provenance
 
     code = provenance.code()
-    folders = {"root": paths.root(), "results": paths.results(), "data": paths.data()}
+    folders = {"root": paths.root(), "shipped": paths.shipped(), "results": paths.results(), "data": paths.data()}
     return {
         "version": code.version,
         "commit": code.commit,

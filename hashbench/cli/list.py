@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from hashbench.cli._broken import say
 from hashbench.errors import HashbenchError, unknown
+from hashbench.registry import each_usable
 
 if TYPE_CHECKING:
     from hashbench.registry import Catalogue
@@ -42,23 +44,15 @@ def _print_bibtex(what: str) -> None:
 
     if what != "papers":
         raise HashbenchError("--bibtex is for papers: hashbench list papers --bibtex")
-    typer.echo("\n\n".join(papers.bibtex(key, paper) for key, paper in papers.papers().items()))
+    typer.echo("\n\n".join(papers.bibtex(key, paper) for key, paper in papers.papers(say).items()))
 
 
 Lines = list[tuple[str, str, str]]  # name, paper or what else belongs to it, summary
 
 
 def _each(catalogue: "Catalogue[Any]", load: Callable[[str], T]) -> Iterator[tuple[str, T]]:
-    """Each entry by name; one of another package that cannot be used is a line on stderr, and the rest follows."""
-    for name in catalogue.names:
-        try:
-            entry = load(name)
-        except HashbenchError as error:
-            if name not in catalogue.outside:
-                raise
-            typer.echo(f"error: {error}", err=True)
-        else:
-            yield name, entry
+    """Each entry by name; one that cannot be used is a line on stderr, and the rest follows."""
+    return each_usable(catalogue.names, load, say)
 
 
 def _methods() -> Lines:
@@ -72,8 +66,8 @@ def _methods() -> Lines:
 def _datasets() -> Lines:
     from hashbench.datasets.card import cards, load_card
 
-    entries = {name: load_card(name) for name in cards()}
-    return [(name, ",".join(card.protocols), card.title) for name, card in entries.items()]
+    entries = each_usable(cards(), load_card, say)
+    return [(name, ",".join(card.protocols), card.title) for name, card in entries]
 
 
 def _features() -> Lines:
@@ -101,8 +95,7 @@ def _models() -> Lines:
 def _tables() -> Lines:
     from hashbench.tables import spec
 
-    tables = [spec.load(name) for name in spec.names()]
-    return [(table.name, table.paper, table.title) for table in tables]
+    return [(name, table.paper, table.title) for name, table in each_usable(spec.names(), spec.load, say)]
 
 
 def _conventions() -> Lines:
@@ -115,7 +108,7 @@ def _conventions() -> Lines:
 def _papers() -> Lines:
     from hashbench.tables.papers import papers
 
-    return [(key, str(paper.year or ""), paper.title) for key, paper in papers().items()]
+    return [(key, str(paper.year or ""), paper.title) for key, paper in papers(say).items()]
 
 
 CATALOGUES: dict[str, Callable[[], Lines]] = {

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hashbench import paths
 from hashbench.cli import _complete
 from hashbench.errors import CheckFailed, HashbenchError
 
@@ -58,6 +59,7 @@ def command(
         return
     outcomes = grid.run_all(todo, store, Options(device=device, progress=jobs == 1), jobs)
     failed = _follow(outcomes, len(todo), " ".join(tables))
+    typer.echo(f"rows in {paths.shown(store.folder / 'rows')}", err=True)
     if failed:
         raise CheckFailed(f"{failed} of {len(todo)} runs failed")
 

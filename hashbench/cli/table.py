@@ -9,7 +9,9 @@ import typer
 
 from hashbench import paths
 from hashbench.cli import _complete
+from hashbench.cli._broken import say_once
 from hashbench.errors import CheckFailed, HashbenchError
+from hashbench.registry import Broken, each_usable, refuse
 
 if TYPE_CHECKING:
     from hashbench.tables.table import Table, TableCell
@@ -49,7 +51,8 @@ def command(
 
     The LaTeX cites papers by \cite; --write puts their BibTeX entries beside it, in hashbench.bib.
     """
-    filled = _collect(_names(tables or [], every), budget)
+    names = _names(tables or [], every)
+    filled = _collect(names, budget, say_once() if every else refuse)
     if as_json:
         typer.echo(_as_json(filled))
     elif not (every and write):
@@ -59,6 +62,8 @@ def command(
             typer.echo(paths.shown(path), err=as_json)
     if check:
         _check(filled)
+    if left_out := len(names) - len(filled):
+        raise HashbenchError(f"{left_out} of {len(names)} tables cannot be rendered: see the errors above")
 
 
 def _names(named: list[str], every: bool) -> list[str]:
@@ -69,18 +74,17 @@ def _names(named: list[str], every: bool) -> list[str]:
     return spec.names() if every else named
 
 
-def _collect(names: list[str], budget: str | None) -> "list[Table]":
+def _collect(names: list[str], budget: str | None, broken: Broken) -> "list[Table]":
     from hashbench.progress import bar
     from hashbench.runs.store import Store
     from hashbench.tables import spec
     from hashbench.tables.collect import collect
 
-    specs = [spec.load(name, budget) for name in names]
     store, filled = Store.default(), []
-    with bar("collect", "table", len(specs)) as collected:
+    with bar("collect", "table", len(names)) as collected:
         rows = list(store.rows())
-        for declared in specs:
-            filled.append(collect(declared, rows, store))
+        for _, table in each_usable(names, lambda name: collect(spec.load(name, budget), rows, store), broken):
+            filled.append(table)
             collected.update()
     return filled
 
@@ -164,7 +168,7 @@ def _check(tables: "list[Table]") -> None:
 def _nothing_to_check(tables: "list[Table]") -> str:
     named = ", ".join(table.name for table in tables[:3]) + (", ..." if len(tables) > 3 else "")
     if not any(table.has_measured for table in tables):
-        return f"{named}: nothing measured: hashbench run {tables[0].name}"
+        return f"{named}: nothing measured: hashbench run measures it"
     return f"{named}: nothing to check: no measured cell has a published value and a tolerance"
 
 

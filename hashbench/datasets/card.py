@@ -1,5 +1,6 @@
 """Cards: a card says what a data set is, where it comes from, which checksums it has and how it is split."""
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
@@ -189,7 +190,16 @@ class Card(Strict):
 
 def cards() -> list[str]:
     """The names of all data sets, sorted; each has a card."""
-    return sorted(path.stem for path in (paths.root() / "datasets").glob("*.toml"))
+    return list(card_files())
+
+
+def card_files() -> dict[str, Path]:
+    """The card of each data set by name: those of the named root, then the user's own, then the shipped ones.
+
+    The first of several cards with one name is taken.
+    """
+    *named, shipped = (root / "datasets" for root in paths.roots())
+    return paths.toml_files([*named, paths.own_cards(), shipped])
 
 
 def load_card(name: str) -> Card:
@@ -197,11 +207,10 @@ def load_card(name: str) -> Card:
 
     Raises HashbenchError for an unknown name, with similar names, and for an invalid card.
     """
-    stem = canonical(name)
-    if stem not in cards():
-        raise unknown("dataset", name, cards())
-    path = paths.root() / "datasets" / f"{stem}.toml"
-    values = read_toml(path)
+    stem, files = canonical(name), card_files()
+    if stem not in files:
+        raise unknown("dataset", name, files)
+    values = read_toml(files[stem])
     if "name" in values:
-        raise HashbenchError(f"{path}: unknown key 'name': a data set has the name of its file")
-    return parse(Card, {**values, "name": stem}, str(path))
+        raise HashbenchError(f"{files[stem]}: unknown key 'name': a data set has the name of its file")
+    return parse(Card, {**values, "name": stem}, str(files[stem]))

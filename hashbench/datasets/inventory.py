@@ -89,7 +89,7 @@ def weights() -> list[Path]:
 def missing_weights() -> dict[str, str]:
     """For each model without its official weights: where to get them and where to put them."""
     folder = paths.weights()
-    official = {name: MODELS.get(name).pretrained for name in MODELS.names}
+    official = {name: model.pretrained for name, model in MODELS.usable()}
     return {
         name: f"put {known.weights.url} into {folder}"
         for name, known in official.items()

@@ -20,6 +20,7 @@ from hashbench.models import MODELS
 from hashbench.training.settings import DeepSettings, TrainingSettings
 
 SETTLED = ("model", "base")  # the settings on which other settings depend, so they are chosen first
+RECIPES = ("experiments", "recipes")  # the folder of the recipes in a root
 DATA = ("dataset", "protocol", "budget")  # the names that decide the default model of a run
 
 
@@ -100,8 +101,10 @@ class MethodFile(Strict):
 
 def location(method: str) -> Path:
     """The path of the method's file; for a method of another package it is beside the method's module."""
-    folder = METHODS.folder(method) or paths.root() / "experiments" / "methods"
-    return folder / f"{method}.toml"
+    if folder := METHODS.folder(method):
+        return folder / f"{method}.toml"
+    missing = paths.shipped() / "experiments" / "methods" / f"{method}.toml"
+    return paths.entries("experiments", "methods").get(method, missing)
 
 
 def load(method: str) -> MethodFile:
@@ -111,7 +114,7 @@ def load(method: str) -> MethodFile:
 
 def recipes() -> dict[str, Recipe]:
     """All recipes by name; raises HashbenchError if one of the files is not valid."""
-    return {path.stem: _recipe(path) for path in sorted(_recipes_folder().glob("*.toml"))}
+    return {name: _recipe(path) for name, path in paths.entries(*RECIPES).items()}
 
 
 def resolve(file: MethodFile, names: Mapping[str, str], given: Mapping[str, Setting]) -> dict[str, Any]:
@@ -166,7 +169,7 @@ def _default_model(by_recipes: Mapping[str, Recipe], names: Mapping[str, str]) -
     chosen = _closest(of_data, names)
     if chosen is None:
         raise HashbenchError(
-            f"{_recipes_folder()}: no recipe has a default model for {names['dataset']}: name one (model = ...)"
+            f"{'/'.join(RECIPES)}: no recipe has a default model for {names['dataset']}: name one with --model"
         )
     return by_recipes[chosen].model
 
@@ -181,7 +184,7 @@ def _closest(conditions: Mapping[str, Mapping[str, str]], names: Mapping[str, st
     if len(closest) > 1:
         run = " ".join(names[key] for key in (*DATA[:2], "model") if key in names)
         raise HashbenchError(
-            f"{_recipes_folder()}: {' and '.join(closest)} fit {run} equally: give one of them another condition"
+            f"{'/'.join(RECIPES)}: {' and '.join(closest)} fit {run} equally: give one of them another condition"
         )
     return closest[0] if closest else None
 
@@ -193,10 +196,6 @@ def _recipes_of(file: MethodFile, method: str) -> dict[str, Recipe]:
         if name is not None and name not in found:
             raise HashbenchError(f"{location(method)}: {unknown('recipe', name, found)}")
     return {name: recipe for name, recipe in found.items() if name not in file.without_recipes}
-
-
-def _recipes_folder() -> Path:
-    return paths.root() / "experiments" / "recipes"
 
 
 def _recipe(path: Path) -> Recipe:

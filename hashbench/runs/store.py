@@ -89,7 +89,7 @@ class Store:
 
     @staticmethod
     def default() -> "Store":
-        """The store that ``--results``, HASHBENCH_RESULTS or the root names."""
+        """The store in the folder :func:`hashbench.paths.results`."""
         return Store(paths.results())
 
     def run_folder(self, run: str) -> Path:

@@ -2,13 +2,16 @@
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
 from hashbench import paths
 from hashbench.config import Strict, parse, read_toml
 from hashbench.errors import HashbenchError
+from hashbench.registry import Broken, each_usable, refuse
 
 BIBLIOGRAPHY = "hashbench"  # \\bibliography{hashbench}: the file of all entries beside the tables
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
@@ -46,14 +49,26 @@ class Paper(Strict):
         return self
 
 
-def papers() -> dict[str, Paper]:
-    """All entries by key, sorted; raises HashbenchError when the file is not as it should be."""
-    path = paths.root() / "experiments" / "papers.toml"
-    values = read_toml(path)
-    for key, entry in values.items():
-        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", key) or not isinstance(entry, dict):
-            raise HashbenchError(f"{path}: {key!r}: an entry is a table, [key], its key letters, digits, - and _")
-    return {key: parse(Paper, values[key], f"{path}: {key}") for key in sorted(values)}
+def papers(broken: Broken = refuse) -> dict[str, Paper]:
+    """All entries by key, sorted: those of the shipped file, and of the named root's file, which win.
+
+    A file or an entry that is not as it should be is left out and told to ``broken``, which raises the error by
+    default.
+    """
+    found: dict[str, Paper] = {}
+    for root in reversed(paths.roots()):
+        path = root / "experiments" / "papers.toml"
+        if path.exists():
+            values = dict(each_usable([str(path)], lambda name: read_toml(Path(name)), broken)).get(str(path), {})
+            found.update(each_usable(values, partial(_paper, path, values), broken))
+    return dict(sorted(found.items()))
+
+
+def _paper(path: Path, values: dict[str, Any], key: str) -> Paper:
+    entry = values[key]
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", key) or not isinstance(entry, dict):
+        raise HashbenchError(f"{path}: {key!r}: an entry is a table, [key], its key letters, digits, - and _")
+    return parse(Paper, entry, f"{path}: {key}")
 
 
 def all_bibtex() -> str:

@@ -44,7 +44,7 @@ class TableSpec(Strict):
 
 def names() -> list[str]:
     """The declared tables, sorted."""
-    return sorted(path.stem for path in _folder().glob("*.toml"))
+    return list(_files())
 
 
 def load(name: str, budget: str | None = None) -> TableSpec:
@@ -53,10 +53,10 @@ def load(name: str, budget: str | None = None) -> TableSpec:
     Raises HashbenchError for an unknown table, for a file that is not as it should be, and for a cell that uses a
     name which neither exists nor is listed as to come.
     """
-    stem = canonical(name)
-    if stem not in names():
-        raise unknown("table", name, names())
-    path = _folder() / f"{stem}.toml"
+    stem, files = canonical(name), _files()
+    if stem not in files:
+        raise unknown("table", name, files)
+    path = files[stem]
     spec = from_file(stem, parse(TableFile, read_toml(path), str(path)), path)
     check_names(spec.name, spec.cells, spec.to_come)
     return spec if budget is None else spec.at_budget(budget)
@@ -75,5 +75,5 @@ def from_file(name: str, file: TableFile, path: Path) -> TableSpec:
     )
 
 
-def _folder() -> Path:
-    return paths.root() / "experiments" / "tables"
+def _files() -> dict[str, Path]:
+    return paths.entries("experiments", "tables")

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from support.fake_rows import fake_row
 
+from hashbench import paths
 from hashbench.cli._app import main
 from hashbench.runs.spec import resolve
 from hashbench.runs.store import Store
@@ -52,6 +53,7 @@ def tiny_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
         TINY.replace("Tiny", "Other").replace("values = [0.25, 0.5]", "values = [0.9, 0.9]")
     )
     monkeypatch.setenv("HASHBENCH_ROOT", str(root))
+    monkeypatch.setattr(paths, "shipped", lambda: root)  # so that --all is these two tables
     handler = signal.getsignal(signal.SIGTERM)
     yield
     signal.signal(signal.SIGTERM, handler)
@@ -155,7 +157,7 @@ def test_check_passes_where_every_measured_cell_is_near_and_blanks_do_not_count(
 
 def test_a_check_of_nothing_fails(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("table", "tiny", "--check") == 1
-    assert capsys.readouterr().err == "error: tiny: nothing measured: hashbench run tiny\n"
+    assert capsys.readouterr().err == "error: tiny: nothing measured: hashbench run measures it\n"
     measure(12, 0.26)
     path = Path(os.environ["HASHBENCH_ROOT"]) / "experiments" / "tables" / "tiny.toml"
     path.write_text(TINY.replace("tolerance = 0.02", ""))

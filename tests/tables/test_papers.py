@@ -141,7 +141,7 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> dict[str
 
 
 def test_an_entry_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (paper,) = load(tmp_path, monkeypatch, as_toml(ENTRY)).values()
+    paper = load(tmp_path, monkeypatch, as_toml(ENTRY))["on_codes"]
     assert (paper.author, paper.journal, paper.year) == (["A. One"], "Journal", 2000)
 
 

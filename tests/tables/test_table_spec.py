@@ -174,10 +174,10 @@ def test_load_checks_the_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     (tmp_path / "datasets").mkdir()
     (tmp_path / "experiments" / "tables").mkdir(parents=True)
     text = 'title = "t"\npaper = "p"\nsource = "s"\n[[groups]]\ncolumns = [{ label = "a" }]\n'
-    keys = 'dataset = "digits"\nprotocol = "s1"\nmethod = "lsh"\nmetric = "ap"\nrows = [{ label = "r" }]\n'
+    keys = 'dataset = "no_digits"\nprotocol = "s1"\nmethod = "lsh"\nmetric = "ap"\nrows = [{ label = "r" }]\n'
     (tmp_path / "experiments" / "tables" / "mine.toml").write_text(text + keys)
     monkeypatch.setenv("HASHBENCH_ROOT", str(tmp_path))
-    with pytest.raises(HashbenchError, match=r"table mine: unknown dataset 'digits'"):
+    with pytest.raises(HashbenchError, match=r"table mine: unknown dataset 'no_digits'"):
         spec.load("mine")
 
 

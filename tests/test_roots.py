@@ -1,0 +1,238 @@
+"""A root of one's own adds to what hashbench ships; a broken entry in it is one line, and the rest works."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hashbench import paths
+from hashbench.cli._app import main
+from hashbench.datasets.card import cards, load_card
+from hashbench.errors import HashbenchError
+from hashbench.runs import hyperparameters
+from hashbench.runs.spec import resolve
+from hashbench.tables import papers, spec
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+CLONE = '[project]\nname = "hashbench"\n'
+TABLE = """
+title = "Mine"
+paper = "hashbench"
+source = "a test"
+defaults = {{ dataset = "digits", protocol = "s1", metric = "ap" }}
+[[groups]]
+columns = [{{ label = "8 bits", settings = {{ bits = 8 }} }}]
+rows = [{{ label = "row", method = "{method}" }}]
+"""
+Call = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def hashbench(capsys: pytest.CaptureFixture[str]) -> Call:
+    def run(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as done:
+            main(list(arguments))
+        assert isinstance(done.value.code, int)
+        return done.value.code, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty root of one's own."""
+    folder = tmp_path / "root"
+    for part in ("datasets", "experiments/methods", "experiments/tables"):
+        (folder / part).mkdir(parents=True)
+    monkeypatch.setenv("HASHBENCH_ROOT", str(folder))
+    return folder
+
+
+@pytest.fixture
+def no_folders_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HASHBENCH_ROOT")
+    monkeypatch.delenv("HASHBENCH_RESULTS")
+
+
+def project(folder: Path, pyproject: str | None = None, parts: tuple[str, ...] = ("datasets", "experiments/methods")):
+    for part in parts:
+        (folder / part).mkdir(parents=True)
+    (folder / "datasets" / "broken.toml").write_text("title = 3")
+    if pyproject is not None:
+        (folder / "pyproject.toml").write_text(pyproject)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "pyproject",
+    [None, '[project]\nname = "other"\n', '[tool.x]\nname = "hashbench"\n', "project = 3", "[project", "\0\xff"],
+)
+def test_another_project_with_such_folders_is_no_root(
+    pyproject: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_folders_named: None, hashbench: Call
+) -> None:
+    monkeypatch.chdir(project(tmp_path / "other", pyproject))
+    assert (paths.clone(), paths.roots(), paths.results()) == (None, [REPOSITORY], tmp_path / "other" / "results")
+    code, out, err = hashbench("list", "datasets")
+    assert (code, err) == (0, "")
+    assert "digits" in out and "broken" not in out
+
+
+def test_a_clone_is_found_from_below_and_keeps_its_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_folders_named: None
+) -> None:
+    clone = project(tmp_path / "clone", CLONE)
+    within = project(clone / "a" / "another", '[project]\nname = "other"\n')
+    monkeypatch.chdir(within)
+    assert (paths.roots(), paths.results()) == ([clone], clone / "results")
+    (clone / "pyproject.toml").unlink()
+    assert (paths.roots(), paths.results()) == ([REPOSITORY], within / "results")
+
+
+def test_a_project_of_the_name_without_experiments_is_no_root(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_folders_named: None
+) -> None:
+    monkeypatch.chdir(project(tmp_path / "half", CLONE, ("datasets",)))
+    assert paths.roots() == [REPOSITORY]
+
+
+def test_a_named_root_adds_and_does_not_move_the_results(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hashbench: Call
+) -> None:
+    monkeypatch.delenv("HASHBENCH_RESULTS")
+    monkeypatch.chdir(tmp_path)
+    digits_card(root, "mine")
+    (root / "experiments" / "tables" / "mine.toml").write_text(TABLE.format(method="lsh"))
+    assert paths.roots() == [root, REPOSITORY]
+    assert paths.results() == tmp_path / "results"
+    assert {"mine", "digits", "cifar10"} <= set(cards())
+    assert {"mine", "talr_table1"} <= set(spec.names())
+    code, out, err = hashbench("--root", str(root), "doctor")
+    lines = dict(line.split(maxsplit=1) for line in out.splitlines() if " " in line)
+    assert (code, err) == (0, "")
+    assert lines["root"].startswith(f"{root} ") and lines["shipped"].startswith(f"{REPOSITORY} ")
+    assert lines["results"].startswith(f"{tmp_path / 'results'} ")
+    assert "mine" in lines
+
+
+def digits_card(root: Path, name: str, old: str = "", new: str = "") -> None:
+    """Writes the card of the digits into ``root``, with a change."""
+    text = (REPOSITORY / "datasets" / "digits.toml").read_text()
+    assert old in text
+    (root / "datasets" / f"{name}.toml").write_text(text.replace(old, new))
+
+
+def test_a_root_of_cards_alone_is_enough(root: Path) -> None:
+    for part in ("methods", "tables", ""):
+        (root / "experiments" / part).rmdir()
+    digits_card(root, "My-Digits")
+    assert load_card("my-digits").name == "my_digits"
+    assert hyperparameters.load("lsh").title == "LSH"
+
+
+def test_a_folder_with_neither_is_refused(tmp_path: Path, hashbench: Call) -> None:
+    code, out, err = hashbench("--root", str(tmp_path), "list", "datasets")
+    assert (code, out) == (2, "")
+    assert err == f"error: {tmp_path}: not a root: a folder that holds datasets/ and experiments/ is\n"
+
+
+def test_an_entry_of_the_named_root_hides_the_shipped_one_of_its_name(root: Path) -> None:
+    shipped = resolve("digits", "s1", "lsh", {"bits": 8})
+    digits_card(root, "digits", "queries_per_class = 50", "queries_per_class = 40")
+    text = (REPOSITORY / "experiments" / "methods" / "lsh.toml").read_text()
+    (root / "experiments" / "methods" / "lsh.toml").write_text(text.replace('title = "LSH"', 'title = "My LSH"'))
+    own = resolve("digits", "s1", "lsh", {"bits": 8})
+    assert own.run != shipped.run  # no row is taken for one of another split
+    assert hyperparameters.load("lsh").title == "My LSH"
+    (root / "experiments" / "papers.toml").write_text(
+        '[hashbench]\ntype = "misc"\nauthor = ["Me"]\ntitle = "Mine"\nyear = 2020\n'
+        '[new]\ntype = "misc"\nauthor = ["Me"]\ntitle = "New"\n'
+    )
+    found = papers.papers()
+    assert (found["hashbench"].title, found["new"].title) == ("Mine", "New")
+    assert "he2018tieaware" in found
+
+
+@pytest.fixture
+def broken(root: Path) -> Path:
+    """A root with one broken entry of each kind beside a good one."""
+    digits_card(root, "good")
+    (root / "datasets" / "bad.toml").write_text("title = [")
+    (root / "datasets" / "worse.toml").mkdir()
+    (root / "datasets" / "._good.toml").write_bytes(b"\0\5\x16\7")  # what macOS leaves beside a copied file
+    (root / "experiments" / "methods" / "itq.toml").write_text("title = 3")
+    for name, method in (("good", "lsh"), ("removed", "a_method_of_old"), ("on_itq", "itq"), ("also_on_itq", "itq")):
+        (root / "experiments" / "tables" / f"{name}.toml").write_text(TABLE.format(method=method))
+    (root / "experiments" / "papers.toml").write_text('[new]\ntype = "misc"\n')
+    return root
+
+
+def at(*parts: str) -> str:
+    return f"error: {paths.root().joinpath(*parts)}"
+
+
+def test_a_broken_entry_is_one_line_of_a_list(broken: Path, hashbench: Call) -> None:
+    code, out, err = hashbench("list", "datasets")
+    assert code == 0
+    assert {line.split()[0] for line in out.splitlines()} == set(cards()) - {"bad", "worse"}
+    assert [line.partition(": not a readable TOML file: ")[0] for line in err.splitlines()] == [
+        at("datasets", "bad.toml"),
+        at("datasets", "worse.toml"),
+    ]
+    code, out, err = hashbench("list", "methods")
+    assert code == 0 and "\nlsh" in out and "\nitq" not in out
+    assert err.startswith(f"{at('experiments', 'methods', 'itq.toml')}: ") and err.count("\n") == 1
+    code, out, err = hashbench("list", "tables")
+    assert code == 0 and "\ngood" in out and "\nremoved" not in out and "talr_table1" in out
+    assert err.startswith("error: table removed: unknown method 'a_method_of_old'") and err.count("\n") == 1
+    code, out, err = hashbench("list", "papers")
+    assert code == 0 and "he2018tieaware" in out
+    assert err == f"{at('experiments', 'papers.toml')}: new: key 'author' is missing\n"
+
+
+def test_a_method_without_its_file_is_one_line_of_a_list(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, hashbench: Call
+) -> None:
+    located = hyperparameters.location
+    monkeypatch.setattr(hyperparameters, "location", lambda name: tmp_path / "x" if name == "lsh" else located(name))
+    code, out, err = hashbench("list", "methods")
+    assert (code, err) == (0, f"error: {tmp_path / 'x'}: no such file\n")
+    assert "\nitq" in out and "\nlsh" not in out
+
+
+def test_every_table_but_the_broken_ones_is_rendered(
+    broken: Path, monkeypatch: pytest.MonkeyPatch, hashbench: Call
+) -> None:
+    monkeypatch.setattr(paths, "shipped", lambda: REPOSITORY / "nothing")  # the tables of this root are enough
+    for method in ("lsh.toml",):
+        source = REPOSITORY / "experiments" / "methods" / method
+        (broken / "experiments" / "methods" / method).write_text(source.read_text())
+    digits_card(broken, "digits")
+    code, out, err = hashbench("table", "--all")
+    lines = err.splitlines()
+    assert code == 2 and "Mine" in out
+    assert lines[0].startswith(f"{at('experiments', 'methods', 'itq.toml')}: ")  # once, though two tables need it
+    assert lines[1].startswith("error: table removed: unknown method 'a_method_of_old'")
+    assert lines[2:] == ["error: 3 of 4 tables cannot be rendered: see the errors above"]
+    code, out, _ = hashbench("table", "--all", "--write")
+    assert code == 2
+    assert {Path(line).stem for line in out.splitlines()} == {"good"}
+
+
+def test_a_broken_entry_stops_only_what_names_it(broken: Path, hashbench: Call) -> None:
+    assert hashbench("status", "good")[0] == 0
+    assert hashbench("run", "good", "--dry-run")[0] == 0
+    for command in (["status", "removed"], ["table", "removed"], ["run", "removed"], ["table", "good", "on_itq"]):
+        code, out, err = hashbench(*command)
+        assert (code, out) == (2, "") and err.count("\n") == 1, command
+    code, out, err = hashbench("train", "lsh", "bad", "--protocol", "s1", "--bits", "8")
+    assert (code, out) == (2, "")
+    assert err.startswith(f"{at('datasets', 'bad.toml')}: not a readable TOML file")
+    code, out, _ = hashbench("doctor")
+    lines = {line.split()[0]: line for line in out.splitlines() if line.strip()}
+    assert code == 0
+    assert "not a readable TOML file" in lines["bad"] and "1,797 items" in lines["good"]
+
+
+def test_load_of_a_card_with_an_error_names_its_file(broken: Path) -> None:
+    with pytest.raises(HashbenchError, match=r"bad\.toml: not a readable TOML file"):
+        load_card("bad")

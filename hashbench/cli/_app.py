@@ -54,7 +54,7 @@ def _version(asked: bool) -> None:
 @app.callback()
 def _shared(
     root: Annotated[
-        Path | None, typer.Option(help="Folder with datasets/ and experiments/ of your own: added to the shipped.")
+        Path | None, typer.Option(help="Your own datasets/ and experiments/, added to the shipped ones.")
     ] = None,
     results: Annotated[Path | None, typer.Option(help="Folder for rows, runs and tables.")] = None,
     data: Annotated[Path | None, typer.Option(help="Folder for downloaded data.")] = None,

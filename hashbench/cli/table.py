@@ -52,13 +52,14 @@ def command(
     The LaTeX cites papers by \cite; --write puts their BibTeX entries beside it, in hashbench.bib.
     """
     names = _names(tables or [], every)
-    filled = _collect(names, budget, say_once() if every else refuse)
+    broken = say_once() if every else refuse
+    filled = _collect(names, budget, broken)
     if as_json:
         typer.echo(_as_json(filled))
     elif not (every and write):
         typer.echo("\n".join(_text(table, output, interval) for table in filled), nl=False)
     if write:
-        for path in _written(filled, interval):
+        for path in _written(filled, interval, broken):
             typer.echo(paths.shown(path), err=as_json)
     if check:
         _check(filled)
@@ -107,7 +108,7 @@ def _as_json(tables: "list[Table]") -> str:
     return canonical_json({"tables": [json_table(table) for table in tables]})
 
 
-def _written(tables: "list[Table]", interval: bool) -> list[Path]:
+def _written(tables: "list[Table]", interval: bool, broken: Broken) -> list[Path]:
     """Writes all tables and the papers that they cite, and returns the paths."""
     from hashbench.files import write_text
     from hashbench.progress import bar
@@ -120,7 +121,7 @@ def _written(tables: "list[Table]", interval: bool) -> list[Path]:
             written += _write(table, interval)
             done.update()
     bibliography = Store.default().folder / "tables" / f"{papers.BIBLIOGRAPHY}.bib"
-    write_text(bibliography, papers.all_bibtex())
+    write_text(bibliography, papers.all_bibtex(broken))
     return [*written, bibliography]
 
 

@@ -71,9 +71,9 @@ def _paper(path: Path, values: dict[str, Any], key: str) -> Paper:
     return parse(Paper, entry, f"{path}: {key}")
 
 
-def all_bibtex() -> str:
+def all_bibtex(broken: Broken = refuse) -> str:
     """The BibTeX of all entries: the content of the .bib file that the LaTeX of every table needs."""
-    return "\n\n".join(bibtex(key, paper) for key, paper in papers().items()) + "\n"
+    return "\n\n".join(bibtex(key, paper) for key, paper in papers(broken).items()) + "\n"
 
 
 def cited(key: str, entries: Mapping[str, Paper]) -> str:

@@ -42,8 +42,8 @@ def escape(text: str) -> str:
 
 
 def _cite(key: str) -> str:
-    """The paper with names and year."""
-    return cited(key, papers())
+    """The paper with names and year; the key where its entry cannot be read."""
+    return cited(key, papers(broken=str))  # str: nothing is said of a broken entry
 
 
 def _legend(table: Table, interval: bool) -> str:

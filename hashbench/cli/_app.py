@@ -28,7 +28,7 @@ COMMANDS = {
     "search": "Draw the images that a run retrieves for some queries.",
     "eval": "Score saved codes; ties are treated exactly.",
     "run": "Train and score the missing cells of tables.",
-    "status": "Show which runs of a table are done, missing or failed.",
+    "status": "Show what is done, missing or failed, of all tables or of one.",
     "table": "Print tables: published and measured values side by side.",
     "doctor": "Show what is installed and downloaded, and what is missing.",
 }

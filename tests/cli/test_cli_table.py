@@ -229,15 +229,45 @@ def test_damaged_row_exits_2_and_names_the_file(capsys: pytest.CaptureFixture[st
     assert not (Store.default().folder / "tables").exists()
 
 
-def test_status_counts_done_failed_missing_and_not_available(capsys: pytest.CaptureFixture[str]) -> None:
+def test_status_of_a_table_has_a_line_for_each_of_its_rows(capsys: pytest.CaptureFixture[str]) -> None:
     measure(12, 0.25, 0.5)
     measure(24, 0.0, status="failed", first_seed=1)
     assert run("status", "tiny", "--seeds", "2") == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "digits s1 lsh bits=12      2 of 2 done"
-    assert lines[1] == "digits s1 lsh bits=24      0 of 2 done, 1 missing, seed 1 failed: it diverged"
-    assert lines[2].startswith("digits s1 nothing bits=12  not available yet: needs method nothing, still to come")
-    assert lines[-1] == "tiny: 2 runs done, 1 failed, 1 missing; 2 of 4 cells not available yet"
+    assert capsys.readouterr().out.splitlines() == [
+        "  LSH      1 of 2 measured; seed 1 failed: it diverged",
+        "  Nothing  0 of 2 measured; not available yet: needs method nothing, still to come",
+        "tiny: 2 runs done, 1 failed, 1 missing; 2 of 4 cells not available yet; hours left: ?",
+    ]
+
+
+def test_status_without_a_table_has_a_line_for_each_table(capsys: pytest.CaptureFixture[str]) -> None:
+    measure(12, 0.25)
+    measure(24, 0.0, status="failed")
+    assert run("status") == 0
+    heading, *lines = (line.split() for line in capsys.readouterr().out.splitlines())
+    assert heading == ["table", "runs", "done", "missing", "failed", "not", "yet", "hours", "left"]
+    assert lines[0] == ["other", "1", "of", "2", "0", "1", "2", "?"]
+    assert lines[1] == ["tiny", "1", "of", "2", "0", "1", "2", "?"]
+
+
+def test_status_of_all_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    measure(12, 0.25)
+    assert run("status", "--json") == 0
+    other, tiny = json.loads(capsys.readouterr().out)["tables"]
+    assert (other["table"], tiny["table"]) == ("other", "tiny")
+    assert (tiny["done"], tiny["missing"], tiny["unavailable"]) == (1, 1, 2)
+    assert "cells" not in tiny
+
+
+def test_hours_left_are_those_that_past_runs_took(capsys: pytest.CaptureFixture[str]) -> None:
+    measure(12, 0.25)
+    (path,) = (Store.default().folder / "rows").glob("*/*.json")
+    row = json.loads(path.read_text())
+    row["seconds"] = {"train": 3600.0, "encode": 1000.0, "score": 800.0}
+    row["config"] = resolve("digits", "s1", "lsh", {"bits": 12}).config
+    path.write_text(json.dumps(row))
+    assert run("status", "tiny", "--seeds", "2") == 0  # three runs are missing
+    assert capsys.readouterr().out.endswith("hours left: 4.5\n")
 
 
 def test_status_as_json(capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,6 +20,7 @@ AGAIN_S = 3  # until a lost interrupt is repeated
 # is the command. The modules import nothing heavy until they are called, so --help answers at once.
 COMMANDS = {
     "list": "List what there is: methods, data sets, tables, runs and more.",
+    "show": "Show all about one method, data set, table, run or metric.",
     "download": "Download data sets, verify every byte and convert them.",
     "split": "Write the id lists of a protocol; --check verifies them.",
     "features": "Extract the features that the shallow methods use.",

@@ -1,28 +1,28 @@
 """What a shell offers for a name that is being typed: names of files, so that nothing heavy is imported."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 from hashbench import paths
 from hashbench.errors import HashbenchError
 
 
-def _of_entries(*folder: str) -> Callable[[str], list[str]]:
-    """The entries in this folder of the roots that begin as what is typed, with its - or _."""
+def _of(names_of: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """The names that begin as what is typed, with its - or _."""
 
     def complete(incomplete: str) -> list[str]:
         joint = "-" if "-" in incomplete else "_"
         with suppress(HashbenchError, OSError):  # a wrong --root is said by the command, not while one types
-            names = (name.replace("_", joint) for name in paths.entries(*folder))
-            return [name for name in names if name.startswith(incomplete)]
+            names = (name.replace("_", joint) for name in names_of())
+            return sorted(name for name in names if name.startswith(incomplete))
         return []
 
     return complete
 
 
-methods = _of_entries("experiments", "methods")
-datasets = _of_entries("datasets")
-tables = _of_entries("experiments", "tables")
+methods = _of(lambda: paths.entries("experiments", "methods"))
+datasets = _of(lambda: {**paths.entries("datasets"), **paths.toml_files([paths.own_cards()])})
+tables = _of(lambda: paths.entries("experiments", "tables"))
 
 
 def runs(incomplete: str) -> list[str]:
@@ -34,4 +34,4 @@ def runs(incomplete: str) -> list[str]:
 def entries(incomplete: str) -> list[str]:
     """What ``hashbench show`` takes; runs only once something is typed, because there may be thousands."""
     kinds = (methods, datasets, tables, *([runs] if incomplete else []))
-    return [name for names in kinds for name in names(incomplete)]
+    return sorted({name for names in kinds for name in names(incomplete)})

@@ -173,8 +173,9 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("what", "expected"),
     [
-        ("methods", ["talr_ap", "he2018tieaware", "itq"]),
-        ("datasets", ["digits", "cifar10", "s1"]),
+        ("methods", ["talr_ap", "Li et al. (2016)", "itq"]),
+        ("datasets", ["digits", "cifar10"]),
+        ("protocols", ["digits", "s1", "structhash_validation"]),
         ("metrics", ["ap", "ndcg", "structhash_ndcg"]),
         ("features", ["gist", "pixels", "vggf"]),
         ("models", ["small_cnn"]),

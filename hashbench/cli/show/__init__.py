@@ -92,9 +92,7 @@ def _unknown(name: str, names: dict[str, list[str]], n_runs: int) -> HashbenchEr
 
 
 def _nothing(name: str, names: dict[str, list[str]]) -> str:
-    return (
-        f"nothing is called {name!r}: hashbench list shows what there is of {', '.join(f'{kind}s' for kind in names)}"
-    )
+    return f"nothing is called {name!r} of the kinds {', '.join(names)}: hashbench list shows what there is"
 
 
 def _catalogue(module: str, catalogue: str) -> Callable[[], list[str]]:

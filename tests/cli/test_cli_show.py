@@ -149,7 +149,7 @@ def test_it_fits_80_columns_but_for_addresses_and_commands(capsys: pytest.Captur
             ("zzzzz",),
             "nothing is called 'zzzzz' of the kinds method, dataset, table, run, metric, model, features: hash",
         ),
-        (("lsh", "--kind", "tabel"), "unknown kind 'tabel': did you mean table?"),
+        (("lsh", "--kind", "tabel"), "unknown kind 'tabel': did you mean table"),
         (("lsh", "--kind", "table"), "nothing is called 'lsh' of the kinds table: hashbench list shows what there is"),
         (("digits-s1",), "nothing is called 'digits-s1'; it is the start of 2 runs (hashbench list runs)"),
     ],

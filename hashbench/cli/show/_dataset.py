@@ -5,6 +5,7 @@ from typing import Any
 
 from hashbench.cli.show import _layout
 
+HERE = ("stored", "embedded", "damaged")
 SIZES = ("n_queries", "n_database", "n_train", "n_validation")
 
 
@@ -30,7 +31,7 @@ def lines(found: dict[str, Any]) -> Iterator[str]:
         {
             "items": items + (" numbers" if found["kind"] == "features" else ""),
             "labels": _labels(found),
-            "here": found["status"],
+            "here": found["status"] if found["state"] in HERE else found["state"],
             "licence": found["licence"],
             "paper": "; ".join(papers),
             "homepage": found["homepage"],
@@ -38,9 +39,10 @@ def lines(found: dict[str, Any]) -> Iterator[str]:
     )
     yield from _layout.block("protocols", ((name, _protocol(rule)) for name, rule in found["protocols"].items()))
     protocol = next(iter(found["protocols"]), "PROTOCOL")
+    yield from _layout.block("to get it", ((f"{n}.", step) for n, step in enumerate(found["steps"], 1)))
     yield from _layout.commands(
         [
-            *([] if found["state"] in ("stored", "embedded") else [f"hashbench download {found['name']}"]),
+            *(step for step in found["steps"][:1] if step.startswith("hashbench ")),
             f"hashbench split {found['name']} --protocol {protocol} --check",
             f"hashbench train METHOD {found['name']} --protocol {protocol} --bits BITS",
         ]

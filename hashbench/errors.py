@@ -31,7 +31,7 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> HashbenchError:
     >>> print(unknown("metric", "zzz", ["ap", "ndcg"]))
     unknown metric 'zzz': one of ap, ndcg
     >>> print(unknown("class", "a50", (f"b{n}" for n in range(30))))
-    unknown class 'a50': one of 30, such as b5, b0, b15, b25, b20
+    unknown class 'a50': one of 30, such as b5, b0, b25, b20, b15
     """
     names = sorted(known)
     close = nearest(name, names, 3)
@@ -45,8 +45,14 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> HashbenchError:
 
 
 def nearest(name: str, known: Iterable[str], most: int = NEAREST) -> list[str]:
-    """The names that are similar to ``name``, the most similar first; at most ``most``."""
-    return get_close_matches(name, sorted(known), n=most, cutoff=0.5)
+    """At most ``most`` names: those that begin with ``name``, then those that are similar, the most similar first.
+
+    >>> nearest("tal", ["talr_table2", "total", "talr_table1"])
+    ['talr_table1', 'talr_table2', 'total']
+    """
+    names = sorted(known)
+    begun = [each for each in names if name and each.startswith(name)]
+    return list(dict.fromkeys([*begun, *get_close_matches(name, names, n=most, cutoff=0.5)]))[:most]
 
 
 def one_line(error: BaseException) -> str:

@@ -109,8 +109,15 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 def _complain(error: HashbenchError | typer.TyperException) -> int:
     message = error.format_message() if isinstance(error, typer.TyperException) else str(error)
-    typer.echo(f"error: {' '.join(message.split())}", err=True)
+    text = " ".join(message.replace("Value error, ", "").split())
+    typer.echo(f"error: {text}{_where_to_look(error)}", err=True)
     return error.exit_code
+
+
+def _where_to_look(error: HashbenchError | typer.TyperException) -> str:
+    """The help of the command that was used wrongly; empty for other errors."""
+    context = getattr(error, "ctx", None)
+    return "" if context is None else f" ({context.command_path} -h)"
 
 
 def _interrupt(_signum: int, _frame: FrameType | None) -> NoReturn:

@@ -127,13 +127,18 @@ def _cite() -> Callable[[str], str]:
     return lambda key: cited(key, entries)
 
 
+def _cited(text: str, citation: str) -> str:
+    """The text and the citation after it; an entry of another package may have none."""
+    return f"{text}. {citation}" if citation else text
+
+
 def _methods() -> list[Entry]:
     from hashbench.methods import METHODS
     from hashbench.runs import hyperparameters
 
     cite, found = _cite(), []
     for name, (method, file) in _each(METHODS, lambda name: (METHODS.get(name), hyperparameters.load(name))):
-        text = f"{file.title}: {file.summary}. {cite(file.paper)}"
+        text = _cited(f"{file.title}: {file.summary}", cite(file.paper))
         more = {"title": file.title, "paper": file.paper, "summary": file.summary}
         found.append(Entry(name, text, method.group, more))
     return sorted(found, key=lambda entry: entry.group)  # deep, shallow, sparse; each in the order of names
@@ -177,7 +182,7 @@ def _metrics() -> list[Entry]:
 
     cite = _cite()
     return [
-        Entry(name, f"{metric.summary}. {cite(metric.paper)}", more={"paper": metric.paper, "summary": metric.summary})
+        Entry(name, _cited(metric.summary, cite(metric.paper)), more={"paper": metric.paper, "summary": metric.summary})
         for name, metric in _each(METRICS, METRICS.get)
     ]
 
@@ -193,7 +198,7 @@ def _tables() -> list[Entry]:
 
     cite = _cite()
     return [
-        Entry(name, f"{table.title}. {cite(table.paper)}", more={"title": table.title, "paper": table.paper})
+        Entry(name, _cited(table.title, cite(table.paper)), more={"title": table.title, "paper": table.paper})
         for name, table in each_usable(spec.names(), spec.load, say)
     ]
 

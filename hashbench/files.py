@@ -1,38 +1,176 @@
 """Files that are written as a whole or not at all, and lock files for processes that use the same folder."""
 
+import errno
+import hashlib
 import os
+import platform
+import re
+import shutil
+import stat
+import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 
 from hashbench.errors import HashbenchError, one_line
 from hashbench.progress import note
 
+MOST_LINKS = 40  # as Linux follows them
+LEFT_AFTER_S = 24 * 3600  # without a change, a temporary file of another machine is one that was left there
+DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO})
+
 
 @contextmanager
 def atomic(path: Path) -> Iterator[Path]:
-    """Yields a temporary path beside ``path``.
+    """Yields the path of a temporary file; what the block writes to it goes to ``path``.
 
-    If the block succeeds, the temporary file replaces ``path``; if it raises, the temporary file is removed. So a
-    reader never sees a file that is half written.
+    A symbolic link is followed and stays. A regular file, or none, is replaced as a whole if the block succeeds, so a
+    reader never sees a file that is half written; an existing file keeps its owner and its mode. A device, a pipe or a
+    descriptor such as /dev/stdout is written to. The temporary file is removed in any case.
+
+    Raises:
+        HashbenchError: ``path`` is a folder, or nothing can be written there.
     """
-    if path.is_dir():
+    place = _followed(path)
+    if place.is_dir():
         raise HashbenchError(f"{path}: a folder; the file to be written is expected")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    finish = _copy if is_stream(place) else _replace
+    with _reported(path, DISK_ERRORS), _temporary(path, place, finish is _copy) as temporary:
+        yield temporary
+        with _reported(path):
+            finish(temporary, place)
+
+
+@contextmanager
+def _reported(path: Path, only: frozenset[int] | None = None) -> Iterator[None]:
+    """Raises an OSError of the block (``only`` of these numbers) as a HashbenchError that names the output."""
+    try:
+        yield
+    except OSError as error:
+        to_descriptor = error.errno == errno.EPIPE and _descriptor(_followed(path)) is not None
+        if to_descriptor or (only is not None and error.errno not in only):
+            raise  # the command line ends silently when the reader of its output has gone
+        advice = "make room or name another file" if error.errno in DISK_ERRORS else "name another file"
+        reason = os.strerror(error.errno) if error.errno else one_line(error)  # HDF5 adds half a page to its own
+        raise HashbenchError(f"{path}: cannot be written ({reason}): {advice}") from error
+
+
+@contextmanager
+def _temporary(path: Path, place: Path, elsewhere: bool) -> Iterator[Path]:
+    """A hidden file beside ``place``, or ``elsewhere``, in the folder of the system; it is removed after the block."""
+    folder = Path(tempfile.gettempdir()) if elsewhere else place.parent
+    with _reported(path):
+        with suppress(FileExistsError):  # not a folder: the next line says what is wrong with it
+            folder.mkdir(parents=True, exist_ok=True)
+        sweep_parts(folder)
+        handle, name = tempfile.mkstemp(dir=folder, prefix=part_prefix(place.name), suffix=".part")
     os.close(handle)
     temporary = Path(name)
     try:
         yield temporary
-        with temporary.open("rb") as file:
-            os.fsync(file.fileno())
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def part_prefix(name: str) -> str:
+    """How the temporary file for the file ``name`` begins; it names this process, so that others can tell if it lives.
+
+    Eight characters and ``.part`` follow.
+    """
+    return f".{name[:100]}.hashbench-{_machine()}-{os.getpid()}-"
+
+
+def sweep_parts(folder: Path) -> None:
+    """Removes the temporary files that killed processes have left in ``folder``, and no file of a process that lives.
+
+    Whether a process lives can be seen on its own machine only; elsewhere a file is left alone for a day.
+    """
+    with suppress(OSError), os.scandir(folder) as entries:  # what cannot be read or removed stays
+        for entry in entries:
+            found = _PART.fullmatch(entry.name)
+            if found and _is_left(entry, found["machine"], int(found["process"])):
+                Path(entry.path).unlink(missing_ok=True)
+
+
+_PART = re.compile(r"\..*\.hashbench-(?P<machine>[0-9a-f]{8})-(?P<process>\d{1,9})-\w{8}\.part", re.DOTALL)
+
+
+def _is_left(entry: "os.DirEntry[str]", machine: str, process: int) -> bool:
+    if machine != _machine():
+        return time.time() - entry.stat(follow_symlinks=False).st_mtime > LEFT_AFTER_S
+    try:
+        os.kill(process, 0)  # sends nothing
+    except ProcessLookupError:
+        return True
+    except OSError:  # of another user
+        return False
+    return False
+
+
+@cache
+def _machine() -> str:
+    """A digest of what makes the number of a process unique: the machine and, in a container, its namespace."""
+    try:
+        namespace = str(Path("/proc/self/ns/pid").readlink())
+    except OSError:
+        namespace = ""
+    return hashlib.sha256(f"{platform.node()} {namespace}".encode()).hexdigest()[:8]
+
+
+def _replace(temporary: Path, place: Path) -> None:
+    """Gives ``temporary`` the owner and the mode of ``place``, or those of a new file, and its name."""
+    with temporary.open("rb") as file:
+        os.fsync(file.fileno())
+    try:
+        old = place.stat()
+    except FileNotFoundError:
         umask = os.umask(0)
         os.umask(umask)
         temporary.chmod(0o666 & ~umask)  # mkstemp makes files that only this user can read
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    else:
+        with suppress(OSError):  # only root may give a file to somebody else
+            os.chown(temporary, old.st_uid, old.st_gid)
+        temporary.chmod(stat.S_IMODE(old.st_mode))
+    temporary.replace(place)
+
+
+def _copy(temporary: Path, place: Path) -> None:
+    """Writes the bytes of ``temporary`` to a device or pipe, or through a descriptor where its last write ended."""
+    number = _descriptor(place)
+    if number is not None:
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+    opened = place if number is None else os.dup(number)
+    with temporary.open("rb") as source, open(opened, "wb") as target:  # noqa: PTH123  (a descriptor is no path)
+        shutil.copyfileobj(source, target)
+
+
+def _followed(path: Path) -> Path:
+    """The end of a chain of symbolic links; a descriptor is an end, because its link may lead to no path at all."""
+    place = path
+    for _ in range(MOST_LINKS):
+        if _descriptor(place) is not None or not place.is_symlink():
+            return place
+        place = place.parent / place.readlink()
+    raise HashbenchError(f"{path}: its symbolic links lead in a circle: remove them or name another file")
+
+
+def _descriptor(path: Path) -> int | None:
+    """The number of the open descriptor that ``path`` names, as /dev/fd/1 and /proc/self/fd/1 do; None for others."""
+    if not (path.name.isdecimal() and path.parent.name == "fd"):
+        return None
+    own = {Path("/dev/fd"), Path("/proc/self/fd"), Path(f"/proc/{os.getpid()}/fd")}
+    return int(path.name) if path.parent in own else None
+
+
+def is_stream(path: Path) -> bool:
+    """Whether ``path`` is a device, a pipe or a descriptor: it is written to, and cannot be replaced by a file."""
+    place = _followed(path)
+    return _descriptor(place) is not None or (place.exists() and not (place.is_file() or place.is_dir()))
 
 
 def write_text(path: Path, text: str) -> None:
@@ -41,26 +179,53 @@ def write_text(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
+def require_output(path: Path, instead: str = "--out") -> None:
+    """Raises HashbenchError unless ``path`` can be an output: ``require_writable`` of the folder of a regular file.
+
+    A device, a pipe or a descriptor is not tried, since each byte would be part of the output.
+    """
+    place = _followed(path)
+    if place.is_dir():
+        raise HashbenchError(f"{path}: a folder; name the file to be written with {instead}")
+    if not is_stream(place):
+        require_writable(place.resolve().parent, instead=instead)
+
+
 def require_writable(folder: Path, free_bytes: int = 64 << 20, instead: str = "--results") -> None:
     """Raises HashbenchError unless ``folder`` can be created and written to and has ``free_bytes`` free.
 
     It is called before training, so that hours of work are not lost. The error advises the option ``instead``, which
     names another folder.
     """
-    probe = folder / f".write-test-{os.getpid()}"
+    probe = folder / f"{part_prefix('write-test')}12345678.part"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         probe.write_bytes(b"\0" * 4096)
-        stat = os.statvfs(folder)
+        volume = os.statvfs(folder)
     except OSError as error:
         raise HashbenchError(f"{folder}: cannot be written ({error.strerror}): name another with {instead}") from None
     finally:
         with suppress(OSError):  # an error of the checks above is already on its way to the user
             probe.unlink(missing_ok=True)
-    if stat.f_bavail * stat.f_frsize < free_bytes:
+    if volume.f_bavail * volume.f_frsize < free_bytes:
         raise HashbenchError(
             f"{folder}: less than {free_bytes >> 20} MiB free: make room or name another with {instead}"
         )
+
+
+def is_locked(path: Path) -> bool:
+    """Whether a process, perhaps this one, holds the lock file ``path`` at this moment."""
+    from filelock import FileLock, Timeout
+
+    if not path.exists():
+        return False
+    try:
+        with FileLock(path).acquire(timeout=0):
+            return False
+    except Timeout:
+        return True
+    except (OSError, NotImplementedError):
+        return False
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from hashbench import histogram
 from hashbench.codes import MAX_BITS, Codes, binarize, files
 from hashbench.codes.nearest import Neighbours, neighbours
 from hashbench.config import Strict
+from hashbench.errors import HashbenchError
 from hashbench.files import atomic
 from hashbench.histogram import Histogram
 from hashbench.histogram.ranking import WeightedRankings
@@ -305,6 +306,10 @@ class TrainingData:
     weights: str | None = None  # a file of pretrained weights; None: the official file in the data folder
     base: Hasher | None = None  # the fitted hasher of the method's `base`; None if it has none
     relevance: DistanceRelevance | None = None  # among the training examples, if distances define it; None: labels do
+
+
+class DamagedHasher(HashbenchError):  # noqa: N818  (what is found, as TrainingFailed is what happened)
+    """The files of a saved hasher are damaged, or some of them are missing."""
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,11 @@
 """How work is divided: slices of rows, the parts of several processes, the cores that there are."""
 
 import os
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from multiprocessing import parent_process
 
 from hashbench.errors import HashbenchError
 
@@ -109,3 +111,15 @@ def limit_threads(n_processes: int) -> None:
     except ImportError:  # without the extra train no method uses it
         return
     torch.set_num_threads(max(1, torch.get_num_threads() // n_processes))
+
+
+def end_with_parent() -> None:
+    """Ends this process, which ``multiprocessing`` started, as soon as its parent has ended, even if it was killed."""
+    parent = parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_after, args=(parent.join,), daemon=True).start()
+
+
+def _end_after(wait: Callable[[], None]) -> None:
+    wait()
+    os._exit(1)  # sys.exit would end the thread alone

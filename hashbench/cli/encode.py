@@ -6,9 +6,11 @@ from typing import Annotated
 import typer
 
 from hashbench.cli import _complete
+from hashbench.cli._program import program
 
 
 def command(
+    context: typer.Context,
     run: Annotated[
         str,
         typer.Argument(
@@ -32,17 +34,17 @@ def command(
     """
     from hashbench.datasets import own_items
     from hashbench.datasets.card import load_card
-    from hashbench.files import require_writable
+    from hashbench.files import require_output
     from hashbench.runs.data import open_data, own_rows
     from hashbench.runs.fit import load_hasher
     from hashbench.runs.options import Options
     from hashbench.runs.spec import of_row
     from hashbench.runs.store import Store
 
-    require_writable(out.resolve().parent, instead="--out")
+    require_output(out)
     store = Store.default()
     row = store.named(run)
-    spec, hasher = of_row(row), load_hasher(row, store, device)
+    spec, hasher = of_row(row), load_hasher(row, store, device, program(context))
     written = [out]
     if items is None:
         written = hasher.export(open_data(spec, Options(device=device, progress=True)).search_items, out)

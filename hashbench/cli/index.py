@@ -33,18 +33,17 @@ def build(
     Files are .npz, .npy, .h5 or .mat. Their arrays are named activations, embeddings, buckets and d; if a file has only
     one array, its name does not matter. The index stores each embedding k times, once for each bucket of the item.
     """
-    from hashbench.files import require_writable
+    from hashbench.files import require_output
     from hashbench.progress import bar
     from hashbench.sparse import index, index_file, saved
 
-    require_writable(out.resolve().parent, instead="--out")
+    require_output(out)
     with bar("read, build, write", "step", 3) as done:
         codes, embedded = saved.read_codes(items, k), saved.read_matrix(embeddings, saved.EMBEDDINGS)
         done.update()
         built = index.build(codes, embedded)
         done.update()
-        index_file.save(built, out)
-    size_bytes = out.stat().st_size
+        size_bytes = index_file.save(built, out)
     report = {"index": str(out), **_sizes(built), "size_bytes": size_bytes}
     typer.echo(json.dumps(report) if as_json else f"{out}: {_text(built)}; {size_bytes:,} bytes")
 

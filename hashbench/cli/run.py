@@ -1,6 +1,7 @@
 """``hashbench run`` trains and scores the missing cells of tables."""
 
 import sys
+import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
@@ -37,6 +38,7 @@ def command(
     time. To train one run with several processes, use torchrun with hashbench train.
     """
     from hashbench import parallel
+    from hashbench.progress import note
     from hashbench.runs.options import Options
     from hashbench.runs.store import Store
     from hashbench.tables import grid, spec
@@ -52,6 +54,8 @@ def command(
     todo = grid.missing(wanted, store)
     _explain(asked)
     typer.echo(f"{len(wanted)} runs, {len(wanted) - len(todo)} done, {len(todo)} to do", err=True)
+    if len(todo) < len(wanted):
+        note("note: the rows of the runs done are stored; hashbench train ... --again trains one and compares it")
     if dry_run:
         for experiment in todo:
             typer.echo(experiment.run)
@@ -66,20 +70,30 @@ def command(
 
 def _follow(outcomes: "Iterable[Outcome]", n_runs: int, title: str) -> int:
     """The number of failed runs, after it has shown each outcome as it arrives."""
-    from tqdm import tqdm
+    from hashbench.progress import bar as progress_bar
+    from hashbench.progress import note
 
-    failed = 0
-    with tqdm(total=n_runs, unit="run", desc=title) as bar:
-        for outcome in outcomes:
+    failed, started, on_terminal = 0, time.monotonic(), sys.stderr.isatty()
+    with progress_bar(title, "run", n_runs, shown=on_terminal) as bar:
+        for n, outcome in enumerate(outcomes, 1):
             bar.update()
-            row = outcome.row
-            if outcome.failure or row is None:
-                failed += 1
+            failed += outcome.failure is not None
+            if outcome.failure is not None:
                 bar.write(f"failed: {outcome.spec.run}: {outcome.failure}", file=sys.stderr)
-            else:
-                name, value = next(iter(row.metrics.items()))
-                bar.set_postfix_str(f"{row.method}: {name} {value.mean or 0:.3f}")
+            bar.set_postfix_str(f"{outcome.spec.method}: {_result(outcome)}")
+            if not on_terminal:
+                left = bar.format_interval((time.monotonic() - started) / n * (n_runs - n))
+                so_far = f"{n - failed} of {n_runs} runs done, {failed} failed, {left} left"
+                note(f"{so_far}: {outcome.spec.run} {_result(outcome)}")
     return failed
+
+
+def _result(outcome: "Outcome") -> str:
+    """The first metric of a run, or that it failed."""
+    if outcome.row is None or outcome.failure is not None:
+        return "failed"
+    name, value = next(iter(outcome.row.metrics.items()))
+    return f"{name} {value.mean or 0:.3f}"
 
 
 def _explain(asked: "list[CellRuns]") -> None:

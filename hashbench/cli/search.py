@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hashbench.cli import _complete
+from hashbench.cli._program import program
 
 if TYPE_CHECKING:
     from hashbench.codes.nearest import Neighbours
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 
 def command(
+    context: typer.Context,
     run: Annotated[
         str,
         typer.Argument(
@@ -40,25 +42,30 @@ def command(
     their ranks, for example 2-5. Irrelevant images are marked red; for your own queries, whose labels are unknown,
     none is.
     """
+    from hashbench.datasets.card import load_card
     from hashbench.errors import HashbenchError
     from hashbench.evaluation.report import write_contact_sheet
-    from hashbench.files import require_writable
+    from hashbench.files import require_output
+    from hashbench.hasher import CODES, BinaryHasher
     from hashbench.runs.data import open_data, own_rows
-    from hashbench.runs.fit import load_hasher
+    from hashbench.runs.fit import load_hasher, not_here
     from hashbench.runs.options import Options
     from hashbench.runs.spec import of_row
     from hashbench.runs.store import Store
 
-    require_writable(out.resolve().parent, instead="--out")
+    require_output(out)
     store = Store.default()
     row = store.named(run)
-    spec, hasher = of_row(row), load_hasher(row, store, device)
+    spec, hasher = of_row(row), load_hasher(row, store, device, program(context))
+    if isinstance(hasher, BinaryHasher) and not (store.run_folder(row.run) / CODES).exists():
+        raise not_here(row, store, program(context))
     data = open_data(spec, Options(device=device, progress=True))
     if data.dataset.items.ndim != 4:
         raise HashbenchError(f"{row.run}: {data.dataset.name} has features, and no images to show")
     chosen, labels, names = _chosen(items, data.dataset, data.ids, queries)
     found = hasher.nearest(own_rows(spec, chosen, device).whole(), store.run_folder(row.run), top)
-    write_contact_sheet(out, _rows(found, chosen, labels, names, data.dataset, data.ids))
+    value_max = load_card(spec.dataset).value_max or 255
+    write_contact_sheet(out, _rows(found, chosen, labels, names, data.dataset, data.ids), value_max)
     typer.echo(str(out))
 
 

@@ -24,7 +24,9 @@ def command(
             help="Name of a data set; `hashbench list datasets` shows them.", autocompletion=_complete.datasets
         ),
     ],
-    protocol: Annotated[str, typer.Option(help="Name of one of the data set's protocols.")],
+    protocol: Annotated[
+        str | None, typer.Option(help="Name of one of the data set's protocols. Needed where there are several.")
+    ] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, max=2**32 - 1, help="Seed of the random choice. Default: the protocol's seed.")
     ] = None,
@@ -45,22 +47,20 @@ def command(
     from hashbench.datasets.store import open_labels
     from hashbench.errors import HashbenchError
     from hashbench.files import require_writable
-    from hashbench.registry import canonical
 
     card = load_card(name)
+    protocol = card.protocol_name(protocol)
     rule = card.protocol(protocol)
     if seed not in (None, rule.seed) and rule.draw == "parts":
-        raise HashbenchError(
-            f"--seed {seed}: nothing is drawn in {card.name} {canonical(protocol)}, its ids are published"
-        )
+        raise HashbenchError(f"--seed {seed}: nothing is drawn in {card.name} {protocol}, its ids are published")
     seed = rule.seed if seed is None else seed
     data = open_labels(card.name)
     chosen = split(data.labels, rule, card.name, protocol, seed)
     found = _audit(card, data, chosen, rule, seed) if check else None
-    path = paths.data() / card.name / "splits" / f"{canonical(protocol)}-seed{seed}.npz"
+    path = paths.data() / card.name / "splits" / f"{protocol}-seed{seed}.npz"
     named: dict[str, str | int] = {
         "dataset": card.name,
-        "protocol": canonical(protocol),
+        "protocol": protocol,
         "seed": seed,
         "path": str(path),
     }

@@ -180,6 +180,15 @@ class Card(Strict):
         """The type of the items: uint8 for images, little-endian float32 for features."""
         return np.dtype(np.uint8) if self.kind == "images" else np.dtype("<f4")
 
+    def protocol_name(self, given: str | None) -> str:
+        """``given``, or the data set's only protocol if it is None; raises HashbenchError if there are several."""
+        if given is not None:
+            return canonical(given)
+        if len(self.protocols) != 1:
+            known = f"one of {', '.join(sorted(self.protocols))}" if self.protocols else "its card has none"
+            raise HashbenchError(f"{self.name}: which protocol? --protocol NAME is needed: {known}")
+        return next(iter(self.protocols))
+
     def protocol(self, name: str) -> Protocol:
         """The protocol named ``name``; raises HashbenchError with similar names if there is none."""
         try:

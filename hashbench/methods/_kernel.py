@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hashbench.errors import HashbenchError
 from hashbench.hasher import Floats
-from hashbench.training.failure import TrainingFailed
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,9 +32,9 @@ def random_kernel(features: Floats, n_anchors: int, random: np.random.Generator)
 
 
 def require_anchors(n_anchors: int, n_examples: int) -> None:
-    """Raises TrainingFailed if there are fewer training examples than anchors, which are drawn from them."""
+    """Raises HashbenchError if there are fewer training examples than anchors, which are drawn from them."""
     if n_anchors > n_examples:
-        raise TrainingFailed(f"{n_anchors} anchors from {n_examples} training examples: at most as many anchors")
+        raise HashbenchError(f"{n_anchors} anchors from {n_examples} training examples: at most as many anchors")
 
 
 def squared_distances(items: Floats, others: Floats) -> Floats:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hashbench.errors import HashbenchError
 from hashbench.files import atomic
-from hashbench.hasher import BinaryHasher, BitSettings, Floats, SavedHasher, TrainingData
+from hashbench.hasher import BinaryHasher, BitSettings, DamagedHasher, Floats, SavedHasher, TrainingData
 from hashbench.methods._method import Method
 from hashbench.training.failure import TrainingFailed
 
@@ -131,13 +131,16 @@ def require_usable(features: Floats) -> None:
 
 
 def require_bits(bits: int, most: int, of_what: str) -> None:
-    """Raises TrainingFailed for more ``bits`` than ``most``, the number ``of_what`` that the method makes bits of."""
+    """Raises HashbenchError for more ``bits`` than ``most``, the number ``of_what`` that the method makes bits of.
+
+    No seed changes that, so it is no TrainingFailed, which would be stored as the result of the run.
+    """
     if bits > most:
-        raise TrainingFailed(f"{bits} bits from {most} {of_what}: at most {most} bits")
+        raise HashbenchError(f"{bits} bits from {most} {of_what}: at most {most} bits")
 
 
 def _load(path: Path, functions: tuple[type[HashFunction], ...]) -> ShallowHasher:
-    """The hasher that ``save`` wrote; raises HashbenchError if its file is missing or damaged."""
+    """The hasher that ``save`` wrote; raises DamagedHasher if its file is missing or damaged."""
     by_name = {function.__name__: function for function in functions}
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
@@ -145,4 +148,4 @@ def _load(path: Path, functions: tuple[type[HashFunction], ...]) -> ShallowHashe
             arrays = {each.name: archive[each.name] for each in fields(function) if each.name in archive}
             return ShallowHasher(function(**arrays), float(archive["value_max"]))
     except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile) as error:
-        raise HashbenchError(f"{path}: not a whole hasher ({error}): run hashbench train again") from None
+        raise DamagedHasher(f"{path}: not a whole hasher ({error})") from None

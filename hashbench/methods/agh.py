@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from hashbench.errors import HashbenchError
 from hashbench.hasher import Floats, TrainingData
 from hashbench.methods._kernel import squared_distances
 from hashbench.methods._shallow import HashFunction, ShallowSettings, require_bits, shallow_method
-from hashbench.training.failure import TrainingFailed
 
 TRIVIAL = 1 - 1e-3  # eigenvalues of A above it belong to separate parts of the graph, as in the authors' code
 SMALLEST = 1e-10  # eigenvalues of A below it are 0 up to rounding
@@ -69,7 +69,7 @@ def weights(distances: Floats, nearest: int, bandwidth: float) -> Floats:
 
 def _fit(settings: Settings, features: Floats, data: TrainingData) -> AnchorGraph:
     if settings.nearest > settings.n_anchors:
-        raise TrainingFailed(f"the {settings.nearest} nearest of {settings.n_anchors} anchors: at most as many")
+        raise HashbenchError(f"the {settings.nearest} nearest of {settings.n_anchors} anchors: at most as many")
     anchors = _anchors(features, settings, data.seed)
     distances = squared_distances(features, anchors)
     bandwidth = np.sqrt(np.partition(distances, settings.nearest - 1)[:, settings.nearest - 1]).mean()
@@ -88,7 +88,7 @@ def _anchors(features: Floats, settings: Settings, seed: int) -> Floats:
 
     distinct = len(np.unique(features, axis=0))
     if settings.n_anchors > distinct:
-        raise TrainingFailed(f"{settings.n_anchors} anchors from {distinct} training examples that differ: too few")
+        raise HashbenchError(f"{settings.n_anchors} anchors from {distinct} training examples that differ: too few")
     # tol = 0: all iterations, without a warning where more would change the centres
     kmeans = KMeans(settings.n_anchors, n_init=1, max_iter=settings.kmeans_iterations, tol=0, random_state=seed % 2**32)
     with threadpool_limits(1, user_api="openmp"):  # several threads add up in no fixed order

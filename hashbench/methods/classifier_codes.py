@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from hashbench.errors import HashbenchError
 from hashbench.hasher import Floats, TrainingData
 from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method
 from hashbench.training.failure import TrainingFailed
@@ -44,7 +45,7 @@ class ClassCodes(HashFunction):
 
 def _fit(settings: Settings, features: Floats, data: TrainingData) -> ClassCodes:
     if data.labels.ndim != 1:
-        raise TrainingFailed("a classifier needs one class for each training example; these have several labels")
+        raise HashbenchError("a classifier needs one class for each training example; these have several labels")
     labelled = data.labels >= 0  # a negative number is no class
     classes, labels = np.unique(data.labels[labelled], return_inverse=True)
     if len(classes) < 2:
@@ -57,11 +58,11 @@ def hadamard_codes(classes: int, bits: int) -> Floats:
     """Codewords float64[classes, bits] of -1 and 1: bit j of class c is the parity of the ones in c AND column j.
 
     The first columns are 1, 2, 4, ...: their bits are c in binary. With all columns 1 .. N - 1, N a power of 2, any two
-    codewords differ in N / 2 bits. Raises TrainingFailed if two codewords would be equal.
+    codewords differ in N / 2 bits. Raises HashbenchError if two codewords would be equal.
     """
     needed = (classes - 1).bit_length()
     if bits < needed:
-        raise TrainingFailed(f"{bits} bits for {classes} classes: at least {needed} bits")
+        raise HashbenchError(f"{bits} bits for {classes} classes: at least {needed} bits")
     powers = [1 << i for i in range(needed)]
     columns = np.array(powers + [j for j in range(1, 1 << needed) if j not in powers])
     shared = np.arange(classes)[:, None] & np.resize(columns, bits)

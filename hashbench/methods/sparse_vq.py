@@ -16,7 +16,7 @@ from pydantic import Field
 from hashbench.config import derive_seed
 from hashbench.errors import HashbenchError, one_line
 from hashbench.files import write_text
-from hashbench.hasher import SavedHasher, TrainingData
+from hashbench.hasher import DamagedHasher, SavedHasher, TrainingData
 from hashbench.methods._method import Method
 from hashbench.methods._sparse import BASE, IDENTITY, SparseSettings, metric_network
 from hashbench.sparse import quantise
@@ -72,8 +72,11 @@ def _load(settings: Settings, stored: SavedHasher) -> CentroidHasher:
     try:
         seed = int(json.loads((stored.folder / FILE).read_text())["seed"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise HashbenchError(f"{stored.folder / FILE}: {one_line(error)}: run hashbench train again") from None
-    centroids = Centroids.load(stored.folder / CENTROIDS) if settings.fit_on == "train" else None
+        raise DamagedHasher(f"{stored.folder / FILE}: {one_line(error)}") from None
+    try:
+        centroids = Centroids.load(stored.folder / CENTROIDS) if settings.fit_on == "train" else None
+    except HashbenchError as error:
+        raise DamagedHasher(str(error)) from None
     return CentroidHasher(metric_network(stored.base), settings.k, settings, seed, centroids)
 
 

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from hashbench.errors import HashbenchError
 from hashbench.hasher import Floats, TrainingData
 from hashbench.methods._kernel import squared_distances
 from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method
 from hashbench.progress import bar
-from hashbench.training.failure import TrainingFailed
 
 
 class Settings(ShallowSettings):
@@ -50,7 +50,7 @@ class Spheres(HashFunction):
 
 def _fit(settings: Settings, features: Floats, data: TrainingData) -> Spheres:
     if settings.sample > len(features):
-        raise TrainingFailed(f"a centre is the mean of {settings.sample} training examples; there are {len(features)}")
+        raise HashbenchError(f"a centre is the mean of {settings.sample} training examples; there are {len(features)}")
     centred = features - features.mean(axis=0)  # distances stay as they are, with less rounding
     centres = _first_centres(centred, settings, data.seed)
     with bar("spheres", "iteration", settings.iterations, shown=data.progress) as shown:

@@ -2,14 +2,16 @@
 
 import json
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from hashbench.errors import HashbenchError
 from hashbench.files import write_text
-from hashbench.hasher import Hasher, SavedHasher
+from hashbench.hasher import DamagedHasher, Hasher, SavedHasher
 from hashbench.methods import METHODS
 from hashbench.runs import provenance
+from hashbench.runs.command import PROGRAM, train_command
 from hashbench.runs.data import RunData
 from hashbench.runs.options import Options
 from hashbench.runs.spec import RunSpec, of_row
@@ -65,10 +67,28 @@ def load_saved(spec: RunSpec, store: Store, device: str = "auto") -> Hasher | No
     return load(spec, folder, device, base) if any(folder.glob("hasher.*")) else None  # every hasher saves such a file
 
 
-def load_hasher(row: Row, store: Store, device: str = "auto") -> Hasher:
-    """The hasher of a stored run; raises HashbenchError if its working files are missing."""
-    hasher = load_saved(of_row(row), store, device) if row.status == "ok" else None
+def load_hasher(row: Row, store: Store, device: str = "auto", program: Sequence[str] = PROGRAM) -> Hasher:
+    """The hasher of a stored run; raises HashbenchError, with the command that makes it, if it is missing or damaged.
+
+    ``program`` are the first words of that command.
+    """
+    if row.status != "ok":
+        command = train_command(row, program)
+        raise HashbenchError(f"{row.run}: this run failed ({row.reason}); this tries it again: {command}")
+    try:
+        hasher = load_saved(of_row(row), store, device)
+    except DamagedHasher as damage:
+        raise HashbenchError(f"{damage}: {_remedy(row, program)}") from None
     if hasher is None:
-        gone = store.run_folder(row.run)
-        raise HashbenchError(f"{gone}: the working files of this run are not here: run hashbench train again")
+        raise not_here(row, store, program)
     return hasher
+
+
+def not_here(row: Row, store: Store, program: Sequence[str] = PROGRAM) -> HashbenchError:
+    """The error where working files of a stored run are missing, with the command that makes them."""
+    folder = store.run_folder(row.run)
+    return HashbenchError(f"{folder}: the working files of this run are not here: {_remedy(row, program)}")
+
+
+def _remedy(row: Row, program: Sequence[str]) -> str:
+    return f"this trains it again: {train_command(row, program, again=True)}"

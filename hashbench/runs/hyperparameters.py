@@ -6,6 +6,7 @@ source.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -32,6 +33,20 @@ class Parameter(Strict):
     note: str = ""
 
 
+@dataclass(frozen=True)
+class Sourced:
+    """The value of a setting of a run, where it comes from, and a note on that.
+
+    ``source`` is paper, code or ours (the method's file), recipe (then ``recipe`` is its name), command line, default
+    (of the method's settings), or run: a setting of the base's run that follows from the run that needs it.
+    """
+
+    value: Setting
+    source: Literal["paper", "code", "ours", "recipe", "command line", "default", "run"]
+    note: str = ""
+    recipe: str | None = None
+
+
 class Conditional(Strict):
     """Values for the runs that match all names given here; a name that is left out matches every run."""
 
@@ -54,6 +69,17 @@ class Conditional(Strict):
     def values(self) -> dict[str, Setting]:
         """The values without their sources."""
         return {key: parameter.value for key, parameter in self.parameters.items()}
+
+    def sourced(self, recipe: str | None) -> dict[str, Sourced]:
+        """The values with their sources; ``recipe`` is the name of the recipe that this is, None: it is none."""
+        if recipe is None:
+            return _sourced(self.parameters)
+        notes = {key: f"{own.source}: {own.note}" if own.note else own.source for key, own in self.parameters.items()}
+        return {key: Sourced(own.value, "recipe", notes[key], recipe) for key, own in self.parameters.items()}
+
+
+def _sourced(parameters: Mapping[str, Parameter]) -> dict[str, Sourced]:
+    return {key: Sourced(own.value, own.source, own.note) for key, own in parameters.items()}
 
 
 class Variant(Conditional):
@@ -118,7 +144,12 @@ def recipes() -> dict[str, Recipe]:
 
 
 def resolve(file: MethodFile, names: Mapping[str, str], given: Mapping[str, Setting]) -> dict[str, Any]:
-    """The values of all hyper-parameters of the run with these ``names`` (data set, protocol, method, budget).
+    """The values of all hyper-parameters of the run with these ``names``, as ``sourced`` finds them."""
+    return {key: found.value for key, found in sourced(file, names, given).items()}
+
+
+def sourced(file: MethodFile, names: Mapping[str, str], given: Mapping[str, Setting]) -> dict[str, Sourced]:
+    """All hyper-parameters of the run with these ``names`` (data set, protocol, method, budget), with their sources.
 
     They are combined in this order; later values win:
 
@@ -131,38 +162,35 @@ def resolve(file: MethodFile, names: Mapping[str, str], given: Mapping[str, Sett
     binary codes only (``DeepSettings``): a metric network draws its batches by class, on its authors' schedule.
     """
     by_recipes = _recipes_of(file, names["method"])
-    settled = _settled(file, names, given, by_recipes)
-    known = {**names, **{key: str(value) for key, value in settled.items()}}
+    typed = {key: Sourced(value, "command line") for key, value in given.items()}
+    settled = _settled(file, names, typed, by_recipes)
+    known = {**names, **{key: str(found.value) for key, found in settled.items()}}
     chosen = _closest({name: recipe.conditions() for name, recipe in by_recipes.items()}, known)
     own = [variant for variant in file.variants if variant.recipe is None]
     on_recipe = [variant for variant in file.variants if variant.recipe is not None]
     layers: list[Conditional] = [*own, *([by_recipes[chosen]] if chosen else []), *on_recipe]
-    values = {**_general(file), **settled}
+    found = {**_sourced(file.parameters), **settled}
     for layer in layers:
         if layer.fits({**known, "recipe": chosen or ""}):
-            values.update(layer.values())
-    return {**values, **given}
-
-
-def _general(file: MethodFile) -> dict[str, Setting]:
-    return {key: parameter.value for key, parameter in file.parameters.items()}
+            found.update(layer.sourced(chosen if isinstance(layer, Recipe) else None))
+    return {**found, **typed}
 
 
 def _settled(
-    file: MethodFile, names: Mapping[str, str], given: Mapping[str, Setting], by_recipes: Mapping[str, Recipe]
-) -> dict[str, Setting]:
-    """The values of model and base: as given, or from the method's file, or (model) the default model of a recipe."""
-    values = _general(file)
+    file: MethodFile, names: Mapping[str, str], given: Mapping[str, Sourced], by_recipes: Mapping[str, Recipe]
+) -> dict[str, Sourced]:
+    """Model and base: as given, or from the method's file, or (model) the default model of a recipe."""
+    found = _sourced(file.parameters)
     for variant in file.variants:
         if not variant.conditions().keys() & {*SETTLED, "recipe"} and variant.fits(names):
-            values.update(variant.values())
-    values.update(given)
-    if by_recipes and "model" not in values:
-        values["model"] = _default_model(by_recipes, names)
-    return {key: values[key] for key in SETTLED if key in values}
+            found.update(variant.sourced(None))
+    found.update(given)
+    if by_recipes and "model" not in found:
+        found["model"] = _default_model(by_recipes, names)
+    return {key: found[key] for key in SETTLED if key in found}
 
 
-def _default_model(by_recipes: Mapping[str, Recipe], names: Mapping[str, str]) -> str:
+def _default_model(by_recipes: Mapping[str, Recipe], names: Mapping[str, str]) -> Sourced:
     """The model of a run that does not name one."""
     usual = {name: recipe.conditions() for name, recipe in by_recipes.items() if recipe.default_model}
     of_data = {name: {key: own[key] for key in DATA if key in own} for name, own in usual.items()}
@@ -171,7 +199,7 @@ def _default_model(by_recipes: Mapping[str, Recipe], names: Mapping[str, str]) -
         raise HashbenchError(
             f"{'/'.join(RECIPES)}: no recipe has a default model for {names['dataset']}: name one with --model"
         )
-    return by_recipes[chosen].model
+    return Sourced(by_recipes[chosen].model, "recipe", recipe=chosen)
 
 
 def _closest(conditions: Mapping[str, Mapping[str, str]], names: Mapping[str, str]) -> str | None:

@@ -1,21 +1,26 @@
 """One run, from data to row: open the data, fit or load the hasher, encode, count, score, store."""
 
+import os
+import platform
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from hashbench.files import locked, require_writable, write_text
+from hashbench.errors import printable
+from hashbench.files import is_locked, locked, require_writable, write_text
 from hashbench.hasher import Hasher
 from hashbench.runs import provenance
 from hashbench.runs.data import open_data, require_supervision
-from hashbench.runs.fit import fit, load_saved
+from hashbench.runs.fit import FITTED, fit, load_saved
 from hashbench.runs.options import DEFAULT_OPTIONS, Options
 from hashbench.runs.score import failed_row, measured_row, score
 from hashbench.runs.several import encode, is_needed, process_group
 from hashbench.runs.spec import RunSpec
 from hashbench.runs.store import Row, Seconds, Store
 from hashbench.training.failure import TrainingFailed
+
+LOCK, HOLDER = "lock", "lock-holder.txt"  # who holds the lock is in a file of its own: the lock file is emptied
 
 
 def run_steps(spec: RunSpec, store: Store, options: Options) -> Row:
@@ -43,17 +48,19 @@ def run_steps(spec: RunSpec, store: Store, options: Options) -> Row:
     return measured_row(data, evidence, metrics, seconds, options)
 
 
-def run(spec: RunSpec, store: Store, options: Options = DEFAULT_OPTIONS) -> Row:
+def run(spec: RunSpec, store: Store, options: Options = DEFAULT_OPTIONS, *, again: bool = False) -> Row:
     """The row of ``spec``: the stored one if there is one, else the run is executed and its row is stored.
 
     If training fails, a failed row is stored; the next call tries again. A run that was killed continues from its
-    checkpoint.
+    checkpoint. A run that another process executes is waited for, and its row is the result.
+
+    With ``again`` the run is executed even if its row is stored; the new row is the result, and the stored one stays.
     """
     require_supervision(spec)
     provenance.code()  # cached now: the source tree may change while the run takes hours
     with process_group(spec, options) as own:
-        if (row := stored_row(spec, store)) is None:
-            return _run_locked(spec, store, own)
+        if (row := stored_row(spec, store)) is None or again:
+            return _run_locked(spec, store, own, again=again)
         is_needed(own.group, answer=False)
         return row
 
@@ -95,23 +102,45 @@ def base_hasher(spec: RunSpec, store: Store, options: Options) -> Hasher:
     return hasher
 
 
-def _run_locked(spec: RunSpec, store: Store, options: Options) -> Row:
+def _run_locked(spec: RunSpec, store: Store, options: Options, *, again: bool) -> Row:
     """The row of ``spec``, executed and stored while this process holds the lock of the run's folder."""
     folder = store.run_folder(spec.run)
     for written in (folder, store.row_path(spec.dataset, spec.protocol, spec.run).parent):
         require_writable(written)
-    with _locked_folder(folder):
-        row = stored_row(spec, store)  # another process may have stored it before this one got the lock
-        if is_needed(options.group, answer=row is None) or row is None:
-            row = run_steps(spec, store, options)
-            store.write(row)
+    before = store.find(spec.dataset, spec.protocol, spec.run)
+    # the other processes of a group would wait for this one, and PyTorch ends that after some minutes
+    with _locked_folder(folder, wait=options.group.is_alone):
+        row = store.find(spec.dataset, spec.protocol, spec.run)
+        is_stored = row is not None and (row.status == "ok" or row != before)  # perhaps by a process just waited for
+        if is_needed(options.group, answer=again or not is_stored) or row is None:
+            if again:
+                (folder / FITTED).unlink(missing_ok=True)  # a saved hasher would be loaded
+            stored, row = row, run_steps(spec, store, options)
+            if stored is None or stored.status != "ok":
+                store.write(row)
     return row
 
 
 @contextmanager
-def _locked_folder(folder: Path, *, wait: bool = False) -> Iterator[None]:
-    busy = f"{folder}: another process is running this cell: wait for it"
-    with locked(folder / "lock", wait=wait, busy="" if wait else busy):
+def _locked_folder(folder: Path, *, wait: bool) -> Iterator[None]:
+    """Holds the lock of a run's folder during the block; says on stderr for whom it waits, if it has to wait."""
+    holder = folder / HOLDER
+    busy = f"{folder}: {_text(holder) or 'another process'} executes this run"
+    waiting = f"note: {busy}: waiting for its result"
+    with locked(folder / LOCK, wait=wait, busy=waiting if wait else f"{busy}: wait for it"):
         for partial in folder.glob(".*.part"):  # left by a process that was killed while it wrote
             partial.unlink()
+        write_text(holder, f"process {os.getpid()} of {platform.node()}, since {provenance.utc()},")
         yield
+
+
+def is_held(spec: RunSpec, store: Store) -> bool:
+    """Whether another process executes the run at this moment."""
+    return is_locked(store.run_folder(spec.run) / LOCK)
+
+
+def _text(path: Path) -> str:
+    try:
+        return printable(path.read_text(encoding="utf-8"), 200)
+    except (OSError, ValueError):
+        return ""

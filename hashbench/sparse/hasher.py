@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hashbench import histogram
 from hashbench.errors import HashbenchError
-from hashbench.files import atomic
+from hashbench.files import atomic, is_stream
 from hashbench.hasher import CODES, Counts, Evidence, ItemRows
 from hashbench.histogram import Histogram
 from hashbench.progress import bar as progress_bar
@@ -83,6 +83,8 @@ class SparseHasher(ABC):
 
     def export(self, data: SearchItems, path: Path) -> list[Path]:
         """Writes the input of ``hashbench index``: the database to ``path``, the queries to STEM-queries beside it."""
+        if is_stream(path):
+            raise HashbenchError(f"{path}: sparse codes are two files: name a regular file, FILE.npz")
         beside = path.with_name(f"{path.stem}-queries{path.suffix}")
         for file, rows in ((path, data.database), (beside, data.queries)):
             self._export(rows, file, {})

@@ -18,8 +18,8 @@ TYPES = {"codes": "<i4", "indptr": "<i8", "ids": "<i4", "norms": "<f4", "embeddi
 ALIGNMENT = 64  # bytes: a cache line
 
 
-def save(index: Index, path: Path) -> None:
-    """Writes the index to ``path``, whole or not at all."""
+def save(index: Index, path: Path) -> int:
+    """The number of bytes that were written: the index goes to ``path``, whole or not at all."""
     import h5py
 
     arrays = {**_table(index), "norms": index.norms, "embeddings": index.embeddings}
@@ -32,10 +32,12 @@ def save(index: Index, path: Path) -> None:
         "sha256": _sha256(arrays),
     }
     aligned = {"alignment_threshold": 1, "alignment_interval": ALIGNMENT}
-    with atomic(path) as temporary, h5py.File(temporary, "w", **aligned) as file:
-        for name, array in arrays.items():
-            file.create_dataset(name, data=array, dtype=TYPES[name])
-        file.attrs.update(attributes)
+    with atomic(path) as temporary:
+        with h5py.File(temporary, "w", **aligned) as file:
+            for name, array in arrays.items():
+                file.create_dataset(name, data=array, dtype=TYPES[name])
+            file.attrs.update(attributes)
+        return temporary.stat().st_size
 
 
 def load(path: Path, *, verify: bool = False) -> Index:

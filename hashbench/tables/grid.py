@@ -1,23 +1,29 @@
 """The runs that the cells of a table need, and running those that are missing."""
 
-from collections.abc import Iterator
+import signal
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import active_children, get_context
 from pathlib import Path
+from threading import RLock
+from typing import TypeVar
 
 from hashbench.config import canonical_json
 from hashbench.errors import HashbenchError
-from hashbench.parallel import limit_threads
+from hashbench.parallel import end_with_parent, limit_threads
 from hashbench.runs.options import Options
-from hashbench.runs.run import run
+from hashbench.runs.run import is_held, run
 from hashbench.runs.spec import RunSpec, resolve
 from hashbench.runs.store import Row, Store
 from hashbench.tables.cell import Cell
 from hashbench.tables.names import names_to_come
 from hashbench.tables.spec import TableSpec
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -56,7 +62,7 @@ def missing(specs: list[RunSpec], store: Store) -> list[RunSpec]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one run ended: with a row, which may say that it failed, or with an error before it began."""
+    """How one run ended: with a row, which may say that it failed, or with an error before there was a result."""
 
     spec: RunSpec
     row: Row | None
@@ -71,24 +77,62 @@ class Outcome:
 def run_all(specs: list[RunSpec], store: Store, options: Options, jobs: int) -> Iterator[Outcome]:
     """Runs ``specs``, ``jobs`` at a time, and yields how each one ended.
 
-    A run that fails does not stop the others; an interrupt stops all of them at once.
+    A run that fails does not stop the others; an interrupt stops all of them at once. Runs that other processes execute
+    at the moment come last: then they are waited for, and the rows that these processes stored are the results.
     """
-    if jobs == 1:
-        for spec in specs:
-            yield _run_one(spec, store.folder, options)
+    held = []
+    for spec, outcome in _each(specs, partial(_run_unless_held, folder=store.folder, options=options), jobs):
+        if outcome is None:
+            held.append(spec)
+        else:
+            yield outcome
+    for _, outcome in _each(held, partial(_run_one, folder=store.folder, options=options), jobs):
+        yield outcome
+
+
+def _each(specs: list[RunSpec], does: Callable[[RunSpec], T], jobs: int) -> Iterator[tuple[RunSpec, T]]:
+    """Each of ``specs`` with the result of ``does``, as they end; ``jobs`` processes work on them."""
+    if jobs == 1 or not specs:
+        yield from ((spec, does(spec)) for spec in specs)
         return
     # spawn: a fork of a process that has used threads or a GPU does not work
-    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=partial(limit_threads, jobs))
+    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=partial(_begin_worker, jobs))
     try:
-        futures = [pool.submit(_run_one, spec, store.folder, options) for spec in specs]
-        for future in as_completed(futures):
-            yield future.result()
+        with _interrupts_blocked():  # a worker inherits that: Ctrl-C reaches this process, which ends its workers
+            specs_of = {pool.submit(does, spec): spec for spec in specs}
+        for future in as_completed(specs_of):
+            yield specs_of[future], future.result()
     except BrokenProcessPool:
         raise HashbenchError(f"a worker died (out of memory?): fewer --jobs than {jobs} may help") from None
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for worker in active_children():  # those that still train when we are interrupted: the next call resumes them
+    except BaseException:  # an interrupt: the runs that are ended here continue with the next call
+        for worker in active_children():
             worker.terminate()
+        raise
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)  # what the pool does not put away itself, Python warns about
+
+
+def _begin_worker(jobs: int) -> None:
+    from tqdm import tqdm
+
+    end_with_parent()
+    tqdm.set_lock(RLock())  # its own lock is a semaphore between processes, which a worker that is ended leaves behind
+    limit_threads(jobs)
+
+
+@contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Holds an interrupt back until the block ends."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _run_unless_held(spec: RunSpec, folder: Path, options: Options) -> Outcome | None:
+    """How the run ended; None if another process executes it at this moment."""
+    return None if is_held(spec, Store(folder)) else _run_one(spec, folder, options)
 
 
 def _run_one(spec: RunSpec, folder: Path, options: Options) -> Outcome:

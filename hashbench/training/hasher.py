@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
-from tqdm import tqdm
 
 from hashbench.errors import HashbenchError, one_line
 from hashbench.files import atomic, write_text
-from hashbench.hasher import BinaryHasher
+from hashbench.hasher import BinaryHasher, DamagedHasher
 from hashbench.models import MODELS, KernelResponses, Model, Preprocessor, encoder
+from hashbench.parallel import slices
+from hashbench.progress import bar as progress_bar
 from hashbench.training import pretrained
 from hashbench.training.normalise import ChannelNormalisation, MeanSubtraction, UnitNormalisation
 from hashbench.training.settings import DeepSettings, TrainingSettings
@@ -121,12 +122,15 @@ class DeepHasher(BinaryHasher, nn.Module):
         self.eval()
         device = self.normalised.mean.device
         step = PREPARED_BATCH if isinstance(self.normalised, Preprocessor) else ENCODE_BATCH
-        starts = tqdm(range(0, len(items), step), "encode", unit="batch", disable=not progress, leave=False, delay=2)
         # by default cuDNN computes float32 in TF32; activations near 0 would then have other signs than on the CPU
         exactly = torch.backends.cudnn.flags(enabled=True, allow_tf32=False)
-        batches = (torch.from_numpy(items[start : start + step]).to(device) for start in starts)
-        with exactly:
-            return np.concatenate([self(self.normalised(batch)).float().cpu().numpy() for batch in batches])
+        found = []
+        with exactly, progress_bar("encode", "item", len(items), shown=progress) as bar:
+            for part in slices(len(items), step):
+                batch = torch.from_numpy(items[part]).to(device)
+                found.append(self(self.normalised(batch)).float().cpu().numpy())
+                bar.update(len(batch))
+        return np.concatenate(found)
 
     def save(self, folder: Path) -> None:
         """Writes hasher.safetensors and hasher.json."""
@@ -142,14 +146,14 @@ class DeepHasher(BinaryHasher, nn.Module):
 
     @staticmethod
     def load(settings: TrainingSettings, folder: Path, device: str = "auto") -> "DeepHasher":
-        """The hasher that ``save`` wrote; raises HashbenchError if its files are damaged or do not fit ``settings``."""
+        """The hasher that ``save`` wrote; raises DamagedHasher if its files are damaged or do not fit ``settings``."""
         try:
             kept = json.loads((folder / SHAPE).read_text())
             shape = tuple(int(size) for size in kept["item_shape"])
             hasher = DeepHasher(settings, shape, float(kept.get("value_max", 1.0)))
             hasher.load_state_dict(load_file(folder / WEIGHTS))
         except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
-            raise HashbenchError(f"{folder}: not a whole hasher of these settings: {one_line(error)}") from None
+            raise DamagedHasher(f"{folder}: not a whole hasher of these settings: {one_line(error)}") from None
         return hasher.to(pick_device(device))
 
 

@@ -3,16 +3,16 @@
 import math
 import time
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
-from tqdm import tqdm
 
 from hashbench.config import derive_seed, digest
 from hashbench.errors import HashbenchError
 from hashbench.hasher import BitSettings, TrainingData
 from hashbench.losses import RowObjective
+from hashbench.progress import bar as progress_bar
 from hashbench.training import augment, checkpoint, distributed, optimiser
 from hashbench.training.failure import TrainingFailed
 from hashbench.training.gradient import backward, check_chunk
@@ -22,7 +22,9 @@ from hashbench.training.sampler import sampler
 from hashbench.training.schedule import learning_rate, tanh_scale
 from hashbench.training.settings import TrainingSettings
 
-BAR_DELAY_S = 2  # a training that ends earlier shows no progress bar
+if TYPE_CHECKING:
+    from tqdm import tqdm
+
 _EXAMPLES_CHECKED = 1000  # training examples whose codes are compared with each other after training
 
 
@@ -59,16 +61,8 @@ def train(settings: TrainingSettings, objective: RowObjective, data: TrainingDat
 
 def _progress_bar(settings: TrainingSettings, data: TrainingData, epochs_done: int) -> "tqdm[None]":
     n_examples = settings.steps_per_epoch * settings.batch_size or len(data.items)  # of one epoch
-    return tqdm(
-        desc="train",
-        initial=epochs_done * n_examples,
-        total=settings.epochs * n_examples,
-        unit="item",
-        unit_scale=True,
-        disable=not data.progress,
-        leave=False,
-        delay=BAR_DELAY_S,
-    )
+    total, done = settings.epochs * n_examples, epochs_done * n_examples
+    return progress_bar("train", "item", total, shown=data.progress, scaled=True, done=done)
 
 
 class Trainer:

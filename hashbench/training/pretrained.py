@@ -35,7 +35,7 @@ def fill_backbone(model: str, weights: str, file: str | None, backbone: nn.Modul
         raise HashbenchError(f"{model} starts from a file here, of {weights}: name its place with --weights FILE")
     filled = fill(model, pretrained, backbone, prepared, file)
     if weights != (OFFICIAL if filled.official else f"{SHA256}{filled.sha256}"):
-        raise HashbenchError(f"{file}: of sha256:{filled.sha256}, but this cell starts from weights = {weights}")
+        raise HashbenchError(f"{file}: of sha256:{filled.sha256}, but this run starts from weights = {weights}")
 
 
 def require_pretrained(model: str, weights: str) -> None:

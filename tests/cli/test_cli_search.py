@@ -60,6 +60,20 @@ def test_wrong_classes_are_framed_in_red(capsys: pytest.CaptureFixture[str], run
     assert 0 < n_wrong < 30
 
 
+def test_a_digit_is_as_bright_as_its_values_out_of_16(
+    capsys: pytest.CaptureFixture[str], run: str, tmp_path: Path
+) -> None:
+    """Each of its 8 x 8 pixels is a square of 12 x 12."""
+    out = tmp_path / "sheet.png"
+    assert call(capsys, "search", run, "--out", str(out), "--top", "1", "--queries", "1")[0] == 0
+    opened = open_data(of_row(Store.default().named(run)))
+    digit = opened.dataset.items[opened.ids.query_ids[0]][:, :, 0]
+    shown = Image.open(out).convert("L").crop((GAP + FRAME, GAP + FRAME, GAP + FRAME + TILE, GAP + FRAME + TILE))
+    expected = np.rint(digit.repeat(12, axis=0).repeat(12, axis=1) * (255 / 16))
+    assert digit.max() == 15
+    np.testing.assert_array_equal(np.asarray(shown), expected)
+
+
 def test_own_images_have_no_class(capsys: pytest.CaptureFixture[str], run: str, tmp_path: Path) -> None:
     (tmp_path / "own").mkdir()
     Image.new("L", (30, 20), 9).save(tmp_path / "own" / "a.png")

@@ -88,7 +88,8 @@ def test_wrong_items_are_one_line(items: np.ndarray, capsys: pytest.CaptureFixtu
         ([*TRAIN[:-1], "-8"], "got -8"),
         ([*TRAIN[:-1], "eight"], "--bits"),
         ([*TRAIN[:-1], "8.5"], "--bits"),
-        (["train", "lsh", "digits", "--bits", "8"], "--protocol"),
+        (["train", "itq", "digits", "--protocol", "s1", "--bits", "100"], "100 bits from 64 principal components"),
+        (["train", "classifier-codes", "digits", "--protocol", "s1", "--bits", "3"], "3 bits for 10 classes: at least"),
         ([*TRAIN, "--set", "centre"], "KEY=VALUE"),
         ([*TRAIN, "--set", "center=true"], "did you mean centre"),
         ([*TRAIN, "--set", "centre=1"], "centre: Input should be a valid boolean, got 1"),
@@ -218,3 +219,36 @@ def test_run_does_what_is_missing_and_no_more(capsys: pytest.CaptureFixture[str]
     code, out, err = call(capsys, *everything, "--dry-run")
     assert (code, out) == (0, "")
     assert "2 runs, 2 done, 0 to do" in err
+
+
+def test_run_in_a_log_is_a_line_a_run(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a bar or a carriage return; --quiet leaves what fails."""
+    from hashbench.tables import grid, spec
+
+    given = [("lsh", 8), ("itq", 100), ("itq", 8)]
+    cells = [cell for cell in spec.load("digits").cells if cell.metric == "ap"][: len(given)]
+    cells = [
+        cell.model_copy(update={"method": method, "settings": {"bits": bits}})
+        for cell, (method, bits) in zip(cells, given, strict=True)
+    ]
+    few = spec.load("digits").model_copy(update={"cells": cells})
+    monkeypatch.setattr(spec, "load", lambda *_: few)
+    code, out, err = call(capsys, "run", "digits")
+    lines = err.splitlines()
+    assert (code, out) == (1, "")
+    assert lines[0] == "3 runs, 0 done, 3 to do"
+    assert re.fullmatch(r"1 of 3 runs done, 0 failed, 00:\d\d left: digits-s1-lsh-8b-s0-\w+ ap 0\.\d{3}", lines[1])
+    itq = grid.cell_runs(few, 1)[1].runs[0].run
+    assert lines[2] == f"failed: {itq}: 100 bits from 64 principal components: at most 64 bits"
+    assert re.fullmatch(rf"1 of 3 runs done, 1 failed, 00:\d\d left: {itq} failed", lines[3])
+    assert re.fullmatch(r"2 of 3 runs done, 1 failed, 00:00 left: digits-s1-itq-8b-s0-\w+ ap 0\.\d{3}", lines[4])
+    assert lines[5:] == ["error: 1 of 3 runs failed"]
+    assert "\r" not in err
+    again = call(capsys, "run", "digits", "--dry-run")[2].splitlines()
+    assert (
+        again[1] == "note: the rows of the runs done are stored; hashbench train ... --again trains one and compares it"
+    )
+    quiet = call(capsys, "--quiet", "run", "digits")[2].splitlines()
+    assert quiet == ["3 runs, 2 done, 1 to do", lines[2], "error: 1 of 1 runs failed"]

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
+from hashbench.errors import HashbenchError
 from hashbench.hasher import TrainingData
 from hashbench.methods import METHODS
 from hashbench.methods._kernel import squared_distances
 from hashbench.methods.agh import AnchorGraph, Settings, eigenvectors, thresholds, weights
-from hashbench.training.failure import TrainingFailed
 
 METHOD = METHODS.get("agh")
 RANDOM = np.random.default_rng(0)
@@ -95,5 +95,5 @@ def test_separate_parts_of_the_graph_give_no_bits() -> None:
     ],
 )
 def test_what_it_cannot_give_is_refused(changes: dict[str, int], complaint: str) -> None:
-    with pytest.raises(TrainingFailed, match=complaint):
+    with pytest.raises(HashbenchError, match=complaint):
         fitted(settings(**changes))

@@ -9,6 +9,7 @@ import pytest
 from hashbench.datasets.card import load_card
 from hashbench.datasets.split import split
 from hashbench.datasets.store import open_dataset
+from hashbench.errors import HashbenchError
 from hashbench.hasher import TrainingData
 from hashbench.methods import METHODS
 from hashbench.methods._neighbours import Neighbours, random_neighbours
@@ -87,7 +88,7 @@ def test_learned_bits_keep_triplets_in_order(hash_functions: str) -> None:
 
 
 def test_more_anchors_than_examples_are_refused() -> None:
-    with pytest.raises(TrainingFailed, match="300 anchors from 60 training examples"):
+    with pytest.raises(HashbenchError, match="300 anchors from 60 training examples"):
         METHODS.get("cgh").fit(settings(hash_functions="kernel"), digits(60))
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from hashbench.codes import binarize
+from hashbench.errors import HashbenchError
 from hashbench.hasher import TrainingData
 from hashbench.methods import METHODS
 from hashbench.methods.classifier_codes import ClassCodes, Settings, hadamard_codes, logistic
@@ -84,9 +85,9 @@ def test_two_classes_and_examples_without_a_class() -> None:
 
 
 def test_what_it_cannot_take_is_refused() -> None:
-    with pytest.raises(TrainingFailed, match="2 bits for 5 classes: at least 3 bits"):
+    with pytest.raises(HashbenchError, match="2 bits for 5 classes: at least 3 bits"):
         fitted(bits=2)
     with pytest.raises(TrainingFailed, match="two classes or more; there are 1"):
         fitted(np.zeros(150, np.int64))
-    with pytest.raises(TrainingFailed, match="one class for each training example; these have several labels"):
+    with pytest.raises(HashbenchError, match="one class for each training example; these have several labels"):
         fitted(np.eye(5, dtype=np.int64)[LABELS // 3])

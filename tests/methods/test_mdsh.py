@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from hashbench.codes import binarize
+from hashbench.errors import HashbenchError
 from hashbench.hasher import TrainingData
 from hashbench.methods import METHODS
 from hashbench.methods.mdsh import Eigenfunctions, Settings, eigenfunctions, histogram, mean_distance
-from hashbench.training.failure import TrainingFailed
 
 METHOD = METHODS.get("mdsh")
 RANDOM = np.random.default_rng(0)
@@ -84,5 +84,5 @@ def test_with_a_wide_affinity_each_component_gives_one_bit_near_its_sign() -> No
 
 
 def test_more_bits_than_eigenfunctions_are_refused() -> None:
-    with pytest.raises(TrainingFailed, match=r"40 bits from \d+ eigenfunctions at t = 50: at most \d+ bits"):
+    with pytest.raises(HashbenchError, match=r"40 bits from \d+ eigenfunctions at t = 50: at most \d+ bits"):
         fitted(settings(bits=40, t=50), FEATURES[:, :1])

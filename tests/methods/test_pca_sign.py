@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
+from hashbench.errors import HashbenchError
 from hashbench.hasher import TrainingData
 from hashbench.methods import METHODS
 from hashbench.methods.pca_sign import Settings
-from hashbench.training.failure import TrainingFailed
 
 METHOD = METHODS.get("pca_sign")
 FEATURES = np.random.default_rng(0).standard_normal((40, 6)) * [5, 4, 3, 2, 1, 0] + 7
@@ -28,10 +28,10 @@ def test_activations_are_those_of_another_implementation() -> None:
 
 def test_a_feature_that_is_constant_gives_no_bit() -> None:
     METHOD.fit(Settings(bits=5, features="pixels"), data(FEATURES))
-    with pytest.raises(TrainingFailed, match=r"6 bits from 5 principal components along which .* vary: at most 5 bits"):
+    with pytest.raises(HashbenchError, match=r"6 bits from 5 principal components along which .* vary: at most 5 bits"):
         METHOD.fit(Settings(bits=6, features="pixels"), data(FEATURES))
 
 
 def test_fewer_examples_than_bits_are_refused() -> None:
-    with pytest.raises(TrainingFailed, match=r"4 bits from 3 principal components .*: at most 3 bits"):
+    with pytest.raises(HashbenchError, match=r"4 bits from 3 principal components .*: at most 3 bits"):
         METHOD.fit(Settings(bits=4, features="pixels"), data(FEATURES[:4]))

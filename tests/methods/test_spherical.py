@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from hashbench.codes import binarize
+from hashbench.errors import HashbenchError
 from hashbench.hasher import TrainingData
 from hashbench.methods import METHODS, spherical
 from hashbench.methods.spherical import Settings
-from hashbench.training.failure import TrainingFailed
 
 METHOD = METHODS.get("spherical")
 RANDOM = np.random.default_rng(0)
@@ -66,5 +66,5 @@ def test_one_bit_needs_no_iteration() -> None:
 
 
 def test_fewer_examples_than_a_centre_takes_are_refused() -> None:
-    with pytest.raises(TrainingFailed, match="a centre is the mean of 5 training examples; there are 4"):
+    with pytest.raises(HashbenchError, match="a centre is the mean of 5 training examples; there are 4"):
         bits_of(FEATURES[:4], settings())

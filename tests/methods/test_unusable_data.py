@@ -65,7 +65,7 @@ def test_one_class_only(method: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("method", SUPERVISED)
 def test_no_two_examples_of_a_class(method: str, tmp_path: Path) -> None:
-    with pytest.raises(TrainingFailed) as refused:
+    with pytest.raises(HashbenchError) as refused:
         fitted(method, data(tmp_path, features(), np.arange(400)))
     assert "\n" not in str(refused.value)
 
@@ -75,7 +75,7 @@ def test_fewer_examples_than_bits_fit_or_say_what_is_needed(method: str, tmp_pat
     few = data(tmp_path, features(10, 40), classes(10))
     try:
         activations = fitted(method, few, bits=24)
-    except TrainingFailed as refused:
+    except HashbenchError as refused:
         assert "\n" not in str(refused)
         assert any(character.isdigit() for character in str(refused)), "it says how many"
     else:

@@ -1,7 +1,13 @@
 """One cell: its names and digests, what it stores, and what it refuses before it trains."""
 
 import fcntl
+import os
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -11,9 +17,11 @@ from hashbench.codes import files
 from hashbench.datasets.card import load_card
 from hashbench.errors import HashbenchError
 from hashbench.hasher import BinaryOutput
+from hashbench.parallel import ProcessGroup
 from hashbench.runs.data import open_data
 from hashbench.runs.fit import load_hasher
-from hashbench.runs.run import run
+from hashbench.runs.options import Options
+from hashbench.runs.run import HOLDER, LOCK, _run_locked, is_held, run
 from hashbench.runs.spec import RunSpec, of_row, resolve
 from hashbench.runs.store import Store
 
@@ -123,13 +131,57 @@ def test_a_hasher_whose_files_are_gone_is_one_line(tmp_path: Path) -> None:
         load_hasher(row, Store(tmp_path / "elsewhere"))
 
 
-def test_two_processes_do_not_share_a_run(tmp_path: Path) -> None:
-    folder = Store(tmp_path).run_folder(lsh().run)
-    folder.mkdir(parents=True)
-    with (folder / "lock").open("w") as lock:
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Holds the lock of a run's folder, as another process does that executes the run."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / HOLDER).write_text("process 7 of elsewhere, since 2026-01-31T12:00:00Z,")
+    with (folder / LOCK).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(HashbenchError, match="another process"):
-            run(lsh(), Store(tmp_path))
+        yield
+
+
+@pytest.mark.parametrize("status", ["ok", "failed"])
+def test_a_run_that_another_process_executes_is_waited_for(
+    status: Literal["ok", "failed"],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Its row is taken, even if it says that the run failed: a second training would fail too."""
+    row = run(lsh(), Store(tmp_path / "other")).model_copy(update={"status": status, "reason": "a test"})
+    store = Store(tmp_path)
+    folder = store.run_folder(row.run)
+    monkeypatch.setattr("hashbench.runs.run.run_steps", None)
+    with ThreadPoolExecutor() as pool:
+        with held(folder):
+            waiting = pool.submit(run, lsh(), store)
+            while "waiting" not in (said := capsys.readouterr().err):
+                assert not waiting.done()
+                time.sleep(0.01)
+            store.write(row)
+        assert waiting.result() == row
+    assert said == (
+        f"note: {folder}: process 7 of elsewhere, since 2026-01-31T12:00:00Z, executes this run: "
+        "waiting for its result\n"
+    )
+
+
+def test_processes_that_train_together_do_not_wait(tmp_path: Path) -> None:
+    """The others would wait for the first one, until PyTorch ends them."""
+    store = Store(tmp_path)
+    with held(store.run_folder(lsh().run)), pytest.raises(HashbenchError, match=r"executes this run: wait for it$"):
+        _run_locked(lsh(), store, Options(group=ProcessGroup(0, 2)), again=False)
+
+
+def test_a_row_says_who_holds_its_run(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    run(lsh(), store)
+    said = (store.run_folder(lsh().run) / HOLDER).read_text()
+    assert said.startswith(f"process {os.getpid()} of ")
+    assert not is_held(lsh(), store)
+    with held(store.run_folder(lsh().run)):
+        assert is_held(lsh(), store)
 
 
 def test_an_unwritable_results_folder_fails_before_training(tmp_path: Path) -> None:

@@ -49,9 +49,13 @@ def test_a_cell_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:
     too_long = resolve("digits", "s1", "itq", {"bits": 96})
     outcomes = list(run_all([too_long, lsh()], store, Options(), jobs=1))
     assert [bool(outcome.failure) for outcome in outcomes] == [True, False]
-    failed = store.find("digits", "s1", too_long.run)
-    assert failed is not None
-    assert (failed.status, failed.reason) == ("failed", "96 bits from 64 principal components: at most 64 bits")
+    assert outcomes[0].failure == "96 bits from 64 principal components: at most 64 bits"
+    assert store.find("digits", "s1", too_long.run) is None  # wrong usage, not a result
+    wild = resolve("digits", "s1", "dpsh", {"bits": 8, "lr": 1e30})
+    (outcome,) = run_all([wild], store, Options(), jobs=1)
+    assert outcome.row is not None
+    assert store.find("digits", "s1", wild.run) == outcome.row
+    assert "smaller lr" in str(outcome.failure)
     missing_data = resolve("cifar10", "s1", "lsh", {"bits": 8})
     (outcome,) = run_all([missing_data], store, Options(), jobs=1)
     assert outcome.row is None

@@ -3,16 +3,17 @@
 import json
 import re
 import sys
-from functools import partial
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
-from tqdm import tqdm
 
+from hashbench import progress
 from hashbench.hasher import TrainingData
 from hashbench.methods import METHODS
+from hashbench.progress import _bars
 from hashbench.runs.spec import resolve
 from hashbench.training import log
 
@@ -88,16 +89,22 @@ def test_tensorboard_is_written_where_it_is_installed(tmp_path: Path, monkeypatc
     assert {name for name, *_ in written} == {f"train/{x}" for x in ("alpha", "images_per_s", "loss", "lr", "seconds")}
 
 
-def test_the_bar_shows_loss_speed_and_time_left(
+def test_a_log_gets_lines_with_the_loss_and_the_time_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    # a training of less than two seconds shows no bar without it
-    monkeypatch.setattr("hashbench.training.loop.BAR_DELAY_S", 0)
-    every_update = partial(tqdm, mininterval=0, miniters=1)  # the run is over before the bar would draw itself again
-    monkeypatch.setattr("hashbench.training.loop.tqdm", every_update)
+    def impatient(*arguments: Any, **named: Any) -> Any:
+        bar = progress.bar(*arguments, **named)
+        bar.mininterval = bar.miniters = 0  # the run is over before a line would be due
+        return bar
+
+    monkeypatch.setattr(_bars, "DELAY_S", 0)
+    monkeypatch.setattr(_bars, "LINE_EVERY_S", 0)
+    monkeypatch.setattr("hashbench.training.loop.progress_bar", impatient)
     trained(tmp_path, progress=True)
     out, err = capsys.readouterr()
     assert out == ""
-    assert re.search(r"train: .*\d+.*<.*(item/s|s/item).*epoch \d of 4, loss \d\.\d{4}", err)
+    line = r"train: item [\d.k]+ of [\d.k]+, epoch [1-4] of 4, loss \d\.\d{4}, 00:0\d passed, 00:0\d left\n"
+    assert re.search(line, err)
+    assert "\r" not in err
     trained(tmp_path)
     assert capsys.readouterr().err == ""

@@ -109,8 +109,8 @@ def test_the_official_file_may_lie_anywhere_and_another_is_named_by_its_checksum
     mine = settings(weights=f"sha256:{sha256}")
     start(mine, examples(tmp_path, str(other)))
     for chosen, file, complaint in (
-        (settings(), other, "this cell starts from weights = official"),
-        (mine, mat, f"this cell starts from weights = sha256:{sha256}"),
+        (settings(), other, "this run starts from weights = official"),
+        (mine, mat, f"this run starts from weights = sha256:{sha256}"),
         (mine, None, "name its place with --weights FILE"),
     ):
         with pytest.raises(HashbenchError, match=complaint) as caught:

@@ -14,6 +14,7 @@ from hashbench.codes.files import arrays_in
 from hashbench.datasets.card import Card
 from hashbench.datasets.readers._reader import Block, Files, Reader
 from hashbench.errors import HashbenchError, printable, unknown
+from hashbench.files import part_prefix
 
 VARIABLE = "gist"
 
@@ -30,7 +31,7 @@ def _on_disk(file: BinaryIO, folder: Path) -> Iterator[Path]:
     if not isinstance(file.name, int):
         yield Path(file.name)
         return
-    with tempfile.NamedTemporaryFile(dir=folder, suffix=".part") as copy:
+    with tempfile.NamedTemporaryFile(dir=folder, prefix=part_prefix("gist"), suffix=".part") as copy:
         shutil.copyfileobj(file, copy)
         copy.flush()
         yield Path(copy.name)

@@ -20,20 +20,23 @@ INK, PAPER, WRONG, RIGHT = "#222222", "#ffffff", "#d62728", "#ffffff"
 
 @dataclass(frozen=True)
 class Tile:
-    """An image, uint8[height, width, 1 or 3], with its caption; ``wrong`` frames it in red."""
+    """An image [height, width, 1 or 3] with its caption; ``wrong`` frames it in red."""
 
-    image: NDArray[np.uint8]
+    image: NDArray[Any]
     caption: str
     wrong: bool = False
 
 
-def write_contact_sheet(path: Path, rows: Sequence[Sequence[Tile]]) -> None:
-    """Writes the tiles to ``path`` as a PNG, one line for each row; the first tile of a row stands apart."""
+def write_contact_sheet(path: Path, rows: Sequence[Sequence[Tile]], value_max: float = 255) -> None:
+    """Writes the tiles to ``path`` as a PNG, one line for each row; the first tile of a row stands apart.
+
+    The value 0 of an image is black, and ``value_max`` is white, or full red, green and blue.
+    """
     with atomic(path) as temporary:
-        temporary.write_bytes(_draw(rows))
+        temporary.write_bytes(_draw(rows, value_max))
 
 
-def _draw(rows: Sequence[Sequence[Tile]]) -> bytes:
+def _draw(rows: Sequence[Sequence[Tile]], value_max: float) -> bytes:
     from PIL import Image, ImageDraw, ImageFont
 
     font = ImageFont.load_default(TEXT - 2)
@@ -46,14 +49,25 @@ def _draw(rows: Sequence[Sequence[Tile]]) -> bytes:
             left, top = GAP + x * step_x + 2 * GAP * (x > 0), GAP + y * step_y
             frame = WRONG if tile.wrong else INK if x == 0 else RIGHT
             pen.rectangle((left, top, left + TILE + 2 * FRAME - 1, top + TILE + 2 * FRAME - 1), fill=frame)
-            sheet.paste(_picture(tile.image), (left + FRAME, top + FRAME))
+            sheet.paste(_picture(in_bytes(tile.image, value_max)), (left + FRAME, top + FRAME))
             pen.text((left + FRAME, top + TILE + 2 * FRAME), tile.caption, fill=INK, font=font)
     image = io.BytesIO()
     sheet.save(image, format="png")
     return image.getvalue()
 
 
-def _picture(image: NDArray[Any]) -> "Image":
+def in_bytes(image: NDArray[Any], value_max: float) -> NDArray[np.uint8]:
+    """The image with values 0 to 255, as uint8, where ``value_max`` becomes 255; values outside become 0 or 255.
+
+    >>> in_bytes(np.array([0, 8, 16, 40]), 16)
+    array([  0, 128, 255, 255], dtype=uint8)
+    """
+    if image.dtype == np.uint8 and value_max == 255:
+        return image
+    return np.clip(np.rint(image * (255 / value_max)), 0, 255).astype(np.uint8)
+
+
+def _picture(image: NDArray[np.uint8]) -> "Image":
     """The image, scaled to fit a tile; the pixels of a small image stay visible."""
     from PIL import Image
 

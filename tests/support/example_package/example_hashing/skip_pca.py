@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from hashbench.errors import HashbenchError
 from hashbench.methods import ShallowSettings, linear_method
-from hashbench.training.failure import TrainingFailed
 
 Floats = NDArray[np.float64]
 
@@ -20,7 +20,7 @@ def _project(settings: Settings, features: Floats, seed: int) -> tuple[Floats, F
     """The mean [d] and the projection [d, bits] of the features [n, d]."""
     most = min(features.shape) - settings.skip
     if settings.bits > most:
-        raise TrainingFailed(f"skip_pca: {settings.bits} bits; these features have {most} components left")
+        raise HashbenchError(f"skip_pca: {settings.bits} bits; these features have {most} components left")
     mean = features.mean(axis=0)
     _, _, axes = np.linalg.svd(features - mean, full_matrices=False)
     return mean, axes[settings.skip : settings.skip + settings.bits].T

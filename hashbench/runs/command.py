@@ -1,0 +1,87 @@
+"""The command that trains a run, from the run's row."""
+
+import json
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+
+from hashbench.config import Setting
+from hashbench.errors import HashbenchError
+from hashbench.runs import hyperparameters
+from hashbench.runs.spec import BASE, RunSpec, of_row, resolve
+from hashbench.runs.store import Row
+from hashbench.training.settings import SHA256
+
+OPTIONS = ("bits", "model", "weights")  # the settings that have an option of their own; the others are given by --set
+PROGRAM = ("hashbench",)
+
+
+def train_command(row: Row, program: Sequence[str] = PROGRAM, *, again: bool = False) -> str:
+    """The command line, quoted for a shell, that trains the run of ``row``; ``program`` are its first words.
+
+    It has no option that does not change the run. Raises HashbenchError if no command gives this run any more, because
+    its data, its split or its method have changed.
+    """
+    given = _shortest(row, _settings(row))
+    words = [*program, "train", row.method, row.dataset, "--protocol", row.protocol]
+    words += [word for key in OPTIONS if key in given for word in (f"--{key}", _option(key, given[key]))]
+    words += ["--seed", str(row.seed)] if row.seed else []
+    words += ["--budget", row.budget] if row.budget != hyperparameters.load(row.method).budget(None) else []
+    words += [word for key in given if key not in OPTIONS for word in ("--set", f"{key}={_spelled(given[key])}")]
+    return shlex.join([*words, "--again"] if again else words)
+
+
+def _settings(row: Row) -> dict[str, Setting]:
+    """Settings that give the run: those that the row names, and those whose default was another when it was made."""
+    now = _resolved(row, row.settings)
+    if now is None:
+        raise HashbenchError(
+            f"{row.run}: its settings are not known to its method any more: it cannot be trained again"
+        )
+    given = {**row.settings, **_changed(of_row(row), now)}
+    found = _resolved(row, given)
+    if found is None or found.run != row.run:
+        raise HashbenchError(f"{row.run}: its data or its split have changed since: it cannot be trained again")
+    return given
+
+
+def _changed(spec: RunSpec, now: RunSpec, prefix: str = "") -> dict[str, Setting]:
+    """The settings of ``spec`` that differ from those of ``now``, the same run with the files of today."""
+    wanted, other = spec.settings.model_dump(), now.settings.model_dump()
+    found = {f"{prefix}{key}": value for key, value in wanted.items() if other[key] != value}
+    if spec.base is not None and now.base is not None:
+        found |= _changed(spec.base, now.base, BASE)
+    return found
+
+
+def _shortest(row: Row, given: dict[str, Setting]) -> dict[str, Setting]:
+    """``given`` without the settings that the run has anyway."""
+    for key in list(given):
+        fewer = {other: value for other, value in given.items() if other != key}
+        found = _resolved(row, fewer)
+        if found is not None and found.run == row.run:
+            given = fewer
+    return given
+
+
+def _resolved(row: Row, given: Mapping[str, Setting]) -> RunSpec | None:
+    """The run that ``given`` names today; None if they name none."""
+    try:
+        return resolve(row.dataset, row.protocol, row.method, given, seed=row.seed, budget=row.budget)
+    except HashbenchError:
+        return None
+
+
+def _option(key: str, value: Setting) -> str:
+    """The value of an option; of weights from a file only the checksum is known."""
+    of_file = key == "weights" and str(value).startswith(SHA256)
+    return f"FILE-OF-{value}" if of_file else str(value)
+
+
+def _spelled(value: Setting) -> str:
+    """``value`` as --set reads it: as TOML, or as a plain text that cannot be read as TOML."""
+    is_plain = isinstance(value, str) and re.fullmatch(r"[A-Za-z_][\w.:/+-]*", value) and value not in _WORDS
+    return str(value) if is_plain else json.dumps(value)
+
+
+_WORDS = ("true", "false", "inf", "nan")  # TOML reads these as values

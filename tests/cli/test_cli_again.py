@@ -1,0 +1,192 @@
+"""A stored run says that it is stored; --again trains it and compares; --dry-run says what a run would be."""
+
+import json
+import re
+import shlex
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hashbench.cli import main
+from hashbench.runs.store import Store
+
+LSH = ["train", "lsh", "digits", "--bits", "16"]
+SMALL = ["epochs=1", "steps_per_epoch=3", "batch_size=10", "classes_per_batch=5", "augment=none", "augment_per=item"]
+SPARSE = ["train", "sparse-th", "digits", "--model", "mlp", "--set", "d=8", "--set", "k=2"]
+TALR = ["train", "talr-ap", "digits", "--bits", "8", "--set", "epochs=1", "--set", "lr_schedule=explicit"]
+
+
+def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stopped:
+        main(list(arguments))
+    captured = capsys.readouterr()
+    assert isinstance(stopped.value.code, int)
+    return stopped.value.code, captured.out, captured.err
+
+
+def rows(results: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in results.glob("rows/*/*.json")}
+
+
+def test_a_stored_run_says_when_and_where_it_was_trained(capsys: pytest.CaptureFixture[str]) -> None:
+    _, first, said = call(capsys, *LSH)
+    assert said == ""
+    code, out, err = call(capsys, *LSH)
+    assert (code, out.splitlines()[0]) == (0, first.splitlines()[0])
+    assert re.fullmatch(
+        r"note: this run is stored: trained \d{4}-\d\d-\d\d on \w+ \w+.*, (commit [0-9a-f]{7}|hashbench [\d.]+).*; "
+        r"nothing was trained\. --again trains and compares\n",
+        err,
+    )
+    assert call(capsys, "--quiet", *LSH)[2] == ""
+
+
+def test_again_trains_and_compares_and_leaves_the_row(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    call(capsys, *LSH)
+    before = rows(tmp_path / "results")
+    shutil.rmtree(tmp_path / "results" / "runs")
+    code, out, err = call(capsys, *LSH, "--again")
+    assert code == 0
+    assert err.endswith("; it is trained again, and its row stays\n")
+    lines = out.splitlines()
+    assert lines[1].split() == ["histogram", "equal"]
+    assert re.fullmatch(r"ap +0\.\d{4}  equal", lines[2])
+    assert all(line.endswith("  equal") for line in lines[2:-1])
+    assert lines[-1].endswith(".json (as it was)")
+    assert rows(tmp_path / "results") == before
+    assert list((tmp_path / "results" / "runs").glob("*/hasher.npz"))
+
+
+def test_again_says_by_how_much_a_metric_differs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    call(capsys, *LSH)
+    (path,) = rows(tmp_path / "results")
+    row: dict[str, Any] = json.loads(path.read_text())
+    row["metrics"]["ap"]["mean"] -= 0.0125
+    del row["metrics"]["ndcg"]
+    row["histogram_sha256"] = "0" * 64
+    path.write_text(json.dumps(row))
+    code, out, _ = call(capsys, *LSH, "--again")
+    lines = {line.split("  ")[0]: line for line in out.splitlines()}
+    assert code == 0
+    assert lines["histogram"].endswith(" not equal to the stored one")
+    assert lines["ap"].endswith(f"  stored {row['metrics']['ap']['mean']:.4f}, differs by +0.013")
+    assert lines["ndcg"].endswith("  not in the stored row")
+    assert lines["ap_worst"].endswith("  equal")
+    printed = json.loads(call(capsys, *LSH, "--again", "--json")[1])
+    assert printed["stored"]["metrics"] == row["metrics"]
+    assert printed["equal"] == {"histogram": False}
+    assert printed["differences"]["ap"] == pytest.approx(0.0125)
+    assert printed["differences"]["ap_worst"] == 0
+    assert printed["again"]["metrics"]["ap"]["mean"] == pytest.approx(row["metrics"]["ap"]["mean"] + 0.0125)
+
+
+def test_again_of_a_run_that_is_not_stored_stores_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, out, err = call(capsys, *LSH, "--again", "--json")
+    assert (code, err) == (0, "")
+    assert Store(tmp_path / "results").named(json.loads(out)["run"]).status == "ok"
+
+
+@pytest.mark.parametrize(
+    "train",
+    [
+        [*LSH, "--seed", "3", "--set", "centre=false"],
+        [*TALR, "--set", "lr_explicit=0:0.05 50:0.005"],
+        [*SPARSE, *(word for each in SMALL for word in ("--set", f"base.{each}"))],
+    ],
+    ids=["shallow", "deep", "with a base"],
+)
+def test_encode_without_the_hasher_prints_the_command_that_makes_it(
+    train: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    row = json.loads(call(capsys, *train, "--json")[1])
+    before, runs = rows(tmp_path / "results"), tmp_path / "results" / "runs"
+    codes = (runs / row["run"] / "codes.npz").read_bytes()
+    shutil.rmtree(runs)
+    encode = ["encode", row["run"], "--out", str(tmp_path / "codes.npz")]
+    code, out, err = call(capsys, *encode)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    command = shlex.split(err.partition(": this trains it again: ")[2])
+    assert (command[0], command[-1]) == ("hashbench", "--again")
+    code, out, _ = call(capsys, *command[1:])
+    assert (code, out.splitlines()[0]) == (0, f"run   {row['run']}")
+    assert call(capsys, *encode)[0] == 0
+    assert rows(tmp_path / "results") == before
+    assert (runs / row["run"] / "codes.npz").read_bytes() == codes
+
+
+def test_search_and_a_damaged_hasher_print_it_too(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """With the folder that was named, because the command finds the row there."""
+    results = tmp_path / "other"
+    run = json.loads(call(capsys, "--results", str(results), *LSH, "--json")[1])["run"]
+    advice = f": this trains it again: hashbench --results {results} train lsh digits --protocol s1 --bits 16 --again\n"
+    out = str(tmp_path / "sheet.png")
+    (results / "runs" / run / "hasher.npz").write_bytes(b"PK damaged")
+    for command in (["encode", run], ["search", run]):
+        code, _, err = call(capsys, "--results", str(results), *command, "--out", out)
+        assert code == 2
+        assert "hasher.npz: not a whole hasher" in err
+        assert err.endswith(advice)
+    call(capsys, "--results", str(results), *LSH, "--again")
+    (results / "runs" / run / "codes.npz").unlink()
+    code, _, err = call(capsys, "--results", str(results), "search", run, "--out", out)
+    assert (code, err) == (
+        2,
+        f"error: {results / 'runs' / run}: the working files of this run are not here{advice}",
+    )
+
+
+def test_a_failed_run_is_tried_again_by_the_plain_command(capsys: pytest.CaptureFixture[str]) -> None:
+    wild = ["train", "dpsh", "digits", "--bits", "8", "--set", "lr=1e30", "--json"]
+    run = json.loads(call(capsys, *wild)[1])["run"]
+    _, _, err = call(capsys, "encode", run, "--out", "x.npz")
+    assert f"error: {run}: this run failed (" in err
+    assert err.endswith("this tries it again: hashbench train dpsh digits --protocol s1 --bits 8 --set lr=1e+30\n")
+
+
+def test_the_protocol_is_needed_where_there_are_several(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = call(capsys, "train", "lsh", "cifar10", "--bits", "8")
+    assert (code, out) == (2, "")
+    assert err == (
+        "error: cifar10: which protocol? --protocol NAME is needed: "
+        "one of s1, s1_54k, s2, s2_official, structhash, structhash_validation\n"
+    )
+    assert json.loads(call(capsys, *LSH, "--json")[1])["protocol"] == "s1"
+
+
+def test_a_dry_run_prints_each_setting_with_its_source(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    plan = ["train", "talr-ap", "cifar10", "--protocol", "s1", "--bits", "32", "--set", "lr=0.1", "--dry-run"]
+    code, out, err = call(capsys, *plan)
+    assert (code, err) == (0, "")
+    found = {line.split()[0]: line.split()[1:] for line in out.splitlines()}
+    assert found["run"][0].startswith("cifar10-s1-talr_ap-32b-s0-")
+    assert found["stored"] == ["no"]
+    assert found["lr"] == ["0.1", "command", "line"]
+    assert found["epochs"] == ["60", "recipe", "small_cnn"]
+    assert found["model"] == ["small_cnn", "recipe", "small_cnn"]
+    assert found["variant"] == ["simplified", "code"]
+    assert found["relaxation"] == ["tanh", "paper"]
+    assert found["n_bins"] == ["12", "ours"]
+    assert found["chunk"] == ["0", "default"]
+    assert found["lr_explicit"] == ["-", "default"]
+    printed = json.loads(call(capsys, *plan, "--json")[1])
+    assert (printed["run"], printed["stored"], printed["seed"]) == (found["run"][0], False, 0)
+    assert printed["settings"]["lr"] == {"value": 0.1, "source": "command line", "note": "", "recipe": None}
+    assert printed["settings"]["epochs"]["recipe"] == "small_cnn"
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_dry_run_names_what_train_stores(capsys: pytest.CaptureFixture[str]) -> None:
+    row = json.loads(call(capsys, *LSH, "--json")[1])
+    out = call(capsys, *LSH, "--dry-run")[1].splitlines()
+    assert out[0].split() == ["run", row["run"]]
+    assert out[1].split()[:3] == ["stored", "yes,", "trained"]
+
+
+def test_a_dry_run_shows_the_settings_of_the_base(capsys: pytest.CaptureFixture[str]) -> None:
+    plan = [*SPARSE, "--set", "base.lr=0.5", "--dry-run", "--json"]
+    settings = json.loads(call(capsys, *plan)[1])["settings"]
+    assert (settings["base.lr"]["value"], settings["base.lr"]["source"]) == (0.5, "command line")
+    assert (settings["base.d"]["value"], settings["base.d"]["source"]) == (8, "run")
+    assert (settings["d"]["value"], settings["d"]["source"]) == (8, "command line")

@@ -1,0 +1,69 @@
+"""The files that commands write: through main(), into pipes, links and full devices."""
+
+import os
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hashbench.cli._app import main
+
+
+def run(*arguments: object) -> int:
+    with pytest.raises(SystemExit) as exit_:
+        main([str(each) for each in arguments])
+    assert isinstance(exit_.value.code, int)
+    return exit_.value.code
+
+
+@pytest.fixture
+def codes(tmp_path: Path) -> Path:
+    draw = np.random.default_rng(0)
+    arrays = {f"{role}_codes": draw.integers(0, 2, (n, 8), np.uint8) for role, n in (("query", 3), ("database", 20))}
+    labels = {f"{role}_labels": np.arange(n) % 2 for role, n in (("query", 3), ("database", 20))}
+    np.savez(tmp_path / "codes.npz", **arrays, **labels)
+    return tmp_path / "codes.npz"
+
+
+OPTIONS = ["--csv", "--per-query", "--trec-run", "--qrels"]
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_a_pipe_gets_what_a_file_gets(codes: Path, tmp_path: Path, option: str) -> None:
+    assert run("eval", codes, "--metric", "ap", option, tmp_path / "file") == 0
+    os.mkfifo(tmp_path / "fifo")
+    found: list[bytes] = []
+    reader = threading.Thread(target=lambda: found.append((tmp_path / "fifo").read_bytes()), daemon=True)
+    reader.start()
+    assert run("eval", codes, "--metric", "ap", option, tmp_path / "fifo") == 0
+    reader.join(20)
+    assert found == [(tmp_path / "file").read_bytes()]
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_a_link_is_followed_and_a_folder_refused(
+    codes: Path, tmp_path: Path, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "link").symlink_to("file")
+    assert run("eval", codes, "--metric", "ap", option, tmp_path / "link") == 0
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "file").stat().st_size > 10
+    capsys.readouterr()
+    assert run("eval", codes, "--metric", "ap", option, tmp_path) == 2
+    assert capsys.readouterr().err == f"error: {tmp_path}: a folder; the file to be written is expected\n"
+
+
+def test_an_index_goes_into_a_pipe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    draw = np.random.default_rng(0)
+    np.savez(tmp_path / "items.npz", activations=draw.random((9, 4)), embeddings=draw.random((9, 3)))
+    build = ("index", "build", tmp_path / "items.npz", "--embeddings", tmp_path / "items.npz", "--k", 1, "--out")
+    assert run(*build, tmp_path / "index.h5") == 0
+    os.mkfifo(tmp_path / "fifo")
+    found: list[bytes] = []
+    reader = threading.Thread(target=lambda: found.append((tmp_path / "fifo").read_bytes()), daemon=True)
+    reader.start()
+    assert run(*build, tmp_path / "fifo") == 0
+    reader.join(20)
+    assert capsys.readouterr().out.endswith(f"; {len(found[0]):,} bytes\n")
+    (tmp_path / "copy.h5").write_bytes(found[0])
+    assert run("index", "query", tmp_path / "copy.h5", tmp_path / "items.npz", "--verify", "--top", 3) == 0

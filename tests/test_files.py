@@ -1,0 +1,258 @@
+"""Outputs: regular files are written whole; a device, a pipe or a descriptor is written to; a link is followed."""
+
+import os
+import re
+import resource
+import signal
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from hashbench.errors import HashbenchError
+from hashbench.files import atomic, part_prefix, require_output, sweep_parts, write_text
+
+
+def left(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def killed_while_it_writes(path: Path) -> None:
+    program = (
+        "import os, signal, sys\nfrom pathlib import Path\nfrom hashbench.files import atomic\n"
+        "with atomic(Path(sys.argv[1])) as temporary:\n"
+        "    temporary.write_text('half')\n    os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    assert subprocess.run([sys.executable, "-c", program, str(path)], check=False).returncode == -signal.SIGKILL
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next_that_writes_there(tmp_path: Path) -> None:
+    killed_while_it_writes(tmp_path / "index.h5")
+    (name,) = left(tmp_path)
+    assert re.fullmatch(r"\.index\.h5\.hashbench-[0-9a-f]{8}-\d+-\w{8}\.part", name)
+    write_text(tmp_path / "table.md", "whole")
+    assert left(tmp_path) == ["table.md"]
+
+
+def test_a_temporary_file_of_a_process_that_lives_stays(tmp_path: Path) -> None:
+    with atomic(tmp_path / "first") as temporary:
+        write_text(tmp_path / "second", "whole")
+        assert temporary.exists()
+    own = f"{part_prefix('x')}abcdefgh.part"
+    elsewhere = re.sub(r"hashbench-\w{8}-\d+", "hashbench-00000000-1", own)
+    foreign = [".x.abcdefgh.part", ".syncthing.x.part", "x.h5.part"]  # of other programs, or to be continued
+    for name in (own, elsewhere, *foreign):
+        (tmp_path / name).write_text("half")
+    sweep_parts(tmp_path)
+    assert left(tmp_path) == sorted([own, elsewhere, *foreign, "first", "second"])
+    os.utime(tmp_path / elsewhere, (0, 0))  # a machine that cannot be asked: old enough
+    os.utime(tmp_path / own, (0, 0))
+    sweep_parts(tmp_path)
+    assert left(tmp_path) == sorted([own, *foreign, "first", "second"])
+
+
+def test_a_probe_that_was_killed_is_removed_too(tmp_path: Path) -> None:
+    probe = re.sub(r"-\d+-$", "-999999999-12345678.part", part_prefix("write-test"))
+    (tmp_path / probe).touch()
+    sweep_parts(tmp_path)
+    assert probe not in left(tmp_path)
+
+
+@pytest.fixture
+def fifo(tmp_path: Path) -> Path:
+    os.mkfifo(tmp_path / "fifo")
+    return tmp_path / "fifo"
+
+
+@pytest.fixture
+def device(tmp_path: Path) -> Callable[[str], Path]:
+    """Gives /dev/NAME, or for root, who could destroy it, the same device in the test's own folder."""
+
+    def made(name: str) -> Path:
+        if os.getuid():
+            return Path("/dev") / name
+        try:
+            os.mknod(tmp_path / name, stat.S_IFCHR | 0o666, Path("/dev", name).stat().st_rdev)
+            with (tmp_path / name).open("rb"):
+                return tmp_path / name
+        except OSError as error:
+            pytest.skip(f"no device can be made here: {error}")
+
+    return made
+
+
+def read_of(fifo: Path, write: Callable[[Path], None]) -> bytes:
+    """What a reader gets from ``fifo`` while ``write`` writes to it."""
+    found: list[bytes] = []
+    reader = threading.Thread(target=lambda: found.append(fifo.read_bytes()), daemon=True)
+    reader.start()
+    write(fifo)
+    reader.join(20)
+    assert found, "the reader still waits"
+    return found[0]
+
+
+def test_a_pipe_gets_the_text_and_stays_a_pipe(fifo: Path) -> None:
+    assert read_of(fifo, lambda path: write_text(path, "a,b\n")) == b"a,b\n"
+    assert stat.S_ISFIFO(fifo.stat().st_mode)
+    assert [path.name for path in fifo.parent.iterdir()] == ["fifo"]
+
+
+def test_libraries_that_seek_write_to_a_pipe(fifo: Path, tmp_path: Path) -> None:
+    def save(path: Path) -> None:
+        with atomic(path) as temporary, h5py.File(temporary, "w") as file:
+            file["numbers"] = np.arange(1000)
+
+    (tmp_path / "copy.h5").write_bytes(read_of(fifo, save))
+    with h5py.File(tmp_path / "copy.h5") as file:
+        np.testing.assert_array_equal(file["numbers"][:], np.arange(1000))
+
+
+def test_nothing_reaches_a_pipe_if_the_block_fails(fifo: Path) -> None:
+    with pytest.raises(RuntimeError), atomic(fifo) as temporary:
+        temporary.write_text("half")
+        raise RuntimeError
+    assert stat.S_ISFIFO(fifo.stat().st_mode)
+
+
+def test_a_full_device_is_one_line_and_stays_a_device(device: Callable[[str], Path]) -> None:
+    full = device("full")
+    with pytest.raises(HashbenchError) as caught:
+        write_text(full, "text")
+    assert str(caught.value) == f"{full}: cannot be written (No space left on device): make room or name another file"
+    assert stat.S_ISCHR(full.stat().st_mode)
+
+
+def test_the_null_device_takes_everything_and_stays_a_device(device: Callable[[str], Path]) -> None:
+    null = device("null")
+    write_text(null, "text")
+    assert stat.S_ISCHR(null.stat().st_mode)
+
+
+def test_a_link_stays_and_its_file_is_replaced(tmp_path: Path) -> None:
+    target, link, other = tmp_path / "far" / "file", tmp_path / "link", tmp_path / "link2"
+    target.parent.mkdir()
+    target.write_text("old")
+    link.symlink_to(Path("far") / "file")
+    other.symlink_to(link)
+    write_text(other, "new")
+    assert target.read_text() == "new"
+    assert link.is_symlink() and other.is_symlink()
+    with pytest.raises(RuntimeError), atomic(other) as temporary:
+        temporary.write_text("half")
+        raise RuntimeError
+    assert target.read_text() == "new"
+    assert [path.name for path in target.parent.iterdir()] == ["file"]
+
+
+def test_a_dangling_link_makes_its_file(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "none" / "file")
+    write_text(tmp_path / "link", "new")
+    assert (tmp_path / "none" / "file").read_text() == "new"
+
+
+def test_links_in_a_circle_are_one_line(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    with pytest.raises(HashbenchError) as caught:
+        write_text(tmp_path / "a", "text")
+    assert str(caught.value) == (
+        f"{tmp_path / 'a'}: its symbolic links lead in a circle: remove them or name another file"
+    )
+    with pytest.raises(HashbenchError, match=r"cannot be written \(Too many levels of symbolic links\): name another"):
+        write_text(tmp_path / "a" / "file", "text")
+
+
+def test_a_link_to_a_folder_is_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to("folder")
+    with pytest.raises(HashbenchError, match=r"link: a folder; the file to be written is expected$"):
+        write_text(tmp_path / "link", "text")
+    with pytest.raises(HashbenchError, match=r"link: a folder; name the file to be written with --out$"):
+        require_output(tmp_path / "link")
+
+
+def test_the_mode_of_a_file_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+    path.chmod(0o640)
+    write_text(path, "new")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+@pytest.mark.skipif(os.name != "posix" or os.getuid() != 0, reason="only root may give files away")
+def test_the_owner_of_a_file_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+    os.chown(path, 1234, 5678)
+    write_text(path, "new")
+    assert (path.stat().st_uid, path.stat().st_gid, path.read_text()) == (1234, 5678, "new")
+
+
+WRITE = """
+import sys
+from pathlib import Path
+from hashbench.files import write_text
+print("before")
+write_text(Path(sys.argv[1]), "written\\n")
+print("after")
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs /proc")
+@pytest.mark.parametrize("name", ["stdout", "/dev/fd/1", "/proc/self/fd/1"])
+def test_standard_output_gets_its_bytes_in_order(tmp_path: Path, name: str) -> None:
+    (tmp_path / "stdout").symlink_to("/proc/self/fd/1")  # as /dev/stdout is
+    command = [sys.executable, "-c", WRITE, str(tmp_path / name)]
+    assert subprocess.run(command, capture_output=True, check=True).stdout == b"before\nwritten\nafter\n"
+    with (tmp_path / "file").open("wb") as file:  # a regular file, which must be neither replaced nor cut
+        subprocess.run(command, stdout=file, check=True)
+    assert (tmp_path / "file").read_bytes() == b"before\nwritten\nafter\n"
+
+
+def test_a_reader_that_leaves_is_one_line(fifo: Path) -> None:
+    reader = threading.Thread(target=lambda: fifo.open("rb").close(), daemon=True)
+    reader.start()
+    with pytest.raises(HashbenchError) as caught:
+        write_text(fifo, "x" * (1 << 20))
+    assert str(caught.value) == f"{fifo}: cannot be written (Broken pipe): name another file"
+
+
+def test_pipes_and_devices_are_not_probed(fifo: Path, device: Callable[[str], Path]) -> None:
+    for path in (fifo, device("full"), Path("/dev/fd/1")):
+        require_output(path)
+    assert sorted(path.name for path in fifo.parent.iterdir() if path.name[0] == ".") == []
+
+
+@pytest.mark.parametrize("library", ["text", "numpy", "h5py", "png"])
+def test_a_limit_on_the_size_of_files_is_one_line(tmp_path: Path, library: str) -> None:
+    path, numbers = tmp_path / "file", np.arange(10_000.0)
+
+    def write() -> None:
+        with atomic(path) as temporary:
+            if library == "text":
+                temporary.write_text("x" * 100_000)
+            elif library == "numpy":
+                with temporary.open("wb") as file:
+                    np.savez(file, numbers=numbers)
+            elif library == "h5py":
+                with h5py.File(temporary, "w") as file:
+                    file["numbers"] = numbers
+            else:
+                temporary.write_bytes(b"x" * 100_000)
+
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
+    try:
+        with pytest.raises(HashbenchError) as caught:
+            write()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert str(caught.value) == f"{path}: cannot be written (File too large): make room or name another file"
+    assert list(tmp_path.iterdir()) == []

@@ -1,18 +1,13 @@
 """A run: its scores, configuration and provenance, and the commands that make it and use it."""
 
-import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from hashbench import paths
 from hashbench.cli.show import _layout
 
 if TYPE_CHECKING:
-    from hashbench.config import Setting
-    from hashbench.runs.spec import RunSpec
     from hashbench.runs.store import Row
-
-OPTIONS = {"bits": "--bits", "model": "--model"}  # settings that have an option of their own
 
 
 def describe(name: str) -> dict[str, Any]:
@@ -23,69 +18,36 @@ def describe(name: str) -> dict[str, Any]:
     row = store.named(name)
     folder = store.run_folder(row.run)
     kept = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    commands, why = _commands(row, kept)
     return {
         **row.model_dump(by_alias=True),
         "row": paths.shown(store.row_path(row.dataset, row.protocol, row.run)),
         "folder": paths.shown(folder),
         "kept": kept,
-        "is_current": _is_current(row),
-        "commands": _commands(row, kept),
+        "commands": commands,
+        "not_again": why,  # why no command trains it today; null where one does
     }
 
 
-def _given(row: "Row") -> "dict[str, Setting]":
-    """The settings that name the run of ``row`` today: its own, and those whose usual values have changed since."""
+def _commands(row: "Row", kept: list[str]) -> tuple[list[str], str | None]:
+    """The commands that train the run, encode, search and eval, and why it cannot be trained again, if it cannot.
+
+    Without a hasher that is kept the run is trained again first.
+    """
     from hashbench.errors import HashbenchError
-    from hashbench.runs.spec import of_row
+    from hashbench.runs.command import train_command
 
-    try:
-        today, then = _today(row, row.settings).settings.model_dump(), of_row(row).settings.model_dump()
-    except HashbenchError:
-        return row.settings
-    changed = {key: value for key, value in then.items() if value != today.get(key) and value is not None}
-    return {**row.settings, **changed}
-
-
-def _is_current(row: "Row") -> bool:
-    """Whether its command makes the run of ``row`` today; not where a card or a base's settings have changed since."""
-    from hashbench.errors import HashbenchError
-
-    try:
-        return _today(row, _given(row)).run == row.run
-    except HashbenchError:
-        return False
-
-
-def _today(row: "Row", settings: "Mapping[str, Setting]") -> "RunSpec":
-    from hashbench.runs.spec import resolve
-
-    return resolve(row.dataset, row.protocol, row.method, settings, seed=row.seed, budget=row.budget)
-
-
-def _commands(row: "Row", kept: list[str]) -> list[str]:
-    """Train, encode, search and eval; training again comes first where no hasher is kept."""
     has_hasher = any(name.startswith("hasher.") for name in kept)
-    train = train_command(row)
-    uses = [f"hashbench encode {row.run} --out codes.npz", f"hashbench search {row.run} --out nearest.png"]
-    is_binary = "bits" in row.settings
-    return [
-        *([train] if row.status == "failed" or has_hasher else [f"{train} --again"]),
-        *(uses if row.status == "ok" else []),
-        *(["hashbench eval codes.npz"] if row.status == "ok" and is_binary else []),
-    ]
-
-
-def train_command(row: "Row") -> str:
-    """The command that makes the run of ``row``."""
-    from hashbench.runs import hyperparameters
-
-    words = ["hashbench", "train", row.method, row.dataset, "--protocol", row.protocol]
-    for key, value in _given(row).items():
-        text = _layout.setting(value)
-        words += [OPTIONS[key], text] if key in OPTIONS else ["--set", f"{key}={text}"]
-    if row.budget != hyperparameters.load(row.method).budget(None):
-        words += ["--budget", row.budget]
-    return shlex.join([*words, *(["--seed", str(row.seed)] if row.seed else [])])
+    why = None
+    commands = []
+    try:
+        commands.append(train_command(row, again=row.status == "ok" and not has_hasher))
+    except HashbenchError as error:
+        why = str(error)
+    if row.status == "ok":
+        commands += [f"hashbench encode {row.run} --out codes.npz", f"hashbench search {row.run} --out nearest.png"]
+        commands += ["hashbench eval codes.npz"] if "bits" in row.settings else []
+    return commands, why
 
 
 def lines(found: dict[str, Any]) -> Iterator[str]:

@@ -1,36 +1,19 @@
 """Bars on a terminal only; plain lines elsewhere; nothing with --quiet."""
 
-import io
 import os
-import pty
 import re
 import sys
-import termios
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.terminal import Terminal
 
 from hashbench import progress
 from hashbench.progress import _bars
 
 PACKAGE = Path(progress.__file__).parents[1]
-
-
-class Terminal:
-    """A pseudo-terminal: ``side`` is the program's stderr, ``shown`` what the terminal was sent."""
-
-    def __init__(self) -> None:
-        self.master, slave = pty.openpty()
-        termios.tcsetwinsize(slave, (24, 80))
-        self.side = os.fdopen(slave, "w")
-        os.set_blocking(self.master, False)
-
-    def shown(self) -> str:
-        self.side.flush()
-        with io.FileIO(os.dup(self.master)) as terminal:
-            return (terminal.read(100_000) or b"").decode()
 
 
 @pytest.fixture

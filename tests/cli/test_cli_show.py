@@ -123,6 +123,17 @@ def test_a_run_shows_scores_machine_and_configuration(capsys: pytest.CaptureFixt
     assert f"$ hashbench encode {name} --out codes.npz" in lines
 
 
+def test_a_run_that_no_command_makes_any_more_says_why(capsys: pytest.CaptureFixture[str]) -> None:
+    name = store_run(resolve("digits", "s1", "lsh", {"bits": 12}), ap=0.75)
+    (path,) = (Store.default().folder / "rows").glob("*/*.json")
+    path.write_text(path.read_text().replace(f'"run": "{name}"', '"run": "digits-s1-lsh-12b-s0-of-old"'))
+    path.rename(path.with_stem("digits-s1-lsh-12b-s0-of-old"))
+    assert run("show", "digits-s1-lsh-12b-s0-of-old") == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "its data or its split have changed since: it cannot be trained again" in text
+    assert "$ hashbench train" not in text and "$ hashbench encode" in text
+
+
 @pytest.mark.parametrize("name", ["talr_ap", "ksh", "sparse_hash", "cifar10", "talr_table1", "ap", "alexnet", "gist"])
 def test_it_fits_80_columns_but_for_addresses_and_commands(capsys: pytest.CaptureFixture[str], name: str) -> None:
     assert run("show", name) == 0

@@ -66,9 +66,7 @@ def lines(found: dict[str, Any]) -> Iterator[str]:
             "versions": ", ".join(f"{key} {value}" for key, value in found["versions"].items() if value is not None),
             "seconds": ", ".join(f"{key} {value:,.1f}" for key, value in seconds.items()) if seconds else "unknown",
             "row": found["row"],
-            "today": None
-            if found["is_current"]
-            else "this command makes another run: what decides it has changed since",
+            "again": found["not_again"],
             "kept": f"{found['folder']}: {', '.join(found['kept'])}" if found["kept"] else "no codes and no hasher",
         }
     )

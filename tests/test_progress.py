@@ -1,10 +1,10 @@
 """Bars on a terminal only; plain lines elsewhere; nothing with --quiet."""
 
-import os
 import re
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -18,10 +18,8 @@ PACKAGE = Path(progress.__file__).parents[1]
 
 @pytest.fixture
 def terminal() -> Iterator[Terminal]:
-    found = Terminal()
-    yield found
-    found.side.close()
-    os.close(found.master)
+    with closing(Terminal()) as found:
+        yield found
 
 
 @pytest.fixture

@@ -1,4 +1,5 @@
 import sys
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -40,12 +41,12 @@ def test_features_says_where_what_and_how_fast(hashbench):
 
 @pytest.mark.parametrize("arguments", [(), ("--quiet",)])
 def test_a_terminal_shows_the_extraction_unless_it_is_quiet(hashbench, monkeypatch, arguments):
-    terminal = Terminal()
     monkeypatch.setenv("HASHBENCH_QUIET", "")
     monkeypatch.setattr(_bars, "DELAY_S", 0)
-    monkeypatch.setattr(sys, "stderr", terminal.side)
-    assert hashbench(*arguments, "features", "digits", "--model", "gist", "--batch", "100")[0] == 0
-    shown = terminal.shown()
+    with closing(Terminal()) as terminal:
+        monkeypatch.setattr(sys, "stderr", terminal.side)
+        assert hashbench(*arguments, "features", "digits", "--model", "gist", "--batch", "100")[0] == 0
+        shown = terminal.shown()
     assert ("features: " in shown and "/1797 [" in shown) if not arguments else shown == ""
 
 

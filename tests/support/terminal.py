@@ -19,3 +19,7 @@ class Terminal:
         self.side.flush()
         with io.FileIO(os.dup(self.master)) as terminal:
             return (terminal.read(100_000) or b"").decode()
+
+    def close(self) -> None:
+        self.side.close()
+        os.close(self.master)

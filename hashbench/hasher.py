@@ -216,10 +216,11 @@ class BinaryHasher(ABC):
         return [path]
 
     def export_items(self, rows: ItemRows, names: Sequence[str], path: Path) -> None:
-        """Writes two arrays: ``codes``, uint8[n, bits] of 0 and 1, and ``names`` [n]."""
+        """Writes ``codes``, uint8[n, bits] of 0 and 1, ``names`` [n], and ``labels`` if the items have any."""
         packed = binarize(self.encode(rows.whole(), progress=True))
+        labels: dict[str, Any] = {} if rows.labels is None else {"labels": rows.labels}
         with atomic(path) as temporary, temporary.open("wb") as file:
-            np.savez_compressed(file, codes=packed.bits(), names=np.array(names))
+            np.savez_compressed(file, codes=packed.bits(), names=np.array(names), **labels)
 
     def nearest(self, queries: NDArray[Any], folder: Path, top: int) -> list[Neighbours]:
         """The nearest items by Hamming distance to the database codes in codes.npz."""

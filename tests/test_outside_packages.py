@@ -209,6 +209,13 @@ def test_list_goes_on_where_entries_cannot_be_used(install: Install, tmp_path: P
     assert (refused.returncode, refused.stderr.splitlines()) == (2, [itq])
 
 
+def test_doctor_goes_on_where_a_model_cannot_be_used(install: Install, tmp_path: Path) -> None:
+    install("other-models", entries("odd = gone:MODEL", group="hashbench.models"))
+    done = run(tmp_path, [tmp_path / "site", REPOSITORY], "doctor")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "cifar10" in done.stdout
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder into which the example is installed, without a network."""

@@ -44,6 +44,9 @@ for _name, _short in COMMANDS.items():
 app.add_typer(
     import_module("hashbench.cli.index").app, name="index", help="Build an index of sparse codes, or search it."
 )
+app.add_typer(
+    import_module("hashbench.cli.dataset").app, name="dataset", help="Add data of your own as a data set, or remove it."
+)
 
 
 def _version(asked: bool) -> None:

@@ -20,7 +20,7 @@ def command(
     items: Annotated[
         Path | None,
         typer.Argument(
-            help="Your own items: a folder of images, FILE.npy or FILE.h5. Default: the run's queries and database."
+            help="Your own items: a folder of images, FILE.npy, .npz or .h5. Default: the run's queries and database."
         ),
     ] = None,
     out: Annotated[Path, typer.Option(help="The .npz file to write.")] = ...,  # type: ignore[assignment]
@@ -28,8 +28,9 @@ def command(
 ) -> None:
     """Write the codes of a run's queries and database, or of your own items.
 
-    For your own items the file holds `codes` (uint8, 0 or 1, items x bits) and `names`. An .npy file, or the array
-    `items` of an .h5 file, holds items as the data set stores them. A run with sparse codes writes `activations` and
+    For your own items the file holds `codes` (uint8, 0 or 1, items x bits), `names`, and `labels` if the items have
+    any: the names of the subfolders, or the array `labels` beside `items`; hashbench eval reads them. A file holds
+    items as the data set stores them. A run with sparse codes writes `activations` and
     `embeddings`, which hashbench index reads; its queries go to a second file next to --out.
     """
     from hashbench.datasets import own_items
@@ -49,7 +50,8 @@ def command(
     if items is None:
         written = hasher.export(open_data(spec, Options(device=device, progress=True)).search_items, out)
     else:
-        own = own_items.read(items, tuple(load_card(spec.dataset).item_shape))
-        hasher.export_items(own_rows(spec, own.items, device), own.names, out)
+        card = load_card(spec.dataset)
+        own = own_items.read(items, tuple(card.item_shape), card.class_names)
+        hasher.export_items(own_rows(spec, own.items, device, own.labels), own.names, out)
     for path in written:
         typer.echo(str(path))

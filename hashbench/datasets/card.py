@@ -1,5 +1,6 @@
 """Cards: a card says what a data set is, where it comes from, which checksums it has and how it is split."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -123,14 +124,17 @@ class Card(Strict):
     ``labels`` says whether an item has one class, several of ``n_classes`` labels, or none. An ``embedded`` data set is
     part of an installed package and has no sources. ``labels_sha256`` is the checksum of the labels alone, for data
     sets whose images not everybody can get. ``citation`` holds keys of experiments/papers.toml, with commas between
-    them.
+    them. ``own`` data are the user's: ``hashbench dataset add NAME`` with the arguments ``made_from`` stored
+    them, so they need no reader, sources, citation, licence or homepage.
     """
 
     name: str
     title: str
-    citation: str
-    licence: str
-    homepage: str
+    own: bool = False
+    made_from: str = ""
+    citation: str = ""
+    licence: str = ""
+    homepage: str = ""
     kind: Literal["images", "features"]
     item_shape: list[Positive] = Field(min_length=1)
     value_max: Positive | None = None
@@ -140,7 +144,7 @@ class Card(Strict):
     class_names: list[str] = []
     class_counts: list[Count] | None = None
     embedded: bool = False
-    reader: str
+    reader: str = ""
     sources: list[Source] = []
     content_sha256: Sha256 | None = None
     labels_sha256: Sha256 | None = None
@@ -148,9 +152,17 @@ class Card(Strict):
     protocols: dict[str, AnyProtocol] = {}
 
     @model_validator(mode="after")
-    def _is_consistent(self) -> "Card":
+    def _says_where_it_is_from(self) -> "Card":
+        if self.own:
+            if self.embedded or self.sources or self.reader:
+                raise ValueError("own data have no sources and no reader: hashbench dataset add stored them")
+            return self
         if self.embedded == bool(self.sources):
             raise ValueError("an embedded data set has no sources, any other has at least one")
+        return self
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> "Card":
         if (self.kind == "images") != (len(self.item_shape) == 3):
             raise ValueError("images have item_shape [height, width, channels], features [d]")
         if (self.kind == "images") != (self.value_max is not None):
@@ -189,6 +201,13 @@ class Card(Strict):
             raise HashbenchError(f"{self.name}: which protocol? --protocol NAME is needed: {known}")
         return next(iter(self.protocols))
 
+    @property
+    def how_to_get(self) -> str:
+        """The command that stores the data set on this machine."""
+        if not self.own:
+            return f"hashbench download {self.name}"
+        return f"hashbench dataset add {self.name} {self.made_from} --replace"
+
     def protocol(self, name: str) -> Protocol:
         """The protocol named ``name``; raises HashbenchError with similar names if there is none."""
         try:
@@ -222,4 +241,15 @@ def load_card(name: str) -> Card:
     values = read_toml(files[stem])
     if "name" in values:
         raise HashbenchError(f"{files[stem]}: unknown key 'name': a data set has the name of its file")
-    return parse(Card, {**values, "name": stem}, str(files[stem]))
+    card = parse(Card, {**values, "name": stem}, str(files[stem]))
+    if not card.own and (missing := next(_missing(card), None)):
+        raise HashbenchError(f"{files[stem]}: key {missing!r} is missing")
+    return card
+
+
+def _missing(card: Card) -> Iterator[str]:
+    """The keys that a card lacks and that only a card of own data may lack."""
+    yield from (key for key in ("citation", "licence", "homepage", "reader") if key not in card.model_fields_set)
+    for name, rule in card.protocols.items():
+        if "citation" not in rule.model_fields_set:
+            yield f"protocols.{name}.citation"

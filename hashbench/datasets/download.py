@@ -36,6 +36,8 @@ def download(name: str, from_dir: Path | None = None, *, labels_only: bool = Fal
         return None
     if (stored := _stored(card, labels_only)) is not None:
         return stored
+    if card.own:
+        raise HashbenchError(f"{card.name}: your own data, which are not downloaded: run {card.how_to_get}")
     folder = store.path_of(card).parent
     require_writable(folder, instead="--data")
     with folder_lock(folder):

@@ -39,11 +39,12 @@ def blocks(card: Card, folder: Path | None, paths: Sequence[bytes], labels: Labe
         bar(f"{card.name}: decode", "image", len(files)) as decoded,
     ):
         for part in slices(len(files), BLOCK):
-            yield Block(_decode_all(pool, files[part], card.item_shape), labels[part], names[part])
+            yield Block(decode_all(pool, files[part], card.item_shape), labels[part], names[part])
             decoded.update(len(files[part]))
 
 
-def _decode_all(pool: ThreadPoolExecutor, files: Sequence[Path], shape: Sequence[int]) -> NDArray[np.uint8]:
+def decode_all(pool: ThreadPoolExecutor, files: Sequence[Path], shape: Sequence[int]) -> NDArray[np.uint8]:
+    """The images of ``files``, resized to ``shape``, uint8[n, height, width, channels]."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Pillow warns of odd metadata; decode() checks the sizes
         return np.stack(list(pool.map(lambda path: decode(path, shape), files)))

@@ -8,8 +8,10 @@ from numpy.typing import NDArray
 
 from hashbench.errors import HashbenchError, one_line
 
+SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".gif"}  # of files that are taken for images
 FORMATS = ("JPEG", "PNG", "GIF", "BMP")  # the suffix is not used: one .JPEG of ILSVRC2012 is a PNG
 EIGHT_BITS = {"1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr"}
+GREY = {"1", "L", "LA"}
 MOST_PIXELS = 100_000_000  # the largest of ILSVRC2012 has 61 million
 
 
@@ -32,6 +34,20 @@ def decode(path: Path, shape: Sequence[int]) -> NDArray[np.uint8]:
     except Exception as error:  # a damaged image can raise nearly anything inside Pillow
         raise HashbenchError(f"{path}: not an image that can be read ({one_line(error)})") from None
     return np.asarray(plain.resize((width, height), Image.Resampling.BICUBIC)).reshape(height, width, channels)
+
+
+def size_of(path: Path) -> tuple[int, int, int]:
+    """The height, width and channels (1: grey, 3: colour) of an image, from its header; raises as ``decode`` does."""
+    from PIL import Image
+
+    try:
+        with Image.open(path, formats=FORMATS) as image:
+            _require_ordinary(path, image.size, image.mode)
+            return image.height, image.width, 1 if image.mode in GREY else 3
+    except HashbenchError:
+        raise
+    except Exception as error:  # as in decode
+        raise HashbenchError(f"{path}: not an image that can be read ({one_line(error)})") from None
 
 
 def _require_ordinary(path: Path, size: tuple[int, int], mode: str) -> None:

@@ -56,6 +56,8 @@ def dataset_status(name: str) -> DatasetStatus:
 
 def download_steps(card: Card) -> list[str]:
     """The steps to get the data set: one command if every source can be downloaded by a program."""
+    if card.own:
+        return [card.how_to_get]
     by_hand = [step for source in card.sources for step in _by_hand(source)]
     if not by_hand:
         otherwise = [step for source in card.sources for step in source.manual]

@@ -103,4 +103,4 @@ def empty_labels(card: Card) -> Labels:
 
 def damaged(path: Path, card: Card, reason: str) -> HashbenchError:
     """The error that says what is wrong with the file and which command repairs it."""
-    return HashbenchError(f"{path}: damaged ({reason}): run hashbench download {card.name} again")
+    return HashbenchError(f"{path}: damaged ({reason}): run {card.how_to_get} again")

@@ -1,63 +1,72 @@
-"""Items of the user, to be encoded by a trained hasher: a folder of images, an .npy file or an .h5 file."""
+"""Items of the user, to be encoded by a trained hasher: a folder of images, or a file of arrays."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hashbench.codes.files import StoredArray, h5, npy
-from hashbench.datasets.images import decode
+from hashbench.datasets.images import SUFFIXES, decode
+from hashbench.datasets.own import arrays
 from hashbench.datasets.readers import Items
-from hashbench.errors import HashbenchError, quietly
+from hashbench.errors import HashbenchError
 from hashbench.progress import bar
-
-SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".gif"}
-KEY = "items"  # the array of an .h5 file; the files of converted data sets use this name too
 
 
 @dataclass(frozen=True, eq=False)
 class OwnItems:
-    """``items`` [n, *shape] and a name for each: its path inside the folder, or its row number."""
+    """``items`` [n, *shape] and a name for each: its path inside the folder, or its row number.
+
+    ``labels`` are class ids [n] or names [n], or [n, labels] of 0 and 1; None if the items have none.
+    """
 
     items: Items
     names: list[str]
+    labels: NDArray[Any] | None = None
 
 
-def read(path: Path, shape: tuple[int, ...]) -> OwnItems:
+def read(path: Path, shape: tuple[int, ...], class_names: Sequence[str] = ()) -> OwnItems:
     """The items at ``path``, each of ``shape``: [height, width, channels] or [d].
 
     The images of a folder, and of the folders in it, are sorted by path and resized as the images of the data sets are
-    (bicubic, proportions not kept). An .npy file, or the array ``items`` of an .h5 file, holds items as the data set
-    stores them. Raises HashbenchError for anything else.
+    (bicubic, proportions not kept). The array ``items`` of a file (or the only one) holds items as the data set stores
+    them. The labels are the array ``labels`` beside them, or the folders' names if each image is in a subfolder. Labels
+    that are all among ``class_names`` become class ids. Raises HashbenchError for anything else.
     """
     if path.is_dir():
-        return _from_folder(path, shape)
+        return _from_folder(path, shape, class_names)
     if not path.is_file():
-        raise HashbenchError(f"{path}: no such file or folder: images in a folder, FILE.npy or FILE.h5 are expected")
-    stored = quietly(str(path), lambda: _stored(path))
+        raise HashbenchError(
+            f"{path}: no such file or folder: images in a folder, FILE.npy, FILE.npz or FILE.h5 are expected"
+        )
+    stored = arrays.find_items(path)
     if stored.shape[1:] != shape or stored.shape[0] == 0:
         raise HashbenchError(f"{path}: shape {stored.shape}; the hasher takes [n, {', '.join(map(str, shape))}]")
     if stored.dtype.kind not in "uif":
         raise HashbenchError(f"{path}: items must be numbers, these are {stored.dtype}")
-    return OwnItems(stored.whole(stored.dtype), [str(row) for row in range(stored.shape[0])])
+    names = [str(row) for row in range(stored.shape[0])]
+    labels = arrays.find_labels(path)
+    if labels is not None and labels.shape[:1] != stored.shape[:1]:
+        raise HashbenchError(f"{path}: labels of shape {labels.shape} for {len(names):,} items")
+    return OwnItems(stored.whole(stored.dtype), names, None if labels is None else _ids(labels, class_names))
 
 
-def _stored(path: Path) -> StoredArray:
-    with path.open("rb") as file:
-        head = file.read(8)
-    if npy.FORMAT.recognises(head):
-        return npy.FORMAT.arrays(path)[path.stem]()
-    if not h5.FORMAT.recognises(head):
-        raise HashbenchError(f"{path}: neither .npy nor .h5, and no folder of images")
-    arrays = h5.FORMAT.arrays(path)
-    if KEY not in arrays:
-        raise HashbenchError(f"{path}: holds {', '.join(sorted(arrays)) or 'nothing'}; {KEY!r} is expected")
-    return arrays[KEY]()
+def _ids(labels: NDArray[Any], class_names: Sequence[str]) -> NDArray[Any]:
+    """The class ids of ``labels`` that are all names of classes; otherwise ``labels``."""
+    if labels.ndim != 1:
+        return labels
+    text = [str(label) for label in labels.tolist()]
+    ids = {name: number for number, name in enumerate(class_names)}
+    return np.array([ids[name] for name in text], np.int64) if ids.keys() >= set(text) else labels
 
 
-def _from_folder(folder: Path, shape: tuple[int, ...]) -> OwnItems:
+def _from_folder(folder: Path, shape: tuple[int, ...], class_names: Sequence[str]) -> OwnItems:
     if len(shape) != 3:
-        raise HashbenchError(f"{folder}: images, but the hasher takes features of {shape[0]} numbers: FILE.npy or .h5")
+        raise HashbenchError(
+            f"{folder}: images, but the hasher takes features of {shape[0]} numbers: FILE.npy, .npz or .h5"
+        )
     files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
     if not files:
         raise HashbenchError(f"{folder}: no image in it ({', '.join(sorted(SUFFIXES))})")
@@ -66,4 +75,7 @@ def _from_folder(folder: Path, shape: tuple[int, ...]) -> OwnItems:
         for file in files:
             images.append(decode(file, shape))
             decoded.update()
-    return OwnItems(np.stack(images), [str(file.relative_to(folder)) for file in files])
+    names = [file.relative_to(folder) for file in files]
+    in_subfolders = all(len(name.parts) == 2 for name in names)
+    labels = _ids(np.array([name.parts[0] for name in names]), class_names) if in_subfolders else None
+    return OwnItems(np.stack(images), [str(name) for name in names], labels)

@@ -54,11 +54,11 @@ class _Protocol(Strict):
     ``hashbench split --check`` compares a split with the expected sizes and, for ``seed``, the checksum of the ids.
     Without ``relevance``, two items are relevant to each other if they have the same class or share a label; their
     level is then the number of labels that they share. ``metrics`` are those of the paper: rows hold them besides the
-    metrics that all rows hold.
+    metrics that all rows hold. ``citation`` is needed unless the data are the user's own.
     """
 
     title: str
-    citation: str
+    citation: str = ""
     note: str = ""
     metrics: list[str] = []
     seed: Count = 0

@@ -158,6 +158,12 @@ def _head_of(card: Card, file: "h5py.File", path: Path) -> str:
     return sha256
 
 
+def stated_sha256(card: Card) -> str:
+    """The checksum that the file of a stored data set states for its content."""
+    with opened(card, path_of(card)) as file:
+        return str(file.attrs["content_sha256"])
+
+
 def verify(name: str, progress: Callable[[int], object] = int) -> Dataset:
     """The data set named ``name``, with every byte checked; raises HashbenchError if one is wrong.
 
@@ -182,7 +188,10 @@ def write(card: Card, blocks: Iterable[Block], sources: Mapping[str, str | None]
         with atomic(path) as temporary, h5py.File(temporary, "w") as file:
             sha256 = _fill(card, file, blocks, labels_only)
             file.attrs.update(card=card.name, sources=canonical_json(dict(sources)), content_sha256=sha256)
-    except OSError as error:
+    except (
+        OSError,
+        RuntimeError,
+    ) as error:  # HDF5 raises RuntimeError where it meets a full disk as it closes the file
         raise HashbenchError(f"{path}: cannot be written ({one_line(error)})") from None
     return path
 
@@ -234,6 +243,8 @@ def _embedded(card: Card) -> Dataset:
 def _stored(card: Card) -> Dataset:
     path = path_of(card)
     if not path.is_file():
+        if card.own:
+            raise HashbenchError(f"{path}: the data of {card.name} are gone: run {card.how_to_get}")
         raise HashbenchError(f"{card.name} is not downloaded: run hashbench download {card.name} (or --from-dir DIR)")
     with opened(card, path) as file:
         labels, names = labels_of(card, file)

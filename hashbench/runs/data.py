@@ -95,7 +95,7 @@ def open_data(spec: RunSpec, options: Options = DEFAULT_OPTIONS) -> RunData:
     return RunData(spec, dataset, protocol, chosen, found.array, 1.0, found.sha256)
 
 
-def own_rows(spec: RunSpec, items: NDArray[Any], device: str = "auto") -> ItemRows:
+def own_rows(spec: RunSpec, items: NDArray[Any], device: str = "auto", labels: NDArray[Any] | None = None) -> ItemRows:
     """The user's own ``items`` [n, *shape of the data set's items], in the form that the hasher of a run takes."""
     import numpy as np
 
@@ -103,7 +103,7 @@ def own_rows(spec: RunSpec, items: NDArray[Any], device: str = "auto") -> ItemRo
         from hashbench.features import features_of_items
 
         items = features_of_items(items, spec.settings.features, load_card(spec.dataset).value_max, device=device)
-    return ItemRows(items, np.arange(len(items)))
+    return ItemRows(items, np.arange(len(items)), labels)
 
 
 def protocol_of(spec: RunSpec) -> Protocol:

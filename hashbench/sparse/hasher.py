@@ -91,8 +91,9 @@ class SparseHasher(ABC):
         return [path, beside]
 
     def export_items(self, rows: ItemRows, names: Sequence[str], path: Path) -> None:
-        """Writes the input of ``hashbench index`` for the user's own items, and their ``names``."""
-        self._export(rows, path, {"names": np.array(names)})
+        """Writes the input of ``hashbench index`` for the user's own items, their ``names`` and, if any, ``labels``."""
+        labels = {} if rows.labels is None else {"labels": rows.labels}
+        self._export(rows, path, {"names": np.array(names), **labels})
 
     def _export(self, rows: ItemRows, path: Path, more: dict[str, Any]) -> None:
         """Writes embeddings and, if there are buckets, activations, as a whole or not at all.

@@ -169,6 +169,14 @@ FAULTS = {
     "no value_max": ("value_max = 255", "", "images state value_max"),
     "counts of other classes": ("class_counts = [8, 8, 8]", "class_counts = [24]", "one entry for each class"),
     "no queries": ("queries_per_class = 2", "queries_per_class = 0", "protocols.s1.per_class.queries_per_class"),
+    "no reader": ('reader = "', 'made_from = "', "key 'reader' is missing"),
+    "no citation": ('title = "Toy"\ncitation = "none"', 'title = "Toy"', "key 'citation' is missing"),
+    "no citation of a protocol": (
+        'train_per_class = 3\ncitation = "none"',
+        "train_per_class = 3",
+        "key 'protocols.s1.citation' is missing",
+    ),
+    "own with sources": ("n_classes = 3", "n_classes = 3\nown = true", "own data have no sources and no reader"),
     "not TOML": ("n_items = 24", "n_items 24", "not a readable TOML file"),
 }
 

@@ -43,6 +43,17 @@ def test_arrays_are_read_as_they_are(tmp_path):
         assert own.names == ["0", "1", "2", "3", "4"]
 
 
+def test_labels_come_with_the_items(tmp_path):
+    np.savez(tmp_path / "items.npz", Images=ITEMS, y=["cat", "dog", "cat", "dog", "dog"])
+    assert read(tmp_path / "items.npz", SHAPE).labels.tolist() == ["cat", "dog", "cat", "dog", "dog"]
+    assert read(tmp_path / "items.npz", SHAPE, ["ape", "cat", "dog"]).labels.tolist() == [1, 2, 1, 2, 2]
+    assert read(tmp_path / "items.npz", SHAPE, ["ape", "cat"]).labels.tolist() == ["cat", "dog", "cat", "dog", "dog"]
+    folder = as_images(tmp_path / "images", ["dog/1.png", "dog/2.png", "cat/1.png", "cat/2.png", "cat/3.png"])
+    assert read(folder, SHAPE, ["cat", "dog"]).labels.tolist() == [0, 0, 0, 1, 1]
+    (folder / "cat").rename(folder / "dog" / "cat")
+    assert read(folder, SHAPE, ["cat", "dog"]).labels is None
+
+
 def refused(path, message, shape=SHAPE):
     with pytest.raises(HashbenchError, match=re.escape(message)) as caught:
         read(path, shape)
@@ -58,15 +69,17 @@ def test_what_is_not_items_is_refused_in_one_line(tmp_path):
     (tmp_path / "text.npy").write_text("hello")
     (tmp_path / "short.npy").write_bytes((tmp_path / "wrong.npy").read_bytes()[:-1])
     with h5py.File(tmp_path / "other.h5", "w") as file:
-        file["images"] = ITEMS
+        file["a"] = file["b"] = ITEMS
+    np.savez(tmp_path / "labels.npz", items=ITEMS, labels=[1, 2])
     refused(tmp_path / "wrong.npy", "shape (5, 2, 6, 3); the hasher takes [n, 4, 6, 3]")
     refused(tmp_path / "empty.npy", "shape (0, 4, 6, 3); the hasher takes")
     refused(tmp_path / "objects.npy", "a pickle, which can run code")
     refused(tmp_path / "words.npy", "items must be numbers")
     refused(tmp_path / "nan.npy", "not finite")
-    refused(tmp_path / "text.npy", "neither .npy nor .h5")
+    refused(tmp_path / "text.npy", "not a readable .npz, .npy, .mat, .h5 or .pt file")
     refused(tmp_path / "short.npy", "cannot be read")
-    refused(tmp_path / "other.h5", "holds images; 'items' is expected")
+    refused(tmp_path / "other.h5", "which array is it? call it items; it holds a, b")
+    refused(tmp_path / "labels.npz", "labels of shape (2,) for 5 items")
     refused(tmp_path / "nothing", "no such file or folder")
 
 

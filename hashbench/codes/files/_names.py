@@ -44,6 +44,8 @@ NAMINGS = (
     Naming("TALR, MIHash", "Htest", "Htrain", MATLAB_QUERY, MATLAB_DATABASE),
     Naming("MATLAB hashing", "B_tst", "B_trn", MATLAB_QUERY, MATLAB_DATABASE),
     Naming("pytorch_deephash", "test_binary", "train_binary", ("test_label",), ("train_label",)),
+    # the user's own items, which are then both the queries and the database
+    Naming("hashbench encode RUN ITEMS", "codes", "codes", ("labels",), ("labels",)),
 )
 
 # What may stand beside the codes, in one file with them.

@@ -24,6 +24,8 @@ rng = np.random.default_rng(3)
 BITS = rng.integers(0, 2, (4, 20), np.uint8), rng.integers(0, 2, (30, 20), np.uint8)
 IDS = rng.integers(0, 6, 4), rng.integers(0, 6, 30)
 
+OF_TWO_SETS = [one for one in NAMINGS if one.query_codes != one.database_codes]
+
 Arrays = dict[str, Any]
 
 
@@ -222,7 +224,7 @@ def renamed(naming: Any, of: int = 0) -> Arrays:
     return {naming.names(role)[min(of, len(naming.names(role)) - 1)]: array for role, array in arrays().items()}
 
 
-@pytest.mark.parametrize("naming", NAMINGS, ids=lambda one: one.origin)
+@pytest.mark.parametrize("naming", OF_TWO_SETS, ids=lambda one: one.origin)
 @pytest.mark.parametrize("prefix", ["", "cifar10-0.79-", "imagenet_64_"])
 def test_names_of_other_code_bases_as_files_in_a_folder(tmp_path: Path, naming: Any, prefix: str) -> None:
     npy(tmp_path, {prefix + name: array for name, array in renamed(naming).items()})
@@ -230,10 +232,17 @@ def test_names_of_other_code_bases_as_files_in_a_folder(tmp_path: Path, naming: 
     assert_right(files.load(tmp_path))
 
 
-@pytest.mark.parametrize("naming", NAMINGS, ids=lambda one: one.origin)
+@pytest.mark.parametrize("naming", OF_TWO_SETS, ids=lambda one: one.origin)
 @pytest.mark.parametrize("of", [0, 1, 2])
 def test_names_of_other_code_bases_as_keys(tmp_path: Path, naming: Any, of: int) -> None:
     assert_right(files.load(mat(tmp_path, renamed(naming, of))))
+
+
+def test_codes_of_one_set_are_queries_and_database(tmp_path: Path) -> None:
+    read = files.load(npz(tmp_path, {"codes": BITS[1], "labels": IDS[1], "names": np.arange(30).astype(str)}))
+    assert np.array_equal(read.query.bits(), BITS[1]) and np.array_equal(read.database.bits(), BITS[1])
+    assert np.array_equal(read.relevance.query_labels, IDS[1])
+    assert np.array_equal(read.relevance.database_labels, IDS[1])
 
 
 def test_a_folder_with_two_runs_is_asked_about(tmp_path: Path) -> None:

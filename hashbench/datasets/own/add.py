@@ -1,0 +1,185 @@
+"""Stores the user's data as a data set: the items and labels in the data folder, and a card of their own."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from hashbench import paths
+from hashbench.config import parse
+from hashbench.datasets import store
+from hashbench.datasets.card import Card, card_files
+from hashbench.datasets.own.data import OwnData
+from hashbench.datasets.own.open import Options
+from hashbench.datasets.own.rule import NAME, Rule
+from hashbench.datasets.readers import Block
+from hashbench.datasets.split import split
+from hashbench.errors import HashbenchError, printable
+from hashbench.files import atomic, locked, require_writable
+from hashbench.progress import bar
+from hashbench.registry import canonical
+
+TAKEN = {"cards", "weights"}  # folders of the data folder
+MADE_LATER = ("features", "splits")  # folders of a data set that other commands write
+UNKNOWN = "0" * 64
+
+
+def require_name(name: str, *, replace: bool) -> str:
+    """The name as it is spelled in files; raises HashbenchError if it cannot be the name of new data.
+
+    A data set of that name may exist only if it is the user's own and ``replace`` is true.
+    """
+    stem = canonical(name)
+    if not re.fullmatch(r"[a-z][a-z0-9_]{0,63}", stem) or stem in TAKEN:
+        raise HashbenchError(
+            f"{printable(name)}: not the name of a data set: letters, digits, - and _, a letter first, 64 at most "
+            f"(not {' or '.join(sorted(TAKEN))})"
+        )
+    card = card_files().get(stem)
+    if card is not None and card != _card_path(stem):
+        raise HashbenchError(f"{stem}: {card} is a data set of this name: choose another name")
+    if card is not None and not replace:
+        raise HashbenchError(f"{stem} is there already: give --replace, or hashbench dataset remove {stem} first")
+    folder = paths.data() / stem
+    if card is None and folder.exists() and not _is_left_over(folder):
+        raise HashbenchError(f"{folder}: it exists and is no data set of yours: choose another name, or --data DIR")
+    return stem
+
+
+def _is_left_over(folder: Path) -> bool:
+    """Whether an interrupted command can have left the folder: it holds no more than the file of the data set."""
+    whole, parts = f"{folder.name}.h5", f".{folder.name}.h5."
+    return folder.is_dir() and all(each.name == whole or each.name.startswith(parts) for each in folder.iterdir())
+
+
+def add(name: str, data: OwnData, rule: Rule, options: Options, *, replace: bool = False) -> Card:
+    """The card of the stored data set; after an error nothing of it is stored, and an old one is unchanged.
+
+    Raises HashbenchError as ``require_name`` does, if the protocol does not fit the data, if an item is not as it
+    should be, and if the disk is full.
+    """
+    with locked(paths.own_cards() / ".lock", wait=True, busy="another process adds a data set", instead="--data"):
+        stem = require_name(name, replace=replace)
+        values = _values(stem, data, rule, options)
+        card = _card(stem, values)
+        folder = store.path_of(card).parent
+        parts = (*folder.glob(f".{stem}.h5.*.part"), *paths.own_cards().glob(f".{stem}.toml.*.part"))
+        for left in parts:  # of a process that was killed
+            left.unlink()
+        require_writable(folder, data.size_bytes + (16 << 20), instead="--data")
+        with _nothing_left(stem, folder), atomic(_card_path(stem)) as temporary:
+            temporary.write_text(_toml(values), encoding="utf-8")  # a full disk is met before old data are replaced
+            store.write(card, _blocks(data, f"{stem}: convert"), {})
+            values["content_sha256"] = store.stated_sha256(card)
+            temporary.write_text(_toml(values), encoding="utf-8")
+        for part in MADE_LATER:
+            shutil.rmtree(folder / part, ignore_errors=True)
+        return _card(stem, values)
+
+
+@contextmanager
+def _nothing_left(stem: str, folder: Path) -> Iterator[None]:
+    """After an error or an interrupt, removes the data and the folder of a data set that has no card."""
+    try:
+        yield
+    except BaseException:
+        if not _card_path(stem).exists():
+            (folder / f"{stem}.h5").unlink(missing_ok=True)
+            with suppress(OSError):  # it holds something else
+                folder.rmdir()
+        raise
+
+
+def remove(name: str) -> list[Path]:
+    """Removes a data set of the user, with its features and splits, and returns what was removed; rows remain.
+
+    Raises HashbenchError if the data set is not the user's own.
+    """
+    stem = canonical(name)
+    card, folder = _card_path(stem), paths.data() / stem
+    if not card.exists():
+        known = ", ".join(sorted(paths.toml_files([paths.own_cards()]))) or "none"
+        raise HashbenchError(f"{printable(name)}: not a data set that hashbench dataset add made; these are: {known}")
+    card.unlink()
+    removed = [card, *(folder / part for part in (f"{stem}.h5", *MADE_LATER) if (folder / part).exists())]
+    for path in removed[1:]:
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    with suppress(OSError):  # it holds something else
+        folder.rmdir()
+    return removed
+
+
+def _card_path(stem: str) -> Path:
+    return paths.own_cards() / f"{stem}.toml"
+
+
+def _values(stem: str, data: OwnData, rule: Rule, options: Options) -> dict[str, Any]:
+    """The content of the card; the checksum of the content is not known yet."""
+    labels = data.labels
+    values = {
+        "title": f"own data, from {printable(data.path.name)}",
+        "own": True,
+        "made_from": _arguments(data.path, rule, options),
+        "kind": "images" if data.is_images else "features",
+        "item_shape": list(data.shape),
+        **({"value_max": options.value_max} if data.is_images else {}),
+        "n_items": data.n_items,
+        "n_classes": len(labels.counts),
+        "labels": "multi" if labels.is_multi else "class",
+        "class_names": labels.names,
+        "class_counts": labels.counts,
+        "content_sha256": UNKNOWN,
+    }
+    protocol = rule.protocol(labels)
+    drawn = split(labels.labels, _card(stem, {**values, "protocols": {NAME: protocol}}).protocol(NAME), stem, NAME)
+    protocol |= {f"n_{role}": len(ids) for role, ids in drawn.lists().items() if role != "query"}
+    protocol |= {"n_queries": len(drawn.query_ids), "ids_sha256": drawn.sha256}
+    return {**values, "protocols": {NAME: protocol}}
+
+
+def _arguments(path: Path, *chosen: Rule | Options) -> str:
+    """The arguments of ``hashbench dataset add`` that follow the name, so that it can be repeated from any folder."""
+    words = [os.fsencode(path.resolve()).decode("utf-8", "replace")]
+    for field, value in ((field, getattr(each, field.name)) for each in chosen for field in fields(each)):
+        if value != field.default:
+            option = field.name.replace("_", "-")
+            words += [f"--{'' if value else 'no-'}{option}"] if isinstance(value, bool) else [f"--{option}", str(value)]
+    return shlex.join(words)
+
+
+def _card(stem: str, values: Mapping[str, Any]) -> Card:
+    """The card with these values; without a checksum of the content as long as that is unknown."""
+    known = {key: value for key, value in values.items() if value != UNKNOWN}
+    return parse(Card, {**known, "name": stem}, stem)
+
+
+def _blocks(data: OwnData, what: str) -> Iterator[Block]:
+    start = 0
+    with bar(what, "item", data.n_items) as converted:
+        for items in data.blocks():
+            part = slice(start, start + len(items))
+            start = part.stop
+            names = None if data.names is None else data.names[part]
+            yield Block(items, data.labels.labels[part], names)
+            converted.update(len(items))
+
+
+def _toml(values: Mapping[str, Any]) -> str:
+    """The card as TOML: strings, numbers and lists as JSON writes them, which TOML reads, and a table a protocol."""
+    lines = [f"{key} = {_value(value)}" for key, value in values.items() if key != "protocols"]
+    for name, protocol in values["protocols"].items():
+        lines += ["", f"[protocols.{name}]", *(f"{key} = {_value(value)}" for key, value in protocol.items())]
+    text = "\n".join(lines) + "\n"
+    assert tomllib.loads(text) == values
+    return text
+
+
+def _value(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,566 @@
+"""``hashbench dataset``: data of one's own in one command, then used like any other from any folder."""
+
+import json
+import os
+import re
+import resource
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from PIL import Image
+
+from hashbench import paths
+from hashbench.cli._app import main
+from hashbench.datasets import store
+from hashbench.datasets.card import cards, load_card
+from hashbench.datasets.split import split
+from hashbench.runs.store import Store
+
+REPOSITORY = Path(__file__).resolve().parent.parent.parent
+RNG = np.random.default_rng(5)
+CLASSES = ("rose", "sun flower", "tulip")
+N, D = 60, 6
+FEATURES = RNG.standard_normal((N, D)) + np.repeat(np.arange(3), 20)[:, None]
+IDS = np.repeat(np.arange(3), 20)
+Call = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def hashbench(capsys: pytest.CaptureFixture[str]) -> Call:
+    def run(*arguments: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as done:
+            main([str(argument) for argument in arguments])
+        assert isinstance(done.value.code, int)
+        return done.value.code, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, in which nothing is but what the test makes."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def draw(size: tuple[int, int] = (5, 4), mode: str = "RGB", shade: int = 0) -> Image.Image:
+    values = np.clip(RNG.normal(60 + 70 * shade, 20, (*size, 3)), 0, 255).astype(np.uint8)
+    return Image.fromarray(values).convert(mode)
+
+
+@pytest.fixture
+def flowers(here: Path) -> Path:
+    """A folder of three classes of ten images each."""
+    for shade, name in enumerate(CLASSES):
+        (here / "flowers" / name).mkdir(parents=True)
+        for number in range(10):
+            draw(shade=shade).save(here / "flowers" / name / f"{number}.png")
+    return here / "flowers"
+
+
+def test_a_folder_is_added_with_one_command(flowers: Path, hashbench: Call) -> None:
+    (flowers / CLASSES[0] / "notes.txt").write_text("no image")
+    (flowers / ".DS_Store").write_text("")
+    code, out, err = hashbench("dataset", "add", "My-Flowers", "flowers")
+    assert (code, err) == (0, "")
+    assert out.splitlines() == [
+        "my_flowers 30 images of 5 x 4 x 3",
+        "ignored   1 files that are no images",
+        "classes   3: rose (10), sun flower (10), tulip (10)",
+        (
+            "protocol  own: 1 queries a class; the whole database is trained on: "
+            "3 queries, 27 in the database, 27 to train"
+        ),
+        f"data      {paths.data()}/my_flowers/my_flowers.h5",
+        f"card      {paths.data()}/cards/my_flowers.toml",
+        "next      hashbench train itq my_flowers --protocol own --bits 32",
+    ]
+    card, data = load_card("my-flowers"), store.verify("my_flowers")
+    assert (card.class_names, card.class_counts) == (list(CLASSES), [10, 10, 10])
+    assert (card.own, card.citation, card.licence, card.sources) == (True, "", "", [])
+    assert card.content_sha256 == data.sha256
+    assert card.protocols["own"].ids_sha256 == split(data.labels, card.protocols["own"], "my_flowers", "own").sha256
+    files = sorted(path for path in flowers.rglob("*.png"))
+    assert [name.decode() for name in data.names] == [str(path.relative_to(flowers)) for path in files]
+    np.testing.assert_array_equal(data.items, [np.asarray(Image.open(path)) for path in files])
+    np.testing.assert_array_equal(data.labels, np.repeat(np.arange(3), 10))
+
+
+def test_then_everything_works_as_for_any_other_from_any_folder(
+    flowers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hashbench: Call
+) -> None:
+    assert hashbench("dataset", "add", "flowers", flowers, "--queries-per-class", 3)[0] == 0
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    train = ("train", "itq", "flowers", "--protocol", "own", "--bits", 8, "--json")
+    code, out, _ = hashbench(*train)
+    row = json.loads(out)
+    assert (code, row["status"], row["dataset"]) == (0, "ok", "flowers")
+    assert row["metrics"]["ap"]["n_queries"] == 9
+    assert hashbench("encode", row["run"], "--out", "run.npz")[0] == 0
+    code, out, _ = hashbench("eval", "run.npz", "--json", "--metric", "ap")
+    assert code == 0
+    assert json.loads(out)["metrics"]["ap"]["mean"] == pytest.approx(row["metrics"]["ap"]["mean"], abs=1e-12)
+    assert hashbench("split", "flowers", "--protocol", "own", "--check")[0] == 0
+    assert hashbench("features", "flowers", "--model", "pixels")[0] == 0
+    assert hashbench("search", row["run"], "--out", "sheet.png")[0] == 0
+    code, out, _ = hashbench("list", "datasets")
+    assert re.search(r"^flowers +own +own data, from flowers$", out, re.MULTILINE)
+    code, out, _ = hashbench("doctor")
+    assert re.search(r"^flowers +30 items, .*, the checksum that the card states$", out, re.MULTILINE)
+
+
+def test_codes_of_own_items_keep_their_labels(flowers: Path, hashbench: Call, here: Path) -> None:
+    assert hashbench("dataset", "add", "flowers", flowers)[0] == 0
+    assert hashbench("train", "itq", "flowers", "--protocol", "own", "--bits", 8)[0] == 0
+    (row,) = Store.default().rows()
+    (flowers / "rose").rename(here / "gone")  # the ids are those of the data set, not of this folder
+    assert hashbench("encode", row.run, flowers, "--out", "own.npz")[0] == 0
+    with np.load("own.npz", allow_pickle=False) as file:
+        assert file["labels"].tolist() == [1] * 10 + [2] * 10
+        assert file["names"][0] == "sun flower/0.png"
+    code, out, _ = hashbench("eval", "own.npz", "--json", "--metric", "ap")
+    assert (code, json.loads(out)["n_queries"]) == (0, 20)
+    (flowers / "tulip").rename(flowers / "lily")
+    assert hashbench("encode", row.run, flowers, "--out", "own.npz")[0] == 0
+    with np.load("own.npz", allow_pickle=False) as file:  # classes that the data set does not have keep their names
+        assert file["labels"].tolist() == ["lily"] * 10 + ["sun flower"] * 10
+    np.savez("items.npz", items=store.open_dataset("flowers").items, labels=np.arange(30) % 3)
+    assert hashbench("encode", row.run, "items.npz", "--out", "own.npz")[0] == 0
+    with np.load("own.npz", allow_pickle=False) as file:
+        assert file["labels"].tolist() == list(range(3)) * 10
+    Image.open(flowers / "lily" / "0.png").save(flowers / "0.png")
+    assert hashbench("encode", row.run, flowers, "--out", "own.npz")[0] == 0
+    with np.load("own.npz", allow_pickle=False) as file:  # an image is in no subfolder: no labels
+        assert "labels" not in file
+
+
+def write_npz(**arrays: np.ndarray) -> str:
+    np.savez("file.npz", **arrays)
+    return "file.npz"
+
+
+def write_h5(**arrays: object) -> str:
+    with h5py.File("file.h5", "w") as file:
+        for name, array in arrays.items():
+            file[name] = array
+    return "file.h5"
+
+
+def write_npy(**arrays: np.ndarray) -> str:
+    for name, array in arrays.items():
+        np.save(f"{name}.npy", array)
+    return "items.npy"
+
+
+def write_csv(head: str, labels: np.ndarray, separator: str = ",", name: str = "file.csv") -> str:
+    rows = [separator.join([*map(str, row), str(label)]) for row, label in zip(FEATURES, labels, strict=True)]
+    Path(name).write_text("\n".join([*([head] if head else []), *rows]) + "\n")
+    return name
+
+
+WORDS = np.array(CLASSES)[IDS]
+HEAD = "a,b,c,d,e,f,species"
+NAMED = {
+    "npz": (lambda: write_npz(features=FEATURES, labels=IDS), (), []),
+    "other names": (lambda: write_npz(X=FEATURES, y=IDS[:, None], z=IDS), (), []),
+    "named": (lambda: write_npz(a=FEATURES, b=IDS), ("--items", "a", "--labels", "b"), []),
+    "words": (lambda: write_npz(data=FEATURES, target=WORDS), (), list(CLASSES)),
+    "gaps": (lambda: write_npz(items=FEATURES, labels=3.0 * IDS - 1), (), ["-1", "2", "5"]),
+    "one-hot": (lambda: write_npz(items=FEATURES, labels=np.eye(3)[IDS]), (), []),
+    "h5": (lambda: write_h5(items=FEATURES, labels=IDS), (), []),
+    "h5 words": (lambda: write_h5(items=FEATURES, labels=WORDS.tolist()), (), list(CLASSES)),
+    "h5 bytes": (lambda: write_h5(items=FEATURES, labels=WORDS.astype("S")), (), list(CLASSES)),
+    "npy": (lambda: write_npy(items=FEATURES, ids=IDS), ("--labels", "ids.npy"), []),
+    "npy of another file": (
+        lambda: write_npz(a=IDS, b=IDS) and write_npy(items=FEATURES),
+        ("--labels", "file.npz:a"),
+        [],
+    ),
+    "npy and text": (
+        lambda: [Path("words.txt").write_text("\n".join(WORDS) + "\n"), write_npy(items=FEATURES)][1],
+        ("--labels", "words.txt"),
+        list(CLASSES),
+    ),
+    "csv": (lambda: write_csv(HEAD, WORDS), (), list(CLASSES)),
+    "csv without names": (lambda: write_csv("", WORDS), (), list(CLASSES)),
+    "csv of numbers": (lambda: write_csv("", IDS), (), []),
+    "csv, column named": (lambda: write_csv(HEAD, IDS), ("--labels", "species"), []),
+    "csv of years": (lambda: write_csv("1,2,3,4,5,6,7", IDS), ("--header",), []),
+    "tsv": (lambda: write_csv(HEAD.replace(",", "\t"), WORDS, "\t", "file.tsv"), (), list(CLASSES)),
+    "semicolons": (lambda: write_csv("", WORDS, ";"), (), list(CLASSES)),
+}
+
+
+@pytest.mark.parametrize("case", NAMED)
+def test_a_file_of_features_is_added(case: str, here: Path, hashbench: Call) -> None:
+    make, options, names = NAMED[case]
+    code, out, err = hashbench("dataset", "add", "own", make(), *options)
+    assert (code, err) == (0, "")
+    data, card = store.verify("own"), load_card("own")
+    np.testing.assert_array_equal(data.items, FEATURES.astype(np.float32))
+    np.testing.assert_array_equal(data.labels, IDS)
+    assert (card.kind, card.class_names, card.class_counts) == ("features", names, [20, 20, 20])
+    assert out.endswith("hashbench train itq own --protocol own --bits 6\n")
+
+
+def test_images_of_a_file_are_added(here: Path, hashbench: Call) -> None:
+    images = RNG.integers(0, 17, (N, 4, 5))
+    code, _, err = hashbench("dataset", "add", "own", write_npz(images=images, labels=IDS))
+    assert code == 0
+    assert err == (
+        "note: the first images have values up to 16, and 255 is white: if 16 is, give --value-max 16 --replace\n"
+    )
+    assert hashbench("dataset", "add", "own", "file.npz", "--value-max", 16, "--replace")[::2] == (0, "")
+    np.testing.assert_array_equal(store.verify("own").items, images[..., None])
+    assert load_card("own").value_max == 16
+
+
+def test_several_labels_are_kept_and_split_at_random_or_by_label(here: Path, hashbench: Call) -> None:
+    labels = (RNG.random((N, 3)) < 0.5).astype(np.uint8)
+    labels[:, 0] |= 1 - labels.any(1).astype(np.uint8)
+    code, out, _ = hashbench("dataset", "add", "own", write_npz(items=FEATURES, labels=labels))
+    assert code == 0 and "6 queries, 54 in the database, 54 to train" in out
+    np.testing.assert_array_equal(store.verify("own").labels, labels)
+    assert load_card("own").protocols["own"].draw == "random"
+    code, out, _ = hashbench("train", "lsh", "own", "--protocol", "own", "--bits", 8)
+    assert code == 0
+    options = ("--replace", "--queries-per-class", 2, "--train-per-class", 3)
+    code, out, _ = hashbench("dataset", "add", "own", "file.npz", *options)
+    assert code == 0 and "6 queries, 54 in the database, 9 to train" in out
+    rows = "\n".join(",".join(map(str, [*row, *own])) for row, own in zip(FEATURES, labels, strict=True))
+    Path("file.csv").write_text(f"a,b,c,d,e,f,red,green,blue\n{rows}\n")
+    assert hashbench("dataset", "add", "own", "file.csv", "--labels", "red,green,blue", "--replace")[0] == 0
+    np.testing.assert_array_equal(store.verify("own").labels, labels)
+    assert load_card("own").class_names == ["red", "green", "blue"]
+
+
+def test_the_protocol_is_as_asked_for(here: Path, hashbench: Call) -> None:
+    file = write_npz(items=FEATURES, labels=IDS)
+    drawn = {}
+    for seed in (0, 1):
+        options = ("--queries-per-class", 4, "--train-per-class", 5, "--seed", seed, "--replace")
+        assert hashbench("dataset", "add", "own", file, *options)[0] == 0
+        rule = load_card("own").protocols["own"]
+        assert (rule.seed, rule.n_queries, rule.n_database, rule.n_train) == (seed, 12, 48, 15)
+        drawn[seed] = rule.ids_sha256
+    assert drawn[0] != drawn[1]
+    assert hashbench("dataset", "add", "own", file, "--queries", 7, "--train", 11, "--replace")[0] == 0
+    rule = load_card("own").protocols["own"]
+    assert (rule.draw, rule.n_queries, rule.n_database, rule.n_train) == ("random", 7, 53, 11)
+
+
+def test_a_class_of_one_item_needs_queries_of_all_items(here: Path, hashbench: Call) -> None:
+    file = write_npz(items=FEATURES, labels=np.r_[IDS[:-1], 3])
+    refused(hashbench, "class 3 has 1 item, and a class needs a query and an item to find: ", file)
+    assert hashbench("dataset", "add", "own", file, "--queries", 10)[0] == 0
+
+
+def refused(hashbench: Call, message: str, *arguments: object, name: str = "own") -> None:
+    """Asserts that the command is refused with one line that holds ``message``, and that nothing is stored."""
+    known = cards()
+    code, out, err = hashbench("dataset", "add", name, *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("error: ") and err.count("\n") == 1
+    assert message in err
+    assert cards() == known
+    left = {path.name for path in paths.data().rglob("*") if path.is_file()} - {".lock"}
+    assert left == {f"{each}.{end}" for each in known if load_card(each).own for end in ("toml", "h5")}
+
+
+def test_a_name_is_taken_or_odd(flowers: Path, hashbench: Call) -> None:
+    refused(
+        hashbench,
+        f"digits: {REPOSITORY / 'datasets' / 'digits.toml'} is a data set of this name",
+        flowers,
+        name="Digits",
+    )
+    for name in ("../x", "my flowers", "7days", "-x", "cards", "weights", "x" * 65, "é"):
+        code, _, err = hashbench("dataset", "add", "--", name, flowers)
+        assert code == 2 and "not the name of a data set: letters, digits, - and _, a letter first" in err
+    assert hashbench("dataset", "add", "own", flowers)[0] == 0
+    refused(hashbench, "own is there already: give --replace, or hashbench dataset remove own first", flowers)
+    (paths.data() / "photos").mkdir()
+    (paths.data() / "photos" / "mine.jpg").write_text("the only copy")
+    code, _, err = hashbench("dataset", "add", "photos", flowers)
+    assert code == 2 and "it exists and is no data set of yours" in err
+    assert (paths.data() / "photos" / "mine.jpg").read_text() == "the only copy"
+
+
+def test_a_data_set_is_removed_and_nothing_else(flowers: Path, hashbench: Call) -> None:
+    hashbench("dataset", "add", "own", flowers)
+    hashbench("dataset", "add", "other", flowers)
+    hashbench("features", "own", "--model", "pixels")
+    hashbench("split", "own", "--protocol", "own")
+    code, out, err = hashbench("dataset", "remove", "OWN")
+    assert (code, err) == (0, "")
+    folder = paths.data() / "own"
+    gone = [paths.data() / "cards" / "own.toml", folder / "own.h5", folder / "features", folder / "splits"]
+    assert out.splitlines() == [f"removed {path}" for path in gone]
+    assert not folder.exists() and "own" not in cards() and store.verify("other").name == "other"
+    for name in ("digits", "own", "../other"):
+        code, out, err = hashbench("dataset", "remove", name)
+        assert (code, out) == (2, "")
+        assert err == f"error: {name}: not a data set that hashbench dataset add made; these are: other\n"
+
+
+def test_a_folder_that_is_not_one_of_classes_is_refused(flowers: Path, hashbench: Call) -> None:
+    refused(hashbench, "nothing: no such file or folder", "nothing")
+    (flowers.parent / "empty").mkdir()
+    refused(hashbench, "empty: no subfolder in it", "empty")
+    (flowers / "thorns").mkdir()
+    refused(hashbench, "thorns: no image in it", flowers)
+    (flowers / "thorns").rmdir()
+    one = flowers.parent / "one"
+    one.mkdir()
+    flowers.rename(one / "train")
+    refused(hashbench, "images two folders deep: name the folder whose subfolders are the classes (one/train?)", "one")
+    (one / "train").rename(flowers)
+    (flowers / "rose").rename(one / "rose")
+    refused(hashbench, "one: one class only, rose: a subfolder for each is expected", "one")
+    Image.open(one / "rose" / "0.png").save(flowers / "0.png")
+    refused(hashbench, "flowers/0.png: an image outside of the subfolders", "flowers")
+    refused(hashbench, "--labels: not for a folder of images", "flowers", "--labels", "x")
+
+
+def test_images_of_several_sizes_need_a_size(flowers: Path, hashbench: Call) -> None:
+    draw((9, 7)).save(flowers / "rose" / "x.png")
+    refused(
+        hashbench,
+        "flowers: images of 2 sizes, from 4 x 5 to 7 x 9 pixels: give --size N to resize each to N x N "
+        "(32 for small networks, 224 for pretrained ones)",
+        "flowers",
+    )
+    assert hashbench("dataset", "add", "own", "flowers", "--size", 8)[0] == 0
+    assert store.open_dataset("own").items.shape == (31, 8, 8, 3)
+
+
+def test_grey_images_stay_grey(flowers: Path, hashbench: Call) -> None:
+    for path in flowers.rglob("*.png"):
+        Image.open(path).convert("L").save(path)
+    assert hashbench("dataset", "add", "own", "flowers")[0] == 0
+    assert load_card("own").item_shape == [5, 4, 1]
+    draw().save(flowers / "rose" / "0.png")
+    assert hashbench("dataset", "add", "own", "flowers", "--replace")[0] == 0
+    assert load_card("own").item_shape == [5, 4, 3]
+
+
+def test_a_broken_image_leaves_nothing_and_an_old_data_set_as_it_was(flowers: Path, hashbench: Call) -> None:
+    whole = (flowers / "tulip" / "9.png").read_bytes()
+    (flowers / "tulip" / "9.png").write_bytes(whole[: len(whole) // 2])  # its header is right
+    refused(hashbench, "flowers/tulip/9.png: not an image that can be read", "flowers")
+    assert not (paths.data() / "own").exists()
+    (flowers / "tulip" / "9.png").write_bytes(whole)
+    assert hashbench("dataset", "add", "own", "flowers")[0] == 0
+    before = store.verify("own").sha256
+    (flowers / "tulip" / "9.png").write_bytes(b"no image")
+    refused(hashbench, "flowers/tulip/9.png: not an image that can be read", "flowers", "--replace")
+    assert store.verify("own").sha256 == before
+
+
+def test_a_full_disk_leaves_nothing(flowers: Path, hashbench: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8192, hard))
+    try:
+        refused(hashbench, "own.h5: cannot be written", "flowers", "--size", 64)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert not (paths.data() / "own").exists()
+
+
+def test_an_array_too_large_for_the_disk_is_refused_before_it_is_read(here: Path, hashbench: Call) -> None:
+    with h5py.File("file.h5", "w") as file:
+        file["labels"] = np.arange(2)
+        file["items"] = np.zeros((2, 3))
+    with Path("items.npy").open("wb") as sparse:  # a file with a hole: no disk has so much
+        np.lib.format.write_array_header_1_0(sparse, {"shape": (2, 1 << 40), "fortran_order": False, "descr": "|u1"})
+        sparse.truncate(sparse.tell() + (2 << 40))
+    refused(hashbench, "MiB free", "items.npy", "--labels", "file.h5:labels", "--queries", 1)
+
+
+NAN = np.where(np.arange(N)[:, None] == 30, np.nan, FEATURES)
+BAD = {
+    "one array": (
+        lambda: write_npy(items=FEATURES),
+        (),
+        "holds one array, the items: name the labels with --labels FILE",
+    ),
+    "no items": (lambda: write_npz(a=FEATURES, b=FEATURES), (), "which array is it? say --items KEY; it holds a, b"),
+    "two items": (lambda: write_npz(x=FEATURES, data=FEATURES, y=IDS), (), "say --items KEY; it holds data, x, y"),
+    "no labels": (lambda: write_npz(x=FEATURES, b=IDS), (), "which array is it? say --labels KEY; it holds b, x"),
+    "no such key": (lambda: write_npz(x=FEATURES, y=IDS), ("--items", "X"), "unknown array 'X'"),
+    "no such labels": (lambda: write_npz(x=FEATURES, y=IDS), ("--labels", "z"), "no file, and no array of file.npz"),
+    "too few labels": (lambda: write_npz(x=FEATURES, y=IDS[1:]), (), "labels of shape (59,) for 60 items"),
+    "one class": (lambda: write_npz(x=FEATURES, y=IDS * 0), (), "all items have class 0: two classes or more"),
+    "fractions": (lambda: write_npz(x=FEATURES, y=IDS + 0.5), (), "labels are whole numbers, strings, or columns"),
+    "no label": (lambda: write_npz(x=FEATURES, y=np.where(IDS == 1, "", WORDS)), (), "item 20 has no label"),
+    "nan": (lambda: write_npz(x=NAN, y=IDS), (), "file.npz: x: not finite"),
+    "too large": (lambda: write_npz(x=FEATURES * 1e300, y=IDS), (), "too large for float32"),
+    "objects": (lambda: write_npz(x=FEATURES, y=np.array([{}] * N)), (), "which can run code and is never opened"),
+    "h5 references": (
+        lambda: write_h5(x=FEATURES, y=IDS, z=IDS),
+        ("--labels", "q"),
+        "no file, and no array of file.h5",
+    ),
+    "words as items": (lambda: write_npz(x=WORDS[:, None], y=IDS), (), "numbers are expected"),
+    "one number an item": (lambda: write_npz(x=FEATURES[:, 0], y=IDS), (), "features [n, d] or images"),
+    "channels first": (lambda: write_npz(x=np.zeros((N, 3, 8, 8)), y=IDS), (), "images are [n, height, width, 1 or 3"),
+    "real images": (lambda: write_npz(x=np.zeros((N, 8, 8)), y=IDS), (), "whole numbers from 0 to 255 are expected"),
+    "beyond white": (lambda: write_npz(x=np.full((N, 2, 2), 256), y=IDS), (), "values from 256 to 256: 0 to 255 are"),
+    "an empty label": (
+        lambda: write_npz(x=FEATURES, y=np.c_[np.ones((N, 2), int), IDS * 0]),
+        (),
+        "no item has label 2: leave it out",
+    ),
+    "columns of 2": (lambda: write_npz(x=FEATURES, y=np.full((N, 2), 2)), (), "labels [n, 2] are 0 or 1"),
+    "too many queries": (
+        lambda: write_npz(x=FEATURES, y=IDS),
+        ("--queries-per-class", 20),
+        "class 0 has 20 items; 20 queries, 0 to train and the database need 21",
+    ),
+    "both kinds": (lambda: write_npz(x=FEATURES, y=IDS), ("--queries", 3, "--train-per-class", 2), "not both"),
+    "size": (lambda: write_npz(x=FEATURES, y=IDS), ("--size", 8), "--size: not for a file"),
+    "csv without numbers": (lambda: write_csv("", IDS), ("--no-header", "--labels", "x"), "unknown column 'x'"),
+    "csv of a word": (
+        lambda: write_csv(HEAD + "\n" + "1,2,3,x,5,6,rose", WORDS),
+        (),
+        "file.csv: line 2, column 4: x: a finite",
+    ),
+    "csv with a gap": (
+        lambda: write_csv(HEAD + "\n" + "1,2,3,,5,6,rose", WORDS),
+        (),
+        "file.csv: line 2, column 4: nothing: a finite",
+    ),
+    "csv with nan": (
+        lambda: write_csv(HEAD + "\n" + "1,2,3,nan,5,6,rose", WORDS),
+        (),
+        "file.csv: line 2, column 4: nan: a finite",
+    ),
+    "csv of large numbers": (lambda: write_csv(HEAD + "\n" + "1,2,3,4,5,1e300,rose", WORDS), (), "column 6: 1e300"),
+    "csv with a short row": (
+        lambda: write_csv(HEAD + "\n" + "1,2,3", WORDS),
+        (),
+        "line 2, column 4: nothing: a finite",
+    ),
+    "csv with a long row": (lambda: write_csv(HEAD + "\n" + "1,2,3,4,5,6,7,8", WORDS), (), "no table"),
+    "csv of one column": (lambda: [Path("f.csv").write_text("a\nb\n"), "f.csv"][1], (), "columns of numbers and one"),
+    "empty csv": (lambda: [Path("f.csv").write_text(""), "f.csv"][1], (), "f.csv: an empty file"),
+    "not text": (lambda: [Path("f.csv").write_bytes(b"\xff\xfe\0"), "f.csv"][1], (), "f.csv: cannot be read"),
+    "not arrays": (lambda: [Path("f.npz").write_text("x"), "f.npz"][1], (), "f.npz: not a readable"),
+    "a device": (lambda: "/dev/null", (), "/dev/null: no such file"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_data_are_refused_in_one_line(case: str, here: Path, hashbench: Call) -> None:
+    make, options, message = BAD[case]
+    refused(hashbench, message, make(), *options)
+
+
+def test_missing_data_are_added_again_by_the_command_that_is_shown(flowers: Path, hashbench: Call) -> None:
+    hashbench("dataset", "add", "own", "flowers")
+    again = f"hashbench dataset add own {flowers} --replace"
+    path = paths.data() / "own" / "own.h5"
+    path.write_bytes(path.read_bytes()[:-50])
+    code, _, err = hashbench("train", "lsh", "own", "--protocol", "own", "--bits", 8)
+    assert code == 2 and again in err
+    path.unlink()
+    for command in (["train", "lsh", "own", "--protocol", "own", "--bits", "8"], ["download", "own"]):
+        code, _, err = hashbench(*command)
+        assert code == 2 and again in err and err.count("\n") == 1
+    assert f"missing: {again}" in hashbench("doctor")[1]
+    assert hashbench(*again.split()[1:])[0] == 0
+    assert store.verify("own").labels.shape == (30,)
+
+
+def test_the_card_keeps_the_arguments(here: Path, hashbench: Call) -> None:
+    write_npy(items=FEATURES, ids=IDS)
+    Path("items.npy").rename(os.fsdecode(b"it \xff's.npy"))
+    command = (
+        "dataset",
+        "add",
+        "own",
+        os.fsdecode(b"it \xff's.npy"),
+        "--labels",
+        "ids.npy",
+        "--queries",
+        5,
+        "--seed",
+        2,
+    )
+    assert hashbench(*command)[0] == 0
+    words = shlex.split(load_card("own").made_from)
+    assert words == [f"{here}/it \ufffd's.npy", "--queries", "5", "--seed", "2", "--labels", f"{here}/ids.npy"]
+    assert hashbench("list", "datasets")[0] == 0
+    file = write_csv("1,2,3,4,5,6,7", IDS)
+    assert hashbench("dataset", "add", "own", file, "--header", "--replace")[0] == 0
+    assert load_card("own").how_to_get == f"hashbench dataset add own {here}/file.csv --header --replace"
+    before = load_card("own")
+    assert hashbench(*shlex.split(before.how_to_get)[1:])[0] == 0
+    assert load_card("own") == before
+    assert hashbench("dataset", "add", "own", write_csv("", IDS), "--no-header", "--replace")[0] == 0
+    assert load_card("own").made_from == f"{here}/file.csv --no-header"
+    options = ("--labels", f"{write_npz(a=IDS, b=IDS)}:a", "--replace")
+    assert hashbench("dataset", "add", "own", write_npy(items=FEATURES), *options)[0] == 0
+    assert load_card("own").made_from == f"{here}/items.npy --labels {here}/file.npz:a"
+
+
+def test_a_killed_add_does_not_stop_the_next(flowers: Path, hashbench: Call) -> None:
+    folder = paths.data() / "own"
+    folder.mkdir(parents=True)
+    (folder / "own.h5").write_bytes(b"of a process that was killed before it wrote the card")
+    (folder / ".own.h5.abc.part").write_bytes(b"half")
+    (paths.own_cards()).mkdir()
+    (paths.own_cards() / ".own.toml.abc.part").write_text("half")
+    assert hashbench("dataset", "add", "own", flowers)[0] == 0
+    assert [path.name for path in folder.iterdir()] == ["own.h5"]
+    assert {path.name for path in paths.own_cards().iterdir()} == {"own.toml", ".lock"}
+
+
+def test_tables_of_one_s_own_take_it(flowers: Path, hashbench: Call, tmp_path: Path) -> None:
+    hashbench("dataset", "add", "own", flowers)
+    tables = tmp_path / "root" / "experiments" / "tables"
+    tables.mkdir(parents=True)
+    (tables / "mine.toml").write_text(
+        'title = "Mine"\npaper = "hashbench"\nsource = "a test"\n'
+        'defaults = { dataset = "own", protocol = "own", metric = "ap" }\n'
+        '[[groups]]\ncolumns = [{ label = "8 bits", settings = { bits = 8 } }]\n'
+        'rows = [{ label = "LSH", method = "lsh" }]\n'
+    )
+    assert hashbench("--root", tmp_path / "root", "run", "mine")[0] == 0
+    code, out, _ = hashbench("--root", tmp_path / "root", "table", "mine", "--format", "csv")
+    (row,) = Store.default().rows()
+    assert code == 0 and f"{row.metrics['ap'].mean:.4f}"[:5] in out
+
+
+def test_the_page_shows_what_is_printed(here: Path, hashbench: Call) -> None:
+    page = (REPOSITORY / "docs" / "datasets.md").read_text()
+    make, command, *shown = re.search(r"```text\n\$ (python -c .*?)```", page, re.DOTALL).group(1).splitlines()
+    exec(shlex.split(make)[2], {})
+    code, out, err = hashbench(*shlex.split(command.removeprefix("$ hashbench ")))
+    assert (code, err) == (0, "")
+    assert out.replace(str(paths.data()), "~/.cache/hashbench").splitlines() == shown
+
+
+def test_help_of_the_commands(hashbench: Call) -> None:
+    code, out, _ = hashbench("dataset", "add", "--help")
+    assert code == 0 and "a subfolder of images for each class" in " ".join(out.split())
+
+
+@pytest.mark.slow
+def test_two_processes_may_add_at_once(flowers: Path) -> None:
+    command = [sys.executable, "-m", "hashbench", "dataset", "add", "own", str(flowers)]
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    both = [subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    said = [each.communicate(timeout=60)[1] for each in both]
+    assert sorted(each.returncode for each in both) == [0, 2]
+    assert sum("own is there already: give --replace" in text for text in said) == 1
+    assert store.verify("own").labels.shape == (30,)

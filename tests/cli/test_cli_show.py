@@ -120,7 +120,15 @@ def test_a_run_shows_scores_machine_and_configuration(capsys: pytest.CaptureFixt
     assert lines[0] == f"{name} (run): talr_ap on digits s1"
     assert "  ap  0.7500 over 10 queries" in lines
     assert "kept      no codes and no hasher" in lines
-    assert f"$ hashbench encode {name} --out codes.npz" in lines
+    assert lines[-4:] == [
+        f"$ {command} --again" if command.startswith("hashbench train") else f"$ {command}"
+        for command in (
+            "hashbench train talr_ap digits --protocol s1 --bits 12",
+            f"hashbench encode {name} --out codes.npz",
+            f"hashbench search {name} --out nearest.png",
+            "hashbench eval codes.npz",
+        )
+    ]
 
 
 def test_a_run_that_no_command_makes_any_more_says_why(capsys: pytest.CaptureFixture[str]) -> None:

@@ -45,9 +45,21 @@ def _commands(row: "Row", kept: list[str]) -> tuple[list[str], str | None]:
     except HashbenchError as error:
         why = str(error)
     if row.status == "ok":
-        commands += [f"hashbench encode {row.run} --out codes.npz", f"hashbench search {row.run} --out nearest.png"]
+        commands += [f"hashbench encode {row.run} --out codes.npz"]
+        commands += [f"hashbench search {row.run} --out nearest.png"] if _has_images(row.dataset) else []
         commands += ["hashbench eval codes.npz"] if "bits" in row.settings else []
     return commands, why
+
+
+def _has_images(dataset: str) -> bool:
+    """Whether there are images to draw; False if the data set is gone."""
+    from hashbench.datasets.card import load_card
+    from hashbench.errors import HashbenchError
+
+    try:
+        return load_card(dataset).kind == "images"
+    except HashbenchError:
+        return False
 
 
 def lines(found: dict[str, Any]) -> Iterator[str]:

@@ -147,10 +147,12 @@ def _methods() -> list[Entry]:
 def _datasets() -> list[Entry]:
     from hashbench.datasets.card import cards, load_card
 
-    return [
-        Entry(name, card.title, more={"title": card.title, "n_items": card.n_items, "protocols": list(card.protocols)})
-        for name, card in each_usable(cards(), load_card, say)
-    ]
+    found = []
+    for name, card in each_usable(cards(), load_card, say):
+        protocols = list(card.protocols)
+        more = {"title": card.title, "n_items": card.n_items, "protocols": protocols}
+        found.append(Entry(name, f"{card.title} [{', '.join(protocols)}]", more=more))
+    return found
 
 
 def _protocols() -> list[Entry]:

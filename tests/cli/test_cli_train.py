@@ -175,7 +175,7 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     ("what", "expected"),
     [
         ("methods", ["talr_ap", "Li et al. (2016)", "itq"]),
-        ("datasets", ["digits", "cifar10"]),
+        ("datasets", ["digits", "cifar10", "[s1]"]),
         ("protocols", ["digits", "s1", "structhash_validation"]),
         ("metrics", ["ap", "ndcg", "structhash_ndcg"]),
         ("features", ["gist", "pixels", "vggf"]),

@@ -10,6 +10,7 @@ import typer
 if TYPE_CHECKING:
     from hashbench.datasets.inventory import DatasetStatus
 
+COMMAND = "missing: hashbench "  # how a line begins that ends with a command
 VERIFIABLE = ("stored", "labels only", "damaged")  # states of a data set that has a file to verify
 
 
@@ -97,7 +98,7 @@ def _as_json(found: dict[str, Any], statuses: "list[DatasetStatus]", verified: d
 
 def _as_text(found: dict[str, Any], statuses: "list[DatasetStatus]", verified: dict[str, str | None]) -> str:
     """The report in lines that fit the terminal."""
-    from hashbench.cli._columns import in_columns, wrapped
+    from hashbench.cli._columns import wrapped
 
     state = {True: ", with local changes", False: "", None: ""}[found["dirty"]]
     commit = found["commit"] or "unknown (installed without its repository)"
@@ -110,7 +111,10 @@ def _as_text(found: dict[str, Any], statuses: "list[DatasetStatus]", verified: d
     lines = list(wrapped(f"hashbench {found['version']}  ", f"commit {commit}{state}"))
     lines += [f"{name:{width}}  {folder}" for name, folder in _folders(found)]  # paths are not cut
     for block in blocks:
-        lines += ["", *in_columns((f"{name:{width}}", text) for name, text in block)]
+        lines += [""]
+        for name, text in block:  # a command is not cut: it is to be copied
+            lead = f"{name:{width}}  "
+            lines += [lead + text] if text.startswith(COMMAND) else wrapped(lead, text)
     return "\n".join(lines)
 
 

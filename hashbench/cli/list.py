@@ -137,7 +137,7 @@ def _methods() -> list[Entry]:
     from hashbench.runs import hyperparameters
 
     cite, found = _cite(), []
-    for name, (method, file) in _each(METHODS, lambda name: (METHODS.get(name), hyperparameters.load(name))):
+    for name, (file, method) in _each(METHODS, lambda name: (hyperparameters.load(name), METHODS.get(name))):
         text = _cited(f"{file.title}: {file.summary}", cite(file.paper))
         more = {"title": file.title, "paper": file.paper, "summary": file.summary}
         found.append(Entry(name, text, method.group, more))

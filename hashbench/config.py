@@ -4,6 +4,7 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Mapping
+from copy import deepcopy
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,8 +26,11 @@ M = TypeVar("M", bound=BaseModel)
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """The tables of a TOML file; raises HashbenchError when it is missing or malformed."""
-    return _tables(path, _text(path))
+    """The tables of a TOML file; raises HashbenchError when it is missing or malformed.
+
+    The same text is parsed once: the cells of a table read one card a hundred times.
+    """
+    return deepcopy(_tables(path, _text(path)))
 
 
 def load(model: type[M], path: Path) -> M:
@@ -50,6 +54,7 @@ def _text(path: Path) -> str:
         raise HashbenchError(f"{path}: not a readable TOML file: {error}") from None
 
 
+@lru_cache(maxsize=256)
 def _tables(path: Path, text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)

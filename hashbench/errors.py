@@ -7,6 +7,9 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
+NEAREST = 5  # names that an error lists
+FEW = 10  # names that are all listed
+
 
 class HashbenchError(Exception):
     """Bad usage or bad input: the command line prints the message and exits with status 2."""
@@ -21,17 +24,35 @@ class CheckFailed(HashbenchError):  # noqa: N818  (the program works; a number i
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> HashbenchError:
-    """The error for an unknown name; it lists the most similar known names.
+    """The error for an unknown name; it lists the most similar known names, or all if they are few.
 
     >>> print(unknown("metric", "nddcg", ["ap", "ndcg", "recall"]))
     unknown metric 'nddcg': did you mean ndcg?
     >>> print(unknown("metric", "zzz", ["ap", "ndcg"]))
     unknown metric 'zzz': one of ap, ndcg
+    >>> print(unknown("class", "a50", (f"b{n}" for n in range(30))))
+    unknown class 'a50': one of 30, such as b5, b0, b25, b20, b15
     """
     names = sorted(known)
-    close = get_close_matches(name, names, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(close)}?" if close else f"one of {', '.join(names) or 'none'}"
+    close = nearest(name, names, 3)
+    if close:
+        hint = f"did you mean {' or '.join(close)}?"
+    elif len(names) > FEW:
+        hint = f"one of {len(names)}, such as {', '.join(get_close_matches(name, names, n=NEAREST, cutoff=0))}"
+    else:
+        hint = f"one of {', '.join(names) or 'none'}"
     return HashbenchError(f"unknown {kind} {name!r}: {hint}")
+
+
+def nearest(name: str, known: Iterable[str], most: int = NEAREST) -> list[str]:
+    """At most ``most`` names: those that begin with ``name``, then those that are similar, the most similar first.
+
+    >>> nearest("tal", ["talr_table2", "total", "talr_table1"])
+    ['talr_table1', 'talr_table2', 'total']
+    """
+    names = sorted(known)
+    begun = [each for each in names if name and each.startswith(name)]
+    return list(dict.fromkeys([*begun, *get_close_matches(name, names, n=most, cutoff=0.5)]))[:most]
 
 
 def one_line(error: BaseException) -> str:

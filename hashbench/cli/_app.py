@@ -21,6 +21,7 @@ AGAIN_S = 3  # until a lost interrupt is repeated
 # is the command. The modules import nothing heavy until they are called, so --help answers at once.
 COMMANDS = {
     "list": "List what there is: methods, data sets, tables, runs and more.",
+    "show": "Show all about one method, data set, table, run or metric.",
     "download": "Download data sets, verify every byte and convert them.",
     "split": "Write the id lists of a protocol; --check verifies them.",
     "features": "Extract the features that the shallow methods use.",
@@ -29,7 +30,7 @@ COMMANDS = {
     "search": "Draw the images that a run retrieves for some queries.",
     "eval": "Score saved codes; ties are treated exactly.",
     "run": "Train and score the missing cells of tables.",
-    "status": "Show which runs of a table are done, missing or failed.",
+    "status": "Show what is done, missing or failed, of all tables or of one.",
     "table": "Print tables: published and measured values side by side.",
     "doctor": "Show what is installed and downloaded, and what is missing.",
 }
@@ -58,7 +59,7 @@ def _version(asked: bool) -> None:
 @app.callback()
 def _shared(
     root: Annotated[
-        Path | None, typer.Option(help="Folder with datasets/ and experiments/ of your own: added to the shipped.")
+        Path | None, typer.Option(help="Your own datasets/ and experiments/, added to the shipped ones.")
     ] = None,
     results: Annotated[Path | None, typer.Option(help="Folder for rows, runs and tables.")] = None,
     data: Annotated[Path | None, typer.Option(help="Folder for downloaded data.")] = None,
@@ -113,8 +114,15 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 def _complain(error: HashbenchError | typer.TyperException) -> int:
     message = error.format_message() if isinstance(error, typer.TyperException) else str(error)
-    typer.echo(f"error: {' '.join(message.split())}", err=True)
+    text = " ".join(message.replace("Value error, ", "").split())
+    typer.echo(f"error: {text}{_where_to_look(error)}", err=True)
     return error.exit_code
+
+
+def _where_to_look(error: HashbenchError | typer.TyperException) -> str:
+    """The help of the command that was used wrongly; empty for other errors."""
+    context = getattr(error, "ctx", None)
+    return "" if context is None else f" ({context.command_path} -h)"
 
 
 def _interrupt(_signum: int, _frame: FrameType | None) -> NoReturn:

@@ -61,6 +61,7 @@ def add(
     found; name others with --items and --labels. Labels are numbers, strings, or columns of 0 and 1.
     """
     from hashbench.datasets import own
+    from hashbench.progress import note
 
     rule = own.Rule(queries_per_class, train_per_class, queries, train, seed)
     own.require_name(name, replace=replace)  # before the data are read
@@ -69,10 +70,9 @@ def add(
     card = own.add(name, data, rule, options, replace=replace)
     typer.echo(_text(card, data))
     if data.is_images and path.is_file() and (largest := next(data.blocks()).max()) <= value_max // 4:
-        typer.echo(
+        note(
             f"note: the first images have values up to {largest}, and {value_max} is white: if {largest} is, give "
-            f"--value-max {largest} --replace",
-            err=True,
+            f"--value-max {largest} --replace"
         )
 
 

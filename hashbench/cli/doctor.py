@@ -1,6 +1,7 @@
 """``hashbench doctor`` shows what is installed and downloaded, and how to get what is missing."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,6 +10,7 @@ import typer
 if TYPE_CHECKING:
     from hashbench.datasets.inventory import DatasetStatus
 
+COMMAND = "missing: hashbench "  # how a line begins that ends with a command
 VERIFIABLE = ("stored", "labels only", "damaged")  # states of a data set that has a file to verify
 
 
@@ -36,7 +38,7 @@ def command(
 def _found() -> dict[str, Any]:
     import shutil
 
-    from hashbench import paths
+    from hashbench import extras, paths
     from hashbench.datasets.inventory import missing_weights, weights
     from hashbench.runs import provenance
 
@@ -49,6 +51,8 @@ def _found() -> dict[str, Any]:
         "folders": {name: str(folder) for name, folder in folders.items()},
         "free_bytes": {name: shutil.disk_usage(_nearest_existing(folder)).free for name, folder in folders.items()},
         "versions": {library: found for library, found in provenance.versions().items() if library != "cuda"},
+        "extras": {name: extras.missing(name) for name in extras.extras()},
+        "how_to_install": {name: extras.how_to_install(name) for name in extras.extras()},
         "gpu": _gpu(),
         "weights": {path.name: path.stat().st_size for path in weights()},
         "missing_weights": missing_weights(),
@@ -93,32 +97,59 @@ def _as_json(found: dict[str, Any], statuses: "list[DatasetStatus]", verified: d
 
 
 def _as_text(found: dict[str, Any], statuses: "list[DatasetStatus]", verified: dict[str, str | None]) -> str:
-    from hashbench.datasets.inventory import readable
+    """The report in lines that fit the terminal."""
+    from hashbench.cli._columns import wrapped
 
     state = {True: ", with local changes", False: "", None: ""}[found["dirty"]]
     commit = found["commit"] or "unknown (installed without its repository)"
-    lines = [f"hashbench {found['version']}  commit {commit}{state}"]
-    for name, folder in found["folders"].items():
-        lines.append(f"{name:14} {folder}  ({readable(found['free_bytes'][name])} free)")
-    lines += [
-        "",
-        *(f"{library:14} {version or _how_to_install(library)}" for library, version in found["versions"].items()),
-    ]
-    lines += [f"{'gpu':14} {found['gpu']}", ""]
     width = max(14, *(len(each.name) for each in statuses))
-    lines += [f"{each.name:{width}} {_line(each, verified)}" for each in statuses]
-    kept = sum(each.kept_bytes for each in statuses)
+    blocks = (
+        _installed(found),
+        [(each.name, _line(each, verified)) for each in statuses],
+        _kept(found, statuses),
+    )
+    lines = list(wrapped(f"hashbench {found['version']}  ", f"commit {commit}{state}"))
+    lines += [f"{name:{width}}  {folder}" for name, folder in _folders(found)]  # paths are not cut
+    for block in blocks:
+        lines += [""]
+        for name, text in block:  # a command is not cut: it is to be copied
+            lead = f"{name:{width}}  "
+            lines += [lead + text] if text.startswith(COMMAND) else wrapped(lead, text)
+    return "\n".join(lines)
+
+
+def _folders(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    from hashbench.datasets.inventory import readable
+
+    for name, folder in found["folders"].items():
+        yield name, f"{folder}  ({readable(found['free_bytes'][name])} free)"
+
+
+def _installed(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The libraries with their versions, the extras with what is missing of them, and the GPU."""
+    yield from ((library, version or "missing") for library, version in found["versions"].items())
+    for extra, missing in found["extras"].items():
+        what = f"{', '.join(missing)} missing: {found['how_to_install'][extra]}" if missing else "installed"
+        yield f"extra {extra}", what
+    yield "gpu", found["gpu"]
+
+
+def _kept(found: dict[str, Any], statuses: "list[DatasetStatus]") -> Iterator[tuple[str, str]]:
+    """The weights that are here, those that are not and where to get them, and the size of the downloads."""
+    from hashbench.datasets.inventory import readable
+
     weights = ", ".join(f"{name} ({readable(size)})" for name, size in found["weights"].items())
-    lines += ["", f"{'weights':14} {weights or 'none'}"]
-    lines += [f"{model:14} has none: {step}" for model, step in found["missing_weights"].items()]
-    return "\n".join([*lines, f"{'sources':14} {readable(kept)} kept"])
+    yield "weights", weights or "none"
+    yield from ((model, f"has none: {step}") for model, step in found["missing_weights"].items())
+    yield "sources", f"{readable(sum(each.kept_bytes for each in statuses))} kept"
 
 
 def _line(each: "DatasetStatus", verified: dict[str, str | None]) -> str:
-    if each.name not in verified:
+    """The state of a data set, and if it is not here one hint: the command that gets it, or that tells how."""
+    if each.name in verified:
+        return verified[each.name] or f"{each.line()}; every byte is right"
+    if each.state not in ("missing", "labels only") or not each.steps:
         return each.line()
-    return verified[each.name] or f"{each.line()}; every byte is right"
-
-
-def _how_to_install(library: str) -> str:
-    return f"missing: pip install {'hashbench[train]' if library.startswith('torch') else library}"
+    by_command = each.steps[0].startswith("hashbench ")
+    hint = each.steps[0] if by_command else f"by hand: hashbench show {each.name}"
+    return f"missing: {hint}" if each.state == "missing" else f"labels of {each.n_items:,} items; the items: {hint}"

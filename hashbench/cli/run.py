@@ -53,7 +53,7 @@ def command(
     wanted = list({e.run: e for each in asked for e in each.runs}.values())
     todo = grid.missing(wanted, store)
     _explain(asked)
-    typer.echo(f"{len(wanted)} runs, {len(wanted) - len(todo)} done, {len(todo)} to do", err=True)
+    note(f"{len(wanted)} runs, {len(wanted) - len(todo)} done, {len(todo)} to do")
     if len(todo) < len(wanted):
         note("note: the rows of the runs done are stored; hashbench train ... --again trains one and compares it")
     if dry_run:
@@ -63,7 +63,7 @@ def command(
         return
     outcomes = grid.run_all(todo, store, Options(device=device, progress=jobs == 1), jobs)
     failed = _follow(outcomes, len(todo), " ".join(tables))
-    typer.echo(f"rows in {paths.shown(store.folder / 'rows')}", err=True)
+    note(f"rows in {paths.shown(store.folder / 'rows')}")
     if failed:
         raise CheckFailed(f"{failed} of {len(todo)} runs failed")
 
@@ -98,7 +98,9 @@ def _result(outcome: "Outcome") -> str:
 
 def _explain(asked: "list[CellRuns]") -> None:
     """Prints which cells cannot be run, once for each data set, method and reason."""
+    from hashbench.progress import note
+
     left_out = {f"{a.cell.method} on {a.cell.dataset} {a.cell.protocol}: {a.unavailable}": a for a in asked}
     for line, each in left_out.items():
         if each.unavailable:
-            typer.echo(f"left out: {line}", err=True)
+            note(f"left out: {line}")

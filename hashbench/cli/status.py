@@ -1,16 +1,26 @@
-"""``hashbench status``: which runs of a table are done, failed or missing, and which cannot be made yet."""
+"""``hashbench status``: what is measured of all tables, or of the rows of one; what is missing, and for how long."""
 
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hashbench.cli import _complete
+from hashbench.cli._broken import say_once
+from hashbench.registry import each_usable
+
 if TYPE_CHECKING:
     from hashbench.config import Setting
-    from hashbench.runs.store import Store
+    from hashbench.runs.store import Row
+    from hashbench.tables.cell import Cell
+    from hashbench.tables.estimate import PastSeconds
     from hashbench.tables.grid import CellRuns
     from hashbench.tables.spec import TableSpec
+
+COUNTS = ("done", "failed", "missing", "unavailable")
+HEADINGS = ("table", "runs done", "missing", "failed", "not yet", "hours left")
 
 
 @dataclass
@@ -28,46 +38,103 @@ class CellStatus:
     unavailable: str | None = None  # why no seed can be run yet
 
 
+@dataclass
+class TableStatus:
+    """What is stored of the runs that a table needs, each run once.
+
+    ``hours_left`` is the time that the missing and the failed runs will take, one after the other, where runs of their
+    methods have taken some before; ``n_unknown`` of them have no such past.
+    """
+
+    spec: "TableSpec"
+    cells: list[CellStatus]
+    hours_left: float
+    n_unknown: int
+
+    def counts(self) -> dict[str, int]:
+        """The number of runs that are done, failed and missing, and of cells that cannot be run yet."""
+        totals = Counter(dict.fromkeys(COUNTS, 0))
+        for cell in self.cells:
+            totals.update(done=len(cell.done), failed=len(cell.failed), missing=len(cell.missing))
+            totals["unavailable"] += cell.unavailable is not None
+        return dict(totals)
+
+    def as_json(self, seeds: int) -> dict[str, Any]:
+        """What is printed with --json of the table as a whole."""
+        left = {"hours_left": round(self.hours_left, 3), "runs_of_unknown_duration": self.n_unknown}
+        return {"table": self.spec.name, "seeds": seeds, **self.counts(), **left}
+
+    def hours(self) -> str:
+        """The hours left: ``?`` where no past run tells, ``> 1.5`` where none tells of some."""
+        if self.n_unknown:
+            return f"> {self.hours_left:.1f}" if self.hours_left >= 0.05 else "?"
+        return "< 0.1" if 0 < self.hours_left < 0.05 else f"{self.hours_left:.1f}"
+
+
 def command(
-    table: Annotated[str, typer.Argument(metavar="TABLE", help="See hashbench list tables.")],
+    table: Annotated[
+        str | None,
+        typer.Argument(metavar="TABLE", help="See hashbench list tables.", autocompletion=_complete.tables),
+    ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Look for seeds 0 .. SEEDS - 1.")] = 1,
     budget: Annotated[str | None, typer.Option(help="Look for runs at this budget, not at the table's own.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object; that of one table has all its cells.")
+    ] = False,
 ) -> None:
-    """Say which runs of a table are done, failed, missing, or not available yet."""
+    """Say which runs of a table are done, failed, missing, or not available yet: a line for each row of the table.
+
+    Without TABLE: a line for each table. The hours left are those that runs of the same method, data set and code size
+    took before, one at a time.
+    """
     from hashbench.config import canonical_json
     from hashbench.runs.store import Store
     from hashbench.tables import spec
+    from hashbench.tables.estimate import PastSeconds
 
-    declared = spec.load(table, budget)
-    cells = status(declared, Store.default(), seeds)
-    totals = _totals(cells)
-    if as_json:
-        listed = [asdict(cell) for cell in cells]
-        typer.echo(canonical_json({"table": declared.name, "seeds": seeds, **totals, "cells": listed}))
-        return
-    width = max((len(_name(cell)) for cell in cells), default=0)
-    for cell in cells:
-        typer.echo(f"{_name(cell):{width}}  {_state(cell, seeds)}")
-    typer.echo(
-        f"{declared.name}: {totals['done']} runs done, {totals['failed']} failed, {totals['missing']} missing; "
-        f"{totals['unavailable']} of {len(cells)} cells not available yet"
-    )
+    stored = {row.run: row for row in Store.default().rows()}
+    past = PastSeconds.of(stored.values())
+    if table is None:
+        found = _all(spec.names(), lambda name: status(spec.load(name, budget), stored, past, seeds))
+        as_text = "\n".join(_overview(found))
+        objects: dict[str, Any] = {"tables": [each.as_json(seeds) for each in found]}
+    else:
+        one = status(spec.load(table, budget), stored, past, seeds)
+        as_text = "\n".join(_of_table(one, seeds))
+        objects = {**one.as_json(seeds), "cells": [asdict(cell) for cell in one.cells]}
+    typer.echo(canonical_json(objects) if as_json else as_text)
 
 
-def status(declared: "TableSpec", store: "Store", seeds: int) -> list[CellStatus]:
-    """What ``store`` holds of the runs that each cell of a table needs, in order of appearance, each run once."""
+def _all(names: list[str], status_of: "Callable[[str], TableStatus]") -> list[TableStatus]:
+    """The status of each table; one that is broken is a line on stderr."""
+    from hashbench.progress import bar
+
+    found = []
+    with bar("status", "table", len(names)) as done:
+        for _, each in each_usable(names, status_of, say_once()):
+            found.append(each)
+            done.update()
+    return found
+
+
+def status(declared: "TableSpec", stored: "Mapping[str, Row]", past: "PastSeconds", seeds: int) -> TableStatus:
+    """What the ``stored`` rows, by run, hold of the runs that a table needs, and how long the others will take."""
     from hashbench.tables import grid
 
-    return [_status(needed, store) for needed in grid.cell_runs(declared, seeds)]
+    needed = grid.cell_runs(declared, seeds)
+    runs = (spec for cell in needed for spec in cell.runs)
+    todo = [spec for spec in runs if spec.run not in stored or stored[spec.run].status != "ok"]
+    seconds = [past.of_run(spec) for spec in todo]
+    hours = sum(each for each in seconds if each is not None) / 3600
+    return TableStatus(declared, [_status(each, stored) for each in needed], hours, seconds.count(None))
 
 
-def _status(needed: "CellRuns", store: "Store") -> CellStatus:
+def _status(needed: "CellRuns", stored: "Mapping[str, Row]") -> CellStatus:
     cell = needed.cell
     found = CellStatus(cell.dataset, cell.protocol, cell.method, dict(cell.settings), cell.budget)
     found.unavailable = needed.unavailable
     for spec in needed.runs:
-        row = store.find(spec.dataset, spec.protocol, spec.run)
+        row = stored.get(spec.run)
         if row is None:
             found.missing.append(spec.seed)
         elif row.status == "ok":
@@ -77,25 +144,49 @@ def _status(needed: "CellRuns", store: "Store") -> CellStatus:
     return found
 
 
-def _totals(cells: list[CellStatus]) -> dict[str, int]:
-    totals = Counter({"done": 0, "failed": 0, "missing": 0, "unavailable": 0})
-    for cell in cells:
-        totals.update(done=len(cell.done), failed=len(cell.failed), missing=len(cell.missing))
-        totals["unavailable"] += cell.unavailable is not None
-    return dict(totals)
+def _overview(tables: list[TableStatus]) -> Iterator[str]:
+    """A heading and a line for each table."""
+    width = max([len(HEADINGS[0]), *(len(each.spec.name) for each in tables)])
+    yield _line(HEADINGS, width)
+    for each in tables:
+        of = each.counts()
+        done = f"{of['done']} of {of['done'] + of['failed'] + of['missing']}"
+        yield _line((each.spec.name, done, of["missing"], of["failed"], of["unavailable"], each.hours()), width)
 
 
-def _name(cell: CellStatus) -> str:
-    settings = (f"{key}={value}" for key, value in sorted(cell.settings.items()))
-    budget = [] if cell.budget == "full" else [cell.budget]
-    return " ".join([cell.dataset, cell.protocol, cell.method, *settings, *budget])
+def _line(values: tuple[object, ...], width: int) -> str:
+    name, done, *others = values
+    return f"{name!s:{width}}  {done!s:>10}  " + "  ".join(f"{value!s:>{max(7, len(str(value)))}}" for value in others)
 
 
-def _state(cell: CellStatus, seeds: int) -> str:
-    if cell.unavailable is not None:
-        return f"not available yet: {cell.unavailable}"
-    parts = [f"{len(cell.done)} of {seeds} done"]
-    if cell.missing:
-        parts.append(f"{len(cell.missing)} missing")
-    parts += [f"seed {seed} failed: {reason}" for seed, reason in sorted(cell.failed.items())]
-    return ", ".join(parts)
+def _of_table(found: TableStatus, seeds: int) -> Iterator[str]:
+    """A line for each row of the table, with how many of its cells are measured, then the sum."""
+    by_key = {_key(cell): cell for cell in found.cells}
+    rows: dict[tuple[str, str], list[CellStatus]] = {}
+    for cell in found.spec.cells:
+        rows.setdefault((cell.section, cell.row), []).append(by_key[_key(cell)])
+    width = max((len(row) for _, row in rows), default=0)
+    shown = ""
+    for (section, row), cells in rows.items():
+        if section != shown:
+            yield section
+            shown = section
+        yield f"  {row:{width}}  {_counts(cells, seeds)}"
+    of = found.counts()
+    yield (
+        f"{found.spec.name}: {of['done']} runs done, {of['failed']} failed, {of['missing']} missing; "
+        f"{of['unavailable']} of {len(found.cells)} cells not available yet; hours left: {found.hours()}"
+    )
+
+
+def _key(cell: "CellStatus | Cell") -> tuple[Any, ...]:
+    return cell.dataset, cell.protocol, cell.method, tuple(sorted(cell.settings.items())), cell.budget
+
+
+def _counts(cells: list[CellStatus], seeds: int) -> str:
+    """How many of the cells have all their seeds, and why the others have not."""
+    parts = [f"{sum(len(cell.done) == seeds for cell in cells)} of {len(cells)} measured"]
+    failures = {cell_failed for cell in cells for cell_failed in cell.failed.items()}
+    parts += [f"seed {seed} failed: {reason}" for seed, reason in sorted(failures)]
+    reasons = dict.fromkeys(cell.unavailable for cell in cells if cell.unavailable is not None)
+    return "; ".join([*parts, *(f"not available yet: {reason}" for reason in reasons)])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hashbench import paths
+from hashbench.cli import _complete
 from hashbench.cli._broken import say_once
 from hashbench.errors import CheckFailed, HashbenchError
 from hashbench.registry import Broken, each_usable, refuse
@@ -28,7 +29,10 @@ SUFFIXES = {Format.csv: ".csv", Format.latex: ".tex", Format.markdown: ".md"}
 
 
 def command(
-    tables: Annotated[list[str] | None, typer.Argument(metavar="TABLE...", help="See hashbench list tables.")] = None,
+    tables: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="TABLE...", help="See hashbench list tables.", autocompletion=_complete.tables),
+    ] = None,
     every: Annotated[bool, typer.Option("--all", help="Every declared table.")] = False,
     output: Annotated[Format, typer.Option("--format", help="What to print.")] = Format.markdown,
     budget: Annotated[
@@ -38,16 +42,25 @@ def command(
         bool, typer.Option("--interval", help="Show the [worst, best] AP over all orders of ties.")
     ] = False,
     check: Annotated[bool, typer.Option("--check", help="Exit 1 if a cell is outside its tolerance.")] = False,
-    write: Annotated[bool, typer.Option("--write", help="Write .csv, .tex, .md and .png to results/tables/.")] = False,
+    write: Annotated[
+        bool, typer.Option("--write", help="Write .csv, .tex, .md, .png and hashbench.bib to results/tables/.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object with all tables.")] = False,
 ) -> None:
-    """Render tables from the stored rows; a cell without a measurement is blank."""
+    r"""Render tables from the stored rows; a cell without a measurement is blank.
+
+    The LaTeX cites papers by \cite; --write puts their BibTeX entries beside it, in hashbench.bib.
+    """
     names = _names(tables or [], every)
-    filled = _collect(names, budget, say_once() if every else refuse)
-    if not (every and write):
+    broken = say_once() if every else refuse
+    filled = _collect(names, budget, broken)
+    if as_json:
+        typer.echo(_as_json(filled))
+    elif not (every and write):
         typer.echo("\n".join(_text(table, output, interval) for table in filled), nl=False)
     if write:
-        for path in [path for table in filled for path in _write(table, interval)]:
-            typer.echo(paths.shown(path))
+        for path in _written(filled, interval, broken):
+            typer.echo(paths.shown(path), err=as_json)
     if check:
         _check(filled)
     if left_out := len(names) - len(filled):
@@ -63,14 +76,18 @@ def _names(named: list[str], every: bool) -> list[str]:
 
 
 def _collect(names: list[str], budget: str | None, broken: Broken) -> "list[Table]":
+    from hashbench.progress import bar
     from hashbench.runs.store import Store
     from hashbench.tables import spec
     from hashbench.tables.collect import collect
 
-    store = Store.default()
-    rows = list(store.rows())
-    found = each_usable(names, lambda name: collect(spec.load(name, budget), rows, store), broken)
-    return [table for _, table in found]
+    store, filled = Store.default(), []
+    with bar("collect", "table", len(names)) as collected:
+        rows = list(store.rows())
+        for _, table in each_usable(names, lambda name: collect(spec.load(name, budget), rows, store), broken):
+            filled.append(table)
+            collected.update()
+    return filled
 
 
 def _text(table: "Table", output: Format, interval: bool) -> str:
@@ -82,6 +99,30 @@ def _text(table: "Table", output: Format, interval: bool) -> str:
         return render_csv(table)
     render = render_latex if output is Format.latex else render_markdown
     return render(table, interval=interval)
+
+
+def _as_json(tables: "list[Table]") -> str:
+    from hashbench.config import canonical_json
+    from hashbench.tables.render_json import json_table
+
+    return canonical_json({"tables": [json_table(table) for table in tables]})
+
+
+def _written(tables: "list[Table]", interval: bool, broken: Broken) -> list[Path]:
+    """Writes all tables and the papers that they cite, and returns the paths."""
+    from hashbench.files import write_text
+    from hashbench.progress import bar
+    from hashbench.runs.store import Store
+    from hashbench.tables import papers
+
+    written: list[Path] = []
+    with bar("write", "table", len(tables)) as done:
+        for table in tables:
+            written += _write(table, interval)
+            done.update()
+    bibliography = Store.default().folder / "tables" / f"{papers.BIBLIOGRAPHY}.bib"
+    write_text(bibliography, papers.all_bibtex(broken))
+    return [*written, bibliography]
 
 
 def _write(table: "Table", interval: bool) -> Iterator[Path]:
@@ -105,7 +146,11 @@ def _write(table: "Table", interval: bool) -> Iterator[Path]:
 
 
 def _check(tables: "list[Table]") -> None:
-    """Names each cell outside its tolerance on stderr and raises CheckFailed; blank cells do not count."""
+    """Names each cell outside its tolerance on stderr and raises CheckFailed; blank cells do not count.
+
+    A check of nothing fails too.
+    """
+    from hashbench.progress import note
     from hashbench.tables.notation import outside_tolerance
 
     n_checked = n_outside = 0
@@ -116,7 +161,16 @@ def _check(tables: "list[Table]") -> None:
             typer.echo(f"outside: {table.name}: {_verdict(cell)}", err=True)
     if n_outside:
         raise CheckFailed(f"{n_outside} of {n_checked} measured cells lie outside their tolerance")
-    typer.echo(f"measured cells within their tolerance: {n_checked} of {n_checked}", err=True)
+    if not n_checked:
+        raise CheckFailed(_nothing_to_check(tables))
+    note(f"measured cells within their tolerance: {n_checked} of {n_checked}")
+
+
+def _nothing_to_check(tables: "list[Table]") -> str:
+    named = ", ".join(table.name for table in tables[:3]) + (", ..." if len(tables) > 3 else "")
+    if not any(table.has_measured for table in tables):
+        return f"{named}: nothing measured: hashbench run measures it"
+    return f"{named}: nothing to check: no measured cell has a published value and a tolerance"
 
 
 def _verdict(cell: "TableCell") -> str:

@@ -75,7 +75,7 @@ def command(
     {"again": ROW, "stored": ROW, "equal": {...}, "differences": {...}}.
 
     After an interruption the same command continues from the last checkpoint. The run's folder holds metrics.jsonl, one
-    line for each epoch, and its curves, training.png. With TensorBoard (pip install 'hashbench[train,tensorboard]') it
+    line for each epoch, and its curves, training.png. With TensorBoard (the extra tensorboard) it
     also holds TensorBoard's files. To train with N processes, one on each GPU, start torchrun --nproc-per-node N -m
     hashbench train with the same arguments; the result is that of one process, up to rounding.
     """

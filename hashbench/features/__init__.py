@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from hashbench.datasets.store import file_status, open_dataset
 from hashbench.errors import HashbenchError
 from hashbench.features import _store
-from hashbench.features._catalogue import FEATURES, RANDOM, known, named
+from hashbench.features._catalogue import FEATURES, RANDOM, known, named, stored_name
 from hashbench.features._extract import ExtractionResult, extract, extract_items
 from hashbench.features._extractor import Extractor, FeatureModule
 from hashbench.features._store import Features
@@ -67,7 +67,7 @@ def features_of_items(
 
 def check_name(name: str) -> str:
     """The canonical form of the features' name; raises HashbenchError if there are no such features."""
-    named(*_model_and_weights(name))
+    stored_name(*_model_and_weights(name))
     return canonical(name)
 
 

@@ -17,19 +17,31 @@ def named(name: str, weights: str | None = None) -> tuple[str, Extractor]:
     are stored under another name. Raises HashbenchError, with similar names, for an unknown name.
     """
     stem = canonical(name).removeprefix(TORCHVISION)
+    stored = stored_name(name, weights)
+    if stem in FEATURES:
+        return stored, FEATURES.get(stem)
+    from hashbench.features import _network
+
+    return stored, _network.extractor(stem, weights)
+
+
+def stored_name(name: str, weights: str | None = None) -> str:
+    """The name under which the features called ``name`` are stored; raises HashbenchError for an unknown name.
+
+    It does not import torch, so that the cells of a table are named at once.
+    """
+    stem = canonical(name).removeprefix(TORCHVISION)
     if stem in FEATURES:
         if weights is not None:
             raise HashbenchError(f"{stem} is no network: it has no --weights")
-        return stem, FEATURES.get(stem)
+        return stem
     if stem not in MODELS:
         raise unknown("features", name, known())
     if MODELS.get(stem).pretrained is None:
         raise HashbenchError(
             f"{stem} is trained from scratch and has no features: {', '.join(_pretrained())} and torchvision's have"
         )
-    from hashbench.features import _network
-
-    return f"{stem}{RANDOM}" if weights == RANDOM_WEIGHTS else stem, _network.extractor(stem, weights)
+    return f"{stem}{RANDOM}" if weights == RANDOM_WEIGHTS else stem
 
 
 def known() -> list[str]:

@@ -143,6 +143,8 @@ def _require_torch() -> None:
         import torch  # noqa: F401
         import torchvision  # noqa: F401
     except ImportError:
+        from hashbench.extras import how_to_install
+
         raise HashbenchError(
-            "torch is not installed: features need the extra train (pip install 'hashbench[train]')"
+            f"torch is not installed: features need the extra train: {how_to_install('train')}"
         ) from None

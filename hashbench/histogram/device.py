@@ -73,7 +73,9 @@ def has_cuda_driver() -> bool:
 def require_cuda(name: str) -> str:
     """``name`` with its number, cuda:N; raises HashbenchError if there is no such device or it cannot be used."""
     if find_spec("torch") is None:
-        raise HashbenchError(f"device {name}: torch is not installed: pip install 'hashbench[train]', or device cpu")
+        from hashbench.extras import how_to_install
+
+        raise HashbenchError(f"device {name}: torch is not installed: {how_to_install('train')}; or device cpu")
     import torch
 
     n_devices = torch.cuda.device_count() if torch.cuda.is_available() else 0

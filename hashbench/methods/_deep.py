@@ -60,6 +60,8 @@ def require_torch() -> None:
     try:
         import torch  # noqa: F401
     except ImportError:
+        from hashbench.extras import how_to_install
+
         raise HashbenchError(
-            "torch is not installed: deep methods need the extra train (pip install 'hashbench[train]')"
+            f"torch is not installed: deep methods need the extra train: {how_to_install('train')}"
         ) from None

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from hashbench.config import Setting
-from hashbench.hasher import CodeSettings, Hasher, SavedHasher, TrainingData
+from hashbench.hasher import BitSettings, CodeSettings, Hasher, SavedHasher, TrainingData
 from hashbench.registry import Catalogue
 
 
@@ -44,6 +44,13 @@ class Method:
     supervision: Literal["none", "labels", "relevance"] = "none"
     several_processes: bool = False
     base: Base | None = None
+
+    @property
+    def group(self) -> Literal["deep", "shallow", "sparse"]:
+        """What it makes: binary codes of a network that it trains (deep) or without one (shallow), or sparse codes."""
+        if not issubclass(self.settings, BitSettings):
+            return "sparse"
+        return "deep" if self.needs_torch else "shallow"
 
 
 METHODS = Catalogue("method", "hashbench.methods", "METHOD", Method, group="hashbench.methods")

@@ -15,6 +15,7 @@ from hashbench.registry import canonical
 from hashbench.runs import hyperparameters
 from hashbench.runs.store import Row
 
+OPTIONS = {"bits": "--bits BITS", "model": "--model MODEL"}  # of hashbench train; the others have --set
 BASE = "base."  # the prefix of settings that are passed on to the base method
 
 
@@ -109,8 +110,9 @@ def resolve(
     usual = {**names, "protocol": split.stands_for(names["protocol"])}
     own, of_base = _apart(settings, entry)
     given = _given(names["method"], own, entry)
-    where = f"{hyperparameters.location(names['method'])} for {names['dataset']}, with what was given"
-    chosen = parse(entry.settings, hyperparameters.resolve(file, usual, given), where)
+    values = hyperparameters.resolve(file, usual, given)
+    _require_all(values, entry, names)
+    chosen = parse(entry.settings, values, f"{names['method']} on {names['dataset']}")
     return RunSpec(
         **names,
         data={"content_sha256": card.content_sha256, "split": split.deciding()},
@@ -119,6 +121,15 @@ def resolve(
         seed=seed,
         base=_resolve_base(entry, chosen, of_base, names, seed),
     )
+
+
+def _require_all(values: Mapping[str, Any], entry: Method, names: Mapping[str, str]) -> None:
+    """Raises HashbenchError, with the options, where a setting has no value from anywhere."""
+    fields = entry.settings.model_fields.items()
+    missing = [key for key, field in fields if field.is_required() and key not in values]
+    if missing:
+        options = " ".join(OPTIONS.get(key, f"--set {key}={key.upper()}") for key in missing)
+        raise HashbenchError(f"{names['method']} on {names['dataset']} needs {' and '.join(missing)}: {options}")
 
 
 def _resolve_base(
@@ -140,6 +151,8 @@ def _apart(settings: Mapping[str, Setting], entry: Method) -> tuple[dict[str, Se
 def _given(method: str, settings: Mapping[str, Setting], entry: Method) -> dict[str, Setting]:
     """``settings`` with canonical names of models and features; raises HashbenchError for an unknown key."""
     for key in settings:
+        if key == "bits" and {"d", "k"} <= entry.settings.model_fields.keys():
+            raise HashbenchError(f"{method} makes sparse codes, which have no bits: --set d=D --set k=K")
         if key not in entry.settings.model_fields:
             raise unknown(f"setting of {method}", key, entry.settings.model_fields)
     return {key: _NAMED[key](str(value)) if key in _NAMED else value for key, value in settings.items()}
@@ -147,7 +160,7 @@ def _given(method: str, settings: Mapping[str, Setting], entry: Method) -> dict[
 
 def _model(name: str) -> str:
     if name not in MODELS:
-        raise unknown("model", name, MODELS.names)
+        raise unknown("model", name, MODELS.names + MODELS.of_torchvision())
     return canonical(name)
 
 

@@ -1,6 +1,7 @@
 """How a table's numbers are written in every format: units, decimals, the best value, the text of the legend."""
 
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,11 +89,15 @@ def heading(section: Section, column: str) -> str:
     return f"{column} (%)" if percent else column
 
 
-def origin(table: Table) -> str:
-    """The paper and which of its tables this is, then the other papers that published values are from."""
+def origin(table: Table, cite: Callable[[str], str]) -> str:
+    """The paper and which of its tables this is, then the other papers that published values are from.
+
+    ``cite`` returns the citation of a paper, in the format of the text, for its key.
+    """
     published = (cell.declared for cell in table.cells() if cell.declared.published is not None)
-    cited = dict.fromkeys(declared.citation for declared in published if declared.citation != table.paper)
-    return ", ".join([table.paper, table.source]) + (f"; figures also from {', '.join(cited)}" if cited else "")
+    others = dict.fromkeys(declared.citation for declared in published if declared.citation != table.paper)
+    also = f"; figures also from {', '.join(map(cite, others))}" if others else ""
+    return f"{cite(table.paper)}, {table.source}{also}"
 
 
 def seeds(table: Table) -> str:

@@ -1,6 +1,7 @@
 """The publications that hashbench cites by key, from experiments/papers.toml, and their BibTeX."""
 
 import re
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -12,6 +13,7 @@ from hashbench.config import Strict, parse, read_toml
 from hashbench.errors import HashbenchError
 from hashbench.registry import Broken, each_usable, refuse
 
+BIBLIOGRAPHY = "hashbench"  # \\bibliography{hashbench}: the file of all entries beside the tables
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 # the field that says where an entry of this type was published
 VENUE = {"article": "journal", "inproceedings": "booktitle", "book": "publisher", "techreport": "institution"}
@@ -67,6 +69,38 @@ def _paper(path: Path, values: dict[str, Any], key: str) -> Paper:
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", key) or not isinstance(entry, dict):
         raise HashbenchError(f"{path}: {key!r}: an entry is a table, [key], its key letters, digits, - and _")
     return parse(Paper, entry, f"{path}: {key}")
+
+
+def all_bibtex(broken: Broken = refuse) -> str:
+    """The BibTeX of all entries: the content of the .bib file that the LaTeX of every table needs."""
+    return "\n\n".join(bibtex(key, paper) for key, paper in papers(broken).items()) + "\n"
+
+
+def cited(key: str, entries: Mapping[str, Paper]) -> str:
+    """How a text cites an entry: "He et al. (2018)"; without an entry or a year, the key.
+
+    >>> kun = Paper(type="misc", author=["Kun He", "Anton van den Hengel"], title="On Codes", year=2018)
+    >>> cited("k", {"k": kun}), cited("other", {"k": kun})
+    ('He and van den Hengel (2018)', 'other')
+    """
+    if key not in entries:
+        return key
+    paper = entries[key]
+    return f"{_names(paper.author)} ({paper.year})" if paper.year else key
+
+
+def _names(authors: list[str]) -> str:
+    surnames = [_surname(author) for author in authors]
+    return f"{surnames[0]} et al." if len(surnames) > 2 else " and ".join(surnames)
+
+
+def _surname(author: str) -> str:
+    """The last name with the small words before it, as in "van den Hengel"; a name in braces is no person's."""
+    if author.startswith("{"):
+        return author.strip("{}")
+    words = author.split()
+    small = next((place for place, word in enumerate(words[:-1]) if place and word[0].islower()), len(words) - 1)
+    return " ".join(words[small:])
 
 
 def bibtex(key: str, paper: Paper) -> str:

@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from hashbench.tables import notation
 from hashbench.tables.notation import Notation
+from hashbench.tables.papers import BIBLIOGRAPHY
 from hashbench.tables.table import Section, Table, TableCell
 
 COLUMNS = 4  # most columns of a tabular, each with a published and a measured value: about the width of a page
@@ -37,7 +39,7 @@ ESCAPES = str.maketrans(SPECIAL)
 
 
 def render_latex(table: Table, *, interval: bool = False) -> str:
-    """The table as a ``table`` environment, for a document that loads booktabs.
+    """The table as a ``table`` environment, for a document that loads booktabs and has the entries of the papers.
 
     Published values are in italics, measured ones upright with their standard deviation over seeds. The best measured
     values are in bold; a dagger marks those outside their tolerance. A missing value is blank. ``interval`` adds the
@@ -45,10 +47,10 @@ def render_latex(table: Table, *, interval: bool = False) -> str:
     """
     how = Notation.of(table)
     lines = [
-        r"% needs \usepackage{booktabs}",
+        rf"% needs \usepackage{{booktabs}}, and \bibliography{{{BIBLIOGRAPHY}}} with a \bibliographystyle",
         r"\begin{table}[htbp]",
         r"\centering",
-        rf"\caption{{{escape(table.title)} ({escape(notation.origin(table))}).}}",
+        rf"\caption{{{escape(table.title)} ({_origin(table)}).}}",
         rf"\label{{tab:{table.name.replace('_', '-')}}}",
         r"\footnotesize",
         r"\setlength{\tabcolsep}{3pt}",
@@ -60,6 +62,12 @@ def render_latex(table: Table, *, interval: bool = False) -> str:
     notes = [_legend(table, interval), *map(escape, table.notes)]
     lines += [r"\begin{minipage}{\linewidth}", "\\\\\n".join(notes), r"\end{minipage}", r"\end{table}"]
     return "\n".join(lines) + "\n"
+
+
+def _origin(table: Table) -> str:
+    r"""The paper and its table, each paper as \\cite{key}."""
+    source = replace(table, source=escape(table.source))
+    return notation.origin(source, lambda key: rf"\cite{{{key}}}")
 
 
 def escape(text: str) -> str:

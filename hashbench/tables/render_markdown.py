@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from hashbench.tables import notation
 from hashbench.tables.notation import Notation
+from hashbench.tables.papers import cited, papers
 from hashbench.tables.table import Measured, Position, Section, Table, TableCell
 
 WIDTH = 120  # columns of a terminal; a wider section is cut, and goes on below with the row labels repeated
@@ -21,7 +22,7 @@ def render_markdown(table: Table, *, interval: bool = False) -> str:
     published values shows the measured ones alone.
     """
     how = Notation.of(table)
-    blocks = [f"## {escape(table.title)}", escape(notation.origin(table)), _legend(table, interval)]
+    blocks = [f"## {escape(table.title)}", escape(notation.origin(table, _cite)), _legend(table, interval)]
     for section in table.sections:
         if section.title:
             blocks.append(f"### {escape(section.title)}")
@@ -38,6 +39,11 @@ def escape(text: str) -> str:
     \*a\*, AP_T \| P@H<=2
     """
     return _SPECIAL.sub(r"\\\g<0>", " ".join(text.split()))
+
+
+def _cite(key: str) -> str:
+    """The paper with names and year; the key where its entry cannot be read."""
+    return cited(key, papers(broken=str))  # str: nothing is said of a broken entry
 
 
 def _legend(table: Table, interval: bool) -> str:

@@ -1,13 +1,14 @@
 """``hashbench doctor``: what is here, what is not, and how to get it."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 from support.stored_toy import card_of, store_toy
 
-from hashbench import paths
+from hashbench import extras, paths
 from hashbench.cli._app import main
 from hashbench.datasets import inventory
 
@@ -25,6 +26,9 @@ def doctor(capsys):
         assert err == ""
         if "--json" in arguments:
             return done.value.code, json.loads(out)
+        wrapped = [line for line in out.splitlines() if not line.endswith("free)")]  # the paths of folders are not cut
+        assert all(len(line) <= 80 or len(line.split()) <= 2 for line in wrapped)
+        out = re.sub(r"\n {15,}", " ", out)  # a text that goes on
         return done.value.code, {line.split()[0]: line.split(maxsplit=1)[1] for line in out.splitlines() if line}
 
     return run
@@ -37,9 +41,7 @@ def test_each_data_set_has_a_line(doctor, tmp_path):
     assert code == 0
     size = inventory.readable((paths.data() / "toy" / "toy.h5").stat().st_size)
     assert lines["toy"] == f"6 items, {size}, the card states no checksum"
-    assert lines["other"] == (
-        "missing: by hand; ask its authors for toy.bin; then hashbench download other --from-dir FOLDER"
-    )
+    assert lines["other"] == "missing: by hand: hashbench show other"
     assert lines["weights"] == "none"
     assert lines["data"].startswith(str(paths.data()))
     assert lines["data"].endswith("free)")
@@ -51,7 +53,7 @@ def test_labels_without_items_and_what_downloads_left(doctor, tmp_path):
         (paths.data() / folder).mkdir(parents=True)
         (paths.data() / folder / name).write_bytes(b"0" * size)
     _, lines = doctor()
-    assert lines["toy"].startswith("labels of 6 items; the items: by hand; ask its authors")
+    assert lines["toy"] == "labels of 6 items; the items: by hand: hashbench show toy"
     assert lines["weights"] == "vggf.safetensors (12 B)"
     assert lines["sources"] == "1.5 kB kept"
 
@@ -96,6 +98,16 @@ def test_a_damaged_file_is_said_without_verify(doctor, tmp_path):
     code, lines = doctor()
     assert (code, "damaged" in lines["toy"]) == (0, True)
     assert doctor("--verify")[0] == 1
+
+
+def test_every_extra_is_said_to_be_installed_or_how_to_add_it(doctor, monkeypatch):
+    declared = {"train": ["numpy>=2.0"], "search": ["no-such-package>=1", "numpy"]}
+    monkeypatch.setattr(extras, "extras", lambda: declared)
+    monkeypatch.setattr(extras, "clone", Path.cwd)
+    found = doctor("--json")[1]
+    assert found["extras"] == {"train": [], "search": ["no-such-package"]}
+    lines = doctor()[1]
+    assert lines["extra"] == "search     no-such-package missing: pip install -e '.[search]'"
 
 
 def test_no_data_set_is_loaded_for_it(doctor, tmp_path, monkeypatch):

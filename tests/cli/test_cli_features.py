@@ -1,10 +1,15 @@
+import sys
+from contextlib import closing
+
 import numpy as np
 import pytest
+from support.terminal import Terminal
 
 from hashbench import paths
 from hashbench.cli._app import main
 from hashbench.datasets.store import open_dataset
 from hashbench.features import open_features
+from hashbench.progress import _bars
 
 
 @pytest.fixture
@@ -32,6 +37,17 @@ def test_features_says_where_what_and_how_fast(hashbench):
     assert set(found.provenance["code"]) == {"version", "commit", "dirty"}
     code, out, err = hashbench("features", "digits", "--model", "pixels")
     assert (code, out.splitlines()[2]) == (0, "there already, of the same data, weights and constants")
+
+
+@pytest.mark.parametrize("arguments", [(), ("--quiet",)])
+def test_a_terminal_shows_the_extraction_unless_it_is_quiet(hashbench, monkeypatch, arguments):
+    monkeypatch.setenv("HASHBENCH_QUIET", "")
+    monkeypatch.setattr(_bars, "DELAY_S", 0)
+    with closing(Terminal()) as terminal:
+        monkeypatch.setattr(sys, "stderr", terminal.side)
+        assert hashbench(*arguments, "features", "digits", "--model", "gist", "--batch", "100")[0] == 0
+        shown = terminal.shown()
+    assert ("features: " in shown and "/1797 [" in shown) if not arguments else shown == ""
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,16 @@
-"""``hashbench list papers``, through main() as a user meets it."""
+"""``hashbench list``, through main() as a user meets it."""
+
+import json
+from pathlib import Path
 
 import pytest
 
 from hashbench.cli._app import main
+from hashbench.cli.list import KINDS
+from hashbench.methods import METHODS
 from hashbench.tables.papers import bibtex, papers
+
+REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def run(*arguments: str) -> int:
@@ -16,7 +23,7 @@ def run(*arguments: str) -> int:
 def test_papers_are_listed_by_key_with_year_and_title(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("list", "papers") == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == sorted(papers())
+    assert [line.split()[0] for line in lines if line[0] != " "] == sorted(papers())
     (line,) = (line for line in lines if line.startswith("he2018tieaware"))
     assert line.split(maxsplit=2)[1:] == ["2018", "Hashing as Tie-Aware Learning to Rank"]
 
@@ -31,7 +38,9 @@ def test_papers_are_printed_as_bibtex(capsys: pytest.CaptureFixture[str]) -> Non
     ("arguments", "complaint"),
     [
         (("methods", "--bibtex"), "hashbench list papers --bibtex"),
-        (("paper",), "unknown catalogue 'paper': did you mean papers"),
+        (("--bibtex",), "hashbench list papers --bibtex"),
+        (("paper",), "unknown kind 'paper': did you mean papers"),
+        (("tables", "--method", "lsh"), "--method is for hashbench list runs"),
     ],
 )
 def test_bad_usage_exits_2_with_one_line(
@@ -41,3 +50,50 @@ def test_bad_usage_exits_2_with_one_line(
     captured = capsys.readouterr()
     assert captured.out == "" and captured.err.count("\n") == 1
     assert complaint in captured.err
+
+
+def test_alone_it_lists_the_kinds_with_the_number_of_their_entries(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("list") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[:-2]] == list(KINDS)
+    assert lines[0].split()[:2] == ["methods", str(len(METHODS.names))]
+    assert lines[-1] == "hashbench list KIND lists them, hashbench show NAME shows one"
+    assert run("list", "--json") == 0
+    counts = json.loads(capsys.readouterr().out)["kinds"]
+    for kind, count in counts.items():
+        assert run("list", kind, "--json") == 0
+        assert len(json.loads(capsys.readouterr().out)[kind]) == count
+
+
+def test_methods_stand_in_three_groups(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("list", "methods") == 0
+    groups = capsys.readouterr().out.split("\n\n")
+    assert [group.splitlines()[0] for group in groups] == ["deep", "shallow", "sparse"]
+    deep, shallow, sparse = ({line.split()[0] for line in group.splitlines() if line[2] != " "} for group in groups)
+    assert {"dpsh", "talr_ap"} <= deep and {"itq", "ksh"} <= shallow and {"sparse_hash", "sparse_vq"} <= sparse
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_lists_fit_80_columns(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    monkeypatch.setenv("HASHBENCH_RESULTS", str(REPOSITORY / "results"))
+    monkeypatch.setenv("COLUMNS", "200")  # of a terminal: this is none
+    assert run("list", kind) == 0
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
+
+
+def test_runs_are_listed_with_a_score_and_their_day(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run("list", "runs") == 0
+    assert capsys.readouterr().out == ""
+    monkeypatch.setenv("HASHBENCH_RESULTS", str(REPOSITORY / "results"))
+    assert run("list", "runs", "--dataset", "cifar10", "--method", "talr-ndcg") == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["cifar10-s1-talr_ndcg-32b-s2-a9fba354a6", "ap", "0.4874", "2026-11-21"] in lines
+    assert all("-talr_ndcg-" in line[0] and line[0].startswith("cifar10-") for line in lines)
+
+
+def test_protocols_stand_under_their_data_set(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("list", "protocols", "--dataset", "digits") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "digits" and lines[1].startswith("  s1  50 queries and 50 training images a class")

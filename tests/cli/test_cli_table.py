@@ -1,6 +1,8 @@
 """``hashbench table`` and ``hashbench status``, through main() as a user meets them."""
 
 import json
+import os
+import re
 import shutil
 import signal
 import subprocess
@@ -43,6 +45,7 @@ def tiny_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     root = tmp_path / "root"
     shutil.copytree(REPOSITORY / "datasets", root / "datasets")
     shutil.copytree(REPOSITORY / "experiments" / "methods", root / "experiments" / "methods")
+    shutil.copy(REPOSITORY / "experiments" / "papers.toml", root / "experiments")
     tables = root / "experiments" / "tables"
     tables.mkdir()
     (tables / "tiny.toml").write_text(TINY)
@@ -118,9 +121,10 @@ def test_write_prints_the_table_then_the_paths(capsys: pytest.CaptureFixture[str
     lines = capsys.readouterr().out.splitlines()
     folder = Store.default().folder / "tables"
     assert lines[0] == "## Tiny"
-    assert lines[-4:] == [str(folder / f"tiny{suffix}") for suffix in (".csv", ".tex", ".md", ".png")]
-    assert {path.name for path in folder.iterdir()} == {"tiny.csv", "tiny.tex", "tiny.md", "tiny.png"}
-    assert (folder / "tiny.md").read_text().splitlines() == lines[:-4]
+    assert lines[-5:-1] == [str(folder / f"tiny{suffix}") for suffix in (".csv", ".tex", ".md", ".png")]
+    assert lines[-1] == str(folder / "hashbench.bib")
+    assert {path.name for path in folder.iterdir()} == {"tiny.csv", "tiny.tex", "tiny.md", "tiny.png", "hashbench.bib"}
+    assert (folder / "tiny.md").read_text().splitlines() == lines[:-5]
 
 
 def test_write_twice_gives_the_same_bytes() -> None:
@@ -138,6 +142,7 @@ def test_all_write_prints_only_paths_and_draws_nothing_unmeasured(capsys: pytest
     (folder / "tiny.png").write_bytes(b"of rows that are gone")
     assert run("table", "--all", "--write") == 0
     names = [f"{table}{suffix}" for table in ("other", "tiny") for suffix in (".csv", ".tex", ".md")]
+    names.append("hashbench.bib")
     assert capsys.readouterr().out.splitlines() == [str(folder / name) for name in names]
     assert sorted(path.name for path in folder.iterdir()) == sorted(names)
 
@@ -145,10 +150,47 @@ def test_all_write_prints_only_paths_and_draws_nothing_unmeasured(capsys: pytest
 def test_check_passes_where_every_measured_cell_is_near_and_blanks_do_not_count(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert run("table", "tiny", "--check") == 0
     measure(12, 0.26)
     assert run("table", "tiny", "--check") == 0
     assert "within their tolerance: 1 of 1" in capsys.readouterr().err
+
+
+def test_a_check_of_nothing_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("table", "tiny", "--check") == 1
+    assert capsys.readouterr().err == "error: tiny: nothing measured: hashbench run measures it\n"
+    measure(12, 0.26)
+    path = Path(os.environ["HASHBENCH_ROOT"]) / "experiments" / "tables" / "tiny.toml"
+    path.write_text(TINY.replace("tolerance = 0.02", ""))
+    assert run("table", "tiny", "--check") == 1
+    assert "error: tiny: nothing to check: no measured cell has" in capsys.readouterr().err
+
+
+def test_as_json_it_has_labels_published_and_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    measure(12, 0.24, 0.26)
+    assert run("table", "tiny", "other", "--json") == 0
+    tiny, other = json.loads(capsys.readouterr().out)["tables"]
+    assert (tiny["table"], tiny["title"], other["table"]) == ("tiny", "Tiny", "other")
+    (section,) = tiny["sections"]
+    assert (section["rows"], section["columns"]) == (["LSH", "Nothing"], ["12 bits", "24 bits"])
+    first, second = section["cells"][:2]
+    assert (first["row"], first["column"], first["published"], first["settings"]) == (
+        "LSH",
+        "12 bits",
+        0.25,
+        {"bits": 12},
+    )
+    assert (first["measured"], first["n_seeds"], first["within_tolerance"]) == (0.25, 2, True)
+    assert (second["measured"], second["n_seeds"], second["difference"]) == (None, 0, None)
+
+
+def test_the_bibliography_has_every_paper_that_the_latex_cites(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("table", "tiny", "--write") == 0
+    folder = Store.default().folder / "tables"
+    cited = re.findall(r"\\cite\{([^}]*)\}", (folder / "tiny.tex").read_text())
+    assert cited == ["he2018tieaware"]
+    entries = re.findall(r"^@\w+\{(.*),$", (folder / "hashbench.bib").read_text(), re.MULTILINE)
+    assert set(cited) <= set(entries) and len(entries) == len(set(entries))
+    assert r"\bibliography{hashbench}" in (folder / "tiny.tex").read_text()
 
 
 def test_check_fails_where_a_cell_lies_outside(capsys: pytest.CaptureFixture[str]) -> None:
@@ -187,15 +229,45 @@ def test_damaged_row_exits_2_and_names_the_file(capsys: pytest.CaptureFixture[st
     assert not (Store.default().folder / "tables").exists()
 
 
-def test_status_counts_done_failed_missing_and_not_available(capsys: pytest.CaptureFixture[str]) -> None:
+def test_status_of_a_table_has_a_line_for_each_of_its_rows(capsys: pytest.CaptureFixture[str]) -> None:
     measure(12, 0.25, 0.5)
     measure(24, 0.0, status="failed", first_seed=1)
     assert run("status", "tiny", "--seeds", "2") == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "digits s1 lsh bits=12      2 of 2 done"
-    assert lines[1] == "digits s1 lsh bits=24      0 of 2 done, 1 missing, seed 1 failed: it diverged"
-    assert lines[2].startswith("digits s1 nothing bits=12  not available yet: needs method nothing, still to come")
-    assert lines[-1] == "tiny: 2 runs done, 1 failed, 1 missing; 2 of 4 cells not available yet"
+    assert capsys.readouterr().out.splitlines() == [
+        "  LSH      1 of 2 measured; seed 1 failed: it diverged",
+        "  Nothing  0 of 2 measured; not available yet: needs method nothing, still to come",
+        "tiny: 2 runs done, 1 failed, 1 missing; 2 of 4 cells not available yet; hours left: ?",
+    ]
+
+
+def test_status_without_a_table_has_a_line_for_each_table(capsys: pytest.CaptureFixture[str]) -> None:
+    measure(12, 0.25)
+    measure(24, 0.0, status="failed")
+    assert run("status") == 0
+    heading, *lines = (line.split() for line in capsys.readouterr().out.splitlines())
+    assert heading == ["table", "runs", "done", "missing", "failed", "not", "yet", "hours", "left"]
+    assert lines[0] == ["other", "1", "of", "2", "0", "1", "2", "?"]
+    assert lines[1] == ["tiny", "1", "of", "2", "0", "1", "2", "?"]
+
+
+def test_status_of_all_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    measure(12, 0.25)
+    assert run("status", "--json") == 0
+    other, tiny = json.loads(capsys.readouterr().out)["tables"]
+    assert (other["table"], tiny["table"]) == ("other", "tiny")
+    assert (tiny["done"], tiny["missing"], tiny["unavailable"]) == (1, 1, 2)
+    assert "cells" not in tiny
+
+
+def test_hours_left_are_those_that_past_runs_took(capsys: pytest.CaptureFixture[str]) -> None:
+    measure(12, 0.25)
+    (path,) = (Store.default().folder / "rows").glob("*/*.json")
+    row = json.loads(path.read_text())
+    row["seconds"] = {"train": 3600.0, "encode": 1000.0, "score": 800.0}
+    row["config"] = resolve("digits", "s1", "lsh", {"bits": 12}).config
+    path.write_text(json.dumps(row))
+    assert run("status", "tiny", "--seeds", "2") == 0  # three runs are missing
+    assert capsys.readouterr().out.endswith("hours left: 4.5\n")
 
 
 def test_status_as_json(capsys: pytest.CaptureFixture[str]) -> None:

@@ -65,7 +65,8 @@ def test_without_torch_auto_is_the_cpu_and_cuda_says_what_to_install(monkeypatch
     monkeypatch.setattr(device, "find_spec", lambda name: None)
     assert device.for_pairs("auto", MANY, 64) == "cpu"
     with pytest.raises(
-        HashbenchError, match=r"device cuda:1: torch is not installed: pip install 'hashbench\[train\]'"
+        HashbenchError,
+        match=r"device cuda:1: torch is not installed: make .*install, or pip install -e .*\[train\].*; or device cpu",
     ):
         device.usable("cuda:1")
 

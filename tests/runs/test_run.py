@@ -67,7 +67,7 @@ def test_the_model_decides_which_variant_holds() -> None:
         (("digits", "s1", "lsh"), {"bits": -4}, "got -4"),
         (("digits", "s1", "lsh"), {"bits": 5000}, "less than or equal to 4096, got 5000"),
         (("digits", "s1", "lsh"), {"bits": 8.5}, "bits: Input should be a valid integer, got 8.5"),
-        (("digits", "s1", "lsh"), {}, "key 'bits' is missing"),
+        (("digits", "s1", "lsh"), {}, "lsh on digits needs bits: --bits BITS"),
         (("digits", "s1", "talr_ap"), {"bits": 8, "lrr": 0.1}, "unknown setting of talr_ap 'lrr': did you mean lr"),
         (("digits", "s1", "talr_ap"), {"bits": 8, "lr": "fast"}, "lr: Input should be a valid number, got 'fast'"),
         (("digits", "s1", "talr_ap"), {"bits": 8, "model": "mpl"}, "unknown model 'mpl': did you mean mlp"),

@@ -10,6 +10,7 @@ from support.fake_rows import assert_golden, fake_hash, sample_spec, sample_tabl
 
 from hashbench.tables import spec
 from hashbench.tables.collect import collect
+from hashbench.tables.papers import all_bibtex, papers
 from hashbench.tables.render_latex import SPECIAL, escape, render_latex
 
 
@@ -66,7 +67,7 @@ def test_escape_keeps_hyphens_apart_and_text_on_one_line() -> None:
     assert escape("a---b\nc") == "a-{}-{}-b c"
 
 
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+@pytest.mark.skipif(not (shutil.which("pdflatex") and shutil.which("bibtex")), reason="no pdflatex, or no bibtex")
 @pytest.mark.parametrize("interval", [False, True])
 def test_compiles(tmp_path: Path, interval: bool) -> None:
     special = sample_spec(title=" ".join(sign for sign in SPECIAL if sign != "\\") + r" \ [ -- end")
@@ -75,7 +76,18 @@ def test_compiles(tmp_path: Path, interval: bool) -> None:
     declared = [collect(spec.load(name), [], None, hash_of=fake_hash) for name in spec.names()]
     tables += "\\clearpage\n".join(render_latex(each) for each in declared)
     head = "\\documentclass{article}\n\\usepackage[utf8]{inputenc}\n\\usepackage{booktabs}\n\\begin{document}\n"
-    (tmp_path / "all.tex").write_text(f"{head}{tables}\\end{{document}}\n", encoding="utf-8")
-    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stdout[-2000:]
+    end = "\\bibliographystyle{plain}\n\\bibliography{hashbench}\n\\end{document}\n"
+    (tmp_path / "all.tex").write_text(f"{head}{tables}{end}", encoding="utf-8")
+    (tmp_path / "hashbench.bib").write_text(all_bibtex(), encoding="utf-8")
+    latex = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"]
+    for command in (latex, ["bibtex", "all"], latex, latex):
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stdout[-2000:]
+    assert "undefined" not in done.stdout  # each \cite has its entry
+
+
+@pytest.mark.parametrize("name", spec.names())
+def test_each_paper_that_is_cited_has_an_entry(name: str) -> None:
+    text = render_latex(collect(spec.load(name), [], None, hash_of=fake_hash))
+    cited = re.findall(r"\\cite\{([^}]*)\}", text)
+    assert cited and set(cited) <= set(papers())

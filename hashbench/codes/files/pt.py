@@ -24,7 +24,9 @@ def _arrays(path: Path) -> Arrays:
     try:
         import torch
     except ImportError:
-        raise HashbenchError(f"{path}: PyTorch is needed to read this: pip install 'hashbench[train]'") from None
+        from hashbench.extras import how_to_install
+
+        raise HashbenchError(f"{path}: PyTorch is needed to read this: {how_to_install('train')}") from None
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
     except Exception:  # its own words advise to load it all the same

@@ -1,0 +1,101 @@
+"""A run: its scores, configuration and provenance, and the commands that make it and use it."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from hashbench import paths
+from hashbench.cli.show import _layout
+
+if TYPE_CHECKING:
+    from hashbench.runs.store import Row
+
+
+def describe(name: str) -> dict[str, Any]:
+    """What --json prints of the run called ``name``: its row, and the commands."""
+    from hashbench.runs.store import Store
+
+    store = Store.default()
+    row = store.named(name)
+    folder = store.run_folder(row.run)
+    kept = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    commands, why = _commands(row, kept)
+    return {
+        **row.model_dump(by_alias=True),
+        "row": paths.shown(store.row_path(row.dataset, row.protocol, row.run)),
+        "folder": paths.shown(folder),
+        "kept": kept,
+        "commands": commands,
+        "not_again": why,  # why no command trains it today; null where one does
+    }
+
+
+def _commands(row: "Row", kept: list[str]) -> tuple[list[str], str | None]:
+    """The commands that train the run, encode, search and eval, and why it cannot be trained again, if it cannot.
+
+    Without a hasher that is kept the run is trained again first.
+    """
+    from hashbench.errors import HashbenchError
+    from hashbench.runs.command import train_command
+
+    has_hasher = any(name.startswith("hasher.") for name in kept)
+    why = None
+    commands = []
+    try:
+        commands.append(train_command(row, again=row.status == "ok" and not has_hasher))
+    except HashbenchError as error:
+        why = str(error)
+    if row.status == "ok":
+        commands += [f"hashbench encode {row.run} --out codes.npz"]
+        commands += [f"hashbench search {row.run} --out nearest.png"] if _has_images(row.dataset) else []
+        commands += ["hashbench eval codes.npz"] if "bits" in row.settings else []
+    return commands, why
+
+
+def _has_images(dataset: str) -> bool:
+    """Whether there are images to draw; False if the data set is gone."""
+    from hashbench.datasets.card import load_card
+    from hashbench.errors import HashbenchError
+
+    try:
+        return load_card(dataset).kind == "images"
+    except HashbenchError:
+        return False
+
+
+def lines(found: dict[str, Any]) -> Iterator[str]:
+    """The same as text."""
+    yield from _layout.title(found["run"], "run", f"{found['method']} on {found['dataset']} {found['protocol']}")
+    code, seconds = found["code"], found["seconds"]
+    commit = (code["commit"] or "unknown commit")[:12] + (" with local changes" if code["dirty"] else "")
+    yield from _layout.facts(
+        {
+            "status": found["status"] + (f": {found['reason']}" if found["reason"] else ""),
+            "settings": _layout.settings(found["settings"]),
+            "budget": found["budget"],
+            "seed": found["seed"],
+            "made": f"{found['utc']} by hashbench {code['version']}, {commit}",
+            "machine": ", ".join(f"{key} {value}" for key, value in found["hardware"].items() if value is not None),
+            "versions": ", ".join(f"{key} {value}" for key, value in found["versions"].items() if value is not None),
+            "seconds": ", ".join(f"{key} {value:,.1f}" for key, value in seconds.items()) if seconds else "unknown",
+            "row": found["row"],
+            "again": found["not_again"],
+            "kept": f"{found['folder']}: {', '.join(found['kept'])}" if found["kept"] else "no codes and no hasher",
+        }
+    )
+    searches = (("", "metrics"), ("weighted: ", "metrics_weighted"), ("among the queries: ", "metrics_of_test"))
+    for heading, key in searches:
+        yield from _layout.block(f"{heading}scores", ((name, _score(value)) for name, value in found[key].items()))
+    values = {key: value for key, value in found["config"].get("settings", {}).items() if key not in found["settings"]}
+    others = ((key, _layout.setting(value)) for key, value in sorted(values.items()))
+    yield from _layout.block("other settings that are not the defaults of the code", others)
+    checksums = {key: value for key, value in found.items() if key.endswith("_sha256") and value is not None}
+    yield from _layout.block("checksums", ((key.removesuffix("_sha256"), value) for key, value in checksums.items()))
+    yield from _layout.commands(found["commands"])
+
+
+def _score(value: dict[str, Any]) -> str:
+    if value["mean"] is None:
+        return "no mean: no query has a relevant item"
+    spread = "" if value["std"] is None else f", standard deviation {value['std']:.4f}"
+    empty = f", {value['n_empty']:,} without a relevant item" if value["n_empty"] else ""
+    return f"{value['mean']:.4f}{spread} over {value['n_queries']:,} queries{empty}"

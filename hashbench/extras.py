@@ -1,0 +1,83 @@
+"""The optional parts of hashbench (extras): what they need, what of it is installed, and the command that adds one."""
+
+import json
+import re
+import shlex
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution, version
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from hashbench import paths
+
+LOCKED = "train"  # make install adds it, as requirements.lock has it
+OF_EXTRA = re.compile(r"""(?P<package>[^;]+?)\s*;.*\bextra == ["'](?P<extra>[\w-]+)["']""")
+
+
+@cache
+def extras() -> dict[str, list[str]]:
+    """The requirements of each extra, such as ``torch>=2.5``, as the clone or the installed package declares them."""
+    if (folder := clone()) is not None:
+        project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        return {extra: list(needed) for extra, needed in sorted(project["optional-dependencies"].items())}
+    found: dict[str, list[str]] = {}
+    for match in filter(None, map(OF_EXTRA.fullmatch, _distribution()[0])):
+        found.setdefault(match["extra"], []).append(match["package"])
+    return dict(sorted(found.items()))
+
+
+def missing(extra: str) -> list[str]:
+    """The packages of an extra that are not installed."""
+    packages = [re.split(r"[^\w.-]", needed, maxsplit=1)[0] for needed in extras().get(extra, [])]
+    return [package for package in packages if not _is_installed(package)]
+
+
+def how_to_install(extra: str) -> str:
+    """The command that adds an extra; it names the clone, the file or the address that hashbench was installed from.
+
+    hashbench is on no package index. Where its file is gone, the command installs what the extra needs.
+    """
+    if (folder := clone()) is not None:
+        here = "" if folder == Path.cwd() else f"-C {shlex.quote(str(folder))} "
+        locked = f"make {here}install, or " if extra == LOCKED else ""
+        return f"{locked}pip install -e {shlex.quote(f'{paths.shown(folder)}[{extra}]')}"
+    origin = _origin(_distribution()[1], extra)
+    return f"pip install {shlex.join([origin] if origin else extras().get(extra, [extra]))}"
+
+
+def clone() -> Path | None:
+    """The clone of hashbench that the package runs from; None if it is installed."""
+    folder = paths.PACKAGE.parent
+    return folder if (folder / "pyproject.toml").is_file() and (folder / "Makefile").is_file() else None
+
+
+def _origin(direct_url: Mapping[str, Any], extra: str) -> str:
+    """The wheel, folder or repository that the package was installed from, with the extra; empty if it is gone."""
+    url = str(direct_url.get("url", ""))
+    if url.startswith("file:"):
+        path = Path(unquote(urlsplit(url).path))
+        return f"{path}[{extra}]" if path.exists() else ""
+    vcs = direct_url.get("vcs_info", {})
+    address = f"{vcs['vcs']}+{url}@{vcs['commit_id']}" if vcs else url
+    return f"hashbench[{extra}] @ {address}" if address else ""
+
+
+@cache
+def _distribution() -> tuple[list[str], dict[str, Any]]:
+    """The requirements of the installed package, and where it was installed from (PEP 610; empty: from an index)."""
+    try:
+        found = distribution("hashbench")
+    except PackageNotFoundError:
+        return [], {}
+    return found.requires or [], json.loads(found.read_text("direct_url.json") or "{}")
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        version(package)
+    except PackageNotFoundError:
+        return False
+    return True

@@ -1,0 +1,176 @@
+"""``hashbench show``: all about one entry, as text that fits 80 columns and as JSON; the nearest of all kinds."""
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+from support.fake_rows import fake_row
+
+from hashbench.cli._app import main
+from hashbench.runs import hyperparameters
+from hashbench.runs.spec import RunSpec, resolve
+from hashbench.runs.store import Store
+from hashbench.tables import spec
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as exit_:
+        main(list(arguments))
+    assert isinstance(exit_.value.code, int)
+    return exit_.value.code
+
+
+def store_run(named: RunSpec, **means: float) -> str:
+    """Stores a row of the run and returns its name."""
+    row = fake_row(spec.load("digits").cells[0], named.seed, "ok", named.cell_hash, **means)
+    of_run = {"run", "dataset", "protocol", "method", "budget", "seed", "config", "config_hash"}
+    values = {key: getattr(named, key) for key in of_run}
+    Store.default().write(row.model_copy(update={**values, "settings": named.identity}))
+    return named.run
+
+
+def test_a_method_shows_its_settings_with_value_source_and_note(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("show", "talr-ap") == 0
+    out = capsys.readouterr().out
+    assert out.startswith("talr_ap (deep method): TALR-AP: gradient ascent on the relaxed tie-aware AP\n")
+    for line in (
+        "paper        He et al. (2018): Hashing as Tie-Aware Learning to Rank",
+        "needs        the extra train (PyTorch), one or several processes (torchrun)",
+        "  relaxation         tanh        paper",
+        "  clip_norm          0.0         default",
+        "  recipe small_cnn          tanh_scale 1.0, n_bins 12, delta 2.0, bin_rule",
+        "$ hashbench train talr_ap DATASET --protocol PROTOCOL --bits BITS",
+    ):
+        assert line in out.splitlines()
+
+
+def test_the_settings_of_every_method_are_those_of_its_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("show", "sparse_hash", "--json") == 0
+    found = json.loads(capsys.readouterr().out)["method"]
+    file = hyperparameters.load("sparse_hash")
+    assert (found["group"], found["base"], found["needs_torch"]) == ("sparse", "exhaustive_search", True)
+    for key, parameter in file.parameters.items():
+        assert found["settings"][key] == parameter.model_dump()
+    assert run("show", "dpsh", "--json") == 0
+    settings = json.loads(capsys.readouterr().out)["method"]["settings"]
+    assert {key for key, each in settings.items() if each["source"] == "required"} == {"bits", "model"}
+    assert settings["features"] == {"value": "pixels", "source": "default", "note": ""}
+
+
+def test_a_data_set_shows_its_protocols_and_whether_it_is_here(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("show", "cifar10") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "items     60,000 images of 32 x 32 x 3" in lines
+    assert "here      missing" in lines and "  1.  hashbench download cifar10" in lines
+    assert any(line.endswith("(1,000 queries, 59,000 database, 5,000 train); He et") for line in lines)
+    assert "$ hashbench download cifar10" in lines
+    assert run("show", "digits", "--kind", "dataset", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert list(found) == ["dataset"] and found["dataset"]["state"] == "embedded"
+    assert found["dataset"]["protocols"]["s1"]["n_database"] == 1297
+
+
+def test_a_name_of_two_kinds_shows_both(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("show", "digits") == 0
+    out = capsys.readouterr().out
+    assert out.index("digits (data set): ") < out.index("\n\ndigits (table): ")
+    assert run("show", "digits", "--json") == 0
+    assert list(json.loads(capsys.readouterr().out)) == ["dataset", "table"]
+
+
+def test_a_table_shows_what_is_measured_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+    store_run(resolve("digits", "s1", "lsh", {"bits": 12}), ap=0.5)
+    assert run("show", "digits", "--kind", "table") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "cells      64, 0 of them with a published value" in lines
+    assert "runs       1 of 32 done, 0 failed" in lines
+    assert "$ hashbench run digits" in lines
+
+
+@pytest.mark.parametrize(
+    ("method", "settings", "options"),
+    [
+        ("lsh", {"bits": 12}, "--bits 12"),
+        ("talr_ap", {"bits": 12, "model": "mlp", "delta": 7.0}, "--bits 12 --set delta=7.0"),
+        ("sparse_th", {"d": 16, "k": 2, "model": "mlp"}, "--set d=16 --set k=2 --model mlp"),
+    ],
+)
+def test_the_command_of_a_run_makes_that_run(
+    capsys: pytest.CaptureFixture[str], method: str, settings: dict[str, int | str], options: str
+) -> None:
+    named = resolve("digits", "s1", method, settings, seed=3)
+    name = store_run(named, ap=0.5)
+    assert run("show", name, "--json") == 0
+    found = json.loads(capsys.readouterr().out)["run"]
+    assert found["not_again"] is None
+    words = shlex.split(found["commands"][0])
+    assert words[:6] == ["hashbench", "train", method, "digits", "--protocol", "s1"]
+    assert words[-1] == "--again" and "--seed 3" in found["commands"][0]
+    for option in options.split():
+        assert option in words
+
+
+def test_a_run_shows_scores_machine_and_configuration(capsys: pytest.CaptureFixture[str]) -> None:
+    name = store_run(resolve("digits", "s1", "talr_ap", {"bits": 12, "model": "mlp"}), ap=0.75)
+    assert run("show", name[:-3]) == 0  # the start of the name is enough
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"{name} (run): talr_ap on digits s1"
+    assert "  ap  0.7500 over 10 queries" in lines
+    assert "kept      no codes and no hasher" in lines
+    assert lines[-4:] == [
+        f"$ {command} --again" if command.startswith("hashbench train") else f"$ {command}"
+        for command in (
+            "hashbench train talr_ap digits --protocol s1 --bits 12",
+            f"hashbench encode {name} --out codes.npz",
+            f"hashbench search {name} --out nearest.png",
+            "hashbench eval codes.npz",
+        )
+    ]
+
+
+def test_a_run_that_no_command_makes_any_more_says_why(capsys: pytest.CaptureFixture[str]) -> None:
+    name = store_run(resolve("digits", "s1", "lsh", {"bits": 12}), ap=0.75)
+    (path,) = (Store.default().folder / "rows").glob("*/*.json")
+    path.write_text(path.read_text().replace(f'"run": "{name}"', '"run": "digits-s1-lsh-12b-s0-of-old"'))
+    path.rename(path.with_stem("digits-s1-lsh-12b-s0-of-old"))
+    assert run("show", "digits-s1-lsh-12b-s0-of-old") == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "its data or its split have changed since: it cannot be trained again" in text
+    assert "$ hashbench train" not in text and "$ hashbench encode" in text
+
+
+@pytest.mark.parametrize("name", ["talr_ap", "ksh", "sparse_hash", "cifar10", "talr_table1", "ap", "alexnet", "gist"])
+def test_it_fits_80_columns_but_for_addresses_and_commands(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    assert run("show", name) == 0
+    long = [line for line in capsys.readouterr().out.splitlines() if len(line) > 80]
+    assert all(line.startswith("$ ") or "://" in line or "/data/weights/" in line for line in long), long
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (
+            ("talr",),
+            "nothing is called 'talr'; it is near to talr_ap (method), talr_appendix_d (table), talr_ndcg (method)",
+        ),
+        (
+            ("zzzzz",),
+            "nothing is called 'zzzzz' of the kinds method, dataset, table, run, metric, model, features: hash",
+        ),
+        (("lsh", "--kind", "tabel"), "unknown kind 'tabel': did you mean table"),
+        (("lsh", "--kind", "table"), "nothing is called 'lsh' of the kinds table: hashbench list shows what there is"),
+        (("digits-s1",), "nothing is called 'digits-s1'; it is the start of 2 runs (hashbench list runs)"),
+    ],
+)
+def test_an_unknown_name_is_one_line(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], complaint: str
+) -> None:
+    for seed in range(2):
+        store_run(resolve("digits", "s1", "lsh", {"bits": 12}, seed=seed), ap=0.5)
+    assert run("show", *arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == "" and captured.err.count("\n") == 1
+    assert captured.err.startswith(f"error: {complaint}")

@@ -1,0 +1,40 @@
+"""How long missing runs take: the median of the past runs that are most like them."""
+
+import pytest
+from support.fake_rows import fake_row, sample_spec
+
+from hashbench.runs.spec import resolve
+from hashbench.runs.store import Row, Seconds
+from hashbench.tables.estimate import PastSeconds
+
+
+def past(seconds: float, dataset: str, status: str = "ok", **settings: int | str) -> Row:
+    """The row of a run of DPSH that took so many seconds."""
+    row = fake_row(sample_spec().cells[0], 0, status)
+    took = Seconds(train=seconds - 2, encode=1, score=1)
+    return row.model_copy(
+        update={"method": "dpsh", "dataset": dataset, "seconds": took, "config": {"settings": settings}}
+    )
+
+
+WANTED = resolve("digits", "s1", "dpsh", {"bits": 12, "model": "mlp"})
+CLOSE = [past(seconds, "digits", model="mlp", bits=12) for seconds in (10, 20, 90)]
+OTHER_SIZE = [past(200, "digits", model="mlp", bits=48)]
+OTHER_DATA = [past(3000, "cifar10", model="mlp", bits=12)]
+OTHER_NETWORK = [past(1e6, "digits", model="linear", bits=12)]
+FAILED = [past(1, "digits", "failed", model="mlp", bits=12)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "seconds"),
+    [
+        (CLOSE + OTHER_SIZE + OTHER_DATA + OTHER_NETWORK, 20),
+        (OTHER_SIZE + OTHER_DATA + OTHER_NETWORK, 200),
+        (OTHER_DATA + OTHER_NETWORK, 3000),
+        (OTHER_NETWORK, None),
+        (FAILED, None),
+        ([], None),
+    ],
+)
+def test_the_closest_runs_tell(rows: list[Row], seconds: float | None) -> None:
+    assert PastSeconds.of(rows).of_run(WANTED) == seconds

@@ -40,7 +40,8 @@ def command(
     if items is None:
         written = hasher.export(open_data(spec, Options(device=device, progress=True)).search_items, out)
     else:
-        own = own_items.read(items, tuple(load_card(spec.dataset).item_shape))
+        card = load_card(spec.dataset)
+        own = own_items.read(items, tuple(card.item_shape), card.value_max)
         hasher.export_items(own_rows(spec, own.items, device), own.names, out)
     for path in written:
         typer.echo(str(path))

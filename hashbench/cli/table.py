@@ -39,7 +39,7 @@ def command(
     write: Annotated[bool, typer.Option("--write", help="Write .csv, .tex, .md and .png to results/tables/.")] = False,
 ) -> None:
     """Render tables from the stored rows; a cell without a measurement is blank."""
-    filled = _collect(_names(tables or [], every), budget)
+    filled = _collect(_names(tables or [], every), budget, whole=check or write)
     if not (every and write):
         typer.echo("\n".join(_text(table, output, interval) for table in filled), nl=False)
     if write:
@@ -57,15 +57,19 @@ def _names(named: list[str], every: bool) -> list[str]:
     return spec.names() if every else named
 
 
-def _collect(names: list[str], budget: str | None) -> "list[Table]":
+def _collect(names: list[str], budget: str | None, whole: bool) -> "list[Table]":
     from hashbench.runs.store import Store
     from hashbench.tables import spec
     from hashbench.tables.collect import collect
 
     specs = [spec.load(name, budget) for name in names]
     store = Store.default()
-    rows = list(store.rows())
+    rows = list(store.rows(None if whole else _leave_out))  # a table that is kept or checked needs every row
     return [collect(declared, rows, store) for declared in specs]
+
+
+def _leave_out(error: HashbenchError) -> None:
+    typer.echo(f"left out: {error}", err=True)
 
 
 def _text(table: "Table", output: Format, interval: bool) -> str:

@@ -23,13 +23,21 @@ class OwnItems:
     names: list[str]
 
 
-def read(path: Path, shape: tuple[int, ...]) -> OwnItems:
-    """The items at ``path``, each of ``shape``: [height, width, channels] or [d].
+def read(path: Path, shape: tuple[int, ...], value_max: int | None = None) -> OwnItems:
+    """The items at ``path``, each of ``shape``: [height, width, channels] or [d], with values 0 .. ``value_max``.
 
     The images of a folder, and of the folders in it, are sorted by path and resized as the images of the data sets are
     (bicubic, proportions not kept). An .npy file, or the array ``items`` of an .h5 file, holds items as the data set
     stores them. Raises HashbenchError for anything else.
     """
+    own = _read(path, shape)
+    low, high = own.items.min(), own.items.max()
+    if value_max is not None and (low < 0 or high > value_max):
+        raise HashbenchError(f"{path}: values from {low:g} to {high:g}; those of the data set are 0 to {value_max}")
+    return own
+
+
+def _read(path: Path, shape: tuple[int, ...]) -> OwnItems:
     if path.is_dir():
         return _from_folder(path, shape)
     if not path.is_file():

@@ -6,7 +6,6 @@ written, the file is renamed.
 """
 
 import hashlib
-import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -19,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench import paths
-from hashbench.config import canonical_json
+from hashbench.config import canonical_json, json_object
 from hashbench.errors import HashbenchError, one_line
 from hashbench.parallel import slices
 from hashbench.registry import canonical
@@ -85,7 +84,7 @@ def read(dataset: str, name: str) -> Features:
             raise ValueError("they end before they should")
         if int(file.attrs["rows"]) != len(stored):
             raise ValueError(f"{file.attrs['rows']} of {len(stored)} rows")
-        provenance = json.loads(file.attrs["identity"]) | json.loads(file.attrs["made_by"])
+        provenance = json_object(file.attrs["identity"]) | json_object(file.attrs["made_by"])
         if provenance["dataset"] != canonical(dataset):
             raise ValueError(f"they are of {provenance['dataset']}")
         return Features(name, path, stored.shape, str(file.attrs["sha256"]), provenance)

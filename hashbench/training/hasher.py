@@ -13,6 +13,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from tqdm import tqdm
 
+from hashbench.config import json_object
 from hashbench.errors import HashbenchError, one_line
 from hashbench.files import atomic, write_text
 from hashbench.hasher import BinaryHasher
@@ -144,7 +145,7 @@ class DeepHasher(BinaryHasher, nn.Module):
     def load(settings: TrainingSettings, folder: Path, device: str = "auto") -> "DeepHasher":
         """The hasher that ``save`` wrote; raises HashbenchError if its files are damaged or do not fit ``settings``."""
         try:
-            kept = json.loads((folder / SHAPE).read_text())
+            kept = json_object((folder / SHAPE).read_text())
             shape = tuple(int(size) for size in kept["item_shape"])
             hasher = DeepHasher(settings, shape, float(kept.get("value_max", 1.0)))
             hasher.load_state_dict(load_file(folder / WEIGHTS))

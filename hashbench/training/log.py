@@ -45,7 +45,7 @@ def read(folder: Path) -> list[dict[str, float]]:
     for line in path.read_text().splitlines() if path.exists() else []:
         try:
             found.append(json.loads(line))
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):
             break
     return found
 

@@ -59,10 +59,12 @@ def _shared(
 
     Scores are exact where items tie, and every number names the run that gave it.
     """
+    from hashbench.files import resolved
+
     # in the environment, so that worker processes see them too
     for name, folder in (("HASHBENCH_ROOT", root), ("HASHBENCH_RESULTS", results), ("HASHBENCH_DATA", data)):
         if folder is not None:
-            os.environ[name] = str(folder.resolve())
+            os.environ[name] = str(resolved(folder))
     if debug:
         os.environ["HASHBENCH_DEBUG"] = "1"
 

@@ -1,5 +1,7 @@
 """The entry of the process: what must happen before the first library is loaded."""
 
+import io
+import sys
 from typing import NoReturn
 
 from hashbench.cli import _interrupts
@@ -8,6 +10,7 @@ from hashbench.cli import _interrupts
 def main() -> NoReturn:
     """Runs the command line; the command ``hashbench`` and ``python -m hashbench`` call it."""
     _interrupts.end_at_once()
+    _buffer_output()
     # What the libraries must find in the environment when they are loaded is set here.
     try:
         from hashbench.cli._app import main as run
@@ -15,3 +18,13 @@ def main() -> NoReturn:
         run()
     except KeyboardInterrupt:  # it came between two blocks that catch it
         _interrupts.end()
+
+
+def _buffer_output() -> None:
+    """Gives stdout the buffer that PYTHONUNBUFFERED takes away: without it, what a full disk cuts off is no error.
+
+    Nothing comes later for it, since every line that is printed is flushed.
+    """
+    if sys.stdout is not None and isinstance(sys.stdout.buffer, io.RawIOBase):
+        encoding, errors = sys.stdout.encoding, sys.stdout.errors
+        sys.stdout = open(1, "w", encoding=encoding, errors=errors, closefd=False)  # noqa: SIM115

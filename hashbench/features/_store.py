@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from hashbench import paths
 from hashbench.config import canonical_json, json_object
 from hashbench.errors import HashbenchError, one_line
+from hashbench.files import DISK_ERRORS, reported
 from hashbench.parallel import slices
 from hashbench.registry import canonical
 
@@ -121,11 +122,12 @@ def writing(
     import h5py
 
     part = path.with_name(f"{path.name}.part")
-    if not _can_go_on(part, identity, shape):
-        _begin(part, identity, made_by, shape)
-    with h5py.File(part, "r+") as file:
-        state = FeatureWriter(file, int(file.attrs["rows"]))
-        yield state
+    with reported(part, DISK_ERRORS):
+        if not _can_go_on(part, identity, shape):
+            _begin(part, identity, made_by, shape)
+        with h5py.File(part, "r+") as file:
+            state = FeatureWriter(file, int(file.attrs["rows"]))
+            yield state
     if state.rows == shape[0]:
         with part.open("rb") as whole:
             os.fsync(whole.fileno())

@@ -195,3 +195,18 @@ def test_a_full_stderr_leaves_the_status() -> None:
         command = [sys.executable, "-m", "hashbench", "list", "nothing"]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=full, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (2, b"")
+
+
+@pytest.mark.parametrize("buffered", ["", "1"])
+def test_an_output_that_a_limit_cuts_off_is_an_error(
+    tmp_path: Path, buffered: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONUNBUFFERED", buffered)
+    limited = (
+        "import resource, runpy; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096));"
+        "runpy.run_module('hashbench', run_name='__main__')"
+    )
+    command = [sys.executable, "-c", limited, "list", "papers", "--bibtex"]
+    with (tmp_path / "out").open("wb") as file:
+        done = subprocess.run(command, stdout=file, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (2, "error: standard output: File too large\n")

@@ -1,6 +1,6 @@
 """``python -m hashbench``."""
 
-from hashbench.cli._app import main
+from hashbench.cli._entry import main
 
 if __name__ == "__main__":
     main()

@@ -2,10 +2,11 @@
 
 import hashlib
 import json
+import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,9 +21,12 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
+MOST_LEVELS = 32  # of tables in tables, or objects in objects; our own files have 6
+
 Setting = int | float | str | bool  # the value of a hyper-parameter
 
 M = TypeVar("M", bound=BaseModel)
+T = TypeVar("T")
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -47,6 +51,8 @@ def _loaded(model: type[BaseModel], path: Path, text: str) -> BaseModel:
 
 def _text(path: Path) -> str:
     try:
+        if path.exists() and not path.is_file():
+            raise HashbenchError(f"{path}: not a readable TOML file: it is a folder, a pipe or a device")
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise HashbenchError(f"{path}: no such file") from None
@@ -57,9 +63,65 @@ def _text(path: Path) -> str:
 @lru_cache(maxsize=256)
 def _tables(path: Path, text: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        return toml_tables(text)
+    except ValueError as error:
         raise HashbenchError(f"{path}: not a readable TOML file: {error}") from None
+
+
+def toml_tables(text: str) -> dict[str, Any]:
+    """The tables of a TOML text; raises ValueError if it is malformed or nested deeper than ``MOST_LEVELS``."""
+    return _shallow(lambda: tomllib.loads(text))
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """The object that is the whole of a JSON text, as JSON is defined.
+
+    Raises ValueError if it is malformed, has a key twice, NaN or an infinity, or is nested deeper than ``MOST_LEVELS``.
+
+    >>> json_object('{"a": [1, 2.5]}')
+    {'a': [1, 2.5]}
+    >>> json_object('{"a": 1, "a": 2}')
+    Traceback (most recent call last):
+    ValueError: the key 'a' is there twice
+    """
+    read = partial(json.loads, object_pairs_hook=_unique, parse_constant=_finite, parse_float=_finite)
+    value = _shallow(lambda: read(text))
+    if not isinstance(value, dict):
+        raise ValueError("an object was expected")  # noqa: TRY004  (every fault of the text is a ValueError)
+    return value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} is there twice")
+    return found
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text} is no number")
+    return value
+
+
+def _shallow(read: Callable[[], T]) -> T:
+    """What ``read`` returns; raises ValueError if that is nested deeper than ``MOST_LEVELS``."""
+    try:
+        value = read()
+    except RecursionError:
+        value = None
+    if value is None or _is_deeper(value, MOST_LEVELS):
+        raise ValueError(f"nested deeper than {MOST_LEVELS} levels")
+    return value
+
+
+def _is_deeper(value: object, levels: int) -> bool:
+    if not isinstance(value, dict | list):
+        return False
+    inner = value.values() if isinstance(value, dict) else value
+    return levels == 0 or any(_is_deeper(each, levels - 1) for each in inner)
 
 
 def parse(model: type[M], values: Mapping[str, Any], where: str) -> M:

@@ -38,31 +38,43 @@ def atomic(path: Path) -> Iterator[Path]:
     if place.is_dir():
         raise HashbenchError(f"{path}: a folder; the file to be written is expected")
     finish = _copy if is_stream(place) else _replace
-    with _reported(path, DISK_ERRORS), _temporary(path, place, finish is _copy) as temporary:
+    with reported(path, DISK_ERRORS), _temporary(path, place, finish is _copy) as temporary:
         yield temporary
-        with _reported(path):
+        with reported(path):
             finish(temporary, place)
 
 
 @contextmanager
-def _reported(path: Path, only: frozenset[int] | None = None) -> Iterator[None]:
-    """Raises an OSError of the block (``only`` of these numbers) as a HashbenchError that names the output."""
+def reported(path: Path, only: frozenset[int] | None = None) -> Iterator[None]:
+    """Raises an error of the system in the block as a HashbenchError that names the output ``path``.
+
+    With ``only`` these numbers: others may be about what the block reads.
+    """
     try:
         yield
-    except OSError as error:
-        to_descriptor = error.errno == errno.EPIPE and _descriptor(_followed(path)) is not None
-        if to_descriptor or (only is not None and error.errno not in only):
+    except Exception as error:  # HDF5 and safetensors have types of their own
+        number = _number(error)
+        to_descriptor = number == errno.EPIPE and _descriptor(_followed(path)) is not None
+        if to_descriptor or number is None or (only is not None and number not in only):
             raise  # the command line ends silently when the reader of its output has gone
-        advice = "make room or name another file" if error.errno in DISK_ERRORS else "name another file"
-        reason = os.strerror(error.errno) if error.errno else one_line(error)  # HDF5 adds half a page to its own
+        advice = "make room or write elsewhere" if number in DISK_ERRORS else "write elsewhere"
+        reason = os.strerror(number)
         raise HashbenchError(f"{path}: cannot be written ({reason}): {advice}") from error
+
+
+def _number(error: Exception) -> int | None:
+    """The number of a system error, which some libraries put into the text of another error; None for other errors."""
+    if isinstance(error, OSError):
+        return error.errno
+    found = None if isinstance(error, HashbenchError) else re.search(r"\b(?:errno =|os error) (\d+)", str(error))
+    return int(found[1]) if found else None
 
 
 @contextmanager
 def _temporary(path: Path, place: Path, elsewhere: bool) -> Iterator[Path]:
     """A hidden file beside ``place``, or ``elsewhere``, in the folder of the system; it is removed after the block."""
     folder = Path(tempfile.gettempdir()) if elsewhere else place.parent
-    with _reported(path):
+    with reported(path):
         with suppress(FileExistsError):  # not a folder: the next line says what is wrong with it
             folder.mkdir(parents=True, exist_ok=True)
         sweep_parts(folder)
@@ -173,6 +185,11 @@ def is_stream(path: Path) -> bool:
     return _descriptor(place) is not None or (place.exists() and not (place.is_file() or place.is_dir()))
 
 
+def resolved(path: Path) -> Path:
+    """The absolute path without symbolic links; links in a circle stay, and whatever opens the path refuses them."""
+    return Path(os.path.realpath(path))  # Path.resolve raises RuntimeError for a circle
+
+
 def write_text(path: Path, text: str) -> None:
     """Writes ``text`` to ``path`` as UTF-8, as a whole or not at all."""
     with atomic(path) as temporary:
@@ -188,7 +205,7 @@ def require_output(path: Path, instead: str = "--out") -> None:
     if place.is_dir():
         raise HashbenchError(f"{path}: a folder; name the file to be written with {instead}")
     if not is_stream(place):
-        require_writable(place.resolve().parent, instead=instead)
+        require_writable(resolved(place).parent, instead=instead)
 
 
 def require_writable(folder: Path, free_bytes: int = 64 << 20, instead: str = "--results") -> None:

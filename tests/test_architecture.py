@@ -41,7 +41,7 @@ def module_of(path: Path) -> str:
 MODULES = {module_of(path): ast.parse(path.read_text()) for path in FILES}
 PACKAGES = {module_of(path) for path in FILES if path.name == "__init__.py"}
 
-SCRIPT = ("hashbench.__main__", "hashbench.cli._app.main")  # the command line itself, as pyproject.toml names it
+SCRIPT = ("hashbench.__main__", "hashbench.cli._entry.main")  # the command line itself, as pyproject.toml names it
 
 
 def imported(nodes: Iterable[ast.AST]) -> set[str]:

@@ -133,3 +133,22 @@ def test_away_from_any_checkout_the_package_finds_its_own(tmp_path: Path, monkey
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("HASHBENCH_ROOT")
     assert (paths.root() / "experiments" / "methods" / "talr_ap.toml").is_file()
+
+
+@pytest.mark.parametrize(
+    "content", ["a = " + "[" * 100_000, ".".join("a" * 5_000) + " = 1", "a = " + "{a=" * 40 + "1" + "}" * 40]
+)
+def test_toml_nested_without_end_is_one_line(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "deep.toml"
+    path.write_text(content)
+    with pytest.raises(HashbenchError) as caught:
+        read_toml(path)
+    assert str(caught.value) == f"{path}: not a readable TOML file: nested deeper than 32 levels"
+
+
+def test_a_toml_file_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.toml")
+    with pytest.raises(
+        HashbenchError, match=r"pipe.toml: not a readable TOML file: it is a folder, a pipe or a device$"
+    ):
+        read_toml(tmp_path / "pipe.toml")

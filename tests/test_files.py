@@ -125,7 +125,7 @@ def test_a_full_device_is_one_line_and_stays_a_device(device: Callable[[str], Pa
     full = device("full")
     with pytest.raises(HashbenchError) as caught:
         write_text(full, "text")
-    assert str(caught.value) == f"{full}: cannot be written (No space left on device): make room or name another file"
+    assert str(caught.value) == f"{full}: cannot be written (No space left on device): make room or write elsewhere"
     assert stat.S_ISCHR(full.stat().st_mode)
 
 
@@ -165,7 +165,9 @@ def test_links_in_a_circle_are_one_line(tmp_path: Path) -> None:
     assert str(caught.value) == (
         f"{tmp_path / 'a'}: its symbolic links lead in a circle: remove them or name another file"
     )
-    with pytest.raises(HashbenchError, match=r"cannot be written \(Too many levels of symbolic links\): name another"):
+    with pytest.raises(
+        HashbenchError, match=r"cannot be written \(Too many levels of symbolic links\): write elsewhere"
+    ):
         write_text(tmp_path / "a" / "file", "text")
 
 
@@ -221,7 +223,7 @@ def test_a_reader_that_leaves_is_one_line(fifo: Path) -> None:
     reader.start()
     with pytest.raises(HashbenchError) as caught:
         write_text(fifo, "x" * (1 << 20))
-    assert str(caught.value) == f"{fifo}: cannot be written (Broken pipe): name another file"
+    assert str(caught.value) == f"{fifo}: cannot be written (Broken pipe): write elsewhere"
 
 
 def test_pipes_and_devices_are_not_probed(fifo: Path, device: Callable[[str], Path]) -> None:
@@ -230,7 +232,7 @@ def test_pipes_and_devices_are_not_probed(fifo: Path, device: Callable[[str], Pa
     assert sorted(path.name for path in fifo.parent.iterdir() if path.name[0] == ".") == []
 
 
-@pytest.mark.parametrize("library", ["text", "numpy", "h5py", "png"])
+@pytest.mark.parametrize("library", ["text", "numpy", "h5py", "h5py that closes", "safetensors"])
 def test_a_limit_on_the_size_of_files_is_one_line(tmp_path: Path, library: str) -> None:
     path, numbers = tmp_path / "file", np.arange(10_000.0)
 
@@ -244,8 +246,12 @@ def test_a_limit_on_the_size_of_files_is_one_line(tmp_path: Path, library: str) 
             elif library == "h5py":
                 with h5py.File(temporary, "w") as file:
                     file["numbers"] = numbers
+            elif library == "h5py that closes":
+                raise RuntimeError(
+                    "Can't decrement id ref count (unable to extend file properly, errno = 27, error ...)"
+                )
             else:
-                temporary.write_bytes(b"x" * 100_000)
+                pytest.importorskip("safetensors.numpy").save_file({"numbers": numbers}, temporary)
 
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
@@ -254,5 +260,13 @@ def test_a_limit_on_the_size_of_files_is_one_line(tmp_path: Path, library: str) 
             write()
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    assert str(caught.value) == f"{path}: cannot be written (File too large): make room or name another file"
+    assert str(caught.value) == f"{path}: cannot be written (File too large): make room or write elsewhere"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_error_of_the_block_that_is_not_about_the_disk_stays_itself(tmp_path: Path) -> None:
+    for error in (FileNotFoundError(2, "No such file", "input"), RuntimeError("a bug"), HashbenchError("errno = 28")):
+        with pytest.raises(type(error)) as caught, atomic(tmp_path / "file"):
+            raise error
+        assert caught.value is error
     assert list(tmp_path.iterdir()) == []

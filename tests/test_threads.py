@@ -9,8 +9,9 @@ import pytest
 ENTRY = """
 import atexit, os, sys
 atexit.register(lambda: print(os.environ["OMP_WAIT_POLICY"], "torch" in sys.modules))
-from hashbench.cli import main
-main(["--version"])
+from hashbench.cli._entry import main
+sys.argv[1:] = ["--version"]
+main()
 """
 
 SHARED = """

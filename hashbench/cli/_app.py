@@ -1,22 +1,20 @@
 """The application: its commands, the options that all commands share, and the exit codes."""
 
 import os
-import signal
 import sys
+import traceback
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from types import FrameType
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn, TextIO
 
 import typer
 
 from hashbench import __version__
+from hashbench.cli import _interrupts
 from hashbench.errors import HashbenchError
-from hashbench.parallel import let_idle_threads_sleep
 from hashbench.progress import QUIET
 
-INTERRUPTED = 130
-AGAIN_S = 3  # until a lost interrupt is repeated
 # The order is that in which a user needs the commands. Each name is a module of hashbench.cli whose function `command`
 # is the command. The modules import nothing heavy until they are called, so --help answers at once.
 COMMANDS = {
@@ -73,10 +71,12 @@ def _shared(
 
     Scores are exact where items tie, and every number names the run that gave it.
     """
+    from hashbench.files import resolved
+
     # in the environment, so that worker processes see them too
     for name, folder in (("HASHBENCH_ROOT", root), ("HASHBENCH_RESULTS", results), ("HASHBENCH_DATA", data)):
         if folder is not None:
-            os.environ[name] = str(folder.resolve())
+            os.environ[name] = str(resolved(folder))
     for name, wanted in ((QUIET, quiet), ("HASHBENCH_DEBUG", debug)):
         if wanted:
             os.environ[name] = "1"
@@ -84,49 +84,74 @@ def _shared(
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Runs the command line and exits: 0 done, 1 a check failed, 2 bad usage or bad input, 130 interrupted."""
-    let_idle_threads_sleep()
-    signal.signal(signal.SIGTERM, _interrupt)
     given = sys.argv[1:] if arguments is None else arguments
     try:
+        with _interrupts.raised():
+            code = _status(given)
+    except KeyboardInterrupt:
+        code = _interrupts.STATUS
+    if code == _interrupts.STATUS:
+        _interrupts.say()
+    sys.exit(code)
+
+
+def _status(given: list[str]) -> int:
+    """The exit status of the command, after its error was printed, if there was one."""
+    try:
         code: Any = typer.main.get_command(app).main(given or ["--help"], prog_name="hashbench", standalone_mode=False)
-    except (HashbenchError, typer.TyperException) as error:
-        if os.environ.get("HASHBENCH_DEBUG"):
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except typer.Abort:
+        return _interrupts.STATUS
+    except (Exception, SystemExit) as error:
+        if _interrupts.came():  # a library may have made another error of it
+            return _interrupts.STATUS
+        if isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError):
+            return _without_reader()
+        if isinstance(error, SystemExit) or os.environ.get("HASHBENCH_DEBUG"):
             raise
-        code = _complain(error)
-    except (KeyboardInterrupt, typer.Abort):
-        code = INTERRUPTED
-    except BrokenPipeError:  # the reader of our output has closed it
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
-    except OSError as error:
-        if os.environ.get("HASHBENCH_DEBUG"):
-            raise
-        code = _complain(HashbenchError(f"{error.filename or 'a file'}: {error.strerror or error}"))
-    except Exception as error:
-        if os.environ.get("HASHBENCH_DEBUG"):
-            raise
-        code = _complain(HashbenchError(f"{type(error).__name__}: {error} (hashbench --debug ... shows where)"))
-    signal.alarm(0)  # a lost interrupt must not be repeated once the command is done
-    if code == INTERRUPTED:
-        typer.echo("interrupted: the same command continues from here", err=True)
-    sys.exit(code if isinstance(code, int) else 0)
+        return _complain(error)
+    return code if isinstance(code, int) else 0
 
 
-def _complain(error: HashbenchError | typer.TyperException) -> int:
-    message = error.format_message() if isinstance(error, typer.TyperException) else str(error)
-    text = " ".join(message.replace("Value error, ", "").split())
-    typer.echo(f"error: {text}{_where_to_look(error)}", err=True)
-    return error.exit_code
+def _without_reader() -> int:
+    """0: the reader of our output has closed it, as ``head`` does when it has enough."""
+    _discard(sys.stdout)
+    return 0
 
 
-def _where_to_look(error: HashbenchError | typer.TyperException) -> str:
+def _discard(stream: TextIO) -> None:
+    """Sends what is left in the buffer of ``stream`` nowhere; otherwise Python fails when it flushes it at the end."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _complain(error: BaseException) -> int:
+    """Prints the error on one line of stderr and returns its exit status."""
+    message, code = f"{type(error).__name__}: {error} (hashbench --debug ... shows where)", HashbenchError.exit_code
+    if isinstance(error, typer.TyperException):
+        message, code = error.format_message().replace("Value error, ", "") + _where_to_look(error), error.exit_code
+    elif isinstance(error, HashbenchError):
+        message, code = str(error), error.exit_code
+    elif isinstance(error, OSError):
+        message = f"{error.filename or _unnamed(error)}: {error.strerror or error}"
+    try:
+        typer.echo(f"error: {' '.join(message.split())}", err=True)
+    except OSError:  # stderr may be full, too
+        _discard(sys.stderr)
+    return code
+
+
+def _where_to_look(error: typer.TyperException) -> str:
     """The help of the command that was used wrongly; empty for other errors."""
     context = getattr(error, "ctx", None)
     return "" if context is None else f" ({context.command_path} -h)"
 
 
-def _interrupt(_signum: int, _frame: FrameType | None) -> NoReturn:
-    """Raises KeyboardInterrupt, and again after ``AGAIN_S`` seconds: an import can lose it."""
-    signal.signal(signal.SIGALRM, _interrupt)
-    signal.alarm(AGAIN_S)
-    raise KeyboardInterrupt
+def _unnamed(error: OSError) -> str:
+    """What an error without a file's name is about: standard output, if it came from where that is written."""
+    *_, (frame, _line) = traceback.walk_tb(error.__traceback__)
+    if frame.f_code.co_filename in {__file__, typer.echo.__code__.co_filename}:
+        _discard(sys.stdout)
+        return "standard output"
+    return "a file"

@@ -1,7 +1,5 @@
 """Settings given as KEY=VALUE on the command line."""
 
-import tomllib
-
 from hashbench.errors import HashbenchError
 
 
@@ -21,8 +19,10 @@ def parse_settings(pairs: list[str]) -> dict[str, int | float | str | bool]:
 
 
 def _value(text: str) -> int | float | str | bool:
+    from hashbench.config import toml_tables  # pydantic is not imported for --help
+
     try:
-        value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        value = toml_tables(f"value = {text}")["value"]
+    except ValueError:
         return text
     return value if isinstance(value, int | float | str | bool) else text

@@ -51,7 +51,7 @@ def command(
         written = hasher.export(open_data(spec, Options(device=device, progress=True)).search_items, out)
     else:
         card = load_card(spec.dataset)
-        own = own_items.read(items, tuple(card.item_shape), card.class_names)
+        own = own_items.read(items, tuple(card.item_shape), card.class_names, card.value_max)
         hasher.export_items(own_rows(spec, own.items, device, own.labels), own.names, out)
     for path in written:
         typer.echo(str(path))

@@ -257,10 +257,11 @@ def _note(notes: list[str]) -> None:
 def _require_apart(inputs: list[Path], outputs: list[Path]) -> None:
     """Raises HashbenchError if an output file would replace another one or an input file."""
     from hashbench.errors import HashbenchError
+    from hashbench.files import resolved
 
-    places = [path.resolve() for path in outputs]
+    places = [resolved(path) for path in outputs]
     for path, place in zip(outputs, places, strict=True):
-        if places.count(place) > 1 or place in [given.resolve() for given in inputs]:
+        if places.count(place) > 1 or place in [resolved(given) for given in inputs]:
             raise HashbenchError(
                 f"{path}: named twice, as what is read or written: each output needs a file of its own"
             )

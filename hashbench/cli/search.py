@@ -72,9 +72,10 @@ def command(
 def _chosen(path: Path | None, data: "Dataset", ids: "Split", queries: int) -> "tuple[Items, Labels | None, list[str]]":
     """The query images, their labels if they are known, and a name for each."""
     from hashbench.datasets import own_items
+    from hashbench.datasets.card import load_card
 
     if path is not None:
-        own = own_items.read(path, data.items.shape[1:])
+        own = own_items.read(path, data.items.shape[1:], value_max=load_card(data.name).value_max)
         rows = _evenly(len(own.names), queries)
         return own.items[rows], None, [own.names[row] for row in rows]
     chosen = ids.query_ids[_evenly(len(ids.query_ids), queries)]

@@ -53,7 +53,7 @@ def command(
     """
     names = _names(tables or [], every)
     broken = say_once() if every else refuse
-    filled = _collect(names, budget, broken)
+    filled = _collect(names, budget, broken, whole=check or write)
     if as_json:
         typer.echo(_as_json(filled))
     elif not (every and write):
@@ -75,7 +75,7 @@ def _names(named: list[str], every: bool) -> list[str]:
     return spec.names() if every else named
 
 
-def _collect(names: list[str], budget: str | None, broken: Broken) -> "list[Table]":
+def _collect(names: list[str], budget: str | None, broken: Broken, whole: bool) -> "list[Table]":
     from hashbench.progress import bar
     from hashbench.runs.store import Store
     from hashbench.tables import spec
@@ -83,11 +83,15 @@ def _collect(names: list[str], budget: str | None, broken: Broken) -> "list[Tabl
 
     store, filled = Store.default(), []
     with bar("collect", "table", len(names)) as collected:
-        rows = list(store.rows())
+        rows = list(store.rows(None if whole else _leave_out))  # a table that is kept or checked needs every row
         for _, table in each_usable(names, lambda name: collect(spec.load(name, budget), rows, store), broken):
             filled.append(table)
             collected.update()
     return filled
+
+
+def _leave_out(error: HashbenchError) -> None:
+    typer.echo(f"left out: {error}", err=True)
 
 
 def _text(table: "Table", output: Format, interval: bool) -> str:

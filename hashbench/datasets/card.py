@@ -1,11 +1,12 @@
 """Cards: a card says what a data set is, where it comes from, which checksums it has and how it is split."""
 
 from collections.abc import Iterator
+from math import prod
 from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import Discriminator, Field, StringConstraints, Tag, model_validator
+from pydantic import Discriminator, Field, StringConstraints, Tag, field_validator, model_validator
 
 from hashbench import paths
 from hashbench.config import Strict, parse, read_toml
@@ -26,6 +27,7 @@ from hashbench.registry import canonical
 
 Sha512 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{128}$")]
 Md5 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
+MOST_VALUES = 1 << 28  # of one item: an image of 9,000 x 9,000 pixels
 DRAWS = ("per_class", "per_label", "random", "random_validation", "parts", "stratified")
 
 
@@ -150,6 +152,13 @@ class Card(Strict):
     labels_sha256: Sha256 | None = None
     probes: list[Probe] = []
     protocols: dict[str, AnyProtocol] = {}
+
+    @field_validator("item_shape")
+    @classmethod
+    def _fits_into_memory(cls, item_shape: list[int]) -> list[int]:
+        if prod(item_shape) > MOST_VALUES:
+            raise ValueError(f"an item has at most {MOST_VALUES:,} values")
+        return item_shape
 
     @model_validator(mode="after")
     def _says_where_it_is_from(self) -> "Card":

@@ -14,6 +14,7 @@ from hashbench.datasets.images import decode
 from hashbench.datasets.lists import shown
 from hashbench.datasets.readers import Block
 from hashbench.errors import HashbenchError
+from hashbench.files import resolved
 from hashbench.parallel import available_cores, slices
 from hashbench.progress import bar
 from hashbench.relevance.labels import Labels
@@ -53,7 +54,7 @@ def decode_all(pool: ThreadPoolExecutor, files: Sequence[Path], shape: Sequence[
 def _find_all(card: Card, folder: Path, paths: Sequence[bytes], labels: Labels) -> list[Path]:
     grouped = bool(card.class_names) and labels.ndim == 1
     groups = (card.class_names[label] if grouped else "" for label in labels)
-    root = folder.resolve()
+    root = resolved(folder)
     found = [find(root, path, group) if root.is_dir() else None for path, group in zip(paths, groups, strict=True)]
     files = [file for file in found if file is not None]
     if len(files) < len(paths):

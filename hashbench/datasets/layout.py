@@ -37,7 +37,16 @@ def opened(card: Card, path: Path) -> "Iterator[h5py.File]":
     try:
         with h5py.File(path, "r") as file:
             yield file
-    except (OSError, AttributeError, KeyError, RuntimeError, TypeError, ValueError) as error:
+    except (
+        OSError,
+        ArithmeticError,
+        AttributeError,
+        KeyError,
+        MemoryError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+    ) as error:
         raise damaged(path, card, one_line(error)) from None
 
 

@@ -27,14 +27,22 @@ class OwnItems:
     labels: NDArray[Any] | None = None
 
 
-def read(path: Path, shape: tuple[int, ...], class_names: Sequence[str] = ()) -> OwnItems:
-    """The items at ``path``, each of ``shape``: [height, width, channels] or [d].
+def read(path: Path, shape: tuple[int, ...], class_names: Sequence[str] = (), value_max: int | None = None) -> OwnItems:
+    """The items at ``path``, each of ``shape``: [height, width, channels] or [d], with values 0 .. ``value_max``.
 
     The images of a folder, and of the folders in it, are sorted by path and resized as the images of the data sets are
     (bicubic, proportions not kept). The array ``items`` of a file (or the only one) holds items as the data set stores
     them. The labels are the array ``labels`` beside them, or the folders' names if each image is in a subfolder. Labels
     that are all among ``class_names`` become class ids. Raises HashbenchError for anything else.
     """
+    own = _read(path, shape, class_names)
+    low, high = own.items.min(), own.items.max()
+    if value_max is not None and (low < 0 or high > value_max):
+        raise HashbenchError(f"{path}: values from {low:g} to {high:g}; those of the data set are 0 to {value_max}")
+    return own
+
+
+def _read(path: Path, shape: tuple[int, ...], class_names: Sequence[str]) -> OwnItems:
     if path.is_dir():
         return _from_folder(path, shape, class_names)
     if not path.is_file():

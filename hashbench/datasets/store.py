@@ -7,6 +7,7 @@ is read often.
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
@@ -185,7 +186,7 @@ def write(card: Card, blocks: Iterable[Block], sources: Mapping[str, str | None]
 
     path = labels_path_of(card) if labels_only else path_of(card)
     try:
-        with atomic(path) as temporary, h5py.File(temporary, "w") as file:
+        with _fitting(card), atomic(path) as temporary, h5py.File(temporary, "w") as file:
             sha256 = _fill(card, file, blocks, labels_only)
             file.attrs.update(card=card.name, sources=canonical_json(dict(sources)), content_sha256=sha256)
     except (
@@ -194,6 +195,16 @@ def write(card: Card, blocks: Iterable[Block], sources: Mapping[str, str | None]
     ) as error:  # HDF5 raises RuntimeError where it meets a full disk as it closes the file
         raise HashbenchError(f"{path}: cannot be written ({one_line(error)})") from None
     return path
+
+
+@contextmanager
+def _fitting(card: Card) -> Iterator[None]:
+    """Raises what NumPy and HDF5 say to items of another shape or number than the card's as one HashbenchError."""
+    try:
+        yield
+    except (ArithmeticError, MemoryError, TypeError, ValueError) as error:
+        stated = f"item_shape {card.item_shape}, n_items {card.n_items}"
+        raise HashbenchError(f"{card.name}: its files do not fit its card ({stated}): {one_line(error)}") from None
 
 
 def _fill(card: Card, file: "h5py.File", blocks: Iterable[Block], labels_only: bool) -> str:
@@ -231,7 +242,8 @@ def _within(card: Card, blocks: Iterable[Block]) -> Iterator[Block]:
 
 
 def _embedded(card: Card) -> Dataset:
-    blocks = list(_within(card, READERS.get(card.reader).read(card, Files(()))))
+    with _fitting(card):
+        blocks = list(_within(card, READERS.get(card.reader).read(card, Files(()))))
     items = cast("Items", np.concatenate([block.items for block in blocks if block.items is not None]))
     data = Dataset(card.name, items, labels := np.concatenate([block.labels for block in blocks]), "")
     data = replace(data, sha256=content_sha256(items, labels))

@@ -6,7 +6,6 @@ written, the file is renamed.
 """
 
 import hashlib
-import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -19,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench import paths
-from hashbench.config import canonical_json
+from hashbench.config import canonical_json, json_object
 from hashbench.errors import HashbenchError, one_line
+from hashbench.files import DISK_ERRORS, reported
 from hashbench.parallel import slices
 from hashbench.registry import canonical
 
@@ -85,7 +85,7 @@ def read(dataset: str, name: str) -> Features:
             raise ValueError("they end before they should")
         if int(file.attrs["rows"]) != len(stored):
             raise ValueError(f"{file.attrs['rows']} of {len(stored)} rows")
-        provenance = json.loads(file.attrs["identity"]) | json.loads(file.attrs["made_by"])
+        provenance = json_object(file.attrs["identity"]) | json_object(file.attrs["made_by"])
         if provenance["dataset"] != canonical(dataset):
             raise ValueError(f"they are of {provenance['dataset']}")
         return Features(name, path, stored.shape, str(file.attrs["sha256"]), provenance)
@@ -122,11 +122,12 @@ def writing(
     import h5py
 
     part = path.with_name(f"{path.name}.part")
-    if not _can_go_on(part, identity, shape):
-        _begin(part, identity, made_by, shape)
-    with h5py.File(part, "r+") as file:
-        state = FeatureWriter(file, int(file.attrs["rows"]))
-        yield state
+    with reported(part, DISK_ERRORS):
+        if not _can_go_on(part, identity, shape):
+            _begin(part, identity, made_by, shape)
+        with h5py.File(part, "r+") as file:
+            state = FeatureWriter(file, int(file.attrs["rows"]))
+            yield state
     if state.rows == shape[0]:
         with part.open("rb") as whole:
             os.fsync(whole.fileno())

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from hashbench.config import derive_seed
+from hashbench.config import derive_seed, json_object
 from hashbench.errors import HashbenchError, one_line
 from hashbench.files import write_text
 from hashbench.hasher import DamagedHasher, SavedHasher, TrainingData
@@ -70,7 +70,7 @@ def _fit(settings: Settings, data: TrainingData) -> CentroidHasher:
 
 def _load(settings: Settings, stored: SavedHasher) -> CentroidHasher:
     try:
-        seed = int(json.loads((stored.folder / FILE).read_text())["seed"])
+        seed = int(json_object((stored.folder / FILE).read_text())["seed"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DamagedHasher(f"{stored.folder / FILE}: {one_line(error)}") from None
     try:

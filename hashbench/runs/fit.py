@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from hashbench.config import json_object
 from hashbench.errors import HashbenchError
 from hashbench.files import write_text
 from hashbench.hasher import DamagedHasher, Hasher, SavedHasher
@@ -46,7 +47,7 @@ def _seconds_of_saved(folder: Path) -> float | None:
     """The training seconds of the hasher saved in ``folder``; None unless this commit trained it."""
     code = provenance.code()
     try:
-        kept = json.loads((folder / FITTED).read_text())
+        kept = json_object((folder / FITTED).read_text())
         is_same = code.commit is not None and not code.dirty and kept["code"] == code.model_dump()
         return float(kept["seconds"]) if is_same else None
     except (OSError, ValueError, KeyError, TypeError):

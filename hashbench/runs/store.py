@@ -2,20 +2,22 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
 from hashbench import paths
-from hashbench.config import Strict, canonical_json, parse
-from hashbench.errors import HashbenchError, unknown
+from hashbench.config import Strict, canonical_json, digest, json_object, parse
+from hashbench.errors import HashbenchError, one_line, printable, unknown
 from hashbench.files import write_text
-from hashbench.metrics import MetricValue
+from hashbench.metrics import METRICS, MetricValue
 
 SCHEMA: Literal[1] = 1
+REMEDY = "delete it and run it again, or restore it from git"
 
 
 class Code(Strict):
@@ -114,10 +116,21 @@ class Store:
         path = self.row_path(dataset, protocol, run)
         return read(path) if path.exists() else None
 
-    def rows(self) -> Iterator[Row]:
-        """All rows, ordered by path, so that tables rendered from them do not depend on the machine."""
+    def rows(self, damaged: Callable[[HashbenchError], None] | None = None) -> Iterator[Row]:
+        """All rows, ordered by path, so that tables rendered from them do not depend on the machine.
+
+        ``damaged`` is called with the error of each row that cannot be read, which is left out; without it, the first
+        error is raised.
+        """
         for path in sorted((self.folder / "rows").glob("*/*.json")):
-            yield read(path)
+            try:
+                row = read(path)
+            except HashbenchError as error:
+                if damaged is None:
+                    raise
+                damaged(error)
+            else:
+                yield row
 
     def named(self, run: str) -> Row:
         """The row of the run called ``run``, or of the only run whose name starts so; else raises HashbenchError."""
@@ -134,11 +147,56 @@ class Store:
 
 
 def read(path: Path) -> Row:
-    """The row in a file; raises HashbenchError if the file is damaged."""
+    """The row in a file; raises HashbenchError, with what to do, if the file is damaged or its values disagree."""
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        if path.exists() and not path.is_file():
+            raise ValueError("it is a folder, a pipe or a device")  # noqa: TRY301  (a pipe would be waited for)
+        row = parse(Row, json_object(path.read_text(encoding="utf-8")), str(path))
+    except HashbenchError as error:
+        raise HashbenchError(f"{error}: {REMEDY}") from None
     except (OSError, ValueError) as error:
-        raise HashbenchError(f"{path}: not a readable row: {error}") from None
-    if not isinstance(values, dict):
-        raise HashbenchError(f"{path}: not a row: an object was expected")
-    return parse(Row, values, str(path))
+        raise HashbenchError(f"{path}: not a readable row: {one_line(error)}: {REMEDY}") from None
+    if fault := next(chain(_contradictions(row, path), _out_of_range(row)), None):
+        raise HashbenchError(f"{path}: not a row that hashbench wrote: {fault}: {REMEDY}")
+    return row
+
+
+def _contradictions(row: Row, path: Path) -> Iterator[str]:
+    """What disagrees inside the row, or with the name of its file."""
+    if row.run != path.stem:
+        yield f"run is {printable(row.run)}, and the file is called {path.name}"
+    if f"{row.dataset}-{row.protocol}" != path.parent.name:
+        yield f"it is of {printable(f'{row.dataset}-{row.protocol}')}, and the folder is called {path.parent.name}"
+    for key in ("dataset", "protocol", "method", "budget"):
+        if row.config.get(key) != getattr(row, key):
+            yield f"config.{key} is {printable(repr(row.config.get(key)))}, {key} is {printable(getattr(row, key))}"
+    if not (isinstance(row.config.get("settings"), dict) and isinstance(row.config.get("data"), dict)):
+        yield "config has no settings or no data"
+    if digest(row.config) != row.cell_hash:
+        yield "cell_hash is not the digest of config"
+    if digest({**row.config, "seed": row.seed}) != row.config_hash:
+        yield "config_hash is not the digest of config and seed"
+
+
+def _out_of_range(row: Row) -> Iterator[str]:
+    """The values that no run can give."""
+    for field in ("metrics", "metrics_of_test", "metrics_weighted"):
+        for name, value in getattr(row, field).items():
+            yield from (f"{field}.{printable(name)}.{fault}" for fault in _faults_of(name, value))
+    if row.seconds and min(row.seconds.model_dump().values()) < 0:
+        yield "seconds are negative"
+
+
+def _faults_of(name: str, value: MetricValue) -> Iterator[str]:
+    """What cannot be in the value of a metric: a mean or a deviation out of range, or more empty queries than all."""
+    if not 0 <= value.n_empty <= value.n_queries:
+        yield f"n_empty is {value.n_empty} of {value.n_queries} queries"
+    for part, number in (("mean", value.mean), ("std", value.std)):
+        if number is not None and not 0 <= number <= 1 and (number < 0 or _is_fraction(name)):
+            yield f"{part} is {number:g}"
+
+
+def _is_fraction(metric: str) -> bool:
+    """Whether a metric is one of ours with values from 0 to 1: all but the speed-up."""
+    stem = re.split(r"[@(]", metric)[0]
+    return stem != "suf" and stem in METRICS and METRICS.provider(stem) is None

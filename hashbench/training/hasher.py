@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from hashbench.errors import HashbenchError, one_line
+from hashbench.config import json_object
+from hashbench.errors import HashbenchError, one_line, printable
 from hashbench.files import atomic, write_text
 from hashbench.hasher import BinaryHasher, DamagedHasher
 from hashbench.models import MODELS, KernelResponses, Model, Preprocessor, encoder
@@ -25,6 +27,7 @@ from hashbench.training.settings import DeepSettings, TrainingSettings
 WEIGHTS, SHAPE = "hasher.safetensors", "hasher.json"
 # items at a time; the batch of networks of ImageNet is smaller, because their images have about 224 x 224 pixels
 ENCODE_BATCH, PREPARED_BATCH = 1000, 100
+MOST_VALUES = 1 << 28  # of one item, as a card may state
 
 
 def pick_device(name: str) -> torch.device:
@@ -148,8 +151,10 @@ class DeepHasher(BinaryHasher, nn.Module):
     def load(settings: TrainingSettings, folder: Path, device: str = "auto") -> "DeepHasher":
         """The hasher that ``save`` wrote; raises DamagedHasher if its files are damaged or do not fit ``settings``."""
         try:
-            kept = json.loads((folder / SHAPE).read_text())
+            kept = json_object((folder / SHAPE).read_text())
             shape = tuple(int(size) for size in kept["item_shape"])
+            if not 0 < prod(shape) <= MOST_VALUES:
+                raise ValueError(f"item_shape is {printable(str(shape))}")  # noqa: TRY301  (it would need any memory)
             hasher = DeepHasher(settings, shape, float(kept.get("value_max", 1.0)))
             hasher.load_state_dict(load_file(folder / WEIGHTS))
         except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from hashbench.files import atomic, write_text
+from hashbench.files import atomic, reported, write_text
 
 FILE, PICTURE, BOARD = "metrics.jsonl", "training.png", "tensorboard"
 
@@ -25,7 +25,8 @@ class Log:
 
     def write(self, **values: float) -> None:
         """Adds the line of an epoch; ``values`` must hold ``epoch``."""
-        with (self.folder / FILE).open("a") as file:
+        path = self.folder / FILE
+        with reported(path), path.open("a") as file:
             file.write(json.dumps(values) + "\n")
         if self._board is not None:
             for name in sorted(set(values) - {"epoch", "step"}):
@@ -45,7 +46,7 @@ def read(folder: Path) -> list[dict[str, float]]:
     for line in path.read_text().splitlines() if path.exists() else []:
         try:
             found.append(json.loads(line))
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):
             break
     return found
 

@@ -67,3 +67,17 @@ def test_an_index_goes_into_a_pipe(tmp_path: Path, capsys: pytest.CaptureFixture
     assert capsys.readouterr().out.endswith(f"; {len(found[0]):,} bytes\n")
     (tmp_path / "copy.h5").write_bytes(found[0])
     assert run("index", "query", tmp_path / "copy.h5", tmp_path / "items.npz", "--verify", "--top", 3) == 0
+
+
+@pytest.mark.parametrize("option", ["--results", "--data", "--root"])
+def test_a_folder_whose_links_lead_in_a_circle_is_one_line(
+    tmp_path: Path, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    commands = {"--data": ("download", "usps"), "--root": ("list", "methods")}
+    command = commands.get(option, ("train", "lsh", "digits", "--protocol", "s1", "--bits", 8))
+    assert run(option, tmp_path / "a", *command) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith(f"error: {tmp_path / 'a'}") and captured.err.count("\n") == 1
+    assert "Error" not in captured.err

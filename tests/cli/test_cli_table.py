@@ -65,7 +65,9 @@ def measure(bits: int, *means: float, status: str = "ok", first_seed: int = 0) -
     for seed, mean in enumerate(means, first_seed):
         named = resolve(cell.dataset, cell.protocol, cell.method, cell.settings, seed=seed)
         row = fake_row(cell, seed, status, named.cell_hash, ap=mean, ap_worst=mean / 2, ap_best=mean)
-        Store.default().write(row.model_copy(update={"run": named.run}))
+        Store.default().write(
+            row.model_copy(update={"run": named.run, "config": named.config, "config_hash": named.config_hash})
+        )
 
 
 def run(*arguments: str) -> int:

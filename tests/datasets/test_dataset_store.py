@@ -220,3 +220,15 @@ def test_a_changed_name_is_noticed(tmp_path):
     for opened in (open_dataset, open_labels):
         with pytest.raises(HashbenchError, match="the names have another checksum than when they were written"):
             opened("toy")
+
+
+def test_files_that_do_not_fit_their_card_are_one_line(tmp_path, monkeypatch):
+    card = load_card("digits").model_copy(update={"item_shape": [8, 9, 1]})
+    monkeypatch.setattr(store, "load_card", lambda _: card)
+    stated = r"\(item_shape \[8, 9, 1\], n_items 1797\)"
+    with pytest.raises(HashbenchError, match=f"^digits: its files do not fit its card {stated}: cannot reshape array"):
+        open_dataset("digits")
+    blocks = [Block(np.zeros((1797, 8, 8, 1), np.uint8), np.zeros(1797, np.int64))]
+    with pytest.raises(HashbenchError, match=f"^digits: its files do not fit its card {stated}: .*broadcast"):
+        store.write(card, blocks, {})
+    assert list(path_of(card).parent.iterdir()) == []

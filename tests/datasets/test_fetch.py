@@ -131,6 +131,27 @@ def test_what_passes_is_outlasted(server, folder, fault):
     fetched(server, folder, server.serve("/toy.bin", BODY, *PASSING[fault]))
 
 
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_mirror_that_drips_is_given_up_for_the_next_and_then_refused(server, folder, monkeypatch, chunked):
+    monkeypatch.setattr(mirror, "CRAWL_S", 0.3)
+    slow = server.serve("/one", BODY, always=Answer(drip_s=0.005, chunked=chunked))  # never STALL_S without a byte
+    message = refused(folder, "it came at less than 1,000 bytes a second for 0.3 s", slow)
+    assert message.startswith(f"{slow}: not downloaded (it came at")
+    assert len(server.requests) == 1
+    requests = fetched(server, folder, slow, server.serve("/two", BODY))
+    assert [one.path for one in requests] == ["/one", "/one", "/two"]
+
+
+def test_a_byte_before_each_stall_is_no_progress(server, folder):
+    url = server.serve("/toy.bin", BODY, always=Answer(stall_after=20))
+    refused(folder, r"not downloaded \(no byte for 0.2 s, 5 times in a row\)", url)
+    assert len(server.requests) == 5
+
+
+def test_a_web_page_that_drips_is_recognised(server, folder):
+    refused(folder, "a web page came in place of the file", server.serve("/toy.bin", PAGE, Answer(drip_s=0.0)))
+
+
 def test_a_cut_connection_costs_no_byte_twice(server, folder):
     url = server.serve("/toy.bin", BODY, Answer(cut_after=20_000), Answer(cut_after=10_000))
     requests = fetched(server, folder, url)

@@ -88,3 +88,28 @@ def test_a_folder_without_images_or_for_features_is_refused(tmp_path):
     refused(as_images(tmp_path, [f"{n}.png" for n in range(5)]), "the hasher takes features of 7 numbers", (7,))
     (tmp_path / "0.png").write_bytes((tmp_path / "0.png").read_bytes()[:40])
     refused(tmp_path, "0.png: not an image that can be read")
+
+
+@pytest.mark.parametrize(
+    ("values", "complaint"),
+    [
+        (np.uint8([0, 255]), "values from 0 to 255"),
+        (np.int16([-3, 16]), "values from -3 to 16"),
+        (np.float32([0, 16.5]), "values from 0 to 16.5"),
+    ],
+)
+def test_values_outside_the_range_of_the_data_set_are_refused(tmp_path, values, complaint):
+    path = tmp_path / "items.npy"
+    np.save(path, values.reshape(1, 2, 1))
+    with pytest.raises(HashbenchError) as caught:
+        read(path, (2, 1), 16)
+    assert str(caught.value) == f"{path}: {complaint}; those of the data set are 0 to 16"
+    assert len(read(path, (2, 1)).items) == 1  # features have no range
+    np.save(path, np.uint8([0, 16]).reshape(1, 2, 1))
+    assert read(path, (2, 1), 16).items.max() == 16
+
+
+def test_images_brighter_than_the_data_set_are_refused(tmp_path):
+    Image.new("L", (50, 9), 77).save(tmp_path / "grey.png")
+    with pytest.raises(HashbenchError, match=r"values from 77 to 77; those of the data set are 0 to 16$"):
+        read(tmp_path, SHAPE, 16)

@@ -18,7 +18,13 @@ from hashbench.tables.table import Table
 def fake_hash(cell: Cell) -> str:
     """The digest that the rows of a cell share, whether or not its names exist."""
     assert cell.method != "to_come", "nobody asks for the runs of a method that is still to come"
-    return digest([cell.dataset, cell.protocol, cell.method, dict(cell.settings), cell.budget])
+    return digest(fake_config(cell))
+
+
+def fake_config(cell: Cell) -> dict[str, Any]:
+    """What would decide the result, as far as a cell says it."""
+    names = {"dataset": cell.dataset, "protocol": cell.protocol, "method": cell.method}
+    return {**names, "budget": cell.budget, "settings": dict(cell.settings), "data": {}}
 
 
 def fake_row(cell: Cell, seed: int = 0, status: str = "ok", cell_hash: str | None = None, **means: float | None) -> Row:
@@ -27,8 +33,8 @@ def fake_row(cell: Cell, seed: int = 0, status: str = "ok", cell_hash: str | Non
         cell.metric if name == "metric" else name: MetricValue(mean=mean, std=None, n_queries=10, n_empty=0)
         for name, mean in means.items()
     }
-    cell_hash = cell_hash or fake_hash(cell)
-    config_hash = digest([cell_hash, seed])
+    config = fake_config(cell)
+    config_hash = digest({**config, "seed": seed})
     return Row(
         schema=1,
         run=f"{cell.dataset}-{cell.protocol}-{cell.method}-s{seed}-{config_hash[:10]}",
@@ -38,9 +44,9 @@ def fake_row(cell: Cell, seed: int = 0, status: str = "ok", cell_hash: str | Non
         settings=cell.settings,
         budget=cell.budget,
         seed=seed,
-        config={},
+        config=config,
         config_hash=config_hash,
-        cell_hash=cell_hash,
+        cell_hash=cell_hash or fake_hash(cell),
         metrics=values,
         histogram_sha256=None,
         data_sha256="0" * 64,

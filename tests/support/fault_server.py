@@ -17,6 +17,7 @@ class Answer:
     cut_after: int | None = None  # bytes of this answer's body; then the connection ends
     stall_after: int | None = None  # bytes; then nothing, for stall_s
     stall_s: float = 30.0
+    drip_s: float | None = None  # after each byte of the body
     announced: int | None = None  # in place of the true Content-Length
     chunked: bool = False
     until_closed: bool = False  # neither a length nor chunks
@@ -118,7 +119,12 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(b"0\r\n\r\n")
 
     def send(self, answer: Answer, piece: bytes, request: Request):
-        if piece:
+        if answer.drip_s is not None and len(piece) > 1:
+            for n in range(len(piece)):
+                self.send(answer, piece[n : n + 1], request)
+                if self.server.closing.wait(answer.drip_s):
+                    return
+        elif piece:
             self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece) if answer.chunked else piece)
             request.sent += len(piece)
 

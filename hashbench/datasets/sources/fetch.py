@@ -6,6 +6,7 @@ expected size and checksums; only then does it replace the old file. Only one pr
 
 import errno
 import os
+import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from multiprocessing.pool import ThreadPool
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from hashbench.datasets.card import Source
+from hashbench.datasets.sources import mirror
 from hashbench.datasets.sources.members import verify_file
 from hashbench.datasets.sources.mirror import MirrorError, Reply, StaleError, TemporaryError, ask
 from hashbench.datasets.sources.resume import PartialFile
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from tqdm import tqdm
 
 AT_ONCE = 4  # files
-TRIES = 5  # in a row without a new byte
+TRIES = 5  # in a row without a new byte, or with so few that it would be no download
 BACKOFF_S = 1.0  # before the second try; doubled with each
 LONGEST_WAIT_S = 60.0  # even if the server asks for more
 MOST_BYTES = 64 << 30  # of a file of unknown size
@@ -120,15 +122,18 @@ class _Download:
         self.part, self.checked = PartialFile(path), bool(source.checksums)
 
     def download_from(self, url: str) -> None:
-        """Downloads the file at ``url``; raises MirrorError after ``TRIES`` attempts in a row without a new byte."""
+        """Downloads the file at ``url``; raises MirrorError after ``TRIES`` fruitless attempts in a row."""
         reached, fruitless = self.part.size_bytes, 0
         while True:
+            began = time.monotonic()
             try:
                 return self._try(url)
             except TemporaryError as error:
                 if isinstance(error, StaleError):
                     self.part.discard()
-                fruitless = 0 if self.part.size_bytes > reached else fruitless + 1
+                gained = self.part.size_bytes - reached  # a byte before each stall would keep it going for ever
+                fruitful = gained > 0 and gained >= mirror.SLOWEST_BYTES_S * (time.monotonic() - began)
+                fruitless = 0 if fruitful else fruitless + 1
                 reached = max(reached, self.part.size_bytes)
                 if fruitless == TRIES:
                     raise MirrorError(f"{error}, {TRIES} times in a row") from None

@@ -9,6 +9,7 @@ HTTP is done by requests and FTP by the standard library (two data sets are avai
 
 import ftplib
 import re
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
@@ -28,6 +29,8 @@ from hashbench.errors import one_line
 
 CONNECT_S = 20.0  # until the server answers
 STALL_S = 60.0  # without a byte
+SLOWEST_BYTES_S = 1000.0  # a mirror that sends less than this
+CRAWL_S = 30.0  # for so long is given up
 PIECE = 1 << 16
 MAX_REDIRECTS = 10
 HEAD_BYTES = 512  # of a file, in which a web page is recognised
@@ -106,15 +109,45 @@ def ask(url: str, start: int = 0, *, checked: bool = True) -> Iterator[Reply]:
             if scheme not in {"http", "https", "ftp"}:
                 raise MirrorError("only http, https and ftp are supported")
             reply = _ask_ftp(url, start, stack) if scheme == "ftp" else _ask_http(url, start, checked, stack)
-        head = next(reply.pieces, b"")  # a web page or a stall is noticed here, before anything is written
+        head = _head(reply.pieces)  # a web page or a stall is noticed here, before anything is written
         if not reply.start and PAGE.match(head[:HEAD_BYTES]) and not _is_page(url):
             raise MirrorError(WEB_PAGE)
         yield reply._replace(pieces=chain([head], reply.pieces))
 
 
 def _pieces(read: Callable[[int], bytes]) -> Iterator[bytes]:
+    """The bytes that ``read`` gives, piece by piece; raises MirrorError if they come too slowly."""
+    pace = _Pace()
     with _network_errors(begun=True):
-        yield from iter(partial(read, PIECE), b"")
+        while piece := pace.timed(read):
+            yield piece
+
+
+class _Pace:
+    """How fast bytes come, measured anew every ``CRAWL_S`` seconds of waiting for them."""
+
+    def __init__(self) -> None:
+        self.waited_s, self.size_bytes = 0.0, 0
+
+    def timed(self, read: Callable[[int], bytes]) -> bytes:
+        """The next piece, which ``read`` gives as soon as there is any byte; raises MirrorError if it crawls."""
+        began = time.monotonic()
+        piece = read(PIECE)
+        self.waited_s += time.monotonic() - began
+        self.size_bytes += len(piece)
+        if self.waited_s >= CRAWL_S:
+            if piece and self.size_bytes < SLOWEST_BYTES_S * self.waited_s:
+                raise MirrorError(f"it came at less than {SLOWEST_BYTES_S:,g} bytes a second for {CRAWL_S:g} s")
+            self.waited_s, self.size_bytes = 0.0, 0
+        return piece
+
+
+def _head(pieces: Iterator[bytes]) -> bytes:
+    """The first ``HEAD_BYTES`` or more of a file, which may come in several pieces."""
+    head = b""
+    while len(head) < HEAD_BYTES and (piece := next(pieces, b"")):
+        head += piece
+    return head
 
 
 def _is_page(url: str) -> bool:
@@ -141,7 +174,7 @@ def _ask_http(url: str, start: int, checked: bool, stack: ExitStack) -> Reply:
     begins, total = _extent(response, start)
     etag, modified = (response.headers.get(name) for name in ("ETag", "Last-Modified"))
     origin = Origin(url=url, etag=etag, modified=modified, total=total)
-    return Reply(origin, begins, _pieces(partial(response.raw.read, decode_content=False)))
+    return Reply(origin, begins, _pieces(partial(response.raw.read1, decode_content=False)))
 
 
 def redirected(url: str, target: str, *, checked: bool) -> str:

@@ -1,0 +1,137 @@
+"""Interrupts (Ctrl-C and SIGTERM): whenever one comes, the process ends with status 130 and one line on stderr.
+
+Inside a command an interrupt is a KeyboardInterrupt, so that files and processes are cleaned up. Before and after it,
+there is nothing to clean up, and the process ends at once. This module imports little, because it is imported first.
+"""
+
+import atexit
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
+
+STATUS = 130
+LINE = "interrupted: the same command continues from here"
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+AGAIN_S = 3.0  # until a lost interrupt is repeated, or an import is interrupted all the same
+SOON_S = 0.05
+
+
+class _State:
+    """What has happened since the command began."""
+
+    def __init__(self) -> None:
+        self.came_s: float | None = None  # when the first interrupt came
+        self.is_said = False
+
+
+_state = _State()
+
+
+def end_at_once() -> None:
+    """From here to the end of the process an interrupt ends it at once, except within ``raised``.
+
+    The exit function that is registered first is called last.
+    """
+    atexit.register(_ignore)
+    for number in _heeded():
+        signal.signal(number, _end)
+
+
+@contextmanager
+def raised() -> Iterator[None]:
+    """An interrupt in the block raises KeyboardInterrupt; if that is lost, it is raised again after ``AGAIN_S``.
+
+    During an import it waits until the import ends, ``AGAIN_S`` at most: libraries turn it into an ImportError, and a
+    module that is half imported makes other errors later.
+    """
+    _state.came_s, _state.is_said = None, False
+    before = {number: signal.signal(number, _raise) for number in (*_heeded(), signal.SIGALRM)}
+    unraisable, sys.unraisablehook = sys.unraisablehook, _unraisable
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)  # a lost interrupt must not be repeated once the command is done
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        sys.unraisablehook = unraisable
+
+
+def came() -> bool:
+    """Whether there was an interrupt in this command: then any error may be what a library made of it."""
+    return _state.came_s is not None
+
+
+def say() -> None:
+    """Prints the one line, once."""
+    if not _state.is_said:
+        _state.is_said = True
+        with suppress(OSError):
+            sys.stderr.write(_line())
+            sys.stderr.flush()
+
+
+def end() -> NoReturn:
+    """Prints the one line, once, and ends the process without Python's exit functions."""
+    if not _state.is_said:
+        with suppress(OSError):
+            os.write(2, _line().encode())  # sys.stderr may be at work in the code that was interrupted
+    os._exit(STATUS)
+
+
+def _line() -> str:
+    return f"\n{LINE}\n" if os.isatty(2) else f"{LINE}\n"  # a terminal has shown ^C
+
+
+def _heeded() -> list[signal.Signals]:
+    """The signals that this process has not been told to ignore, as nohup and shells do for background processes."""
+    return [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+
+
+def _ignore() -> None:
+    """Keeps Python's last steps from ending the process by a signal, which would replace the exit status.
+
+    They restore the default action of signals that are not ignored. And if a KeyboardInterrupt has passed through
+    exec() of a string, as dataclasses call it, Python remembers it, until the next exec(), and at last kills itself.
+    """
+    exec("")  # noqa: S102
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+
+
+def _end(_signum: int, _frame: FrameType | None) -> NoReturn:
+    end()
+
+
+def _raise(_signum: int, frame: FrameType | None) -> None:
+    now = time.monotonic()
+    if _state.came_s is None:
+        _state.came_s = now
+    waits = _imports(frame) and now - _state.came_s < AGAIN_S
+    signal.setitimer(signal.ITIMER_REAL, SOON_S if waits else AGAIN_S)
+    if not waits:
+        raise KeyboardInterrupt
+
+
+def _imports(frame: FrameType | None) -> bool:
+    """Whether an import is going on in ``frame`` or one of its callers."""
+    while frame is not None:
+        if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _unraisable(found: "UnraisableHookArgs") -> None:
+    """An interrupt that came in a finaliser or a callback comes again soon; other errors there are shown as always."""
+    if isinstance(found.exc_value, KeyboardInterrupt):
+        signal.setitimer(signal.ITIMER_REAL, SOON_S)
+    else:
+        sys.__unraisablehook__(found)

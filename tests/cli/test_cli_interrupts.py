@@ -1,0 +1,212 @@
+"""Interrupts at any moment of a process end in status 130 and one line; a full stdout is one line too."""
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hashbench.cli import _interrupts
+from hashbench.cli._app import main
+
+LINE = "interrupted: the same command continues from here\n"
+needs_proc = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
+
+
+@pytest.fixture(autouse=True)
+def interruptible() -> Iterator[None]:
+    """SIGINT raises KeyboardInterrupt here and in children, even if pytest itself runs in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def call(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[int | str | None, str]:
+    with pytest.raises(SystemExit) as exit_:
+        main(list(arguments))
+    return exit_.value.code, capfd.readouterr().err
+
+
+def test_an_import_ends_before_it_is_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "interrupted_module.py").write_text("import signal\nsignal.raise_signal(signal.SIGINT)\nwhole = True\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(KeyboardInterrupt), _interrupts.raised():
+        import_module("interrupted_module")
+        time.sleep(20)
+    assert sys.modules.pop("interrupted_module").whole
+
+
+def test_an_import_that_does_not_end_is_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_interrupts, "AGAIN_S", 0.1)
+    (tmp_path / "endless_module.py").write_text(
+        "import signal, time\nsignal.raise_signal(signal.SIGINT)\ntime.sleep(20)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(KeyboardInterrupt), _interrupts.raised():
+        import_module("endless_module")
+
+
+def test_an_interrupt_that_a_finaliser_loses_comes_again(capfd: pytest.CaptureFixture[str]) -> None:
+    class Finalised:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt), _interrupts.raised():
+        Finalised()
+        time.sleep(1)  # less than AGAIN_S
+    assert capfd.readouterr().err == ""
+
+
+def test_an_error_that_a_library_made_of_an_interrupt_is_none(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from hashbench.datasets import card
+
+    def interrupted() -> list[str]:
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        raise ImportError("numpy.core.multiarray failed to import")
+
+    monkeypatch.setattr(card, "cards", interrupted)
+    for _ in range(2):  # the line is printed once in each command
+        assert call(capfd, "list", "datasets") == (130, LINE)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_signal_that_is_ignored_stays_ignored() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # as nohup and a shell's & do
+    with _interrupts.raised():
+        signal.raise_signal(signal.SIGINT)
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
+SETUP = "import os, signal, sys\nfrom hashbench.cli import _interrupts\n_interrupts.end_at_once()\n"
+MOMENTS = {
+    "before the command": ("os.kill(os.getpid(), signal.SIGINT)\nraise SystemError", 130, LINE),
+    "in exit functions": ("import atexit\natexit.register(os.kill, os.getpid(), signal.SIGINT)", 130, LINE),
+    "after them": (
+        "class Last:\n    def __del__(self, kill=os.kill, me=os.getpid()): kill(me, 2)\nsys.last = Last()",
+        0,
+        "",
+    ),
+    "in exec, which Python remembers": (
+        "try: exec('raise KeyboardInterrupt')\nexcept KeyboardInterrupt: sys.exit(130)",
+        130,
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_no_moment_ends_in_a_traceback_or_a_death_by_the_signal(tmp_path: Path, moment: str) -> None:
+    code, status, line = MOMENTS[moment]
+    (tmp_path / "moment.py").write_text(SETUP + code)
+    command = [sys.executable, "-m", "moment"]
+    root = str(Path(__file__).resolve().parent.parent.parent)
+    done = subprocess.run(
+        command, cwd=tmp_path, env={"PYTHONPATH": root}, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (status, line)
+
+
+@pytest.fixture(scope="module")
+def codes(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("codes") / "codes.npz"
+    arrays = {
+        f"{role}_codes": np.eye(8, dtype=np.uint8)[np.arange(n) % 8] for role, n in (("query", 9), ("database", 90))
+    }
+    np.savez(path, **arrays, query_labels=np.arange(9) % 3, database_labels=np.arange(90) % 3)
+    return str(path)
+
+
+def handles_signals(process: "subprocess.Popen[str]") -> bool:
+    """Whether the entry has begun: SIGTERM, which Python itself leaves alone, is caught (or the process has ended)."""
+    try:
+        status = Path(f"/proc/{process.pid}/status").read_text()
+    except OSError:
+        return True
+    caught = next((line.split()[1] for line in status.splitlines() if line.startswith("SigCgt")), "ffffffff")
+    return bool(int(caught, 16) >> (signal.SIGTERM - 1) & 1)
+
+
+def interrupted(arguments: list[str], after_s: float, how: signal.Signals) -> tuple[int, str]:
+    """The status and stderr of ``hashbench ARGUMENTS``, interrupted so long after its entry began."""
+    command = [sys.executable, "-m", "hashbench", *arguments]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    while not handles_signals(process) and process.poll() is None:
+        time.sleep(0.0005)
+    time.sleep(after_s)
+    process.send_signal(how)
+    _, err = process.communicate(timeout=60)
+    return process.returncode, err
+
+
+def run_at_moments(arguments: list[str], up_to_s: float, n: int, how: signal.Signals = signal.SIGINT) -> None:
+    draw = random.Random(str(arguments))
+    for after_s in [0.0, *(up_to_s * draw.random() for _ in range(n - 1))]:
+        assert interrupted(arguments, after_s, how) in {(0, ""), (130, LINE)}, after_s
+
+
+@needs_proc
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_few_moments_of_an_evaluation(codes: str, how: signal.Signals) -> None:
+    run_at_moments(["eval", codes], 1.2, 4, how)
+
+
+@needs_proc
+@pytest.mark.parametrize("arguments", [["list", "methods"], ["--help"]])
+def test_a_few_moments_of_a_short_command(arguments: list[str]) -> None:
+    run_at_moments(arguments, 0.4, 3)
+
+
+@needs_proc
+@pytest.mark.slow
+def test_many_moments(codes: str, tmp_path: Path) -> None:
+    run_at_moments(["eval", codes, "--csv", str(tmp_path / "out.csv"), "--curves", str(tmp_path)], 3.0, 60)
+    run_at_moments(["list", "methods"], 0.6, 40)
+    run_at_moments(["--help"], 0.4, 40)
+    run_at_moments(["train", "mihash", "digits", "--protocol", "s1", "--bits", "8", "--set", "epochs=3"], 6.0, 40)
+    assert not list(tmp_path.rglob("*.part"))
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("arguments", [["list", "methods"], ["eval"], ["--help"], ["--version"]])
+@pytest.mark.parametrize("buffered", ["", "1"])
+def test_a_full_stdout_is_one_line(
+    codes: str, arguments: list[str], buffered: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONUNBUFFERED", buffered)
+    command = [sys.executable, "-m", "hashbench", *arguments, *([codes] if arguments == ["eval"] else [])]
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (2, "error: standard output: No space left on device\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_stderr_leaves_the_status() -> None:
+    with Path("/dev/full").open("wb") as full:
+        command = [sys.executable, "-m", "hashbench", "list", "nothing"]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=full, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (2, b"")
+
+
+@pytest.mark.parametrize("buffered", ["", "1"])
+def test_an_output_that_a_limit_cuts_off_is_an_error(
+    tmp_path: Path, buffered: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONUNBUFFERED", buffered)
+    limited = (
+        "import resource, runpy; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096));"
+        "runpy.run_module('hashbench', run_name='__main__')"
+    )
+    command = [sys.executable, "-c", limited, "list", "papers", "--bibtex"]
+    with (tmp_path / "out").open("wb") as file:
+        done = subprocess.run(command, stdout=file, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (2, "error: standard output: File too large\n")

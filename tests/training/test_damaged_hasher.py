@@ -1,0 +1,35 @@
+"""The files of a saved deep hasher that were damaged: one line, and no memory that a damaged shape asks for."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hashbench.errors import HashbenchError
+from hashbench.runs.spec import resolve
+from hashbench.training.hasher import SHAPE, DeepHasher
+from hashbench.training.settings import TrainingSettings
+
+
+@pytest.fixture
+def settings() -> TrainingSettings:
+    chosen = resolve("digits", "s1", "mihash", {"bits": 8}).settings
+    assert isinstance(chosen, TrainingSettings)
+    return chosen
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (json.dumps({"item_shape": [10**9, 10**9, 3]}), "item_shape is (1000000000, 1000000000, 3)"),
+        (json.dumps({"item_shape": [8, -8, 1]}), "item_shape is (8, -8, 1)"),
+        ('{"item_shape": ' + "[" * 100_000, "nested deeper than 32 levels"),
+        ("[]", "an object was expected"),
+    ],
+)
+def test_a_damaged_shape_is_one_line(tmp_path: Path, settings: TrainingSettings, content: str, complaint: str) -> None:
+    DeepHasher(settings, (8, 8, 1), 16.0).save(tmp_path)
+    (tmp_path / SHAPE).write_text(content)
+    with pytest.raises(HashbenchError) as caught:
+        DeepHasher.load(settings, tmp_path, "cpu")
+    assert str(caught.value) == f"{tmp_path}: not a whole hasher of these settings: {complaint}"

@@ -102,14 +102,14 @@ def test_values_outside_the_range_of_the_data_set_are_refused(tmp_path, values, 
     path = tmp_path / "items.npy"
     np.save(path, values.reshape(1, 2, 1))
     with pytest.raises(HashbenchError) as caught:
-        read(path, (2, 1), 16)
+        read(path, (2, 1), value_max=16)
     assert str(caught.value) == f"{path}: {complaint}; those of the data set are 0 to 16"
     assert len(read(path, (2, 1)).items) == 1  # features have no range
     np.save(path, np.uint8([0, 16]).reshape(1, 2, 1))
-    assert read(path, (2, 1), 16).items.max() == 16
+    assert read(path, (2, 1), value_max=16).items.max() == 16
 
 
 def test_images_brighter_than_the_data_set_are_refused(tmp_path):
     Image.new("L", (50, 9), 77).save(tmp_path / "grey.png")
     with pytest.raises(HashbenchError, match=r"values from 77 to 77; those of the data set are 0 to 16$"):
-        read(tmp_path, SHAPE, 16)
+        read(tmp_path, SHAPE, value_max=16)

@@ -22,11 +22,10 @@ from pathlib import Path
 
 import _record
 import numpy as np
-import torch
 from sklearn.datasets import load_digits
 from tqdm import tqdm
 
-from hashbench.features import FEATURES
+from hashbench.features import extract_items
 from hashbench.hasher import TrainingData
 from hashbench.methods import METHODS
 from hashbench.runs.spec import resolve
@@ -59,9 +58,7 @@ def train(model: str, epochs: int) -> bytes:
 
 
 def gist() -> bytes:
-    module = FEATURES.get("gist").build((32, 32, 3), 255.0).module
-    with torch.inference_mode():
-        return b"".join(module(batch).numpy().tobytes() for batch in torch.from_numpy(images()).split(64))
+    return extract_items(images(), "gist", None, 255.0, device="cpu").tobytes()
 
 
 def measure(case: str) -> None:

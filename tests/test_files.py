@@ -2,7 +2,6 @@
 
 import os
 import re
-import resource
 import signal
 import stat
 import subprocess
@@ -14,6 +13,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+from support.limits import file_size_limit
 
 from hashbench.errors import HashbenchError
 from hashbench.files import atomic, part_prefix, require_output, sweep_parts, write_text
@@ -253,13 +253,8 @@ def test_a_limit_on_the_size_of_files_is_one_line(tmp_path: Path, library: str) 
             else:
                 pytest.importorskip("safetensors.numpy").save_file({"numbers": numbers}, temporary)
 
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
-    try:
-        with pytest.raises(HashbenchError) as caught:
-            write()
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    with file_size_limit(4096), pytest.raises(HashbenchError) as caught:
+        write()
     assert str(caught.value) == f"{path}: cannot be written (File too large): make room or write elsewhere"
     assert list(tmp_path.iterdir()) == []
 

@@ -4,18 +4,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hashbench import paths
 from hashbench.cli import _complete
 from hashbench.cli._settings import parse_settings
 from hashbench.errors import HashbenchError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hashbench.config import Setting
-    from hashbench.metrics import MetricValue
     from hashbench.runs.spec import RunSpec
-    from hashbench.runs.store import Row, Store
+    from hashbench.runs.store import Row
 
 
 def command(
@@ -80,6 +75,8 @@ def command(
     hashbench train with the same arguments; the result is that of one process, up to rounding.
     """
     from hashbench import parallel
+    from hashbench.cli._dry_run import describe
+    from hashbench.cli._row_text import show
     from hashbench.datasets.card import load_card
     from hashbench.runs.options import Options
     from hashbench.runs.run import follow, run, stored_row
@@ -113,11 +110,11 @@ def command(
         if not dry_run:
             follow(spec, store, options)
     elif dry_run:
-        _describe(spec, given, stored, as_json=as_json)
+        describe(spec, given, stored, as_json=as_json)
     else:
         _note(stored, again=again)
         row = run(spec, store, options, again=again)
-        _show(row, stored if again else None, store, as_json=as_json)
+        show(row, stored if again else None, store, as_json=as_json)
 
 
 def _note(stored: "Row | None", *, again: bool) -> None:
@@ -141,96 +138,3 @@ def _start(spec: "RunSpec", weights: str) -> tuple[str, str | None]:
     from hashbench.training import pretrained
 
     return pretrained.weights_setting(model, weights)
-
-
-def _describe(spec: "RunSpec", given: "dict[str, Setting]", stored: "Row | None", *, as_json: bool) -> None:
-    """Prints the run's name, whether it is stored, and all its settings with their sources."""
-    from dataclasses import asdict
-
-    from hashbench.config import canonical_json
-    from hashbench.runs.again import made_by
-    from hashbench.runs.sources import settings_of
-
-    settings = settings_of(spec, given)
-    names = {"dataset": spec.dataset, "protocol": spec.protocol, "method": spec.method}
-    names |= {"budget": spec.budget}
-    if as_json:
-        listed = {key: asdict(found) for key, found in settings.items()}
-        typer.echo(
-            canonical_json(
-                {"run": spec.run, "stored": stored is not None, **names, "seed": spec.seed, "settings": listed}
-            )
-        )
-        return
-    is_stored = "no" if stored is None else f"yes, {made_by(stored)}"
-    width = max(map(len, settings))
-    for key, text in {"run": spec.run, "stored": is_stored, **names, "seed": spec.seed}.items():
-        typer.echo(f"{key:{width}}  {text}")
-    for key, found in settings.items():
-        source = found.source if found.recipe is None else f"recipe {found.recipe}"
-        typer.echo(f"{key:{width}}  {_text(found.value):14}  {source}")
-
-
-def _text(value: "Setting | None") -> str:
-    if value in (None, ""):
-        return "-"
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _show(row: "Row", stored: "Row | None", store: "Store", *, as_json: bool) -> None:
-    """Prints the row; if it was trained again, beside the ``stored`` one."""
-    from hashbench.runs.store import to_json
-
-    if as_json:
-        typer.echo(to_json(row) if stored is None else _compared_json(row, stored))
-    else:
-        typer.echo(f"run   {row.run}")
-        for line in _scores(row) if stored is None else _compared(row, stored):
-            typer.echo(line)
-        stays = "" if stored is None else " (as it was)"
-        typer.echo(f"row   {paths.shown(store.row_path(row.dataset, row.protocol, row.run))}{stays}")
-    if row.status == "failed":
-        typer.echo(f"error: {row.run}: {row.reason}", err=True)
-        raise typer.Exit(2)
-
-
-def _scores(row: "Row") -> "Iterator[str]":
-    """A line for each metric of the row."""
-    from hashbench.runs.again import all_metrics
-
-    for name, value in all_metrics(row).items():
-        yield f"{name:28} {_score(value)}"
-
-
-def _compared(row: "Row", stored: "Row") -> "Iterator[str]":
-    """A line for each metric of the row that says how it differs from the ``stored`` one."""
-    from hashbench.runs.again import all_metrics, compare
-
-    compared, before = compare(row, stored), all_metrics(stored)
-    for name, is_equal in compared.counts.items():
-        yield f"{name:28} {'equal' if is_equal else 'not equal to the stored one'}"
-    for name, value in all_metrics(row).items():
-        if name not in compared.differences:
-            said = "not in the stored row"
-        elif compared.differences[name] == 0:
-            said = "equal"
-        else:
-            said = f"stored {_score(before[name])}, {_signed(compared.differences[name])}"
-        yield f"{name:28} {_score(value):6}  {said}"
-
-
-def _compared_json(row: "Row", stored: "Row") -> str:
-    from hashbench.config import canonical_json
-    from hashbench.runs.again import compare
-
-    compared = compare(row, stored)
-    rows = {"again": row.model_dump(by_alias=True), "stored": stored.model_dump(by_alias=True)}
-    return canonical_json({**rows, "equal": compared.counts, "differences": compared.differences})
-
-
-def _score(value: "MetricValue") -> str:
-    return "" if value.mean is None else f"{value.mean:.4f}"
-
-
-def _signed(difference: float | None) -> str:
-    return "one of them has no mean" if difference is None else f"differs by {difference:+.2g}"

@@ -2,7 +2,8 @@
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from hashbench.features import _store
 from hashbench.features._catalogue import named
 from hashbench.features._extractor import FeatureModule
 from hashbench.files import locked, require_writable
+from hashbench.parallel import available_cores, slices
 from hashbench.progress import bar
 
 if TYPE_CHECKING:
@@ -79,14 +81,9 @@ def extract_items(
 ) -> NDArray[np.float32]:
     """The features float32[n, d] called ``name`` of ``items`` [n, ...], whose value ``value_max`` means 1.0."""
     _require_torch()
-    import torch
-
     _, extractor = named(name, weights)
-    chosen, built = _device(device), extractor.build(tuple(items.shape[1:]), value_max)
-    module = built.module.to(chosen)
-    blocks = torch.split(torch.from_numpy(items), extractor.batch)
-    with torch.inference_mode(), _exactly():
-        return np.concatenate([module(block.to(chosen)).cpu().numpy() for block in blocks])
+    built = extractor.build(tuple(items.shape[1:]), value_max)
+    return np.concatenate(list(_in_order(built, items, 0, extractor.batch, _device(device))))
 
 
 def _identity(data: Dataset, stem: str, built: FeatureModule, device: str) -> dict[str, Any]:
@@ -110,19 +107,37 @@ def _run(
     *,
     progress: bool,
 ) -> None:
+    extracted = bar("features", "image", len(data.items), done=part.rows, shown=progress)
+    with extracted:
+        for found in _in_order(built, data.items, part.rows, batch, device):
+            part.append(found)
+            extracted.update(len(found))
+
+
+def _in_order(
+    built: FeatureModule, items: NDArray[Any], start: int, batch: int, device: "torch.device"
+) -> Iterator[NDArray[np.float32]]:
+    """The features of ``items`` from row ``start`` on, batch by batch; raises HashbenchError if one is not finite.
+
+    On a CPU each core has a batch of its own, on one thread: threads that share an operation would wait for each other.
+    """
     import torch
 
+    from hashbench.training.threads import one_thread
+
     module = built.module.to(device)
-    n = len(data.items)
-    extracted = bar("features", "image", n, done=part.rows, shown=progress)
-    with extracted, torch.inference_mode(), _exactly():
-        for start in range(part.rows, n, batch):
-            items = torch.from_numpy(data.items[start : start + batch].copy()).to(device)
-            found = module(items)
+
+    def features(first: int) -> NDArray[np.float32]:
+        with torch.inference_mode():  # it holds for a thread
+            found = module(torch.from_numpy(items[first : first + batch].copy()).to(device))
             if not found.isfinite().all():
-                raise HashbenchError(f"features of items {start} to {start + len(items) - 1} are not all finite")
-            part.append(found.cpu().numpy())
-            extracted.update(len(items))
+                raise HashbenchError(f"features of items {first} to {first + len(found) - 1} are not all finite")
+            return np.asarray(found.cpu().numpy())
+
+    at_once = available_cores() if device.type == "cpu" else 1
+    with _exactly(), one_thread(), ThreadPoolExecutor(at_once) as pool:
+        for some in slices(len(items) - start, at_once * batch):  # no more batches in memory than cores
+            yield from pool.map(features, range(start + some.start, start + some.stop, batch))
 
 
 def _exactly() -> AbstractContextManager[Any]:

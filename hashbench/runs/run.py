@@ -1,26 +1,20 @@
 """One run, from data to row: open the data, fit or load the hasher, encode, count, score, store."""
 
-import os
-import platform
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from contextlib import suppress
 
-from hashbench.errors import printable
-from hashbench.files import is_locked, locked, require_writable, write_text
+from hashbench.files import require_writable, write_text
 from hashbench.hasher import Hasher
 from hashbench.runs import provenance
 from hashbench.runs.data import open_data, require_supervision
 from hashbench.runs.fit import FITTED, fit, load_saved
+from hashbench.runs.lock import locked_folder
 from hashbench.runs.options import DEFAULT_OPTIONS, Options
 from hashbench.runs.score import failed_row, measured_row, score
 from hashbench.runs.several import encode, is_needed, process_group
 from hashbench.runs.spec import RunSpec
 from hashbench.runs.store import Row, Seconds, Store
 from hashbench.training.failure import TrainingFailed
-
-LOCK, HOLDER = "lock", "lock-holder.txt"  # who holds the lock is in a file of its own: the lock file is emptied
 
 
 def run_steps(spec: RunSpec, store: Store, options: Options) -> Row:
@@ -89,7 +83,7 @@ def base_hasher(spec: RunSpec, store: Store, options: Options) -> Hasher:
     The lock makes sure that the base is executed once, even if several runs need it at the same time. Its row is stored
     if it has none yet. Raises TrainingFailed if the base run fails.
     """
-    with _locked_folder(store.run_folder(spec.run), wait=True):
+    with locked_folder(store.run_folder(spec.run), wait=True):
         row = stored_row(spec, store)
         if row is None or (hasher := load_saved(spec, store, options.device)) is None:
             again = run_steps(spec, store, options)
@@ -109,7 +103,7 @@ def _run_locked(spec: RunSpec, store: Store, options: Options, *, again: bool) -
         require_writable(written)
     before = store.find(spec.dataset, spec.protocol, spec.run)
     # the other processes of a group would wait for this one, and PyTorch ends that after some minutes
-    with _locked_folder(folder, wait=options.group.is_alone):
+    with locked_folder(folder, wait=options.group.is_alone):
         row = store.find(spec.dataset, spec.protocol, spec.run)
         is_stored = row is not None and (row.status == "ok" or row != before)  # perhaps by a process just waited for
         if is_needed(options.group, answer=again or not is_stored) or row is None:
@@ -119,28 +113,3 @@ def _run_locked(spec: RunSpec, store: Store, options: Options, *, again: bool) -
             if stored is None or stored.status != "ok":
                 store.write(row)
     return row
-
-
-@contextmanager
-def _locked_folder(folder: Path, *, wait: bool) -> Iterator[None]:
-    """Holds the lock of a run's folder during the block; says on stderr for whom it waits, if it has to wait."""
-    holder = folder / HOLDER
-    busy = f"{folder}: {_text(holder) or 'another process'} executes this run"
-    waiting = f"note: {busy}: waiting for its result"
-    with locked(folder / LOCK, wait=wait, busy=waiting if wait else f"{busy}: wait for it"):
-        for partial in folder.glob(".*.part"):  # left by a process that was killed while it wrote
-            partial.unlink()
-        write_text(holder, f"process {os.getpid()} of {platform.node()}, since {provenance.utc()},")
-        yield
-
-
-def is_held(spec: RunSpec, store: Store) -> bool:
-    """Whether another process executes the run at this moment."""
-    return is_locked(store.run_folder(spec.run) / LOCK)
-
-
-def _text(path: Path) -> str:
-    try:
-        return printable(path.read_text(encoding="utf-8"), 200)
-    except (OSError, ValueError):
-        return ""

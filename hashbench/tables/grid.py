@@ -15,8 +15,9 @@ from typing import TypeVar
 from hashbench.config import canonical_json
 from hashbench.errors import HashbenchError
 from hashbench.parallel import end_with_parent, share_cores
+from hashbench.runs.lock import is_held
 from hashbench.runs.options import Options
-from hashbench.runs.run import is_held, run
+from hashbench.runs.run import run
 from hashbench.runs.spec import RunSpec, resolve
 from hashbench.runs.store import Row, Store
 from hashbench.tables.cell import Cell

@@ -13,7 +13,7 @@ from hashbench.errors import HashbenchError
 from hashbench.hasher import BitSettings, TrainingData
 from hashbench.losses import RowObjective
 from hashbench.progress import bar as progress_bar
-from hashbench.training import augment, checkpoint, distributed, optimiser
+from hashbench.training import augment, checkpoint, distributed, optimiser, threads
 from hashbench.training.failure import TrainingFailed
 from hashbench.training.gradient import backward, check_chunk
 from hashbench.training.hasher import DeepHasher, pick_device
@@ -44,7 +44,8 @@ def train(settings: TrainingSettings, objective: RowObjective, data: TrainingDat
     trainer = Trainer(settings, objective, data, method)
     trainer.resume()
     log = Log(data.folder, trainer.epochs_done) if data.group.is_first else None
-    with _progress_bar(settings, data, trainer.epochs_done) as bar:
+    threads_of = threads.for_steps(trainer.hasher.encoder, settings.batch_size)
+    with threads_of, _progress_bar(settings, data, trainer.epochs_done) as bar:
         for epoch in range(trainer.epochs_done, settings.epochs):
             values = trainer.epoch(epoch, bar)
             if log is not None:

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import resource
 import shlex
 import subprocess
 import sys
@@ -14,6 +13,7 @@ import h5py
 import numpy as np
 import pytest
 from PIL import Image
+from support.limits import file_size_limit
 
 from hashbench import paths
 from hashbench.cli._app import main
@@ -367,12 +367,8 @@ def test_a_broken_image_leaves_nothing_and_an_old_data_set_as_it_was(flowers: Pa
 
 
 def test_a_full_disk_leaves_nothing(flowers: Path, hashbench: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (8192, hard))
-    try:
+    with file_size_limit(8192):
         refused(hashbench, "own.h5: cannot be written", "flowers", "--size", 64)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert not (paths.data() / "own").exists()
 
 

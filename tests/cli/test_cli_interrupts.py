@@ -206,7 +206,7 @@ def test_an_output_that_a_limit_cuts_off_is_an_error(
         "import resource, runpy; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096));"
         "runpy.run_module('hashbench', run_name='__main__')"
     )
-    command = [sys.executable, "-c", limited, "list", "papers", "--bibtex"]
+    command = [sys.executable, "-B", "-c", limited, "list", "papers", "--bibtex"]  # -B: bytecode would be cut off, too
     with (tmp_path / "out").open("wb") as file:
         done = subprocess.run(command, stdout=file, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (2, "error: standard output: File too large\n")

@@ -20,8 +20,9 @@ from hashbench.hasher import BinaryOutput
 from hashbench.parallel import ProcessGroup
 from hashbench.runs.data import open_data
 from hashbench.runs.fit import load_hasher
+from hashbench.runs.lock import HOLDER, LOCK, is_held
 from hashbench.runs.options import Options
-from hashbench.runs.run import HOLDER, LOCK, _run_locked, is_held, run
+from hashbench.runs.run import _run_locked, run
 from hashbench.runs.spec import RunSpec, of_row, resolve
 from hashbench.runs.store import Store
 

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from hashbench.runs.lock import HOLDER, LOCK
 from hashbench.runs.options import Options
-from hashbench.runs.run import HOLDER, LOCK, run
+from hashbench.runs.run import run
 from hashbench.runs.spec import RunSpec, resolve
 from hashbench.runs.store import Store
 from hashbench.tables import grid

@@ -1,0 +1,42 @@
+"""What ``hashbench train --dry-run`` prints: the settings of a run with their sources."""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import typer
+
+from hashbench.config import Setting, canonical_json
+from hashbench.runs.again import made_by
+from hashbench.runs.sources import settings_of
+
+if TYPE_CHECKING:
+    from hashbench.runs.spec import RunSpec
+    from hashbench.runs.store import Row
+
+
+def describe(spec: "RunSpec", given: dict[str, Setting], stored: "Row | None", *, as_json: bool) -> None:
+    """Prints the run's name, whether it is stored, and all its settings with their sources."""
+    settings = settings_of(spec, given)
+    names = {"dataset": spec.dataset, "protocol": spec.protocol, "method": spec.method}
+    names |= {"budget": spec.budget}
+    if as_json:
+        listed = {key: asdict(found) for key, found in settings.items()}
+        typer.echo(
+            canonical_json(
+                {"run": spec.run, "stored": stored is not None, **names, "seed": spec.seed, "settings": listed}
+            )
+        )
+        return
+    is_stored = "no" if stored is None else f"yes, {made_by(stored)}"
+    width = max(map(len, settings))
+    for key, text in {"run": spec.run, "stored": is_stored, **names, "seed": spec.seed}.items():
+        typer.echo(f"{key:{width}}  {text}")
+    for key, found in settings.items():
+        source = found.source if found.recipe is None else f"recipe {found.recipe}"
+        typer.echo(f"{key:{width}}  {_text(found.value):14}  {source}")
+
+
+def _text(value: Setting | None) -> str:
+    if value in (None, ""):
+        return "-"
+    return str(value).lower() if isinstance(value, bool) else str(value)

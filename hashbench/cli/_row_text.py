@@ -1,0 +1,61 @@
+"""What ``hashbench train`` prints of a row, or of two rows of one run that are compared."""
+
+from collections.abc import Iterator
+
+import typer
+
+from hashbench import paths
+from hashbench.config import canonical_json
+from hashbench.metrics import MetricValue
+from hashbench.runs.again import all_metrics, compare
+from hashbench.runs.store import Row, Store, to_json
+
+
+def show(row: Row, stored: Row | None, store: Store, *, as_json: bool) -> None:
+    """Prints the row; if it was trained again, beside the ``stored`` one."""
+    if as_json:
+        typer.echo(to_json(row) if stored is None else _compared_json(row, stored))
+    else:
+        typer.echo(f"run   {row.run}")
+        for line in _scores(row) if stored is None else _compared(row, stored):
+            typer.echo(line)
+        stays = "" if stored is None else " (as it was)"
+        typer.echo(f"row   {paths.shown(store.row_path(row.dataset, row.protocol, row.run))}{stays}")
+    if row.status == "failed":
+        typer.echo(f"error: {row.run}: {row.reason}", err=True)
+        raise typer.Exit(2)
+
+
+def _scores(row: Row) -> Iterator[str]:
+    """A line for each metric of the row."""
+    for name, value in all_metrics(row).items():
+        yield f"{name:28} {_score(value)}"
+
+
+def _compared(row: Row, stored: Row) -> Iterator[str]:
+    """A line for each metric of the row that says how it differs from the ``stored`` one."""
+    compared, before = compare(row, stored), all_metrics(stored)
+    for name, is_equal in compared.counts.items():
+        yield f"{name:28} {'equal' if is_equal else 'not equal to the stored one'}"
+    for name, value in all_metrics(row).items():
+        if name not in compared.differences:
+            said = "not in the stored row"
+        elif compared.differences[name] == 0:
+            said = "equal"
+        else:
+            said = f"stored {_score(before[name])}, {_signed(compared.differences[name])}"
+        yield f"{name:28} {_score(value):6}  {said}"
+
+
+def _compared_json(row: Row, stored: Row) -> str:
+    compared = compare(row, stored)
+    rows = {"again": row.model_dump(by_alias=True), "stored": stored.model_dump(by_alias=True)}
+    return canonical_json({**rows, "equal": compared.counts, "differences": compared.differences})
+
+
+def _score(value: MetricValue) -> str:
+    return "" if value.mean is None else f"{value.mean:.4f}"
+
+
+def _signed(difference: float | None) -> str:
+    return "one of them has no mean" if difference is None else f"differs by {difference:+.2g}"

@@ -1,0 +1,22 @@
+"""Files that are written as a whole or not at all, and lock files for processes that use the same folder."""
+
+from hashbench.files._links import is_stream, resolved
+from hashbench.files._lock import is_locked, locked
+from hashbench.files._parts import part_prefix, sweep_parts
+from hashbench.files._space import require_output, require_writable
+from hashbench.files._write import DISK_ERRORS, atomic, reported, write_text
+
+__all__ = [
+    "DISK_ERRORS",
+    "atomic",
+    "is_locked",
+    "is_stream",
+    "locked",
+    "part_prefix",
+    "reported",
+    "require_output",
+    "require_writable",
+    "resolved",
+    "sweep_parts",
+    "write_text",
+]

@@ -1,0 +1,43 @@
+"""The lock of a run's folder: one process executes a run, and others wait for its row."""
+
+import os
+import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from hashbench.errors import printable
+from hashbench.files import is_locked, locked, write_text
+from hashbench.runs import provenance
+from hashbench.runs.spec import RunSpec
+from hashbench.runs.store import Store
+
+LOCK, HOLDER = "lock", "lock-holder.txt"  # who holds the lock is in a file of its own: the lock file is emptied
+
+
+@contextmanager
+def locked_folder(folder: Path, *, wait: bool) -> Iterator[None]:
+    """Holds the lock of a run's folder during the block; says on stderr for whom it waits, if it has to wait.
+
+    Raises HashbenchError if another process holds the lock and ``wait`` is false.
+    """
+    holder = folder / HOLDER
+    busy = f"{folder}: {_text(holder) or 'another process'} executes this run"
+    waiting = f"note: {busy}: waiting for its result"
+    with locked(folder / LOCK, wait=wait, busy=waiting if wait else f"{busy}: wait for it"):
+        for partial in folder.glob(".*.part"):  # left by a process that was killed while it wrote
+            partial.unlink()
+        write_text(holder, f"process {os.getpid()} of {platform.node()}, since {provenance.utc()},")
+        yield
+
+
+def is_held(spec: RunSpec, store: Store) -> bool:
+    """Whether another process executes the run at this moment."""
+    return is_locked(store.run_folder(spec.run) / LOCK)
+
+
+def _text(path: Path) -> str:
+    try:
+        return printable(path.read_text(encoding="utf-8"), 200)
+    except (OSError, ValueError):
+        return ""

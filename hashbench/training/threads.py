@@ -1,0 +1,31 @@
+"""How many threads of the CPU PyTorch uses where many would wait for each other longer than they compute."""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+
+import torch
+from torch import nn
+
+SMALL = 1 << 24  # multiply-adds of a forward step: less than a millisecond of one core (benchmarks/threads.py)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """PyTorch uses one thread for each operation during the block."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def for_steps(encoder: nn.Module, batch_size: int) -> AbstractContextManager[None]:
+    """``one_thread`` if a step of training ``encoder`` is small, so that its threads would mostly wait.
+
+    A network is small if it has no convolution and its weights, times the batch, are at most ``SMALL``.
+    """
+    weights = [weight for weight in encoder.parameters() if weight.ndim > 1]
+    has_convolution = any(weight.ndim > 2 for weight in weights)
+    is_small = not has_convolution and batch_size * sum(weight.numel() for weight in weights) <= SMALL
+    return one_thread() if is_small else nullcontext()

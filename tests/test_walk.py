@@ -46,11 +46,8 @@ NEEDS_DATA = {  # commands on data sets that are packed in the shared folder
     "hashbench features cifar10 --model vggf": "cifar10",
     "hashbench train itq cifar10 --protocol structhash --bits 64 --set features=gist": "cifar10",
 }
-TRAINED = (
-    "README.md",
-    "evaluation.md",
-    "training.md",
-)  # figures of a training, which another processor rounds in another way
+# figures of a training, which another processor rounds in another way
+TRAINED = ("README.md", "evaluation.md", "training.md")
 
 
 @dataclass(frozen=True)

@@ -5,17 +5,14 @@ Writes results/benchmarks/scoring-MACHINE.json.
 """
 
 import json
-import os
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import get_args
 
 import _record
 import numpy as np
@@ -169,56 +166,6 @@ def cuda(bits: int) -> list[Timing]:
     ]
 
 
-EVAL = """
-from hashbench.cli import main
-main(["eval", sys.argv[2]])
-"""
-SCORE = """
-from hashbench import score
-saved = numpy.load(sys.argv[2])
-print(score(*(saved[name] for name in ("query_codes", "database_codes", "query_labels", "database_labels"))))
-"""
-KERNEL = """
-import numpy, sys
-from hashbench.histogram import counting
-counting._Allowance.left = 1 << 60 if sys.argv[1] == "numpy" else 0
-"""
-
-
-def whole_processes(folder: Path) -> list[Timing]:
-    """The time of `hashbench eval` and of `score()` from start to exit with each kernel, in turns, caches filled."""
-    sizes = {items: f"1,000 x {items:,}" for items in (ITEMS, 2 * ITEMS, 4 * ITEMS)}
-    whole = [(EVAL, f"hashbench eval {size}", items) for items, size in sizes.items()]
-    ways = {
-        (f"{what}, {kernel}, the whole process", items): (kernel, script)
-        for script, what, items in [*whole, (SCORE, f"score() {sizes[ITEMS]}", ITEMS)]
-        for kernel in get_args(Kernel)
-    }
-    paths = {items: saved(folder, items) for items in sizes}
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    environment |= {"PYTHONPYCACHEPREFIX": str(folder / "pyc"), "NUMBA_CACHE_DIR": str(folder / "numba")}
-    seconds: dict[tuple[str, int], list[float]] = {way: [] for way in ways}
-    for _ in range(1 + REPETITIONS):
-        for (what, items), (kernel, script) in ways.items():
-            command = [sys.executable, "-c", KERNEL + script, kernel, str(paths[items])]
-            started = time.perf_counter()
-            subprocess.run(command, env=environment, check=True, capture_output=True)  # noqa: S603
-            seconds[what, items].append(time.perf_counter() - started)
-    found = []
-    for (what, items), all_s in seconds.items():
-        found.append(Timing(what, 48, QUERIES * items, statistics.median(all_s[1:]), min(all_s[1:])))
-        print(f"{what:<60} {found[-1].median_s:.2f} s")
-    return found
-
-
-def saved(folder: Path, items: int) -> Path:
-    """The file of a query set against ``items`` items, of 48 bits each, one byte for each bit."""
-    case, path = Case.draw(48, (QUERIES, items)), folder / f"{items}.npz"
-    names = ("query_codes", "database_codes", "query_labels", "database_labels")
-    np.savez(path, **dict(zip(names, (*case.codes, *case.classes), strict=True)))
-    return path
-
-
 def large(bits: int) -> tuple[Codes, Codes, ClassRelevance]:
     n_queries, n_items, _ = LARGE
     sizes = (n_queries, n_items)
@@ -279,8 +226,6 @@ def measure() -> list[Timing]:
     for what, pause_s in {"idle": 0.3, "spinning": 0.0}.items():
         stir = stirred(pause_s)
         found += [ours(Case.draw(bits), f"count, classes, beside {what} pools", stir) for bits in (12, 48, 64)]
-    with tempfile.TemporaryDirectory() as folder:
-        found += whole_processes(Path(folder))
     return found + [timing for bits in (48, 64, 512) for timing in cuda(bits)]
 
 

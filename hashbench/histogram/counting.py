@@ -24,7 +24,7 @@ Jobs = Callable[[Relevance, Codes, Codes, slice, Counts], Iterator[Job]]
 
 T = TypeVar("T")
 
-# To import Numba and its kernels takes as long as NumPy needs for so many words of 64 bits (benchmarks/scoring.py).
+# To import Numba and its kernels takes as long as NumPy needs for so many words of 64 bits (benchmarks/processes.py).
 NUMPY_WORDS = 150_000_000
 
 
@@ -41,10 +41,10 @@ def count(
     """The histogram of ``query`` codes against ``database`` codes.
 
     A pair costs one popcount per word and at most one increment. The memory is that of the result and a few MiB, never
-    queries x database. ``device`` is "cpu" or "cuda:N"; the histogram is the same. On the CPU the ``workers`` (by
-    default one for each core that this process may use) are threads that call kernels which release the GIL, so no
-    second pool competes with those of NumPy or torch. ``kernel`` is that of the CPU, by default NumPy's for few pairs,
-    which needs no import, and Numba's for more. ``progress`` shows a bar if counting takes long.
+    queries x database. ``device`` is "cpu" or "cuda:N"; the histogram is the same. On the CPU the ``workers`` are
+    threads that call the kernel: by default one for each core that this process may use with Numba's kernels, which
+    release the GIL, so no second pool competes with those of NumPy or torch. ``kernel`` is that of the CPU, by default
+    NumPy's for few pairs, which needs no import, and Numba's for more. ``progress`` shows a bar if counting takes long.
     """
     n_pairs = len(query) * len(database)
     shown = bar("count", "pair", n_pairs, shown=progress, scaled=True)
@@ -125,7 +125,8 @@ def _counter(
 
 @contextmanager
 def _cpu_counter(query: AnyCodes, workers: int | None, kernel: Kernel) -> "Iterator[_CpuCounter]":
-    with ThreadPoolExecutor(workers or available_cores()) as pool:
+    threads = available_cores() if kernel == "numba" else 1  # NumPy's bincount holds the GIL
+    with ThreadPoolExecutor(workers or threads) as pool:
         yield _CpuCounter(on_cpu(query), pool, import_module(f"hashbench.histogram.{kernel}_kernel").jobs)
 
 

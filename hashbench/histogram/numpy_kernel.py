@@ -1,7 +1,7 @@
 """The counting kernel for few pairs, in NumPy alone: nothing is imported or compiled. It also says what is counted.
 
-Distance and level of a pair become one key, and ``bincount`` counts the keys of a query. A pair costs some 3.5 ns of a
-core for each 64 bits, 7 to 15 times as much as in Numba's kernels (benchmarks/scoring.py).
+Distance and level of a pair become one key, and ``bincount`` counts the keys of a query. A pair of 64 bits costs some
+4 ns of a core, 13 times as much as in Numba's kernels (benchmarks/scoring.py).
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from hashbench.parallel import slices
 from hashbench.relevance.labels import Relevance
 
 QUERY_BLOCK = 16  # queries of a job
-ITEM_BLOCK = 1 << 14  # items of a job: 128 KiB of keys, which fit into the level-2 cache
+ITEM_BLOCK = 1 << 15  # items at a time: their words and keys fit into the level-2 cache
 
 
 def jobs(relevance: Relevance, query: Codes, database: Codes, columns: slice, counts: Counts) -> Iterator[Job]:

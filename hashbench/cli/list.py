@@ -208,7 +208,7 @@ def _tables() -> list[Entry]:
 def _runs() -> list[Entry]:
     from hashbench.runs.store import Store
 
-    return [_run(row) for row in Store.default().rows()]
+    return [_run(row) for row in Store.default().rows(say)]
 
 
 def _run(row: "Row") -> Entry:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hashbench.cli import _complete
-from hashbench.cli._broken import say_once
+from hashbench.cli._broken import say, say_once
 from hashbench.registry import each_usable
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def command(
     from hashbench.tables import spec
     from hashbench.tables.estimate import PastSeconds
 
-    stored = {row.run: row for row in Store.default().rows()}
+    stored = {row.run: row for row in Store.default().rows(say)}
     past = PastSeconds.of(stored.values())
     if table is None:
         found = _all(spec.names(), lambda name: status(spec.load(name, budget), stored, past, seeds))

@@ -231,6 +231,27 @@ def test_damaged_row_exits_2_and_names_the_file(capsys: pytest.CaptureFixture[st
     assert not (Store.default().folder / "tables").exists()
 
 
+@pytest.mark.parametrize(
+    ("command", "rest"),
+    [
+        (("status", "tiny"), "tiny: 1 runs done, 0 failed, 1 missing"),
+        (("list", "runs"), "digits-s1-lsh-24b-s0"),
+        (("show", "tiny"), "tiny"),
+    ],
+)
+def test_a_damaged_row_is_one_line_and_the_rest_works(
+    capsys: pytest.CaptureFixture[str], command: tuple[str, ...], rest: str
+) -> None:
+    measure(12, 0.25)
+    (path,) = (Store.default().folder / "rows").glob("*/*.json")
+    path.write_text("{")
+    measure(24, 0.5)
+    assert run(*command) == 0
+    captured = capsys.readouterr()
+    assert rest in captured.out
+    assert captured.err.startswith(f"error: {path}: ") and captured.err.count("\n") == 1
+
+
 def test_status_of_a_table_has_a_line_for_each_of_its_rows(capsys: pytest.CaptureFixture[str]) -> None:
     measure(12, 0.25, 0.5)
     measure(24, 0.0, status="failed", first_seed=1)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from hashbench.cli._broken import say
 from hashbench.cli.show import _layout
 
 
@@ -14,7 +15,7 @@ def describe(name: str) -> dict[str, Any]:
     from hashbench.tables.estimate import PastSeconds
 
     table = spec.load(name)
-    stored = {row.run: row for row in Store.default().rows()}
+    stored = {row.run: row for row in Store.default().rows(say)}
     found = status(table, stored, PastSeconds.of(stored.values()), 1)
     return {
         "name": table.name,

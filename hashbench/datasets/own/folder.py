@@ -15,7 +15,7 @@ from hashbench.datasets.own import labels
 from hashbench.datasets.own.data import OwnData
 from hashbench.datasets.readers import Items
 from hashbench.errors import HashbenchError, printable
-from hashbench.parallel import slices
+from hashbench.parallel import available_cores, slices
 from hashbench.progress import bar
 
 BLOCK_BYTES = 64 << 20
@@ -109,4 +109,4 @@ def _blocks(files: Sequence[Path], shape: tuple[int, int, int]) -> Iterator[Item
 
 
 def _threads() -> int:
-    return min(os.cpu_count() or 1, MOST_THREADS)
+    return min(available_cores(), MOST_THREADS)

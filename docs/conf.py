@@ -25,7 +25,10 @@ myst_heading_anchors = 3
 nitpicky = True
 nitpick_ignore_regex = [
     # the site is built without the internet, so the documentation of other packages is not at hand
-    ("py:.*", r"(annotated_types|collections|concurrent|contextlib|h5py|numpy|pandas|pathlib|pydantic|torch|types|typing)\..*"),
+    (
+        "py:.*",
+        r"(annotated_types|collections|concurrent|contextlib|h5py|numpy|pandas|pathlib|pydantic|torch|types|typing)\..*",
+    ),
     # types in modules with a leading underscore are not documented
     ("py:.*", r"hashbench\.(\w+\.)*_\w+.*"),
     # a name without its module is what autodoc makes of a forward reference, or of a type variable

@@ -1,12 +1,13 @@
 """A root of one's own adds to what hashbench ships; a broken entry in it is one line, and the rest works."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
+from support.command_line import call
 
 from hashbench import paths
-from hashbench.cli._app import main
 from hashbench.datasets.card import cards, load_card
 from hashbench.errors import HashbenchError
 from hashbench.runs import hyperparameters
@@ -29,13 +30,7 @@ Call = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def hashbench(capsys: pytest.CaptureFixture[str]) -> Call:
-    def run(*arguments: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as done:
-            main(list(arguments))
-        assert isinstance(done.value.code, int)
-        return done.value.code, *capsys.readouterr()
-
-    return run
+    return partial(call, capsys)
 
 
 @pytest.fixture

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hashbench.cli._options import AsJson
+
 if TYPE_CHECKING:
     from hashbench.datasets.inventory import DatasetStatus
 
@@ -18,7 +20,7 @@ def command(
     verify: Annotated[
         bool, typer.Option("--verify", help="Check every byte of the downloaded data sets; exit 1 if one is wrong.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show what is installed and downloaded, which GPU is found, and how to get what is missing.
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from hashbench.cli import _complete
+from hashbench.cli._options import Device
 from hashbench.cli._program import program
 
 
@@ -24,7 +25,7 @@ def command(
         ),
     ] = None,
     out: Annotated[Path, typer.Option(help="The .npz file to write.")] = ...,  # type: ignore[assignment]
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
+    device: Device = "auto",
 ) -> None:
     """Write the codes of a run's queries and database, or of your own items.
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from hashbench.cli._options import AsJson
+
 if TYPE_CHECKING:
     from hashbench.codes.files import CodeStream, Explicit, SavedCodes
     from hashbench.evaluation.inspection import Inspection
@@ -64,7 +66,7 @@ def command(
             "queries and database are the same items.",
         ),
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
     csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a CSV file with one line per metric.")] = None,
     per_query: Annotated[
         Path | None,

@@ -4,16 +4,11 @@ from typing import Annotated
 
 import typer
 
-from hashbench.cli import _complete
+from hashbench.cli._options import DatasetName, Device
 
 
 def command(
-    dataset: Annotated[
-        str,
-        typer.Argument(
-            help="Name of a data set; `hashbench list datasets` shows them.", autocompletion=_complete.datasets
-        ),
-    ],
+    dataset: DatasetName,
     model: Annotated[
         str,
         typer.Option(help="vggf, alexnet, alexnet-caffe, a torchvision classifier (resnet18, ...), gist or pixels."),
@@ -25,7 +20,7 @@ def command(
             help="File with the network's weights, or none for random weights. Default: the official file.",
         ),
     ] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
+    device: Device = "auto",
     batch: Annotated[int | None, typer.Option(min=1, help="Number of images in a batch.")] = None,
 ) -> None:
     """Extract the features of all items of a data set and store them, with a record of how they were made.

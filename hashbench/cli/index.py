@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hashbench.cli._options import AsJson
+
 if TYPE_CHECKING:
     from hashbench.sparse.index import Index
     from hashbench.sparse.search import SearchResult
@@ -26,7 +28,7 @@ def build(
     k: Annotated[
         int | None, typer.Option("--k", min=1, help="Number of buckets of each item; required with activations.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Build the index of a set of items: for each bucket its items and their embeddings, as float32.
 
@@ -55,7 +57,7 @@ def query(
         Path, typer.Argument(metavar="QUERIES", help="File with activations [q, d] and embeddings [q, m].")
     ],
     top: Annotated[int, typer.Option(min=1, help="Number of items to find for each query.")] = 10,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE.npz", help="Also write ids, distances, n_candidates and n_opened.")
     ] = None,

@@ -9,6 +9,7 @@ import typer
 
 from hashbench.cli import _complete
 from hashbench.cli._broken import say
+from hashbench.cli._options import AsJson
 from hashbench.errors import HashbenchError, unknown
 from hashbench.registry import each_usable
 
@@ -55,7 +56,7 @@ def command(
         str | None, typer.Option(help="Only runs of this method.", autocompletion=_complete.methods)
     ] = None,
     bibtex: Annotated[bool, typer.Option("--bibtex", help="Print the papers as BibTeX entries.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the entries of a kind, or without KIND the kinds and how many entries each has.
 

@@ -9,6 +9,7 @@ import typer
 
 from hashbench import paths
 from hashbench.cli import _complete
+from hashbench.cli._options import Device
 from hashbench.errors import CheckFailed, HashbenchError
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def command(
     ],
     seeds: Annotated[int, typer.Option(min=1, help="Number of runs of each cell, with seeds 0 .. SEEDS - 1.")] = 1,
     jobs: Annotated[int, typer.Option(min=1, help="Number of runs at the same time.")] = 1,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
+    device: Device = "auto",
     budget: Annotated[
         str | None, typer.Option(help="Train with this budget of the methods instead of the table's.")
     ] = None,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hashbench.cli import _complete
+from hashbench.cli._options import Device
 from hashbench.cli._program import program
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def command(
     out: Annotated[Path, typer.Option(help="The .png file to write.")] = ...,  # type: ignore[assignment]
     top: Annotated[int, typer.Option(min=1, max=50, help="Number of images to show for each query.")] = 10,
     queries: Annotated[int, typer.Option(min=1, max=100, help="Number of queries, spread evenly over all.")] = 8,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
+    device: Device = "auto",
 ) -> None:
     """Draw the images of a run's database that are nearest to some queries.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hashbench.cli import _complete
+from hashbench.cli._options import AsJson, DatasetName, ProtocolName
 
 if TYPE_CHECKING:
     from hashbench.datasets.audit import Audit, Leak
@@ -18,15 +18,8 @@ if TYPE_CHECKING:
 
 
 def command(
-    name: Annotated[
-        str,
-        typer.Argument(
-            help="Name of a data set; `hashbench list datasets` shows them.", autocompletion=_complete.datasets
-        ),
-    ],
-    protocol: Annotated[
-        str | None, typer.Option(help="Name of one of the data set's protocols. Needed where there are several.")
-    ] = None,
+    name: DatasetName,
+    protocol: ProtocolName = None,
     seed: Annotated[
         int | None, typer.Option(min=0, max=2**32 - 1, help="Seed of the random choice. Default: the protocol's seed.")
     ] = None,
@@ -34,7 +27,7 @@ def command(
         bool,
         typer.Option("--check", help="Check the sizes, class counts and overlaps of the lists, and report duplicates."),
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write the query, database, training and validation ids of a protocol, with their checksum.
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hashbench.cli import _complete
+from hashbench.cli._options import DatasetName, Device, ProtocolName
 from hashbench.cli._settings import parse_settings
 from hashbench.errors import HashbenchError
 
@@ -18,15 +19,8 @@ def command(
         str,
         typer.Argument(help="Name of a method; `hashbench list methods` shows them.", autocompletion=_complete.methods),
     ],
-    dataset: Annotated[
-        str,
-        typer.Argument(
-            help="Name of a data set; `hashbench list datasets` shows them.", autocompletion=_complete.datasets
-        ),
-    ],
-    protocol: Annotated[
-        str | None, typer.Option(help="Name of one of the data set's protocols. Needed where there are several.")
-    ] = None,
+    dataset: DatasetName,
+    protocol: ProtocolName = None,
     bits: Annotated[
         int | None, typer.Option(help="Code length. For sparse codes use --set d=D --set k=K instead.")
     ] = None,
@@ -45,7 +39,7 @@ def command(
             help="Initial weights of a network for ImageNet; none: random weights. Default: the official weights.",
         ),
     ] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
+    device: Device = "auto",
     precision: Annotated[str, typer.Option(help="auto (bfloat16 on a GPU), float32 or bfloat16.")] = "auto",
     compile_: Annotated[
         bool, typer.Option("--compile/--no-compile", help="Compile the encoder with torch.compile.")

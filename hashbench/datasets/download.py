@@ -13,7 +13,7 @@ from hashbench.datasets.readers import READERS, Files
 from hashbench.datasets.sources.fetch import fetch, folder_lock
 from hashbench.datasets.sources.members import locate, open_members
 from hashbench.errors import HashbenchError
-from hashbench.files import require_writable
+from hashbench.files import remove_parts, require_writable
 from hashbench.progress import bar
 
 
@@ -59,8 +59,7 @@ def _stored(card: Card, labels_only: bool) -> Path | None:
 def _sweep(card: Card) -> None:
     """Removes the temporary files of processes that were killed; the caller holds the lock of the folder."""
     for path in (store.path_of(card), store.labels_path_of(card)):
-        for left in path.parent.glob(f".{path.name}.*.part"):
-            left.unlink()
+        remove_parts(path.parent, path.name)
 
 
 def _make(card: Card, from_dir: Path | None, labels_only: bool) -> Path:

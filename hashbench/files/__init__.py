@@ -2,7 +2,7 @@
 
 from hashbench.files._links import is_stream, resolved
 from hashbench.files._lock import is_locked, locked
-from hashbench.files._parts import part_prefix, sweep_parts
+from hashbench.files._parts import part_prefix, remove_parts, sweep_parts
 from hashbench.files._space import require_output, require_writable
 from hashbench.files._write import DISK_ERRORS, atomic, reported, write_text
 
@@ -13,6 +13,7 @@ __all__ = [
     "is_stream",
     "locked",
     "part_prefix",
+    "remove_parts",
     "reported",
     "require_output",
     "require_writable",

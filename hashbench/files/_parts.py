@@ -1,5 +1,6 @@
 """Temporary files: their names say which process writes them, so that those of killed processes can be removed."""
 
+import glob
 import hashlib
 import os
 import platform
@@ -18,6 +19,15 @@ def part_prefix(name: str) -> str:
     Eight characters and ``.part`` follow.
     """
     return f".{name[:100]}.hashbench-{_machine()}-{os.getpid()}-"
+
+
+def remove_parts(folder: Path, name: str | None = None) -> None:
+    """Removes all temporary files in ``folder``, or those for the file ``name``.
+
+    The caller holds the lock under which they are written, so that no process writes one at the moment.
+    """
+    for left in folder.glob(".*.part" if name is None else f".{glob.escape(name)}.*.part"):
+        left.unlink()
 
 
 def sweep_parts(folder: Path) -> None:

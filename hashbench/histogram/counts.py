@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -12,13 +12,10 @@ from numpy.typing import NDArray
 
 from hashbench.errors import HashbenchError
 from hashbench.files import atomic
-from hashbench.parallel import slices
 from hashbench.relevance.labels import Relevance
 
 Counts = NDArray[np.int64]
 Job = Callable[[], int]  # adds some pairs to the counts; returns their number
-
-OWN_ROWS = 1 << 8  # items whose relevance to themselves is read at a time
 
 
 @dataclass(frozen=True)
@@ -116,32 +113,6 @@ def sum_up(counting: AbstractContextManager[Counter], blocks: Iterable[tuple[Any
         raise HashbenchError("nothing to count: no piece of a database")
     assert (total.counts.sum(axis=(1, 2)) == n_items).all(), "every item is counted once for each query"
     return total
-
-
-def without_itself(counted: Histogram, relevance: Relevance) -> Histogram:
-    """The histogram of a set against itself, without the pairs of an item with itself.
-
-    Such a pair has distance 0 and the level of ``relevance`` (of the set to itself); it is subtracted from the counts.
-    Raises HashbenchError if ``counted`` is not the histogram of a set against itself.
-
-    >>> from hashbench.relevance.labels import ClassRelevance
-    >>> from hashbench.codes import pack
-    >>> from hashbench.histogram import count
-    >>> codes, same = pack(np.array([[0], [0]])), ClassRelevance(np.array([7, 7]), np.array([7, 7]))
-    >>> without_itself(count(codes, codes, same), same).counts.tolist()
-    [[[0, 1], [0, 0]], [[0, 1], [0, 0]]]
-    """
-    n, counts = counted.n_queries, counted.counts.copy()
-    fits = relevance.shape == (n, n) and np.array_equal(relevance.levels, counted.levels)
-    for rows in slices(n if fits else 0, OWN_ROWS):
-        own = relevance.block(rows, rows).diagonal()
-        counts[np.arange(rows.start, rows.stop), 0, own] -= 1
-    if not fits or (counts[:, 0] < 0).any() or (counts.sum(axis=(1, 2)) != n - 1).any():
-        raise HashbenchError(
-            f"a histogram of {n} queries, a relevance of {relevance.shape}: no set against itself, for an item is not "
-            "at distance 0 from itself with its own level, or levels or numbers differ"
-        )
-    return replace(counted, counts=counts)
 
 
 def joined_levels(known: NDArray[np.int64], levels: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 from hashbench.codes import Codes
 from hashbench.errors import HashbenchError
 from hashbench.histogram.counts import Histogram
-from hashbench.relevance.labels import LabelRelevance
+from hashbench.parallel import slices
+from hashbench.relevance.labels import LabelRelevance, Relevance
 
 Ints = NDArray[np.int64]
+OWN_ROWS = 1 << 8  # items whose relevance to themselves is read at a time
 
 
 class OwnPairs:
@@ -45,11 +47,42 @@ class OwnPairs:
 
     def left_out(self, counted: Histogram) -> Histogram:
         """The histogram ``counted`` of the whole database, without these pairs."""
-        counts = counted.counts.copy()
         queries = np.flatnonzero(self.own >= 0)
-        counts[queries, self._distance[queries], self._level[queries]] -= 1
-        assert (counts[queries] >= 0).all(), "every pair was counted"
-        return replace(counted, counts=counts)
+        found = _without(counted, queries, self._distance[queries], self._level[queries])
+        assert (found.counts[queries] >= 0).all(), "every pair was counted"
+        return found
+
+
+def without_itself(counted: Histogram, relevance: Relevance) -> Histogram:
+    """The histogram of a set against itself, without the pairs of an item with itself.
+
+    Such a pair has distance 0 and the level of ``relevance`` (of the set to itself); it is subtracted from the counts.
+    Raises HashbenchError if ``counted`` is not the histogram of a set against itself.
+
+    >>> from hashbench.relevance.labels import ClassRelevance
+    >>> from hashbench.codes import pack
+    >>> from hashbench.histogram import count
+    >>> codes, same = pack(np.array([[0], [0]])), ClassRelevance(np.array([7, 7]), np.array([7, 7]))
+    >>> without_itself(count(codes, codes, same), same).counts.tolist()
+    [[[0, 1], [0, 0]], [[0, 1], [0, 0]]]
+    """
+    n = counted.n_queries
+    fits = relevance.shape == (n, n) and np.array_equal(relevance.levels, counted.levels)
+    blocks = [relevance.block(rows, rows).diagonal() for rows in slices(n if fits else 0, OWN_ROWS)]
+    found = _without(counted, np.arange(n), 0, np.concatenate(blocks)) if blocks else counted
+    if not fits or (found.counts[:, 0] < 0).any() or (found.counts.sum(axis=(1, 2)) != n - 1).any():
+        raise HashbenchError(
+            f"a histogram of {n} queries, a relevance of {relevance.shape}: no set against itself, for an item is not "
+            "at distance 0 from itself with its own level, or levels or numbers differ"
+        )
+    return found
+
+
+def _without(counted: Histogram, queries: Ints, distance: Ints | int, level: NDArray[np.integer]) -> Histogram:
+    """The histogram with one item fewer for each of ``queries``, at its ``distance`` and its ``level``."""
+    counts = counted.counts.copy()
+    counts[queries, distance, level] -= 1
+    return replace(counted, counts=counts)
 
 
 class SameItems:

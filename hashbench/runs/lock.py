@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hashbench.errors import printable
-from hashbench.files import is_locked, locked, write_text
+from hashbench.files import is_locked, locked, remove_parts, write_text
 from hashbench.runs import provenance
 from hashbench.runs.spec import RunSpec
 from hashbench.runs.store import Store
@@ -25,8 +25,7 @@ def locked_folder(folder: Path, *, wait: bool) -> Iterator[None]:
     busy = f"{folder}: {_text(holder) or 'another process'} executes this run"
     waiting = f"note: {busy}: waiting for its result"
     with locked(folder / LOCK, wait=wait, busy=waiting if wait else f"{busy}: wait for it"):
-        for partial in folder.glob(".*.part"):  # left by a process that was killed while it wrote
-            partial.unlink()
+        remove_parts(folder)
         write_text(holder, f"process {os.getpid()} of {platform.node()}, since {provenance.utc()},")
         yield
 

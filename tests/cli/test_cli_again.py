@@ -8,22 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.command_line import call
 
-from hashbench.cli import main
 from hashbench.runs.store import Store
 
 LSH = ["train", "lsh", "digits", "--bits", "16"]
 SMALL = ["epochs=1", "steps_per_epoch=3", "batch_size=10", "classes_per_batch=5", "augment=none", "augment_per=item"]
 SPARSE = ["train", "sparse-th", "digits", "--model", "mlp", "--set", "d=8", "--set", "k=2"]
 TALR = ["train", "talr-ap", "digits", "--bits", "8", "--set", "epochs=1", "--set", "lr_schedule=explicit"]
-
-
-def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as stopped:
-        main(list(arguments))
-    captured = capsys.readouterr()
-    assert isinstance(stopped.value.code, int)
-    return stopped.value.code, captured.out, captured.err
 
 
 def rows(results: Path) -> dict[Path, bytes]:

@@ -7,16 +7,17 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
 from PIL import Image
+from support.command_line import call
 from support.limits import file_size_limit
 
 from hashbench import paths
-from hashbench.cli._app import main
 from hashbench.datasets import store
 from hashbench.datasets.card import cards, load_card
 from hashbench.datasets.split import split
@@ -33,13 +34,7 @@ Call = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def hashbench(capsys: pytest.CaptureFixture[str]) -> Call:
-    def run(*arguments: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as done:
-            main([str(argument) for argument in arguments])
-        assert isinstance(done.value.code, int)
-        return done.value.code, *capsys.readouterr()
-
-    return run
+    return partial(call, capsys)
 
 
 @pytest.fixture

@@ -28,17 +28,21 @@ def arrays(multi_hot: bool = False) -> tuple[np.ndarray, np.ndarray]:
     return rng.integers(0, 2, (N, N_BITS), np.uint8), labels
 
 
-def save(path: Path, rows: np.ndarray, ids: Any = None, multi_hot: bool = False, **more: Any) -> Path:
-    """Queries that are ``rows`` of the database; ``ids`` name the items."""
-    codes, labels = arrays(multi_hot)
-    named = {} if ids is None else {"query_ids": ids[rows], "database_ids": ids}
-    sides = {
+def sides(codes: np.ndarray, labels: np.ndarray, rows: np.ndarray) -> dict[str, np.ndarray]:
+    """The arrays of a file whose queries are ``rows`` of its database."""
+    return {
         "query_codes": codes[rows],
         "query_labels": labels[rows],
         "database_codes": codes,
         "database_labels": labels,
     }
-    np.savez(path, **sides, **named, **more)
+
+
+def save(path: Path, rows: np.ndarray, ids: Any = None, multi_hot: bool = False, **more: Any) -> Path:
+    """Queries that are ``rows`` of the database; ``ids`` name the items."""
+    codes, labels = arrays(multi_hot)
+    named = {} if ids is None else {"query_ids": ids[rows], "database_ids": ids}
+    np.savez(path, **sides(codes, labels, rows), **named, **more)
     return path
 
 
@@ -93,13 +97,7 @@ def test_some_queries_may_be_no_items(tmp_path: Path) -> None:
     rows = np.flatnonzero(labels >= 0)[:3]
     own = np.array([rows[0], -1, rows[2]])
     path = tmp_path / "codes.npz"
-    sides = {
-        "query_codes": codes[rows],
-        "query_labels": labels[rows],
-        "database_codes": codes,
-        "database_labels": labels,
-    }
-    np.savez(path, **sides, query_ids=np.where(own < 0, 1000, own), database_ids=np.arange(N))
+    np.savez(path, **sides(codes, labels, rows), query_ids=np.where(own < 0, 1000, own), database_ids=np.arange(N))
     truth = hashbench.score(codes[rows], codes, labels[rows], labels, "ap,auc", exclude_self=own)
     assert means(path, "--exclude-self", "--metric", "ap,auc") == dict(truth)
     printed = json.loads(run(path, "--exclude-self", "--json").stdout)
@@ -139,13 +137,7 @@ def test_trec_files_hold_no_query_as_its_own_item(tmp_path: Path) -> None:
     rows = np.array([1, 0])
     codes, labels = np.array([[0, 0], [0, 0], [0, 1]], np.uint8), np.array([1, 1, 1])
     path = tmp_path / "codes.npz"
-    sides = {
-        "query_codes": codes[rows],
-        "query_labels": labels[rows],
-        "database_codes": codes,
-        "database_labels": labels,
-    }
-    np.savez(path, **sides, query_ids=rows, database_ids=np.arange(3))
+    np.savez(path, **sides(codes, labels, rows), query_ids=rows, database_ids=np.arange(3))
     out = {name: tmp_path / name for name in ("run", "qrels")}
     run(path, "--exclude-self", "--trec-run", out["run"], "--qrels", out["qrels"], "--trec-depth", 2)
     lines = ["q0 Q0 d0 1 2", "q0 Q0 d2 2 1", "q1 Q0 d1 1 2", "q1 Q0 d2 2 1"]

@@ -4,20 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
+from support.command_line import status as run
 
-from hashbench.cli._app import main
 from hashbench.cli.list import KINDS
 from hashbench.methods import METHODS
 from hashbench.tables.papers import bibtex, papers
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-
-
-def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as exit_:
-        main(list(arguments))
-    assert isinstance(exit_.value.code, int)
-    return exit_.value.code
 
 
 def test_papers_are_listed_by_key_with_year_and_title(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,15 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-from hashbench.cli._app import main
-
-
-def run(*arguments: object) -> int:
-    with pytest.raises(SystemExit) as exit_:
-        main([str(each) for each in arguments])
-    assert isinstance(exit_.value.code, int)
-    return exit_.value.code
+from support.command_line import status as run
 
 
 @pytest.fixture

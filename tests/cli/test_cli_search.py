@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from support.command_line import call
 
-from hashbench.cli._app import main
 from hashbench.codes import files
 from hashbench.evaluation.report.contact_sheet import FRAME, GAP, INK, TEXT, TILE, WRONG
 from hashbench.runs.data import open_data
@@ -15,14 +15,6 @@ from hashbench.runs.spec import of_row
 from hashbench.runs.store import Store
 
 TRAIN = ["train", "lsh", "digits", "--protocol", "s1", "--bits", "16", "--json"]
-
-
-def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as stopped:
-        main(list(arguments))
-    captured = capsys.readouterr()
-    assert isinstance(stopped.value.code, int)
-    return stopped.value.code, captured.out, captured.err
 
 
 @pytest.fixture

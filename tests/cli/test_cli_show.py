@@ -5,22 +5,15 @@ import shlex
 from pathlib import Path
 
 import pytest
+from support.command_line import status as run
 from support.fake_rows import fake_row
 
-from hashbench.cli._app import main
 from hashbench.runs import hyperparameters
 from hashbench.runs.spec import RunSpec, resolve
 from hashbench.runs.store import Store
 from hashbench.tables import spec
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-
-
-def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as exit_:
-        main(list(arguments))
-    assert isinstance(exit_.value.code, int)
-    return exit_.value.code
 
 
 def store_run(named: RunSpec, **means: float) -> str:

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.command_line import status as run
 from support.fake_rows import fake_row
 
 from hashbench import paths
-from hashbench.cli._app import main
 from hashbench.runs.spec import resolve
 from hashbench.runs.store import Store
 from hashbench.tables import spec
@@ -68,13 +68,6 @@ def measure(bits: int, *means: float, status: str = "ok", first_seed: int = 0) -
         Store.default().write(
             row.model_copy(update={"run": named.run, "config": named.config, "config_hash": named.config_hash})
         )
-
-
-def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as exit_:
-        main(list(arguments))
-    assert isinstance(exit_.value.code, int)
-    return exit_.value.code
 
 
 def test_prints_markdown_with_the_measured_beside_the_published(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,18 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 import typer
+from support.command_line import call
 
-from hashbench.cli import app, main
+from hashbench.cli import app
 
 TRAIN = ["train", "lsh", "digits", "--protocol", "s1", "--bits", "16"]
-
-
-def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as stopped:
-        main(list(arguments))
-    captured = capsys.readouterr()
-    assert isinstance(stopped.value.code, int)
-    return stopped.value.code, captured.out, captured.err
 
 
 def test_train_prints_one_json_object_and_nothing_else() -> None:

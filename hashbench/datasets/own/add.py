@@ -22,7 +22,7 @@ from hashbench.datasets.own.rule import NAME, Rule
 from hashbench.datasets.readers import Block
 from hashbench.datasets.split import split
 from hashbench.errors import HashbenchError, printable
-from hashbench.files import atomic, locked, require_writable
+from hashbench.files import atomic, locked, remove_parts, require_writable
 from hashbench.progress import bar
 from hashbench.registry import canonical
 
@@ -70,9 +70,8 @@ def add(name: str, data: OwnData, rule: Rule, options: Options, *, replace: bool
         values = _values(stem, data, rule, options)
         card = _card(stem, values)
         folder = store.path_of(card).parent
-        parts = (*folder.glob(f".{stem}.h5.*.part"), *paths.own_cards().glob(f".{stem}.toml.*.part"))
-        for left in parts:  # of a process that was killed
-            left.unlink()
+        remove_parts(folder, f"{stem}.h5")
+        remove_parts(paths.own_cards(), f"{stem}.toml")
         require_writable(folder, data.size_bytes + (16 << 20), instead="--data")
         with _nothing_left(stem, folder), atomic(_card_path(stem)) as temporary:
             temporary.write_text(_toml(values), encoding="utf-8")  # a full disk is met before old data are replaced

@@ -17,13 +17,18 @@ from hashbench.methods._method import Method
 from hashbench.training.failure import TrainingFailed
 
 FILE = "hasher.npz"
+AVERAGE = "average_item"  # the name of that array in the file; those of the hash function have other names
 BLOCK = 2000  # items that are encoded at a time: 8 MB of 512 features, so that they stay in the cache
 
 
 class ShallowSettings(BitSettings):
-    """The settings that every shallow method has: its file must name the features that it hashes."""
+    """The settings that every shallow method has: its file must name the features that it hashes.
+
+    ``normalise`` "unit_norm" subtracts the average training item from each item and divides it by its norm.
+    """
 
     features: str
+    normalise: Literal["none", "unit_norm"] = "none"
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,12 +62,22 @@ def as_features(items: NDArray[Any], value_max: float) -> Floats:
     return features
 
 
+def unit_norm(features: Floats, average: Floats) -> Floats:
+    """``features`` [n, d] minus ``average`` [d], each row divided by its norm; the average itself stays at 0."""
+    centred = features - average
+    return centred / np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), 1e-12)
+
+
 @dataclass(frozen=True, eq=False)
 class ShallowHasher(BinaryHasher):
-    """The hasher of a shallow method; the items that it takes are divided by ``value_max``."""
+    """The hasher of a shallow method; the items that it takes are divided by ``value_max``.
+
+    ``average`` float64[d] is the average training item if items are scaled to unit norm, else None.
+    """
 
     function: HashFunction
     value_max: float
+    average: Floats | None = None
 
     @property
     def bit_weights(self) -> Floats | None:
@@ -80,12 +95,14 @@ class ShallowHasher(BinaryHasher):
             raise HashbenchError(
                 f"items have {features.shape[1]} values each, the hasher takes {self.function.n_features}"
             )
-        return self.function.activations(features).astype(np.float32)
+        used = features if self.average is None else unit_norm(features, self.average)
+        return self.function.activations(used).astype(np.float32)
 
     def save(self, folder: Path) -> None:
         """Writes hasher.npz: the arrays of the hash function and the name of its type."""
         arrays = {each.name: getattr(self.function, each.name) for each in fields(self.function)}
         arrays = {name: array for name, array in arrays.items() if array is not None}
+        arrays |= {} if self.average is None else {AVERAGE: self.average}
         with atomic(folder / FILE) as temporary, temporary.open("wb") as file:
             np.savez(file, function=type(self.function).__name__, value_max=self.value_max, **arrays)
 
@@ -101,7 +118,8 @@ def shallow_method(
 
     Args:
         settings: The type of its hyper-parameters.
-        fit: The function that fits; ``features`` float64[n, d] are the items of ``data``, divided by ``value_max``.
+        fit: The function that fits; ``features`` float64[n, d] are the items of ``data``, divided by ``value_max``, and
+            scaled to unit norm if the settings say so.
         functions: The types of hash functions that ``fit`` may return; each is a dataclass of arrays.
         identity: The hyper-parameters that name its runs, besides ``bits`` and ``features``.
         supervision: What it learns from: nothing; class labels; or relevance, which labels or distances define.
@@ -110,7 +128,9 @@ def shallow_method(
     def fitted(chosen: Any, data: TrainingData) -> ShallowHasher:
         features = as_features(data.items, data.value_max)
         require_usable(features)
-        return ShallowHasher(fit(chosen, features, data), data.value_max)
+        average = features.mean(axis=0) if chosen.normalise == "unit_norm" else None
+        used = features if average is None else unit_norm(features, average)
+        return ShallowHasher(fit(chosen, used, data), data.value_max, average)
 
     def load(chosen: ShallowSettings, stored: SavedHasher) -> ShallowHasher:  # noqa: ARG001
         return _load(stored.folder / FILE, functions)
@@ -146,6 +166,7 @@ def _load(path: Path, functions: tuple[type[HashFunction], ...]) -> ShallowHashe
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             function = by_name[str(archive["function"])]
             arrays = {each.name: archive[each.name] for each in fields(function) if each.name in archive}
-            return ShallowHasher(function(**arrays), float(archive["value_max"]))
+            average = archive[AVERAGE] if AVERAGE in archive else None  # noqa: SIM401  (an NpzFile reads at get)
+            return ShallowHasher(function(**arrays), float(archive["value_max"]), average)
     except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile) as error:
         raise DamagedHasher(f"{path}: not a whole hasher ({error})") from None

@@ -1,0 +1,56 @@
+"""normalise = "unit_norm": shallow methods hash items minus their training mean, of norm 1, in and outside training."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hashbench.hasher import SavedHasher, TrainingData
+from hashbench.methods import METHODS
+from hashbench.methods.pca_sign import Settings
+
+METHOD = METHODS.get("pca_sign")
+GENERATOR = np.random.default_rng(0)
+TRAIN = GENERATOR.standard_normal((40, 6)) * [5, 4, 3, 2, 1, 1] + 7
+OTHERS = GENERATOR.standard_normal((25, 6)) * 3 + 5
+NORMALISED = Settings(bits=4, features="pixels", normalise="unit_norm")
+
+
+def data(features: np.ndarray) -> TrainingData:
+    return TrainingData(features, np.zeros(len(features), np.int64), 1.0, 0, Path())
+
+
+def by_hand(features: np.ndarray) -> np.ndarray:
+    centred = features - TRAIN.mean(axis=0)
+    return np.stack([row / np.sqrt((row**2).sum()) for row in centred])
+
+
+def test_features_are_centred_by_the_training_mean_and_divided_by_their_norm() -> None:
+    found = METHOD.fit(NORMALISED, data(TRAIN)).encode(OTHERS)
+    plain = METHOD.fit(Settings(bits=4, features="pixels"), data(by_hand(TRAIN))).encode(by_hand(OTHERS))
+    np.testing.assert_allclose(found, plain, rtol=1e-5, atol=1e-6)
+    raw = METHOD.fit(Settings(bits=4, features="pixels"), data(TRAIN)).encode(OTHERS)
+    assert not np.array_equal(found > 0, raw > 0)
+
+
+def test_a_saved_hasher_normalises_as_before(tmp_path: Path) -> None:
+    hasher = METHOD.fit(NORMALISED, data(TRAIN))
+    hasher.save(tmp_path)
+    loaded = METHOD.load(NORMALISED, SavedHasher(tmp_path, "cpu", None))
+    np.testing.assert_array_equal(loaded.encode(OTHERS), hasher.encode(OTHERS))
+
+
+def test_an_item_at_the_mean_stays_there() -> None:
+    assert np.isfinite(METHOD.fit(NORMALISED, data(TRAIN)).encode(TRAIN.mean(axis=0)[None])).all()
+
+
+@pytest.mark.parametrize("method", ["bre", "machash", "fasthash", "structhash", "itq", "lsh"])
+def test_every_shallow_method_has_the_setting_and_names_its_runs_by_it(method: str) -> None:
+    from hashbench.runs.spec import resolve
+
+    plain, other = (
+        resolve("usps", "structhash", method, {"bits": 8, **more}) for more in ({}, {"normalise": "unit_norm"})
+    )
+    assert "normalise" not in plain.identity
+    assert other.identity["normalise"] == "unit_norm"
+    assert plain.run != other.run

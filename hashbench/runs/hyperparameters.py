@@ -6,12 +6,12 @@ source.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, create_model
+from pydantic import Field, create_model, model_validator
 
 from hashbench import config, paths
 from hashbench.config import Setting, Strict, parse
@@ -26,11 +26,25 @@ DATA = ("dataset", "protocol", "budget")  # the names that decide the default mo
 
 
 class Parameter(Strict):
-    """The value of a hyper-parameter, the kind of its source, and a note on where it comes from."""
+    """The value of a hyper-parameter, the kind of its source, and a note on where it comes from.
+
+    ``released`` is the authors' own value where ``value`` is another one; ``note`` then says why it is another.
+    """
 
     value: Setting
     source: Literal["paper", "code", "ours"]
     note: str = ""
+    released: Setting | None = None
+
+    @model_validator(mode="after")
+    def _a_difference_is_explained(self) -> Self:
+        if self.released is not None and not self.note:
+            raise ValueError("a released value that is not ours needs a note that says why")
+        return self
+
+    def sourced(self) -> "Sourced":
+        """The value with its source."""
+        return Sourced(self.value, self.source, self.note, released=self.released)
 
 
 @dataclass(frozen=True)
@@ -39,12 +53,19 @@ class Sourced:
 
     ``source`` is paper, code or ours (the method's file), recipe (then ``recipe`` is its name), command line, default
     (of the method's settings), or run: a setting of the base's run that follows from the run that needs it.
+    ``released`` is the authors' own value, if it is known and is not ``value``.
     """
 
     value: Setting
     source: Literal["paper", "code", "ours", "recipe", "command line", "default", "run"]
     note: str = ""
     recipe: str | None = None
+    released: Setting | None = None
+
+    @property
+    def of_authors(self) -> Setting | None:
+        """The value that the authors printed or released; None if none is known."""
+        return self.value if self.released is None and self.source in ("paper", "code") else self.released
 
 
 class Conditional(Strict):
@@ -59,8 +80,8 @@ class Conditional(Strict):
 
     def conditions(self) -> dict[str, str]:
         """The names that a run must match."""
-        named = ((key, getattr(self, key, None)) for key in (*DATA, *SETTLED, "recipe"))
-        return {key: value for key, value in named if value is not None}
+        named = ((key, getattr(self, key, None)) for key in (*DATA, *SETTLED, "bits", "recipe"))
+        return {key: str(value) for key, value in named if value is not None}
 
     def fits(self, names: Mapping[str, str]) -> bool:
         """Whether a run with these ``names`` matches all conditions."""
@@ -71,20 +92,31 @@ class Conditional(Strict):
         return {key: parameter.value for key, parameter in self.parameters.items()}
 
     def sourced(self, recipe: str | None) -> dict[str, Sourced]:
-        """The values with their sources; ``recipe`` is the name of the recipe that this is, None: it is none."""
+        """The values with their sources; ``recipe`` is the name of the recipe that this is, None: it is none.
+
+        A value of a variant without a note of its own has the reason of the variant.
+        """
         if recipe is None:
-            return _sourced(self.parameters)
+            own = _sourced(self.parameters)
+            return {key: each if each.note else replace(each, note=self.why) for key, each in own.items()}
         notes = {key: f"{own.source}: {own.note}" if own.note else own.source for key, own in self.parameters.items()}
-        return {key: Sourced(own.value, "recipe", notes[key], recipe) for key, own in self.parameters.items()}
+        return {
+            key: Sourced(own.value, "recipe", notes[key], recipe, own.sourced().of_authors)
+            for key, own in self.parameters.items()
+        }
 
 
 def _sourced(parameters: Mapping[str, Parameter]) -> dict[str, Sourced]:
-    return {key: Sourced(own.value, own.source, own.note) for key, own in parameters.items()}
+    return {key: own.sourced() for key, own in parameters.items()}
 
 
 class Variant(Conditional):
-    """Values of one method for some data, network, base or recipe: they replace its general ones; later ones win."""
+    """Values of one method for some data, network, bits, base or recipe: they replace its general ones.
 
+    Where two match, the later one wins.
+    """
+
+    bits: int | None = None
     base: str | None = None  # the loss of the metric network, for methods that start from one
     recipe: str | None = None  # the recipe of the run: the variant holds this method's differences from it
 
@@ -158,11 +190,13 @@ def sourced(file: MethodFile, names: Mapping[str, str], given: Mapping[str, Sett
     3. the variants that name this recipe: the method's differences from it;
     4. the values in ``given``.
 
-    Model and base are chosen first, because the other values depend on them. Recipes apply to the deep methods of
-    binary codes only (``DeepSettings``): a metric network draws its batches by class, on its authors' schedule.
+    Model and base are chosen first, because the other values depend on them, as they do on the bits. Recipes apply to
+    the deep methods of binary codes only (``DeepSettings``): a metric network draws its batches by class, on its
+    authors' schedule.
     """
     by_recipes = _recipes_of(file, names["method"])
     typed = {key: Sourced(value, "command line") for key, value in given.items()}
+    names = {**names, **{key: str(value) for key, value in given.items() if key == "bits"}}
     settled = _settled(file, names, typed, by_recipes)
     known = {**names, **{key: str(found.value) for key, found in settled.items()}}
     chosen = _closest({name: recipe.conditions() for name, recipe in by_recipes.items()}, known)

@@ -141,14 +141,14 @@ class PulseSettings(DeepSettings):
 
     n_bins: int = Field(ge=0, le=MAX_BITS)  # number of bin widths; 0: bin_rule decides
     delta: float = Field(ge=1, le=MAX_BITS)  # half-width of a pulse in bins
-    # one_a_bit: n_bins = bits; released: as in TALR's run scripts, bits / 2 if there are 32 bits or more
-    bin_rule: Literal["one_a_bit", "released"] = "one_a_bit"
+    # one_a_bit: n_bins = bits; half: bits / 2; released: as in TALR's scripts for AP, half if there are 32 bits or more
+    bin_rule: Literal["one_a_bit", "half", "released"] = "one_a_bit"
 
     @property
     def bins(self) -> int:
         """The number of bin widths between distance 0 and distance ``bits``."""
-        halved = self.bin_rule == "released" and self.bits >= 32
-        return self.n_bins or (self.bits // 2 if halved else self.bits)
+        halved = self.bin_rule == "half" or (self.bin_rule == "released" and self.bits >= 32)
+        return self.n_bins or (max(1, self.bits // 2) if halved else self.bits)
 
 
 def explicit_rates(text: str) -> dict[int, float]:

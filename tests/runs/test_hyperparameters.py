@@ -280,7 +280,7 @@ def test_a_method_states_only_what_differs_from_a_recipe(method: str) -> None:
     file, recipes = hyperparameters.load(method), hyperparameters.recipes()
     assert "model" not in file.parameters
     for variant in file.variants:
-        assert variant.model is None
+        assert variant.model is None or variant.dataset is not None  # what the authors did on their data set
         if variant.recipe is not None:
             of_recipe = recipes[variant.recipe].values()
             assert not [key for key, value in variant.values().items() if of_recipe.get(key) == value]

@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 export MPLBACKEND := Agg
 
 .DEFAULT_GOAL := help
-.PHONY: help install quickstart test test-slow gpu-check paper-tables docs linkcheck check format bench lock clean
+.PHONY: help install quickstart test test-slow gpu-check paper-tables settings docs linkcheck check format bench lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,11 @@ gpu-check: $(READY) ## run the tests, benchmarks and a short training that need 
 
 paper-tables: $(READY) ## write all tables from the stored results
 	$(BIN)/hashbench table --all --write
+
+# the pages of docs/settings: what the runs of the papers' tables are set to, beside what was released
+SETTINGS := talr_table1 talr_table2 talr_table3 talr_appendix_d $(addprefix sparse_hash_table,1 2 3 4 5)
+settings: $(READY) ## write the pages of the documentation that list the settings of the papers' tables
+	for table in $(SETTINGS); do $(BIN)/hashbench list settings --table $$table --markdown > docs/settings/$$table.md; done
 
 docs: $(READY) ## build the documentation in docs/_build/html; a warning or a broken link fails
 	$(BIN)/python -m sphinx -b html -j auto -W --keep-going -q docs docs/_build/html

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from hashbench.cli import _complete
+from hashbench.cli import _complete, _table_settings
 from hashbench.cli._broken import say
 from hashbench.cli._options import AsJson
 from hashbench.errors import HashbenchError, unknown
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hashbench.runs.store import Row
 
 T = TypeVar("T")
+SETTINGS = "settings"  # a kind that is listed for one table only
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,8 @@ def command(
         str | None,
         typer.Argument(
             metavar="KIND",
-            help="methods, datasets, protocols, tables, runs, metrics, models, features, conventions or papers.",
-            autocompletion=lambda incomplete: [kind for kind in KINDS if kind.startswith(incomplete)],
+            help="methods, datasets, protocols, tables, settings, runs, metrics, models, features, conventions papers.",
+            autocompletion=lambda incomplete: [kind for kind in (*KINDS, SETTINGS) if kind.startswith(incomplete)],
         ),
     ] = None,
     dataset: Annotated[
@@ -55,17 +56,29 @@ def command(
     method: Annotated[
         str | None, typer.Option(help="Only runs of this method.", autocompletion=_complete.methods)
     ] = None,
+    table: Annotated[
+        str | None,
+        typer.Option(
+            help="The table whose settings are listed: list settings --table NAME.", autocompletion=_complete.tables
+        ),
+    ] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the settings as a Markdown page.")] = False,
     bibtex: Annotated[bool, typer.Option("--bibtex", help="Print the papers as BibTeX entries.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """List the entries of a kind, or without KIND the kinds and how many entries each has.
 
     hashbench show NAME tells more of one entry. hashbench list papers --bibtex prints entries to copy.
+    hashbench list settings --table NAME prints the settings of a table's runs beside those that the authors released.
     """
     from hashbench.config import canonical_json
 
+    if kind != SETTINGS and (table is not None or markdown):
+        raise HashbenchError("--table and --markdown are for hashbench list settings --table NAME")
     if bibtex:
         _print_bibtex(kind)
+    elif kind == SETTINGS:
+        _table_settings.show(table, markdown=markdown, as_json=as_json)
     elif kind is None:
         counts = {name: len(each.names()) for name, each in KINDS.items()}
         typer.echo(canonical_json({"kinds": counts}) if as_json else _overview(counts))
@@ -89,7 +102,7 @@ def _entries(kind: str, dataset: str | None, method: str | None) -> list[Entry]:
     from hashbench.registry import canonical
 
     if kind not in KINDS:
-        raise unknown("kind", kind, KINDS)
+        raise unknown("kind", kind, [*KINDS, SETTINGS])
     for option, value, kinds in (("dataset", dataset, ("runs", "protocols")), ("method", method, ("runs",))):
         if value is not None and kind not in kinds:
             raise HashbenchError(f"--{option} is for hashbench list {' and '.join(kinds)}")

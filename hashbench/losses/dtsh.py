@@ -1,5 +1,6 @@
 """Triplet likelihood with quantisation: DTSH's objective."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -10,17 +11,21 @@ from hashbench.errors import HashbenchError
 from hashbench.losses._batch import check, inner_products, off_diagonal_mask, quantisation, relevant_mask
 from hashbench.losses._supervision import LabelSupervision, Supervision
 from hashbench.losses.memory import OutputMemory
+from hashbench.parallel import slices
 
 BLOCK = 1 << 18  # triplets at a time: 2 MiB, about the size of a core's cache
 DRAWN = 50  # for a query the authors draw so many positives, and so many negatives from each other class
+NEGATIVES = 9 * DRAWN  # of a query without classes: as many as the authors draw on CIFAR-10, which has ten classes
+PAIRS = 1 << 21  # levels at a time: 16 MiB
 
 
 def loss(activations: Tensor, relevance: Tensor, *, margin: float, eta: float) -> Tensor:
     """The mean of log(1 + e^-(theta_qp - theta_qn - margin)) over triplets, plus eta times the quantisation.
 
     theta_ij = <u_i, u_j> / 2; the triplets are all (q, p, n) of the batch with p another example of a level above
-    0 and n another one of level 0. The quantisation is the mean over examples of ||sign(u) - u||^2, summed over
-    bits. A float64 scalar to minimise; for a batch without a triplet it is eta times the quantisation.
+    0 and n another one of level 0. Two levels above 0 are not told apart: the paper's triplets are of similar and
+    dissimilar images. The quantisation is the mean over examples of ||sign(u) - u||^2, summed over bits. A float64
+    scalar to minimise; for a batch without a triplet it is eta times the quantisation.
 
     All triplets are used, but only a block of them is in memory: the gradient with respect to theta is summed in the
     forward pass, so the loss can be differentiated only once.
@@ -39,6 +44,16 @@ def loss(activations: Tensor, relevance: Tensor, *, margin: float, eta: float) -
     positive, negative = _members(theta, relevant, torch.inf), _members(theta, irrelevant, -torch.inf)
     n_triplets = (relevant.sum(1) * irrelevant.sum(1)).sum()
     return sum_over_pairs(positive, negative, margin) / n_triplets.clamp(min=1) + eta * quantisation(activations)
+
+
+def memory_objective(
+    supervision: Supervision, bits: int, *, margin: float, eta: float, batch_size: int
+) -> "MemoryObjective | RelevanceMemoryObjective":
+    """The objective whose positives and negatives come from outside the batch: by class if each item has one."""
+    labels = supervision.labels if isinstance(supervision, LabelSupervision) else None
+    by_class = labels is not None and labels.ndim == 1 and int(labels.min()) >= 0
+    chosen = MemoryObjective if by_class else RelevanceMemoryObjective
+    return chosen(supervision, bits, margin=margin, eta=eta, batch_size=batch_size)
 
 
 class MemoryObjective(OutputMemory):
@@ -61,19 +76,10 @@ class MemoryObjective(OutputMemory):
     def __init__(self, supervision: Supervision, bits: int, *, margin: float, eta: float, batch_size: int) -> None:
         super().__init__(supervision, bits)
         check_classes(supervision)
-        if not isinstance(supervision, LabelSupervision):
-            raise HashbenchError("dtsh draws triplets by class, and what is near has none: pairing = 'batch'")
-        labels = supervision.labels
-        if labels.ndim != 1 or int(labels.min()) < 0:
-            several = "these items have several labels" if labels.ndim != 1 else "some items have none"
-            raise HashbenchError(f"dtsh draws triplets by class, and {several}: pairing = 'batch'")
-        if len(labels) <= batch_size:
-            raise HashbenchError(
-                f"dtsh draws triplets from outside the minibatch: batch_size {batch_size} must be less than the "
-                f"{len(labels)} training examples, or pairing = 'batch'"
-            )
+        assert isinstance(supervision, LabelSupervision), "memory_objective chooses this class for class ids only"
+        _check_batch_size(supervision, batch_size)
         self.margin, self.eta, self.batch_size = margin, eta, batch_size
-        classes, class_of = torch.unique(labels, return_inverse=True)
+        classes, class_of = torch.unique(supervision.labels, return_inverse=True)
         self.n_classes = len(classes)
         self.register_buffer("class_of", class_of, persistent=False)
 
@@ -111,6 +117,92 @@ class MemoryObjective(OutputMemory):
             return order[(starts[of][:, :, None] + place).clamp(max=len(order) - 1)]
 
         return window(own), window(other), (sizes[own] > 0) & (sizes[other] > 0)
+
+
+class RelevanceMemoryObjective(OutputMemory):
+    """``MemoryObjective`` for items without one class each: of several labels, or with relevance by distance.
+
+    As in the paper a positive is relevant to the query (a level above 0; with labels: they share at least one) and a
+    negative is not (level 0). The released code has classes only. For each query of the batch, DRAWN positives and
+    NEGATIVES negatives are drawn from the training examples outside the batch, or all of them where there are fewer;
+    their pairs are the triplets. Each draw is uniform and without replacement; all draws of a step use one shuffle. A
+    query without a positive or without a negative, such as an item without labels, has no triplet.
+
+    The likelihood is summed over the batch, as in the released code, and divided by ``batch_size`` and by the most
+    triplets of a query, DRAWN NEGATIVES; so a query with fewer triplets weighs less. The quantisation, of all queries,
+    is divided by ``batch_size``. The released step, lr g, is lr 2 DRAWN NEGATIVES / n times the gradient of this mean,
+    if eta here is the released eta divided by DRAWN NEGATIVES.
+
+    Levels and outputs are read for some queries at a time, so no array of all pairs of batch and training set is made.
+
+    Raises HashbenchError if there are no more training examples than ``batch_size``, or if all carry one label.
+    """
+
+    def __init__(self, supervision: Supervision, bits: int, *, margin: float, eta: float, batch_size: int) -> None:
+        super().__init__(supervision, bits)
+        _check_batch_size(supervision, batch_size)
+        _check_labels_differ(supervision)
+        self.margin, self.eta, self.batch_size = margin, eta, batch_size
+
+    def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:
+        """The scalar to minimise, float64."""
+        self.remember(rows, activations)
+        total = torch.zeros((), dtype=torch.float64, device=activations.device)
+        for part, positive_at, has_positive, negative_at, has_negative in self.draw(rows, generator):
+            positive = self._theta(activations[part], positive_at).masked_fill(~has_positive, torch.inf)
+            negative = self._theta(activations[part], negative_at).masked_fill(~has_negative, -torch.inf)
+            total = total + sum_over_pairs(positive, negative, self.margin)
+        likelihood = total / (DRAWN * NEGATIVES)
+        return (likelihood + self.eta * quantisation(activations) * len(rows)) / self.batch_size
+
+    def draw(self, rows: Tensor, generator: torch.Generator) -> Iterator[tuple[slice, Tensor, Tensor, Tensor, Tensor]]:
+        """For some queries at a time: which of ``rows``, their positives, a mask of those, and the same of negatives.
+
+        Positives [m, DRAWN] and negatives [m, NEGATIVES] are training examples; the masks are False where there are
+        fewer than these.
+        """
+        order = torch.randperm(self.supervision.n_examples, generator=generator).to(rows.device)
+        order = order[torch.isin(order, rows, invert=True)]
+        begin = torch.rand(2, len(rows), generator=generator, dtype=torch.float64).to(rows.device)
+        for part in slices(len(rows), max(1, PAIRS // len(order))):
+            relevant = self.supervision.levels(rows[part], order) > 0
+            positive_at, has_positive = _window(relevant, DRAWN, begin[0, part])
+            negative_at, has_negative = _window(~relevant, NEGATIVES, begin[1, part])
+            yield part, order[positive_at], has_positive, order[negative_at], has_negative
+
+    def _theta(self, activations: Tensor, others: Tensor) -> Tensor:
+        """Theta of each query [m] and its own ``others`` [m, N], float64; the outputs of these have no gradient."""
+        return (self.outputs[others].double() @ activations.double()[:, :, None])[:, :, 0] / 2
+
+
+def _window(member: Tensor, size: int, begin: Tensor) -> tuple[Tensor, Tensor]:
+    """``size`` columns of each row of ``member`` bool[R, N] where it is True, one after another, and a mask of them.
+
+    ``begin`` [R], from 0 to 1, is where in its members a row begins; after its last member it continues with its first.
+    The mask is False at the end of a row that has fewer than ``size`` members.
+    """
+    rank = member.cumsum(1, dtype=torch.int32)  # of a member among those of its row, from 1
+    n_members = rank[:, -1:]
+    step = torch.arange(size, dtype=torch.int32, device=member.device)
+    chosen = ((begin[:, None] * n_members).int() + step) % n_members.clamp(min=1) + 1
+    return torch.searchsorted(rank, chosen).clamp(max=member.shape[1] - 1), step < n_members
+
+
+def _check_batch_size(supervision: Supervision, batch_size: int) -> None:
+    if supervision.n_examples <= batch_size:
+        raise HashbenchError(
+            f"dtsh draws triplets from outside the minibatch: batch_size {batch_size} must be less than the "
+            f"{supervision.n_examples} training examples, or pairing = 'batch'"
+        )
+
+
+def _check_labels_differ(supervision: Supervision) -> None:
+    """Raises HashbenchError if there is a label that all training examples carry: then none is a negative."""
+    if not isinstance(supervision, LabelSupervision) or supervision.labels.ndim == 1:
+        return
+    of_all = (supervision.labels > 0).all(0).nonzero()[:, 0].tolist()
+    if of_all:
+        raise HashbenchError(f"dtsh: all training examples carry label {of_all[0]}: a triplet needs a negative")
 
 
 def check_classes(supervision: Supervision) -> None:

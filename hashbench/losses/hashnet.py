@@ -15,15 +15,19 @@ def loss(
     clip: float = 15.0,
     weight_similar: float = 0.0,
     streams: bool = False,
+    continuous_similarity: bool = False,
+    partly_scaled: bool = False,
 ) -> Tensor:
     """The weighted mean of log(1 + e^(a t)) - a s t over pairs, t = <h_i, h_j>; a float64 scalar to minimise.
 
     s_ij = 1 where the level is above 0. Similar and dissimilar pairs have the paper's weights |S| / |S1| and
     |S| / |S0|, and the sum over the ordered pairs i != j is divided by the sum of their weights. So the loss is half
     the mean over similar pairs plus half the mean over dissimilar pairs; if there is only one kind, it is the mean over
-    that kind. The released code has one fixed weight for similar pairs, ``weight_similar``, and compares the examples
-    of two streams. Its graded similarity, another factor on the gradient, is not applied. Without pairs the loss is 0
-    with zero gradients.
+    that kind. Without pairs the loss is 0 with zero gradients.
+
+    The released code differs: it has one fixed weight for similar pairs, ``weight_similar``, and compares the examples
+    of two streams; and its gradient is not that of its loss, see ``continuous_similarity`` and ``partly_scaled``. With
+    all four it is half the released gradient, whose factor 2 belongs into the learning rate.
 
     Args:
         relaxed: float[M, bits], tanh(beta z) with beta growing in stages.
@@ -32,8 +36,16 @@ def loss(
         clip: for x > clip, log(1 + e^x) is replaced by x, as the authors do; the error is at most e^-clip.
         weight_similar: the weight of a similar pair; a dissimilar pair has weight 1. 0: the paper's weights.
         streams: whether only pairs of an example of the first half of the batch and one of the second half count.
+        continuous_similarity: whether the gradient of a similar pair has a further factor 4 c_ij, where
+            c_ij = (y_i . y_j)^2 / (|y_i| |y_j|) for labels y, 1 for equal classes. The value does not have it, and the
+            sum of the weights, by which both are divided, does not have it either. So if ``weight_similar`` is the
+            number of classes, similar pairs weigh four times as much in sum as dissimilar ones.
+        partly_scaled: whether the gradient has its factor a, which stands before t, in the first M / 2 numbers only
+            (row by row) of the M / 2 x bits of each stream: the released code says how many numbers to multiply, and
+            gives the number of rows. For ``streams`` only.
     """
     check(relaxed, relevance)
+    relaxed = _without_scale(relaxed, scale) if partly_scaled else relaxed
     scaled = scale * inner_products(relaxed)
     counted, similar = off_diagonal_mask(relevance), relevant_mask(relevance)
     if streams:
@@ -41,7 +53,13 @@ def loss(
         counted = first[:, None] != first
     weight = _weights(counted, similar & counted, weight_similar)
     cost = softplus(scaled, threshold=clip) - similar * scaled
-    return (weight * cost).sum() / weight.sum().clamp(min=1)
+    total = weight.sum().clamp(min=1)
+    value = (weight * cost).sum() / total
+    if not continuous_similarity:
+        return value
+    further = torch.where(similar, 4 * _shared_share(relevance), 1.0)
+    steeper = (further * weight * (softplus(scaled) - similar * scaled)).sum() / total
+    return steeper + (value - steeper).detach()  # the value of one, the gradient of the other
 
 
 def _weights(counted: Tensor, similar: Tensor, weight_similar: float) -> Tensor:
@@ -52,3 +70,23 @@ def _weights(counted: Tensor, similar: Tensor, weight_similar: float) -> Tensor:
     of_similar = n_pairs / n_similar.clamp(min=1)
     of_dissimilar = n_pairs / (n_pairs - n_similar).clamp(min=1)
     return of_similar.where(similar, of_dissimilar) * counted
+
+
+def _shared_share(relevance: Tensor) -> Tensor:
+    """(y_i . y_j)^2 / (|y_i| |y_j|) of labels y, float64[M, M], from the numbers of shared labels.
+
+    The diagonal is the number of labels of an example; where it has none, the products are 0 anyway.
+    """
+    own = relevance.diagonal().clamp(min=1).double()
+    return relevance.double().square() / (own[:, None] * own)
+
+
+def _without_scale(relaxed: Tensor, scale: float) -> Tensor:
+    """The same values in float64; their gradient is divided by ``scale`` behind the first numbers of each stream."""
+    factors = []
+    for stream in relaxed.tensor_split(2):
+        factor = torch.full(stream.shape, 1 / scale, dtype=torch.float64, device=relaxed.device)
+        factor.view(-1)[: len(stream)] = 1.0
+        factors.append(factor)
+    wide, factor = relaxed.double(), torch.cat(factors)
+    return factor * wide + ((1 - factor) * wide).detach()

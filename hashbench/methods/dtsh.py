@@ -17,7 +17,8 @@ class Settings(DeepSettings):
     """``margin_per_bit`` is the margin of a triplet divided by the bits, ``eta`` the weight of the quantisation term.
 
     ``pairing`` "batch" takes triplets within a batch; "memory" takes a query of the batch with a positive and a
-    negative from the last outputs of all training examples.
+    negative from the last outputs of all training examples. A positive has a level above 0 to the query (it has the
+    same class, shares a label, or is near), a negative has level 0; levels above 0 are not told apart.
     """
 
     margin_per_bit: float = Field(ge=0)
@@ -30,7 +31,7 @@ def _objective(settings: Settings, supervision: "Supervision") -> "Objective":
 
     margin = settings.margin_per_bit * settings.bits
     if settings.pairing == "memory":
-        return dtsh.MemoryObjective(
+        return dtsh.memory_objective(
             supervision, settings.bits, margin=margin, eta=settings.eta, batch_size=settings.batch_size
         )
     dtsh.check_classes(supervision)

@@ -1,10 +1,11 @@
 """HashNet: weighted pairwise likelihood, with tanh approaching sign by continuation (Cao, Long, Wang, Yu 2017)."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from hashbench.errors import HashbenchError
 from hashbench.methods._deep import deep_method
 from hashbench.training.settings import DeepSettings
 
@@ -19,23 +20,41 @@ class Settings(DeepSettings):
     ``linear_above`` is the value of a <h_i, h_j> above which the loss is taken as linear. ``class_num`` is the fixed
     weight of similar pairs; at 0 the weights are those of the paper. ``pairing`` "batch" compares all examples of a
     batch with each other; "streams" compares its first half with its second half.
+
+    Two switches give the gradient of the released code, which is not that of its loss. With ``continuous_similarity``
+    similar pairs pull by 4 times the share of their labels that they have in common, in addition to ``class_num``. With
+    ``partly_scaled`` most of the gradient lacks the factor a.
     """
 
     similarity_scale: float = Field(gt=0)
     linear_above: float = Field(15.0, gt=0)
     class_num: float = Field(0.0, ge=0)
     pairing: Literal["batch", "streams"] = "batch"
+    continuous_similarity: bool = False
+    partly_scaled: bool = False
+
+    @model_validator(mode="after")
+    def _scaled_by_stream(self) -> Self:
+        if self.partly_scaled and self.pairing != "streams":
+            raise ValueError("partly_scaled is of two streams: pairing = 'streams'")
+        return self
 
 
-def _objective(settings: Settings, supervision: "Supervision") -> "Objective":  # noqa: ARG001
-    from hashbench.losses import hashnet
+def _objective(settings: Settings, supervision: "Supervision") -> "Objective":
+    from hashbench.losses import LabelSupervision, hashnet
 
+    if settings.continuous_similarity and not isinstance(supervision, LabelSupervision):
+        raise HashbenchError(
+            "hashnet weighs pairs by the labels they share, and what is near has none: continuous_similarity = false"
+        )
     return partial(
         hashnet.loss,
         scale=settings.similarity_scale / settings.bits,
         clip=settings.linear_above,
         weight_similar=settings.class_num,
         streams=settings.pairing == "streams",
+        continuous_similarity=settings.continuous_similarity,
+        partly_scaled=settings.partly_scaled,
     )
 
 

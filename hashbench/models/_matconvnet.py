@@ -103,7 +103,21 @@ class Pool:
         return [nn.MaxPool2d(3, 2, ceil_mode=True)]
 
 
-Layer = Conv | Full | Norm | Pool
+@dataclass(frozen=True)
+class Drop:
+    """Dropout with probability 1/2, in training only; the files describe trained networks and leave it out."""
+
+    name: str
+    kinds = ()
+
+    def modules(self, channels: int) -> list[nn.Module]:  # noqa: ARG002  (the signature of all layers)
+        """As of Conv."""
+        from torch import nn
+
+        return [nn.Dropout(0.5)]
+
+
+Layer = Conv | Full | Norm | Pool | Drop
 
 
 def backbone_of(
@@ -173,7 +187,7 @@ def _layers_of(net: dict[str, Any], path: Path) -> dict[str, dict[str, Any]]:
 def _compare(layers: tuple[Layer, ...], found: dict[str, dict[str, Any]], path: Path) -> None:
     """Raises HashbenchError unless the file's layers begin with the kinds and constants of ``layers``."""
     for layer in layers:
-        if layer.name not in found:
+        if layer.kinds and layer.name not in found:
             raise HashbenchError(f"{path}: layer {layer.name} is missing: it has {', '.join(found) or 'none'}")
     kinds = [{"normalize": "lrn"}.get(str(layer.get("type")), str(layer.get("type"))) for layer in found.values()]
     expected = [kind for layer in layers for kind in layer.kinds]

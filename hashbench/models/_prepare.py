@@ -58,8 +58,9 @@ def resize_matrix(n_in: int, n_out: int, method: str = "bicubic") -> NDArray[np.
 class Preprocessor(nn.Module):
     """Stored images [n, h, w, 1 or 3] -> float32 [n, 3, height, width], the input ``target`` of a pretrained network.
 
-    Both sides are resized, whatever their ratio, without a crop, as in the papers' code. A grey image gets three equal
-    channels. ``value_max`` is the stored value that means 1.0.
+    Both sides are resized, whatever their ratio, without a crop, as in the papers' code; or, if ``crop``, the central
+    window of the input's size is cut out of larger images. A grey image gets three equal channels. ``value_max`` is the
+    stored value that means 1.0.
     """
 
     mean: Tensor
@@ -67,11 +68,14 @@ class Preprocessor(nn.Module):
     rows: Tensor
     columns: Tensor
 
-    def __init__(self, target: Input, item_shape: tuple[int, ...], value_max: float | None) -> None:
+    def __init__(
+        self, target: Input, item_shape: tuple[int, ...], value_max: float | None, *, crop: bool = False
+    ) -> None:
         super().__init__()
         if len(item_shape) != 3 or item_shape[2] not in (1, 3) or not value_max:
             raise HashbenchError(f"a pretrained network takes images of 1 or 3 channels, not items of {item_shape}")
-        gain = target.value_max / value_max
+        self.gain = gain = target.value_max / value_max
+        self.spare = _spare(item_shape, target.size) if crop else None  # rows and columns that are cut off
         rows = gain * resize_matrix(item_shape[0], target.size[0])
         columns = resize_matrix(item_shape[1], target.size[1]).T
         mean, std = (torch.tensor(each, dtype=torch.float32)[:, None, None] for each in (target.mean, target.std))
@@ -79,6 +83,12 @@ class Preprocessor(nn.Module):
         self.register_buffer("columns", torch.tensor(columns, dtype=torch.float32), persistent=False)
         self.register_buffer("mean", mean.repeat(1, *target.size))
         self.register_buffer("std", std)
+
+    def window(self, items: Tensor) -> Tensor:
+        """The central windows [n, height, width, channels] of the input's size."""
+        _, height, width = self.shape
+        top, left = (items.shape[1] - height) // 2, (items.shape[2] - width) // 2
+        return items[:, top : top + height, left : left + width]
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -93,6 +103,20 @@ class Preprocessor(nn.Module):
         self.mean.copy_(average)
 
     def forward(self, items: Tensor) -> Tensor:
-        """The preprocessed images."""
+        """The preprocessed images; with ``crop``, images that already have the input's size are taken whole."""
+        if self.spare is not None:
+            planes = self.gain * self.window(items).permute(0, 3, 1, 2).to(self.mean.dtype)
+            return (planes - self.mean) / self.std
         planes = items.permute(0, 3, 1, 2).to(self.mean.dtype)
         return ((self.rows @ planes @ self.columns) - self.mean) / self.std
+
+
+def _spare(item_shape: tuple[int, ...], size: tuple[int, int]) -> tuple[int, int]:
+    """By how many rows and columns the stored images exceed ``size``; HashbenchError if they are smaller."""
+    rows, columns = item_shape[0] - size[0], item_shape[1] - size[1]
+    if min(rows, columns) < 0:
+        stored, needed = (f"{sides[0]} x {sides[1]}" for sides in (item_shape, size))
+        raise HashbenchError(
+            f"input_images = 'cropped': the images are {stored}, and {needed} is cut out of larger ones: or 'resized'"
+        )
+    return rows, columns

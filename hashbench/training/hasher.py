@@ -107,9 +107,14 @@ class DeepHasher(BinaryHasher, nn.Module):
         return self.encoder.get_submodule("0")
 
     @property
+    def spare(self) -> tuple[int, int] | None:
+        """The rows and columns of a stored image that its input leaves out; None if the input is the whole image."""
+        return self.normalised.spare if isinstance(self.normalised, Preprocessor) else None
+
+    @property
     def architecture(self) -> dict[str, object]:
         """The settings on which backbone and normalisation depend: a base must agree with all of them."""
-        chosen = {name: getattr(self.settings, name) for name in ("model", "width", "normalise")}
+        chosen = {name: getattr(self.settings, name) for name in ("model", "width", "normalise", "input_images")}
         return {**chosen, "item shape": self.item_shape, "value_max": self.value_max}
 
     def forward(self, inputs: Tensor) -> Tensor:
@@ -171,7 +176,9 @@ def _normalisation(
                 f"normalise = {settings.normalise!r}: {settings.model} takes its images as it did on ImageNet, and "
                 "leaves no choice: 'channel'"
             )
-        return Preprocessor(model.pretrained.input, item_shape, value_max)
+        return Preprocessor(model.pretrained.input, item_shape, value_max, crop=settings.input_images == "cropped")
+    if settings.input_images == "cropped":
+        raise HashbenchError(f"input_images = 'cropped': {settings.model} takes images as they are stored: 'resized'")
     if settings.normalise == "pixel_mean":
         return MeanSubtraction(item_shape, value_max)
     if settings.normalise == "unit_norm":

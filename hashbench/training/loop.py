@@ -191,11 +191,13 @@ class Trainer:
         """Updates the weights once, on the examples ``rows``; returns the loss, detached."""
         settings = self.settings
         sharing = {"item": 1, "round": settings.classes_per_batch, "batch": len(rows)}[settings.augment_per]
-        augmentation = augment.draw(len(rows), settings.augment, generators.augmentation, sharing)
+        spare = self.hasher.spare
+        augmentation = augment.draw(len(rows), settings.augment, generators.augmentation, sharing, spare)
         alpha = tanh_scale(settings, epoch, step)
 
         def relaxed(part: slice) -> Tensor:
-            inputs = augmentation.apply(self.hasher.normalised(self.items[rows[part]]), part)
+            items = augmentation.cut(self.items[rows[part]], part)
+            inputs = augmentation.apply(self.hasher.normalised(items), part)
             inputs = inputs if self.data.compute.channels_last else inputs.contiguous()
             with self._autocast():
                 activations = self.encode(inputs)

@@ -64,6 +64,9 @@ class TrainingSettings(CodeSettings):
     width: float = Field(1.0, gt=0, le=16)  # factor on the channels of every layer of the model, or on its anchors
     hash_layer_init: Literal["normal", "xavier"] = "normal"  # xavier: uniform, and hash_init is ignored
     hash_weight_decay: float | None = Field(None, ge=0)  # weight decay of the hash layer; None: weight_decay
+    # how a pretrained network gets its size from stored images: the whole image, or a window of it, which is at its
+    # centre, but with augment "crop_flip" anywhere in training
+    input_images: Literal["resized", "cropped"] = "resized"
 
     def precision_on(self, device: str, compute: ComputeOptions) -> Precision:
         """The floating point type of the encoder in training: that of the settings, else of ``compute``.

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -125,3 +126,69 @@ def test_hashnet_with_two_streams_is_the_loop_over_their_cross_product(weight_si
     expected /= sum(weights[s] for _, s in crossed)
     value = hashnet.loss(relaxed, relevance, scale=scale, weight_similar=weight_similar, streams=True)
     assert value.item() == pytest.approx(expected, rel=1e-12)
+
+
+def released_hashnet(
+    codes: tuple[np.ndarray, np.ndarray],
+    labels: tuple[np.ndarray, np.ndarray],
+    a: float,
+    class_num: float,
+    graded: bool,
+) -> tuple[float, np.ndarray]:
+    """The loss of pairwise_loss_layer.cu and what its backward pass gives both streams, in the order of its calls."""
+    shared = (labels[0] @ labels[1].T).astype(float)
+    own = [np.where((each @ each.T).diagonal() == 0, 1, (each @ each.T).diagonal()) for each in labels]
+    c = shared**2 / (own[0][:, None] * own[1][None, :])
+    c[c == 0] = 0.25
+    similar = shared > 0
+    product = a * codes[0] @ codes[1].T
+    each = np.where(product >= 15, product * (1 - similar), np.log1p(np.exp(product)) - similar * product)
+    count = np.where(similar, class_num, 1.0)
+    diff = 2 * (1 / (1 + np.exp(-product)) - similar) * count
+    if graded:
+        diff = diff * c * 4
+    found = [diff @ codes[1] / count.sum(), diff.T @ codes[0] / count.sum()]
+    for gradient in found:
+        gradient.reshape(-1)[: len(gradient)] *= a  # caffe_gpu_scal(outer_num_, sigmoid_param_, ...)
+    return float((each * count).sum() / count.sum()), np.concatenate(found)
+
+
+@pytest.mark.parametrize("one_class", [False, True])
+@pytest.mark.parametrize("graded", [False, True])
+@pytest.mark.parametrize("bits", [6, 48])
+def test_hashnets_gradient_is_half_the_released_one(bits: int, graded: bool, one_class: bool) -> None:
+    rng = np.random.default_rng(bits)
+    labels = np.eye(4, dtype=int)[rng.integers(0, 4, 12)] if one_class else (rng.random((12, 4)) < 0.4).astype(int)
+    relaxed = np.tanh(3 * rng.standard_normal((12, bits)))
+    relaxed[6] = relaxed[0] = 1.0  # a product above 15 where a is large
+    a = 10 / bits if bits > 6 else 3.0
+    value, gradient = released_hashnet((relaxed[:6], relaxed[6:]), (labels[:6], labels[6:]), a, 7.0, graded)
+    leaf = torch.from_numpy(relaxed).requires_grad_()
+    found = hashnet.loss(
+        leaf,
+        torch.from_numpy(labels @ labels.T),
+        scale=a,
+        weight_similar=7.0,
+        streams=True,
+        continuous_similarity=graded,
+        partly_scaled=True,
+    )
+    found.backward()
+    assert found.item() == pytest.approx(value, rel=1e-6)  # log(1 + e^15) - 15 = 3e-7
+    assert leaf.grad is not None
+    np.testing.assert_allclose(leaf.grad, gradient / 2, rtol=1e-6, atol=1e-7)
+
+
+def test_continuous_similarity_is_four_to_one_beyond_class_num() -> None:
+    relaxed = torch.zeros(3, 4, dtype=torch.float64)
+    relaxed[:, 0] = torch.tensor([1e-9, 1.0, 1.0])
+    relevance = torch.tensor([[1, 1, 0], [1, 1, 0], [0, 0, 1]])
+    gradients = []
+    for continuous in (False, True):
+        leaf = relaxed.clone().requires_grad_()
+        loss = hashnet.loss(leaf, relevance, scale=1.0, weight_similar=100.0, continuous_similarity=continuous)
+        loss.backward()
+        assert leaf.grad is not None
+        gradients.append(leaf.grad[0, 0].item())
+    pulls = 2 * 0.5 / (2 * 100 + 4)  # of one pair in both orders, sigma = 1/2
+    assert gradients == pytest.approx([pulls * (1 - 100), pulls * (1 - 400)], rel=1e-6)

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from hashbench.errors import HashbenchError
-from hashbench.losses import LabelSupervision, dpsh, dtsh
+from hashbench.losses import DistanceSupervision, LabelSupervision, dpsh, dtsh
+from hashbench.relevance.distances import DistanceRelevance
 
 BITS = 6
 
@@ -155,12 +156,107 @@ def test_a_class_that_is_whole_in_the_batch_gives_no_triplets() -> None:
     [
         (torch.tensor([0, 0, 1, 1, 7]), "class 7 has one training example"),
         (torch.zeros(5, dtype=torch.long), "one class"),
-        (torch.ones(5, 3, dtype=torch.long), "several labels: pairing = 'batch'"),
-        (torch.tensor([0, 0, 1, 1, -1, -1]), "some items have none: pairing = 'batch'"),
+        (torch.tensor([[1, 0], [1, 1], [1, 0], [1, 1], [1, 1]]), "all training examples carry label 0"),
         (torch.tensor([0, 0, 1, 1]), "batch_size 4 must be less than the 4"),
+        (torch.tensor([[1, 0], [1, 0], [0, 1], [0, 1]]), "batch_size 4 must be less than the 4"),
     ],
 )
 def test_training_sets_without_triplets_are_refused_in_one_line(labels: Tensor, complaint: str) -> None:
     with pytest.raises(HashbenchError, match=complaint) as caught:
-        dtsh.MemoryObjective(LabelSupervision(labels), BITS, margin=1.0, eta=0.0, batch_size=4)
+        dtsh.memory_objective(LabelSupervision(labels), BITS, margin=1.0, eta=0.0, batch_size=4)
     assert "\n" not in str(caught.value)
+
+
+def several_labels(
+    n: int = 1400, n_labels: int = 3, seed: int = 0, batch_size: int = 4
+) -> dtsh.RelevanceMemoryObjective:
+    """Random labels, of which an item has any number, also none."""
+    labels = (torch.rand(n, n_labels, generator=torch.Generator().manual_seed(seed)) < 0.3).to(torch.uint8)
+    objective = dtsh.memory_objective(LabelSupervision(labels), BITS, margin=2.0, eta=0.05, batch_size=batch_size)
+    assert isinstance(objective, dtsh.RelevanceMemoryObjective)
+    objective.outputs.copy_(outputs(n))
+    return objective.double()
+
+
+def drawn(objective: dtsh.RelevanceMemoryObjective, rows: Tensor, seed: int = 0) -> list[tuple[list[int], list[int]]]:
+    """The positives and the negatives of each query."""
+    return [
+        (positive[mask].tolist(), negative[other_mask].tolist())
+        for _, *block in objective.draw(rows, draws(seed))
+        for positive, mask, negative, other_mask in zip(*block, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("pairs", [1 << 21, 3000])
+def test_with_several_labels_a_positive_shares_one_and_a_negative_none(
+    pairs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dtsh, "PAIRS", pairs)  # the queries in one block, or in many
+    objective, rows = several_labels(), torch.arange(0, 1400, 70)
+    labels = objective.supervision.labels.long()
+    found = drawn(objective, rows)
+    assert len(found) == len(rows)
+    for row, (positive, negative) in zip(rows.tolist(), found, strict=True):
+        shared = labels @ labels[row]
+        shared[rows] = -1  # not drawn: they are in the batch
+        assert (shared[positive] > 0).all()
+        assert (shared[negative] == 0).all()
+        assert len(set(positive)) == len(positive) == min(50, int((shared > 0).sum()))
+        assert len(set(negative)) == len(negative) == min(450, int((shared == 0).sum()))
+    assert {len(positive) for positive, _ in found} == {0, 50}  # an item without labels has no positives
+
+
+def test_with_several_labels_dtsh_is_the_loop_over_the_triplets_drawn() -> None:
+    objective, rows = several_labels(n=60), torch.arange(9, 12)  # few: a query has fewer than 50 and 450
+    objective.supervision.labels[9] = 0
+    u = outputs(3, seed=1).requires_grad_()
+    value = objective(u, rows, draws(5))
+    value.backward()
+    total, gradient, bank = 0.0, torch.zeros_like(u), objective.outputs
+    for q, (positive, negative) in enumerate(drawn(objective, rows, 5)):
+        for p in positive:
+            for n in negative:
+                t = float(u[q].detach() @ (bank[p] - bank[n])) / 2 - 2.0
+                total += softplus(-t)
+                gradient[q] -= (1 - sigmoid(t)) * (bank[p] - bank[n]) / 2
+    assert total > 0
+    quantised = (u - sign(u)).detach()
+    assert value.item() == pytest.approx((total / 22_500 + 0.05 * float(quantised.square().sum())) / 4, rel=1e-12)
+    assert u.grad is not None
+    torch.testing.assert_close(u.grad, (gradient / 22_500 + 0.1 * quantised) / 4, rtol=1e-10, atol=1e-14)
+    torch.testing.assert_close(u.grad[0], 0.1 * quantised[0] / 4)  # an item without labels: the quantisation only
+
+
+def test_with_several_labels_every_positive_and_negative_is_drawn_equally_often() -> None:
+    labels = torch.tensor([[1, 0], [1, 1], [0, 1]]).repeat_interleave(torch.tensor([80, 40, 480]), 0)
+    objective = dtsh.memory_objective(LabelSupervision(labels), BITS, margin=2.0, eta=0.0, batch_size=1)
+    assert isinstance(objective, dtsh.RelevanceMemoryObjective)
+    generator, times = draws(), torch.zeros(600)
+    for _ in range(2000):
+        ((_, positive, _, negative, _),) = objective.draw(torch.tensor([0]), generator)
+        times += torch.bincount(torch.cat([positive.flatten(), negative.flatten()]), minlength=600)
+    assert times[0] == 0
+    for members, share in ((times[1:120], 50 / 119), (times[120:], 450 / 480)):
+        assert (members / 2000 - share).abs().max() < 5 * math.sqrt(share * (1 - share) / 2000)
+
+
+def test_triplets_are_drawn_by_class_where_each_item_has_one() -> None:
+    classes = torch.arange(3).repeat_interleave(10)
+    hot = torch.nn.functional.one_hot(classes)
+    assert isinstance(memory_of(classes), dtsh.MemoryObjective)
+    assert isinstance(memory_of(hot), dtsh.RelevanceMemoryObjective)
+    assert isinstance(memory_of(classes.where(classes > 0, -1)), dtsh.RelevanceMemoryObjective)  # some have no class
+
+
+def memory_of(labels: Tensor) -> torch.nn.Module:
+    return dtsh.memory_objective(LabelSupervision(labels), BITS, margin=1.0, eta=0.0, batch_size=4)
+
+
+def test_relevance_by_distance_has_triplets_from_the_memory_too() -> None:
+    features = torch.arange(30.0)[:, None].numpy()
+    near = DistanceSupervision(DistanceRelevance(features, features, (3.0, 1.0), (1, 10)))
+    objective = dtsh.memory_objective(near, BITS, margin=1.0, eta=0.0, batch_size=2)
+    (positive, negative), (first, _) = drawn(objective, torch.tensor([10, 0]))
+    assert sorted(positive) == [7, 8, 9, 11, 12, 13]  # both levels above 0, without the query
+    assert sorted(negative) == [*range(1, 7), *range(14, 30)]
+    assert sorted(first) == [1, 2, 3]

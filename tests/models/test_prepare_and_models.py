@@ -59,6 +59,35 @@ def test_grey_is_taken_for_all_three_channels() -> None:
     torch.testing.assert_close(one, three)
 
 
+def test_a_cropped_input_is_the_central_window() -> None:
+    wanted = Input((4, 3), 510.0, mean=(1.0, 2.0, 3.0), std=(1.0, 2.0, 4.0))
+    prepared = Preprocessor(wanted, (9, 8, 3), 255, crop=True)
+    items = torch.from_numpy(RNG.integers(0, 256, (2, 9, 8, 3), np.uint8))
+    window = items[:, 2:6, 2:5].permute(0, 3, 1, 2).float()  # as Caffe: (9 - 4) / 2 and (8 - 3) / 2, rounded down
+    mean, std = torch.tensor([1.0, 2.0, 3.0])[:, None, None], torch.tensor([1.0, 2.0, 4.0])[:, None, None]
+    torch.testing.assert_close(prepared(items), (2 * window - mean) / std)
+    torch.testing.assert_close(prepared(items[:, 2:6, 2:5]), prepared(items))  # a window that was cut already
+    assert prepared.shape == (3, 4, 3)
+    with pytest.raises(HashbenchError) as caught:
+        Preprocessor(wanted, (9, 2, 3), 255, crop=True)
+    assert str(caught.value) == (
+        "input_images = 'cropped': the images are 9 x 2, and 4 x 3 is cut out of larger ones: or 'resized'"
+    )
+
+
+def test_caffenet_pools_before_it_normalises_and_drops_half_in_training() -> None:
+    backbone = MODELS.get("caffenet").backbone((3, 227, 227))[0]
+    names = [name for name, _ in backbone.named_children()]
+    assert names == [
+        *("conv1", "relu1", "pool1", "norm1", "conv2", "relu2", "pool2", "norm2", "conv3", "relu3", "conv4", "relu4"),
+        *("conv5", "relu5", "pool5", "fc6", "relu6", "drop6", "fc7", "relu7", "drop7"),
+    ]
+    ones = torch.ones(1, 10_000)
+    assert set(backbone.get_submodule("drop7").train()(ones).unique().tolist()) == {0.0, 2.0}
+    assert torch.equal(backbone.get_submodule("drop7").eval()(ones), ones)
+    assert backbone.state_dict().keys() == MODELS.get("alexnet_caffe").backbone((3, 227, 227))[0].state_dict().keys()
+
+
 def test_features_are_no_images() -> None:
     for shape, value_max in [((64,), None), ((8, 8, 2), 255), ((8, 8, 3), None)]:
         with pytest.raises(HashbenchError, match="images of 1 or 3 channels"):
@@ -73,7 +102,7 @@ def test_response_norm_is_torchs_with_alpha_times_the_window(channels: int) -> N
     torch.testing.assert_close(ours(x), theirs(x), rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize(("name", "side"), [("vggf", 224), ("alexnet", 224), ("alexnet_caffe", 227)])
+@pytest.mark.parametrize(("name", "side"), [("vggf", 224), ("alexnet", 224), ("alexnet_caffe", 227), ("caffenet", 227)])
 def test_fc7_of_4096(name: str, side: int) -> None:
     model = MODELS.get(name)
     assert model.pretrained is not None

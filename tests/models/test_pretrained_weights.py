@@ -217,6 +217,21 @@ def test_caffes_alexnet_reads_groups(tmp_path: Path) -> None:
     np.testing.assert_allclose(found.detach(), np.concatenate(halves, 2), atol=1e-4)
 
 
+def test_dropout_is_not_asked_of_a_file(tmp_path: Path) -> None:
+    dropout = {"name": "drop7", "type": "dropout", "rate": 0.5}
+    with_dropout = (*LAYERS, tiny.Drop("drop7"))
+    for net in (tiny.layers(), [*tiny.layers()[:-2], dropout, *tiny.layers()[-2:]]):
+        tensors = tiny.read(with_dropout, tiny.save(tmp_path / "net.mat", net, tiny.average_image()))
+        assert tensors.keys() - {"average_image"} == tiny.network(LAYERS)[0].state_dict().keys()
+
+
+def test_a_network_that_pools_before_it_normalises_is_another(tmp_path: Path) -> None:
+    pools_first = (LAYERS[0], LAYERS[2], LAYERS[1], *LAYERS[3:])
+    with pytest.raises(HashbenchError, match=r"layers conv relu lrn pool .*, not conv relu pool lrn "):
+        tiny.read(pools_first, tiny.save(tmp_path / "net.mat", tiny.layers(), tiny.average_image()))
+    assert tiny.read(pools_first, tiny.save(tmp_path / "other.mat", swapped(), tiny.average_image()))
+
+
 @pytest.mark.slow
 def test_the_whole_vggf_from_a_file_of_its_size(tmp_path: Path) -> None:
     net = tiny.layers(widths=vggf.WIDTHS)

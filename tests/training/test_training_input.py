@@ -68,7 +68,12 @@ def test_codes_that_are_all_equal_fail_the_run(tmp_path: Path) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_triplets_by_class_need_classes(tmp_path: Path) -> None:
-    labels = np.eye(4, dtype=np.int64)[np.arange(20) % 4]
-    assert "pairing = 'batch'" in complaint(tmp_path, "dtsh", labels, pairing="memory")
-    fit(tmp_path, "dtsh", labels, pairing="batch")
+@pytest.mark.parametrize("pairing", ["batch", "memory"])
+def test_several_labels_have_triplets_of_the_batch_and_of_the_memory(pairing: str, tmp_path: Path) -> None:
+    labels = np.eye(4, dtype=np.uint8)[np.arange(20) % 4]
+    labels[3] = 0
+    activations = fit(tmp_path, "dtsh", labels, pairing=pairing).encode(np.zeros((3, 8, 8, 1), np.uint8))
+    assert np.isfinite(activations).all()
+    everywhere = np.ones((20, 2), np.uint8)
+    if pairing == "memory":
+        assert "all training examples carry label 0" in complaint(tmp_path, "dtsh", everywhere, pairing=pairing)

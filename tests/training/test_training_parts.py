@@ -114,6 +114,26 @@ def test_augmented_images_are_windows_of_the_padded_ones() -> None:
     assert {flip for *_, flip in offsets} == {False, True}
 
 
+def test_a_crop_of_a_larger_image_is_a_window_of_it_anywhere() -> None:
+    items = torch.arange(400 * 7 * 6 * 2).reshape(400, 7, 6, 2)
+    moves = augment.draw(400, "crop_flip", torch.Generator().manual_seed(0), spare=(3, 2))
+    cut = moves.cut(items)
+    assert cut.shape == (400, 4, 4, 2)
+    assert torch.equal(torch.cat([moves.cut(items[part], part) for part in (slice(0, 7), slice(7, 400))]), cut)
+    first = cut[:, 0, 0, 0] - items[:, 0, 0, 0]
+    y, x = first // 12, first % 12 // 2
+    assert {(int(a), int(b)) for a, b in zip(y, x, strict=True)} == {(a, b) for a in range(4) for b in range(3)}
+    for image, window, a, b in zip(items, cut, y, x, strict=True):
+        assert torch.equal(window, image[a : a + 4, b : b + 4])
+    images = cut.permute(0, 3, 1, 2).float()
+    found, both = moves.apply(images), torch.stack([images, images.flip(3)])
+    same = (both == found).flatten(2).all(2)
+    assert (same[0] ^ same[1]).all()  # it is flipped or not, and not shifted again
+    assert 100 < int(same[1].sum()) < 300
+    resting = augment.draw(400, "flip", torch.Generator().manual_seed(0), spare=(3, 2))
+    assert resting.cut(items) is items  # the window at the centre is the preprocessing's
+
+
 def test_flip_alone_keeps_the_place() -> None:
     images = torch.rand(64, 1, 4, 4)
     flipped = augment.draw(64, "flip", torch.Generator().manual_seed(0)).apply(images)

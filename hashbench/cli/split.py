@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from hashbench.datasets.audit import Audit, Leak
     from hashbench.datasets.card import Card
     from hashbench.datasets.protocol import Protocol
+    from hashbench.datasets.random_ranking import Reading
     from hashbench.datasets.split import Split
     from hashbench.datasets.store import DatasetLabels
 
@@ -27,12 +28,20 @@ def command(
         bool,
         typer.Option("--check", help="Check the sizes, class counts and overlaps of the lists, and report duplicates."),
     ] = False,
+    relevance: Annotated[
+        bool,
+        typer.Option(
+            "--relevance", help="Where relevance is by percentiles: the NDCG of a random ranking, for each reading."
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write the query, database, training and validation ids of a protocol, with their checksum.
 
     Only the labels have to be downloaded. If the items are downloaded too, --check also reports items that are byte for
-    byte the same as an item of another list.
+    byte the same as an item of another list. --relevance needs the items. It shows the NDCG that a ranking at random
+    has if the levels are those of true or of squared distances, of features with or without their mean, and if the
+    gain of the highest level is cut off; and the figure of a paper, where one is known.
     """
     from hashbench import paths
     from hashbench.datasets.card import load_card
@@ -50,6 +59,7 @@ def command(
     data = open_labels(card.name)
     chosen = split(data.labels, rule, card.name, protocol, seed)
     found = _audit(card, data, chosen, rule, seed) if check else None
+    read = _readings(card, protocol, chosen) if relevance else []
     path = paths.data() / card.name / "splits" / f"{protocol}-seed{seed}.npz"
     named: dict[str, str | int] = {
         "dataset": card.name,
@@ -57,7 +67,10 @@ def command(
         "seed": seed,
         "path": str(path),
     }
-    typer.echo(_as_json(named, chosen, found) if as_json else _as_text(path, chosen, found))
+    if as_json:
+        typer.echo(_as_json(named, chosen, found, read))
+    else:
+        typer.echo("\n".join([_as_text(path, chosen, found), *(_table(read, rule) if read else [])]))
     require_writable(path.parent, instead="--data")  # the report is printed even if the file cannot be written
     write(path, chosen)
 
@@ -72,12 +85,55 @@ def _audit(card: "Card", labels: "DatasetLabels", chosen: "Split", rule: "Protoc
         return audit(open_dataset(card.name) if has_items else labels, chosen, rule, seed)
 
 
-def _as_json(named: dict[str, str | int], chosen: "Split", found: "Audit | None") -> str:
+def _readings(card: "Card", protocol: str, chosen: "Split") -> "list[Reading]":
+    from hashbench.datasets.protocol import Percentiles
+    from hashbench.datasets.random_ranking import readings
+    from hashbench.datasets.store import open_dataset
+    from hashbench.errors import HashbenchError
+    from hashbench.progress import bar
+
+    relevance = card.protocol(protocol).relevance
+    if not isinstance(relevance, Percentiles):
+        raise HashbenchError(f"--relevance: {card.name} {protocol} has no relevance by percentiles of distances")
+    with bar(f"{card.name}: relevance", "reading"):
+        return readings(relevance, open_dataset(card.name), chosen)
+
+
+def _as_json(named: dict[str, str | int], chosen: "Split", found: "Audit | None", read: "list[Reading]") -> str:
     sizes = {role: len(ids) for role, ids in chosen.lists().items()}
     report: dict[str, object] = {**named, "sizes": sizes, "sha256": chosen.sha256}
     if found is not None:
         report["check"] = asdict(found)
+    if read:
+        report["relevance"] = [asdict(reading) for reading in read]
     return json.dumps(report)
+
+
+def _table(read: "list[Reading]", rule: "Protocol") -> list[str]:
+    """The readings as text, then the nearest one to the figure of a paper."""
+    head = f"  {'features':20} {'compared':18} {'top gain':>8}   NDCG  with empty queries as 1"
+    lines = ["NDCG of a ranking at random:", head, *map(_line, read)]
+    lines.append("* as this protocol is scored; empty: without a relevant item")
+    printed = rule.random_ndcg
+    if printed is None:
+        return lines
+    near = min(read, key=lambda each: each.distance(printed))
+    which = f"{_features(near)}, {_compared(near)}, top gain {near.top_gain:,}"
+    return [*lines, f"printed: {printed:.4g} ({rule.citation}); nearest, {near.distance(printed):.4f} away: {which}"]
+
+
+def _line(each: "Reading") -> str:
+    star = "*" if each.is_own else " "
+    read = f"{_features(each):20} {_compared(each):18} {each.top_gain:>8,} {each.ndcg:.4f}"
+    return f"{star} {read}  {each.ndcg_with_empty:.4f} ({each.n_empty:,} empty)"
+
+
+def _features(reading: "Reading") -> str:
+    return "centred, unit norm" if reading.centred else "unit norm"
+
+
+def _compared(reading: "Reading") -> str:
+    return "squared distances" if reading.squared else "distances"
 
 
 def _as_text(path: Path, chosen: "Split", found: "Audit | None") -> str:

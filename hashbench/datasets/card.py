@@ -187,8 +187,10 @@ class Card(Strict):
         return self
 
     @model_validator(mode="after")
-    def _validation_is_of_a_protocol(self) -> "Card":
+    def _is_of_a_protocol(self) -> "Card":
         for name, rule in self.protocols.items():
+            if isinstance(rule, Random) and rule.of is not None and not rule.fits(self.protocols.get(rule.of)):
+                raise ValueError(f"protocol {name}: {rule.of} is not drawn at random with the same sizes and seed")
             if isinstance(rule, RandomValidation) and not rule.fits(self.protocols.get(rule.of)):
                 raise ValueError(
                     f"protocol {name}: {rule.of} is not drawn at random with {rule.left_out} queries, {rule.train} "
@@ -209,13 +211,17 @@ class Card(Strict):
         return f"hashbench dataset add {self.name} {self.made_from} --replace"
 
     def protocol_name(self, given: str | None) -> str:
-        """``given``, or the data set's only protocol if it is None; raises HashbenchError if there are several."""
+        """``given``, or the data set's only protocol if it is None; raises HashbenchError if there are several.
+
+        Protocols that stand for another one do not count.
+        """
         if given is not None:
             return canonical(given)
-        if len(self.protocols) != 1:
+        own = [name for name, rule in self.protocols.items() if rule.stands_for(name) == name]
+        if len(own) != 1:
             known = f"one of {', '.join(sorted(self.protocols))}" if self.protocols else "its card has none"
             raise HashbenchError(f"{self.name}: which protocol? --protocol NAME is needed: {known}")
-        return next(iter(self.protocols))
+        return own[0]
 
     def protocol(self, name: str) -> Protocol:
         """The protocol named ``name``; raises HashbenchError with similar names if there is none."""

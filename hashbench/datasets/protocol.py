@@ -14,7 +14,17 @@ Range = Annotated[list[Count], Field(min_length=2, max_length=2)]
 Database = Literal["rest", "rest_without_train"]
 
 NO_TRAINING = 'database = "rest_without_train" needs training items to leave out'
-DESCRIPTIVE = {"title", "citation", "note", "metrics", "n_queries", "n_database", "n_train", "n_validation"}
+DESCRIPTIVE = {
+    "title",
+    "citation",
+    "note",
+    "metrics",
+    "random_ndcg",
+    "n_queries",
+    "n_database",
+    "n_train",
+    "n_validation",
+}
 
 
 class Percentiles(Strict):
@@ -23,9 +33,12 @@ class Percentiles(Strict):
     The percentiles are those of the distances of all pairs of training items; the thresholds are the same for all
     queries. Before that, the mean of the training features is subtracted and each item is scaled to unit norm
     [He et al. 2018, section 5.3].
+
+    With ``kind`` "released" it is the squared distance of two items that is compared with those percentiles, which are
+    of distances that are not squared. So does the code that the authors released.
     """
 
-    kind: Literal["percentiles"]
+    kind: Literal["percentiles", "released"]
     percent: list[Percent] = Field(min_length=1)
     levels: list[Positive] = Field(min_length=1)
 
@@ -54,13 +67,15 @@ class _Protocol(Strict):
     ``hashbench split --check`` compares a split with the expected sizes and, for ``seed``, the checksum of the ids.
     Without ``relevance``, two items are relevant to each other if they have the same class or share a label; their
     level is then the number of labels that they share. ``metrics`` are those of the paper: rows hold them besides the
-    metrics that all rows hold. ``citation`` is needed unless the data are the user's own.
+    metrics that all rows hold. ``citation`` is needed unless the data are the user's own. ``random_ndcg`` is the NDCG
+    that a paper prints for a method that probably ranks at random; ``hashbench split --relevance`` compares with it.
     """
 
     title: str
     citation: str = ""
     note: str = ""
     metrics: list[str] = []
+    random_ndcg: Annotated[float, Field(gt=0, le=1)] | None = None
     seed: Count = 0
     n_queries: Count | None = None
     n_database: Count | None = None
@@ -118,9 +133,13 @@ class PerLabel(_Protocol):
 
 
 class Random(_Protocol):
-    """``queries`` and ``train`` items drawn from all without regard to labels; 0 ``train`` means the whole database."""
+    """``queries`` and ``train`` items drawn from all without regard to labels; 0 ``train`` means the whole database.
+
+    If ``of`` is given, the items are those of the protocol ``of``, with the same sizes, and only the relevance differs.
+    """
 
     draw: Literal["random"]
+    of: str | None = None
     queries: Positive
     train: Count
     database: Database = "rest"
@@ -130,6 +149,19 @@ class Random(_Protocol):
         if self.database == "rest_without_train" and not self.train:
             raise ValueError(NO_TRAINING)
         return self
+
+    def stands_for(self, name: str) -> str:
+        """The protocol ``of`` if there is one."""
+        return self.of or name
+
+    def fits(self, other: "Protocol | None") -> bool:
+        """Whether ``other`` is a protocol that draws the same items."""
+        return isinstance(other, Random) and other == other.model_copy(update={**self._drawn, "of": None})
+
+    @property
+    def _drawn(self) -> dict[str, Any]:
+        """What decides the items that are drawn."""
+        return self.model_dump(include={"queries", "train", "database", "seed"})
 
 
 class RandomValidation(_Protocol):

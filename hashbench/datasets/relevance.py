@@ -92,8 +92,17 @@ def _by_distance(relevance: Percentiles | Nearest, data: Dataset, chosen: Split)
 
 @_by_distance.register
 def _percentiles(relevance: Percentiles, data: Dataset, chosen: Split) -> DistanceRelevance:
-    """The mean of the training set is subtracted from all items; the pairs of training items give the thresholds."""
+    return by_percentiles(relevance, data, chosen)
+
+
+def by_percentiles(relevance: Percentiles, data: Dataset, chosen: Split, *, centred: bool = True) -> DistanceRelevance:
+    """The relevance of the database to the queries; the pairs of training items give the thresholds.
+
+    The mean of the training set is subtracted from all items, unless ``centred`` is false, and each is scaled to unit
+    norm.
+    """
     train = _centred(data, chosen.train_ids)
+    train = train if centred else replace(train, mean=np.zeros(train.shape[1]))
     query, database = (replace(train, ids=ids) for ids in (chosen.query_ids, chosen.database_ids))
     return DistanceRelevance(query, database, _thresholds(relevance, train, data.name), tuple(relevance.levels))
 
@@ -112,11 +121,14 @@ def _centred(data: Dataset, train_ids: Ids) -> FeatureRows:
 
 
 def _thresholds(relevance: Percentiles, train: FeatureRows, name: str) -> tuple[float, ...]:
-    """The distances at the percentiles of all pairs of training examples."""
+    """The largest distance of each level: that at the percentile of all pairs of training examples.
+
+    If squared distances are compared with the percentiles, the largest distance is the square root of the percentile.
+    """
     found = percentiles.percentiles(train, relevance.percent)
     if len(set(found)) < len(found):
         raise HashbenchError(f"{name}: percentiles {relevance.percent} of the training pairs are not all different")
-    return found
+    return tuple(map(math.sqrt, found)) if relevance.kind == "released" else found
 
 
 def _mean(features: FeatureRows) -> Floats:

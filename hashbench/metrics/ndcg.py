@@ -25,7 +25,7 @@ def evaluate(histogram: Histogram, name: MetricName) -> NDArray[np.float64]:
     >>> evaluate(Histogram(np.array([[[1, 1]]]), np.array([0, 1])), MetricName("ndcg")).round(6)
     array([0.815465])
     """
-    return of_gains(histogram, _gains(histogram.levels), name.cutoff)
+    return of_gains(histogram, gains_of(histogram.levels), name.cutoff)
 
 
 def of_gains(histogram: Histogram, gains: NDArray[np.float64], cutoff: Cutoff | None) -> NDArray[np.float64]:
@@ -41,7 +41,7 @@ def of_gains(histogram: Histogram, gains: NDArray[np.float64], cutoff: Cutoff | 
     return dcg / np.where(ideal > 0, ideal, 1.0)
 
 
-def _gains(levels: NDArray[np.int64]) -> NDArray[np.float64]:
+def gains_of(levels: NDArray[np.int64]) -> NDArray[np.float64]:
     """The gain 2^v - 1 of each level, float64[v]; raises HashbenchError for a level above MAX_LEVEL."""
     if levels.max() > MAX_LEVEL:
         raise HashbenchError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from hashbench.errors import HashbenchError
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from torch import Tensor, nn
+
+HashLayerInit = Literal["normal", "xavier", "truncated_normal"]
 
 RANDOM_WEIGHTS = "none"  # the value of --weights for random weights
 
@@ -81,20 +83,30 @@ class Model:
 
 
 def encoder(
-    model: Model, shape: tuple[int, ...], outputs: int, hash_init: float, *, xavier: bool = False, width: float = 1.0
+    model: Model,
+    shape: tuple[int, ...],
+    outputs: int,
+    hash_init: float,
+    *,
+    initial: HashLayerInit = "normal",
+    width: float = 1.0,
 ) -> nn.Sequential:
     """The encoder: the backbone, ``width`` times as wide as the model's, and the hash layer; outputs [n, outputs].
 
-    The hash layer's weights are drawn from N(0, hash_init^2), or He's N(0, 2 / features) where hash_init is 0; with
-    ``xavier`` they are uniform in +- sqrt(6 / (features + outputs)) (Glorot and Bengio 2010). Its bias starts at 0.
+    ``initial`` says how the hash layer's weights are drawn: "normal" from N(0, hash_init^2), or He's N(0, 2 / features)
+    where hash_init is 0; "truncated_normal" from the same without the values beyond two standard deviations, as
+    TensorFlow does; "xavier" uniform in +- sqrt(6 / (features + outputs)) (Glorot and Bengio 2010). Its bias is 0.
     """
     from torch import nn
 
     backbone, features = model.build(shape, width)
     hash_layer = nn.Linear(features, outputs)
-    if xavier:
+    std = hash_init or math.sqrt(2 / features)
+    if initial == "xavier":
         nn.init.xavier_uniform_(hash_layer.weight)
+    elif initial == "truncated_normal":
+        nn.init.trunc_normal_(hash_layer.weight, std=std, a=-2 * std, b=2 * std)
     else:
-        nn.init.normal_(hash_layer.weight, std=hash_init or math.sqrt(2 / features))
+        nn.init.normal_(hash_layer.weight, std=std)
     nn.init.zeros_(hash_layer.bias)
     return nn.Sequential(backbone, hash_layer)

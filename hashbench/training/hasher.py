@@ -58,10 +58,8 @@ class DeepHasher(BinaryHasher, nn.Module):
         self.normalised = _normalisation(settings, model, item_shape, value_max)
         shape = (item_shape[2], item_shape[0], item_shape[1]) if len(item_shape) == 3 else item_shape
         shape = self.normalised.shape if isinstance(self.normalised, Preprocessor) else shape
-        is_xavier = settings.hash_layer_init == "xavier"
-        self.encoder = encoder(
-            model, shape, settings.outputs, settings.hash_init, xavier=is_xavier, width=settings.width
-        )
+        initial, width = settings.hash_layer_init, settings.width
+        self.encoder = encoder(model, shape, settings.outputs, settings.hash_init, initial=initial, width=width)
         self.encoder.to(memory_format=torch.channels_last)
         hash_layer = self.encoder.get_submodule("1")
         assert isinstance(hash_layer, nn.Linear)

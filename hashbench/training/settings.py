@@ -62,7 +62,8 @@ class TrainingSettings(CodeSettings):
     # channel: zero mean, unit variance; pixel_mean: in [0, 1], minus the average item; unit_norm: then divided by norm
     normalise: Literal["channel", "pixel_mean", "unit_norm"] = "channel"
     width: float = Field(1.0, gt=0, le=16)  # factor on the channels of every layer of the model, or on its anchors
-    hash_layer_init: Literal["normal", "xavier"] = "normal"  # xavier: uniform, and hash_init is ignored
+    # truncated_normal: no weight beyond two standard deviations; xavier: uniform, and hash_init is ignored
+    hash_layer_init: Literal["normal", "xavier", "truncated_normal"] = "normal"
     hash_weight_decay: float | None = Field(None, ge=0)  # weight decay of the hash layer; None: weight_decay
     # how a pretrained network gets its size from stored images: the whole image, or a window of it, which is at its
     # centre, but with augment "crop_flip" anywhere in training

@@ -229,6 +229,35 @@ def test_validation_is_of_a_random_protocol_of_the_same_sizes(toy):
             load_card("toy")
 
 
+SAME_ITEMS = RANDOM.replace("protocols.s2", "protocols.same").replace("queries", 'of = "s2"\nqueries')
+
+
+def test_the_items_of_another_protocol_are_drawn_as_there(toy):
+    card = toy.card.read_text()
+    toy.card.write_text(card + RANDOM + SAME_ITEMS)
+    rule = load_card("toy").protocol("same")
+    assert rule.stands_for("same") == "s2"
+    assert rule.deciding() != load_card("toy").protocol("s2").deciding()  # so that runs have other names
+    labels = np.zeros(24, np.int64)
+    assert (
+        split(labels, rule, "toy", "same").sha256 == split(labels, load_card("toy").protocol("s2"), "toy", "s2").sha256
+    )
+    others = [("queries = 4", "queries = 5"), ("train = 6", "train = 7"), ("train = 6", "train = 6\nseed = 1")]
+    others += [("protocols.s2", "protocols.s3"), ("train = 6", 'train = 6\ndatabase = "rest_without_train"')]
+    for old, new in others:
+        toy.card.write_text(card + RANDOM.replace(old, new) + SAME_ITEMS)
+        with pytest.raises(
+            HashbenchError, match=r"protocol same: s2 is not drawn at random with the same sizes and seed"
+        ):
+            load_card("toy")
+
+
+def test_a_protocol_that_stands_for_another_needs_no_choice(toy):
+    card = toy.card.read_text().partition("[protocols.s1]")[0]
+    toy.card.write_text(card + RANDOM + SAME_ITEMS)
+    assert load_card("toy").protocol_name(None) == "s2"
+
+
 @pytest.mark.parametrize("value", ["3", '"s1"', '{ draw = "lots" }', "{ draw = [1] }"])
 def test_a_protocol_that_is_none_is_one_line(toy, value):
     card = toy.card.read_text().partition("[protocols.s1]")[0]

@@ -5,6 +5,7 @@ import zipfile
 import h5py
 import numpy as np
 import pytest
+from support.command_line import call
 
 from hashbench.datasets import store
 from hashbench.datasets.card import load_card
@@ -157,5 +158,65 @@ def test_the_protocol_of_the_paper_needs_no_data(monkeypatch):
     assert chosen.sha256 == rule.ids_sha256
     assert {role: len(ids) for role, ids in chosen.lists().items()} == {"query": 2000, "database": 20019, "train": 5000}
     assert len(np.setdiff1d(chosen.database_ids, chosen.train_ids)) == 15019
+    assert rule.relevance.kind == "percentiles"
     assert rule.relevance.percent == [5, 1, 0.2, 0.1]
     assert rule.relevance.levels == [1, 2, 5, 10]
+
+
+def test_the_released_relevance_has_the_same_items_and_levels(monkeypatch):
+    monkeypatch.undo()
+    card = load_card("labelme")
+    rule, released = card.protocol("s1"), card.protocol("s1_released")
+    assert released.relevance.kind == "released"
+    assert released.relevance.model_copy(update={"kind": "percentiles"}) == rule.relevance
+    chosen = split(np.zeros((card.n_items, 0), np.uint8), released, "labelme", "s1_released")
+    assert chosen.sha256 == released.ids_sha256 == rule.ids_sha256
+
+
+@pytest.mark.parametrize("method", ["talr_ndcg", "dpsh", "mihash"])
+def test_a_run_of_the_released_relevance_has_the_same_settings_and_another_name(monkeypatch, method):
+    from hashbench.runs.spec import resolve
+
+    monkeypatch.undo()
+    given = {"bits": 16, "model": "linear"}
+    spec, released = (resolve("labelme", protocol, method, given) for protocol in ("s1", "s1_released"))
+    assert released.settings == spec.settings
+    assert released.config_hash != spec.config_hash
+
+
+READINGS = """NDCG of a ranking at random:
+  features             compared           top gain   NDCG  with empty queries as 1
+* centred, unit norm   distances             1,023 0.4084  0.5563 (1 empty)
+  centred, unit norm   distances               126 0.4103  0.5577 (1 empty)
+  centred, unit norm   squared distances     1,023 0.3987  0.3987 (0 empty)
+  centred, unit norm   squared distances       126 0.3996  0.3996 (0 empty)
+  unit norm            distances             1,023 0.3660  0.3660 (0 empty)
+  unit norm            distances               126 0.3668  0.3668 (0 empty)
+  unit norm            squared distances     1,023 0.6772  0.6772 (0 empty)
+  unit norm            squared distances       126 0.6782  0.6782 (0 empty)
+* as this protocol is scored; empty: without a relevant item
+printed: 0.5 (none); nearest, 0.0563 away: centred, unit norm, distances, top gain 1,023"""
+
+
+def test_split_shows_what_a_random_ranking_scores_in_each_reading(tmp_path, capsys):
+    card = tmp_path / "root" / "datasets" / "features.toml"
+    card.write_text(CARD.replace("train = 9\n", "train = 9\nrandom_ndcg = 0.5\n").replace("[1, 2]", "[1, 10]"))
+    version_5(tmp_path / "LabelMe_gist.mat", gist=GIST)
+    download("features", tmp_path)
+    code, out, err = call(capsys, "split", "features", "--relevance")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[5:] == READINGS.splitlines()
+
+
+def test_relevance_of_a_file_that_is_not_here_says_how_to_get_it(monkeypatch, capsys):
+    monkeypatch.undo()
+    code, out, err = call(capsys, "split", "labelme", "--relevance")
+    assert (code, out) == (2, "")
+    assert err == "error: labelme is not downloaded: run hashbench download labelme (or --from-dir DIR)\n"
+
+
+def test_relevance_by_labels_has_no_readings(monkeypatch, capsys):
+    monkeypatch.undo()
+    code, out, err = call(capsys, "split", "digits", "--relevance")
+    assert (code, out) == (2, "")
+    assert err == "error: --relevance: digits s1 has no relevance by percentiles of distances\n"

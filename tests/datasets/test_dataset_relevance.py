@@ -2,14 +2,16 @@
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hashbench.datasets.protocol import Nearest, Parts, Percentiles
-from hashbench.datasets.relevance import relevance_of
+from hashbench.datasets.relevance import relevance_of, relevance_of_training
 from hashbench.datasets.split import Split, split
 from hashbench.datasets.store import Dataset
 from hashbench.errors import HashbenchError
+from hashbench.losses import DistanceSupervision
 from hashbench.relevance import distances as by_distance
 from hashbench.relevance import percentiles as by_rank
 from hashbench.relevance.distances import DistanceRelevance
@@ -34,21 +36,42 @@ def distances(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     return np.sqrt(((one[:, None] - other[None]) ** 2).sum(axis=2))
 
 
-@given(st.integers(0, 2**32 - 1), st.sampled_from([7, 1000]))
-def test_percentiles_equal_the_definition_on_the_full_matrix(seed: int, tile: int) -> None:
-    """dMI's labelme_gist.m: minus the training mean, unit norm, percentiles of pdist, thresholds of all queries."""
+@given(st.integers(0, 2**32 - 1), st.sampled_from([7, 1000]), st.sampled_from(["percentiles", "released"]))
+def test_percentiles_equal_the_definition_on_the_full_matrix(seed: int, tile: int, kind: str) -> None:
+    """dMI's labelme_gist.m: minus the training mean, unit norm, percentiles of pdist, thresholds of all queries.
+
+    TALR's affinity_multlv.m compares the squared distances with the same percentiles.
+    """
+    rule = LABELME.model_copy(update={"kind": kind})
     items = np.random.default_rng(seed).standard_normal((N, 12)).astype(np.float32)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(by_rank, "TILE", tile)
         patch.setattr(by_distance, "PAIRS", 10 * tile)
-        found = full_block(relevance_of(*drawn(items, LABELME)))
+        found = full_block(relevance_of(*drawn(items, rule)))
     centred = items.astype(np.float64) - items[40:80].mean(axis=0, dtype=np.float64)
     unit = centred / np.linalg.norm(centred, axis=1, keepdims=True)
     pairs = distances(unit[40:80], unit[40:80])[np.triu_indices(40, 1)]
     expected = np.zeros((10, 80), np.int64)
     for percent, level in zip(LABELME.percent, LABELME.levels, strict=True):
-        expected[distances(unit[:10], unit[10:]) <= np.percentile(pairs, percent, method="hazen")] = level
+        distance = distances(unit[:10], unit[10:])
+        compared = distance**2 if kind == "released" else distance
+        expected[compared <= np.percentile(pairs, percent, method="hazen")] = level
     np.testing.assert_array_equal(found, expected)
+
+
+def test_training_has_the_relevance_that_is_scored() -> None:
+    items = np.random.default_rng(0).standard_normal((N, 12)).astype(np.float32)
+    found = {}
+    for kind in ("percentiles", "released"):
+        data, chosen, rule = drawn(items, LABELME.model_copy(update={"kind": kind}))
+        scored, trained = relevance_of(data, chosen, rule), relevance_of_training(data, chosen, rule)
+        assert isinstance(scored, DistanceRelevance)
+        assert trained is not None
+        assert trained.thresholds == scored.thresholds
+        every = torch.arange(40)
+        np.testing.assert_array_equal(DistanceSupervision(trained).levels(every), full_block(trained))
+        found[kind] = full_block(trained)
+    assert (found["percentiles"] != found["released"]).any()
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.1, 2.0, 10.0, 100.0]), st.sampled_from([7, 1000]))

@@ -90,8 +90,19 @@ def test_other_models_have_one_width(name):
 
 def test_xavier_is_uniform_within_its_bound():
     torch.manual_seed(0)
-    weight = encoder(MODELS.get("linear"), (300,), 200, 5.0, xavier=True)[1].weight.detach()
+    weight = encoder(MODELS.get("linear"), (300,), 200, 5.0, initial="xavier")[1].weight.detach()
     bound = (6 / 500) ** 0.5
     assert 0.99 * bound < weight.abs().max() < bound
     assert float(weight.square().mean()) == pytest.approx(bound**2 / 3, rel=0.02)
     assert float(weight.mean()) == pytest.approx(0, abs=0.001)
+
+
+@pytest.mark.parametrize(("hash_init", "std"), [(0.01, 0.01), (0.0, (2 / 300) ** 0.5)])
+def test_a_truncated_normal_has_no_weight_beyond_two_standard_deviations(hash_init, std):
+    torch.manual_seed(0)
+    layer = encoder(MODELS.get("linear"), (300,), 200, hash_init, initial="truncated_normal")[1]
+    weight = layer.weight.detach()
+    assert 1.99 * std < weight.abs().max() <= 2 * std
+    # the standard deviation of a standard normal between -2 and 2 is 0.8796
+    assert float(weight.square().mean().sqrt()) == pytest.approx(0.8796 * std, rel=0.01)
+    assert not layer.bias.any()

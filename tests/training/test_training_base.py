@@ -151,6 +151,12 @@ def test_width_reaches_the_network_and_xavier_its_last_layer(tmp_path: Path) -> 
         DeepHasher.load(chosen.model_copy(update={"width": 1 / 8}), tmp_path, "cpu")
 
 
+def test_a_truncated_normal_reaches_the_last_layer(tmp_path: Path) -> None:
+    chosen = embedding(d=50, model="nin", width=1 / 16, hash_layer_init="truncated_normal", hash_init=0.01)
+    last = started(chosen, examples(tmp_path, (8, 8, 3))).encoder[1].weight.detach()
+    assert 0.019 < float(last.abs().max()) <= 0.02
+
+
 def test_a_model_of_one_width_refuses_another_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(HashbenchError, match=r"width = 0\.5: this model has one width only .*: width = 1") as caught:
         started(embedding(model="mlp", width=0.5), examples(tmp_path))

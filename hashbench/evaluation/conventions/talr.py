@@ -60,8 +60,16 @@ def _grown(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _ndcg(histogram: Histogram) -> NDArray[np.float64]:
-    gains = np.minimum(np.exp2(np.minimum(histogram.levels, 8).astype(np.float64)), INT8_MAX) - 1
-    return np.where(histogram.n_relevant > 0, of_gains(histogram, gains, None), 1.0)
+    return np.where(histogram.n_relevant > 0, of_gains(histogram, gains_of(histogram.levels), None), 1.0)
+
+
+def gains_of(levels: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The gain of each level, float64[v]: 2^v - 1, computed in int8, so 126 for every level from 7 on.
+
+    >>> gains_of(np.array([0, 1, 2, 5, 10]))
+    array([  0.,   1.,   3.,  31., 126.])
+    """
+    return np.minimum(np.exp2(np.minimum(levels, 8).astype(np.float64)), INT8_MAX) - 1
 
 
 CONVENTION = Convention(

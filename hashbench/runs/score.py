@@ -63,6 +63,7 @@ def measured_row(data: RunData, evidence: Evidence, metrics: Metrics, seconds: S
         metrics_of_test=metrics.test,
         metrics_weighted=metrics.weighted,
         seconds=seconds,
+        distinct_codes=evidence.distinct,
         histogram_sha256=_sha256(evidence.database.get("histogram")),
         retrieval_sha256=_sha256(evidence.database.get("retrieval")),
         retrieval_of_test_sha256=_sha256(evidence.test.get("retrieval")),

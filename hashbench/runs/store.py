@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from hashbench import paths
+from hashbench.codes.distinct import DistinctCodes
 from hashbench.config import Strict, canonical_json, digest, json_object, parse
 from hashbench.errors import HashbenchError, one_line, printable, unknown
 from hashbench.files import write_text
@@ -62,6 +63,7 @@ class Row(Strict):
     metrics: dict[str, MetricValue]  # the queries search the database
     metrics_of_test: dict[str, MetricValue] = {}  # the queries search each other: sparse codes only
     metrics_weighted: dict[str, MetricValue] = {}  # by weighted Hamming distance: methods that learn weights only
+    distinct_codes: DistinctCodes | None = None  # of methods that make codes; older rows have none
     histogram_sha256: str | None
     retrieval_sha256: str | None = None  # of the retrieval from the database: sparse codes only
     retrieval_of_test_sha256: str | None = None  # of the retrieval of the queries from each other
@@ -183,6 +185,9 @@ def _out_of_range(row: Row) -> Iterator[str]:
     for field in ("metrics", "metrics_of_test", "metrics_weighted"):
         for name, value in getattr(row, field).items():
             yield from (f"{field}.{printable(name)}.{fault}" for fault in _faults_of(name, value))
+    n_queries = min((value.n_queries for value in row.metrics.values()), default=None)
+    if row.distinct_codes and n_queries is not None and row.distinct_codes.queries > n_queries:
+        yield f"distinct_codes.queries is {row.distinct_codes.queries} of {n_queries} queries"
     if row.seconds and min(row.seconds.model_dump().values()) < 0:
         yield "seconds are negative"
 

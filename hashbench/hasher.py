@@ -131,8 +131,7 @@ class Evidence:
 
     In ``database`` the queries search the database. In ``test`` each query searches all other queries. ``weighted`` are
     the rankings of the database by the weighted Hamming distance, if the method learned weights of its bits; they are
-    too large to be saved, but the saved codes and weights give them again. ``distinct`` is the number of distinct codes,
-    None where there are no codes.
+    too large to be saved, but the saved codes and weights give them again. ``distinct`` is None without codes.
     """
 
     database: Mapping[str, Counts]

@@ -34,6 +34,11 @@ def distinct_text(codes: DistinctCodes) -> str:
     return f"{codes.queries:,} of the queries, {codes.database:,} of the database"
 
 
+def split_text(seed: int | None) -> str | None:
+    """Which split a run is on; None for the protocol's own."""
+    return None if seed is None else f"drawn with seed {seed}, not the protocol's own"
+
+
 def _scores(row: Row) -> Iterator[str]:
     """A line for each metric of the row."""
     for name, value in all_metrics(row).items():

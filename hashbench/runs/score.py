@@ -94,6 +94,7 @@ def _identity(data: RunData, options: Options) -> dict[str, Any]:
         "settings": spec.identity,
         "budget": spec.budget,
         "seed": spec.seed,
+        "split_seed": spec.split_seed,
         "config": spec.config,
         "config_hash": spec.config_hash,
         "cell_hash": spec.cell_hash,

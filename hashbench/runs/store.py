@@ -57,6 +57,7 @@ class Row(Strict):
     settings: dict[str, int | float | str | bool]  # the keys the method declares, sorted
     budget: str
     seed: int
+    split_seed: int | None = None  # the seed of the split if it is not the protocol's own
     config: dict[str, Any]  # fully resolved
     config_hash: str  # digest of config and seed: part of the run's name
     cell_hash: str  # digest of config without the seed: the same for all runs of a table's cell
@@ -174,6 +175,8 @@ def _contradictions(row: Row, path: Path) -> Iterator[str]:
             yield f"config.{key} is {printable(repr(row.config.get(key)))}, {key} is {printable(getattr(row, key))}"
     if not (isinstance(row.config.get("settings"), dict) and isinstance(row.config.get("data"), dict)):
         yield "config has no settings or no data"
+    elif row.split_seed is not None and row.config["data"].get("split", {}).get("seed") != row.split_seed:
+        yield f"split_seed is {row.split_seed}, which is not the seed in config.data.split"
     if digest(row.config) != row.cell_hash:
         yield "cell_hash is not the digest of config"
     if digest({**row.config, "seed": row.seed}) != row.config_hash:

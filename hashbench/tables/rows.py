@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 HARDWARE = ("system", "cpu", "cores", "device", "gpu")
 # the columns that are there whatever is stored, with pandas' type of each
 NAMES = {"run": "string", "dataset": "string", "protocol": "string", "method": "string"}
-STATE = {"budget": "string", "seed": "Int64", "status": "string", "reason": "string"}
+STATE = {"budget": "string", "seed": "Int64", "split_seed": "Int64", "status": "string", "reason": "string"}
 COUNTS = {"n_queries": "Int64", "n_empty": "Int64", "distinct_queries": "Int64", "distinct_database": "Int64"}
 PROVENANCE = {
     "train_s": "float64",
@@ -45,7 +45,8 @@ def rows(results: str | Path | None = None) -> "DataFrame":
 
     - ``run``, ``dataset``, ``protocol``, ``method``: the names of the run;
     - one for each setting that a run is named by (``bits``, ``model``, ...), missing where a run has no such setting;
-    - ``budget``, ``seed``, ``status`` (``ok`` or ``failed``) and ``reason`` (of a failure);
+    - ``budget``, ``seed``, ``split_seed`` (missing where the split is the protocol's own), ``status`` (``ok`` or
+      ``failed``) and ``reason`` (of a failure);
     - ``n_queries``, and ``n_empty``: those of them without a relevant item, which no mean counts;
     - ``distinct_queries`` and ``distinct_database``: the number of distinct codes; missing in older rows;
     - one for each metric, its mean over queries, as a fraction, by its name (``ap``, ``ndcg@100``, ...), followed by

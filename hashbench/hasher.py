@@ -17,6 +17,7 @@ from pydantic import Field
 
 from hashbench import histogram
 from hashbench.codes import MAX_BITS, Codes, binarize, files
+from hashbench.codes.distinct import DistinctCodes, count_distinct
 from hashbench.codes.nearest import Neighbours, neighbours
 from hashbench.config import Strict
 from hashbench.errors import HashbenchError
@@ -130,12 +131,13 @@ class Evidence:
 
     In ``database`` the queries search the database. In ``test`` each query searches all other queries. ``weighted`` are
     the rankings of the database by the weighted Hamming distance, if the method learned weights of its bits; they are
-    too large to be saved, but the saved codes and weights give them again.
+    too large to be saved, but the saved codes and weights give them again. ``distinct`` is None without codes.
     """
 
     database: Mapping[str, Counts]
     test: Mapping[str, Counts] = field(default_factory=dict)
     weighted: Iterable[Histogram] | None = None
+    distinct: DistinctCodes | None = None
 
     def save(self, folder: Path) -> None:
         """Writes NAME.npz for each of ``database`` and NAME_of_test.npz for each of ``test``."""
@@ -280,7 +282,9 @@ class BinaryOutput:
         weighted = None
         if self.weights is not None:
             weighted = WeightedRankings(self.query, self.database, self.weights, relevance, progress)
-        return Evidence({"histogram": self.histogram(relevance, progress=progress)}, weighted=weighted)
+        distinct = DistinctCodes(queries=count_distinct(self.query.words), database=count_distinct(self.database.words))
+        histogram = self.histogram(relevance, progress=progress)
+        return Evidence({"histogram": histogram}, weighted=weighted, distinct=distinct)
 
     def histogram(self, relevance: Relevance, *, progress: bool = False) -> Histogram:
         """The histogram n[q, d, v] of the codes; ``relevance`` is that of this database to these queries."""

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from hashbench.cli._row_text import split_text
 from hashbench.config import Setting, canonical_json
 from hashbench.runs.again import made_by
 from hashbench.runs.sources import settings_of
@@ -19,17 +20,17 @@ def describe(spec: "RunSpec", given: dict[str, Setting], stored: "Row | None", *
     settings = settings_of(spec, given)
     names = {"dataset": spec.dataset, "protocol": spec.protocol, "method": spec.method}
     names |= {"budget": spec.budget}
+    seeds = {"seed": spec.seed, "split_seed": spec.split_seed}
     if as_json:
         listed = {key: asdict(found) for key, found in settings.items()}
         typer.echo(
-            canonical_json(
-                {"run": spec.run, "stored": stored is not None, **names, "seed": spec.seed, "settings": listed}
-            )
+            canonical_json({"run": spec.run, "stored": stored is not None, **names, **seeds, "settings": listed})
         )
         return
     is_stored = "no" if stored is None else f"yes, {made_by(stored)}"
     width = max(map(len, settings))
-    for key, text in {"run": spec.run, "stored": is_stored, **names, "seed": spec.seed}.items():
+    other_split = {} if spec.split_seed is None else {"split": split_text(spec.split_seed)}
+    for key, text in {"run": spec.run, "stored": is_stored, **names, "seed": spec.seed, **other_split}.items():
         typer.echo(f"{key:{width}}  {text}")
     for key, found in settings.items():
         source = found.source if found.recipe is None else f"recipe {found.recipe}"

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import typer
 
 from hashbench import paths
+from hashbench.codes.distinct import DistinctCodes
 from hashbench.config import canonical_json
 from hashbench.metrics import MetricValue
 from hashbench.runs.again import all_metrics, compare
@@ -19,11 +20,23 @@ def show(row: Row, stored: Row | None, store: Store, *, as_json: bool) -> None:
         typer.echo(f"run   {row.run}")
         for line in _scores(row) if stored is None else _compared(row, stored):
             typer.echo(line)
+        if row.distinct_codes is not None:
+            typer.echo(f"{'distinct codes':28} {distinct_text(row.distinct_codes)}")
         stays = "" if stored is None else " (as it was)"
         typer.echo(f"row   {paths.shown(store.row_path(row.dataset, row.protocol, row.run))}{stays}")
     if row.status == "failed":
         typer.echo(f"error: {row.run}: {row.reason}", err=True)
         raise typer.Exit(2)
+
+
+def distinct_text(codes: DistinctCodes) -> str:
+    """How many distinct codes there are."""
+    return f"{codes.queries:,} of the queries, {codes.database:,} of the database"
+
+
+def split_text(seed: int | None) -> str | None:
+    """Which split a run is on; None for the protocol's own."""
+    return None if seed is None else f"drawn with seed {seed}, not the protocol's own"
 
 
 def _scores(row: Row) -> Iterator[str]:

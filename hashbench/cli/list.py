@@ -229,7 +229,7 @@ def _run(row: "Row") -> Entry:
     metrics = {name: value.mean for name, value in row.metrics.items()}
     first = next(((name, mean) for name, mean in metrics.items() if mean is not None), None)
     shown = row.status if first is None else f"{first[0]} {first[1]:.4f}"
-    of_row = {"dataset", "protocol", "method", "settings", "seed", "budget", "status", "utc"}
+    of_row = {"dataset", "protocol", "method", "settings", "seed", "split_seed", "budget", "status", "utc"}
     more = {**row.model_dump(include=of_row), "metrics": metrics}
     return Entry(row.run, f"{shown}  {row.utc[:10]}", more=more)
 

@@ -9,7 +9,7 @@ import typer
 
 from hashbench import paths
 from hashbench.cli import _complete
-from hashbench.cli._options import Device
+from hashbench.cli._options import Device, Splits
 from hashbench.errors import CheckFailed, HashbenchError
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def command(
         ),
     ],
     seeds: Annotated[int, typer.Option(min=1, help="Number of runs of each cell, with seeds 0 .. SEEDS - 1.")] = 1,
+    splits: Splits = 1,
     jobs: Annotated[int, typer.Option(min=1, help="Number of runs at the same time.")] = 1,
     device: Device = "auto",
     budget: Annotated[
@@ -34,6 +35,9 @@ def command(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the names of the missing runs and exit.")] = False,
 ) -> None:
     """Train and score every cell of the tables that is not measured yet.
+
+    All seeds of a cell share the protocol's own split. With --splits N each cell is run on N splits; hashbench table
+    --splits N shows them together.
 
     After an interruption the same command continues. Each run uses one process; --jobs of them run at the same
     time. To train one run with several processes, use torchrun with hashbench train.
@@ -50,7 +54,7 @@ def command(
             "torchrun, or use torchrun with hashbench train"
         )
     store = Store.default()
-    asked = [each for table in tables for each in grid.cell_runs(spec.load(table, budget), seeds)]
+    asked = [each for table in tables for each in grid.cell_runs(spec.load(table, budget, splits), seeds)]
     wanted = list({e.run: e for each in asked for e in each.runs}.values())
     todo = grid.missing(wanted, store)
     _explain(asked)

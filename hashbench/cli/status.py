@@ -9,6 +9,7 @@ import typer
 
 from hashbench.cli import _complete
 from hashbench.cli._broken import say, say_once
+from hashbench.cli._options import Splits
 from hashbench.registry import each_usable
 
 if TYPE_CHECKING:
@@ -25,17 +26,25 @@ HEADINGS = ("table", "runs done", "missing", "failed", "not yet", "hours left")
 
 @dataclass
 class CellStatus:
-    """What is stored of the runs that one cell needs, by seed; other cells may need the same runs."""
+    """What is stored of the runs that one cell needs, by seed; other cells may need the same runs.
+
+    A run on another split than the protocol's own is called ``0 of split 1``, for seed 0 and the split's seed 1.
+    """
 
     dataset: str
     protocol: str
     method: str
     settings: "dict[str, Setting]"
     budget: str
-    done: list[int] = field(default_factory=list)
-    failed: dict[int, str] = field(default_factory=dict)  # seed -> reason
-    missing: list[int] = field(default_factory=list)
+    done: list[int | str] = field(default_factory=list)
+    failed: dict[int | str, str] = field(default_factory=dict)  # seed -> reason
+    missing: list[int | str] = field(default_factory=list)
     unavailable: str | None = None  # why no seed can be run yet
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether all its runs are done."""
+        return self.unavailable is None and not self.missing and not self.failed
 
 
 @dataclass
@@ -62,7 +71,7 @@ class TableStatus:
     def as_json(self, seeds: int) -> dict[str, Any]:
         """What is printed with --json of the table as a whole."""
         left = {"hours_left": round(self.hours_left, 3), "runs_of_unknown_duration": self.n_unknown}
-        return {"table": self.spec.name, "seeds": seeds, **self.counts(), **left}
+        return {"table": self.spec.name, "seeds": seeds, "splits": self.spec.n_splits, **self.counts(), **left}
 
     def hours(self) -> str:
         """The hours left: ``?`` where no past run tells, ``> 1.5`` where none tells of some."""
@@ -77,6 +86,7 @@ def command(
         typer.Argument(metavar="TABLE", help="See hashbench list tables.", autocompletion=_complete.tables),
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Look for seeds 0 .. SEEDS - 1.")] = 1,
+    splits: Splits = 1,
     budget: Annotated[str | None, typer.Option(help="Look for runs at this budget, not at the table's own.")] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object; that of one table has all its cells.")
@@ -95,12 +105,12 @@ def command(
     stored = {row.run: row for row in Store.default().rows(say)}
     past = PastSeconds.of(stored.values())
     if table is None:
-        found = _all(spec.names(), lambda name: status(spec.load(name, budget), stored, past, seeds))
+        found = _all(spec.names(), lambda name: status(spec.load(name, budget, splits), stored, past, seeds))
         as_text = "\n".join(_overview(found))
         objects: dict[str, Any] = {"tables": [each.as_json(seeds) for each in found]}
     else:
-        one = status(spec.load(table, budget), stored, past, seeds)
-        as_text = "\n".join(_of_table(one, seeds))
+        one = status(spec.load(table, budget, splits), stored, past, seeds)
+        as_text = "\n".join(_of_table(one))
         objects = {**one.as_json(seeds), "cells": [asdict(cell) for cell in one.cells]}
     typer.echo(canonical_json(objects) if as_json else as_text)
 
@@ -135,12 +145,13 @@ def _status(needed: "CellRuns", stored: "Mapping[str, Row]") -> CellStatus:
     found.unavailable = needed.unavailable
     for spec in needed.runs:
         row = stored.get(spec.run)
+        seed = spec.seed if spec.split_seed is None else f"{spec.seed} of split {spec.split_seed}"
         if row is None:
-            found.missing.append(spec.seed)
+            found.missing.append(seed)
         elif row.status == "ok":
-            found.done.append(spec.seed)
+            found.done.append(seed)
         else:
-            found.failed[spec.seed] = row.reason or "no reason given"
+            found.failed[seed] = row.reason or "no reason given"
     return found
 
 
@@ -159,7 +170,7 @@ def _line(values: tuple[object, ...], width: int) -> str:
     return f"{name!s:{width}}  {done!s:>10}  " + "  ".join(f"{value!s:>{max(7, len(str(value)))}}" for value in others)
 
 
-def _of_table(found: TableStatus, seeds: int) -> Iterator[str]:
+def _of_table(found: TableStatus) -> Iterator[str]:
     """A line for each row of the table, with how many of its cells are measured, then the sum."""
     by_key = {_key(cell): cell for cell in found.cells}
     rows: dict[tuple[str, str], list[CellStatus]] = {}
@@ -171,7 +182,7 @@ def _of_table(found: TableStatus, seeds: int) -> Iterator[str]:
         if section != shown:
             yield section
             shown = section
-        yield f"  {row:{width}}  {_counts(cells, seeds)}"
+        yield f"  {row:{width}}  {_counts(cells)}"
     of = found.counts()
     yield (
         f"{found.spec.name}: {of['done']} runs done, {of['failed']} failed, {of['missing']} missing; "
@@ -183,10 +194,11 @@ def _key(cell: "CellStatus | Cell") -> tuple[Any, ...]:
     return cell.dataset, cell.protocol, cell.method, tuple(sorted(cell.settings.items())), cell.budget
 
 
-def _counts(cells: list[CellStatus], seeds: int) -> str:
-    """How many of the cells have all their seeds, and why the others have not."""
-    parts = [f"{sum(len(cell.done) == seeds for cell in cells)} of {len(cells)} measured"]
+def _counts(cells: list[CellStatus]) -> str:
+    """How many of the cells have all their runs, and why the others have not."""
+    parts = [f"{sum(cell.is_measured for cell in cells)} of {len(cells)} measured"]
     failures = {cell_failed for cell in cells for cell_failed in cell.failed.items()}
-    parts += [f"seed {seed} failed: {reason}" for seed, reason in sorted(failures)]
+    in_order = sorted(failures, key=lambda failure: (isinstance(failure[0], str), failure))
+    parts += [f"seed {seed} failed: {reason}" for seed, reason in in_order]
     reasons = dict.fromkeys(cell.unavailable for cell in cells if cell.unavailable is not None)
     return "; ".join([*parts, *(f"not available yet: {reason}" for reason in reasons)])

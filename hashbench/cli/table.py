@@ -1,6 +1,6 @@
 """``hashbench table``: tables with the measured values beside the published ones."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,10 +10,12 @@ import typer
 from hashbench import paths
 from hashbench.cli import _complete
 from hashbench.cli._broken import say_once
+from hashbench.cli._options import Splits
 from hashbench.errors import CheckFailed, HashbenchError
 from hashbench.registry import Broken, each_usable, refuse
 
 if TYPE_CHECKING:
+    from hashbench.tables.spec import TableSpec
     from hashbench.tables.table import Table, TableCell
 
 
@@ -41,6 +43,10 @@ def command(
     interval: Annotated[
         bool, typer.Option("--interval", help="Show the [worst, best] AP over all orders of ties.")
     ] = False,
+    distinct: Annotated[
+        bool, typer.Option("--distinct", help="Show beside each AP how many distinct codes queries and database have.")
+    ] = False,
+    splits: Splits = 1,
     check: Annotated[bool, typer.Option("--check", help="Exit 1 if a cell is outside its tolerance.")] = False,
     write: Annotated[
         bool, typer.Option("--write", help="Write .csv, .tex, .md, .png and hashbench.bib to results/tables/.")
@@ -49,17 +55,21 @@ def command(
 ) -> None:
     r"""Render tables from the stored rows; a cell without a measurement is blank.
 
-    The LaTeX cites papers by \cite; --write puts their BibTeX entries beside it, in hashbench.bib.
+    Values are those of the protocol's own split. With --splits N they are means over all runs on N splits, and the
+    table says so. The LaTeX cites papers by \cite; --write puts their BibTeX entries beside it, in hashbench.bib.
     """
+    from hashbench.tables import spec
+
     names = _names(tables or [], every)
     broken = say_once() if every else refuse
-    filled = _collect(names, budget, broken, whole=check or write)
+    filled = _collect(names, lambda name: spec.load(name, budget, splits), broken, whole=check or write)
+    shown = {"interval": interval, "distinct": distinct}
     if as_json:
         typer.echo(_as_json(filled))
     elif not (every and write):
-        typer.echo("\n".join(_text(table, output, interval) for table in filled), nl=False)
+        typer.echo("\n".join(_text(table, output, shown) for table in filled), nl=False)
     if write:
-        for path in _written(filled, interval, broken):
+        for path in _written(filled, shown, broken):
             typer.echo(paths.shown(path), err=as_json)
     if check:
         _check(filled)
@@ -75,16 +85,15 @@ def _names(named: list[str], every: bool) -> list[str]:
     return spec.names() if every else named
 
 
-def _collect(names: list[str], budget: str | None, broken: Broken, whole: bool) -> "list[Table]":
+def _collect(names: list[str], load: "Callable[[str], TableSpec]", broken: Broken, whole: bool) -> "list[Table]":
     from hashbench.progress import bar
     from hashbench.runs.store import Store
-    from hashbench.tables import spec
     from hashbench.tables.collect import collect
 
     store, filled = Store.default(), []
     with bar("collect", "table", len(names)) as collected:
         rows = list(store.rows(None if whole else _leave_out))  # a table that is kept or checked needs every row
-        for _, table in each_usable(names, lambda name: collect(spec.load(name, budget), rows, store), broken):
+        for _, table in each_usable(names, lambda name: collect(load(name), rows, store), broken):
             filled.append(table)
             collected.update()
     return filled
@@ -94,7 +103,7 @@ def _leave_out(error: HashbenchError) -> None:
     typer.echo(f"left out: {error}", err=True)
 
 
-def _text(table: "Table", output: Format, interval: bool) -> str:
+def _text(table: "Table", output: Format, shown: dict[str, bool]) -> str:
     from hashbench.tables.render_csv import render_csv
     from hashbench.tables.render_latex import render_latex
     from hashbench.tables.render_markdown import render_markdown
@@ -102,7 +111,7 @@ def _text(table: "Table", output: Format, interval: bool) -> str:
     if output is Format.csv:
         return render_csv(table)
     render = render_latex if output is Format.latex else render_markdown
-    return render(table, interval=interval)
+    return render(table, **shown)
 
 
 def _as_json(tables: "list[Table]") -> str:
@@ -112,7 +121,7 @@ def _as_json(tables: "list[Table]") -> str:
     return canonical_json({"tables": [json_table(table) for table in tables]})
 
 
-def _written(tables: "list[Table]", interval: bool, broken: Broken) -> list[Path]:
+def _written(tables: "list[Table]", shown: dict[str, bool], broken: Broken) -> list[Path]:
     """Writes all tables and the papers that they cite, and returns the paths."""
     from hashbench.files import write_text
     from hashbench.progress import bar
@@ -122,14 +131,14 @@ def _written(tables: "list[Table]", interval: bool, broken: Broken) -> list[Path
     written: list[Path] = []
     with bar("write", "table", len(tables)) as done:
         for table in tables:
-            written += _write(table, interval)
+            written += _write(table, shown)
             done.update()
     bibliography = Store.default().folder / "tables" / f"{papers.BIBLIOGRAPHY}.bib"
     write_text(bibliography, papers.all_bibtex(broken))
     return [*written, bibliography]
 
 
-def _write(table: "Table", interval: bool) -> Iterator[Path]:
+def _write(table: "Table", shown: dict[str, bool]) -> Iterator[Path]:
     """Writes the table in every format and yields the paths; a picture only of something measured."""
     from hashbench.files import atomic, write_text
     from hashbench.runs.store import Store
@@ -138,7 +147,7 @@ def _write(table: "Table", interval: bool) -> Iterator[Path]:
     stem = Store.default().folder / "tables" / table.name
     for output, suffix in SUFFIXES.items():
         path = stem.with_name(stem.name + suffix)
-        write_text(path, _text(table, output, interval))
+        write_text(path, _text(table, output, shown))
         yield path
     picture, path = render_png(table), stem.with_name(stem.name + ".png")
     if picture is None:

@@ -25,6 +25,10 @@ def command(
         int | None, typer.Option(help="Code length. For sparse codes use --set d=D --set k=K instead.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of all random choices in the run.")] = 0,
+    split: Annotated[
+        int | None,
+        typer.Option(min=0, max=2**32 - 1, help="Seed of the split. Default: the protocol's own seed."),
+    ] = None,
     model: Annotated[
         str | None, typer.Option(help="Encoder, such as linear, mlp or small_cnn; `hashbench list models` shows them.")
     ] = None,
@@ -85,11 +89,11 @@ def command(
     given = {**{key: value for key, value in named.items() if value is not None}, **chosen}
     group = parallel.from_environment()
     protocol = load_card(dataset).protocol_name(protocol)
-    spec = resolve(dataset, protocol, method, given, seed=seed, budget=budget)
+    spec = resolve(dataset, protocol, method, given, seed=seed, budget=budget, split_seed=split)
     file = None
     if weights is not None:
         given["weights"], file = _start(spec, weights)
-        spec = resolve(dataset, protocol, method, given, seed=seed, budget=budget)
+        spec = resolve(dataset, protocol, method, given, seed=seed, budget=budget, split_seed=split)
     options = Options(
         device=device,
         progress=group.is_first,

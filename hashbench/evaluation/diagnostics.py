@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes import Codes
+from hashbench.codes.distinct import Distinct
 from hashbench.histogram import Histogram
 from hashbench.parallel import slices
 
 MOST_IN_A_BYTE = 255
 BLOCK = 16 * MOST_IN_A_BYTE  # codes whose bits are unpacked at a time
-DISTINCT_BLOCK = 1 << 16  # the smallest number of new codes that is sorted at a time
 DISTINCT_LIMIT = 1 << 21  # words of distinct codes in memory, 16 MiB; beyond it they are not counted
 
 
@@ -98,39 +98,6 @@ class Tally:
             self._like[bit] = earliest.setdefault((int(self._like[bit]), column.tobytes()), bit)
 
 
-class Distinct:
-    """Counts distinct codes exactly, up to ``limit`` words of them; beyond the limit it counts no more."""
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self._known: NDArray[np.uint64] | None = None  # sorted, each once
-        self._pending: list[NDArray[np.uint64]] = []
-        self._is_beyond = False
-
-    def add(self, words: NDArray[np.uint64]) -> None:
-        """Adds codes, uint64[n, words of a code]."""
-        for rows in slices(0 if self._is_beyond else len(words), DISTINCT_BLOCK):
-            self._pending.append(words[rows])
-            known = 0 if self._known is None else len(self._known)
-            if sum(map(len, self._pending)) >= max(known, DISTINCT_BLOCK):  # so each code is sorted only a few times
-                self._merge()
-
-    def count(self) -> int | None:
-        """The number of distinct codes, or None beyond the limit; it does not depend on the pieces."""
-        self._merge()
-        if self._is_beyond:
-            return None
-        return 0 if self._known is None else len(self._known)
-
-    def _merge(self) -> None:
-        if self._is_beyond or not self._pending:
-            return
-        held = self._pending if self._known is None else [self._known, *self._pending]
-        self._known, self._pending = _once(np.concatenate(held)), []
-        if self._known.size > self.limit:
-            self._known, self._is_beyond = None, True
-
-
 def diagnose_queries(histogram: Histogram, radius: int = 2) -> QueryDiagnostics:
     """The diagnostics of the queries of ``histogram``, with the Hamming ball of ``radius`` around each query."""
     inside = histogram.at_distance[:, : radius + 1].sum(axis=1)
@@ -140,14 +107,6 @@ def diagnose_queries(histogram: Histogram, radius: int = 2) -> QueryDiagnostics:
         radius=radius,
         twins=int((histogram.relevant[:, 0] > 0).sum()),
     )
-
-
-def _once(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The distinct rows, sorted."""
-    ordered = np.sort(words, axis=0) if words.shape[1] == 1 else words[np.lexsort(words.T)]
-    is_new = np.ones(len(ordered), bool)
-    is_new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-    return ordered if is_new.all() else ordered[is_new]
 
 
 def _sums(bits: NDArray[np.uint8]) -> NDArray[np.int64]:

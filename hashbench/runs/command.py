@@ -24,6 +24,7 @@ def train_command(row: Row, program: Sequence[str] = PROGRAM, *, again: bool = F
     """
     given = _shortest(row, _settings(row))
     words = [*program, "train", row.method, row.dataset, "--protocol", row.protocol]
+    words += ["--split", str(row.split_seed)] if row.split_seed is not None else []
     words += [word for key in OPTIONS if key in given for word in (f"--{key}", _option(key, given[key]))]
     words += ["--seed", str(row.seed)] if row.seed else []
     words += ["--budget", row.budget] if row.budget != hyperparameters.load(row.method).budget(None) else []
@@ -67,7 +68,8 @@ def _shortest(row: Row, given: dict[str, Setting]) -> dict[str, Setting]:
 def _resolved(row: Row, given: Mapping[str, Setting]) -> RunSpec | None:
     """The run that ``given`` names today; None if they name none."""
     try:
-        return resolve(row.dataset, row.protocol, row.method, given, seed=row.seed, budget=row.budget)
+        names = row.dataset, row.protocol, row.method
+        return resolve(*names, given, seed=row.seed, budget=row.budget, split_seed=row.split_seed)
     except HashbenchError:
         return None
 

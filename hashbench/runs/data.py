@@ -7,6 +7,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from hashbench.datasets.card import load_card
+from hashbench.datasets.other_splits import with_seed
 from hashbench.datasets.protocol import Percentiles, Protocol
 from hashbench.datasets.relevance import relevance_of, relevance_of_training
 from hashbench.datasets.split import Split, of_first_classes, split
@@ -78,10 +79,12 @@ def open_data(spec: RunSpec, options: Options = DEFAULT_OPTIONS) -> RunData:
     dataset, protocol = open_dataset(spec.dataset), protocol_of(spec)
     ids = split(dataset.labels, protocol, spec.dataset, spec.protocol)
     # where a card pins no checksum yet, there is nothing to hold the data against
-    rule = spec.data["split"]
+    rule, today = spec.data["split"], protocol.deciding()
     pinned = rule.get("ids_sha256"), spec.data["content_sha256"]
     is_other = any(a not in (None, b) for a, b in zip(pinned, (ids.sha256, dataset.sha256), strict=True))
-    if is_other or rule.get("relevance") != protocol.deciding().get("relevance"):
+    # no card pins the ids of another split, but its rule and its seed give them
+    is_other |= rule != today if spec.split_seed is not None else rule.get("relevance") != today.get("relevance")
+    if is_other:
         raise CheckFailed(f"{spec.run}: the data or the split are no longer those that the run is named by")
     chosen = of_first_classes(ids, dataset.labels, spec.n_classes) if spec.n_classes else ids
     if spec.settings.features == PIXELS:
@@ -107,8 +110,9 @@ def own_rows(spec: RunSpec, items: NDArray[Any], device: str = "auto", labels: N
 
 
 def protocol_of(spec: RunSpec) -> Protocol:
-    """The protocol of a run, from the card of its data set."""
-    return load_card(spec.dataset).protocol(spec.protocol)
+    """The protocol of a run, from the card of its data set, with the seed of the run's split."""
+    own = load_card(spec.dataset).protocol(spec.protocol)
+    return own if spec.split_seed is None else with_seed(own, spec.split_seed, f"{spec.dataset} {spec.protocol}")
 
 
 def require_supervision(spec: RunSpec) -> None:

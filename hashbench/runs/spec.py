@@ -7,6 +7,7 @@ from typing import Any
 
 from hashbench.config import Setting, derive_seed, digest, parse
 from hashbench.datasets.card import load_card
+from hashbench.datasets.other_splits import with_seed
 from hashbench.errors import HashbenchError, unknown
 from hashbench.hasher import PIXELS, CodeSettings
 from hashbench.methods import METHODS, Method
@@ -32,6 +33,7 @@ class RunSpec:
     budget: str
     seed: int
     base: "RunSpec | None" = None  # the run of the base method, which is executed first
+    split_seed: int | None = None  # the seed of the split if it is not the protocol's own
 
     @property
     def config(self) -> dict[str, Any]:
@@ -65,6 +67,7 @@ class RunSpec:
         """
         declared = METHODS.get(self.method).identity
         named = [f"{key}={self.identity[key]}" for key in sorted(declared)]
+        named += [] if self.split_seed is None else [f"split={self.split_seed}"]
         return derive_seed(self.dataset, self.protocol, self.method, *named, self.seed)
 
     @property
@@ -80,8 +83,9 @@ class RunSpec:
     @property
     def run(self) -> str:
         """The run's name."""
-        head = f"{self.dataset}-{self.protocol}-{self.method}-{self.settings.size}-s{self.seed}"
-        return f"{head}-{self.config_hash[:10]}"
+        head = f"{self.dataset}-{self.protocol}-{self.method}-{self.settings.size}"
+        split = "" if self.split_seed is None else f"-split{self.split_seed}"
+        return f"{head}{split}-s{self.seed}-{self.config_hash[:10]}"
 
 
 def resolve(
@@ -92,17 +96,21 @@ def resolve(
     *,
     seed: int = 0,
     budget: str | None = None,
+    split_seed: int | None = None,
 ) -> RunSpec:
     """The specification of the run with these names.
 
     ``settings`` (at least the size of the codes) replace the values of the method's TOML file; ``base.KEY`` is a
-    setting of its base method. ``budget`` is a budget in the method's TOML file, None its default. Raises
-    HashbenchError for an unknown name or a setting of a wrong type. It does not import torch.
+    setting of its base method. ``budget`` is a budget in the method's TOML file, None its default. ``split_seed`` draws
+    another split than the protocol's own. Raises HashbenchError for an unknown name, a setting of a wrong type, or a
+    protocol of which there is no other split. It does not import torch.
     """
     if seed < 0:
         raise HashbenchError(f"seed {seed}: a seed is 0 or more")
     card = load_card(dataset)
-    split = card.protocol(protocol)
+    own_split = card.protocol(protocol)
+    split = own_split if split_seed is None else with_seed(own_split, split_seed, f"{dataset} {protocol}")
+    other_seed = None if split is own_split else split.seed
     entry = METHODS.get(method)
     names = {"dataset": canonical(dataset), "protocol": canonical(protocol), "method": canonical(method)}
     file = hyperparameters.load(names["method"])
@@ -119,7 +127,8 @@ def resolve(
         settings=chosen,
         identity=_identity(chosen, entry, file, usual) | {f"{BASE}{key}": value for key, value in of_base.items()},
         seed=seed,
-        base=_resolve_base(entry, chosen, of_base, names, seed),
+        base=_resolve_base(entry, chosen, of_base, names, seed, other_seed),
+        split_seed=other_seed,
     )
 
 
@@ -133,13 +142,19 @@ def _require_all(values: Mapping[str, Any], entry: Method, names: Mapping[str, s
 
 
 def _resolve_base(
-    entry: Method, chosen: CodeSettings, of_base: Mapping[str, Setting], names: Mapping[str, str], seed: int
+    entry: Method,
+    chosen: CodeSettings,
+    of_base: Mapping[str, Setting],
+    names: Mapping[str, str],
+    seed: int,
+    split_seed: int | None,
 ) -> RunSpec | None:
-    """The run of the base method; None if the method has none."""
+    """The run of the base method on the same split; None if the method has none."""
     if entry.base is None:
         return None
     settings = {**entry.base.settings(chosen), **of_base}
-    return resolve(names["dataset"], names["protocol"], entry.base.method, settings, seed=seed, budget=names["budget"])
+    on = names["dataset"], names["protocol"]
+    return resolve(*on, entry.base.method, settings, seed=seed, budget=names["budget"], split_seed=split_seed)
 
 
 def _apart(settings: Mapping[str, Setting], entry: Method) -> tuple[dict[str, Setting], dict[str, Setting]]:
@@ -198,14 +213,15 @@ def of_row(row: Row) -> RunSpec:
         identity=row.settings,
         budget=row.budget,
         seed=row.seed,
-        base=_of_config(row.config["base"], row.seed) if "base" in row.config else None,
+        base=_of_config(row.config["base"], row) if "base" in row.config else None,
+        split_seed=row.split_seed,
     )
 
 
-def _of_config(config: Mapping[str, Any], seed: int) -> RunSpec:
-    """The specification of a base run, from its configuration in another run's row."""
+def _of_config(config: Mapping[str, Any], row: Row) -> RunSpec:
+    """The specification of a base run, from its configuration in the ``row`` of the run that starts from it."""
     entry = METHODS.get(config["method"])
     settings = parse(entry.settings, config["settings"], "base")
     identity = {key: getattr(settings, key) for key in entry.identity}
     names = {key: config[key] for key in ("dataset", "protocol", "method", "data", "budget")}
-    return RunSpec(**names, settings=settings, identity=identity, seed=seed)
+    return RunSpec(**names, settings=settings, identity=identity, seed=row.seed, split_seed=row.split_seed)

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from hashbench import paths
+from hashbench.codes.distinct import DistinctCodes
 from hashbench.config import Strict, canonical_json, digest, json_object, parse
 from hashbench.errors import HashbenchError, one_line, printable, unknown
 from hashbench.files import write_text
@@ -56,12 +57,14 @@ class Row(Strict):
     settings: dict[str, int | float | str | bool]  # the keys the method declares, sorted
     budget: str
     seed: int
+    split_seed: int | None = None  # the seed of the split if it is not the protocol's own
     config: dict[str, Any]  # fully resolved
     config_hash: str  # digest of config and seed: part of the run's name
     cell_hash: str  # digest of config without the seed: the same for all runs of a table's cell
     metrics: dict[str, MetricValue]  # the queries search the database
     metrics_of_test: dict[str, MetricValue] = {}  # the queries search each other: sparse codes only
     metrics_weighted: dict[str, MetricValue] = {}  # by weighted Hamming distance: methods that learn weights only
+    distinct_codes: DistinctCodes | None = None  # of methods that make codes; older rows have none
     histogram_sha256: str | None
     retrieval_sha256: str | None = None  # of the retrieval from the database: sparse codes only
     retrieval_of_test_sha256: str | None = None  # of the retrieval of the queries from each other
@@ -172,6 +175,8 @@ def _contradictions(row: Row, path: Path) -> Iterator[str]:
             yield f"config.{key} is {printable(repr(row.config.get(key)))}, {key} is {printable(getattr(row, key))}"
     if not (isinstance(row.config.get("settings"), dict) and isinstance(row.config.get("data"), dict)):
         yield "config has no settings or no data"
+    elif row.split_seed is not None and row.config["data"].get("split", {}).get("seed") != row.split_seed:
+        yield f"split_seed is {row.split_seed}, which is not the seed in config.data.split"
     if digest(row.config) != row.cell_hash:
         yield "cell_hash is not the digest of config"
     if digest({**row.config, "seed": row.seed}) != row.config_hash:
@@ -183,6 +188,9 @@ def _out_of_range(row: Row) -> Iterator[str]:
     for field in ("metrics", "metrics_of_test", "metrics_weighted"):
         for name, value in getattr(row, field).items():
             yield from (f"{field}.{printable(name)}.{fault}" for fault in _faults_of(name, value))
+    n_queries = min((value.n_queries for value in row.metrics.values()), default=None)
+    if row.distinct_codes and n_queries is not None and row.distinct_codes.queries > n_queries:
+        yield f"distinct_codes.queries is {row.distinct_codes.queries} of {n_queries} queries"
     if row.seconds and min(row.seconds.model_dump().values()) < 0:
         yield "seconds are negative"
 

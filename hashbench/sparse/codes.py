@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hashbench.codes.distinct import count_distinct
 from hashbench.errors import HashbenchError
 from hashbench.parallel import slices
 
@@ -44,6 +45,11 @@ class SparseCodes:
     def k(self) -> int:
         """The number of set bits of a code."""
         return int(self.buckets.shape[1])
+
+    @property
+    def n_distinct(self) -> int:
+        """The number of distinct codes."""
+        return count_distinct(self.buckets.astype(np.uint64))
 
     def __len__(self) -> int:
         return len(self.buckets)

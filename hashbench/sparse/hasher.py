@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench import histogram
+from hashbench.codes.distinct import DistinctCodes
 from hashbench.errors import HashbenchError
 from hashbench.files import atomic, is_stream
 from hashbench.hasher import CODES, Counts, Evidence, ItemRows
@@ -170,6 +171,12 @@ class SearchedSet:
         counted = self.histogram()
         return found if counted is None else found | {"histogram": counted}
 
+    def distinct(self) -> DistinctCodes | None:
+        """The number of distinct codes, each the set of its buckets; None without buckets."""
+        if self.codes is None or self.query_codes is None:
+            return None
+        return DistinctCodes(queries=self.query_codes.n_distinct, database=self.codes.n_distinct)
+
     def retrieval(self, *, progress: bool = False) -> Retrieval:
         """The retrieval of the queries among the items."""
         items = self.codes, self.embeddings, self.labels
@@ -203,7 +210,11 @@ class SparseOutput:
 
     def count(self, relevance: Relevance, *, progress: bool = False) -> Evidence:  # noqa: ARG002
         """The counts of both searches; relevance is computed from the labels of the sets."""
-        return Evidence(self.among_items.counts(progress=progress), self.among_queries.counts(progress=progress))
+        return Evidence(
+            self.among_items.counts(progress=progress),
+            self.among_queries.counts(progress=progress),
+            distinct=self.among_items.distinct(),
+        )
 
 
 def _labels(rows: ItemRows) -> Labels:

@@ -1,4 +1,4 @@
-"""From stored rows to a table: each cell gets the mean over the seeds that were run for it."""
+"""From stored rows to a table: each cell gets the mean over the runs that were made for it."""
 
 import logging
 import statistics
@@ -16,30 +16,34 @@ from hashbench.runs.store import Row, Store
 from hashbench.tables.cell import Cell, Evaluation
 from hashbench.tables.names import names_to_come
 from hashbench.tables.spec import TableSpec
+from hashbench.tables.splits import splits_of
 from hashbench.tables.table import Measured, Position, Section, Table, TableCell
 
 log = logging.getLogger(__name__)
 
 
-def cell_hash(cell: Cell) -> str:
-    """The digest in the rows that fill the cell, the same for every seed.
+CellHash = Callable[[Cell, int | None], str]
+
+
+def cell_hash(cell: Cell, split_seed: int | None = None) -> str:
+    """The digest in the rows that fill the cell, the same for every seed; ``split_seed`` is that of another split.
 
     Raises HashbenchError where the cell uses a name or a setting that does not exist.
     """
-    return resolve(cell.dataset, cell.protocol, cell.method, cell.settings, budget=cell.budget).cell_hash
+    names = cell.dataset, cell.protocol, cell.method
+    return resolve(*names, cell.settings, budget=cell.budget, split_seed=split_seed).cell_hash
 
 
-def collect(
-    spec: TableSpec, rows: Iterable[Row], store: Store | None, *, hash_of: Callable[[Cell], str] = cell_hash
-) -> Table:
+def collect(spec: TableSpec, rows: Iterable[Row], store: Store | None, *, hash_of: CellHash = cell_hash) -> Table:
     """The table that ``spec`` declares, each cell with what ``rows`` hold for it.
 
     A cell's value is the mean over seeds of the rows' means (each a mean over queries), with the sample standard
-    deviation over seeds. A metric that a row does not hold is computed from the run's histogram in ``store``, if it
-    is kept and its checksum is the row's. Rows of failed runs are not used. A cell is blank where no row fits it, or
-    where it uses a name that is still to come. A cell whose queries search each other (``evaluation = "test"``) is
-    filled by rows of sparse codes only: no others are searched so. A cell by weighted distances is filled by rows of
-    methods that learn weights only.
+    deviation over seeds. The rows are those of the protocol's own split; if ``spec`` is on several splits, they are
+    those of all of these, and mean and deviation are over splits and seeds. A metric that a row does not hold is
+    computed from the run's histogram in ``store``, if it is kept and its checksum is the row's. Rows of failed runs are
+    not used. A cell is blank where no row fits it, or where it uses a name that is still to come. A cell whose queries
+    search each other (``evaluation = "test"``) is filled by rows of sparse codes only: no others are searched so. A
+    cell by weighted distances is filled by rows of methods that learn weights only.
 
     Raises HashbenchError when two cells have one position, and when a cell cannot be run.
     """
@@ -52,7 +56,7 @@ def collect(
                 f"table {spec.name}: two cells at row {cell.row!r}, column {cell.column!r} of section "
                 f"{cell.section!r}: give one of them another label"
             )
-        measured = None if names_to_come(cell, spec.to_come) else stored.measured(cell)
+        measured = None if names_to_come(cell, spec.to_come) else stored.measured(cell, spec.n_splits)
         section[cell.row, cell.column] = TableCell(cell, measured)
     return Table(
         name=spec.name,
@@ -87,37 +91,59 @@ class _StoredResults:
 
     rows: Mapping[str, Mapping[int, Row]]  # digest of the cell -> seed -> row
     store: Store | None
-    hash_of: Callable[[Cell], str]
+    hash_of: CellHash
 
     @staticmethod
-    def of(rows: Iterable[Row], store: Store | None, hash_of: Callable[[Cell], str]) -> "_StoredResults":
+    def of(rows: Iterable[Row], store: Store | None, hash_of: CellHash) -> "_StoredResults":
         found: dict[str, dict[int, Row]] = defaultdict(dict)
         for row in rows:
             if row.status == "ok":
                 found[row.cell_hash][row.seed] = row
         return _StoredResults(dict(found), store, hash_of)
 
-    def measured(self, cell: Cell) -> Measured | None:
-        """The cell's metric over the seeds; None where there is none."""
-        name = str(metrics.parse(cell.metric))
-        by_seed = self.rows.get(self.hash_of(cell), {})
-        rows = [by_seed[seed] for seed in sorted(by_seed)]
-        means = self._means(rows, name) if cell.evaluation == "database" else _means_in(rows, name, cell.evaluation)
-        if not means:
+    def measured(self, cell: Cell, n_splits: int) -> Measured | None:
+        """The cell's metric over the seeds and splits; None where there is none."""
+        name, rows = metrics.parse(cell.metric), list(self._rows_of(cell, n_splits))
+        found = list(self._means(rows, str(name), cell.evaluation))
+        if not found:
             return None
-        worst, best = self._tie_interval(rows) if name == "ap" and cell.evaluation == "database" else (None, None)
-        std = statistics.stdev(means) if len(means) > 1 else None
-        return Measured(statistics.fmean(means), std, len(means), worst, best)
+        means, measured = [mean for _, mean in found], [row for row, _ in found]
+        n_seeds, n_measured = len({row.seed for row in measured}), len({row.cell_hash for row in measured})
+        worst, best = self._tie_interval(rows, cell) if name.metric == "ap" else (None, None)
+        of_queries, of_database = _distinct_codes(measured)
+        return Measured(
+            mean=statistics.fmean(means),
+            std=statistics.stdev(means) if len(means) > 1 else None,
+            n_seeds=n_seeds,
+            worst=worst if str(name) == "ap" else None,
+            best=best if str(name) == "ap" else None,
+            tie_range=None if worst is None or best is None else best - worst,
+            n_splits=n_measured,
+            n_missing=n_measured * n_seeds - len(found),
+            distinct_queries=of_queries,
+            distinct_database=of_database,
+        )
 
-    def _tie_interval(self, rows: Iterable[Row]) -> tuple[float | None, float | None]:
-        """The worst and the best AP over all orders of ties, each a mean over seeds."""
-        ends = [self._means(rows, end) for end in ("ap_worst", "ap_best")]
+    def _rows_of(self, cell: Cell, n_splits: int) -> Iterator[Row]:
+        """The rows that fill the cell: split by split, and in the order of their seeds."""
+        for split in splits_of(cell, n_splits):
+            by_seed = self.rows.get(self.hash_of(cell, split), {})
+            yield from (by_seed[seed] for seed in sorted(by_seed))
+
+    def _tie_interval(self, rows: list[Row], cell: Cell) -> tuple[float | None, float | None]:
+        """The worst and the best AP over all orders of ties, each a mean over the runs."""
+        if cell.evaluation != "database":
+            return None, None
+        ends = [[mean for _, mean in self._means(rows, end, "database")] for end in ("ap_worst", "ap_best")]
         worst, best = (statistics.fmean(end) for end in ends) if all(ends) else (None, None)
         return worst, best
 
-    def _means(self, rows: Iterable[Row], metric: str) -> list[float]:
-        means = (self._mean(row, metric) for row in rows)
-        return [mean for mean in means if mean is not None]
+    def _means(self, rows: Iterable[Row], metric: str, evaluation: Evaluation) -> Iterator[tuple[Row, float]]:
+        """The rows that give the metric, each with its mean over the queries."""
+        for row in rows:
+            mean = self._mean(row, metric) if evaluation == "database" else _mean_in(row, metric, evaluation)
+            if mean is not None:
+                yield row, mean
 
     def _mean(self, row: Row, metric: str) -> float | None:
         if metric in row.metrics:
@@ -132,10 +158,18 @@ class _StoredResults:
             return None
 
 
-def _means_in(rows: Iterable[Row], metric: str, evaluation: Evaluation) -> list[float]:
-    """The means that rows hold of a search that is not the unweighted one of the database."""
-    values = ((row.metrics_of_test if evaluation == "test" else row.metrics_weighted).get(metric) for row in rows)
-    return [value.mean for value in values if value is not None and value.mean is not None]
+def _mean_in(row: Row, metric: str, evaluation: Evaluation) -> float | None:
+    """The mean that a row holds of a search that is not the unweighted one of the database."""
+    value = (row.metrics_of_test if evaluation == "test" else row.metrics_weighted).get(metric)
+    return None if value is None else value.mean
+
+
+def _distinct_codes(rows: list[Row]) -> tuple[float | None, float | None]:
+    """The mean numbers of distinct codes of the queries and of the database; None if a row does not hold them."""
+    codes = [row.distinct_codes for row in rows if row.distinct_codes is not None]
+    if len(codes) < len(rows):
+        return None, None
+    return statistics.fmean(each.queries for each in codes), statistics.fmean(each.database for each in codes)
 
 
 def _kept_histogram(row: Row, store: Store | None) -> Histogram | None:

@@ -23,6 +23,7 @@ from hashbench.runs.store import Row, Store
 from hashbench.tables.cell import Cell
 from hashbench.tables.names import names_to_come
 from hashbench.tables.spec import TableSpec
+from hashbench.tables.splits import splits_of
 
 T = TypeVar("T")
 
@@ -32,12 +33,15 @@ class CellRuns:
     """The runs that a cell needs. Cells that differ in their metric only share them; ``cell`` is the first of these."""
 
     cell: Cell
-    runs: list[RunSpec]  # one for each seed; none where the cell cannot be run yet
+    runs: list[RunSpec]  # one for each seed on each split; none where the cell cannot be run yet
     unavailable: str | None  # why it cannot be run yet
 
 
 def cell_runs(spec: TableSpec, seeds: int) -> list[CellRuns]:
-    """The runs that the cells of a table need for seeds 0 .. ``seeds`` - 1, in order of appearance, each once."""
+    """The runs that the cells of a table need for seeds 0 .. ``seeds`` - 1, in order of appearance, each once.
+
+    Raises HashbenchError if the table is on several splits and a cell's protocol has one only.
+    """
     found: dict[str, CellRuns] = {}
     for cell in spec.cells:
         key = canonical_json([cell.dataset, cell.protocol, cell.method, cell.settings, cell.budget])
@@ -52,7 +56,12 @@ def _runs_of(cell: Cell, spec: TableSpec, seeds: int) -> CellRuns:
     if needs:
         return CellRuns(cell, [], f"needs {', '.join(needs)}, still to come")
     names = cell.dataset, cell.protocol, cell.method, cell.settings
-    return CellRuns(cell, [resolve(*names, seed=seed, budget=cell.budget) for seed in range(seeds)], None)
+    runs = [
+        resolve(*names, seed=seed, budget=cell.budget, split_seed=split)
+        for split in splits_of(cell, spec.n_splits)
+        for seed in range(seeds)
+    ]
+    return CellRuns(cell, runs, None)
 
 
 def missing(specs: list[RunSpec], store: Store) -> list[RunSpec]:

@@ -1,4 +1,4 @@
-"""How a table's numbers are written in every format: units, decimals, the best value, the text of the legend."""
+"""How a table's numbers are written in every format: units, decimals, the best value, marks, the text of the legend."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -7,27 +7,33 @@ from typing import Any
 
 from hashbench.metrics import METRICS, parse
 from hashbench.tables.cell import PrintedAs
-from hashbench.tables.table import Measured, Position, Section, Table, TableCell
+from hashbench.tables.table import TIE_RANGE, Position, Section, Table, TableCell
 
 MEASURED_DECIMALS: dict[PrintedAs, int] = {"fraction": 3, "percent": 2, "number": 2}  # at least
+TIE_MARK = "‡"  # of a tie-dependent cell, in Markdown and in pictures
 CODE_SIZE = ("bits", "d", "k")  # the settings that give the size of a code
 
 
 @dataclass(frozen=True)
 class Notation:
-    """The decimals of one table's numbers: published values have the paper's decimals, measured ones at least these."""
+    """The decimals of one table's numbers: published values have the paper's decimals, measured ones at least these.
+
+    ``interval`` shows the [worst, best] AP of a cell, ``distinct`` its {number of distinct codes}.
+    """
 
     decimals: dict[PrintedAs, int]
+    interval: bool = False
+    distinct: bool = False
 
     @staticmethod
-    def of(table: Table) -> "Notation":
+    def of(table: Table, *, interval: bool = False, distinct: bool = False) -> "Notation":
         """The fewest decimals that print every published value of ``table`` in full."""
         decimals: dict[PrintedAs, int] = defaultdict(int)
         for cell in table.cells():
             if cell.declared.published is not None:
                 unit = cell.declared.printed_as
                 decimals[unit] = max(decimals[unit], _decimals_of(cell.declared.published * scale(unit)))
-        return Notation(dict(decimals))
+        return Notation(dict(decimals), interval, distinct)
 
     def published(self, cell: TableCell) -> str:
         """The published value as the paper prints it, empty where it prints none."""
@@ -39,6 +45,23 @@ class Notation:
         unit = cell.declared.printed_as
         decimals = max(self.decimals.get(unit, 0), MEASURED_DECIMALS[unit])
         return "" if value is None else number(value * scale(unit), decimals)
+
+    def interval_of(self, cell: TableCell) -> str:
+        """The worst and the best AP over all orders of ties; empty where they are not shown or not known."""
+        measured = cell.measured
+        if not self.interval or measured is None or measured.worst is None or measured.best is None:
+            return ""
+        return f"{self.measured(cell, measured.worst)}, {self.measured(cell, measured.best)}"
+
+    def distinct_of(self, cell: TableCell) -> str:
+        """The distinct codes of the queries and of the database beside an AP; empty where not shown or not known."""
+        measured = cell.measured
+        is_ap = parse(cell.declared.metric).metric == "ap"
+        if not self.distinct or not is_ap or measured is None:
+            return ""
+        if measured.distinct_queries is None or measured.distinct_database is None:
+            return ""
+        return f"{measured.distinct_queries:.0f}, {measured.distinct_database:.0f}"
 
     def best(self, section: Section) -> set[Position]:
         """The positions of the best measured values.
@@ -100,16 +123,24 @@ def origin(table: Table, cite: Callable[[str], str]) -> str:
     return f"{cite(table.paper)}, {table.source}{also}"
 
 
-def seeds(table: Table) -> str:
-    """The number of seeds behind a measured value: "3 seeds", or "1 to 3 seeds" where cells differ.
+def runs_behind(table: Table) -> str:
+    """The runs that a measured value is over: "3 seeds of one split: ...", or "2 splits x 1 to 3 seeds".
 
-    Empty where nothing was measured.
+    Seeds of one split differ in training alone. Empty where nothing was measured.
     """
-    counts = {cell.measured.n_seeds for cell in table.cells() if cell.measured is not None}
-    if not counts:
+    measured = [cell.measured for cell in table.cells() if cell.measured is not None]
+    if not measured:
         return ""
+    seeds = _least_to_most([each.n_seeds for each in measured], "seed")
+    if all(each.n_splits == 1 for each in measured):
+        return f"{seeds} of one split: the spread of training alone"
+    missing = ", some runs missing" if any(each.n_missing for each in measured) else ""
+    return f"{_least_to_most([each.n_splits for each in measured], 'split')} x {seeds}{missing}"
+
+
+def _least_to_most(counts: list[int], what: str) -> str:
     least, most = min(counts), max(counts)
-    return (f"{most} seed" if least == most else f"{least} to {most} seed") + ("s" if most > 1 else "")
+    return (f"{most} {what}" if least == most else f"{least} to {most} {what}") + ("s" if most > 1 else "")
 
 
 def what_is_measured(table: Table, plus_minus: str) -> str:
@@ -118,12 +149,29 @@ def what_is_measured(table: Table, plus_minus: str) -> str:
         return "nothing is measured yet"
     if all(cell.measured is None or cell.measured.std is None for cell in table.cells()):
         return "1 seed"
-    return f"mean {plus_minus} standard deviation over {seeds(table)}"
+    return f"mean {plus_minus} standard deviation over {runs_behind(table)}"
 
 
-def has_interval(measured: Measured | None) -> bool:
-    """Whether the worst and the best value over orders of ties are known."""
-    return measured is not None and measured.worst is not None and measured.best is not None
+def has_intervals(table: Table, how: Notation) -> bool:
+    """Whether an interval over the orders of ties is shown."""
+    return any(how.interval_of(cell) for cell in table.cells())
+
+
+def has_distinct(table: Table, how: Notation) -> bool:
+    """Whether a number of distinct codes is shown."""
+    return any(how.distinct_of(cell) for cell in table.cells())
+
+
+def is_tie_dependent(cell: TableCell) -> bool:
+    """Whether the measured value is marked: the order of ties decides much of it."""
+    return cell.measured is not None and bool(cell.measured.is_tie_dependent)
+
+
+def tie_note(table: Table) -> str:
+    """What the mark of a tie-dependent cell means; empty where ``table`` has no such cell."""
+    if not any(map(is_tie_dependent, table.cells())):
+        return ""
+    return f"tie-dependent: the worst and the best AP over all orders of ties lie further apart than {TIE_RANGE:g}"
 
 
 def outside_tolerance(table: Table) -> list[TableCell]:

@@ -32,6 +32,11 @@ COLUMNS = {
     "worst": "float64",
     "best": "float64",
     "difference": "float64",
+    "n_splits": "Int64",
+    "n_runs": "Int64",
+    "tie_dependent": "boolean",
+    "distinct_queries": "float64",
+    "distinct_database": "float64",
 }
 # six decimals: the last bits of a mean may depend on the machine that summed it, this text may not
 DECIMALS = 6
@@ -41,11 +46,14 @@ def render_csv(table: Table) -> str:
     """The table as CSV: a header, then one line for each cell in order of appearance.
 
     Values are as the metric gives them (fractions, never percent) with six decimals. A missing value is blank, never
-    0 and never NaN. ``settings`` holds sorted ``key=value`` pairs with ``;`` between them.
+    0 and never NaN. ``measured`` and ``std`` are over ``n_runs`` runs, ``n_seeds`` on each of ``n_splits`` splits: on
+    one split ``std`` is the spread of training alone. ``tie_dependent`` says whether the best AP over all orders of
+    ties is more than 0.1 above the worst. ``settings`` holds sorted ``key=value`` pairs with ``;`` between them.
     """
     frame = data_frame(table)
     words = {True: "true", False: "false"}
-    frame["published_tie_aware"] = frame["published_tie_aware"].map(words)
+    for column in (name for name, kind in COLUMNS.items() if kind == "boolean"):
+        frame[column] = frame[column].map(words)
     text: str = frame.to_csv(index=False, lineterminator="\n", float_format=partial(number, decimals=DECIMALS))
     return text
 
@@ -77,6 +85,11 @@ def _line(cell: TableCell) -> dict[str, object]:
             "worst": measured.worst,
             "best": measured.best,
             "difference": cell.difference,
+            "n_splits": measured.n_splits,
+            "n_runs": measured.n_runs,
+            "tie_dependent": measured.is_tie_dependent,
+            "distinct_queries": measured.distinct_queries,
+            "distinct_database": measured.distinct_database,
         }
     return line
 

@@ -29,8 +29,13 @@ def _cell(cell: TableCell) -> dict[str, Any]:
         "measured": measured.mean if measured else None,
         "std": measured.std if measured else None,
         "n_seeds": measured.n_seeds if measured else 0,
+        "n_splits": measured.n_splits if measured else 0,
+        "n_runs": measured.n_runs if measured else 0,
         "worst": measured.worst if measured else None,
         "best": measured.best if measured else None,
+        "tie_dependent": measured.is_tie_dependent if measured else None,
+        "distinct_queries": measured.distinct_queries if measured else None,
+        "distinct_database": measured.distinct_database if measured else None,
         "difference": cell.difference,
         "within_tolerance": cell.within_tolerance,
     }

@@ -38,14 +38,15 @@ SPECIAL = {
 ESCAPES = str.maketrans(SPECIAL)
 
 
-def render_latex(table: Table, *, interval: bool = False) -> str:
+def render_latex(table: Table, *, interval: bool = False, distinct: bool = False) -> str:
     """The table as a ``table`` environment, for a document that loads booktabs and has the entries of the papers.
 
     Published values are in italics, measured ones upright with their standard deviation over seeds. The best measured
-    values are in bold; a dagger marks those outside their tolerance. A missing value is blank. ``interval`` adds the
-    [worst, best] AP over all orders of ties. Each section is one tabular, or several where it has many columns.
+    values are in bold; a dagger marks those outside their tolerance, a double dagger those that are tie-dependent. A
+    missing value is blank. ``interval`` adds the [worst, best] AP over all orders of ties, ``distinct`` the {number of
+    distinct codes}. Each section is one tabular, or several where it has many columns.
     """
-    how = Notation.of(table)
+    how = Notation.of(table, interval=interval, distinct=distinct)
     lines = [
         rf"% needs \usepackage{{booktabs}}, and \bibliography{{{BIBLIOGRAPHY}}} with a \bibliographystyle",
         r"\begin{table}[htbp]",
@@ -57,9 +58,9 @@ def render_latex(table: Table, *, interval: bool = False) -> str:
     ]
     for section in table.sections:
         for columns in notation.split_evenly(section.columns, COLUMNS if table.has_published else 2 * COLUMNS):
-            lines += _tabular(section, columns, how, table.has_published, interval)
+            lines += _tabular(section, columns, how, table.has_published)
             lines += [r"\par\medskip"]
-    notes = [_legend(table, interval), *map(escape, table.notes)]
+    notes = [_legend(table, how), *map(escape, table.notes)]
     lines += [r"\begin{minipage}{\linewidth}", "\\\\\n".join(notes), r"\end{minipage}", r"\end{table}"]
     return "\n".join(lines) + "\n"
 
@@ -80,22 +81,23 @@ def escape(text: str) -> str:
     return re.sub("-(?=-)", "-{}", literal)  # two hyphens would become a dash
 
 
-def _legend(table: Table, interval: bool) -> str:
+def _legend(table: Table, how: Notation) -> str:
     measured = notation.what_is_measured(table, r"$\pm$")
     text = f"{'In italics: published. Upright' if table.has_published else 'Each cell'}: measured ({measured})"
-    if interval and any(notation.has_interval(cell.measured) for cell in table.cells()):
+    if notation.has_intervals(table, how):
         text += " {[}worst, best AP over all orders of ties]"
-    how = Notation.of(table)
+    if notation.has_distinct(table, how):
+        text += r" \{distinct codes of the queries, of the database\}"
     if any(how.best(section) for section in table.sections):
         text += "; best measured in bold"
     if notation.outside_tolerance(table):
         text += r"; $^\dagger$: further from the published value than the tolerance"
+    if note := notation.tie_note(table):
+        text += rf"; $^\ddagger$: {note}"
     return text + "."
 
 
-def _tabular(
-    section: Section, columns: tuple[str, ...], how: Notation, side_by_side: bool, interval: bool
-) -> Iterator[str]:
+def _tabular(section: Section, columns: tuple[str, ...], how: Notation, side_by_side: bool) -> Iterator[str]:
     span = 2 if side_by_side else 1
     yield rf"\begin{{tabular}}{{l{'r' * span * len(columns)}}}"
     yield r"\toprule"
@@ -114,7 +116,7 @@ def _tabular(
     for row in section.rows:
         cells = [section.cells.get((row, column)) for column in columns]
         bold = [(row, column) in best for column in columns]
-        texts = [_cell(cell, how, b, side_by_side, interval) for cell, b in zip(cells, bold, strict=True)]
+        texts = [_cell(cell, how, b, side_by_side) for cell, b in zip(cells, bold, strict=True)]
         yield _row(escape(row), [text for pair in texts for text in pair])
     yield r"\bottomrule"
     yield r"\end{tabular}"
@@ -124,16 +126,16 @@ def _row(label: str, cells: list[str]) -> str:
     return rf"{' & '.join([label, *cells])} \\".lstrip()
 
 
-def _cell(cell: TableCell | None, how: Notation, bold: bool, side_by_side: bool, interval: bool) -> list[str]:
+def _cell(cell: TableCell | None, how: Notation, bold: bool, side_by_side: bool) -> list[str]:
     """The LaTeX of a cell: published and measured, or measured alone."""
-    measured = "" if cell is None else _measured(cell, how, bold, interval)
+    measured = "" if cell is None else _measured(cell, how, bold)
     if not side_by_side:
         return [measured]
     published = "" if cell is None else how.published(cell)
     return [rf"\textit{{{published}}}" if published else "", measured]
 
 
-def _measured(cell: TableCell, how: Notation, bold: bool, interval: bool) -> str:
+def _measured(cell: TableCell, how: Notation, bold: bool) -> str:
     measured = cell.measured
     if measured is None:
         return ""
@@ -143,6 +145,10 @@ def _measured(cell: TableCell, how: Notation, bold: bool, interval: bool) -> str
         text += rf"\,$\pm$\,{how.measured(cell, measured.std)}"
     if cell.within_tolerance is False:
         text += r"$^\dagger$"
-    if interval and notation.has_interval(measured):
-        text += f" {{[}}{how.measured(cell, measured.worst)}, {how.measured(cell, measured.best)}]"
+    if notation.is_tie_dependent(cell):
+        text += r"$^\ddagger$"
+    if interval := how.interval_of(cell):
+        text += f" {{[}}{interval}]"
+    if distinct := how.distinct_of(cell):
+        text += rf" \{{{distinct}\}}"
     return text

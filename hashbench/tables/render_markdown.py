@@ -14,19 +14,20 @@ _SPECIAL = re.compile(r"[\\|`]|\*(?=\S)|<(?=[A-Za-z/!])|(?<!\w)_|_(?!\w)")
 Grid = list[list[str]]  # the heading, then the rows; the first column holds the row labels
 
 
-def render_markdown(table: Table, *, interval: bool = False) -> str:
+def render_markdown(table: Table, *, interval: bool = False, distinct: bool = False) -> str:
     """The table as Markdown; each cell is ``published / measured``.
 
-    A measured value is a mean with the standard deviation over seeds; the best ones are in bold. A missing value
-    leaves its side of the slash blank. ``interval`` adds the [worst, best] AP over all orders of ties. A table without
-    published values shows the measured ones alone.
+    A measured value is a mean with the standard deviation over seeds; the best ones are in bold, and ‡ marks one that
+    is tie-dependent. A missing value leaves its side of the slash blank. ``interval`` adds the [worst, best] AP over
+    all orders of ties, ``distinct`` the {number of distinct codes}. A table without published values shows the measured
+    ones alone.
     """
-    how = Notation.of(table)
-    blocks = [f"## {escape(table.title)}", escape(notation.origin(table, _cite)), _legend(table, interval)]
+    how = Notation.of(table, interval=interval, distinct=distinct)
+    blocks = [f"## {escape(table.title)}", escape(notation.origin(table, _cite)), _legend(table, how)]
     for section in table.sections:
         if section.title:
             blocks.append(f"### {escape(section.title)}")
-        blocks += [_aligned(grid) for grid in _grids(section, how, table.has_published, interval)]
+        blocks += [_aligned(grid) for grid in _grids(section, how, table.has_published)]
     if table.notes:
         blocks.append("\n".join(f"- {escape(note)}" for note in table.notes))
     return "\n\n".join(blocks) + "\n"
@@ -46,26 +47,29 @@ def _cite(key: str) -> str:
     return cited(key, papers(broken=str))  # str: nothing is said of a broken entry
 
 
-def _legend(table: Table, interval: bool) -> str:
+def _legend(table: Table, how: Notation) -> str:
     measured = notation.what_is_measured(table, "±")
     text = f"Each cell: {'published / ' if table.has_published else ''}measured ({measured})"
-    if interval and any(notation.has_interval(cell.measured) for cell in table.cells()):
+    if notation.has_intervals(table, how):
         text += " [worst, best AP over all orders of ties]"
-    how = Notation.of(table)
+    if notation.has_distinct(table, how):
+        text += " {distinct codes of the queries, of the database}"
     if any(how.best(section) for section in table.sections):
         text += "; best measured in bold"
     if notation.outside_tolerance(table):
         text += "; ≠ in place of / where the two differ by more than the tolerance"
+    if note := notation.tie_note(table):
+        text += f"; {notation.TIE_MARK} {note}"
     return text + "."
 
 
-def _grids(section: Section, how: Notation, side_by_side: bool, interval: bool) -> list[Grid]:
+def _grids(section: Section, how: Notation, side_by_side: bool) -> list[Grid]:
     """The section, cut into as few pieces as fit the width."""
     best = how.best(section)
     columns = {
         label: [
             escape(notation.heading(section, label)),
-            *(_cell(section, (row, label), how, best, side_by_side, interval) for row in section.rows),
+            *(_cell(section, (row, label), how, best, side_by_side) for row in section.rows),
         ]
         for label in section.columns
     }
@@ -84,12 +88,11 @@ def _cell(
     how: Notation,
     best: set[Position],
     side_by_side: bool,
-    interval: bool,
 ) -> str:
     cell = section.cells.get(position)
     if cell is None:
         return ""
-    measured = _measured(cell, cell.measured, how, position in best, interval) if cell.measured else ""
+    measured = _measured(cell, cell.measured, how, position in best) if cell.measured else ""
     if not side_by_side:
         return measured
     slash = "≠" if cell.within_tolerance is False else "/"
@@ -97,14 +100,18 @@ def _cell(
     return f"{published} {slash} {measured}".strip() if published or measured else ""
 
 
-def _measured(cell: TableCell, measured: Measured, how: Notation, bold: bool, interval: bool) -> str:
+def _measured(cell: TableCell, measured: Measured, how: Notation, bold: bool) -> str:
     text = how.measured(cell, measured.mean)
     if measured.std is not None:
         text += f"±{how.measured(cell, measured.std)}"
     if bold:
         text = f"**{text}**"
-    if interval and notation.has_interval(measured):
-        text += f" [{how.measured(cell, measured.worst)}, {how.measured(cell, measured.best)}]"
+    if notation.is_tie_dependent(cell):
+        text += notation.TIE_MARK
+    if interval := how.interval_of(cell):
+        text += f" [{interval}]"
+    if distinct := how.distinct_of(cell):
+        text += f" {{{distinct}}}"
     return text
 
 

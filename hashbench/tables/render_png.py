@@ -22,6 +22,7 @@ MARKERS = "osD^vPX"  # 7 and 8 have no common factor: 56 rows have 56 pairs of c
 LINE_STYLES: tuple[LineStyle, ...] = ("-", "--", "-.", ":")
 WIDTH_IN, DPI = 8.0, 150  # 1200 pixels
 LINES_ACROSS, DOTS_ACROSS = 2, 4  # panels side by side
+EXPLANATION_WIDTH = 140  # letters that fit below the panels
 
 
 @dataclass(frozen=True)
@@ -186,8 +187,12 @@ def _share_scales(panels: list[_Panel], axes: "list[Axes]") -> None:
 
 
 def _explanation(table: Table) -> str:
-    spread_over = notation.what_is_measured(table, "±")
-    return f"Filled: measured ({spread_over})" + ("; hollow: published" if table.has_published else "") + "."
+    """What the marks mean, in lines that are as long as the picture is wide."""
+    text = f"Filled: measured ({notation.what_is_measured(table, '±')})"
+    text += "; hollow: published" if table.has_published else ""
+    if note := notation.tie_note(table):
+        text += f"; {notation.TIE_MARK} {note}"
+    return textwrap.fill(f"{text}.", EXPLANATION_WIDTH, break_on_hyphens=False)
 
 
 def _value(cell: TableCell, value: float | None) -> float | None:
@@ -207,6 +212,7 @@ def _lines(ax: "Axes", section: Section, looks: dict[str, RowStyle]) -> None:
         ]
         _mark_published(ax, cells, looks[row])
         _mark_measured(ax, _points(cells), looks[row])
+        _mark_ties(ax, cells, looks[row])
     ax.set_xticks(sorted(bits.values()))
     ax.set_xlabel("bits")
     ax.set_ylabel(_unit(section))
@@ -222,6 +228,16 @@ def _points(cells: list[tuple[float, TableCell]]) -> list[tuple[float, float, fl
         if mean is not None:
             points.append((x, mean, std or 0.0))
     return sorted(points)
+
+
+def _mark_ties(ax: "Axes", cells: list[tuple[float, TableCell]], look: RowStyle) -> None:
+    """A small sign beside the measured values that are tie-dependent."""
+    for x, mean, _ in _points([(x, cell) for x, cell in cells if notation.is_tie_dependent(cell)]):
+        _sign(ax, x, mean, look.colour)
+
+
+def _sign(ax: "Axes", x: float, y: float, colour: str) -> None:
+    ax.annotate(notation.TIE_MARK, (x, y), xytext=(3, 3), textcoords="offset points", color=colour, fontsize=7)
 
 
 def _mark_measured(ax: "Axes", points: list[tuple[float, float, float]], look: RowStyle) -> None:
@@ -268,6 +284,8 @@ def _dots(ax: "Axes", section: Section, column: str) -> None:
             continue
         for _, mean, std in _points([(0.0, cell)]):
             ax.errorbar(mean, index, xerr=std, color=COLOURS[0], marker="o", markersize=4, elinewidth=1, capsize=2)
+            if notation.is_tie_dependent(cell):
+                _sign(ax, mean, index, COLOURS[0])
         published = _value(cell, cell.declared.published)
         if published is not None:
             ax.plot(published, index, "o", color=COLOURS[1], markersize=7, markerfacecolor="none")

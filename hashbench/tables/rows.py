@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 HARDWARE = ("system", "cpu", "cores", "device", "gpu")
 # the columns that are there whatever is stored, with pandas' type of each
 NAMES = {"run": "string", "dataset": "string", "protocol": "string", "method": "string"}
-STATE = {"budget": "string", "seed": "Int64", "status": "string", "reason": "string"}
-COUNTS = {"n_queries": "Int64", "n_empty": "Int64"}
+STATE = {"budget": "string", "seed": "Int64", "split_seed": "Int64", "status": "string", "reason": "string"}
+COUNTS = {"n_queries": "Int64", "n_empty": "Int64", "distinct_queries": "Int64", "distinct_database": "Int64"}
 PROVENANCE = {
     "train_s": "float64",
     "encode_s": "float64",
@@ -45,8 +45,10 @@ def rows(results: str | Path | None = None) -> "DataFrame":
 
     - ``run``, ``dataset``, ``protocol``, ``method``: the names of the run;
     - one for each setting that a run is named by (``bits``, ``model``, ...), missing where a run has no such setting;
-    - ``budget``, ``seed``, ``status`` (``ok`` or ``failed``) and ``reason`` (of a failure);
+    - ``budget``, ``seed``, ``split_seed`` (missing where the split is the protocol's own), ``status`` (``ok`` or
+      ``failed``) and ``reason`` (of a failure);
     - ``n_queries``, and ``n_empty``: those of them without a relevant item, which no mean counts;
+    - ``distinct_queries`` and ``distinct_database``: the number of distinct codes; missing in older rows;
     - one for each metric, its mean over queries, as a fraction, by its name (``ap``, ``ndcg@100``, ...), followed by
       its standard deviation over queries (``ap_std``, ...); ``test.`` stands before metrics of sparse codes whose
       queries search each other;
@@ -93,12 +95,14 @@ def _frame(stored: list[Row]) -> "DataFrame":
 
 def _fixed(row: Row) -> dict[str, object]:
     """A row's values in the columns that are always there."""
-    values, seconds = _values(row).values(), row.seconds
+    values, seconds, codes = _values(row).values(), row.seconds, row.distinct_codes
     return {
         **row.model_dump(include=set(FIXED)),
         **{key: row.hardware.get(key) for key in HARDWARE},
         "n_queries": max((value.n_queries for value in values), default=None),
         "n_empty": max((value.n_empty for value in values), default=None),
+        "distinct_queries": codes.queries if codes else None,
+        "distinct_database": codes.database if codes else None,
         "train_s": seconds.train if seconds else None,
         "encode_s": seconds.encode if seconds else None,
         "score_s": seconds.score if seconds else None,

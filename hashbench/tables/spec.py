@@ -23,6 +23,12 @@ class TableSpec(Strict):
     to_come: dict[str, list[str]]  # kind -> names that hashbench does not have yet
     cells: list[Cell]
     substitute_budget: str | None = None  # the budget of all cells, where it is not the one that the file declares
+    n_splits: int = 1  # the splits on which each cell is measured; the first is the protocol's own
+
+    def on_splits(self, n: int) -> "TableSpec":
+        """The same table with every cell measured on ``n`` splits; its name and title say so."""
+        changes = {"name": f"{self.name}_splits{n}", "title": f"{self.title}, on {n} splits", "n_splits": n}
+        return self if n == 1 else self.model_copy(update=changes)
 
     def at_budget(self, budget: str) -> "TableSpec":
         """The same table with every cell run at another budget.
@@ -47,8 +53,8 @@ def names() -> list[str]:
     return list(_files())
 
 
-def load(name: str, budget: str | None = None) -> TableSpec:
-    """The table called ``name``; with ``budget``, all its cells at that budget.
+def load(name: str, budget: str | None = None, splits: int = 1) -> TableSpec:
+    """The table called ``name``, measured on so many splits; with ``budget``, all its cells at that budget.
 
     Raises HashbenchError for an unknown table, for a file that is not as it should be, and for a cell that uses a
     name which neither exists nor is listed as to come.
@@ -59,7 +65,7 @@ def load(name: str, budget: str | None = None) -> TableSpec:
     path = files[stem]
     spec = from_file(stem, parse(TableFile, read_toml(path), str(path)), path)
     check_names(spec.name, spec.cells, spec.to_come)
-    return spec if budget is None else spec.at_budget(budget)
+    return (spec if budget is None else spec.at_budget(budget)).on_splits(splits)
 
 
 def from_file(name: str, file: TableFile, path: Path) -> TableSpec:

@@ -5,13 +5,17 @@ from dataclasses import dataclass
 
 from hashbench.tables.cell import Cell
 
+TIE_RANGE = 0.1  # a cell is tie-dependent if its best AP is more than this above its worst AP
+
 
 @dataclass(frozen=True)
 class Measured:
-    """A cell's metric over the seeds that were run; all values are as the metric gives them, never percent.
+    """A cell's metric over the runs that were made; all values are as the metric gives them, never percent.
 
-    ``std`` is the sample standard deviation over seeds, None with one seed. ``worst`` and ``best`` are the mean AP
-    with ties in the worst and in the best order, None where the metric is not AP or they are not known.
+    ``std`` is the sample standard deviation over the runs, None with one run. ``worst`` and ``best`` are the mean AP
+    with ties in the worst and in the best order, None where the metric is not AP or they are not known; ``tie_range``
+    is best minus worst, also where the metric is AP with a cutoff. The runs are ``n_seeds`` on each of ``n_splits``
+    splits, except ``n_missing``. The numbers of distinct codes are means over the runs, None if a run has none.
     """
 
     mean: float
@@ -19,6 +23,22 @@ class Measured:
     n_seeds: int
     worst: float | None = None
     best: float | None = None
+    tie_range: float | None = None
+    n_splits: int = 1
+    n_missing: int = 0
+    distinct_queries: float | None = None
+    distinct_database: float | None = None
+
+    @property
+    def n_runs(self) -> int:
+        """The number of runs that the mean is over."""
+        return self.n_splits * self.n_seeds - self.n_missing
+
+    @property
+    def is_tie_dependent(self) -> bool | None:
+        """Whether the best and the worst AP lie further apart than ``TIE_RANGE``; None where that is not known."""
+        # 0.6 - 0.5 is slightly less than 0.1 in binary, and 0.7 - 0.6 slightly more
+        return None if self.tie_range is None else self.tie_range > TIE_RANGE + 1e-12
 
 
 @dataclass(frozen=True)

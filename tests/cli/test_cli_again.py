@@ -45,7 +45,8 @@ def test_again_trains_and_compares_and_leaves_the_row(capsys: pytest.CaptureFixt
     lines = out.splitlines()
     assert lines[1].split() == ["histogram", "equal"]
     assert re.fullmatch(r"ap +0\.\d{4}  equal", lines[2])
-    assert all(line.endswith("  equal") for line in lines[2:-1])
+    assert all(line.endswith("  equal") for line in lines[2:-2])
+    assert lines[-2].startswith("distinct codes  ")
     assert lines[-1].endswith(".json (as it was)")
     assert rows(tmp_path / "results") == before
     assert list((tmp_path / "results" / "runs").glob("*/hasher.npz"))

@@ -74,7 +74,7 @@ def test_prints_markdown_with_the_measured_beside_the_published(capsys: pytest.C
     measure(12, 0.24, 0.26)
     assert run("table", "tiny") == 0
     out = capsys.readouterr().out
-    assert "| LSH     | 0.25 / 0.250±0.014 |  0.50 / |" in out
+    assert "| LSH     | 0.25 / 0.250±0.014‡ |  0.50 / |" in out
     assert "[0.125, 0.250]" not in out
 
 

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from hashbench.codes.distinct import DistinctCodes
 from hashbench.config import digest, parse
 from hashbench.metrics import MetricValue
 from hashbench.runs.store import Code, Row
@@ -15,25 +16,34 @@ from hashbench.tables.spec import TableSpec
 from hashbench.tables.table import Table
 
 
-def fake_hash(cell: Cell) -> str:
+def fake_hash(cell: Cell, split_seed: int | None = None) -> str:
     """The digest that the rows of a cell share, whether or not its names exist."""
     assert cell.method != "to_come", "nobody asks for the runs of a method that is still to come"
-    return digest(fake_config(cell))
+    return digest(fake_config(cell, split_seed))
 
 
-def fake_config(cell: Cell) -> dict[str, Any]:
+def fake_config(cell: Cell, split_seed: int | None = None) -> dict[str, Any]:
     """What would decide the result, as far as a cell says it."""
     names = {"dataset": cell.dataset, "protocol": cell.protocol, "method": cell.method}
-    return {**names, "budget": cell.budget, "settings": dict(cell.settings), "data": {}}
+    data = {} if split_seed is None else {"split": {"seed": split_seed}}
+    return {**names, "budget": cell.budget, "settings": dict(cell.settings), "data": data}
 
 
-def fake_row(cell: Cell, seed: int = 0, status: str = "ok", cell_hash: str | None = None, **means: float | None) -> Row:
+def fake_row(
+    cell: Cell,
+    seed: int = 0,
+    status: str = "ok",
+    cell_hash: str | None = None,
+    split_seed: int | None = None,
+    distinct_codes: tuple[int, int] | None = None,
+    **means: float | None,
+) -> Row:
     """The row of ``cell`` for ``seed``; a metric is named by its Python spelling, or by ``metric`` for the cell's."""
     values = {
         cell.metric if name == "metric" else name: MetricValue(mean=mean, std=None, n_queries=10, n_empty=0)
         for name, mean in means.items()
     }
-    config = fake_config(cell)
+    config = fake_config(cell, split_seed)
     config_hash = digest({**config, "seed": seed})
     return Row(
         schema=1,
@@ -46,8 +56,10 @@ def fake_row(cell: Cell, seed: int = 0, status: str = "ok", cell_hash: str | Non
         seed=seed,
         config=config,
         config_hash=config_hash,
-        cell_hash=cell_hash or fake_hash(cell),
+        split_seed=split_seed,
+        cell_hash=cell_hash or fake_hash(cell, split_seed),
         metrics=values,
+        distinct_codes=distinct_codes and DistinctCodes(queries=distinct_codes[0], database=distinct_codes[1]),
         histogram_sha256=None,
         data_sha256="0" * 64,
         ids_sha256="0" * 64,
@@ -117,14 +129,16 @@ def sample_spec(**changes: Any) -> TableSpec:
 
 
 def sample_rows() -> list[Row]:
-    """The rows behind the sample table, with a tie interval where there are three seeds."""
+    """The rows behind the sample table: two cells with a tie interval, and one with distinct codes."""
     cells = {(cell.method, int(cell.settings.get("bits", cell.settings.get("k", 0)))): cell for cell in SAMPLE_CELLS}
     return [
         fake_row(
             cells[key],
             seed,
             metric=mean,
-            **({"ap_worst": mean - 0.1, "ap_best": mean + 0.1} if len(means) == 3 else {}),
+            distinct_codes=(seed + 1, 1200 + seed) if key == ("dpsh", 12) else None,
+            **({"ap_worst": mean - 0.1, "ap_best": mean + 0.1} if key == ("dpsh", 12) else {}),
+            **({"ap_worst": mean - 0.05, "ap_best": mean + 0.05} if key == ("mihash", 12) else {}),
         )
         for key, means in SAMPLE_MEANS.items()
         for seed, mean in enumerate(means)

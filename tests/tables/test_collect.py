@@ -138,6 +138,54 @@ def test_interval_belongs_to_ap_alone() -> None:
     assert measured(spec, rows_of(spec, 0.5, ndcg=0.7, ap_worst=0.1, ap_best=0.9)) == Measured(0.7, None, 1)
 
 
+@pytest.mark.parametrize(
+    ("worst", "best", "expected"), [(0.5, 0.6, False), (0.6, 0.7, False), (0.5, 0.601, True), (0.15, 0.79, True)]
+)
+@pytest.mark.parametrize("metric", ["ap", "ap(norm=retrieved)@5"])
+def test_a_cell_is_tie_dependent_if_worst_and_best_ap_lie_more_than_a_tenth_apart(
+    metric: str, worst: float, best: float, expected: bool
+) -> None:
+    spec = one_cell(metric=metric)
+    found = measured(spec, rows_of(spec, 0.5, 0.5, metric=0.5, ap_worst=worst, ap_best=best))
+    assert found is not None and found.is_tie_dependent is expected
+    assert (found.worst is None) == (metric != "ap")
+
+
+def test_distinct_codes_are_the_means_of_the_rows_and_unknown_if_one_row_has_none() -> None:
+    spec = one_cell()
+    rows = [fake_row(spec.cells[0], seed, ap=0.5, distinct_codes=(seed + 2, 10)) for seed in range(3)]
+    found = measured(spec, rows)
+    assert found is not None and (found.distinct_queries, found.distinct_database) == (3, 10)
+    found = measured(spec, [*rows, fake_row(spec.cells[0], 3, ap=0.5)])
+    assert found is not None and (found.distinct_queries, found.distinct_database) == (None, None)
+
+
+def on_splits(spec: TableSpec) -> list[Row]:
+    """Two seeds on the protocol's own split, which is 0, and one on each of the splits 1 and 2."""
+    of = {(0, None): 0.5, (1, None): 0.6, (0, 1): 0.7, (0, 2): 0.9}
+    return [fake_row(spec.cells[0], seed, split_seed=split, ap=mean) for (seed, split), mean in of.items()]
+
+
+def test_rows_of_other_splits_count_only_if_they_are_asked_for() -> None:
+    spec = one_cell()
+    own = measured(spec, on_splits(spec))
+    assert own == Measured(0.55, stdev([0.5, 0.6]), 2)
+    both = measured(spec.on_splits(2), on_splits(spec))
+    assert both is not None and both.mean == pytest.approx(0.6) and both.std == pytest.approx(0.1)
+    assert (both.n_splits, both.n_seeds, both.n_missing, both.n_runs) == (2, 2, 1, 3)
+    every = measured(spec.on_splits(3), on_splits(spec)[1:])
+    assert every is not None and every.mean == pytest.approx(2.2 / 3)
+    assert (every.n_splits, every.n_seeds, every.n_runs) == (3, 2, 3)
+
+
+def test_a_table_on_splits_of_a_published_split_is_refused() -> None:
+    spec = one_cell(dataset="cifar10", protocol="s2_official").on_splits(2)
+    with pytest.raises(
+        HashbenchError, match=r"^split 1: nothing is drawn in cifar10 s2_official, its ids are published"
+    ):
+        measured(spec, [])
+
+
 def test_two_cells_at_one_place_are_refused() -> None:
     row = {"label": "LSH", "method": "lsh"}
     group = {"columns": [{"label": "a"}], "rows": [row, row]}
@@ -222,7 +270,8 @@ def test_a_cell_is_filled_by_the_runs_of_its_names_settings_and_budget() -> None
         assert cell_hash(cell) == resolve(*names, cell.settings, budget=budget, seed=7).cell_hash
     looked_up: list[Cell] = []
 
-    def hash_of(cell: Cell) -> str:
+    def hash_of(cell: Cell, split_seed: int | None) -> str:
+        assert split_seed is None
         looked_up.append(cell)
         return "none"
 

@@ -34,13 +34,13 @@ def test_same_bytes_again() -> None:
 def test_one_line_a_cell_with_every_column() -> None:
     text = render_csv(sample_table())
     assert text.splitlines()[0] == ",".join(COLUMNS)
-    assert {len(line) for line in csv.reader(io.StringIO(text))} == {19}
+    assert {len(line) for line in csv.reader(io.StringIO(text))} == {24}
     assert len(lines()) == 14
 
 
 def test_missing_is_blank_never_zero_never_nan() -> None:
     missing = line("To come", "12 bits")
-    assert {missing[key] for key in ("measured", "std", "n_seeds", "worst", "best", "difference")} == {""}
+    assert {missing[key] for key in list(COLUMNS)[list(COLUMNS).index("measured") :]} == {""}
     assert missing["published"] == "0.500000"
     assert "nan" not in render_csv(sample_table()).lower()
 
@@ -49,6 +49,13 @@ def test_measured_zero_is_zero() -> None:
     zero = line("DPSH*", "48 bits")
     assert (zero["measured"], zero["n_seeds"], zero["std"]) == ("0.000000", "1", "")
     assert (zero["published"], zero["published_tie_aware"], zero["citation"], zero["difference"]) == ("",) * 4
+
+
+def test_ties_and_distinct_codes_have_columns() -> None:
+    keys = ("n_runs", "n_splits", "tie_dependent", "distinct_queries", "distinct_database")
+    assert [line("DPSH*", "12 bits")[key] for key in keys] == ["3", "1", "true", "2.000000", "1201.000000"]
+    assert [line("MIHash", "12 bits")[key] for key in keys] == ["3", "1", "false", "", ""]
+    assert [line("DPSH*", "24 bits")[key] for key in keys] == ["1", "1", "", "", ""]
 
 
 def test_values_are_fractions_and_settings_are_sorted() -> None:
@@ -81,7 +88,8 @@ def test_a_difference_that_rounds_to_zero_has_no_minus_sign() -> None:
     near = replace(cell, declared=cell.declared.model_copy(update={"published": published}))
     cells = {**section.cells, (cell.declared.row, cell.declared.column): near}
     text = render_csv(replace(table, sections=(replace(section, cells=cells),)))
-    assert text.splitlines()[1].endswith(",0.000000") and "-0.000000" not in text
+    (first, *_) = csv.DictReader(io.StringIO(text))
+    assert first["difference"] == "0.000000" and "-0.000000" not in text
 
 
 def test_pandas_is_imported_for_csv_only() -> None:

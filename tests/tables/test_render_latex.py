@@ -14,10 +14,20 @@ from hashbench.tables.papers import all_bibtex, papers
 from hashbench.tables.render_latex import SPECIAL, escape, render_latex
 
 
-@pytest.mark.parametrize("interval", [False, True])
-def test_golden(interval: bool) -> None:
-    name = "sample_interval.tex" if interval else "sample.tex"
-    assert_golden(name, render_latex(sample_table(), interval=interval))
+@pytest.mark.parametrize("shown", ["", "interval", "distinct"])
+def test_golden(shown: str) -> None:
+    name = f"sample_{shown}.tex" if shown else "sample.tex"
+    assert_golden(name, render_latex(sample_table(), interval=shown == "interval", distinct=shown == "distinct"))
+
+
+def test_a_tie_dependent_cell_and_the_spread_of_training_are_in_the_legend() -> None:
+    text = render_latex(sample_table(), distinct=True)
+    assert "over 1 to 3 seeds of one split: the spread of training alone)" in text
+    assert r"$^\ddagger$: tie-dependent: the worst and the best AP" in text
+    assert row("DPSH{*}")[1].endswith(r"$^\ddagger$")
+    assert text.count(r"\ddagger") == 2
+    assert text.count(r"$^\ddagger$ \{2, 1201\} &") == 1
+    assert r"\{distinct codes of the queries, of the database\}" in text
 
 
 def test_same_bytes_again() -> None:

@@ -20,10 +20,10 @@ def without_published() -> Table:
     return sample_table(groups=groups)
 
 
-@pytest.mark.parametrize("interval", [False, True])
-def test_golden(interval: bool) -> None:
-    name = "sample_interval.md" if interval else "sample.md"
-    assert_golden(name, render_markdown(sample_table(), interval=interval))
+@pytest.mark.parametrize("shown", ["", "interval", "distinct"])
+def test_golden(shown: str) -> None:
+    name = f"sample_{shown}.md" if shown else "sample.md"
+    assert_golden(name, render_markdown(sample_table(), interval=shown == "interval", distinct=shown == "distinct"))
 
 
 def test_golden_without_published_values() -> None:
@@ -46,7 +46,7 @@ def test_each_side_of_the_stroke_is_blank_where_it_is_missing() -> None:
 
 def test_one_seed_has_no_deviation_and_three_have() -> None:
     dpsh = cells(render_markdown(sample_table()), "DPSH*")
-    assert dpsh[0] == "0.720 / **0.723±0.015**"
+    assert dpsh[0] == "0.720 / **0.723±0.015**‡"
     assert "±" not in dpsh[1]
 
 
@@ -80,6 +80,43 @@ def test_an_end_of_a_tie_interval_is_no_merit(metric: str, has_a_best: bool) -> 
     assert ("**" in text) == ("best measured in bold" in text) == has_a_best
 
 
+def test_a_cell_whose_ap_the_order_of_ties_decides_is_marked() -> None:
+    text = render_markdown(sample_table())
+    said = "‡ tie-dependent: the worst and the best AP over all orders of ties lie further apart than 0.1."
+    assert said in text
+    assert cells(text, "DPSH*")[0].endswith("‡")  # from 0.623 to 0.823
+    assert not cells(text, "MIHash")[0].endswith("‡")  # 0.1 apart, in binary a little more
+    assert text.count("‡") == 2
+
+
+def test_distinct_codes_stand_beside_an_ap_where_the_rows_hold_them() -> None:
+    text = render_markdown(sample_table(), distinct=True)
+    assert cells(text, "DPSH*")[0].endswith("‡ {2, 1201}")
+    assert "measured (mean ± standard deviation over 1 to 3 seeds of one split: the spread of training alone) {" in text
+    assert "{distinct codes of the queries, of the database}" in text
+    assert text.count("{2, 1201}") == 1 and "{" not in "".join(cells(text, "MIHash"))
+    assert "distinct" not in render_markdown(sample_table())
+
+
+def test_the_spread_over_splits_is_said() -> None:
+    spec = sample_spec(groups=[SAMPLE["groups"][0]]).on_splits(2)
+    first = spec.cells[0]
+    rows = [fake_row(first, seed, split_seed=split, ap=0.5 + seed / 100) for seed in (0, 1) for split in (None, 1)]
+    text = render_markdown(collect(spec, rows, None, hash_of=fake_hash))
+    assert text.startswith("## A sample: 50% of AP_T & \\<NDCG>, on 2 splits\n")
+    assert "measured (mean ± standard deviation over 2 splits x 2 seeds)" in text
+    few = render_markdown(collect(spec, rows[:3], None, hash_of=fake_hash))
+    assert "over 2 splits x 2 seeds, some runs missing)" in few
+    own = render_markdown(collect(spec, rows[::2], None, hash_of=fake_hash))
+    assert "over 2 seeds of one split: the spread of training alone)" in own
+
+
+def test_without_a_deviation_nothing_is_said_of_a_spread() -> None:
+    spec = sample_spec()
+    text = render_markdown(collect(spec, [fake_row(spec.cells[0], ap=0.5)], None, hash_of=fake_hash))
+    assert "measured (1 seed)" in text and "spread" not in text
+
+
 def test_outside_the_tolerance_is_marked() -> None:
     text = render_markdown(sample_table())
     assert cells(text, "MIHash")[0].startswith("0.687 ≠ ")
@@ -94,7 +131,7 @@ def test_percent_only_where_the_paper_prints_percent() -> None:
 
 def test_interval_is_shown_on_request_where_it_is_known() -> None:
     dpsh = cells(render_markdown(sample_table(), interval=True), "DPSH*")
-    assert dpsh[0].endswith("[0.623, 0.823]")
+    assert dpsh[0].endswith("‡ [0.623, 0.823]")
     assert "[" not in dpsh[1]
 
 

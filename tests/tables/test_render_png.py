@@ -16,13 +16,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def lines_table(*means: float) -> Table:
-    """A table over code lengths, a row a mean."""
+def lines_table(*means: float, tie_range: float = 0.0) -> Table:
+    """A table over code lengths, a row a mean; the best AP of the first row is ``tie_range`` above the worst."""
     rows = [{"label": f"row {i}", "method": "lsh", "settings": {"row": i}} for i in range(len(means))]
     columns = [{"label": f"{bits} bits", "settings": {"bits": bits}} for bits in (12, 24)]
     spec = sample_spec(groups=[{"section": "AP", "columns": columns, "rows": rows}])
     values = [mean for mean in means for _ in columns]
-    filled = [fake_row(cell, seed, ap=mean) for cell, mean in zip(spec.cells, values, strict=True) for seed in range(2)]
+    filled = [
+        fake_row(cell, seed, ap=mean, ap_worst=mean, ap_best=mean + (tie_range if cell.row == "row 0" else 0.0))
+        for cell, mean in zip(spec.cells, values, strict=True)
+        for seed in range(2)
+    ]
     return collect(spec, filled, None, hash_of=fake_hash)
 
 
@@ -113,3 +117,25 @@ def test_panels_of_dots_name_their_rows_beside_the_axes(monkeypatch: pytest.Monk
     assert figure.legends == []
     labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert labels == ["DPSH*", "MIHash", "TALR_AP", "To come"]
+
+
+@pytest.mark.parametrize("table", [sample_table(), lines_table(0.5, 0.6, tie_range=0.2)], ids=["dots", "lines"])
+def test_tie_dependent_values_have_a_sign_and_the_text_below_fits(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figure = drawn(table, monkeypatch)
+    signs = [text.xy for ax in figure.axes for text in ax.texts if text.get_text() == "‡"]
+    marked = [cell.measured.mean for cell in table.cells() if cell.measured and cell.measured.is_tie_dependent]
+    assert len(signs) == len(marked) == (1 if len(table.sections) == 2 else 2)
+    assert set(marked) <= {x for sign in signs for x in sign}
+    below = figure.get_supxlabel()
+    assert "of one split: the spread of training alone)" in below
+    assert "‡ tie-dependent: the worst and the best AP" in " ".join(below.split())
+    box = figure._supxlabel.get_window_extent()
+    assert box.x0 >= 0 and box.x1 <= figure.bbox.x1
+
+
+def test_no_sign_without_a_tie_dependent_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    figure = drawn(lines_table(0.5, 0.6, tie_range=0.1), monkeypatch)
+    assert [text for ax in figure.axes for text in ax.texts] == []
+    assert "‡" not in figure.get_supxlabel()

@@ -11,6 +11,7 @@ import pytest
 from support.fake_rows import SAMPLE_CELLS, fake_row
 
 import hashbench
+from hashbench.codes.distinct import DistinctCodes
 from hashbench.errors import HashbenchError
 from hashbench.metrics import MetricValue
 from hashbench.runs.store import Code, Row, Seconds, Store
@@ -57,6 +58,7 @@ def test_a_line_holds_what_the_row_says(tmp_path: Path) -> None:
         3,
         settings={"bits": 12, "model": "small_cnn", "lr": 0.5, "nesterov": True},
         metrics={"ap": MetricValue(mean=0.25, std=0.125, n_queries=10, n_empty=2)},
+        distinct_codes=DistinctCodes(queries=7, database=900),
         code=Code(version="0.1.0", commit="abc", dirty=False),
         hardware={"system": "Linux", "cpu": "a processor", "cores": 2, "device": "cpu", "gpu": None},
         seconds=Seconds(train=1.5, encode=2.5, score=3.5),
@@ -78,6 +80,7 @@ def test_a_line_holds_what_the_row_says(tmp_path: Path) -> None:
     assert {name: line[name] for name in same} == {name: getattr(row, name) for name in same}
     assert {name: line[name] for name in row.settings} == row.settings
     assert (line["ap"], line["ap_std"], line["n_queries"], line["n_empty"]) == (0.25, 0.125, 10, 2)
+    assert (line["distinct_queries"], line["distinct_database"]) == (7, 900)
     assert (line["version"], line["commit"], line["dirty"]) == ("0.1.0", "abc", False)
     assert (line["system"], line["cpu"], line["cores"], line["device"]) == ("Linux", "a processor", 2, "cpu")
     assert (line["train_s"], line["encode_s"], line["score_s"]) == (1.5, 2.5, 3.5)

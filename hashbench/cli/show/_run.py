@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from hashbench import paths
+from hashbench.cli._row_text import distinct_text, split_text
 from hashbench.cli.show import _layout
+from hashbench.codes.distinct import DistinctCodes
 
 if TYPE_CHECKING:
     from hashbench.runs.store import Row
@@ -72,7 +74,9 @@ def lines(found: dict[str, Any]) -> Iterator[str]:
             "status": found["status"] + (f": {found['reason']}" if found["reason"] else ""),
             "settings": _layout.settings(found["settings"]),
             "budget": found["budget"],
+            "distinct codes": distinct_text(DistinctCodes(**codes)) if (codes := found["distinct_codes"]) else None,
             "seed": found["seed"],
+            "split": split_text(found["split_seed"]),
             "made": f"{found['utc']} by hashbench {code['version']}, {commit}",
             "machine": ", ".join(f"{key} {value}" for key, value in found["hardware"].items() if value is not None),
             "versions": ", ".join(f"{key} {value}" for key, value in found["versions"].items() if value is not None),

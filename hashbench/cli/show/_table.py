@@ -29,7 +29,7 @@ def describe(name: str) -> dict[str, Any]:
         "methods": sorted({cell.method for cell in table.cells}),
         "datasets": sorted({cell.dataset for cell in table.cells}),
         "metrics": sorted({cell.metric for cell in table.cells}),
-        **{key: value for key, value in found.as_json(1).items() if key not in ("table", "seeds")},
+        **{key: value for key, value in found.as_json(1).items() if key not in ("table", "seeds", "splits")},
     }
 
 

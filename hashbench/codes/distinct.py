@@ -1,0 +1,72 @@
+"""The number of distinct codes: few of them mean many ties, whose order then decides a ranking."""
+
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from hashbench.config import Strict
+from hashbench.parallel import slices
+
+DISTINCT_BLOCK = 1 << 16  # the smallest number of new codes that is sorted at a time
+
+Words = NDArray[np.uint64]
+AtLeastOne = Annotated[int, Field(ge=1)]
+
+
+class DistinctCodes(Strict):
+    """How many distinct codes the queries of a run have, and its database."""
+
+    queries: AtLeastOne
+    database: AtLeastOne
+
+
+def count_distinct(words: Words) -> int:
+    """The number of distinct rows of uint64[n, words of a code], exactly.
+
+    >>> count_distinct(np.array([[3, 1], [3, 2], [3, 1]], np.uint64))
+    2
+    """
+    return len(_once(words))
+
+
+class Distinct:
+    """Counts distinct codes exactly, up to ``limit`` words of them; beyond the limit it counts no more."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._known: Words | None = None  # sorted, each once
+        self._pending: list[Words] = []
+        self._is_beyond = False
+
+    def add(self, words: Words) -> None:
+        """Adds codes, uint64[n, words of a code]."""
+        for rows in slices(0 if self._is_beyond else len(words), DISTINCT_BLOCK):
+            self._pending.append(words[rows])
+            known = 0 if self._known is None else len(self._known)
+            if sum(map(len, self._pending)) >= max(known, DISTINCT_BLOCK):  # so each code is sorted only a few times
+                self._merge()
+
+    def count(self) -> int | None:
+        """The number of distinct codes, or None beyond the limit; it does not depend on the pieces."""
+        self._merge()
+        if self._is_beyond:
+            return None
+        return 0 if self._known is None else len(self._known)
+
+    def _merge(self) -> None:
+        if self._is_beyond or not self._pending:
+            return
+        held = self._pending if self._known is None else [self._known, *self._pending]
+        self._known, self._pending = _once(np.concatenate(held)), []
+        if self._known.size > self.limit:
+            self._known, self._is_beyond = None, True
+
+
+def _once(words: Words) -> Words:
+    """The distinct rows, sorted."""
+    ordered = np.sort(words, axis=0) if words.shape[1] == 1 else words[np.lexsort(words.T)]
+    is_new = np.ones(len(ordered), bool)
+    is_new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    return ordered if is_new.all() else ordered[is_new]

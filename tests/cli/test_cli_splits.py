@@ -1,0 +1,114 @@
+"""``--splits N`` of run, status and table: N splits a cell, and a table that says over what its deviation is."""
+
+import csv
+import io
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from support.command_line import call
+
+from hashbench import paths
+from hashbench.runs.store import Store
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+TINY = """
+title = "Tiny"
+paper = "he2018tieaware"
+source = "Table 0"
+[defaults]
+dataset = "DATASET"
+protocol = "PROTOCOL"
+metric = "ap"
+tolerance = 0.5
+[[groups]]
+columns = [{ label = "4 bits", settings = { bits = 4 } }]
+rows = [{ label = "LSH", method = "lsh", values = [0.25] }]
+"""
+
+
+@pytest.fixture(autouse=True)
+def tiny_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = tmp_path / "root"
+    shutil.copytree(REPOSITORY / "datasets", root / "datasets")
+    shutil.copytree(REPOSITORY / "experiments" / "methods", root / "experiments" / "methods")
+    shutil.copy(REPOSITORY / "experiments" / "papers.toml", root / "experiments")
+    tables = root / "experiments" / "tables"
+    tables.mkdir()
+    (tables / "tiny.toml").write_text(TINY.replace("DATASET", "digits").replace("PROTOCOL", "s1"))
+    (tables / "fixed.toml").write_text(TINY.replace("DATASET", "cifar10").replace("PROTOCOL", "s2_official"))
+    monkeypatch.setenv("HASHBENCH_ROOT", str(root))
+    monkeypatch.setattr(paths, "shipped", lambda: root)
+
+
+def test_each_cell_is_run_on_each_split_with_each_seed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    names = call(capsys, "run", "tiny", "--splits", "3", "--seeds", "2", "--dry-run")[1].split()
+    assert [name.rsplit("-", 1)[0].removeprefix("digits-s1-lsh-4b-") for name in names] == [
+        *("s0", "s1", "split1-s0", "split1-s1", "split2-s0", "split2-s1")
+    ]
+    assert call(capsys, "run", "tiny", "--seeds", "2")[0] == 0
+    assert call(capsys, "run", "tiny", "--splits", "3", "--seeds", "2", "--dry-run")[1].split() == names[2:]
+    code, _, err = call(capsys, "run", "tiny", "--splits", "2", "--seeds", "2")
+    assert code == 0 and "4 runs, 2 done, 2 to do" in err
+    rows = {row.run: row for row in Store(tmp_path / "results").rows()}
+    assert set(rows) == set(names[:4])
+    assert [rows[name].split_seed for name in names[:4]] == [None, None, 1, 1]
+    assert len({row.ids_sha256 for row in rows.values()}) == 2
+
+
+def test_a_table_shows_the_own_split_or_says_over_how_many_its_deviation_is(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    call(capsys, "run", "tiny", "--splits", "2", "--seeds", "2")
+    own = call(capsys, "table", "tiny", "--format", "csv")[1]
+    both = call(capsys, "table", "tiny", "--splits", "2", "--format", "csv")[1]
+    (one,), (two,) = (list(csv.DictReader(io.StringIO(text))) for text in (own, both))
+    assert [(each["n_splits"], each["n_seeds"], each["n_runs"]) for each in (one, two)] == [
+        ("1", "2", "2"),
+        ("2", "2", "4"),
+    ]
+    means = {(row.split_seed, row.seed): row.metrics["ap"].mean or 0 for row in Store(tmp_path / "results").rows()}
+    assert float(one["measured"]) == pytest.approx((means[None, 0] + means[None, 1]) / 2, abs=1e-6)
+    assert float(two["measured"]) == pytest.approx(sum(means.values()) / 4, abs=1e-6)
+    text = call(capsys, "table", "tiny")[1]
+    assert "standard deviation over 2 seeds of one split: the spread of training alone)" in text
+    text = call(capsys, "table", "tiny", "--splits", "2")[1]
+    assert text.startswith("## Tiny, on 2 splits\n") and "standard deviation over 2 splits x 2 seeds)" in text
+    found = json.loads(call(capsys, "table", "tiny", "--splits", "2", "--json")[1])["tables"][0]
+    assert [found["sections"][0]["cells"][0][key] for key in ("n_splits", "n_seeds", "n_runs")] == [2, 2, 4]
+    written = call(capsys, "table", "tiny", "--splits", "2", "--write")
+    assert written[0] == 0
+    assert {path.stem for path in (tmp_path / "results" / "tables").glob("*.md")} == {"tiny_splits2"}
+
+
+def test_distinct_codes_are_shown_on_request(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    call(capsys, "run", "tiny")
+    (row,) = Store(tmp_path / "results").rows()
+    assert row.distinct_codes is not None
+    shown = f"{row.distinct_codes.queries}, {row.distinct_codes.database}"
+    assert f"‡ {{{shown}}} |" in call(capsys, "table", "tiny", "--distinct")[1]
+    assert rf"$^\ddagger$ \{{{shown}\}} \\" in call(capsys, "table", "tiny", "--distinct", "--format", "latex")[1]
+    assert shown not in call(capsys, "table", "tiny")[1]
+
+
+def test_status_counts_the_runs_of_each_split(capsys: pytest.CaptureFixture[str]) -> None:
+    call(capsys, "run", "tiny", "--splits", "2")
+    assert call(capsys, "status", "tiny", "--splits", "2")[1].splitlines() == [
+        "  LSH  1 of 1 measured",
+        "tiny_splits2: 2 runs done, 0 failed, 0 missing; 0 of 1 cells not available yet; hours left: 0.0",
+    ]
+    found = json.loads(call(capsys, "status", "tiny", "--splits", "3", "--seeds", "2", "--json")[1])
+    assert (found["splits"], found["seeds"], found["done"], found["missing"]) == (3, 2, 2, 4)
+    (cell,) = found["cells"]
+    assert cell["done"] == [0, "0 of split 1"]
+    assert cell["missing"] == [1, "1 of split 1", "0 of split 2", "1 of split 2"]
+    assert "LSH  0 of 1 measured" in call(capsys, "status", "tiny", "--splits", "3")[1]
+
+
+@pytest.mark.parametrize("command", ["run", "status", "table"])
+def test_a_published_split_is_refused_in_one_line(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    code, out, err = call(capsys, command, "fixed", "--splits", "2")
+    assert (code, out) == (2, "")
+    assert err == ("error: split 1: nothing is drawn in cifar10 s2_official, its ids are published: it has one split\n")

@@ -1,0 +1,144 @@
+"""Runs on another split than the protocol's own: names, data, and all that takes a run back from its row."""
+
+import json
+import shlex
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.command_line import call
+
+from hashbench.datasets.card import load_card
+from hashbench.datasets.draw import draw
+from hashbench.datasets.other_splits import split_seeds, with_seed
+from hashbench.datasets.split import split
+from hashbench.errors import CheckFailed, HashbenchError
+from hashbench.runs.data import open_data
+from hashbench.runs.run import run
+from hashbench.runs.spec import of_row, resolve
+from hashbench.runs.store import Row, Store
+
+LSH = ["train", "lsh", "digits", "--bits", "8"]
+OWN = "digits-s1-lsh-8b-s0-"
+OTHER = "digits-s1-lsh-8b-split7-s0-"
+SAID = "split drawn with seed 7, not the protocol's own"
+SMALL = {"epochs": 1, "steps_per_epoch": 3, "batch_size": 10, "classes_per_batch": 5, "augment": "none"}
+SPARSE = {"d": 8, "k": 2, "model": "mlp", **{f"base.{key}": value for key, value in SMALL.items()}}
+SPARSE |= {"base.augment_per": "item"}
+
+
+@pytest.fixture
+def row(tmp_path: Path) -> Row:
+    return run(resolve("digits", "s1", "lsh", {"bits": 8}, split_seed=7), Store(tmp_path / "results"))
+
+
+def test_the_seed_of_the_split_is_in_the_name_the_row_and_the_configuration(row: Row, tmp_path: Path) -> None:
+    assert row.run.startswith(OTHER)
+    assert (row.split_seed, row.seed, row.config["data"]["split"]["seed"]) == (7, 0, 7)
+    assert "ids_sha256" not in row.config["data"]["split"]
+    own = resolve("digits", "s1", "lsh", {"bits": 8})
+    assert own.run.startswith(OWN) and own.cell_hash != row.cell_hash
+    assert own.derived_seed != of_row(row).derived_seed
+    assert Store(tmp_path / "results").find("digits", "s1", row.run) == row
+
+
+def test_the_own_seed_of_a_protocol_names_the_same_run() -> None:
+    for names in (("digits", "s1"), ("cifar100", "sparse_hash")):
+        own = load_card(names[0]).protocol(names[1]).seed
+        method, settings = ("lsh", {"bits": 8})
+        given = resolve(*names, method, settings, split_seed=own)
+        assert given == resolve(*names, method, settings) and given.split_seed is None
+
+
+def test_the_run_is_on_the_split_that_the_seed_draws(row: Row) -> None:
+    data = open_data(of_row(row))
+    labels = data.dataset.labels
+    expected = draw(data.protocol, labels, "digits/s1-7", 7)
+    assert np.array_equal(data.ids.query_ids, expected["query"])
+    own = open_data(resolve("digits", "s1", "lsh", {"bits": 8}))
+    assert not np.array_equal(data.ids.query_ids, own.ids.query_ids)
+    assert row.ids_sha256 == data.ids.sha256 != own.ids.sha256
+
+
+def test_a_row_of_another_rule_than_that_of_the_card_is_refused(row: Row) -> None:
+    spec = of_row(row)
+    other = {**spec.data, "split": {**spec.data["split"], "queries_per_class": 40}}
+    with pytest.raises(CheckFailed, match="the data or the split are no longer those that the run is named by"):
+        open_data(replace(spec, data=other))
+
+
+def test_a_row_whose_two_seeds_disagree_is_damaged(row: Row, tmp_path: Path) -> None:
+    path = Store(tmp_path / "results").row_path("digits", "s1", row.run)
+    path.write_text(path.read_text().replace('"split_seed": 7', '"split_seed": 8'))
+    with pytest.raises(HashbenchError, match=r"split_seed is 8, which is not the seed in config\.data\.split"):
+        Store(tmp_path / "results").named(row.run)
+
+
+def test_the_base_is_on_the_same_split_and_comes_back_from_the_row(tmp_path: Path) -> None:
+    store, spec = Store(tmp_path), resolve("digits", "s1", "sparse_th", SPARSE, split_seed=3)
+    assert spec.base is not None
+    assert (spec.base.split_seed, spec.base.data) == (3, spec.data)
+    found = run(spec, store)
+    (base,) = (row for row in store.rows() if row.method == "exhaustive_search")
+    assert (base.run, base.split_seed, base.ids_sha256) == (spec.base.run, 3, found.ids_sha256)
+    again = of_row(found)
+    assert (again.run, again.base and again.base.run) == (found.run, base.run)
+
+
+def test_held_out_queries_leave_out_the_queries_of_the_split_with_the_same_seed() -> None:
+    card = load_card("usps")
+    labels = np.zeros(9298, np.int64)
+    for seed in (5, 6):
+        own, held_out = (
+            split(labels, with_seed(card.protocol(name), seed, name), "usps", name)
+            for name in ("structhash", "structhash_validation")
+        )
+        held = np.concatenate([held_out.query_ids, held_out.database_ids])
+        assert np.array_equal(np.sort(np.concatenate([held, own.query_ids])), np.arange(9298))
+        assert np.array_equal(held_out.train_ids, own.train_ids)
+        spec = resolve("usps", "structhash_validation", "lsh", {"bits": 8}, split_seed=seed)
+        assert spec.data["split"]["seed"] == seed
+
+
+def test_a_published_split_has_no_other() -> None:
+    with pytest.raises(HashbenchError) as caught:
+        resolve("cifar10", "s2_official", "lsh", {"bits": 8}, split_seed=7)
+    said = "split 7: nothing is drawn in cifar10 s2_official, its ids are published: it has one split"
+    assert str(caught.value) == said
+    fixed = load_card("cifar10").protocol("s2_official")
+    assert split_seeds(fixed, 1, "") == [None]
+    assert split_seeds(load_card("cifar100").protocol("sparse_hash"), 3, "") == [None, 41, 42]
+
+
+def test_the_command_line_takes_the_run_back_from_its_row(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    dry = json.loads(call(capsys, *LSH, "--split", "7", "--dry-run", "--json")[1])
+    assert (dry["seed"], dry["split_seed"]) == (0, 7)
+    lines = call(capsys, *LSH, "--split", "7", "--dry-run")[1].splitlines()
+    assert SAID in [" ".join(line.split()) for line in lines]
+    name = json.loads(call(capsys, *LSH, "--split", "7", "--json")[1])["run"]
+    assert name == dry["run"]
+    assert call(capsys, *LSH, "--split", "7", "--again")[1].splitlines()[1].split() == ["histogram", "equal"]
+
+    shown = call(capsys, "show", name)[1].splitlines()
+    assert SAID in [" ".join(line.split()) for line in shown]
+    (command,) = (line.removeprefix("$ ") for line in shown if line.startswith("$ hashbench train"))
+    assert command == "hashbench train lsh digits --protocol s1 --split 7 --bits 8"
+    repeated = call(capsys, *shlex.split(command)[1:], "--dry-run", "--json")[1]
+    assert (json.loads(repeated)["run"], json.loads(repeated)["stored"]) == (name, True)
+
+    listed = json.loads(call(capsys, "list", "runs", "--json")[1])["runs"]
+    assert [(run["name"], run["split_seed"]) for run in listed] == [(name, 7)]
+    folder = tmp_path / "results" / "runs" / name
+    assert call(capsys, "encode", name, "--out", tmp_path / "codes.npz")[0] == 0
+    with np.load(tmp_path / "codes.npz") as encoded, np.load(folder / "codes.npz") as saved:
+        assert np.array_equal(encoded["query_codes"], saved["query_codes"])
+        assert np.array_equal(encoded["query_labels"], saved["query_labels"])
+    assert call(capsys, "search", name, "--out", tmp_path / "sheet.png", "--queries", "2")[0] == 0
+
+
+def test_the_command_line_refuses_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = call(capsys, "train", "lsh", "cifar10", "--protocol", "s2_official", "--bits", "8", "--split", "7")
+    assert (code, out) == (2, "")
+    assert err == ("error: split 7: nothing is drawn in cifar10 s2_official, its ids are published: it has one split\n")
+    assert call(capsys, *LSH, "--split", "-1")[0] == 2

@@ -23,6 +23,8 @@ def _of(names_of: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
 methods = _of(lambda: paths.entries("experiments", "methods"))
 datasets = _of(lambda: {**paths.entries("datasets"), **paths.toml_files([paths.own_cards()])})
 tables = _of(lambda: paths.entries("experiments", "tables"))
+figures = _of(lambda: paths.entries("experiments", "figures"))
+tables_and_figures = _of(lambda: paths.entries("experiments", "tables") | paths.entries("experiments", "figures"))
 
 
 def runs(incomplete: str) -> list[str]:

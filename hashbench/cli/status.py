@@ -74,7 +74,11 @@ class TableStatus:
 def command(
     table: Annotated[
         str | None,
-        typer.Argument(metavar="TABLE", help="See hashbench list tables.", autocompletion=_complete.tables),
+        typer.Argument(
+            metavar="TABLE",
+            help="A table or a figure: hashbench list tables, hashbench list figures.",
+            autocompletion=_complete.tables_and_figures,
+        ),
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Look for seeds 0 .. SEEDS - 1.")] = 1,
     budget: Annotated[str | None, typer.Option(help="Look for runs at this budget, not at the table's own.")] = None,
@@ -87,6 +91,7 @@ def command(
     Without TABLE: a line for each table. The hours left are those that runs of the same method, data set and code size
     took before, one at a time.
     """
+    from hashbench import figures
     from hashbench.config import canonical_json
     from hashbench.runs.store import Store
     from hashbench.tables import spec
@@ -99,7 +104,7 @@ def command(
         as_text = "\n".join(_overview(found))
         objects: dict[str, Any] = {"tables": [each.as_json(seeds) for each in found]}
     else:
-        one = status(spec.load(table, budget), stored, past, seeds)
+        one = status(figures.cells_of(table, budget), stored, past, seeds)
         as_text = "\n".join(_of_table(one, seeds))
         objects = {**one.as_json(seeds), "cells": [asdict(cell) for cell in one.cells]}
     typer.echo(canonical_json(objects) if as_json else as_text)

@@ -39,8 +39,9 @@ test-slow: $(READY) ## run the long tests too
 gpu-check: $(READY) ## run the tests, benchmarks and a short training that need a GPU; skipped without one
 	$(BIN)/python -m pytest -m gpu -rs; tests=$$?; $(BIN)/python benchmarks/gpu.py && exit $$tests
 
-paper-tables: $(READY) ## write all tables from the stored results
+paper-tables: $(READY) ## write all tables and figures from the stored results
 	$(BIN)/hashbench table --all --write
+	$(BIN)/hashbench figure --all --write
 
 docs: $(READY) ## build the documentation in docs/_build/html; a warning or a broken link fails
 	$(BIN)/python -m sphinx -b html -j auto -W --keep-going -q docs docs/_build/html

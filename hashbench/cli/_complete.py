@@ -35,5 +35,5 @@ def runs(incomplete: str) -> list[str]:
 
 def entries(incomplete: str) -> list[str]:
     """What ``hashbench show`` takes; runs only once something is typed, because there may be thousands."""
-    kinds = (methods, datasets, tables, *([runs] if incomplete else []))
+    kinds = (methods, datasets, tables, figures, *([runs] if incomplete else []))
     return sorted({name for names in kinds for name in names(incomplete)})

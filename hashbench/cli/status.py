@@ -88,8 +88,8 @@ def command(
 ) -> None:
     """Say which runs of a table are done, failed, missing, or not available yet: a line for each row of the table.
 
-    Without TABLE: a line for each table. The hours left are those that runs of the same method, data set and code size
-    took before, one at a time.
+    Without TABLE: a line for each table, and for each figure that has cells of its own. The hours left are those that
+    runs of the same method, data set and code size took before, one at a time.
     """
     from hashbench import figures
     from hashbench.config import canonical_json
@@ -100,7 +100,8 @@ def command(
     stored = {row.run: row for row in Store.default().rows(say)}
     past = PastSeconds.of(stored.values())
     if table is None:
-        found = _all(spec.names(), lambda name: status(spec.load(name, budget), stored, past, seeds))
+        names = [*spec.names(), *figures.names_with_own_cells()]
+        found = _all(names, lambda name: status(figures.cells_of(name, budget), stored, past, seeds))
         as_text = "\n".join(_overview(found))
         objects: dict[str, Any] = {"tables": [each.as_json(seeds) for each in found]}
     else:

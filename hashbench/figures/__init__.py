@@ -3,7 +3,7 @@
 Each public file of this folder is a kind of figure, exporting ``KIND``.
 """
 
-from hashbench.figures._declared import KINDS, cells_of, load, names
+from hashbench.figures._declared import KINDS, cells_of, load, names, names_with_own_cells
 from hashbench.figures._drawing import Drawing
 from hashbench.figures._file import CellsFile, FigureFile
 from hashbench.figures._kind import FigureSpec, Kind
@@ -20,5 +20,6 @@ __all__ = [
     "csv_text",
     "load",
     "names",
+    "names_with_own_cells",
     "pictures",
 ]

@@ -21,6 +21,12 @@ def names() -> list[str]:
     return list(_files())
 
 
+def names_with_own_cells() -> list[str]:
+    """The figures whose cells no table declares, sorted."""
+    tables = spec.names()
+    return [name for name, path in _files().items() if name not in tables and "groups" in read_toml(path)]
+
+
 def load(name: str) -> FigureSpec:
     """The figure called ``name``.
 
@@ -43,9 +49,11 @@ def cells_of(name: str, budget: str | None = None) -> TableSpec:
 
     Raises HashbenchError if there is neither, and for a figure that needs no run.
     """
-    stem = canonical(name)
-    if stem in spec.names() or stem not in names():
+    stem, tables = canonical(name), spec.names()
+    if stem in tables:
         return spec.load(name, budget)
+    if stem not in names():
+        raise unknown("table", name, {*tables, *names()})
     cells = load(stem).cells
     if cells is None:
         raise HashbenchError(f"figure {stem}: it is drawn from a benchmark and has no cells to run")

@@ -47,6 +47,7 @@ def pictures(drawing: Drawing) -> dict[str, bytes]:
             picture = io.BytesIO()
             figure.savefig(picture, format=kind, dpi=DPI, metadata=metadata)
             found[f".{kind}"] = picture.getvalue()
+            figure.set_layout_engine("none")  # the panels stay where the first picture has them
     return found
 
 

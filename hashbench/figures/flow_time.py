@@ -111,7 +111,7 @@ def fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:  # n
         n_measured=n_measured,
         missing=None
         if n_measured
-        else "nothing is measured (python benchmarks/flow.py does); the published values are drawn",
+        else "nothing is measured (python benchmarks/flow.py does that); drawn: the published values",
     )
 
 

@@ -66,9 +66,10 @@ def fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     bounds = [_bound(panel, file) for panel in panels]
     n_measured = sum(cell.measured is not None for cell in table.cells())
     otherwise = _otherwise(table, any(bounds))
+    across = min(file.panels_across, len(panels))
     shown = n_measured > 0 or table.has_published or any(bounds)
-    lines = _Lines(panels, bounds, explanation(table, "; bars: standard deviation"), file.panels_across)
-    down = -(-len(panels) // lines.across)
+    lines = _Lines(panels, bounds, explanation(table, "; bars: standard deviation"), across)
+    down = -(-len(panels) // across)
     n_legend = -(-(len(lines.labels) + any(bounds)) // _legend_columns(WIDTHS_IN[file.width]))
     return Drawing(
         points=_points(panels, bounds, file) if shown else [],
@@ -89,6 +90,8 @@ def check(figure: FigureSpec) -> None:
         if len(varying) != 1:
             found = " and ".join(varying) or "none of them"
             raise figure.error(f"section {section!r}: one of bits, k and cutoff must vary by column; {found} does")
+        if None in {_place(cell, varying[0]) for cell in cells}:
+            raise figure.error(f"section {section!r}: a column has no {varying[0]}")
         sizes = {_place(cell, "d") for cell in cells}
         if _file(figure).bound is not None and (varying != ["k"] or len(sizes) > 1 or None in sizes):
             raise figure.error(f"section {section!r}: the bound {_file(figure).bound} is a line over k at one d")
@@ -149,7 +152,7 @@ def _points(panels: list[Panel], bounds: list[list[tuple[int, float]]], file: Li
 
 def _otherwise(table: Table, has_bound: bool) -> str:
     parts = [*(["the published values"] if table.has_published else []), *(["the bound"] if has_bound else [])]
-    return f"{' and '.join(parts)} are drawn" if parts else "the paper prints no values, so nothing is drawn"
+    return f"drawn: {' and '.join(parts)}" if parts else "nothing is drawn: the paper prints no values"
 
 
 def _panel(ax: "Axes", panel: Panel, bound: list[tuple[int, float]], looks: dict[str, RowStyle]) -> None:

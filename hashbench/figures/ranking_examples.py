@@ -97,7 +97,7 @@ def fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     of_cell = sorted((row for row in rows if row.cell_hash == digest and row.status == "ok"), key=lambda row: row.seed)
     empty: list[dict[str, Value]] = []
     if not of_cell:
-        return Drawing(empty, (0, 0), _draw_nothing, 0, "nothing is measured, so nothing is drawn")
+        return Drawing(empty, (0, 0), _draw_nothing, 0, "nothing is measured; nothing is drawn")
     row = next((row for row in of_cell if (store.run_folder(row.run) / CODES).is_file()), of_cell[0])
     try:
         examples = _examples(row, file, store)

@@ -48,8 +48,8 @@ def fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     file, table = file_of(figure), filled(figure, rows, store)
     panels = _panels(table)
     n_measured = sum(cell.measured is not None for cell in table.cells())
-    published = "the published AP_T is drawn, without ranges, which the paper does not print"
-    otherwise = published if table.has_published else "the paper prints no values, so nothing is drawn"
+    published = "drawn: the published AP_T, without ranges, which the paper does not print"
+    otherwise = published if table.has_published else "nothing is drawn: the paper prints no values"
     across = min(file.panels_across, len(panels))
     ranges = _Ranges(panels, _explanation(table), across)
     lines = [
@@ -74,6 +74,8 @@ def check(figure: FigureSpec) -> None:
                 f"cell ({cell.row}, {cell.column}) has metric {cell.metric}, evaluation {cell.evaluation}: "
                 "tie_ranges draws ap of the database"
             )
+        if not isinstance(cell.settings.get("bits"), int):
+            raise figure.error(f"cell ({cell.row}, {cell.column}) has no bits: tie_ranges has a panel for each number")
 
 
 def _panels(table: Table) -> list[Panel]:

@@ -151,7 +151,7 @@ def test_it_fits_80_columns_but_for_addresses_and_commands(capsys: pytest.Captur
         ),
         (
             ("zzzzz",),
-            "nothing is called 'zzzzz' of the kinds method, dataset, table, run, metric, model, features: hash",
+            "nothing is called 'zzzzz' of the kinds method, dataset, table, figure, run, metric, model, features: hash",
         ),
         (("lsh", "--kind", "tabel"), "unknown kind 'tabel': did you mean table"),
         (("lsh", "--kind", "table"), "nothing is called 'lsh' of the kinds table: hashbench list shows what there is"),

@@ -1,9 +1,10 @@
 """Some queries and the images that a run retrieves for them: a line for each query, false ones in red boxes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
@@ -17,14 +18,12 @@ from hashbench.runs.store import Row, Store
 from hashbench.tables.collect import cell_hash
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from hashbench.codes.nearest import Neighbours
     from hashbench.datasets.split import Split
     from hashbench.datasets.store import Dataset
 
-GAP, QUERY_GAP, BLOCK_GAP = 0.12, 0.3, 0.6  # between images, beside the query, and between blocks; an image is 1 wide
 FALSE = "#D62728"
 BELOW_IN = 0.2  # for the explanation
 
@@ -50,7 +49,7 @@ class _Example:
 
 @dataclass(frozen=True)
 class _Sheet:
-    """The lines in ``across`` blocks side by side."""
+    """The lines in ``across`` blocks side by side, as one picture of the images' own pixels."""
 
     examples: list[_Example]
     across: int
@@ -58,35 +57,62 @@ class _Sheet:
     explanation: str
 
     @property
+    def side(self) -> int:
+        """The longer side of an image; all images of a data set have one shape."""
+        return max(self.examples[0].image.shape[:2])
+
+    @property
+    def gap(self) -> int:
+        """Between two images; twice that beside a query, four times between blocks."""
+        return max(1, self.side // 8)
+
+    @property
+    def step(self) -> int:
+        return self.side + self.gap
+
+    @property
+    def block_width(self) -> int:
+        return (1 + self.top) * self.step + 5 * self.gap
+
+    @property
     def down(self) -> int:
         return -(-len(self.examples) // self.across)
 
     @property
-    def block_width(self) -> float:
-        return 1 + QUERY_GAP + self.top * (1 + GAP) - GAP
+    def size(self) -> tuple[int, int]:
+        """Its width and height."""
+        return self.across * self.block_width - 4 * self.gap, self.down * self.step + self.gap
 
-    @property
-    def size(self) -> tuple[float, float]:
-        """Its width and height, where an image is 1 wide."""
-        return self.across * (self.block_width + BLOCK_GAP) - BLOCK_GAP + GAP, self.down * (1 + GAP) + GAP
+    def tiles(self) -> Iterator[tuple[NDArray[Any], int, int, bool]]:
+        """Each image, where its left and upper edges are, and whether it is false."""
+        for n, example in enumerate(self.examples):
+            block, line = divmod(n, self.down)
+            left, upper = block * self.block_width + self.gap, line * self.step + self.gap
+            yield example.image, left, upper, False
+            for place, (image, wrong) in enumerate(zip(example.images, example.wrong, strict=True), 1):
+                yield image, left + place * self.step + self.gap, upper, wrong
+
+    def picture(self) -> NDArray[np.uint8]:
+        """All images on white, uint8[height, width, 3]; a grey image has its value in each colour."""
+        width, height = self.size
+        sheet = np.full((height, width, 3), 255, np.uint8)
+        for image, left, upper, _ in self.tiles():
+            sheet[upper : upper + image.shape[0], left : left + image.shape[1]] = image
+        return sheet
 
     def draw(self, figure: "Figure") -> None:
+        from matplotlib.patches import Rectangle
+
         ax = figure.add_subplot()
-        for place, example in enumerate(self.examples):
-            block, line = divmod(place, self.down)
-            self._line(ax, example, block * (self.block_width + BLOCK_GAP), line * (1 + GAP))
         width, height = self.size
-        ax.set(xlim=(-GAP / 2, width - GAP / 2), ylim=(height - GAP / 2, -GAP / 2), aspect="equal")
+        # extent: a pixel is where its indices are, and not half a pixel beside
+        ax.imshow(self.picture(), extent=(0, width, height, 0), interpolation="nearest")
+        for image, left, upper, wrong in self.tiles():
+            if wrong:
+                corner, (box_height, box_width) = (left, upper), image.shape[:2]
+                ax.add_patch(Rectangle(corner, box_width, box_height, fill=False, edgecolor=FALSE, linewidth=1.4))
         ax.axis("off")
         explain(figure, self.explanation)
-
-    def _line(self, ax: "Axes", example: _Example, x: float, y: float) -> None:
-        _image(ax, example.image, x, y)
-        for place, (image, wrong) in enumerate(zip(example.images, example.wrong, strict=True)):
-            left = x + 1 + QUERY_GAP + place * (1 + GAP)
-            _image(ax, image, left, y)
-            if wrong:
-                _box(ax, left, y)
 
 
 def fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
@@ -202,18 +228,6 @@ def _lines(place: int, example: _Example) -> list[dict[str, Value]]:
         }
         for n, (item, wrong) in enumerate(zip(example.ids, example.wrong, strict=True))
     ]
-
-
-def _image(ax: "Axes", image: NDArray[Any], x: float, y: float) -> None:
-    grey = image.shape[2] == 1
-    shown, colours = (image[:, :, 0], "gray") if grey else (image, None)
-    ax.imshow(shown, cmap=colours, vmin=0, vmax=255, extent=(x, x + 1, y + 1, y), interpolation="nearest")
-
-
-def _box(ax: "Axes", x: float, y: float) -> None:
-    from matplotlib.patches import Rectangle
-
-    ax.add_patch(Rectangle((x, y), 1, 1, fill=False, edgecolor=FALSE, linewidth=1.4))
 
 
 KIND = Kind("queries with the images that a run retrieves, false ones in red boxes", ExamplesFile, fill, check)

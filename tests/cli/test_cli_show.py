@@ -147,7 +147,7 @@ def test_it_fits_80_columns_but_for_addresses_and_commands(capsys: pytest.Captur
     [
         (
             ("talr",),
-            "nothing is called 'talr'; it is near to talr_ap (method), talr_appendix_d (table), talr_figure3 (figure), ",
+            "nothing is called 'talr'; it is near to talr_ap (method), talr_appendix_d (table), talr_figure3 (figure)",
         ),
         (
             ("zzzzz",),

@@ -57,7 +57,13 @@ def test_the_nearest_images_are_shown_and_false_ones_boxed(tmp_path: Path, capsy
     n_false = sum(not relevant for *_, relevant in expected)
     (ax,) = axes_of(drawing).axes
     assert 0 < n_false < 30 and len(ax.patches) == n_false
-    assert len(ax.images) == 5 * 7
+    (sheet,) = (image.get_array() for image in ax.images)
+    items = opened.dataset.items
+    shown = [items[ids.query_ids[0]], *(items[item] for _, item, *_ in expected[:6])]  # the first line
+    for place, image in enumerate(shown):
+        left = 1 + place * 9 + (place > 0)  # 8 x 8 pixels and a gap of 1, two beside the query
+        tile = sheet[1:9, left : left + 8]
+        np.testing.assert_array_equal(tile, np.rint(image.repeat(3, axis=2) * (255 / 16)))
     lines = csv_text(drawing).splitlines()
     assert lines[0] == "query,query_item,place,item,first_rank,last_rank,distance,relevant" and len(lines) == 31
 

@@ -39,8 +39,9 @@ test-slow: $(READY) ## run the long tests too
 gpu-check: $(READY) ## run the tests, benchmarks and a short training that need a GPU; skipped without one
 	$(BIN)/python -m pytest -m gpu -rs; tests=$$?; $(BIN)/python benchmarks/gpu.py && exit $$tests
 
-paper-tables: $(READY) ## write all tables from the stored results
+paper-tables: $(READY) ## write all tables and figures from the stored results
 	$(BIN)/hashbench table --all --write
+	$(BIN)/hashbench figure --all --write
 
 # the pages of docs/settings: what the runs of the papers' tables are set to, beside what was released
 SETTINGS := talr_table1 talr_table2 talr_table3 talr_appendix_d $(addprefix sparse_hash_table,1 2 3 4 5)

@@ -178,7 +178,7 @@ def test_naming_a_run_imports_no_torch() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["metrics", "tables.collect", "runs.store", "tables.grid", "cli.eval", "methods.talr_ap"]
+    "module", ["metrics", "tables.collect", "runs.store", "tables.grid", "figures", "cli.eval", "methods.talr_ap"]
 )
 def test_import_is_light(module: str) -> None:
     assert not loaded_by(f"import hashbench.{module}") & HEAVY

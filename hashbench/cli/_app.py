@@ -30,6 +30,7 @@ COMMANDS = {
     "run": "Train and score the missing cells of tables.",
     "status": "Show what is done, missing or failed, of all tables or of one.",
     "table": "Print tables: published and measured values side by side.",
+    "figure": "Draw figures of papers from the stored rows.",
     "doctor": "Show what is installed and downloaded, and what is missing.",
 }
 

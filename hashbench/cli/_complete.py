@@ -23,6 +23,8 @@ def _of(names_of: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
 methods = _of(lambda: paths.entries("experiments", "methods"))
 datasets = _of(lambda: {**paths.entries("datasets"), **paths.toml_files([paths.own_cards()])})
 tables = _of(lambda: paths.entries("experiments", "tables"))
+figures = _of(lambda: paths.entries("experiments", "figures"))
+tables_and_figures = _of(lambda: paths.entries("experiments", "tables") | paths.entries("experiments", "figures"))
 
 
 def runs(incomplete: str) -> list[str]:
@@ -33,5 +35,5 @@ def runs(incomplete: str) -> list[str]:
 
 def entries(incomplete: str) -> list[str]:
     """What ``hashbench show`` takes; runs only once something is typed, because there may be thousands."""
-    kinds = (methods, datasets, tables, *([runs] if incomplete else []))
+    kinds = (methods, datasets, tables, figures, *([runs] if incomplete else []))
     return sorted({name for names in kinds for name in names(incomplete)})

@@ -45,7 +45,8 @@ def command(
         str | None,
         typer.Argument(
             metavar="KIND",
-            help="methods, datasets, protocols, tables, settings, runs, metrics, models, features, conventions papers.",
+            help="methods, datasets, protocols, tables, figures, settings, runs, metrics, models, features, "
+            "conventions or papers.",
             autocompletion=lambda incomplete: [kind for kind in (*KINDS, SETTINGS) if kind.startswith(incomplete)],
         ),
     ] = None,
@@ -219,6 +220,16 @@ def _tables() -> list[Entry]:
     ]
 
 
+def _figures() -> list[Entry]:
+    from hashbench import figures
+
+    cite, found = _cite(), []
+    for name, figure in each_usable(figures.names(), figures.load, say):
+        file = figure.file
+        found.append(Entry(name, _cited(file.title, cite(file.paper)), more={"title": file.title, "paper": file.paper}))
+    return found
+
+
 def _runs() -> list[Entry]:
     from hashbench.runs.store import Store
 
@@ -276,11 +287,18 @@ def _table_names() -> list[str]:
     return spec.names()
 
 
+def _figure_names() -> list[str]:
+    from hashbench import figures
+
+    return figures.names()
+
+
 KINDS = {
     "methods": Kind("methods that learn codes", _names_of("hashbench.methods", "METHODS"), _methods),
     "datasets": Kind("data sets", _cards, _datasets),
     "protocols": Kind("splits of the data sets into queries, database and training", _protocol_names, _protocols),
     "tables": Kind("tables of papers, and of our own", _table_names, _tables),
+    "figures": Kind("figures of papers, and of our own", _figure_names, _figures),
     "runs": Kind("stored runs with their scores", _run_names, _runs),
     "metrics": Kind("metrics of a ranking or of a bucket search", _names_of("hashbench.metrics", "METRICS"), _metrics),
     "models": Kind("networks that deep methods train", _names_of("hashbench.models", "MODELS"), _models),

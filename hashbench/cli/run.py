@@ -21,8 +21,8 @@ def command(
         list[str],
         typer.Argument(
             metavar="TABLE...",
-            help="Names of tables; `hashbench list tables` shows them.",
-            autocompletion=_complete.tables,
+            help="Names of tables, or of figures; `hashbench list tables` and `... figures` show them.",
+            autocompletion=_complete.tables_and_figures,
         ),
     ],
     seeds: Annotated[int, typer.Option(min=1, help="Number of runs of each cell, with seeds 0 .. SEEDS - 1.")] = 1,
@@ -42,11 +42,11 @@ def command(
     After an interruption the same command continues. Each run uses one process; --jobs of them run at the same
     time. To train one run with several processes, use torchrun with hashbench train.
     """
-    from hashbench import parallel
+    from hashbench import figures, parallel
     from hashbench.progress import note
     from hashbench.runs.options import Options
     from hashbench.runs.store import Store
-    from hashbench.tables import grid, spec
+    from hashbench.tables import grid
 
     if not (group := parallel.from_environment()).is_alone:
         raise HashbenchError(
@@ -54,7 +54,7 @@ def command(
             "torchrun, or use torchrun with hashbench train"
         )
     store = Store.default()
-    asked = [each for table in tables for each in grid.cell_runs(spec.load(table, budget, splits), seeds)]
+    asked = [each for table in tables for each in grid.cell_runs(figures.cells_of(table, budget, splits), seeds)]
     wanted = list({e.run: e for each in asked for e in each.runs}.values())
     todo = grid.missing(wanted, store)
     _explain(asked)

@@ -83,7 +83,11 @@ class TableStatus:
 def command(
     table: Annotated[
         str | None,
-        typer.Argument(metavar="TABLE", help="See hashbench list tables.", autocompletion=_complete.tables),
+        typer.Argument(
+            metavar="TABLE",
+            help="A table or a figure: hashbench list tables, hashbench list figures.",
+            autocompletion=_complete.tables_and_figures,
+        ),
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Look for seeds 0 .. SEEDS - 1.")] = 1,
     splits: Splits = 1,
@@ -94,9 +98,10 @@ def command(
 ) -> None:
     """Say which runs of a table are done, failed, missing, or not available yet: a line for each row of the table.
 
-    Without TABLE: a line for each table. The hours left are those that runs of the same method, data set and code size
-    took before, one at a time.
+    Without TABLE: a line for each table, and for each figure that has cells of its own. The hours left are those that
+    runs of the same method, data set and code size took before, one at a time.
     """
+    from hashbench import figures
     from hashbench.config import canonical_json
     from hashbench.runs.store import Store
     from hashbench.tables import spec
@@ -105,11 +110,12 @@ def command(
     stored = {row.run: row for row in Store.default().rows(say)}
     past = PastSeconds.of(stored.values())
     if table is None:
-        found = _all(spec.names(), lambda name: status(spec.load(name, budget, splits), stored, past, seeds))
+        names = [*spec.names(), *figures.names_with_own_cells()]
+        found = _all(names, lambda name: status(figures.cells_of(name, budget, splits), stored, past, seeds))
         as_text = "\n".join(_overview(found))
         objects: dict[str, Any] = {"tables": [each.as_json(seeds) for each in found]}
     else:
-        one = status(spec.load(table, budget, splits), stored, past, seeds)
+        one = status(figures.cells_of(table, budget, splits), stored, past, seeds)
         as_text = "\n".join(_of_table(one))
         objects = {**one.as_json(seeds), "cells": [asdict(cell) for cell in one.cells]}
     typer.echo(canonical_json(objects) if as_json else as_text)

@@ -123,19 +123,29 @@ def origin(table: Table, cite: Callable[[str], str]) -> str:
     return f"{cite(table.paper)}, {table.source}{also}"
 
 
-def runs_behind(table: Table) -> str:
-    """The runs that a measured value is over: "3 seeds of one split: ...", or "2 splits x 1 to 3 seeds".
+def runs(table: Table) -> str:
+    """The runs that a measured value is a mean of: "3 seeds of one split", or "2 splits x 1 to 3 seeds".
 
-    Seeds of one split differ in training alone. Empty where nothing was measured.
+    Empty where nothing was measured.
     """
     measured = [cell.measured for cell in table.cells() if cell.measured is not None]
     if not measured:
         return ""
     seeds = _least_to_most([each.n_seeds for each in measured], "seed")
-    if all(each.n_splits == 1 for each in measured):
-        return f"{seeds} of one split: the spread of training alone"
+    if _is_of_one_split(table):
+        return f"{seeds} of one split"
     missing = ", some runs missing" if any(each.n_missing for each in measured) else ""
     return f"{_least_to_most([each.n_splits for each in measured], 'split')} x {seeds}{missing}"
+
+
+def runs_behind(table: Table) -> str:
+    """``runs``, and what a deviation over them is: seeds of one split differ in training alone."""
+    found = runs(table)
+    return f"{found}: the spread of training alone" if found and _is_of_one_split(table) else found
+
+
+def _is_of_one_split(table: Table) -> bool:
+    return all(cell.measured is None or cell.measured.n_splits == 1 for cell in table.cells())
 
 
 def _least_to_most(counts: list[int], what: str) -> str:

@@ -147,11 +147,11 @@ def test_it_fits_80_columns_but_for_addresses_and_commands(capsys: pytest.Captur
     [
         (
             ("talr",),
-            "nothing is called 'talr'; it is near to talr_ap (method), talr_appendix_d (table), talr_ndcg (method)",
+            "nothing is called 'talr'; it is near to talr_ap (method), talr_appendix_d (table), talr_figure3 (figure)",
         ),
         (
             ("zzzzz",),
-            "nothing is called 'zzzzz' of the kinds method, dataset, table, run, metric, model, features: hash",
+            "nothing is called 'zzzzz' of the kinds method, dataset, table, figure, run, metric, model, features: hash",
         ),
         (("lsh", "--kind", "tabel"), "unknown kind 'tabel': did you mean table"),
         (("lsh", "--kind", "table"), "nothing is called 'lsh' of the kinds table: hashbench list shows what there is"),

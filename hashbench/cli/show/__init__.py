@@ -39,7 +39,7 @@ def command(
     name: Annotated[
         str,
         typer.Argument(
-            help="A method, data set, table, metric, model, features, or a run or the start of its name.",
+            help="A method, data set, table, figure, metric, model, features, or a run or the start of its name.",
             autocompletion=_complete.entries,
         ),
     ],
@@ -51,8 +51,8 @@ def command(
     """Show all about one entry.
 
     Of a method: its paper, its settings with their sources, what it needs. Of a data set: its items, licence,
-    protocols, and whether it is here. Of a table: its rows, columns, what is measured. Of a run: its configuration,
-    scores, provenance and commands.
+    protocols, and whether it is here. Of a table: its rows, columns, what is measured. Of a figure: its kind, what
+    of it is measured. Of a run: its configuration, scores, provenance and commands.
     """
     from hashbench.config import canonical_json
 
@@ -111,6 +111,12 @@ def _tables() -> list[str]:
     return spec.names()
 
 
+def _figures() -> list[str]:
+    from hashbench import figures
+
+    return figures.names()
+
+
 def _runs() -> list[str]:
     return _complete.runs("")
 
@@ -119,6 +125,7 @@ KINDS = {
     "method": Kind(_catalogue("hashbench.methods", "METHODS"), "_method"),
     "dataset": Kind(_cards, "_dataset"),
     "table": Kind(_tables, "_table"),
+    "figure": Kind(_figures, "_figure"),
     "run": Kind(_runs, "_run"),
     "metric": Kind(_catalogue("hashbench.metrics", "METRICS"), "_metric"),
     "model": Kind(_catalogue("hashbench.models", "MODELS"), "_model"),

@@ -1,0 +1,139 @@
+"""``hashbench figure``: figures drawn from the stored rows, with the published values where there are some."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hashbench import paths
+from hashbench.cli import _complete
+from hashbench.cli._broken import say_once
+from hashbench.errors import HashbenchError
+from hashbench.registry import Broken, each_usable, refuse
+
+if TYPE_CHECKING:
+    from hashbench.figures import Drawing, FigureSpec
+
+CSV = ".csv"
+
+
+def command(
+    figures: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="FIGURE...", help="See hashbench list figures.", autocompletion=_complete.figures),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Every declared figure.")] = False,
+    write: Annotated[
+        bool, typer.Option("--write", help="Write .png, .pdf and .csv to results/figures/ and print the paths.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object with the points of all.")] = False,
+) -> None:
+    """Draw figures from the stored rows; without --write, print their points as CSV.
+
+    Where nothing is measured, the published values are drawn, or the theoretical bound; a figure without any is left
+    out, and a line says so.
+    """
+    names = _names(figures or [], every)
+    filled = _filled(names, say_once() if every else refuse, whole=write)
+    for figure, drawing in filled:
+        if drawing.missing:
+            typer.echo(f"{figure.name}: {drawing.missing}", err=True)
+    if as_json:
+        typer.echo(_as_json(filled))
+    if write:
+        for path in _written(filled):
+            typer.echo(paths.shown(path), err=as_json)
+    elif not as_json:
+        _print(filled)
+    if left_out := len(names) - len(filled):
+        raise HashbenchError(f"{left_out} of {len(names)} figures cannot be drawn: see the errors above")
+
+
+def _names(named: list[str], every: bool) -> list[str]:
+    from hashbench import figures
+
+    if bool(named) == every:
+        raise HashbenchError("name the figures to draw, or --all for every one: hashbench list figures")
+    return figures.names() if every else named
+
+
+def _filled(names: list[str], broken: Broken, whole: bool) -> "list[tuple[FigureSpec, Drawing]]":
+    """The figures, filled in from the stored rows."""
+    from hashbench import figures
+    from hashbench.progress import bar
+    from hashbench.runs.store import Store
+
+    store, found = Store.default(), []
+    with bar("collect", "figure", len(names)) as collected:
+        rows = list(store.rows(None if whole else _leave_out))  # a figure that is kept needs every row
+
+        def fill(name: str) -> "tuple[FigureSpec, Drawing]":
+            figure = figures.load(name)
+            return figure, figure.fill(rows, store)
+
+        for _, each in each_usable(names, fill, broken):
+            found.append(each)
+            collected.update()
+    return found
+
+
+def _leave_out(error: HashbenchError) -> None:
+    typer.echo(f"left out: {error}", err=True)
+
+
+def _print(filled: "list[tuple[FigureSpec, Drawing]]") -> None:
+    from hashbench.figures import csv_text
+
+    texts = [csv_text(drawing) for _, drawing in filled]
+    typer.echo("\n".join(text for text in texts if text), nl=False)
+
+
+def _as_json(filled: "list[tuple[FigureSpec, Drawing]]") -> str:
+    from hashbench.config import canonical_json
+
+    keys = ("kind", "title", "paper", "source", "notes")
+    return canonical_json(
+        {
+            "figures": [
+                {
+                    "name": figure.name,
+                    **figure.file.model_dump(include=set(keys)),
+                    "n_measured": drawing.n_measured,
+                    "missing": drawing.missing,
+                    "points": [dict(point) for point in drawing.points],
+                }
+                for figure, drawing in filled
+            ]
+        }
+    )
+
+
+def _written(filled: "list[tuple[FigureSpec, Drawing]]") -> Iterator[Path]:
+    """Writes each figure and yields the paths."""
+    from hashbench.progress import bar
+    from hashbench.runs.store import Store
+
+    folder = Store.default().folder / "figures"
+    with bar("write", "figure", len(filled)) as done:
+        for figure, drawing in filled:
+            yield from _write(folder / figure.name, drawing)
+            done.update()
+
+
+def _write(stem: Path, drawing: "Drawing") -> Iterator[Path]:
+    """Writes one figure and yields the paths; where there is nothing to draw, what an earlier one left is removed."""
+    from hashbench.figures import csv_text, pictures
+    from hashbench.files import atomic
+
+    if drawing.keeps_files:
+        return
+    if not drawing.points:
+        for suffix in (".png", ".pdf", CSV):
+            stem.with_name(stem.name + suffix).unlink(missing_ok=True)
+        return
+    for suffix, content in {**pictures(drawing), CSV: csv_text(drawing).encode()}.items():
+        path = stem.with_name(stem.name + suffix)
+        with atomic(path) as temporary:
+            temporary.write_bytes(content)
+        yield path

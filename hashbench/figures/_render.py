@@ -1,0 +1,70 @@
+"""A drawing as files: PNG and PDF, the same bytes each time, and the CSV of its points."""
+
+import csv
+import io
+from typing import Any
+
+from hashbench.figures._drawing import Drawing, Value
+from hashbench.tables.notation import number
+
+DPI = 300
+DECIMALS = 6  # as in the CSV of a table
+# no time and no versions: the same drawing gives the same bytes
+METADATA: dict[str, dict[str, Any]] = {
+    "png": {"Software": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+STYLE: dict[Any, Any] = {
+    "font.size": 7,
+    "axes.titlesize": 7.5,
+    "axes.labelsize": 7,
+    "xtick.labelsize": 6.5,
+    "ytick.labelsize": 6.5,
+    "legend.fontsize": 6.5,
+    "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "grid.color": "0.9",
+    "grid.linewidth": 0.5,
+    "pdf.fonttype": 42,  # TrueType: journals refuse the Type 3 fonts that are matplotlib's default
+}
+
+
+def pictures(drawing: Drawing) -> dict[str, bytes]:
+    """The drawing as PNG and as PDF, by the suffix of the file; the user's settings of matplotlib change nothing."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    found = {}
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(STYLE)
+        figure = Figure(figsize=drawing.size_in, layout="constrained")
+        drawing.draw(figure)
+        for kind, metadata in METADATA.items():
+            picture = io.BytesIO()
+            figure.savefig(picture, format=kind, dpi=DPI, metadata=metadata)
+            found[f".{kind}"] = picture.getvalue()
+            figure.set_layout_engine("none")  # the panels stay where the first picture has them
+    return found
+
+
+def csv_text(drawing: Drawing) -> str:
+    """The points as CSV, a line each, numbers with six decimals; empty where there is nothing to draw."""
+    if not drawing.points:
+        return ""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(drawing.points[0])
+    writer.writerows([_text(value) for value in point.values()] for point in drawing.points)
+    return text.getvalue()
+
+
+def _text(value: Value) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return number(value, DECIMALS) if isinstance(value, float) else str(value)

@@ -1,0 +1,233 @@
+"""Some queries and the images that a run retrieves for them: a line for each query, false ones in red boxes."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from hashbench.datasets.card import load_card
+from hashbench.errors import CheckFailed, HashbenchError
+from hashbench.figures._drawing import WIDTHS_IN, Drawing, Value, explain
+from hashbench.figures._file import CellsFile
+from hashbench.figures._kind import FigureSpec, Kind
+from hashbench.hasher import CODES
+from hashbench.runs.store import Row, Store
+from hashbench.tables.collect import cell_hash
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from hashbench.codes.nearest import Neighbours
+    from hashbench.datasets.split import Split
+    from hashbench.datasets.store import Dataset
+
+FALSE = "#D62728"
+BELOW_IN = 0.2  # for the explanation
+
+
+class ExamplesFile(CellsFile):
+    """The keys of such a figure: its one cell, the number of queries, and of images shown for each."""
+
+    queries: int = Field(default=16, ge=1, le=100)
+    top: int = Field(default=8, ge=1, le=50)
+
+
+@dataclass(frozen=True, eq=False)
+class _Example:
+    """One line of the figure; images are [height, width, 1 or 3] of values 0 to 255, ids those of the data set."""
+
+    id: int
+    image: NDArray[Any]
+    nearest: "Neighbours"
+    ids: list[int]
+    images: list[NDArray[Any]]
+    wrong: list[bool]
+
+
+@dataclass(frozen=True)
+class _Sheet:
+    """The lines in ``across`` blocks side by side, as one picture of the images' own pixels."""
+
+    examples: list[_Example]
+    across: int
+    top: int
+    explanation: str
+
+    @property
+    def side(self) -> int:
+        """The longer side of an image; all images of a data set have one shape."""
+        return max(self.examples[0].image.shape[:2])
+
+    @property
+    def gap(self) -> int:
+        """Between two images; twice that beside a query, four times between blocks."""
+        return max(1, self.side // 8)
+
+    @property
+    def step(self) -> int:
+        return self.side + self.gap
+
+    @property
+    def block_width(self) -> int:
+        return (1 + self.top) * self.step + 5 * self.gap
+
+    @property
+    def down(self) -> int:
+        return -(-len(self.examples) // self.across)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Its width and height."""
+        return self.across * self.block_width - 4 * self.gap, self.down * self.step + self.gap
+
+    def tiles(self) -> Iterator[tuple[NDArray[Any], int, int, bool]]:
+        """Each image, where its left and upper edges are, and whether it is false."""
+        for n, example in enumerate(self.examples):
+            block, line = divmod(n, self.down)
+            left, upper = block * self.block_width + self.gap, line * self.step + self.gap
+            yield example.image, left, upper, False
+            for place, (image, wrong) in enumerate(zip(example.images, example.wrong, strict=True), 1):
+                yield image, left + place * self.step + self.gap, upper, wrong
+
+    def picture(self) -> NDArray[np.uint8]:
+        """All images on white, uint8[height, width, 3]; a grey image has its value in each colour."""
+        width, height = self.size
+        sheet = np.full((height, width, 3), 255, np.uint8)
+        for image, left, upper, _ in self.tiles():
+            sheet[upper : upper + image.shape[0], left : left + image.shape[1]] = image
+        return sheet
+
+    def draw(self, figure: "Figure") -> None:
+        from matplotlib.patches import Rectangle
+
+        ax = figure.add_subplot()
+        width, height = self.size
+        # extent: a pixel is where its indices are, and not half a pixel beside
+        ax.imshow(self.picture(), extent=(0, width, height, 0), interpolation="nearest")
+        for image, left, upper, wrong in self.tiles():
+            if wrong:
+                corner, (box_height, box_width) = (left, upper), image.shape[:2]
+                ax.add_patch(Rectangle(corner, box_width, box_height, fill=False, edgecolor=FALSE, linewidth=1.4))
+        ax.axis("off")
+        explain(figure, self.explanation)
+
+
+def fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
+    """The figure of the first seed whose working files are here; with none of them, nothing is drawn or removed."""
+    file = _file(figure)
+    assert figure.cells is not None
+    digest = cell_hash(figure.cells.cells[0])
+    of_cell = sorted((row for row in rows if row.cell_hash == digest and row.status == "ok"), key=lambda row: row.seed)
+    empty: list[dict[str, Value]] = []
+    if not of_cell:
+        return Drawing(empty, (0, 0), _draw_nothing, 0, "nothing is measured; nothing is drawn")
+    row = next((row for row in of_cell if (store.run_folder(row.run) / CODES).is_file()), of_cell[0])
+    try:
+        examples = _examples(row, file, store)
+    except HashbenchError as error:  # the rows are kept in the repository, the working files and the data are not
+        return Drawing(empty, (0, 0), _draw_nothing, 0, f"not drawn here: {error}", keeps_files=True)
+    cell = figure.cells.cells[0]
+    what = f"{cell.row}, {cell.column}, {cell.section}, seed {row.seed}"
+    marks = "Left: query. Red boxes: of another class. Tied images are in the order of the database."
+    sheet = _Sheet(examples, file.panels_across, file.top, f"{what}. {marks}")
+    width, height = sheet.size
+    width_in = WIDTHS_IN[file.width]
+    points = [line for place, example in enumerate(examples) for line in _lines(place, example)]
+    return Drawing(points, (width_in, width_in * height / width + BELOW_IN), sheet.draw, len(points))
+
+
+def check(figure: FigureSpec) -> None:
+    """Raises HashbenchError unless there is one cell, of a data set of images."""
+    assert figure.cells is not None
+    cells = figure.cells.cells
+    if len(cells) != 1:
+        raise figure.error(f"{len(cells)} cells; ranking_examples draws the images of one run, so one cell is expected")
+    if load_card(cells[0].dataset).kind != "images":
+        raise figure.error(f"{cells[0].dataset} has features, and no images to show")
+
+
+def _file(figure: FigureSpec) -> ExamplesFile:
+    assert isinstance(figure.file, ExamplesFile)
+    return figure.file
+
+
+def _draw_nothing(_: "Figure") -> None:
+    pass
+
+
+def _examples(row: Row, file: ExamplesFile, store: Store) -> list[_Example]:
+    """The lines of queries that are spread evenly over all, from the codes that the run has saved.
+
+    Raises HashbenchError where the codes or the data set are not here, or not those of the row.
+    """
+    from hashbench.codes import files
+    from hashbench.codes.nearest import neighbours
+    from hashbench.runs.fit import not_here
+
+    path = store.run_folder(row.run) / CODES
+    if not path.is_file():
+        raise not_here(row, store)
+    codes, (dataset, ids) = files.load(path), _data(row)
+    n = len(ids.query_ids)
+    wanted = min(n, file.queries)
+    return [
+        _example(dataset, int(ids.query_ids[q]), neighbours(codes.query[q : q + 1], codes.database, file.top), ids)
+        for q in (n * place // wanted for place in range(wanted))
+    ]
+
+
+def _data(row: Row) -> "tuple[Dataset, Split]":
+    """The data set of a run and its split; raises CheckFailed where they are no longer those of the row."""
+    from hashbench.datasets.split import split
+    from hashbench.datasets.store import open_dataset
+    from hashbench.runs.data import protocol_of
+    from hashbench.runs.spec import of_row
+
+    dataset = open_dataset(row.dataset)
+    ids = split(dataset.labels, protocol_of(of_row(row)), row.dataset, row.protocol)
+    if (dataset.sha256, ids.sha256) != (row.data_sha256, row.ids_sha256):
+        raise CheckFailed(f"{row.run}: the data or the split are no longer those of the row")
+    return dataset, ids
+
+
+def _example(dataset: "Dataset", query: int, nearest: "Neighbours", ids: "Split") -> _Example:
+    from hashbench.evaluation.report.contact_sheet import in_bytes
+    from hashbench.relevance.labels import from_labels
+
+    value_max = load_card(dataset.name).value_max or 255
+    found = ids.database_ids[nearest.items]
+    levels = from_labels(dataset.labels[query : query + 1], dataset.labels[found]).block(
+        slice(0, 1), slice(0, len(found))
+    )
+    return _Example(
+        id=query,
+        image=in_bytes(dataset.items[query], value_max),
+        nearest=nearest,
+        ids=[int(each) for each in found],
+        images=[in_bytes(dataset.items[int(each)], value_max) for each in found],
+        wrong=(levels[0] == 0).tolist(),
+    )
+
+
+def _lines(place: int, example: _Example) -> list[dict[str, Value]]:
+    """The lines of the CSV for one query; ``item`` and ``query_item`` are the ids of the data set."""
+    nearest = example.nearest
+    return [
+        {
+            "query": place + 1,
+            "query_item": example.id,
+            "place": n + 1,
+            "item": item,
+            "first_rank": int(nearest.first[n]),
+            "last_rank": int(nearest.last[n]),
+            "distance": int(nearest.distances[n]),
+            "relevant": not wrong,
+        }
+        for n, (item, wrong) in enumerate(zip(example.ids, example.wrong, strict=True))
+    ]
+
+
+KIND = Kind("queries with the images that a run retrieves, false ones in red boxes", ExamplesFile, fill, check)

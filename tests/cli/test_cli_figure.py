@@ -1,0 +1,128 @@
+"""``hashbench figure``, and figures in run, status, list and show, through main() as a user meets them."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.command_line import call
+from support.declared_figures import declare, row_of, tiny
+
+from hashbench import figures, paths
+from hashbench.runs.store import Store
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+BLANK = """
+[[groups]]
+dataset = "digits"
+protocol = "s1"
+metric = "ap"
+columns = [{ label = "12", settings = { bits = 12 } }, { label = "24", settings = { bits = 24 } }]
+rows = [{ label = "LSH", method = "lsh" }]
+"""
+
+
+@pytest.fixture(autouse=True)
+def two_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A root whose figures are ``tiny``, with published values, and ``blank``, with none."""
+    root = tmp_path / "root"
+    shutil.copytree(REPOSITORY / "datasets", root / "datasets")
+    shutil.copytree(REPOSITORY / "experiments" / "methods", root / "experiments" / "methods")
+    shutil.copy(REPOSITORY / "experiments" / "papers.toml", root / "experiments")
+    declare(tmp_path, "lines")
+    declare(tmp_path, "lines", "", BLANK, name="blank")
+    monkeypatch.setenv("HASHBENCH_ROOT", str(root))
+    monkeypatch.setattr(paths, "shipped", lambda: root)  # so that --all is these two figures
+    yield
+
+
+def folder() -> Path:
+    return Store.default().folder / "figures"
+
+
+def test_prints_the_points_as_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    figure = tiny(tmp_path, "lines")
+    Store.default().write(row_of(figure, "LSH", "12 bits", ap=0.3))
+    code, out, error = call(capsys, "figure", "tiny")
+    assert (code, error) == (0, "tiny: 1 of 4 points are measured\n")
+    assert out.splitlines()[0] == "panel,series,axis,x,metric,published,measured,std,n_seeds,worst,best"
+    assert out.splitlines()[1] == "Digits,LSH,bits,12,ap,0.250000,0.300000,,1,,"
+    assert not folder().exists()
+
+
+def test_all_are_written_and_a_blank_one_is_not(capsys: pytest.CaptureFixture[str]) -> None:
+    folder().mkdir(parents=True)
+    (folder() / "blank.png").write_bytes(b"of rows that are gone")
+    code, out, error = call(capsys, "figure", "--all", "--write")
+    assert code == 0
+    assert out.splitlines() == [str(folder() / f"tiny{suffix}") for suffix in (".png", ".pdf", ".csv")]
+    assert error.splitlines() == [
+        "blank: nothing is measured; nothing is drawn: the paper prints no values",
+        "tiny: nothing is measured; drawn: the published values",
+    ]
+    assert sorted(path.name for path in folder().iterdir()) == ["tiny.csv", "tiny.pdf", "tiny.png"]
+    before = {path.name: path.read_bytes() for path in folder().iterdir()}
+    assert call(capsys, "figure", "--all", "--write")[0] == 0
+    assert {path.name: path.read_bytes() for path in folder().iterdir()} == before
+
+
+def test_json_has_all_points(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call(capsys, "figure", "tiny", "blank", "--json")
+    assert code == 0
+    first, second = json.loads(out)["figures"]
+    assert (first["name"], first["kind"], first["paper"], first["n_measured"]) == ("tiny", "lines", "he2018tieaware", 0)
+    assert [point["published"] for point in first["points"]] == [0.25, 0.5, None, 0.75]
+    assert (second["name"], second["points"]) == ("blank", [])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ((), "name the figures to draw, or --all for every one: hashbench list figures"),
+        (("tiny", "--all"), "name the figures to draw, or --all for every one: hashbench list figures"),
+        (("tinny",), "unknown figure 'tinny': did you mean tiny?"),
+    ],
+)
+def test_a_wrong_question_is_one_line(
+    arguments: tuple[str, ...], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(capsys, "figure", *arguments) == (2, "", f"error: {complaint}\n")
+
+
+def test_a_broken_figure_does_not_hide_the_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = declare(tmp_path, "lines", "colour = 3\n", name="broken")
+    code, out, error = call(capsys, "figure", "--all", "--write")
+    assert code == 2
+    assert str(folder() / "tiny.png") in out.splitlines()
+    assert f"error: {path}: unknown key 'colour': " in error
+    assert error.splitlines()[-1] == "error: 1 of 3 figures cannot be drawn: see the errors above"
+
+
+def test_a_damaged_row_is_refused_where_a_figure_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = Store.default().write(row_of(tiny(tmp_path, "lines"), "LSH", "12 bits", ap=0.3))
+    path.write_text(path.read_text().replace("0.3", "1.3"))
+    code, _, error = call(capsys, "figure", "tiny")
+    assert code == 0 and error.startswith(f"left out: {path}")
+    assert call(capsys, "figure", "tiny", "--write")[0] == 2
+    assert not folder().exists()
+
+
+def test_run_and_status_take_the_cells_of_a_figure(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call(capsys, "run", "blank", "--dry-run")
+    assert code == 0
+    assert [name.rsplit("-", 2)[0] for name in out.splitlines()] == ["digits-s1-lsh-12b", "digits-s1-lsh-24b"]
+    code, out, _ = call(capsys, "status", "blank")
+    assert (code, out.splitlines()[-1].split(";")[0]) == (0, "blank: 0 runs done, 0 failed, 2 missing")
+    code, out, _ = call(capsys, "status")
+    assert (code, [line.split()[0] for line in out.splitlines()]) == (0, ["table", "blank", "tiny"])
+
+
+def test_list_and_show(capsys: pytest.CaptureFixture[str]) -> None:
+    assert figures.names() == ["blank", "tiny"]
+    code, out, _ = call(capsys, "list", "figures")
+    assert (code, out.splitlines()) == (0, ["blank  Tiny. He et al. (2018)", "tiny   Tiny. He et al. (2018)"])
+    code, out, _ = call(capsys, "show", "tiny")
+    assert code == 0
+    assert "drawn  nothing is measured; drawn: the published values" in out.splitlines()
+    assert out.splitlines()[-3:] == [f"$ hashbench {verb} tiny" for verb in ("run", "status", "figure")]

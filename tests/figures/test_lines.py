@@ -1,0 +1,135 @@
+"""Lines over bits, k or a cutoff, and the bound of eq. 11."""
+
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from support.declared_figures import CELLS, axes_of, declare, filled, row_of, tiny
+
+from hashbench import figures
+from hashbench.errors import HashbenchError
+from hashbench.figures._speed_up import expected
+
+SUF = """
+[defaults]
+dataset = "cifar100"
+protocol = "sparse_hash"
+method = "sparse_hash"
+metric = "suf"
+printed_as = "number"
+budget = "paper"
+settings = { model = "nin", base = "npairs", d = 64 }
+[[groups]]
+section = "d = 64: SUF"
+columns = [{ label = "k = 1", settings = { k = 1 } }, { label = "k = 2", settings = { k = 2 } }]
+rows = [{ label = "Ours" }]
+"""
+
+
+# The bound
+
+
+@pytest.mark.parametrize(("d", "k"), [(d, k) for d in range(1, 8) for k in range(1, d + 1)])
+def test_the_bound_is_what_all_pairs_of_codes_give(d: int, k: int) -> None:
+    codes = [set(code) for code in combinations(range(d), k)]
+    sharing = sum(bool(a & b) for a in codes for b in codes)
+    assert expected(d, k) == pytest.approx(len(codes) ** 2 / sharing, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("d", "values"),
+    [(64, [64, 16.1, 7.34, 4.30]), (256, [256, 64.1, 28.7, 16.3]), (512, [512, 128, 57.1])],
+)
+def test_the_bound_has_the_values_that_the_networks_of_the_paper_have(d: int, values: list[float]) -> None:
+    assert [float(f"{expected(d, k):.3g}") for k in range(1, len(values) + 1)] == values
+
+
+@pytest.mark.parametrize("k", [0, 65])
+def test_no_bound_of_codes_that_cannot_be(k: int) -> None:
+    with pytest.raises(HashbenchError, match=f"k = {k} of 64 buckets"):
+        expected(64, k)
+
+
+def test_the_bound_alone_is_drawn_where_there_is_nothing_else(tmp_path: Path) -> None:
+    drawing = filled(tiny(tmp_path, "lines", 'bound = "suf"\n', SUF))
+    assert drawing.missing == "nothing is measured; drawn: the bound"
+    assert [(point["x"], round(float(str(point["bound"])), 2)) for point in drawing.points] == [(1, 64.0), (2, 16.13)]
+    (ax,) = axes_of(drawing).axes
+    (line,) = ax.get_lines()
+    assert list(line.get_xdata()) == [1, 2]
+    assert list(line.get_ydata()) == pytest.approx([64, 2016 / 125])  # 125 of the 2,016 codes share a bucket with one
+
+
+def test_without_a_bound_or_a_value_nothing_is_drawn(tmp_path: Path) -> None:
+    drawing = filled(tiny(tmp_path, "lines", "", SUF))
+    assert drawing.points == []
+    assert drawing.missing == "nothing is measured; nothing is drawn: the paper prints no values"
+
+
+# Lines
+
+
+def test_points_lie_in_the_order_of_the_axis(tmp_path: Path) -> None:
+    figure = tiny(tmp_path, "lines")
+    drawing = filled(figure, row_of(figure, "LSH", "24 bits", ap=0.4), row_of(figure, "LSH", "12 bits", ap=0.2))
+    (ax,) = axes_of(drawing).axes
+    published_lsh, published_itq = (line for line in ax.get_lines() if line.get_markerfacecolor() == "w")
+    assert list(published_lsh.get_xdata()) == [12, 24] and list(published_lsh.get_ydata()) == [0.25, 0.5]
+    assert list(published_itq.get_xdata()) == [24] and list(published_itq.get_ydata()) == [0.75]
+    (measured,) = ax.containers
+    assert list(measured[0].get_xdata()) == [12, 24] and list(measured[0].get_ydata()) == [0.2, 0.4]
+    assert (ax.get_title(loc="left"), ax.get_xlabel(), ax.get_ylabel()) == ("Digits", "bits", "AP")
+    assert drawing.missing == "2 of 4 points are measured"
+
+
+def test_the_bars_are_the_deviation_over_seeds(tmp_path: Path) -> None:
+    figure = tiny(tmp_path, "lines")
+    (ax,) = axes_of(filled(figure, *(row_of(figure, "LSH", "12 bits", s, ap=0.2 + 0.1 * s) for s in (0, 1)))).axes
+    (segment,) = ax.containers[0][2][0].get_segments()
+    assert segment[:, 1] == pytest.approx([0.25 - 0.0707107, 0.25 + 0.0707107])
+
+
+def test_lines_differ_in_more_than_colour(tmp_path: Path) -> None:
+    figure = axes_of(filled(tiny(tmp_path, "lines")))
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["LSH", "ITQ"]
+    looks = [(line.get_marker(), line.get_linestyle()) for line in legend.get_lines()]
+    assert len({marker for marker, _ in looks}) == len({style for _, style in looks}) == 2
+
+
+def test_a_cutoff_is_an_axis_too(tmp_path: Path) -> None:
+    cells = CELLS.replace('metric = "ap"', "settings = { bits = 12 }").replace(
+        'columns = [{ label = "24 bits", settings = { bits = 24 } }, { label = "12 bits", settings = { bits = 12 } }]',
+        'columns = [{ label = "5", metric = "precision@5" }, { label = "10", metric = "precision@10" }]',
+    )
+    drawing = filled(tiny(tmp_path, "lines", "", cells))
+    assert {(point["axis"], point["x"]) for point in drawing.points} == {
+        ("retrieved items K", 5),
+        ("retrieved items K", 10),
+    }
+
+
+@pytest.mark.parametrize(
+    ("keys", "cells", "complaint"),
+    [
+        (
+            "",
+            CELLS.replace("bits = 24", "bits = 12"),
+            "section 'Digits: AP': one of bits, k and cutoff must vary by column; none of them does",
+        ),
+        (
+            "",
+            CELLS.replace("settings = { bits = 24 } }", 'settings = { bits = 24 }, metric = "ap@5" }'),
+            "section 'Digits: AP': one of bits, k and cutoff must vary by column; bits and cutoff does",
+        ),
+        ("", CELLS.replace(", settings = { bits = 24 }", ""), "section 'Digits: AP': a column has no bits"),
+        ('bound = "suf"\n', CELLS, "section 'Digits: AP': the bound suf is a line over k at one d"),
+        ('bound = "map"\n', SUF, "bound: Input should be 'suf'"),
+    ],
+)
+def test_what_cannot_be_drawn_is_one_line(tmp_path: Path, keys: str, cells: str, complaint: str) -> None:
+    path = declare(tmp_path, "lines", keys, cells)
+    with pytest.raises(HashbenchError) as error:
+        figures.load("tiny")
+    assert str(error.value).startswith(f"{path}: ") and complaint in str(error.value)
+    assert "\n" not in str(error.value)

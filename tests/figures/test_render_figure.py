@@ -1,0 +1,76 @@
+"""Figures as files: golden CSV, the same bytes twice, nothing of the machine in them, at a paper's width."""
+
+import re
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.declared_figures import measured
+from support.fake_rows import assert_golden
+
+from hashbench.figures import csv_text, pictures
+
+KINDS_OF_CELLS = ["lines", "tie_ranges"]
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_CELLS)
+def test_golden_csv(kind: str, tmp_path: Path) -> None:
+    assert_golden(f"figure_{kind}.csv", csv_text(measured(tmp_path, kind)))
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_CELLS)
+def test_pictures_are_the_same_bytes_each_time_and_hold_no_date(kind: str, tmp_path: Path) -> None:
+    first, second = pictures(measured(tmp_path, kind)), pictures(measured(tmp_path, kind))
+    assert list(first) == [".png", ".pdf"]
+    assert first == second
+    assert first[".png"][:8] == b"\x89PNG\r\n\x1a\n" and b"Software" not in first[".png"]
+    assert first[".pdf"][:5] == b"%PDF-"
+    assert not re.search(rb"CreationDate|Producer|Creator|Matplotlib", first[".pdf"])
+
+
+def test_pictures_are_the_same_in_another_process(tmp_path: Path) -> None:
+    code = (
+        "import hashlib, sys, pathlib\n"
+        f"sys.path.insert(0, {str(Path(__file__).parents[1])!r})\n"
+        "from support.declared_figures import measured\n"
+        "from hashbench.figures import pictures\n"
+        "drawn = pictures(measured(pathlib.Path(sys.argv[1]), 'lines'))\n"
+        "print(*(hashlib.sha256(drawn[kind]).hexdigest() for kind in ('.png', '.pdf')))"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    digests = {subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout for _ in (1, 2)}
+    assert len(digests) == 1 and len(digests.pop().split()) == 2
+
+
+def test_settings_of_the_user_change_nothing(tmp_path: Path) -> None:
+    import matplotlib
+
+    plain = pictures(measured(tmp_path, "lines"))
+    with matplotlib.rc_context({"lines.linewidth": 9.0, "savefig.dpi": 30.0}):
+        assert pictures(measured(tmp_path, "lines")) == plain
+
+
+@pytest.mark.parametrize(("width", "pixels"), [("column", 990), ("page", 2070)])
+def test_pictures_have_the_width_of_a_paper_at_300_dots_an_inch(tmp_path: Path, width: str, pixels: int) -> None:
+    picture = pictures(measured(tmp_path, "lines", f'width = "{width}"\n'))[".png"]
+    assert struct.unpack(">I", picture[16:20]) == (pixels,)
+
+
+def test_drawing_imports_no_torch_and_declaring_no_matplotlib() -> None:
+    code = (
+        "import sys\nfrom hashbench import figures\n"
+        "[figures.load(name) for name in figures.names()]\n"
+        "heavy = {'torch', 'sklearn', 'pandas', 'scipy', 'matplotlib'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_the_picture_in_the_docs_is_the_rendered_one() -> None:
+    repository = Path(__file__).resolve().parents[2]
+    name = "cifar10_small_cnn_ties.png"
+    assert (repository / "docs" / "images" / name).read_bytes() == (
+        repository / "results" / "figures" / name
+    ).read_bytes()

@@ -1,0 +1,66 @@
+"""Tie ranges: a bar from the worst to the best AP, a dot at the tie-aware one, the same scale in all panels."""
+
+from pathlib import Path
+
+import pytest
+from support.declared_figures import CELLS, axes_of, declare, filled, row_of, tiny
+
+from hashbench import figures
+from hashbench.errors import HashbenchError
+
+
+def test_a_bar_is_the_range_and_a_dot_the_tie_aware_value(tmp_path: Path) -> None:
+    figure = tiny(tmp_path, "tie_ranges")
+    rows = [
+        row_of(figure, "LSH", "12 bits", ap=0.25, ap_worst=0.15, ap_best=0.79),
+        row_of(figure, "ITQ", "24 bits", ap=0.5, ap_worst=0.4, ap_best=0.55),
+    ]
+    drawn = axes_of(filled(figure, *rows))
+    long, short = drawn.axes
+    assert [ax.get_title(loc="left") for ax in drawn.axes] == ["24 bits", "12 bits"]
+    assert [label.get_text() for label in long.get_yticklabels()] == ["LSH", "ITQ"]
+    (bar,) = short.patches
+    assert (bar.get_x(), bar.get_x() + bar.get_width()) == pytest.approx((0.15, 0.79))
+    assert bar.get_y() + bar.get_height() / 2 == pytest.approx(0)  # LSH is the first row
+    dots = {(round(float(line.get_xdata()[0]), 3), line.get_markerfacecolor()) for line in short.get_lines()}
+    assert dots == {(0.25, "#000000"), (0.25, "none")}  # measured, and published
+    assert short.get_xlim() == long.get_xlim()
+    assert short.get_xlim()[0] < 0.15 and short.get_xlim()[1] > 0.79  # no bar ends on the frame
+
+
+def test_where_nothing_is_measured_the_published_values_stand_without_ranges(tmp_path: Path) -> None:
+    drawing = filled(tiny(tmp_path, "tie_ranges"))
+    assert drawing.missing == (
+        "nothing is measured; drawn: the published AP_T, without ranges, which the paper does not print"
+    )
+    assert [len(ax.patches) for ax in axes_of(drawing).axes] == [0, 0]
+    assert [point["published"] for point in drawing.points] == [0.5, 0.75, 0.25, None]
+
+
+def test_without_any_value_nothing_is_drawn(tmp_path: Path) -> None:
+    cells = CELLS.replace(", values = [0.5, 0.25]", "").replace(', values = [0.75, "-"]', "")
+    drawing = filled(tiny(tmp_path, "tie_ranges", "", cells))
+    assert (drawing.points, drawing.missing) == (
+        [],
+        "nothing is measured; nothing is drawn: the paper prints no values",
+    )
+
+
+@pytest.mark.parametrize(
+    ("cells", "complaint"),
+    [
+        (
+            CELLS.replace('metric = "ap"', 'metric = "ndcg"'),
+            "cell (LSH, 24 bits) has metric ndcg, evaluation database: tie_ranges draws ap of the database",
+        ),
+        (
+            CELLS.replace(", settings = { bits = 24 }", ""),
+            "cell (LSH, 24 bits) has no bits: tie_ranges has a panel for each number",
+        ),
+    ],
+)
+def test_what_has_no_range_is_one_line(tmp_path: Path, cells: str, complaint: str) -> None:
+    path = declare(tmp_path, "tie_ranges", "", cells)
+    with pytest.raises(HashbenchError) as error:
+        figures.load("tiny")
+    assert str(error.value) == f"{path}: {complaint}"

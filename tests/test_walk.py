@@ -32,6 +32,7 @@ LEFT_OUT = {
     f"{CIFAR10} --model vggf": NETWORK,
     f"torchrun --nproc-per-node 4 -m {CIFAR10} --model vggf": NETWORK,
     "hashbench train talr-ndcg labelme --protocol s1 --bits 32 --model linear": NETWORK,
+    "hashbench split labelme --protocol s1 --relevance": NETWORK,
     "hashbench train sparse-hash cifar100 --protocol sparse_hash --set base=npairs --set k=1 --budget smoke": HOURS,
     "hashbench run sparse_hash_table1 --budget cpu": HOURS,
     "hashbench train structhash mnist --protocol structhash --bits 64": HOURS,

@@ -34,7 +34,12 @@ def test_dtsh_takes_the_released_steps(dataset: str, protocol: str) -> None:
 
 
 # train_val.prototxt and solver.prototxt: base_lr, class_num
-HASHNET = {"imagenet100": (2e-4, 100.0), "nuswide81": (5e-5, 5.0), "coco": (5e-5, 1.0)}
+HASHNET = {
+    "imagenet100": (2e-4, 100.0),
+    "imagenet100_256": (2e-4, 100.0),
+    "nuswide81": (5e-5, 5.0),
+    "coco": (5e-5, 1.0),
+}
 
 
 @pytest.mark.parametrize("dataset", HASHNET)
@@ -69,6 +74,14 @@ def test_hashnet_has_the_values_of_its_prototxt(dataset: str) -> None:
         "tanh_every": 200,
     }
     assert {key: found[key] for key in expected} == expected
+
+
+@pytest.mark.parametrize("dataset", ["imagenet100_256", "nuswide81", "coco"])
+def test_hashnet_crops_and_mirrors_images_that_are_stored_at_256_pixels(dataset: str) -> None:
+    found = settings_of("hashnet", dataset, "hashnet", model="caffenet")
+    assert list(load_card(dataset).item_shape) == [256, 256, 3]
+    assert (found["augment"], found["input_images"]) == ("crop_flip", "cropped")
+    assert settings_of("hashnet", "cifar10", "s1", model="caffenet")["input_images"] == "resized"
 
 
 def test_hashnet_here_has_the_gradient_of_its_loss() -> None:

@@ -122,7 +122,8 @@ def _of_section(section: Section) -> Panel:
         )
         for row in section.rows
     }
-    return Panel(title, AXES[varying], y_label or cells[0].metric, series)
+    percent = " (%)" if all(cell.printed_as == "percent" for cell in cells) else ""
+    return Panel(title, AXES[varying], (y_label or cells[0].metric) + percent, series)
 
 
 def _file(figure: FigureSpec) -> LinesFile:

@@ -124,14 +124,15 @@ class RelevanceMemoryObjective(OutputMemory):
 
     As in the paper a positive is relevant to the query (a level above 0; with labels: they share at least one) and a
     negative is not (level 0). The released code has classes only. For each query of the batch, DRAWN positives and
-    NEGATIVES negatives are drawn from the training examples outside the batch, or all of them where there are fewer;
-    their pairs are the triplets. Each draw is uniform and without replacement; all draws of a step use one shuffle. A
-    query without a positive or without a negative, such as an item without labels, has no triplet.
+    NEGATIVES negatives are drawn from the training examples outside the batch; their pairs are the triplets. Each draw
+    is uniform and without replacement; where there are fewer, all of them are drawn, and repeated up to that number, as
+    with classes. All draws of a step use one shuffle. A query without a positive or without a negative, such as an item
+    without labels, has no triplet.
 
-    The likelihood is summed over the batch, as in the released code, and divided by ``batch_size`` and by the most
-    triplets of a query, DRAWN NEGATIVES; so a query with fewer triplets weighs less. The quantisation, of all queries,
-    is divided by ``batch_size``. The released step, lr g, is lr 2 DRAWN NEGATIVES / n times the gradient of this mean,
-    if eta here is the released eta divided by DRAWN NEGATIVES.
+    The likelihood is summed over the batch and divided by ``batch_size`` and by the triplets of a query, DRAWN
+    NEGATIVES. The quantisation, of all queries, is divided by ``batch_size`` too. The released step, lr g, is
+    lr 2 DRAWN NEGATIVES / n times the gradient of this mean, if eta here is the released eta divided by
+    DRAWN NEGATIVES.
 
     Levels and outputs are read for some queries at a time, so no array of all pairs of batch and training set is made.
 
@@ -148,44 +149,42 @@ class RelevanceMemoryObjective(OutputMemory):
         """The scalar to minimise, float64."""
         self.remember(rows, activations)
         total = torch.zeros((), dtype=torch.float64, device=activations.device)
-        for part, positive_at, has_positive, negative_at, has_negative in self.draw(rows, generator):
-            positive = self._theta(activations[part], positive_at).masked_fill(~has_positive, torch.inf)
-            negative = self._theta(activations[part], negative_at).masked_fill(~has_negative, -torch.inf)
-            total = total + sum_over_pairs(positive, negative, self.margin)
+        for part, positive_at, negative_at, possible in self.draw(rows, generator):
+            positive = self._theta(activations[part], positive_at).masked_fill(~possible[:, None], torch.inf)
+            total = total + sum_over_pairs(positive, self._theta(activations[part], negative_at), self.margin)
         likelihood = total / (DRAWN * NEGATIVES)
         return (likelihood + self.eta * quantisation(activations) * len(rows)) / self.batch_size
 
-    def draw(self, rows: Tensor, generator: torch.Generator) -> Iterator[tuple[slice, Tensor, Tensor, Tensor, Tensor]]:
-        """For some queries at a time: which of ``rows``, their positives, a mask of those, and the same of negatives.
+    def draw(self, rows: Tensor, generator: torch.Generator) -> Iterator[tuple[slice, Tensor, Tensor, Tensor]]:
+        """For some queries at a time: which of ``rows``, positives [m, DRAWN], negatives [m, NEGATIVES], a mask [m].
 
-        Positives [m, DRAWN] and negatives [m, NEGATIVES] are training examples; the masks are False where there are
-        fewer than these.
+        The mask is False for a query that has no positive or no negative; what is drawn for it has no meaning.
         """
         order = torch.randperm(self.supervision.n_examples, generator=generator).to(rows.device)
         order = order[torch.isin(order, rows, invert=True)]
         begin = torch.rand(2, len(rows), generator=generator, dtype=torch.float64).to(rows.device)
         for part in slices(len(rows), max(1, PAIRS // len(order))):
             relevant = self.supervision.levels(rows[part], order) > 0
-            positive_at, has_positive = _window(relevant, DRAWN, begin[0, part])
-            negative_at, has_negative = _window(~relevant, NEGATIVES, begin[1, part])
-            yield part, order[positive_at], has_positive, order[negative_at], has_negative
+            positive_at = order[_window(relevant, DRAWN, begin[0, part])]
+            negative_at = order[_window(~relevant, NEGATIVES, begin[1, part])]
+            yield part, positive_at, negative_at, relevant.any(1) & ~relevant.all(1)
 
     def _theta(self, activations: Tensor, others: Tensor) -> Tensor:
         """Theta of each query [m] and its own ``others`` [m, N], float64; the outputs of these have no gradient."""
         return (self.outputs[others].double() @ activations.double()[:, :, None])[:, :, 0] / 2
 
 
-def _window(member: Tensor, size: int, begin: Tensor) -> tuple[Tensor, Tensor]:
-    """``size`` columns of each row of ``member`` bool[R, N] where it is True, one after another, and a mask of them.
+def _window(member: Tensor, size: int, begin: Tensor) -> Tensor:
+    """``size`` columns of each row of ``member`` bool[R, N] where it is True, one after another.
 
     ``begin`` [R], from 0 to 1, is where in its members a row begins; after its last member it continues with its first.
-    The mask is False at the end of a row that has fewer than ``size`` members.
+    A row without members has any columns.
     """
     rank = member.cumsum(1, dtype=torch.int32)  # of a member among those of its row, from 1
     n_members = rank[:, -1:]
     step = torch.arange(size, dtype=torch.int32, device=member.device)
     chosen = ((begin[:, None] * n_members).int() + step) % n_members.clamp(min=1) + 1
-    return torch.searchsorted(rank, chosen).clamp(max=member.shape[1] - 1), step < n_members
+    return torch.searchsorted(rank, chosen).clamp(max=member.shape[1] - 1)
 
 
 def _check_batch_size(supervision: Supervision, batch_size: int) -> None:

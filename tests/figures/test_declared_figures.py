@@ -10,6 +10,7 @@ from hashbench import figures
 from hashbench.figures import CellsFile, FigureSpec
 from hashbench.figures.lines import LinesFile
 from hashbench.figures.ranking_examples import ExamplesFile
+from hashbench.runs.store import Store
 from hashbench.tables import spec
 from hashbench.tables.cell import Cell
 
@@ -69,6 +70,19 @@ def test_a_figure_with_the_name_of_a_table_shows_that_table(name: str) -> None:
     """``hashbench run`` and ``status`` take the table of that name."""
     if name in spec.names():
         assert file_of(figures.load(name)).table == name
+
+
+def test_what_is_committed_is_drawn_from_the_committed_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The points of each figure; ranking examples need a run's codes, which are not committed."""
+    monkeypatch.setenv("HASHBENCH_RESULTS", str(ROOT / "results"))
+    store = Store.default()
+    rows = list(store.rows())
+    for figure in map(figures.load, FIGURES):
+        path = ROOT / "results" / "figures" / f"{figure.name}.csv"
+        if figure.file.kind != "ranking_examples":
+            text = figures.csv_text(figure.fill(rows, store))
+            assert (path.read_text() if path.exists() else "") == text, f"{path.name}: make paper-tables writes it"
+            assert all(path.with_suffix(suffix).exists() == bool(text) for suffix in (".png", ".pdf"))
 
 
 def test_talr_figure_3_has_all_methods_of_the_first_setting() -> None:

@@ -89,6 +89,16 @@ def test_the_bars_are_the_deviation_over_seeds(tmp_path: Path) -> None:
     assert segment[:, 1] == pytest.approx([0.25 - 0.0707107, 0.25 + 0.0707107])
 
 
+def test_values_that_the_paper_prints_in_percent_are_drawn_in_percent(tmp_path: Path) -> None:
+    cells = CELLS.replace("tie_aware = true", 'printed_as = "percent"')
+    figure = tiny(tmp_path, "lines", "", cells)
+    drawing = filled(figure, row_of(figure, "LSH", "12 bits", ap=0.2))
+    (ax,) = axes_of(drawing).axes
+    assert ax.get_ylabel() == "AP (%)"
+    assert list(ax.containers[0][0].get_ydata()) == [20.0]
+    assert drawing.points[0]["measured"] == 0.2  # the CSV has fractions
+
+
 def test_lines_differ_in_more_than_colour(tmp_path: Path) -> None:
     figure = axes_of(filled(tiny(tmp_path, "lines")))
     (legend,) = figure.legends

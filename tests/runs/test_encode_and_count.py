@@ -111,6 +111,7 @@ LINEAR = {"model": "linear", "bits": 12, "epochs": 20, "batch_size": 60, "lr": 0
         ("dpsh", {"pairing": "batch"}),
         ("dpsh", {"pairing": "memory", "batch_size": 30}),
         ("dtsh", {"pairing": "batch", "lr": 0.05}),
+        ("dtsh", {"pairing": "memory", "batch_size": 30, "lr": 0.05}),
     ],
 )
 def test_what_is_near_is_learned_without_labels(method: str, settings: dict[str, str | float], tmp_path: Path) -> None:
@@ -130,12 +131,6 @@ def test_labels_beside_distances_are_not_what_is_learned(tmp_path: Path) -> None
         row, _ = measured(resolve("toy", "s1", "talr-ndcg", {**LINEAR, "tanh_scale": 2.0}), tmp_path / name)
         learned.append(row.histogram_sha256)
     assert learned[0] == learned[1]
-
-
-def test_triplets_by_class_are_not_drawn_where_there_are_none(tmp_path: Path) -> None:
-    store_toy(tmp_path, features(), NO_LABELS, PARTS + PERCENTILES)
-    with pytest.raises(HashbenchError, match=r"^dtsh draws triplets by class, and what is near has none: pairing = "):
-        measured(resolve("toy", "s1", "dtsh", {**LINEAR, "pairing": "memory"}), tmp_path)
 
 
 def test_a_method_that_needs_labels_says_so_before_anything_is_done(tmp_path: Path) -> None:

@@ -9,5 +9,5 @@ class Residual(nn.Sequential):
     def forward(self, inputs: Tensor) -> Tensor:
         """A tensor of the shape of ``inputs``."""
         # the layers begin with a convolution, so an inplace ReLU in them does not change ``inputs``
-        added: Tensor = inputs + super().forward(inputs)
+        added: Tensor = inputs + super().forward(inputs)  # type: ignore[no-untyped-call]
         return added

@@ -43,7 +43,8 @@ class TrainingSettings(CodeSettings):
     tanh_schedule: Literal["fixed", "power", "doubling"] = "fixed"
     tanh_rate: float = Field(0.0, ge=0)  # power: alpha sqrt(1 + rate * step); doubling: epochs between doublings
     tanh_every: int = Field(1, ge=1)  # power: alpha is updated every so many steps
-    lr_schedule: Literal["step", "linear", "explicit"] = "step"  # linear: to 0 over lr_decay_every epochs
+    # linear: to 0 over lr_decay_every epochs; one_cycle: up to lr and down again over all epochs, by steps
+    lr_schedule: Literal["step", "linear", "explicit", "one_cycle"] = "step"
     lr_unit: Literal["epoch", "step"] = "epoch"  # the unit of lr_decay_every and of the starts in lr_explicit
     lr_explicit: str = ""  # explicit: START:RATE ..., for example "0:0.05 50:0.005"
     bias_lr: float = Field(1.0, ge=0)  # factor on the learning rate of the backbone's biases, besides backbone_lr

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from hashbench.config import Setting
 from hashbench.errors import HashbenchError
+from hashbench.models import MODELS
 from hashbench.runs import hyperparameters
 from hashbench.runs.spec import BASE, RunSpec, of_row, resolve
 from hashbench.runs.store import Row
@@ -24,7 +25,7 @@ def train_command(row: Row, program: Sequence[str] = PROGRAM, *, again: bool = F
     """
     given = _shortest(row, _settings(row))
     words = [*program, "train", row.method, row.dataset, "--protocol", row.protocol]
-    words += [word for key in OPTIONS if key in given for word in (f"--{key}", _option(key, given[key]))]
+    words += [word for key in OPTIONS if key in given for word in (f"--{key}", _option(key, given[key], row))]
     words += ["--seed", str(row.seed)] if row.seed else []
     words += ["--budget", row.budget] if row.budget != hyperparameters.load(row.method).budget(None) else []
     words += [word for key in given if key not in OPTIONS for word in ("--set", f"{key}={_spelled(given[key])}")]
@@ -72,10 +73,12 @@ def _resolved(row: Row, given: Mapping[str, Setting]) -> RunSpec | None:
         return None
 
 
-def _option(key: str, value: Setting) -> str:
-    """The value of an option; of weights from a file only the checksum is known."""
+def _option(key: str, value: Setting, row: Row) -> str:
+    """The value of an option; of a user's own weights of a network of ImageNet only the checksum is known."""
     of_file = key == "weights" and str(value).startswith(SHA256)
-    return f"FILE-OF-{value}" if of_file else str(value)
+    # weights that hashbench pretrain made are found by their checksum
+    is_own = of_file and MODELS.get(row.config["settings"]["model"]).pretrained is None
+    return f"FILE-OF-{value}" if of_file and not is_own else str(value)
 
 
 def _spelled(value: Setting) -> str:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from dataclasses import asdict, replace
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,11 @@ from hashbench.config import json_object
 from hashbench.errors import HashbenchError, one_line, printable
 from hashbench.files import atomic, write_text
 from hashbench.hasher import BinaryHasher, DamagedHasher
-from hashbench.models import MODELS, KernelResponses, Model, Preprocessor, encoder
+from hashbench.models import MODELS, KernelResponses, Preprocessor, encoder
 from hashbench.parallel import slices
 from hashbench.progress import bar as progress_bar
 from hashbench.training import pretrained
+from hashbench.training.backbone import BackboneFile, Layout
 from hashbench.training.normalise import ChannelNormalisation, MeanSubtraction, UnitNormalisation
 from hashbench.training.settings import DeepSettings, TrainingSettings
 
@@ -55,8 +57,8 @@ class DeepHasher(BinaryHasher, nn.Module):
         super().__init__()
         self.settings, self.item_shape, self.value_max = settings, item_shape, value_max
         model = MODELS.get(settings.model)
-        self.normalised = _normalisation(settings, model, item_shape, value_max)
-        shape = (item_shape[2], item_shape[0], item_shape[1]) if len(item_shape) == 3 else item_shape
+        self.normalised = _normalisation(settings.model, settings.normalise, item_shape, value_max)
+        shape = channels_first_shape(item_shape)
         shape = self.normalised.shape if isinstance(self.normalised, Preprocessor) else shape
         is_xavier = settings.hash_layer_init == "xavier"
         self.encoder = encoder(
@@ -75,14 +77,17 @@ class DeepHasher(BinaryHasher, nn.Module):
         Args:
             items: The training examples; the normalisation of a network without pretrained weights is fitted to them,
                 and the anchors are drawn from them.
-            weights: The file of the pretrained weights; None is the official file in the data folder.
+            weights: The file of the pretrained weights; None is a file in the data folder: the official one, or that
+                of ``hashbench pretrain`` with the checksum in the settings.
             base: A trained DeepHasher whose backbone and normalisation are copied; the last layer stays random.
         """
         settings = self.settings
         if not isinstance(self.normalised, Preprocessor):
-            pretrained.require_pretrained(settings.model, settings.weights)
+            pretrained.require_known(settings.model, settings.weights)
         if base is not None:
             self._start_from(base)
+        elif pretrained.is_own(settings.model, settings.weights):
+            pretrained.own_file(settings.weights, weights).fill(self.layout, self.backbone, self.normalised)
         elif isinstance(self.normalised, Preprocessor):
             pretrained.fill_backbone(settings.model, settings.weights, weights, self.backbone, self.normalised)
         else:
@@ -93,11 +98,11 @@ class DeepHasher(BinaryHasher, nn.Module):
     def _start_from(self, base: object) -> None:
         if not isinstance(base, DeepHasher):
             raise HashbenchError(f"base: a {type(base).__name__}; a trained network is expected")
-        for name, own in self.architecture.items():
-            if base.architecture[name] != own:
-                raise HashbenchError(
-                    f"base: its {name} is {base.architecture[name]}, this run's {own}: both must be the same"
-                )
+        theirs = asdict(base.layout)
+        for key, own in asdict(self.layout).items():
+            if theirs[key] != own:
+                name = key.replace("item_", "item ")
+                raise HashbenchError(f"base: its {name} is {theirs[key]}, this run's {own}: both must be the same")
         self.normalised.load_state_dict(base.normalised.state_dict())
         self.backbone.load_state_dict(base.backbone.state_dict())
 
@@ -107,10 +112,10 @@ class DeepHasher(BinaryHasher, nn.Module):
         return self.encoder.get_submodule("0")
 
     @property
-    def architecture(self) -> dict[str, object]:
-        """The settings on which backbone and normalisation depend: a base must agree with all of them."""
-        chosen = {name: getattr(self.settings, name) for name in ("model", "width", "normalise")}
-        return {**chosen, "item shape": self.item_shape, "value_max": self.value_max}
+    def layout(self) -> Layout:
+        """What decides the tensors of backbone and normalisation: weights and a base must agree with all of it."""
+        own = self.settings
+        return Layout(own.model, own.width, own.normalise, self.item_shape, self.value_max)
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Activations [n, outputs] of normalised inputs."""
@@ -162,18 +167,39 @@ class DeepHasher(BinaryHasher, nn.Module):
         return hasher.to(pick_device(device))
 
 
+def pretrained_backbone(
+    own: BackboneFile, model: str, item_shape: tuple[int, ...], value_max: float
+) -> tuple[nn.Module, nn.Module, int]:
+    """The normalisation, the backbone of ``model`` and its number of features, with the weights in the file ``own``.
+
+    Raises HashbenchError if the weights are of another model, or of items of another shape or range.
+    """
+    layout = replace(own.layout, model=model, item_shape=item_shape, value_max=value_max)
+    own.require(layout)
+    normalised = _normalisation(model, layout.normalise, item_shape, value_max)
+    backbone, width = MODELS.get(model).build(channels_first_shape(item_shape), layout.width)
+    own.fill(layout, backbone, normalised)
+    return normalised, backbone, width
+
+
+def channels_first_shape(item_shape: tuple[int, ...]) -> tuple[int, ...]:
+    """(channels, height, width) of images (height, width, channels); (d,) of features as it is."""
+    return (item_shape[2], item_shape[0], item_shape[1]) if len(item_shape) == 3 else item_shape
+
+
 def _normalisation(
-    settings: TrainingSettings, model: Model, item_shape: tuple[int, ...], value_max: float
+    name: str, normalise: str, item_shape: tuple[int, ...], value_max: float
 ) -> ChannelNormalisation | MeanSubtraction | Preprocessor:
+    model = MODELS.get(name)
     if model.pretrained is not None:
-        if settings.normalise != "channel":
+        if normalise != "channel":
             raise HashbenchError(
-                f"normalise = {settings.normalise!r}: {settings.model} takes its images as it did on ImageNet, and "
+                f"normalise = {normalise!r}: {name} takes its images as it did on ImageNet, and "
                 "leaves no choice: 'channel'"
             )
         return Preprocessor(model.pretrained.input, item_shape, value_max)
-    if settings.normalise == "pixel_mean":
+    if normalise == "pixel_mean":
         return MeanSubtraction(item_shape, value_max)
-    if settings.normalise == "unit_norm":
+    if normalise == "unit_norm":
         return UnitNormalisation(item_shape, value_max)
     return ChannelNormalisation(item_shape[-1])

@@ -11,6 +11,7 @@ from hashbench.hasher import BitSettings, CodeSettings, Precision
 from hashbench.parallel import ComputeOptions
 
 OFFICIAL, SHA256 = "official", "sha256:"
+N_SHOWN = 12  # characters of the checksum in the names of weights and of their features
 # These settings had no defaults in the first version, so the digests of all runs include them at any value.
 ALWAYS_WRITTEN = ("momentum", "hash_init", "clip_norm", "precision", "tanh_scale", "tanh_schedule", "tanh_rate")
 

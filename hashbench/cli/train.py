@@ -92,12 +92,12 @@ def command(
     given = {**{key: value for key, value in named.items() if value is not None}, **chosen}
     group = parallel.from_environment()
     protocol = load_card(dataset).protocol_name(protocol)
-    spec = resolve(dataset, protocol, method, given, seed=seed, budget=budget)
     file = None
     if weights is not None:
-        found, file = _start(spec, weights)
+        without_head = {key: value for key, value in given.items() if key != "head" and not key.startswith("base.")}
+        found, file = _start(resolve(dataset, protocol, method, without_head, seed=seed, budget=budget), weights)
         given = {**found, **given, "weights": found["weights"]}
-        spec = resolve(dataset, protocol, method, given, seed=seed, budget=budget)
+    spec = resolve(dataset, protocol, method, given, seed=seed, budget=budget)
     options = Options(
         device=device,
         progress=group.is_first,

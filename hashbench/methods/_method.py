@@ -14,11 +14,11 @@ class Base:
     """The method whose hasher another method needs: it is run first, and several runs can share the result.
 
     ``settings(chosen)`` returns the settings of the base's run that follow from the settings ``chosen`` of the run
-    that needs it.
+    that needs it; None if that run starts from no base.
     """
 
     method: str
-    settings: Callable[[Any], dict[str, Setting]]
+    settings: Callable[[Any], dict[str, Setting] | None]
 
 
 @dataclass(frozen=True)

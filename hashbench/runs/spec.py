@@ -135,10 +135,13 @@ def _require_all(values: Mapping[str, Any], entry: Method, names: Mapping[str, s
 def _resolve_base(
     entry: Method, chosen: CodeSettings, of_base: Mapping[str, Setting], names: Mapping[str, str], seed: int
 ) -> RunSpec | None:
-    """The run of the base method; None if the method has none."""
-    if entry.base is None:
+    """The run of the base method; None if the run starts from none."""
+    following = None if entry.base is None else entry.base.settings(chosen)
+    if entry.base is None or following is None:
+        if of_base:
+            raise HashbenchError(f"{BASE}{next(iter(of_base))}: this run starts from no base: --set head=trained")
         return None
-    settings = {**entry.base.settings(chosen), **of_base}
+    settings = {**following, **of_base}
     return resolve(names["dataset"], names["protocol"], entry.base.method, settings, seed=seed, budget=names["budget"])
 
 

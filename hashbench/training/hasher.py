@@ -44,6 +44,19 @@ def pick_device(name: str) -> torch.device:
     return device
 
 
+class UnitFeatures(nn.Module):
+    """A backbone whose features are centred and divided by their norm, as a linear head on them was trained."""
+
+    def __init__(self, network: nn.Module, width: int) -> None:
+        super().__init__()
+        self.network, self.normalised = network, UnitNormalisation((width,), 1.0)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """float32 [n, width] of normalised items."""
+        features: Tensor = self.normalised(self.network(inputs))
+        return features
+
+
 class DeepHasher(BinaryHasher, nn.Module):
     """Normalisation and encoder of one run; ``item_shape`` is the shape of a stored item, (H, W, C) or (d,).
 
@@ -64,9 +77,12 @@ class DeepHasher(BinaryHasher, nn.Module):
         self.encoder = encoder(
             model, shape, settings.outputs, settings.hash_init, xavier=is_xavier, width=settings.width
         )
-        self.encoder.to(memory_format=torch.channels_last)
         hash_layer = self.encoder.get_submodule("1")
         assert isinstance(hash_layer, nn.Linear)
+        if self.has_head:
+            network = self.encoder.get_submodule("0")
+            self.encoder = nn.Sequential(UnitFeatures(network, hash_layer.in_features), hash_layer)
+        self.encoder.to(memory_format=torch.channels_last)
         if isinstance(settings, DeepSettings) and settings.bits > hash_layer.in_features:
             most = hash_layer.in_features
             raise HashbenchError(f"{settings.bits} bits from the {most} features of {settings.model}: at most {most}")
@@ -79,12 +95,16 @@ class DeepHasher(BinaryHasher, nn.Module):
                 and the anchors are drawn from them.
             weights: The file of the pretrained weights; None is a file in the data folder: the official one, or that
                 of ``hashbench pretrain`` with the checksum in the settings.
-            base: A trained DeepHasher whose backbone and normalisation are copied; the last layer stays random.
+            base: A trained DeepHasher whose backbone and normalisation are copied, and the last layer stays random; or,
+                if the settings say so, the head: then its last layer is copied, the backbone is that of ``weights``.
         """
         settings = self.settings
         if not isinstance(self.normalised, Preprocessor):
             pretrained.require_known(settings.model, settings.weights)
-        if base is not None:
+        if self.has_head:
+            pretrained.own_file(settings.weights, weights).fill(self.layout, self.backbone, self.normalised)
+            self._start_from_head(base)
+        elif base is not None:
             self._start_from(base)
         elif pretrained.is_own(settings.model, settings.weights):
             pretrained.own_file(settings.weights, weights).fill(self.layout, self.backbone, self.normalised)
@@ -106,10 +126,25 @@ class DeepHasher(BinaryHasher, nn.Module):
         self.normalised.load_state_dict(base.normalised.state_dict())
         self.backbone.load_state_dict(base.backbone.state_dict())
 
+    def _start_from_head(self, head: object) -> None:
+        """Copies the hash layer of ``head``, and the centre of the features that it was trained on."""
+        last, unit = self.encoder.get_submodule("1"), self.encoder.get_submodule("0.normalised")
+        assert isinstance(last, nn.Linear)
+        expected = Layout("linear", 1.0, "unit_norm", (last.in_features,), 1.0)
+        if not isinstance(head, DeepHasher) or head.layout != expected:
+            raise HashbenchError("base: no linear head on features that are centred and of norm 1")
+        last.load_state_dict(head.encoder.get_submodule("1").state_dict())
+        unit.load_state_dict(head.normalised.state_dict())
+
+    @property
+    def has_head(self) -> bool:
+        """Whether the hash layer starts from a trained head, on features that are centred and of norm 1."""
+        return isinstance(self.settings, DeepSettings) and self.settings.head == "trained"
+
     @property
     def backbone(self) -> nn.Module:
-        """The encoder without its last layer."""
-        return self.encoder.get_submodule("0")
+        """The encoder without its last layer, and without the normalisation of the features if it has one."""
+        return self.encoder.get_submodule("0.network" if self.has_head else "0")
 
     @property
     def layout(self) -> Layout:

@@ -130,12 +130,26 @@ class TrainingSettings(CodeSettings):
 
 
 class DeepSettings(BitSettings, TrainingSettings):
-    """The settings of the deep methods of binary codes."""
+    """The settings of the deep methods of binary codes.
+
+    With ``head`` "trained" the hash layer starts from a linear head that the same method has trained on the features of
+    the network with its initial ``weights``: centred and of norm 1, which stays a part of the network.
+    """
+
+    head: Literal["random", "trained"] = "random"
 
     @property
     def outputs(self) -> int:
         """The number of activations: one for each bit."""
         return self.bits
+
+    @model_validator(mode="after")
+    def _a_head_has_features(self) -> Self:
+        if self.head == "trained" and not self.weights.startswith(SHA256):
+            raise ValueError(
+                "head 'trained' needs --weights NAME of hashbench pretrain: it is trained on their features"
+            )
+        return self
 
 
 class PulseSettings(DeepSettings):

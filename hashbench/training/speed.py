@@ -13,7 +13,7 @@ BATCH, ROUNDS = 50, 2  # images of a step, and timed steps of each precision: a 
 
 
 def images_a_second(
-    settings: TrainingSettings, item_shape: tuple[int, ...], value_max: float
+    settings: TrainingSettings, item_shape: tuple[int, ...], value_max: float, batch: int = BATCH
 ) -> dict[Precision, float]:
     """The images a second of forward and backward steps of the network in each precision; the best of some steps.
 
@@ -23,7 +23,7 @@ def images_a_second(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         hasher = DeepHasher(settings, item_shape, value_max)
-        items = torch.rand(min(settings.batch_size, BATCH), *item_shape) * value_max
+        items = torch.rand(min(settings.batch_size, batch), *item_shape) * value_max
         inputs = hasher.normalised(items).detach()
         encoder = hasher.train().encoder
         steps = [{each: _step_s(encoder, inputs, each) for each in PRECISIONS} for _ in range(ROUNDS + 1)]

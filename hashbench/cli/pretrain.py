@@ -63,7 +63,9 @@ def command(
     spec = classifier_spec(dataset, protocol, model, given, channels=width, seed=seed)
     store = Store.default()
     if dry_run:
-        describe(spec, given, stored_row(spec, store), as_json=as_json)
+        chosen = {"model", "classes", *given, *([] if width is None else ["width"])}
+        shown = {key: value for key, value in spec.settings.model_dump().items() if key in chosen}
+        describe(spec, shown, stored_row(spec, store), as_json=as_json)
         return
     compute = ComputeOptions(precision=precision)
     options = Options(device=device, progress=True, checkpoint_every_s=checkpoint_every, compute=compute)

@@ -10,6 +10,7 @@ from hashbench.config import Setting
 from hashbench.datasets.card import Card, load_card
 from hashbench.errors import HashbenchError
 from hashbench.models import MODELS
+from hashbench.runs.command import CLASSIFIER
 from hashbench.runs.options import Options
 from hashbench.runs.run import run, stored_row
 from hashbench.runs.spec import RunSpec, resolve
@@ -18,8 +19,6 @@ from hashbench.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from hashbench.training.backbone import BackboneFile
-
-METHOD = "classifier"
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ def classifier_spec(
         raise HashbenchError(f"{card.name}: a classifier needs one class for each item, and its labels are others")
     width = {} if channels is None else {"width": channels / _channels(model)}
     settings = {"model": model, "classes": card.n_classes, **width, **given}
-    spec = resolve(card.name, _protocol(card, protocol), METHOD, settings, seed=seed)
+    spec = resolve(card.name, _protocol(card, protocol), CLASSIFIER, settings, seed=seed)
     assert isinstance(spec.settings, TrainingSettings)
     require_layers(spec.settings, tuple(card.item_shape))
     return spec

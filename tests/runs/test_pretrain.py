@@ -212,3 +212,15 @@ def test_a_classifier_makes_no_codes(images: np.ndarray, tmp_path: Path, capsys:
     assert err.strip() == (
         "error: a classifier makes no codes: hashbench train ... --weights starts a method from its weights"
     )
+
+
+def test_its_command_is_shown_and_no_command_of_codes(images: np.ndarray, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(capsys, *COMMAND, "--precision", "float32", "--seed", "2")[0] == 0
+    shown = call(capsys, "show", "toy-s1-classifier-3c-s2")[1]
+    expected = "pretrain toy --model resnet9 --protocol s1 --width 4 --epochs 4 --seed 2 --set batch_size=20"
+    assert [line for line in shown.splitlines() if line.startswith("$")] == [f"$ hashbench {expected}"]
+    name = next(line for line in shown.splitlines() if "classifier-3c" in line).split()[0]
+    code, out, _ = call(capsys, *expected.split(), "--dry-run")
+    settings = {line.split()[0]: line.split()[1:] for line in out.splitlines()}
+    assert (code, settings["run"], settings["stored"][0]) == (0, [name], "yes,")
+    assert (settings["width"], settings["lr"]) == (["0.0625", "command", "line"], ["0.2", "ours"])

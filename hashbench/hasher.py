@@ -114,7 +114,7 @@ class SearchItems:
 
 
 class Counts(Protocol):
-    """Counts from which metrics are computed: a ``Histogram`` or a ``Retrieval``."""
+    """Counts from which metrics are computed: a ``Histogram``, a ``Retrieval``, or a classifier's ``Predictions``."""
 
     def save(self, path: Path) -> None:
         """Writes the counts as .npz, as a whole or not at all."""
@@ -132,12 +132,14 @@ class Evidence:
     In ``database`` the queries search the database. In ``test`` each query searches all other queries. ``weighted`` are
     the rankings of the database by the weighted Hamming distance, if the method learned weights of its bits; they are
     too large to be saved, but the saved codes and weights give them again. ``distinct`` is None without codes.
+    ``weights_sha256`` is the checksum of the file of weights that other runs can start from, if the method makes one.
     """
 
     database: Mapping[str, Counts]
     test: Mapping[str, Counts] = field(default_factory=dict)
     weighted: Iterable[Histogram] | None = None
     distinct: DistinctCodes | None = None
+    weights_sha256: str | None = None
 
     def save(self, folder: Path) -> None:
         """Writes NAME.npz for each of ``database`` and NAME_of_test.npz for each of ``test``."""

@@ -64,13 +64,14 @@ class ComputeOptions:
     These options change rounding and speed only. So they are not part of a run's name, but its row records them.
     """
 
-    precision: str = "auto"  # float32, bfloat16, or auto: bfloat16 on a GPU, float32 on a CPU
+    # float32, bfloat16, auto (bfloat16 on a GPU, float32 on a CPU), or fastest (on a CPU, what a short timing finds)
+    precision: str = "auto"
     compiled: bool = False  # whether torch.compile compiles the encoder
     channels_last: bool = True  # PyTorch's memory format of the images
 
     def __post_init__(self) -> None:
-        if self.precision not in ("auto", "float32", "bfloat16"):
-            raise HashbenchError(f"precision {self.precision!r}: one of auto, float32, bfloat16")
+        if self.precision not in ("auto", "float32", "bfloat16", "fastest"):
+            raise HashbenchError(f"precision {self.precision!r}: one of auto, float32, bfloat16, fastest")
 
 
 ALONE, DEFAULT_COMPUTE = ProcessGroup(), ComputeOptions()

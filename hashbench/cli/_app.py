@@ -22,6 +22,7 @@ COMMANDS = {
     "show": "Show all about one method, data set, table, run or metric.",
     "download": "Download data sets, verify every byte and convert them.",
     "split": "Write the id lists of a protocol; --check verifies them.",
+    "pretrain": "Train a network as a classifier, to start other runs from.",
     "features": "Extract the features that the shallow methods use.",
     "train": "Train a method on a data set and store its scores.",
     "encode": "Write the codes of a trained run, or of your own items.",

@@ -11,13 +11,17 @@ def command(
     dataset: DatasetName,
     model: Annotated[
         str,
-        typer.Option(help="vggf, alexnet, alexnet-caffe, a torchvision classifier (resnet18, ...), gist or pixels."),
+        typer.Option(
+            help="vggf, alexnet, alexnet-caffe, a torchvision classifier (resnet18, ...), a network that `hashbench "
+            "pretrain` trained (with --weights), gist or pixels."
+        ),
     ],
     weights: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE|none",
-            help="File with the network's weights, or none for random weights. Default: the official file.",
+            metavar="FILE|NAME|none",
+            help="File with the network's weights, or none for random weights; by default the official file. Or the "
+            "name, or the file, of weights that `hashbench pretrain` made.",
         ),
     ] = None,
     device: Device = "auto",
@@ -34,7 +38,7 @@ def command(
     made_by = {"code": provenance.code().model_dump(), "utc": provenance.utc()}
     done = extract(dataset, model, weights, device=device, batch=batch, made_by=made_by, progress=True)
     typer.echo(str(done.path))
-    typer.echo(f"{done.shape[0]:,} items x {done.shape[1]:,}, float32")
+    typer.echo(f"{done.shape[0]:,} items x {done.shape[1]:,}, float32: --set features={done.path.stem}")
     if done.n_made == 0:
         typer.echo("there already, of the same data, weights and constants")
     else:

@@ -10,6 +10,7 @@ from hashbench.cli._settings import parse_settings
 from hashbench.errors import HashbenchError
 
 if TYPE_CHECKING:
+    from hashbench.config import Setting
     from hashbench.runs.spec import RunSpec
     from hashbench.runs.store import Row
 
@@ -39,12 +40,18 @@ def command(
     weights: Annotated[
         str | None,
         typer.Option(
-            metavar="none|FILE",
-            help="Initial weights of a network for ImageNet; none: random weights. Default: the official weights.",
+            metavar="none|FILE|NAME",
+            help="Initial weights. Of a network for ImageNet: a file, or none for random weights; by default the "
+            "official weights. Of another network: the name, or the file, of weights that `hashbench pretrain` made.",
         ),
     ] = None,
     device: Device = "auto",
-    precision: Annotated[str, typer.Option(help="auto (bfloat16 on a GPU), float32 or bfloat16.")] = "auto",
+    precision: Annotated[
+        str,
+        typer.Option(
+            help="auto (bfloat16 on a GPU, float32 on a CPU), float32, bfloat16 or fastest (by a short timing)."
+        ),
+    ] = "auto",
     compile_: Annotated[
         bool, typer.Option("--compile/--no-compile", help="Compile the encoder with torch.compile.")
     ] = False,
@@ -89,11 +96,14 @@ def command(
     given = {**{key: value for key, value in named.items() if value is not None}, **chosen}
     group = parallel.from_environment()
     protocol = load_card(dataset).protocol_name(protocol)
-    spec = resolve(dataset, protocol, method, given, seed=seed, budget=budget, split_seed=split)
     file = None
     if weights is not None:
-        given["weights"], file = _start(spec, weights)
-        spec = resolve(dataset, protocol, method, given, seed=seed, budget=budget, split_seed=split)
+        without_head = {key: value for key, value in given.items() if key != "head" and not key.startswith("base.")}
+        found, file = _start(
+            resolve(dataset, protocol, method, without_head, seed=seed, budget=budget, split_seed=split), weights
+        )
+        given = {**found, **given, "weights": found["weights"]}
+    spec = resolve(dataset, protocol, method, given, seed=seed, budget=budget, split_seed=split)
     options = Options(
         device=device,
         progress=group.is_first,
@@ -125,8 +135,8 @@ def _note(stored: "Row | None", *, again: bool) -> None:
         note(f"note: this run is stored: {made_by(stored)}; {done}")
 
 
-def _start(spec: "RunSpec", weights: str) -> tuple[str, str | None]:
-    """The setting ``weights``, and the path of the file that holds them."""
+def _start(spec: "RunSpec", weights: str) -> tuple["dict[str, Setting]", str | None]:
+    """The settings that the weights decide, and the path of the file that holds them."""
     model = getattr(spec.settings, "model", None)
     if model is None:
         raise HashbenchError(f"{spec.method} has no network: no --weights")
@@ -135,4 +145,4 @@ def _start(spec: "RunSpec", weights: str) -> tuple[str, str | None]:
     require_torch()
     from hashbench.training import pretrained
 
-    return pretrained.weights_setting(model, weights)
+    return pretrained.weights_settings(model, weights)

@@ -1,9 +1,12 @@
 """The catalogue of features: the extractors of this folder, and the pretrained networks."""
 
+import re
+
 from hashbench.errors import HashbenchError, unknown
 from hashbench.features._extractor import Extractor
 from hashbench.models import MODELS, RANDOM_WEIGHTS, TORCHVISION
 from hashbench.registry import Catalogue, canonical
+from hashbench.training.settings import N_SHOWN, SHA256
 
 RANDOM = "_random"  # the end of the name of features that a network with random weights computes
 FEATURES = Catalogue("features", "hashbench.features", "EXTRACTOR", Extractor, group="hashbench.features")
@@ -14,15 +17,40 @@ def named(name: str, weights: str | None = None) -> tuple[str, Extractor]:
 
     It is an entry of this folder or a pretrained network (vggf, alexnet, alexnet_caffe or a classifier of torchvision),
     whose features are the inputs of its last layer. ``weights`` is a file, or "none" for random weights, whose features
-    are stored under another name. Raises HashbenchError, with similar names, for an unknown name.
+    are stored under another name. A network without official weights takes weights that ``hashbench pretrain`` made:
+    ``weights`` is their file or name, or the end of ``name`` is the beginning of their checksum (``resnet9_0123...``).
+    Raises HashbenchError, with similar names, for an unknown name.
     """
     stem = canonical(name).removeprefix(TORCHVISION)
-    stored = stored_name(name, weights)
     if stem in FEATURES:
-        return stored, FEATURES.get(stem)
+        return stored_name(name, weights), FEATURES.get(stem)
     from hashbench.features import _network
+    from hashbench.training.backbone import find
 
-    return stored, _network.extractor(stem, weights)
+    model, checksum = split_checksum(stem)
+    if checksum is not None:
+        return stored_name(name, weights), _network.own_extractor(model, find(f"{SHA256}{checksum}"))
+    if weights is not None and _is_own(stem):
+        own = find(weights)
+        return f"{stem}_{own.sha256[:N_SHOWN]}", _network.own_extractor(stem, own)
+    return stored_name(name, weights), _network.extractor(stem, weights)
+
+
+def split_checksum(name: str) -> tuple[str, str | None]:
+    """The model, and the beginning of the checksum of its weights, in the name of features; None if it names none.
+
+    >>> split_checksum("resnet9_0123456789ab")
+    ('resnet9', '0123456789ab')
+    >>> split_checksum("resnet18")
+    ('resnet18', None)
+    """
+    found = re.fullmatch(rf"(.+)_([0-9a-f]{{{N_SHOWN}}})", canonical(name))
+    return (found[1], found[2]) if found and found[1] in MODELS.names and _is_own(found[1]) else (name, None)
+
+
+def _is_own(model: str) -> bool:
+    """Whether ``hashbench pretrain`` makes weights of ``model``, which has no official ones."""
+    return model in MODELS.names and MODELS.get(model).pretrained is None
 
 
 def stored_name(name: str, weights: str | None = None) -> str:
@@ -35,11 +63,16 @@ def stored_name(name: str, weights: str | None = None) -> str:
         if weights is not None:
             raise HashbenchError(f"{stem} is no network: it has no --weights")
         return stem
+    if split_checksum(stem)[1] is not None:
+        if weights is not None:
+            raise HashbenchError(f"{stem}: its name says of which weights it is: no --weights")
+        return stem
     if stem not in MODELS:
         raise unknown("features", name, known())
     if MODELS.get(stem).pretrained is None:
         raise HashbenchError(
-            f"{stem} is trained from scratch and has no features: {', '.join(_pretrained())} and torchvision's have"
+            f"{stem} is trained from scratch and has no features: {', '.join(_pretrained())} and torchvision's have, "
+            f"or hashbench pretrain makes weights: --model {stem} --weights NAME"
         )
     return f"{stem}{RANDOM}" if weights == RANDOM_WEIGHTS else stem
 

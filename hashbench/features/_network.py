@@ -9,20 +9,24 @@ from torch import Tensor, nn
 from hashbench.config import derive_seed
 from hashbench.features._extractor import Extractor, FeatureModule
 from hashbench.models import MODELS, Preprocessor, fill
+from hashbench.training.backbone import BackboneFile
+from hashbench.training.hasher import pretrained_backbone
 
-BATCH = 64
+BATCH, OWN_BATCH = 64, 250  # images of ImageNet's size, and small ones
 
 
 class Network(nn.Module):
-    """Preprocessing and backbone: stored images [n, h, w, c] -> activations [n, width]."""
+    """Preprocessing (of ImageNet, or of our own pretraining) and backbone: stored items [n, ...] -> [n, width]."""
 
-    def __init__(self, prepared: Preprocessor, backbone: nn.Module) -> None:
+    def __init__(self, prepared: nn.Module, backbone: nn.Module) -> None:
         super().__init__()
         self.prepared, self.backbone = prepared, backbone.to(memory_format=torch.channels_last)
 
     def forward(self, items: Tensor) -> Tensor:
         """The activations; the images are channels last, in which convolutions are faster."""
-        found: Tensor = self.backbone(self.prepared(items).contiguous(memory_format=torch.channels_last))
+        inputs: Tensor = self.prepared(items)
+        inputs = inputs.contiguous(memory_format=torch.channels_last) if inputs.ndim == 4 else inputs
+        found: Tensor = self.backbone(inputs)
         return found
 
 
@@ -46,5 +50,22 @@ def _build(name: str, weights: str | None, item_shape: tuple[int, ...], value_ma
         "weights_official": filled.official,
         "input": asdict(model.pretrained.input),
         "resize": "bicubic of a = -1/2, both sides",
+    }
+    return FeatureModule(Network(prepared, backbone).eval(), width, constants)
+
+
+def own_extractor(name: str, own: BackboneFile) -> Extractor:
+    """The extractor of the network called ``name`` with weights that ``hashbench pretrain`` made."""
+    return Extractor(MODELS.get(name).summary, partial(_build_own, name, own), OWN_BATCH)
+
+
+def _build_own(name: str, own: BackboneFile, item_shape: tuple[int, ...], value_max: float | None) -> FeatureModule:
+    prepared, backbone, width = pretrained_backbone(own, name, item_shape, value_max or 1.0)
+    constants = {
+        "model": name,
+        "weights": own.path.name,
+        "weights_sha256": own.sha256,
+        "weights_official": False,
+        "layout": asdict(own.layout),
     }
     return FeatureModule(Network(prepared, backbone).eval(), width, constants)

@@ -192,5 +192,5 @@ def _open(path: Path, dataset: str, name: str) -> "Iterator[h5py.File]":
 
 
 def _command(dataset: str, name: str) -> str:
-    model, is_random, _ = name.partition("_random")
+    model, is_random, _ = name.partition("_random")  # weights of our own are named by the end of ``model``
     return f"hashbench features {canonical(dataset)} --model {model}" + (" --weights none" if is_random else "")

@@ -1,12 +1,14 @@
 """The deep methods: each is an objective; the encoder and the training loop are the same for all of them."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from hashbench.config import Setting
 from hashbench.errors import HashbenchError
 from hashbench.hasher import Hasher, SavedHasher, TrainingData
-from hashbench.methods._method import Method
-from hashbench.training.settings import DeepSettings
+from hashbench.methods._method import Base, Method
+from hashbench.training.settings import N_SHOWN, SHA256, DeepSettings
 
 if TYPE_CHECKING:
     from hashbench.losses import Supervision
@@ -52,7 +54,20 @@ def deep_method(
         needs_torch=True,
         supervision="relevance",
         several_processes=True,
+        base=Base(method, partial(_settings_of_head, identity)),
     )
+
+
+def _settings_of_head(identity: tuple[str, ...], chosen: DeepSettings) -> dict[str, Setting] | None:
+    """The settings of the run that trains the hash layer alone; None if the hash layer starts at random.
+
+    It is a run of the same method on the features that the network computes with its initial weights.
+    """
+    if chosen.head == "random":
+        return None
+    features = f"{chosen.model}_{chosen.weights.removeprefix(SHA256)[:N_SHOWN]}"
+    own: dict[str, Setting] = {key: getattr(chosen, key) for key in ("bits", *identity)}
+    return {**own, "model": "linear", "features": features, "normalise": "unit_norm"}
 
 
 def require_torch() -> None:

@@ -14,11 +14,11 @@ class Base:
     """The method whose hasher another method needs: it is run first, and several runs can share the result.
 
     ``settings(chosen)`` returns the settings of the base's run that follow from the settings ``chosen`` of the run
-    that needs it.
+    that needs it; None if that run starts from no base.
     """
 
     method: str
-    settings: Callable[[Any], dict[str, Setting]]
+    settings: Callable[[Any], dict[str, Setting] | None]
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ class Method:
         supervision: What it learns from: nothing; class labels; or relevance, which labels or distances define.
         several_processes: Whether several processes (torchrun) can train it together.
         base: The method whose hasher it starts from, if any.
+        makes_codes: False for the classifier, whose weights other runs start from.
     """
 
     settings: type[CodeSettings]
@@ -44,10 +45,16 @@ class Method:
     supervision: Literal["none", "labels", "relevance"] = "none"
     several_processes: bool = False
     base: Base | None = None
+    makes_codes: bool = True
 
     @property
-    def group(self) -> Literal["deep", "shallow", "sparse"]:
-        """What it makes: binary codes of a network that it trains (deep) or without one (shallow), or sparse codes."""
+    def group(self) -> Literal["deep", "shallow", "sparse", "pretraining"]:
+        """What it makes: binary codes of a network that it trains (deep) or without one (shallow), or sparse codes.
+
+        The classifier makes weights (pretraining).
+        """
+        if not self.makes_codes:
+            return "pretraining"
         if not issubclass(self.settings, BitSettings):
             return "sparse"
         return "deep" if self.needs_torch else "shallow"

@@ -65,13 +65,15 @@ class Model:
     ``backbone(shape)`` returns a module from items [n, *shape] to features [n, width], with random weights, and the
     width; ``shape`` is (channels, height, width) of images or (d,) of features. ``pretrained`` is the input and the
     weights of a network trained on ImageNet. ``scaled(shape, width)`` returns the backbone with ``width`` times as many
-    channels, or anchors of ``kernel``; None if the model has one width only.
+    channels, or anchors of ``kernel``; None if the model has one width only. ``channels`` is the number of channels of
+    the first layer at width 1; None if the model has no such number.
     """
 
     summary: str
     backbone: Callable[[tuple[int, ...]], tuple[nn.Module, int]]
     pretrained: Pretrained | None = None
     scaled: Callable[[tuple[int, ...], float], tuple[nn.Module, int]] | None = None
+    channels: int | None = None
 
     def build(self, shape: tuple[int, ...], width: float = 1.0) -> tuple[nn.Module, int]:
         """The backbone with ``width`` times as many channels; HashbenchError if the model has one width only."""

@@ -48,4 +48,6 @@ def _convolution(before: int, after: int, kernel: int) -> nn.Conv2d:
     return layer
 
 
-MODEL = Model("Network in Network, 8 convolutions, 192 features: the sparse-hash paper's", nin, scaled=nin)
+MODEL = Model(
+    "Network in Network, 8 convolutions, 192 features: the sparse-hash paper's", nin, scaled=nin, channels=192
+)

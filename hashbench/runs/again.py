@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hashbench.metrics import MetricValue
 from hashbench.runs.store import Row
 
-COUNTS = ("histogram", "retrieval", "retrieval_of_test")  # what a row keeps the checksums of
+COUNTS = ("histogram", "retrieval", "retrieval_of_test", "weights")  # what a row keeps the checksums of
 
 
 def made_by(row: Row) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from hashbench.config import Setting
 from hashbench.errors import HashbenchError
+from hashbench.models import MODELS
 from hashbench.runs import hyperparameters
 from hashbench.runs.spec import BASE, RunSpec, of_row, resolve
 from hashbench.runs.store import Row
@@ -14,6 +15,7 @@ from hashbench.training.settings import SHA256
 
 OPTIONS = ("bits", "model", "weights")  # the settings that have an option of their own; the others are given by --set
 PROGRAM = ("hashbench",)
+CLASSIFIER = "classifier"  # the method that hashbench pretrain trains
 
 
 def train_command(row: Row, program: Sequence[str] = PROGRAM, *, again: bool = False) -> str:
@@ -23,13 +25,27 @@ def train_command(row: Row, program: Sequence[str] = PROGRAM, *, again: bool = F
     its data, its split or its method have changed.
     """
     given = _shortest(row, _settings(row))
+    if row.method == CLASSIFIER:
+        return _pretrain_command(row, given, program)
     words = [*program, "train", row.method, row.dataset, "--protocol", row.protocol]
     words += ["--split", str(row.split_seed)] if row.split_seed is not None else []
-    words += [word for key in OPTIONS if key in given for word in (f"--{key}", _option(key, given[key]))]
+    words += [word for key in OPTIONS if key in given for word in (f"--{key}", _option(key, given[key], row))]
     words += ["--seed", str(row.seed)] if row.seed else []
     words += ["--budget", row.budget] if row.budget != hyperparameters.load(row.method).budget(None) else []
     words += [word for key in given if key not in OPTIONS for word in ("--set", f"{key}={_spelled(given[key])}")]
     return shlex.join([*words, "--again"] if again else words)
+
+
+def _pretrain_command(row: Row, given: Mapping[str, Setting], program: Sequence[str]) -> str:
+    """The command of a classifier: it trains the run again by itself where the weights are not here."""
+    settings = row.config["settings"]
+    channels = MODELS.get(settings["model"]).channels
+    words = [*program, "pretrain", row.dataset, "--model", settings["model"], "--protocol", row.protocol]
+    words += ["--width", str(round(settings.get("width", 1.0) * channels))] if channels is not None else []
+    words += ["--epochs", str(given["epochs"])] if "epochs" in given else []
+    words += ["--seed", str(row.seed)] if row.seed else []
+    own = [key for key in given if key not in ("model", "width", "epochs", "classes")]
+    return shlex.join([*words, *(word for key in own for word in ("--set", f"{key}={_spelled(given[key])}"))])
 
 
 def _settings(row: Row) -> dict[str, Setting]:
@@ -74,10 +90,12 @@ def _resolved(row: Row, given: Mapping[str, Setting]) -> RunSpec | None:
         return None
 
 
-def _option(key: str, value: Setting) -> str:
-    """The value of an option; of weights from a file only the checksum is known."""
+def _option(key: str, value: Setting, row: Row) -> str:
+    """The value of an option; of a user's own weights of a network of ImageNet only the checksum is known."""
     of_file = key == "weights" and str(value).startswith(SHA256)
-    return f"FILE-OF-{value}" if of_file else str(value)
+    # weights that hashbench pretrain made are found by their checksum
+    is_own = of_file and MODELS.get(row.config["settings"]["model"]).pretrained is None
+    return f"FILE-OF-{value}" if of_file and not is_own else str(value)
 
 
 def _spelled(value: Setting) -> str:

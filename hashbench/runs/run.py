@@ -10,6 +10,7 @@ from hashbench.runs.data import open_data, require_supervision
 from hashbench.runs.fit import FITTED, fit, load_saved
 from hashbench.runs.lock import locked_folder
 from hashbench.runs.options import DEFAULT_OPTIONS, Options
+from hashbench.runs.precision import with_fastest_precision
 from hashbench.runs.score import failed_row, measured_row, score
 from hashbench.runs.several import encode, is_needed, process_group
 from hashbench.runs.spec import RunSpec
@@ -22,6 +23,7 @@ def run_steps(spec: RunSpec, store: Store, options: Options) -> Row:
     folder = store.run_folder(spec.run)
     write_text(folder / "config.json", spec.text)
     data = open_data(spec, options)
+    options = with_fastest_precision(data, folder, options)
     try:
         base = None if spec.base is None else base_hasher(spec.base, store, options)
         hasher, train_s = fit(data, folder, options, base)

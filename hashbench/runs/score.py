@@ -14,8 +14,9 @@ from hashbench.metrics import MetricValue
 from hashbench.runs import provenance
 from hashbench.runs.data import RunData
 from hashbench.runs.options import Options
-from hashbench.runs.store import SCHEMA, Arithmetic, Row, Seconds
+from hashbench.runs.store import ACCURACY, SCHEMA, Arithmetic, Row, Seconds
 from hashbench.sparse.retrieval import Retrieval
+from hashbench.training.predictions import Predictions
 
 # The metrics in every row of codes. The saved histogram gives any other metric later, without a new run.
 OF_CODES = (
@@ -67,6 +68,7 @@ def measured_row(data: RunData, evidence: Evidence, metrics: Metrics, seconds: S
         histogram_sha256=_sha256(evidence.database.get("histogram")),
         retrieval_sha256=_sha256(evidence.database.get("retrieval")),
         retrieval_of_test_sha256=_sha256(evidence.test.get("retrieval")),
+        weights_sha256=evidence.weights_sha256,
         status="ok",
         **_identity(data, options),
     )
@@ -160,7 +162,12 @@ def _of_retrieval(retrieval: Retrieval, of_protocol: Sequence[str]) -> dict[str,
     return metrics.evaluate_retrieval(retrieval, names)
 
 
+def _of_predictions(predictions: Predictions, of_protocol: Sequence[str]) -> dict[str, MetricValue]:  # noqa: ARG001
+    return _summarised({ACCURACY: predictions.is_right.astype(np.float64)})
+
+
 _METRICS_OF: dict[str, Callable[[Any, Sequence[str]], dict[str, MetricValue]]] = {
     "histogram": _of_histogram,
     "retrieval": _of_retrieval,
+    "predictions": _of_predictions,
 }

@@ -24,6 +24,8 @@ def process_group(spec: RunSpec, options: Options) -> Iterator[Options]:
         return
     if not METHODS.get(spec.method).several_processes:
         raise HashbenchError(f"{spec.method} trains in one process: without torchrun")
+    if spec.base is not None:
+        raise HashbenchError(f"{spec.method} starts from {spec.base.run}, in one process: without torchrun")
     from hashbench.training import distributed
 
     own = replace(options, device=distributed.device_for(options.group, options.device))

@@ -32,9 +32,9 @@ def _own(spec: RunSpec, given: Mapping[str, Setting]) -> dict[str, Sourced]:
 def _of_base(spec: RunSpec, given: Mapping[str, Setting]) -> dict[str, Sourced]:
     """The settings of the base's run; some of them follow from those of ``spec``."""
     base = METHODS.get(spec.method).base
-    if base is None or spec.base is None:
+    following = None if base is None else base.settings(spec.settings)
+    if following is None or spec.base is None:
         return {}
-    following = base.settings(spec.settings)
     found = _own(spec.base, {**following, **given})
     return {
         key: Sourced(own.value, "run") if key in following and key not in given else own for key, own in found.items()

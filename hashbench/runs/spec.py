@@ -149,10 +149,13 @@ def _resolve_base(
     seed: int,
     split_seed: int | None,
 ) -> RunSpec | None:
-    """The run of the base method on the same split; None if the method has none."""
-    if entry.base is None:
+    """The run of the base method on the same split; None if the run starts from none."""
+    following = None if entry.base is None else entry.base.settings(chosen)
+    if entry.base is None or following is None:
+        if of_base:
+            raise HashbenchError(f"{BASE}{next(iter(of_base))}: this run starts from no base: --set head=trained")
         return None
-    settings = {**entry.base.settings(chosen), **of_base}
+    settings = {**following, **of_base}
     on = names["dataset"], names["protocol"]
     return resolve(*on, entry.base.method, settings, seed=seed, budget=names["budget"], split_seed=split_seed)
 

@@ -18,6 +18,7 @@ from hashbench.files import write_text
 from hashbench.metrics import METRICS, MetricValue
 
 SCHEMA: Literal[1] = 1
+ACCURACY = "accuracy"  # of a classifier: no metric of codes, so it is in no catalogue
 REMEDY = "delete it and run it again, or restore it from git"
 
 
@@ -68,6 +69,7 @@ class Row(Strict):
     histogram_sha256: str | None
     retrieval_sha256: str | None = None  # of the retrieval from the database: sparse codes only
     retrieval_of_test_sha256: str | None = None  # of the retrieval of the queries from each other
+    weights_sha256: str | None = None  # of the file of weights that the run made: classifiers only
     data_sha256: str
     features_sha256: str | None = None  # of the extracted features; None if the method used the items themselves
     ids_sha256: str
@@ -205,6 +207,6 @@ def _faults_of(name: str, value: MetricValue) -> Iterator[str]:
 
 
 def _is_fraction(metric: str) -> bool:
-    """Whether a metric is one of ours with values from 0 to 1: all but the speed-up."""
+    """Whether a metric is one of ours with values from 0 to 1: the accuracy, and all metrics but the speed-up."""
     stem = re.split(r"[@(]", metric)[0]
-    return stem != "suf" and stem in METRICS and METRICS.provider(stem) is None
+    return stem == ACCURACY or (stem != "suf" and stem in METRICS and METRICS.provider(stem) is None)

@@ -96,7 +96,7 @@ def _add(found: dict[str, Runs], run: RunSpec, given: Mapping[str, Setting], set
     """Adds ``run`` and the run of its base to the runs that were ``found``."""
     base = METHODS.get(run.method).base
     if run.base is not None and base is not None:
-        following = base.settings(run.settings)
+        following = base.settings(run.settings) or {}
         named = {key: following[key] for key in following if key in METHODS.get(run.base.method).identity}
         of_base = {key.removeprefix(BASE): each for key, each in settings.items() if key.startswith(BASE)}
         _add(found, run.base, named, of_base)

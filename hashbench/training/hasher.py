@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from dataclasses import asdict, replace
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,11 @@ from hashbench.config import json_object
 from hashbench.errors import HashbenchError, one_line, printable
 from hashbench.files import atomic, write_text
 from hashbench.hasher import BinaryHasher, DamagedHasher
-from hashbench.models import MODELS, KernelResponses, Model, Preprocessor, encoder
+from hashbench.models import MODELS, KernelResponses, Preprocessor, encoder
 from hashbench.parallel import slices
 from hashbench.progress import bar as progress_bar
 from hashbench.training import pretrained
+from hashbench.training.backbone import BackboneFile, Layout
 from hashbench.training.normalise import ChannelNormalisation, MeanSubtraction, UnitNormalisation
 from hashbench.training.settings import DeepSettings, TrainingSettings
 
@@ -42,6 +44,19 @@ def pick_device(name: str) -> torch.device:
     return device
 
 
+class UnitFeatures(nn.Module):
+    """A backbone whose features are centred and divided by their norm, as a linear head on them was trained."""
+
+    def __init__(self, network: nn.Module, width: int) -> None:
+        super().__init__()
+        self.network, self.normalised = network, UnitNormalisation((width,), 1.0)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """float32 [n, width] of normalised items."""
+        features: Tensor = self.normalised(self.network(inputs))
+        return features
+
+
 class DeepHasher(BinaryHasher, nn.Module):
     """Normalisation and encoder of one run; ``item_shape`` is the shape of a stored item, (H, W, C) or (d,).
 
@@ -55,14 +70,18 @@ class DeepHasher(BinaryHasher, nn.Module):
         super().__init__()
         self.settings, self.item_shape, self.value_max = settings, item_shape, value_max
         model = MODELS.get(settings.model)
-        self.normalised = _normalisation(settings, model, item_shape, value_max)
-        shape = (item_shape[2], item_shape[0], item_shape[1]) if len(item_shape) == 3 else item_shape
+        images = settings.input_images
+        self.normalised = _normalisation(settings.model, settings.normalise, item_shape, value_max, images)
+        shape = channels_first_shape(item_shape)
         shape = self.normalised.shape if isinstance(self.normalised, Preprocessor) else shape
         initial, width = settings.hash_layer_init, settings.width
         self.encoder = encoder(model, shape, settings.outputs, settings.hash_init, initial=initial, width=width)
-        self.encoder.to(memory_format=torch.channels_last)
         hash_layer = self.encoder.get_submodule("1")
         assert isinstance(hash_layer, nn.Linear)
+        if self.has_head:
+            network = self.encoder.get_submodule("0")
+            self.encoder = nn.Sequential(UnitFeatures(network, hash_layer.in_features), hash_layer)
+        self.encoder.to(memory_format=torch.channels_last)
         if isinstance(settings, DeepSettings) and settings.bits > hash_layer.in_features:
             most = hash_layer.in_features
             raise HashbenchError(f"{settings.bits} bits from the {most} features of {settings.model}: at most {most}")
@@ -73,14 +92,21 @@ class DeepHasher(BinaryHasher, nn.Module):
         Args:
             items: The training examples; the normalisation of a network without pretrained weights is fitted to them,
                 and the anchors are drawn from them.
-            weights: The file of the pretrained weights; None is the official file in the data folder.
-            base: A trained DeepHasher whose backbone and normalisation are copied; the last layer stays random.
+            weights: The file of the pretrained weights; None is a file in the data folder: the official one, or that
+                of ``hashbench pretrain`` with the checksum in the settings.
+            base: A trained DeepHasher whose backbone and normalisation are copied, and the last layer stays random; or,
+                if the settings say so, the head: then its last layer is copied, the backbone is that of ``weights``.
         """
         settings = self.settings
         if not isinstance(self.normalised, Preprocessor):
-            pretrained.require_pretrained(settings.model, settings.weights)
-        if base is not None:
+            pretrained.require_known(settings.model, settings.weights)
+        if self.has_head:
+            pretrained.own_file(settings.weights, weights).fill(self.layout, self.backbone, self.normalised)
+            self._start_from_head(base)
+        elif base is not None:
             self._start_from(base)
+        elif pretrained.is_own(settings.model, settings.weights):
+            pretrained.own_file(settings.weights, weights).fill(self.layout, self.backbone, self.normalised)
         elif isinstance(self.normalised, Preprocessor):
             pretrained.fill_backbone(settings.model, settings.weights, weights, self.backbone, self.normalised)
         else:
@@ -91,18 +117,23 @@ class DeepHasher(BinaryHasher, nn.Module):
     def _start_from(self, base: object) -> None:
         if not isinstance(base, DeepHasher):
             raise HashbenchError(f"base: a {type(base).__name__}; a trained network is expected")
-        for name, own in self.architecture.items():
-            if base.architecture[name] != own:
-                raise HashbenchError(
-                    f"base: its {name} is {base.architecture[name]}, this run's {own}: both must be the same"
-                )
+        theirs = {**asdict(base.layout), "input_images": base.settings.input_images}
+        for key, own in {**asdict(self.layout), "input_images": self.settings.input_images}.items():
+            if theirs[key] != own:
+                name = key.replace("item_", "item ")
+                raise HashbenchError(f"base: its {name} is {theirs[key]}, this run's {own}: both must be the same")
         self.normalised.load_state_dict(base.normalised.state_dict())
         self.backbone.load_state_dict(base.backbone.state_dict())
 
-    @property
-    def backbone(self) -> nn.Module:
-        """The encoder without its last layer."""
-        return self.encoder.get_submodule("0")
+    def _start_from_head(self, head: object) -> None:
+        """Copies the hash layer of ``head``, and the centre of the features that it was trained on."""
+        last, unit = self.encoder.get_submodule("1"), self.encoder.get_submodule("0.normalised")
+        assert isinstance(last, nn.Linear)
+        expected = Layout("linear", 1.0, "unit_norm", (last.in_features,), 1.0)
+        if not isinstance(head, DeepHasher) or head.layout != expected:
+            raise HashbenchError("base: no linear head on features that are centred and of norm 1")
+        last.load_state_dict(head.encoder.get_submodule("1").state_dict())
+        unit.load_state_dict(head.normalised.state_dict())
 
     @property
     def spare(self) -> tuple[int, int] | None:
@@ -110,10 +141,20 @@ class DeepHasher(BinaryHasher, nn.Module):
         return self.normalised.spare if isinstance(self.normalised, Preprocessor) else None
 
     @property
-    def architecture(self) -> dict[str, object]:
-        """The settings on which backbone and normalisation depend: a base must agree with all of them."""
-        chosen = {name: getattr(self.settings, name) for name in ("model", "width", "normalise", "input_images")}
-        return {**chosen, "item shape": self.item_shape, "value_max": self.value_max}
+    def has_head(self) -> bool:
+        """Whether the hash layer starts from a trained head, on features that are centred and of norm 1."""
+        return isinstance(self.settings, DeepSettings) and self.settings.head == "trained"
+
+    @property
+    def backbone(self) -> nn.Module:
+        """The encoder without its last layer, and without the normalisation of the features if it has one."""
+        return self.encoder.get_submodule("0.network" if self.has_head else "0")
+
+    @property
+    def layout(self) -> Layout:
+        """What decides the tensors of backbone and normalisation: weights and a base must agree with all of it."""
+        own = self.settings
+        return Layout(own.model, own.width, own.normalise, self.item_shape, self.value_max)
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Activations [n, outputs] of normalised inputs."""
@@ -165,20 +206,41 @@ class DeepHasher(BinaryHasher, nn.Module):
         return hasher.to(pick_device(device))
 
 
+def pretrained_backbone(
+    own: BackboneFile, model: str, item_shape: tuple[int, ...], value_max: float
+) -> tuple[nn.Module, nn.Module, int]:
+    """The normalisation, the backbone of ``model`` and its number of features, with the weights in the file ``own``.
+
+    Raises HashbenchError if the weights are of another model, or of items of another shape or range.
+    """
+    layout = replace(own.layout, model=model, item_shape=item_shape, value_max=value_max)
+    own.require(layout)
+    normalised = _normalisation(model, layout.normalise, item_shape, value_max)
+    backbone, width = MODELS.get(model).build(channels_first_shape(item_shape), layout.width)
+    own.fill(layout, backbone, normalised)
+    return normalised, backbone, width
+
+
+def channels_first_shape(item_shape: tuple[int, ...]) -> tuple[int, ...]:
+    """(channels, height, width) of images (height, width, channels); (d,) of features as it is."""
+    return (item_shape[2], item_shape[0], item_shape[1]) if len(item_shape) == 3 else item_shape
+
+
 def _normalisation(
-    settings: TrainingSettings, model: Model, item_shape: tuple[int, ...], value_max: float
+    name: str, normalise: str, item_shape: tuple[int, ...], value_max: float, images: str = "resized"
 ) -> ChannelNormalisation | MeanSubtraction | Preprocessor:
+    model = MODELS.get(name)
     if model.pretrained is not None:
-        if settings.normalise != "channel":
+        if normalise != "channel":
             raise HashbenchError(
-                f"normalise = {settings.normalise!r}: {settings.model} takes its images as it did on ImageNet, and "
+                f"normalise = {normalise!r}: {name} takes its images as it did on ImageNet, and "
                 "leaves no choice: 'channel'"
             )
-        return Preprocessor(model.pretrained.input, item_shape, value_max, crop=settings.input_images == "cropped")
-    if settings.input_images == "cropped":
-        raise HashbenchError(f"input_images = 'cropped': {settings.model} takes images as they are stored: 'resized'")
-    if settings.normalise == "pixel_mean":
+        return Preprocessor(model.pretrained.input, item_shape, value_max, crop=images == "cropped")
+    if images == "cropped":
+        raise HashbenchError(f"input_images = 'cropped': {name} takes images as they are stored: 'resized'")
+    if normalise == "pixel_mean":
         return MeanSubtraction(item_shape, value_max)
-    if settings.normalise == "unit_norm":
+    if normalise == "unit_norm":
         return UnitNormalisation(item_shape, value_max)
     return ChannelNormalisation(item_shape[-1])

@@ -93,6 +93,7 @@ class Trainer:
         self.objective.to(self.device)
         self.optimiser = optimiser.build(settings, self.hasher.encoder)
         self.epochs_done = 0
+        self.n_steps = 0  # of all epochs; known when the first batches are drawn
         self.saved_at = time.monotonic()
 
     def resume(self) -> None:
@@ -133,6 +134,7 @@ class Trainer:
         generators = Generators(seed, epoch)
         batches = self.batches(epoch)
         first, losses = epoch * len(batches), []
+        self.n_steps = self.settings.epochs * len(batches)
         self.hasher.train()
         # one copy for the whole epoch: a copy at each step would let the GPU idle
         rows = torch.split(torch.cat(batches).to(self.device), [len(batch) for batch in batches])
@@ -146,7 +148,7 @@ class Trainer:
             "epoch": epoch,
             "step": last,
             "loss": loss,
-            "lr": learning_rate(self.settings, epoch, last),
+            "lr": learning_rate(self.settings, epoch, last, self.n_steps),
             "alpha": tanh_scale(self.settings, epoch, last),
             "images_per_s": round(sum(map(len, batches)) / seconds, 1),
             "seconds": round(seconds, 3),
@@ -207,7 +209,8 @@ class Trainer:
         def loss_of(codes: Tensor) -> Tensor:
             return self._loss(codes, rows, generators, f"epoch {epoch}, step {step}")
 
-        optimiser.set_learning_rate(self.optimiser, settings, learning_rate(settings, epoch, step))
+        rate = learning_rate(settings, epoch, step, self.n_steps)
+        optimiser.set_learning_rate(self.optimiser, settings, rate)
         self.optimiser.zero_grad(set_to_none=True)
         group = self.data.group
         loss = backward(relaxed, loss_of, len(rows), settings.chunk, group)

@@ -5,13 +5,15 @@ from typing import assert_never
 
 from hashbench.training.settings import TrainingSettings, explicit_rates
 
+RISE, START, END = 0.3, 25.0, 1e4  # one_cycle: as torch.optim.lr_scheduler.OneCycleLR has them by default
 
-def learning_rate(settings: TrainingSettings, epoch: int, step: int = 0) -> float:
-    """The learning rate of ``epoch`` and ``step`` (both from 0, the step over all epochs).
+
+def learning_rate(settings: TrainingSettings, epoch: int, step: int = 0, n_steps: int = 1) -> float:
+    """The learning rate of ``epoch`` and ``step`` (both from 0, the step over all epochs) of ``n_steps``.
 
     Let t be the epoch or the step, as ``lr_unit`` says, and n = lr_decay_every. The schedule ``step`` is
     lr lr_decay^(t // n), constant if n = 0; ``linear`` is lr (1 - t / n), and 0 for t >= n; ``explicit`` is the rate in
-    ``lr_explicit`` with the largest start <= t.
+    ``lr_explicit`` with the largest start <= t. ``one_cycle`` depends on the step alone: see ``one_cycle``.
     """
     now, every = (epoch if settings.lr_unit == "epoch" else step), settings.lr_decay_every
     match settings.lr_schedule:
@@ -21,8 +23,27 @@ def learning_rate(settings: TrainingSettings, epoch: int, step: int = 0) -> floa
             return settings.lr * max(0.0, 1 - now / every)
         case "explicit":
             return [rate for start, rate in explicit_rates(settings.lr_explicit).items() if start <= now][-1]
+        case "one_cycle":
+            return one_cycle(settings.lr, step, n_steps)
         case other:
             assert_never(other)
+
+
+def one_cycle(peak: float, step: int, n_steps: int) -> float:
+    """The rate of ``step`` in a training of ``n_steps``: one rise and one fall (Smith and Topin 2019).
+
+    In the first 30 % of the steps it rises from peak / 25 to ``peak``, then it falls to peak / 250,000, both as half a
+    period of a cosine.
+    """
+    top = RISE * n_steps - 1
+    if step <= top:
+        return _between(peak / START, peak, step / top)
+    return _between(peak, peak / START / END, (step - top) / (n_steps - 1 - top))
+
+
+def _between(first: float, last: float, part: float) -> float:
+    """``first`` at ``part`` = 0, ``last`` at 1, and half a period of a cosine between them."""
+    return last + (first - last) * (1 + math.cos(math.pi * part)) / 2
 
 
 def tanh_scale(settings: TrainingSettings, epoch: int, step: int) -> float:

@@ -11,6 +11,7 @@ from hashbench.hasher import BitSettings, CodeSettings, Precision
 from hashbench.parallel import ComputeOptions
 
 OFFICIAL, SHA256 = "official", "sha256:"
+N_SHOWN = 12  # characters of the checksum in the names of weights and of their features
 # These settings had no defaults in the first version, so the digests of all runs include them at any value.
 ALWAYS_WRITTEN = ("momentum", "hash_init", "clip_norm", "precision", "tanh_scale", "tanh_schedule", "tanh_rate")
 
@@ -43,7 +44,8 @@ class TrainingSettings(CodeSettings):
     tanh_schedule: Literal["fixed", "power", "doubling"] = "fixed"
     tanh_rate: float = Field(0.0, ge=0)  # power: alpha sqrt(1 + rate * step); doubling: epochs between doublings
     tanh_every: int = Field(1, ge=1)  # power: alpha is updated every so many steps
-    lr_schedule: Literal["step", "linear", "explicit"] = "step"  # linear: to 0 over lr_decay_every epochs
+    # linear: to 0 over lr_decay_every epochs; one_cycle: up to lr and down again over all epochs, by steps
+    lr_schedule: Literal["step", "linear", "explicit", "one_cycle"] = "step"
     lr_unit: Literal["epoch", "step"] = "epoch"  # the unit of lr_decay_every and of the starts in lr_explicit
     lr_explicit: str = ""  # explicit: START:RATE ..., for example "0:0.05 50:0.005"
     bias_lr: float = Field(1.0, ge=0)  # factor on the learning rate of the backbone's biases, besides backbone_lr
@@ -132,12 +134,26 @@ class TrainingSettings(CodeSettings):
 
 
 class DeepSettings(BitSettings, TrainingSettings):
-    """The settings of the deep methods of binary codes."""
+    """The settings of the deep methods of binary codes.
+
+    With ``head`` "trained" the hash layer starts from a linear head that the same method has trained on the features of
+    the network with its initial ``weights``: centred and of norm 1, which stays a part of the network.
+    """
+
+    head: Literal["random", "trained"] = "random"
 
     @property
     def outputs(self) -> int:
         """The number of activations: one for each bit."""
         return self.bits
+
+    @model_validator(mode="after")
+    def _a_head_has_features(self) -> Self:
+        if self.head == "trained" and not self.weights.startswith(SHA256):
+            raise ValueError(
+                "head 'trained' needs --weights NAME of hashbench pretrain: it is trained on their features"
+            )
+        return self
 
 
 class PulseSettings(DeepSettings):

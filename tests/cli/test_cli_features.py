@@ -29,7 +29,7 @@ def test_features_says_where_what_and_how_fast(hashbench):
     path, shape, rate = out.splitlines()
     assert (code, err) == (0, "")
     assert path == str(paths.data() / "digits" / "features" / "pixels.h5")
-    assert shape == "1,797 items x 64, float32"
+    assert shape == "1,797 items x 64, float32: --set features=pixels"
     assert rate.startswith("1,797 items in ")
     assert rate.endswith(" a minute")
     found = open_features("digits", "pixels")

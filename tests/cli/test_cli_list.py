@@ -58,11 +58,14 @@ def test_alone_it_lists_the_kinds_with_the_number_of_their_entries(capsys: pytes
         assert len(json.loads(capsys.readouterr().out)[kind]) == count
 
 
-def test_methods_stand_in_three_groups(capsys: pytest.CaptureFixture[str]) -> None:
+def test_methods_stand_in_groups(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("list", "methods") == 0
     groups = capsys.readouterr().out.split("\n\n")
-    assert [group.splitlines()[0] for group in groups] == ["deep", "shallow", "sparse"]
-    deep, shallow, sparse = ({line.split()[0] for line in group.splitlines() if line[2] != " "} for group in groups)
+    assert [group.splitlines()[0] for group in groups] == ["deep", "pretraining", "shallow", "sparse"]
+    deep, pretraining, shallow, sparse = (
+        {line.split()[0] for line in group.splitlines() if line[2] != " "} for group in groups
+    )
+    assert "classifier" in pretraining
     assert {"dpsh", "talr_ap"} <= deep and {"itq", "ksh"} <= shallow and {"sparse_hash", "sparse_vq"} <= sparse
 
 

@@ -73,13 +73,13 @@ def test_items_of_another_shape_are_refused(method: str, tmp_path: Path) -> None
 @pytest.mark.parametrize("method", METHODS.names)
 def test_its_file_gives_every_setting_without_a_default_and_nothing_else(method: str) -> None:
     file, settings = hyperparameters.load(method), METHODS.get(method).settings
-    declared = set(settings.model_fields) - {"bits"}
+    declared = set(settings.model_fields) - {"bits", "classes"}  # of the code, and of the data set
     needed = {name for name in declared if settings.model_fields[name].is_required()}
     of_recipes = {"model"} if issubclass(settings, DeepSettings) else set()  # tests/runs/test_hyperparameters.py
     assert needed - of_recipes <= set(file.parameters) <= declared
     for variant in file.variants:
         assert set(variant.parameters) <= declared
-    assert set(METHODS.get(method).identity) <= declared | {"bits"}
+    assert set(METHODS.get(method).identity) <= declared | {"bits", "classes"}
 
 
 @pytest.mark.parametrize("method", [name for name in OF_BITS if METHODS.get(name).needs_torch])

@@ -35,6 +35,23 @@ def test_learning_rate_by_step_linear_and_explicit() -> None:
     assert [learning_rate(explicit, epoch) for epoch in (0, 2, 3, 9, 10, 99)] == [0.5, 0.5, 0.1, 0.1, 0.01, 0.01]
 
 
+@pytest.mark.parametrize("n_steps", [3, 10, 47])
+def test_one_cycle_is_torchs(n_steps: int) -> None:
+    optimiser = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+    torchs = torch.optim.lr_scheduler.OneCycleLR(optimiser, max_lr=0.4, total_steps=n_steps, cycle_momentum=False)
+    expected = []
+    for _ in range(n_steps):
+        expected.append(torchs.get_last_lr()[0])
+        optimiser.step()
+        if len(expected) < n_steps:
+            torchs.step()
+    cycle = settings(lr=0.4, lr_schedule="one_cycle")
+    assert [learning_rate(cycle, 0, step, n_steps) for step in range(n_steps)] == pytest.approx(expected, rel=1e-9)
+    if n_steps == 10:
+        assert expected[2] == pytest.approx(0.4)  # 30 % of the steps
+        assert expected[9] == pytest.approx(0.4 / 250_000)
+
+
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [

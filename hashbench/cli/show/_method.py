@@ -32,7 +32,7 @@ def describe(name: str) -> dict[str, Any]:
         "supervision": method.supervision,
         "needs_torch": method.needs_torch,
         "several_processes": method.several_processes,
-        "base": method.base.method if method.base else None,
+        "base": method.base.method if method.base and METHODS.get(method.base.method) is not method else None,
         "package": METHODS.provider(name),
         "file": paths.shown(hyperparameters.location(name)),
         "budgets": file.budgets,

@@ -46,7 +46,7 @@ def _commands(row: "Row", kept: list[str]) -> tuple[list[str], str | None]:
         commands.append(train_command(row, again=row.status == "ok" and not has_hasher))
     except HashbenchError as error:
         why = str(error)
-    if row.status == "ok":
+    if row.status == "ok" and row.weights_sha256 is None:  # a classifier makes weights in place of codes
         commands += [f"hashbench encode {row.run} --out codes.npz"]
         commands += [f"hashbench search {row.run} --out nearest.png"] if _has_images(row.dataset) else []
         commands += ["hashbench eval codes.npz"] if "bits" in row.settings else []

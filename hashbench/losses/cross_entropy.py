@@ -1,0 +1,34 @@
+"""The objective of a classifier: cross-entropy with label smoothing (Szegedy et al. 2016, section 7)."""
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from hashbench.errors import HashbenchError
+from hashbench.losses._objective import RowObjective
+
+
+class CrossEntropy(RowObjective):
+    """The mean over the batch of -sum_c q_c log p_c, where p is the softmax of the activations [M, classes].
+
+    q is (1 - smoothing) at the class of the example plus smoothing / classes at every class. ``labels`` [n] are the
+    class ids 0 .. classes - 1 of all training examples; they are not part of the module's state.
+
+    Raises HashbenchError unless every example has one of these classes.
+    """
+
+    labels: Tensor
+
+    def __init__(self, labels: Tensor, classes: int, smoothing: float) -> None:
+        super().__init__()
+        if labels.ndim != 1:
+            raise HashbenchError("a classifier needs one class for each training example; these have several labels")
+        if len(labels) and not 0 <= int(labels.min()) <= int(labels.max()) < classes:
+            found = f"{int(labels.min())} to {int(labels.max())}"
+            raise HashbenchError(f"the classes of the training examples are {found}: 0 to {classes - 1} is expected")
+        self.smoothing = smoothing
+        self.register_buffer("labels", labels, persistent=False)
+
+    def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:  # noqa: ARG002
+        """The scalar to minimise; it draws no random numbers."""
+        return functional.cross_entropy(activations, self.labels[rows].long(), label_smoothing=self.smoothing)

@@ -1,0 +1,61 @@
+"""Pretraining: a network is trained as a classifier, so that other runs can start from its backbone.
+
+It is no method of hashing and makes no codes: its row has the accuracy on the queries. ``hashbench pretrain`` trains it
+and stores the weights.
+"""
+
+from pydantic import Field
+
+from hashbench.hasher import Hasher, SavedHasher, TrainingData
+from hashbench.methods._deep import require_torch
+from hashbench.methods._method import Method
+from hashbench.training.settings import TrainingSettings
+
+
+class Settings(TrainingSettings):
+    """``classes`` is the number of classes; ``smoothing`` is the share of a label that all classes get alike."""
+
+    classes: int = Field(ge=2)
+    smoothing: float = Field(ge=0, lt=1)
+
+    @property
+    def outputs(self) -> int:
+        """The number of classes."""
+        return self.classes
+
+    @property
+    def size(self) -> str:
+        """The number of classes, such as ``100c``."""
+        return f"{self.classes}c"
+
+
+def _fit(settings: Settings, data: TrainingData) -> Hasher:
+    require_torch()
+    import torch
+
+    from hashbench.losses.cross_entropy import CrossEntropy
+    from hashbench.training.classifier import Classifier, require_layers
+    from hashbench.training.loop import train
+
+    require_layers(settings, data.items.shape[1:])
+    objective = CrossEntropy(torch.from_numpy(data.labels), settings.classes, settings.smoothing)
+    return Classifier(train(settings, objective, data, "classifier"))
+
+
+def _load(settings: Settings, stored: SavedHasher) -> Hasher:
+    require_torch()
+    from hashbench.training.classifier import Classifier
+    from hashbench.training.hasher import DeepHasher
+
+    return Classifier(DeepHasher.load(settings, stored.folder, stored.device))
+
+
+METHOD = Method(
+    Settings,
+    ("classes", "model", "width"),
+    _fit,
+    _load,
+    needs_torch=True,
+    supervision="labels",
+    makes_codes=False,
+)

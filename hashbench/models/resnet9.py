@@ -1,0 +1,64 @@
+"""A residual network of nine layers for small images: eight convolutions before the last layer.
+
+It trains in half an hour on two cores of a CPU at half width (``benchmarks/backbone.py``), so it can be pretrained on
+one data set and hash another.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hashbench.errors import HashbenchError
+from hashbench.models._model import Model
+
+if TYPE_CHECKING:
+    from torch import nn
+
+CHANNELS = 64  # of the first layer at width 1
+SMALLEST = 8  # pixels: the side is halved three times
+
+
+def resnet9(shape: tuple[int, ...], width: float = 1.0) -> tuple[nn.Module, int]:
+    """The network from images [n, *shape] to features [n, 8 c], and 8 c, where c = 64 ``width`` (rounded).
+
+    3 x 3 convolutions with c, 2 c, 4 c and 8 c channels at 32, 16, 8 and 4 pixels of a side of 32. Two residual blocks
+    follow the second and the last of them. The features are the largest activations of each channel.
+    """
+    from torch import nn
+
+    if len(shape) != 3 or min(shape[1:]) < SMALLEST:
+        raise HashbenchError(f"resnet9 takes images of {SMALLEST} x {SMALLEST} pixels or more, not items of {shape}")
+    c = max(1, round(width * CHANNELS))
+    layers = [
+        _convolution(shape[0], c),
+        nn.Sequential(_convolution(c, 2 * c), nn.MaxPool2d(2)),
+        _residual_block(2 * c),
+        nn.Sequential(_convolution(2 * c, 4 * c), nn.MaxPool2d(2)),
+        nn.Sequential(_convolution(4 * c, 8 * c), nn.MaxPool2d(2)),
+        _residual_block(8 * c),
+        nn.Sequential(nn.AdaptiveMaxPool2d(1), nn.Flatten()),
+    ]
+    return nn.Sequential(*layers), 8 * c
+
+
+def _convolution(before: int, after: int) -> nn.Sequential:
+    """A 3 x 3 convolution, batch normalisation and ReLU."""
+    from torch import nn
+
+    convolution = nn.Conv2d(before, after, 3, padding=1, bias=False)
+    return nn.Sequential(convolution, nn.BatchNorm2d(after), nn.ReLU(inplace=True))
+
+
+def _residual_block(channels: int) -> nn.Module:
+    """Two convolutions whose result is added to their input."""
+    from hashbench.models._residual import Residual
+
+    return Residual(_convolution(channels, channels), _convolution(channels, channels))
+
+
+MODEL = Model(
+    f"residual network of 9 layers, {CHANNELS} to {8 * CHANNELS} channels: for small images",
+    resnet9,
+    scaled=resnet9,
+    channels=CHANNELS,
+)

@@ -1,0 +1,86 @@
+"""A trained classifier: its last layer has an output for each class, and its backbone is what other runs start from."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.errors import HashbenchError
+from hashbench.files import atomic
+from hashbench.hasher import Evidence, ItemRows, SearchItems
+from hashbench.relevance.labels import Relevance
+from hashbench.training import backbone
+from hashbench.training.hasher import DeepHasher
+from hashbench.training.predictions import Predictions
+from hashbench.training.settings import TrainingSettings
+
+WEIGHTS = "backbone.safetensors"  # in the folder of a run: the weights that other runs can start from
+
+
+def require_layers(settings: TrainingSettings, item_shape: tuple[int, ...]) -> None:
+    """Raises HashbenchError if the network has no layers to pretrain, or has weights from ImageNet already."""
+    if not backbone.has_backbone(settings.model):
+        raise HashbenchError(f"{settings.model} has weights from ImageNet: pretrain trains networks that have none")
+    if not any(True for _ in DeepHasher(settings, item_shape).backbone.parameters()):
+        raise HashbenchError(f"{settings.model} has no layers before the last one: nothing to pretrain")
+
+
+@dataclass(frozen=True)
+class Classifier:
+    """A network that was trained as a classifier; the predicted class is the largest of its outputs."""
+
+    network: DeepHasher
+
+    @property
+    def weights(self) -> bytes:
+        """The content of the file of weights: the backbone without the last layer."""
+        return backbone.content(self.network.layout, self.network.backbone, self.network.normalised)
+
+    def output(self, data: SearchItems, *, progress: bool = False) -> "ClassifierOutput":
+        """The predictions of the queries; the database is not looked at."""
+        labels = data.queries.labels
+        assert labels is not None, "a protocol with training labels has labels of its queries"
+        logits = self.network.encode(data.queries.whole(), progress=progress)
+        return ClassifierOutput(Predictions(logits.argmax(axis=1), labels.astype(np.int64)), self.weights)
+
+    def save(self, folder: Path) -> None:
+        """Writes the network."""
+        self.network.save(folder)
+
+    def export(self, data: SearchItems, path: Path) -> NoReturn:  # noqa: ARG002  (these three are methods of hashers)
+        """Raises HashbenchError: a classifier makes no codes."""
+        raise _no_codes()
+
+    def export_items(self, rows: ItemRows, names: Sequence[str], path: Path) -> NoReturn:  # noqa: ARG002
+        """Raises HashbenchError: a classifier makes no codes."""
+        raise _no_codes()
+
+    def nearest(self, queries: NDArray[Any], folder: Path, top: int) -> NoReturn:  # noqa: ARG002
+        """Raises HashbenchError: a classifier makes no codes."""
+        raise _no_codes()
+
+
+def _no_codes() -> HashbenchError:
+    return HashbenchError("a classifier makes no codes: hashbench train ... --weights starts a method from its weights")
+
+
+@dataclass(frozen=True, eq=False)
+class ClassifierOutput:
+    """The predictions of the queries, and the file of weights."""
+
+    predictions: Predictions
+    weights: bytes
+
+    def save(self, folder: Path) -> None:
+        """Writes the file of weights."""
+        with atomic(folder / WEIGHTS) as temporary:
+            temporary.write_bytes(self.weights)
+
+    def count(self, relevance: Relevance, *, progress: bool = False) -> Evidence:  # noqa: ARG002
+        """The predictions, from which the accuracy is computed."""
+        checksum = hashlib.sha256(self.weights).hexdigest()
+        return Evidence({"predictions": self.predictions}, weights_sha256=checksum)

@@ -1,0 +1,39 @@
+"""How fast this CPU trains a network in float32 and in bfloat16; which one is faster depends on the processor."""
+
+import time
+
+import torch
+
+from hashbench.hasher import Precision
+from hashbench.training.hasher import DeepHasher
+from hashbench.training.settings import TrainingSettings
+
+PRECISIONS: tuple[Precision, ...] = ("float32", "bfloat16")
+BATCH, ROUNDS = 50, 2  # images of a step, and timed steps of each precision: a few seconds in all
+
+
+def images_a_second(
+    settings: TrainingSettings, item_shape: tuple[int, ...], value_max: float, batch: int = BATCH
+) -> dict[Precision, float]:
+    """The images a second of forward and backward steps of the network in each precision; the best of some steps.
+
+    The steps of the two take turns, so that another program on the machine slows both. No state of PyTorch's random
+    numbers is changed.
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        hasher = DeepHasher(settings, item_shape, value_max)
+        items = torch.rand(min(settings.batch_size, batch), *item_shape) * value_max
+        inputs = hasher.normalised(items).detach()
+        encoder = hasher.train().encoder
+        steps = [{each: _step_s(encoder, inputs, each) for each in PRECISIONS} for _ in range(ROUNDS + 1)]
+    timed = steps[1:]  # the first step of each compiles its kernels
+    return {each: len(inputs) / min(step[each] for step in timed) for each in PRECISIONS}
+
+
+def _step_s(encoder: torch.nn.Module, inputs: torch.Tensor, precision: Precision) -> float:
+    started = time.perf_counter()
+    with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bfloat16"):
+        activations = encoder(inputs)
+    activations.float().square().mean().backward()
+    return time.perf_counter() - started

@@ -1,0 +1,113 @@
+"""Features of networks with weights that ``hashbench pretrain`` made, and heads that are trained on them."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from support.command_line import call
+from support.small_training import embedding
+from support.stored_toy import parts, store_toy
+
+from hashbench import paths
+from hashbench.errors import HashbenchError
+from hashbench.features import check_name, extract, features_of_items, open_features
+from hashbench.runs.options import Options
+from hashbench.runs.run import run
+from hashbench.runs.spec import resolve
+from hashbench.runs.store import Store
+from hashbench.training import backbone
+from hashbench.training.backbone import BackboneFile
+from hashbench.training.hasher import DeepHasher
+
+TINY = {"model": "resnet9", "width": 4 / 64}
+
+
+@pytest.fixture
+def images(tmp_path: Path) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    labels = np.arange(150) % 3
+    made = (rng.integers(0, 60, (150, 8, 8, 3)) + labels[:, None, None, None] * 90).astype(np.uint8)
+    store_toy(tmp_path, made, labels, parts(30, 120, 150))
+    return made
+
+
+def network(seed: int, shape: tuple[int, ...] = (8, 8, 3)) -> DeepHasher:
+    torch.manual_seed(seed)
+    hasher = DeepHasher(embedding(**TINY), shape, 255.0)
+    hasher.normalised.mean.fill_(100.0 + seed)
+    hasher.normalised.std.fill_(50.0)
+    return hasher
+
+
+def stored(seed: int, shape: tuple[int, ...] = (8, 8, 3)) -> BackboneFile:
+    made = network(seed, shape)
+    content = backbone.content(made.layout, made.backbone, made.normalised)
+    return backbone.read(backbone.store(content, f"resnet9-w4-toy-s{seed}"))
+
+
+def test_features_are_what_the_last_layer_sees_and_name_the_weights(images: np.ndarray) -> None:
+    one, two = stored(1), stored(2)
+    done = [extract("toy", "resnet9", weights) for weights in (one.path.stem, str(two.path))]
+    assert [each.shape for each in done] == [(150, 32)] * 2
+    for own, seed in ((one, 1), (two, 2)):
+        name = f"resnet9_{own.sha256[:12]}"
+        found = open_features("toy", name)
+        assert found.path == paths.data() / "toy" / "features" / f"{name}.h5"
+        assert found.provenance["constants"]["weights_sha256"] == own.sha256
+        made = network(seed).eval()
+        with torch.inference_mode():
+            expected = made.backbone(made.normalised(torch.from_numpy(images)))
+        np.testing.assert_allclose(found.array, expected.numpy(), rtol=1e-4, atol=1e-5)
+    assert extract("toy", f"resnet9-{one.sha256[:12]}").n_made == 0
+
+
+def test_a_name_without_its_weights_names_a_run_and_nothing_more(images: np.ndarray) -> None:
+    assert check_name("ResNet9-0123456789ab") == "resnet9_0123456789ab"
+    with pytest.raises(HashbenchError, match="the weights of sha256:0123456789ab are not in"):
+        extract("toy", "resnet9_0123456789ab")
+
+
+@pytest.mark.parametrize(
+    ("name", "weights", "complaint"),
+    [
+        ("resnet9", None, "resnet9 is trained from scratch and has no features: .*: --model resnet9 --weights NAME"),
+        ("resnet9", "none", "--weights none: no such weights"),
+        ("resnet9_0123456789ab", "mine", "its name says of which weights it is: no --weights"),
+        ("resnet9_0123", None, "unknown features 'resnet9_0123'"),
+        ("small_cnn", "resnet9-w4-toy-s1", "its model is resnet9, this run's small_cnn"),
+    ],
+)
+def test_what_cannot_be_extracted_is_one_line(
+    name: str, weights: str | None, complaint: str, images: np.ndarray
+) -> None:
+    stored(1)
+    with pytest.raises(HashbenchError, match=complaint) as caught:
+        extract("toy", name, weights)
+    assert "\n" not in str(caught.value)
+
+
+def test_images_of_another_shape_are_one_line(images: np.ndarray) -> None:
+    stored(1, (16, 8, 3))
+    with pytest.raises(HashbenchError, match="its item shape is 16 x 8 x 3, this run's 8 x 8 x 3"):
+        extract("toy", "resnet9", "resnet9-w4-toy-s1")
+
+
+def test_a_head_is_trained_on_them(images: np.ndarray, tmp_path: Path) -> None:
+    own = stored(1)
+    name = f"resnet9_{own.sha256[:12]}"
+    given = {"model": "linear", "features": name, "normalise": "unit_norm", "epochs": 5, "batch_size": 30}
+    spec = resolve("toy", "s1", "talr_ap", {"bits": 8, **given})
+    row = run(spec, Store(tmp_path / "results"), Options(device="cpu"))
+    assert row.settings["features"] == name
+    assert row.features_sha256 == open_features("toy", name).sha256
+    np.testing.assert_allclose(
+        features_of_items(images[:5], name, 255, device="cpu"), open_features("toy", name).array[:5], rtol=1e-5
+    )
+
+
+def test_the_command_prints_the_name_for_training(images: np.ndarray, capsys: pytest.CaptureFixture[str]) -> None:
+    own = stored(1)
+    code, out, err = call(capsys, "features", "toy", "--model", "resnet9", "--weights", "resnet9-w4-toy-s1")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[1] == f"150 items x 32, float32: --set features=resnet9_{own.sha256[:12]}"

@@ -1,0 +1,39 @@
+"""Cross-entropy with label smoothing, against its formula written out."""
+
+import numpy as np
+import pytest
+import torch
+
+from hashbench.errors import HashbenchError
+from hashbench.losses.cross_entropy import CrossEntropy
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_it_is_the_formula(smoothing: float) -> None:
+    labels = np.array([2, 0, 1, 2, 2, 1])
+    rows = torch.tensor([5, 0, 3])
+    activations = np.random.default_rng(0).normal(size=(3, 4))
+    expected = 0.0
+    for row, logits in zip(rows.tolist(), activations, strict=True):
+        p = np.exp(logits) / np.exp(logits).sum()
+        q = np.full(4, smoothing / 4)
+        q[labels[row]] += 1 - smoothing
+        expected -= (q * np.log(p)).sum() / 3
+    objective = CrossEntropy(torch.from_numpy(labels), 4, smoothing)
+    found = objective(torch.from_numpy(activations), rows, torch.Generator())
+    assert float(found) == pytest.approx(expected, rel=1e-12)
+    assert objective.state_dict() == {}
+
+
+@pytest.mark.parametrize(
+    ("labels", "complaint"),
+    [
+        ([0, 1, -1], "the classes of the training examples are -1 to 1: 0 to 2 is expected"),
+        ([0, 1, 3], "the classes of the training examples are 0 to 3: 0 to 2 is expected"),
+        ([[0, 1], [1, 0]], "these have several labels"),
+    ],
+)
+def test_examples_without_one_class_are_one_line(labels: list[object], complaint: str) -> None:
+    with pytest.raises(HashbenchError, match=complaint) as caught:
+        CrossEntropy(torch.tensor(labels), 3, 0.1)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,165 @@
+"""Fine-tuning that starts from a trained head: at its first step the network gives the head's codes."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from support.command_line import call
+from support.stored_toy import parts, store_toy
+
+from hashbench.config import Setting
+from hashbench.errors import HashbenchError
+from hashbench.parallel import ProcessGroup
+from hashbench.runs.command import train_command
+from hashbench.runs.data import open_data
+from hashbench.runs.fit import load_hasher
+from hashbench.runs.options import Options
+from hashbench.runs.pretrain import classifier_spec, pretrain
+from hashbench.runs.run import base_hasher, run
+from hashbench.runs.spec import RunSpec, of_row, resolve
+from hashbench.runs.store import Store
+from hashbench.training.backbone import BackboneFile
+from hashbench.training.hasher import DeepHasher
+from hashbench.training.loop import Trainer
+
+FINE_TUNED: dict[str, Setting] = {
+    "bits": 8,
+    "model": "resnet9",
+    "width": 4 / 64,
+    "head": "trained",
+    "epochs": 2,
+    "batch_size": 30,
+    "lr": 0.1,
+    "tanh_scale": 5.0,
+    "base.epochs": 6,
+    "base.lr": 0.5,
+}
+
+
+@pytest.fixture
+def images(tmp_path: Path) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    labels = np.arange(150) % 3
+    made = (rng.integers(0, 60, (150, 8, 8, 3)) + labels[:, None, None, None] * 90).astype(np.uint8)
+    store_toy(tmp_path, made, labels, parts(30, 120, 150))
+    return made
+
+
+@pytest.fixture
+def weights(images: np.ndarray, tmp_path: Path) -> BackboneFile:
+    spec = classifier_spec("toy", None, "resnet9", {"epochs": 4, "batch_size": 20}, channels=4, seed=0)
+    found = pretrain(spec, Store(tmp_path / "results"), Options(device="cpu")).weights
+    assert found is not None
+    return found
+
+
+def fine_tuned(of: BackboneFile, **changes: Setting) -> RunSpec:
+    given = {**FINE_TUNED, "weights": f"sha256:{of.sha256}", **changes}
+    return resolve("toy", "s1", "talr_ap", given)
+
+
+def test_the_base_is_a_linear_head_on_the_features_of_the_weights(weights: BackboneFile) -> None:
+    spec = fine_tuned(weights)
+    assert spec.base is not None
+    settings = spec.base.settings.model_dump()
+    expected = {
+        "model": "linear",
+        "features": f"resnet9_{weights.sha256[:12]}",
+        "normalise": "unit_norm",
+        "bits": 8,
+        "tanh_scale": 5.0,  # as in the run itself
+        "epochs": 6,
+        "lr": 0.5,
+        "head": "random",
+        "weights": "official",
+    }
+    assert {key: settings[key] for key in expected} == expected
+    assert spec.base.base is None
+    assert {key: spec.identity[key] for key in ("head", "base.lr")} == {"head": "trained", "base.lr": 0.5}
+
+
+def test_at_the_first_step_the_codes_are_the_heads(weights: BackboneFile, images: np.ndarray, tmp_path: Path) -> None:
+    spec, store, options = fine_tuned(weights), Store(tmp_path / "results"), Options(device="cpu")
+    assert spec.base is not None
+    head = base_hasher(spec.base, store, options)
+    assert isinstance(head, DeepHasher)
+    data = open_data(spec, options)
+    network = DeepHasher(data.spec.settings, (8, 8, 3), 255.0)  # type: ignore[arg-type]
+    network.start(torch.from_numpy(images[30:]), None, head)
+    own, of_head = network.encode(images), head.encode(open_data(spec.base, options).items[:])
+    np.testing.assert_allclose(own, of_head, rtol=1e-4, atol=1e-5)
+    clear = np.abs(of_head) > 1e-4
+    assert clear.mean() > 0.99
+    np.testing.assert_array_equal((own > 0)[clear], (of_head > 0)[clear])
+    assert len(np.unique(own > 0, axis=0)) > 1
+
+
+def test_every_layer_is_trained_and_the_centre_stays(weights: BackboneFile, images: np.ndarray, tmp_path: Path) -> None:
+    spec, store = fine_tuned(weights), Store(tmp_path / "results")
+    row = run(spec, store, Options(device="cpu"))
+    assert row.status == "ok", row.reason
+    assert spec.base is not None
+    assert store.named(spec.base.run).status == "ok"
+    hasher, head = load_hasher(row, store, "cpu"), base_hasher(spec.base, store, Options(device="cpu"))
+    assert isinstance(hasher, DeepHasher)
+    assert isinstance(head, DeepHasher)
+    state = hasher.encoder.state_dict()
+    assert torch.equal(state["0.normalised.mean"], head.normalised.mean)
+    assert not torch.equal(state["1.weight"], head.encoder[1].weight)
+    assert hasher.encode(images[:3]).shape == (3, 8)
+    assert of_row(row).run == row.run
+    assert "--set head=trained" in train_command(row)
+    again = run(spec, store, Options(device="cpu"), again=True)
+    assert again.histogram_sha256 == row.histogram_sha256
+
+
+def test_a_checkpoint_goes_on_after_the_head(weights: BackboneFile, tmp_path: Path) -> None:
+    spec, store, options = fine_tuned(weights), Store(tmp_path / "results"), Options(device="cpu")
+    assert spec.base is not None
+    head = base_hasher(spec.base, store, options)
+    data = replace(open_data(spec, options).training(tmp_path, options, head), checkpoint_every_s=0)
+    objective = torch.nn.Module()
+    first = Trainer(spec.settings, objective, data, "test")  # type: ignore[arg-type]
+    first.hasher.encoder[1].weight.data.fill_(0.5)
+    first.epochs_done = 1
+    first.save_checkpoint_if_due()
+    second = Trainer(spec.settings, objective, data, "test")  # type: ignore[arg-type]
+    second.resume()
+    assert second.hasher.encoder[1].weight.unique().tolist() == [0.5]
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"weights": "official"}, "head 'trained' needs --weights NAME of hashbench pretrain"),
+        ({"head": "random"}, "base.epochs: this run starts from no base: --set head=trained"),
+        ({"base.momentun": 0.5}, "unknown setting of talr_ap 'momentun'"),
+    ],
+)
+def test_a_head_that_cannot_be_is_one_line(changes: dict[str, Setting], complaint: str, weights: BackboneFile) -> None:
+    with pytest.raises(HashbenchError) as caught:
+        fine_tuned(weights, **changes)
+    assert complaint in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_head_of_another_kind_is_one_line(weights: BackboneFile, tmp_path: Path) -> None:
+    with pytest.raises(HashbenchError, match="base: no linear head on features that are centred and of norm 1"):
+        run(fine_tuned(weights, **{"base.normalise": "channel"}), Store(tmp_path / "results"), Options(device="cpu"))
+
+
+def test_several_processes_have_no_base(weights: BackboneFile, tmp_path: Path) -> None:
+    several = Options(device="cpu", group=ProcessGroup(0, 2, 0))
+    with pytest.raises(HashbenchError, match=r"talr_ap starts from toy-s1-talr_ap-8b-s0-.*, in one process"):
+        run(fine_tuned(weights), Store(tmp_path / "results"), several)
+
+
+def test_the_command_takes_a_name_of_weights(weights: BackboneFile, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = [f"{key}={value}" for key, value in FINE_TUNED.items() if key not in ("bits", "model", "width")]
+    words = [word for setting in settings for word in ("--set", setting)]
+    command = ["train", "talr-ap", "toy", "--bits", "8", "--model", "resnet9", "--weights", "resnet9-w4-toy-s0", *words]
+    code, out, _ = call(capsys, *command, "--dry-run")
+    assert code == 0
+    assert out.splitlines()[0].split() == ["run", fine_tuned(weights).run]

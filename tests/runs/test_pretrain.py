@@ -1,0 +1,226 @@
+"""Pretraining: a classifier's row, its weights under their checksum, and what is trained again."""
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+from support.command_line import call
+from support.stored_toy import parts, store_toy
+
+from hashbench import paths
+from hashbench.errors import HashbenchError
+from hashbench.runs.options import Options
+from hashbench.runs.pretrain import Pretrained, classifier_spec, pretrain
+from hashbench.runs.run import run
+from hashbench.runs.spec import RunSpec
+from hashbench.runs.store import Store, read
+from hashbench.training import backbone, log
+from hashbench.training.backbone import Layout
+from hashbench.training.classifier import WEIGHTS
+from hashbench.training.schedule import one_cycle
+
+CLASSES = 3
+COMMAND = ["pretrain", "toy", "--model", "resnet9", "--width", "4", "--epochs", "4", "--set", "batch_size=20"]
+
+
+@pytest.fixture
+def images(tmp_path: Path) -> np.ndarray:
+    """Images whose class is their brightness, so that a classifier learns it in a moment."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(150) % CLASSES
+    made = (rng.integers(0, 60, (150, 8, 8, 3)) + labels[:, None, None, None] * 90).astype(np.uint8)
+    store_toy(tmp_path, made, labels, parts(30, 120, 150))
+    return made
+
+
+def spec(**given: int | float | str) -> RunSpec:
+    settings = {"epochs": 4, "batch_size": 20, **given}
+    return classifier_spec("toy", None, "resnet9", settings, channels=4, seed=0)
+
+
+def pretrained(tmp_path: Path, options: Options | None = None) -> Pretrained:
+    return pretrain(spec(), Store(tmp_path / "results"), options or Options(device="cpu"))
+
+
+def test_its_row_has_the_accuracy_and_the_checksum_of_the_weights(images: np.ndarray, tmp_path: Path) -> None:
+    done = pretrained(tmp_path)
+    assert done.weights is not None
+    assert done.weights.path.parent == paths.weights()
+    sha256 = hashlib.sha256(done.weights.path.read_bytes()).hexdigest()
+    assert done.weights.path.name == f"resnet9-w4-toy-s0-{sha256[:12]}.safetensors"
+    row = read(Store(tmp_path / "results").row_path("toy", "s1", done.row.run))
+    assert row == done.row
+    assert row.weights_sha256 == sha256 == done.weights.sha256
+    accuracy = row.metrics["accuracy"]
+    assert (accuracy.n_queries, accuracy.n_empty) == (30, 0)
+    with np.load(tmp_path / "results" / "runs" / row.run / "predictions.npz") as saved:
+        np.testing.assert_array_equal(saved["labels"], np.arange(30) % CLASSES)
+        assert accuracy.mean == pytest.approx((saved["predicted"] == saved["labels"]).mean())
+    assert accuracy.mean is not None
+    assert accuracy.mean > 0.6
+    assert row.arithmetic is not None
+    assert (row.arithmetic.precision, row.arithmetic.channels_last) == ("float32", True)
+    assert row.settings["width"] == 4 / 64
+    assert row.seconds is not None
+
+
+def test_the_rate_is_one_cycle_over_all_epochs(images: np.ndarray, tmp_path: Path) -> None:
+    done = pretrained(tmp_path)
+    rates = [line["lr"] for line in log.read(tmp_path / "results" / "runs" / done.row.run)]
+    assert rates[-1] == pytest.approx(0.2 / 250_000)
+    assert rates[0] == pytest.approx(one_cycle(0.2, 5, 24))  # the sixth of 24 steps
+    assert sorted(rates, reverse=True) == rates
+    losses = [line["loss"] for line in log.read(tmp_path / "results" / "runs" / done.row.run)]
+    assert losses[-1] < losses[0]
+
+
+def test_the_same_seed_gives_the_same_weights(images: np.ndarray, tmp_path: Path) -> None:
+    one, two = (pretrained(tmp_path / name).row.weights_sha256 for name in "ab")
+    assert one == two
+    other = classifier_spec("toy", None, "resnet9", {"epochs": 4, "batch_size": 20}, channels=4, seed=1)
+    assert run(other, Store(tmp_path / "c"), Options(device="cpu")).weights_sha256 != one
+
+
+def test_the_file_holds_tensors_and_its_layout(images: np.ndarray, tmp_path: Path) -> None:
+    done = pretrained(tmp_path)
+    assert done.weights is not None
+    assert backbone.read(done.weights.path).layout == Layout("resnet9", 4 / 64, "channel", (8, 8, 3), 255.0)
+    tensors = load_file(done.weights.path)
+    assert {name.split(".")[0] for name in tensors} == {"backbone", "normalised"}
+    np.testing.assert_allclose(tensors["normalised.mean"], images[30:].reshape(-1, 3).mean(0), rtol=1e-5)
+
+
+def test_weights_that_are_gone_are_stored_again_and_a_clone_trains_them_again(
+    images: np.ndarray, tmp_path: Path
+) -> None:
+    first = pretrained(tmp_path)
+    assert first.weights is not None
+    folder = tmp_path / "results" / "runs" / first.row.run
+    stamp = (folder / "metrics.jsonl").stat().st_mtime_ns
+    first.weights.path.unlink()
+    again = pretrained(tmp_path)
+    assert again.weights is not None
+    assert again.weights.path.read_bytes() == (folder / WEIGHTS).read_bytes()
+    assert (folder / "metrics.jsonl").stat().st_mtime_ns == stamp  # nothing was trained
+    for path in (*folder.iterdir(), again.weights.path):
+        path.unlink()
+    made = pretrained(tmp_path)
+    assert made.weights is not None
+    assert made.weights.sha256 == first.row.weights_sha256
+    assert read(Store(tmp_path / "results").row_path("toy", "s1", first.row.run)) == first.row
+
+
+def test_fastest_is_timed_once_and_recorded(
+    images: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # which one is faster depends on the machine: the figures are made up here
+    speeds = iter([{"float32": 100.0, "bfloat16": 430.0}])
+    monkeypatch.setattr("hashbench.training.speed.images_a_second", lambda *_: next(speeds))
+    code, out, err = call(capsys, *COMMAND)
+    assert code == 0
+    assert err.strip() == "note: images a second: float32 100, bfloat16 430: this run takes bfloat16"
+    row = Store.default().named("toy-s1-classifier-3c-s0")
+    assert row.arithmetic is not None
+    assert row.arithmetic.precision == "bfloat16"
+    shown = out.splitlines()
+    assert shown[0] == f"run   {row.run}"
+    assert shown[1].split()[0] == "accuracy"
+    assert shown[-1] == f"weights {next(paths.weights().iterdir())}"
+    assert call(capsys, *COMMAND)[1] == out  # stored: neither timed nor trained
+    folder = Store.default().run_folder(row.run)
+    next(paths.weights().iterdir()).unlink()
+    (folder / WEIGHTS).unlink()
+    assert call(capsys, *COMMAND)[0] == 0  # trained again, in the precision that the folder keeps
+
+
+def test_both_precisions_are_timed(images: np.ndarray) -> None:
+    from hashbench.training.settings import TrainingSettings
+    from hashbench.training.speed import images_a_second
+
+    settings = spec().settings
+    assert isinstance(settings, TrainingSettings)
+    state = torch.get_rng_state()
+    speeds = images_a_second(settings, (8, 8, 3), 255.0)
+    assert list(speeds) == ["float32", "bfloat16"]
+    assert all(np.isfinite(speed) and speed > 0 for speed in speeds.values())
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_a_killed_pretraining_goes_on_to_the_same_weights(images: np.ndarray, tmp_path: Path) -> None:
+    whole = pretrained(tmp_path / "whole").row.weights_sha256
+    command = [sys.executable, "-m", "hashbench", *COMMAND, "--checkpoint-every", "0", "--precision", "float32"]
+    store = Store(tmp_path / "results")
+    folder = store.run_folder(spec().run)
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        deadline = time.monotonic() + 120
+        while not (folder / "checkpoint.pt").exists() and process.poll() is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.002)
+        os.kill(process.pid, signal.SIGKILL)
+    done = pretrained(tmp_path)
+    assert done.row.weights_sha256 == whole
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--model", "linear"], "linear has no layers before the last one: nothing to pretrain"),
+        (["--model", "resnet18"], "resnet18 has weights from ImageNet: pretrain trains networks that have none"),
+        (["--model", "mlp", "--width", "4"], "--width: mlp has one width only"),
+        (["--model", "resnet9", "--set", "width=0.5"], "--set width=...: give it as --width"),
+        (["--model", "resnet9", "--set", "classes=2"], "--set classes=...: the data set has its number"),
+        (["--model", "resnet10"], "unknown model 'resnet10': did you mean"),
+        (["--model", "resnet9", "--precision", "half"], "precision 'half': one of auto, float32, bfloat16, fastest"),
+    ],
+)
+def test_what_cannot_be_pretrained_is_one_line(
+    arguments: list[str], complaint: str, images: np.ndarray, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = call(capsys, "pretrain", "toy", *arguments)
+    assert (code, out) == (2, "")
+    assert complaint in err
+    assert len(err.splitlines()) == 1
+
+
+def test_the_default_protocol_trains_on_the_most_items() -> None:
+    assert classifier_spec("cifar100", None, "resnet9", {}, channels=32, seed=0).protocol == "full"
+    assert classifier_spec("cifar100", "sparse-hash", "resnet9", {}, channels=32, seed=0).protocol == "sparse_hash"
+    with pytest.raises(HashbenchError, match="cifar10: which protocol"):  # s2 and s2_official have as many
+        classifier_spec("cifar10", None, "resnet9", {}, channels=32, seed=0)
+    wide = classifier_spec("cifar100", None, "resnet9", {}, channels=32, seed=0)
+    assert (wide.settings.model_dump()["width"], wide.settings.model_dump()["classes"]) == (0.5, 100)
+
+
+def test_a_data_set_without_classes_is_refused() -> None:
+    with pytest.raises(HashbenchError, match="labelme: a classifier needs one class for each item"):
+        classifier_spec("labelme", None, "resnet9", {}, channels=32, seed=0)
+
+
+def test_a_classifier_makes_no_codes(images: np.ndarray, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run_name = json.loads(call(capsys, *COMMAND, "--json", "--precision", "float32")[1])["run"]
+    code, _, err = call(capsys, "encode", run_name, "--out", str(tmp_path / "codes.npz"))
+    assert code == 2
+    assert err.strip() == (
+        "error: a classifier makes no codes: hashbench train ... --weights starts a method from its weights"
+    )
+
+
+def test_its_command_is_shown_and_no_command_of_codes(images: np.ndarray, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(capsys, *COMMAND, "--precision", "float32", "--seed", "2")[0] == 0
+    shown = call(capsys, "show", "toy-s1-classifier-3c-s2")[1]
+    expected = "pretrain toy --model resnet9 --protocol s1 --width 4 --epochs 4 --seed 2 --set batch_size=20"
+    assert [line for line in shown.splitlines() if line.startswith("$")] == [f"$ hashbench {expected}"]
+    name = next(line for line in shown.splitlines() if "classifier-3c" in line).split()[0]
+    code, out, _ = call(capsys, *expected.split(), "--dry-run")
+    settings = {line.split()[0]: line.split()[1:] for line in out.splitlines()}
+    assert (code, settings["run"], settings["stored"][0]) == (0, [name], "yes,")
+    assert (settings["width"], settings["lr"]) == (["0.0625", "command", "line"], ["0.2", "ours"])

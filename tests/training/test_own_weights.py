@@ -1,0 +1,192 @@
+"""Training that starts from weights that ``hashbench pretrain`` made."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save
+from support.command_line import call
+from support.small_training import embedding, examples
+
+from hashbench import paths
+from hashbench.errors import HashbenchError
+from hashbench.runs.store import Store
+from hashbench.training import backbone
+from hashbench.training.backbone import BackboneFile, find, read
+from hashbench.training.hasher import DeepHasher
+
+TINY = {"model": "resnet9", "width": 4 / 64}
+SHAPE = (8, 8, 3)
+
+
+def network(seed: int = 0, **changes: object) -> DeepHasher:
+    torch.manual_seed(seed)
+    return DeepHasher(embedding(**{**TINY, **changes}), SHAPE, 16.0)
+
+
+@pytest.fixture
+def weights() -> BackboneFile:
+    """Weights in the data folder, and a normalisation that no other data has."""
+    made = network(seed=7)
+    made.normalised.mean.fill_(3.5)
+    content = backbone.content(made.layout, made.backbone, made.normalised)
+    assert content == backbone.content(made.layout, made.backbone, made.normalised)
+    return read(backbone.store(content, "resnet9-w4-toy-s0"))
+
+
+def test_a_network_starts_from_its_weights_and_their_normalisation(weights: BackboneFile, tmp_path: Path) -> None:
+    data = examples(tmp_path, SHAPE)
+    for given in (None, str(weights.path)):
+        hasher = network(weights=f"sha256:{weights.sha256}")
+        hasher.start(torch.from_numpy(data.items), given)
+        tensors = load_file(weights.path)
+        for name, values in hasher.backbone.state_dict().items():
+            assert torch.equal(values, tensors[f"backbone.{name}"]), name
+        assert hasher.normalised.mean.tolist() == [3.5, 3.5, 3.5]
+    plain = network()
+    plain.start(torch.from_numpy(data.items))
+    assert plain.normalised.mean.tolist() != [3.5, 3.5, 3.5]
+
+
+def test_weights_are_found_by_name_by_checksum_or_by_path(weights: BackboneFile, tmp_path: Path) -> None:
+    elsewhere = shutil.copy(weights.path, tmp_path / "mine.safetensors")
+    names = (weights.path.stem, "resnet9-w4", f"sha256:{weights.sha256}", str(elsewhere))
+    assert {find(name).sha256 for name in names} == {weights.sha256}
+    other = network(seed=8)
+    second = read(backbone.store(backbone.content(other.layout, other.backbone, other.normalised), "resnet9-w4-toy-s1"))
+    with pytest.raises(HashbenchError, match=r"--weights resnet9-w4: 2 files of weights begin so in .*-s0-.*-s1-"):
+        find("resnet9-w4")
+    assert find("resnet9-w4-toy-s1").sha256 == second.sha256
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"width": 8 / 64}, "its width is 0.0625, this run's 0.125: --set width=0.0625"),
+        ({"model": "small_cnn", "width": 1.0}, "its model is resnet9, this run's small_cnn"),
+        ({"normalise": "pixel_mean"}, "its normalise is channel, this run's pixel_mean"),
+    ],
+)
+def test_weights_of_another_network_are_one_line(
+    changes: dict[str, object], complaint: str, weights: BackboneFile, tmp_path: Path
+) -> None:
+    hasher = network(weights=f"sha256:{weights.sha256}", **changes)
+    with pytest.raises(HashbenchError, match=complaint) as caught:
+        hasher.start(torch.from_numpy(examples(tmp_path, SHAPE).items))
+    assert "\n" not in str(caught.value)
+
+
+def test_items_of_another_shape_or_range_are_one_line(weights: BackboneFile, tmp_path: Path) -> None:
+    chosen = embedding(**TINY, weights=f"sha256:{weights.sha256}")
+    for shape, value_max, complaint in (
+        ((9, 8, 3), 16.0, "its item shape is 8 x 8 x 3, this run's 9 x 8 x 3"),
+        (SHAPE, 255.0, "its value max is 16, this run's 255"),
+    ):
+        with pytest.raises(HashbenchError, match=complaint):
+            DeepHasher(chosen, shape, value_max).start(torch.from_numpy(examples(tmp_path, shape).items))
+
+
+def test_another_checksum_than_the_cells_is_one_line(weights: BackboneFile, tmp_path: Path) -> None:
+    items = torch.from_numpy(examples(tmp_path, SHAPE).items)
+    hasher = network(weights=f"sha256:{'0' * 64}")
+    with pytest.raises(
+        HashbenchError, match=f"of sha256:{weights.sha256}, but this run starts from weights = sha256:0"
+    ):
+        hasher.start(items, str(weights.path))
+    with pytest.raises(HashbenchError, match=r"the weights of sha256:000.* are not in .*make them with"):
+        hasher.start(items)
+
+
+def damaged(weights: BackboneFile, how: str) -> bytes:
+    content = weights.path.read_bytes()
+    if how == "cut":
+        return content[: len(content) // 2]
+    if how == "no layout":
+        return save(load_file(weights.path))  # type: ignore[no-any-return]
+    if how == "not finite":
+        made = network()
+        made.normalised.mean.fill_(torch.nan)
+        return backbone.content(made.layout, made.backbone, made.normalised)
+    return b"nonsense"
+
+
+@pytest.mark.parametrize(
+    ("how", "complaint"),
+    [
+        ("cut", "not a readable .safetensors file"),
+        ("no layout", "not weights that hashbench pretrain made"),
+        ("not finite", "normalised.mean holds values that are not finite"),
+        ("nonsense", "not weights that hashbench pretrain made"),
+    ],
+)
+def test_damage_is_one_line(how: str, complaint: str, weights: BackboneFile, tmp_path: Path) -> None:
+    path = tmp_path / "mine.safetensors"
+    path.write_bytes(damaged(weights, how))
+    hasher = network()
+    with pytest.raises(HashbenchError, match=complaint) as caught:
+        read(path).fill(hasher.layout, hasher.backbone, hasher.normalised)
+    assert "\n" not in str(caught.value)
+
+
+def test_stored_weights_that_changed_are_noticed(weights: BackboneFile) -> None:
+    content = bytearray(weights.path.read_bytes())
+    content[-1] ^= 1
+    sha256 = weights.sha256
+    weights.path.write_bytes(content)
+    with pytest.raises(HashbenchError, match="damaged: its checksum is"):
+        find(f"sha256:{sha256}")
+
+
+TRAIN = ["train", "talr-ap", "digits", "--bits", "8", "--model", "small_cnn", "--set", "epochs=1"]
+
+
+def test_the_cell_names_the_checksum(capsys: pytest.CaptureFixture[str]) -> None:
+    made = [*TRAIN[:1], "classifier", "digits", "--model", "small_cnn", "--set", "classes=10", "--set", "epochs=1"]
+    assert call(capsys, "pretrain", "digits", "--model", "small_cnn", "--epochs", "1", "--precision", "float32")[0] == 0
+    assert call(capsys, *made)[0] == 0  # the same run: stored
+    found = find("small_cnn-digits-s0")
+    assert call(capsys, *TRAIN, "--weights", "small_cnn-digits-s0")[0] == 0
+    row = Store.default().named("digits-s1-talr_ap-8b-s0")
+    assert row.settings["weights"] == f"sha256:{found.sha256}"
+    code, out, _ = call(capsys, "show", row.run)
+    assert code == 0
+    assert f"--weights sha256:{found.sha256}" in out
+    again = call(capsys, *TRAIN, "--weights", f"sha256:{found.sha256}")
+    assert (again[0], again[1].splitlines()[0]) == (0, f"run   {row.run}")
+
+
+def test_the_width_is_that_of_the_weights(capsys: pytest.CaptureFixture[str], weights: BackboneFile) -> None:
+    arguments = ["train", "talr-ap", "cifar10", "--protocol", "s1", "--bits", "8", "--model", "resnet9"]
+    code, out, _ = call(capsys, *arguments, "--weights", "resnet9-w4", "--dry-run")
+    assert code == 0
+    shown = {line.split()[0]: line.split()[1:] for line in out.splitlines()}
+    assert shown["width"] == ["0.0625", "command", "line"]
+    assert shown["weights"][0] == f"sha256:{weights.sha256}"
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ("none", "small_cnn has no pretrained weights: without --weights it starts from random ones"),
+        ("nothing", "--weights nothing: no such weights in "),
+        ("gone/x.safetensors", "gone/x.safetensors: no such file of weights: hashbench pretrain makes one"),
+    ],
+)
+def test_weights_that_cannot_be_are_one_line(given: str, complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = call(capsys, *TRAIN, "--weights", given)
+    assert (code, out) == (2, "")
+    assert complaint in err
+    assert len(err.splitlines()) == 1
+    assert not (paths.results() / "runs").exists()
+
+
+def test_activations_are_those_of_the_weights_after_saving(weights: BackboneFile, tmp_path: Path) -> None:
+    hasher = network(weights=f"sha256:{weights.sha256}")
+    data = examples(tmp_path, SHAPE)
+    hasher.start(torch.from_numpy(data.items))
+    hasher.save(tmp_path)
+    weights.path.unlink()  # a saved hasher needs it no more
+    loaded = DeepHasher.load(hasher.settings, tmp_path, "cpu")
+    np.testing.assert_array_equal(loaded.encode(data.items), hasher.encode(data.items))

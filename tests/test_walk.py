@@ -23,12 +23,20 @@ OF_THE_MACHINE = re.compile(r"[\d,.]+ s\b.*|[\d,]+ a minute")  # times
 
 NETWORK, HOURS, OWN = "needs the internet", "takes minutes to hours", "needs data or a package that the page makes"
 CIFAR10 = "hashbench train talr-ap cifar10 --protocol s1 --bits 32"
+BACKBONE = "resnet9-w32-cifar100-s0"
+FINE_TUNED = f"{CIFAR10} --model resnet9 --weights {BACKBONE}"
 LEFT_OUT = {
     "hashbench download cifar10": NETWORK,
     "hashbench run talr_table1 --seeds 3": HOURS,
     f"{CIFAR10} --model small_cnn": HOURS,
     f"{CIFAR10} --model small_cnn --again": HOURS,
     f"{CIFAR10} --set lr=0.1 --set epochs=20": HOURS,
+    "hashbench pretrain cifar100 --model resnet9 --width 32": HOURS,
+    f"hashbench features cifar10 --model resnet9 --weights {BACKBONE}": HOURS,
+    f"{CIFAR10} --model linear --set features=resnet9_3cf3e660af66 --set normalise=unit_norm": HOURS,
+    FINE_TUNED: HOURS,
+    f"{FINE_TUNED} --set head=trained --set lr=1 --set backbone_lr=0.2 --set epochs=16 --set lr_schedule=one_cycle "
+    "--set base.lr=1 --set base.epochs=30": HOURS,
     f"{CIFAR10} --model vggf": NETWORK,
     f"torchrun --nproc-per-node 4 -m {CIFAR10} --model vggf": NETWORK,
     "hashbench train talr-ndcg labelme --protocol s1 --bits 32 --model linear": NETWORK,

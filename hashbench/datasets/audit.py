@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 from hashbench.datasets.checksums import array_sha256
 from hashbench.datasets.draw import Ids
 from hashbench.datasets.duplicates import Keys, byte_keys, find_duplicates, with_same_bytes
-from hashbench.datasets.protocol import Parts, PerClass, PerLabel, Protocol, Random, RandomValidation, Stratified
+from hashbench.datasets.protocol import (
+    Parts,
+    PerClass,
+    PerClassValidation,
+    PerLabel,
+    Protocol,
+    Random,
+    RandomValidation,
+    Stratified,
+)
 from hashbench.datasets.readers import Items
 from hashbench.datasets.split import Split, canonical_bytes
 from hashbench.datasets.store import Dataset, DatasetLabels
@@ -136,13 +145,28 @@ def protocol_violations(protocol: Protocol, labels: Labels, lists: dict[str, Ids
 
 @protocol_violations.register
 def _per_class(protocol: PerClass, labels: Labels, lists: dict[str, Ids]) -> Iterator[str]:
+    yield from _class_counts(protocol, labels, lists)
+    yield from _left_out(lists, len(labels))
+
+
+@protocol_violations.register
+def _per_class_validation(protocol: PerClassValidation, labels: Labels, lists: dict[str, Ids]) -> Iterator[str]:
+    yield from _class_counts(protocol, labels, lists)
+    of_class = _counts(labels, np.arange(len(labels)))
+    listed = _counts(labels, np.concatenate([lists["query"], lists["database"]]))
+    for label in np.flatnonzero(of_class):
+        if (n := of_class[label] - listed[label]) != protocol.left_out_per_class:
+            yield f"{n} items of class {label} are in no list; the protocol leaves out {protocol.left_out_per_class}"
+
+
+def _class_counts(protocol: PerClass | PerClassValidation, labels: Labels, lists: dict[str, Ids]) -> Iterator[str]:
+    """The classes that have not as many queries or training items as the protocol asks for."""
     asked = {"query": protocol.queries_per_class, "train": protocol.train_per_class}
     for role, expected in asked.items():
         counts = _counts(labels, lists[role])
         for label in np.unique(labels[labels >= 0]):
             if expected and counts[label] != expected:
                 yield f"class {label} has {counts[label]} {role} ids; the protocol asks for {expected}"
-    yield from _left_out(lists, len(labels))
 
 
 @protocol_violations.register

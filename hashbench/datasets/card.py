@@ -14,6 +14,7 @@ from hashbench.datasets.protocol import (
     Count,
     Parts,
     PerClass,
+    PerClassValidation,
     PerLabel,
     Positive,
     Protocol,
@@ -28,7 +29,7 @@ from hashbench.registry import canonical
 Sha512 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{128}$")]
 Md5 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 MOST_VALUES = 1 << 28  # of one item: an image of 9,000 x 9,000 pixels
-DRAWS = ("per_class", "per_label", "random", "random_validation", "parts", "stratified")
+DRAWS = ("per_class", "per_label", "random", "random_validation", "per_class_validation", "parts", "stratified")
 
 
 def _protocol_kind(value: object) -> str | None:
@@ -42,6 +43,7 @@ AnyProtocol = Annotated[
     | Annotated[PerLabel, Tag("per_label")]
     | Annotated[Random, Tag("random")]
     | Annotated[RandomValidation, Tag("random_validation")]
+    | Annotated[PerClassValidation, Tag("per_class_validation")]
     | Annotated[Parts, Tag("parts")]
     | Annotated[Stratified, Tag("stratified")],
     Discriminator(
@@ -195,6 +197,12 @@ class Card(Strict):
                 raise ValueError(
                     f"protocol {name}: {rule.of} is not drawn at random with {rule.left_out} queries, {rule.train} "
                     "training items in the database, and the same seed and relevance"
+                )
+            if isinstance(rule, PerClassValidation) and not rule.fits(self.protocols.get(rule.of)):
+                raise ValueError(
+                    f"protocol {name}: {rule.of} is not drawn by class with {rule.left_out_per_class} queries and "
+                    f"{rule.train_per_class} training items of each class, the training items in the database, and the "
+                    "same seed and relevance"
                 )
         return self
 

@@ -15,6 +15,7 @@ from hashbench.datasets.protocol import (
     Database,
     Parts,
     PerClass,
+    PerClassValidation,
     PerLabel,
     Protocol,
     Random,
@@ -43,8 +44,10 @@ def _per_class(protocol: PerClass, labels: Labels, salt: str, _seed: int) -> Rol
     """An item with a negative label has no class; it is only in the database."""
     if labels.ndim != 1:
         raise HashbenchError("splits by class need one class id an item")
-    _require_enough(labels, protocol)
-    orders = [_order(np.flatnonzero(labels == label), salt) for label in np.unique(labels[labels >= 0])]
+    queries_and_train = f"{protocol.queries_per_class} queries, {protocol.train_per_class} to train and the database"
+    needed = protocol.queries_per_class + protocol.train_per_class
+    _require_enough(labels, needed + _spare(protocol.train_per_class, protocol.database), queries_and_train)
+    orders = _orders_by_class(labels, salt)
     first, last = protocol.queries_per_class, protocol.queries_per_class + protocol.train_per_class
     queries = np.concatenate([order[:first] for order in orders])
     train = np.concatenate([order[first:last] for order in orders])
@@ -101,6 +104,22 @@ def _random_validation(protocol: RandomValidation, labels: Labels, salt: str, _s
 
 
 @draw.register
+def _per_class_validation(protocol: PerClassValidation, labels: Labels, salt: str, _seed: int) -> Roles:
+    """``salt`` is that of the protocol ``of``, so that its queries are the first items of each class here too."""
+    if labels.ndim != 1:
+        raise HashbenchError("splits by class need one class id an item")
+    left_out, train, queries = protocol.left_out_per_class, protocol.train_per_class, protocol.queries_per_class
+    parts = f"{left_out} that are left out, {train} to train, {queries} queries and the database"
+    _require_enough(labels, left_out + train + queries + _spare(train, "rest"), parts)
+    orders = _orders_by_class(labels, salt)
+    training = np.concatenate([order[left_out : left_out + train] for order in orders])
+    held_out = np.concatenate([order[left_out + train :][:queries] for order in orders])
+    other_queries = np.concatenate([order[:left_out] for order in orders])
+    roles = _roles(len(labels), np.concatenate([other_queries, held_out]), training, "rest")
+    return {**roles, "query": np.sort(held_out)}
+
+
+@draw.register
 def _parts(protocol: Parts, labels: Labels, _salt: str, _seed: int) -> Roles:
     ranges = {"query": protocol.query, "database": protocol.database, "train": protocol.train}
     ranges |= {"validation": protocol.validation} if protocol.validation else {}
@@ -136,6 +155,11 @@ def _roles(n_items: int, queries: Ids, train: Ids, database: Database) -> Roles:
     return {"query": query, "database": rest, "train": train if train.size else rest}
 
 
+def _orders_by_class(labels: Labels, salt: str) -> list[Ids]:
+    """The items of each class in their random order, class by class; a negative label is no class."""
+    return [_order(np.flatnonzero(labels == label), salt) for label in np.unique(labels[labels >= 0])]
+
+
 def _order(ids: Ids, salt: str) -> Ids:
     keys = [hashlib.blake2b(f"{salt}/{item}".encode(), digest_size=16).digest() for item in ids.tolist()]
     return ids[sorted(range(len(ids)), key=keys.__getitem__)]
@@ -148,18 +172,14 @@ def _range(within: list[int], n_items: int) -> Ids:
     return np.arange(first, end)
 
 
-def _require_enough(labels: Labels, protocol: PerClass) -> None:
+def _require_enough(labels: Labels, needed: int, parts: str) -> None:
+    """Raises HashbenchError if a class has fewer than ``needed`` items; ``parts`` says what they are for."""
     classes, counts = np.unique(labels[labels >= 0], return_counts=True)
     if not classes.size:
         raise HashbenchError("no item has a class")
-    needed = protocol.queries_per_class + protocol.train_per_class
-    needed += _spare(protocol.train_per_class, protocol.database)
     smallest = int(counts.argmin())
     if counts[smallest] < needed:
-        raise HashbenchError(
-            f"class {classes[smallest]} has {counts[smallest]} items; "
-            f"{protocol.queries_per_class} queries, {protocol.train_per_class} to train and the database need {needed}"
-        )
+        raise HashbenchError(f"class {classes[smallest]} has {counts[smallest]} items; {parts} need {needed}")
 
 
 def _spare(n_train: int, database: Database) -> int:

@@ -192,6 +192,35 @@ class RandomValidation(_Protocol):
         )
 
 
+class PerClassValidation(_Protocol):
+    """``queries_per_class`` items of each class held out of the database of ``of``, to choose settings.
+
+    ``of`` is a protocol whose draw is "per_class", with ``left_out_per_class`` queries and ``train_per_class`` training
+    items of each class. Its training items are the training items here too, and its queries are in no list. The queries
+    are the items of each class that come next in its random order; the database is the rest of its database. If
+    ``train_per_class`` is 0, the training set is the whole database, so that the queries are not trained on.
+    """
+
+    draw: Literal["per_class_validation"]
+    of: str
+    left_out_per_class: Positive
+    train_per_class: Count
+    queries_per_class: Positive
+
+    def stands_for(self, name: str) -> str:  # noqa: ARG002
+        """The protocol ``of``."""
+        return self.of
+
+    def fits(self, other: "Protocol | None") -> bool:
+        """Whether ``other`` is a protocol whose queries this one leaves out and whose training items it has."""
+        return (
+            isinstance(other, PerClass)
+            and other.database == "rest"
+            and (other.queries_per_class, other.train_per_class) == (self.left_out_per_class, self.train_per_class)
+            and (other.seed, other.relevance) == (self.seed, self.relevance)
+        )
+
+
 class Parts(_Protocol):
     """Fixed ranges of ids, [first, last + 1], from a published list or from the order of the files.
 
@@ -237,4 +266,4 @@ def _require_apart(held_out: list[int], others: dict[str, list[int]]) -> None:
             raise ValueError(f"held out {held_out} and {role} {[first, end]} share ids")
 
 
-Protocol = PerClass | PerLabel | Random | RandomValidation | Parts | Stratified
+Protocol = PerClass | PerLabel | Random | RandomValidation | PerClassValidation | Parts | Stratified

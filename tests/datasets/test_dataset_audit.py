@@ -10,7 +10,16 @@ from hashbench.datasets import duplicates
 from hashbench.datasets.audit import Audit, Leak, audit
 from hashbench.datasets.checksums import array_sha256
 from hashbench.datasets.duplicates import byte_keys, find_duplicates, with_same_bytes
-from hashbench.datasets.protocol import Parts, PerClass, PerLabel, Protocol, Random, RandomValidation, Stratified
+from hashbench.datasets.protocol import (
+    Parts,
+    PerClass,
+    PerClassValidation,
+    PerLabel,
+    Protocol,
+    Random,
+    RandomValidation,
+    Stratified,
+)
 from hashbench.datasets.split import Split, split
 from hashbench.datasets.store import Dataset, DatasetLabels
 from hashbench.errors import CheckFailed
@@ -20,6 +29,7 @@ N = 36
 CLASSES = np.r_[np.arange(N - 1) % 2, -1]
 HOT = np.stack([np.arange(N) % 2, np.arange(N) % 3 == 0], axis=1).astype(np.uint8)
 ITEMS = np.arange(N, dtype=np.uint8).reshape(N, 1, 1, 1)
+BY_CLASS = {"draw": "per_class_validation", "of": "s0", "left_out_per_class": 2, "queries_per_class": 4}
 RULES: dict[str, Protocol] = {
     "per_class": PerClass(**SAID, queries_per_class=2, train_per_class=3, n_queries=4, n_database=N - 4, n_train=6),
     "apart": PerClass(**SAID, queries_per_class=2, train_per_class=3, database="rest_without_train"),
@@ -27,6 +37,8 @@ RULES: dict[str, Protocol] = {
     "per_label": PerLabel(**SAID, draw="per_label", queries_per_label=2, train_per_label=3),
     "random": Random(**SAID, draw="random", queries=5, train=7),
     "held out": RandomValidation(**SAID, draw="random_validation", of="s0", left_out=5, train=7, queries=3),
+    "held out by class": PerClassValidation(**SAID, **BY_CLASS, train_per_class=3),
+    "held out of training": PerClassValidation(**SAID, **BY_CLASS, train_per_class=0),
     "parts": Parts(**SAID, draw="parts", query=[30, 36], database=[0, 20], train=[10, 25]),
     "stratified": Stratified(**SAID, draw="stratified", query=[30, 35], pool=[0, 30], validation=8, n_validation=8),
 }
@@ -136,6 +148,21 @@ FAULTS = {
         "held out",
         changed("held out", database_ids=np.setdiff1d(np.arange(N), ids("held out", "query"))),
         "0 items are in no list; the protocol leaves out 5",
+    ),
+    "held out by class": (
+        "held out by class",
+        changed("held out by class", query_ids=ids("held out by class", "query")[1:]),
+        "class . has 3 query ids; the protocol asks for 4",
+    ),
+    "not held out by class": (
+        "held out of training",
+        changed(
+            "held out of training",
+            **dict.fromkeys(
+                ("database_ids", "train_ids"), np.setdiff1d(np.arange(N), ids("held out of training", "query"))
+            ),
+        ),
+        "0 items of class 0 are in no list; the protocol leaves out 2",
     ),
     "parts": ("parts", changed("parts", train_ids=[10, 11]), "train ids are not 10 to 24"),
     "share": (

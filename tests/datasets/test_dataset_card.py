@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hashbench.datasets.card import cards, load_card
-from hashbench.datasets.protocol import Parts, Random, RandomValidation, Stratified
+from hashbench.datasets.protocol import Parts, PerClassValidation, Random, RandomValidation, Stratified
 from hashbench.datasets.readers import READERS
 from hashbench.datasets.split import split
 from hashbench.errors import HashbenchError
@@ -49,6 +49,7 @@ def test_every_protocol_states_its_sizes(name, protocol):
     assert min(rule.n_queries, rule.n_database, rule.n_train) > 0
     left_out = rule.n_train if getattr(rule, "database", "rest") == "rest_without_train" else 0
     left_out += rule.left_out if isinstance(rule, RandomValidation) else 0
+    left_out += rule.left_out_per_class * card.n_classes if isinstance(rule, PerClassValidation) else 0
     if isinstance(rule, Parts):
         sizes = [end - start for start, end in (rule.query, rule.database, rule.train)]
         assert [rule.n_queries, rule.n_database, rule.n_train] == sizes
@@ -116,6 +117,8 @@ ROLES = {  # queries, database, training
     "cifar10/s1": (1_000, 59_000, 5_000),
     "cifar10/s1_54k": (1_000, 54_000, 5_000),
     "cifar10/s2": (10_000, 50_000, 50_000),
+    "cifar10/s1_validation": (1_000, 58_000, 5_000),
+    "cifar10/s2_validation": (1_000, 49_000, 49_000),
     "cifar10/s2_official": (10_000, 50_000, 50_000),
     "cifar100/full": (10_000, 50_000, 50_000),
     "cifar100/sparse_hash": (10_000, 45_000, 45_000),
@@ -229,6 +232,38 @@ def test_validation_is_of_a_random_protocol_of_the_same_sizes(toy):
             load_card("toy")
 
 
+BY_CLASS = """
+[protocols.held_out]
+title = "Held out"
+citation = "x"
+draw = "per_class_validation"
+of = "s2"
+left_out_per_class = 1
+train_per_class = 2
+queries_per_class = 1
+"""
+PER_CLASS = """
+[protocols.s2]
+title = "By class"
+citation = "x"
+queries_per_class = 1
+train_per_class = 2
+"""
+
+
+def test_validation_by_class_is_of_a_protocol_by_class_of_the_same_sizes(toy):
+    card = toy.card.read_text()
+    toy.card.write_text(card + PER_CLASS + BY_CLASS)
+    assert load_card("toy").protocol("held_out").stands_for("held_out") == "s2"
+    others = [("queries_per_class = 1", "queries_per_class = 2"), ("train_per_class = 2", "train_per_class = 0")]
+    others += [("train_per_class = 2", f"train_per_class = 2\n{more}") for more in ("seed = 1", APART)]
+    for of in (RANDOM, *(PER_CLASS.replace(old, new) for old, new in others), PER_CLASS.replace("s2", "s3")):
+        toy.card.write_text(card + of + BY_CLASS)
+        with pytest.raises(HashbenchError, match=r"protocol held_out: s2 is not drawn by class with 1 queries and 2 "):
+            load_card("toy")
+
+
+APART = 'database = "rest_without_train"'
 SAME_ITEMS = RANDOM.replace("protocols.s2", "protocols.same").replace("queries", 'of = "s2"\nqueries')
 
 

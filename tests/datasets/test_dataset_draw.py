@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from hashbench.datasets.protocol import Parts, PerClass, PerLabel, Random, RandomValidation, Stratified
+from hashbench.datasets.protocol import (
+    Parts,
+    PerClass,
+    PerClassValidation,
+    PerLabel,
+    Random,
+    RandomValidation,
+    Stratified,
+)
 from hashbench.datasets.split import Split, split
 from hashbench.errors import HashbenchError
 
@@ -107,6 +115,23 @@ def test_validation_leaves_the_queries_out_and_keeps_the_training_items(
     assert chosen["query"] == sorted(by_name(list(range(n)), f"a/s1-{seed}")[left_out + train :][:queries])
 
 
+@given(st.integers(1, 4), st.integers(0, 4), st.integers(1, 3), st.integers(1, 9), st.integers(10, 12))
+def test_validation_by_class_leaves_the_queries_out_and_keeps_the_training_items(
+    left_out: int, train: int, queries: int, more: int, seed: int
+) -> None:
+    labels = np.r_[np.arange(3 * (left_out + train + queries + more)) % 3, -1]
+    of = PerClass(**SAID, queries_per_class=left_out, train_per_class=train, seed=seed)
+    sizes = {"left_out_per_class": left_out, "train_per_class": train, "queries_per_class": queries}
+    rule = PerClassValidation(**SAID, draw="per_class_validation", of="s1", **sizes, seed=seed)
+    assert rule.fits(of)
+    tested, chosen = lists(split(labels, of, "a", "s1")), lists(split(labels, rule, "a", "held_out"))
+    orders = [by_name(np.flatnonzero(labels == label).tolist(), f"a/s1-{seed}") for label in range(3)]
+    assert chosen["query"] == sorted(item for order in orders for item in order[left_out + train :][:queries])
+    assert sorted(chosen["query"] + chosen["database"]) == tested["database"]
+    assert not set(chosen["query"]) & {*chosen["database"], *chosen["train"]}
+    assert chosen["train"] == (tested["train"] if train else chosen["database"])
+
+
 def test_parts() -> None:
     rule = Parts(**SAID, draw="parts", query=[8, 10], database=[0, 6], train=[4, 8])
     expected = {"query": [8, 9], "database": [0, 1, 2, 3, 4, 5], "train": [4, 5, 6, 7]}
@@ -146,16 +171,19 @@ GOLDEN = {  # written down once: an id list that changes is another benchmark
     "per_label": "c1bf2b42a37a4cd180f01f53077e1fc7de00735b2167575b4f6d9514db50b79b",
     "random": "8b47450686d2829ec01288a73f4f9985eac229e7f3aaeca34794bb7b6d560f39",
     "random_validation": "c90b1926f3bb97881b28affb6070780b0295d7cf550ffe120f420228fe9ad2db",
+    "per_class_validation": "e2cbd4ff22ece7f3db8d25967c3b5b297d4c669c7ef5d92a2a6ea75249694723",
     "parts": "76716a230720e6bf9bccf59bca49b0e07be108860e12a042c4ada59c6d7388ee",
     "stratified": "7b76c747e3a5eb82ddf0409c0351eb6c7aec8aa9ce99e8e253f04fc60a1b46b6",
 }
 VALIDATION = {"draw": "random_validation", "of": "s0", "left_out": 10, "train": 20}
+BY_CLASS = {"draw": "per_class_validation", "of": "s0", "left_out_per_class": 3, "train_per_class": 5}
 RULES = {
     "per_class": PerClass(**SAID, queries_per_class=3, train_per_class=5),
     "per_class apart": PerClass(**SAID, queries_per_class=3, train_per_class=5, database="rest_without_train"),
     "per_label": PerLabel(**SAID, draw="per_label", queries_per_label=2, train_per_label=4),
     "random": Random(**SAID, draw="random", queries=10, train=20),
     "random_validation": RandomValidation(**SAID, **VALIDATION, queries=5),
+    "per_class_validation": PerClassValidation(**SAID, **BY_CLASS, queries_per_class=2),
     "parts": Parts(**SAID, draw="parts", query=[100, 120], database=[0, 100], train=[0, 50]),
     "stratified": Stratified(**SAID, draw="stratified", query=[100, 120], pool=[0, 100], validation=15, seed=40),
 }
@@ -181,6 +209,16 @@ UNFIT = {
         RULES["random_validation"],
         CLASSES[:34],
         "34 items; 10 that are left out, 20 to train and 5 queries need 35",
+    ),
+    "labels held out by class": (
+        RULES["per_class_validation"],
+        HOT,
+        "splits by class need one class id an item",
+    ),
+    "too few of a class to hold out": (
+        RULES["per_class_validation"],
+        np.repeat([0, 1], [9, 10]),
+        "class 0 has 9 items; 3 that are left out, 5 to train, 2 queries and the database need 10",
     ),
     "label too rare": (RULES["per_label"], HOT[:20], "label . has . items not drawn yet; 6 are needed"),
     "class too small": (

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from hashbench.datasets.store import file_status, open_dataset
 from hashbench.errors import HashbenchError
 from hashbench.features import _store
-from hashbench.features._catalogue import FEATURES, RANDOM, known, named, stored_name
+from hashbench.features._catalogue import FEATURES, RANDOM, known, named, split_checksum, stored_name
 from hashbench.features._extract import ExtractionResult, extract, extract_items
 from hashbench.features._extractor import Extractor, FeatureModule
 from hashbench.features._store import Features
@@ -28,6 +28,7 @@ __all__ = [
     "known",
     "named",
     "open_features",
+    "split_checksum",
 ]
 
 

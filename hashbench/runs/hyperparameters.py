@@ -16,11 +16,13 @@ from pydantic import Field, create_model, model_validator
 from hashbench import config, paths
 from hashbench.config import Setting, Strict, parse
 from hashbench.errors import HashbenchError, unknown
+from hashbench.features import FEATURES, split_checksum
+from hashbench.hasher import PIXELS
 from hashbench.methods import METHODS
 from hashbench.models import MODELS
 from hashbench.training.settings import DeepSettings, TrainingSettings
 
-SETTLED = ("model", "base")  # the settings on which other settings depend, so they are chosen first
+SETTLED = ("model", "base", "features")  # the settings on which other settings depend, so they are chosen first
 RECIPES = ("experiments", "recipes")  # the folder of the recipes in a root
 DATA = ("dataset", "protocol", "budget")  # the names that decide the default model of a run
 
@@ -69,11 +71,15 @@ class Sourced:
 
 
 class Conditional(Strict):
-    """Values for the runs that match all names given here; a name that is left out matches every run."""
+    """Values for the runs that match all names given here; a name that is left out matches every run.
+
+    ``features`` is a kind of features: ``resnet9`` for those of all weights, such as ``resnet9_0123456789ab``.
+    """
 
     dataset: str | None = None
     protocol: str | None = None
     model: str | None = None
+    features: str | None = None
     budget: str | None = None
     why: str
     parameters: dict[str, Parameter]
@@ -126,11 +132,13 @@ class Recipe(Conditional):
 
     It sets what every trained method has (``TrainingSettings``) and nothing of one method's own, so that a method
     never lacks a setting that a recipe gives. ``default_model``: whether a run that names no network has this one.
+    ``variants`` are its values for some of the data, which replace its general ones.
     """
 
     title: str
     model: str
     default_model: bool = False
+    variants: list[Conditional] = []
 
 
 class MethodFile(Strict):
@@ -186,34 +194,35 @@ def sourced(file: MethodFile, names: Mapping[str, str], given: Mapping[str, Sett
     They are combined in this order; later values win:
 
     1. the general values of the method's ``file`` and its variants that match, which the authors set;
-    2. the recipe that matches, which replaces the authors' schedule for its network;
+    2. the recipe that matches, which replaces the authors' schedule for its network, and its own variants that match;
     3. the variants that name this recipe: the method's differences from it;
     4. the values in ``given``.
 
-    Model and base are chosen first, because the other values depend on them, as they do on the bits. Recipes apply to
-    the deep methods of binary codes only (``DeepSettings``): a metric network draws its batches by class, on its
-    authors' schedule.
+    Model, base and features are chosen first, because the other values depend on them, as they do on the bits. Recipes
+    apply to the deep methods of binary codes only (``DeepSettings``): a metric network draws its batches by class, on
+    its authors' schedule.
     """
     by_recipes = _recipes_of(file, names["method"])
     typed = {key: Sourced(value, "command line") for key, value in given.items()}
     names = {**names, **{key: str(value) for key, value in given.items() if key == "bits"}}
     settled = _settled(file, names, typed, by_recipes)
-    known = {**names, **{key: str(found.value) for key, found in settled.items()}}
+    known = {**names, **_known(settled)}
     chosen = _closest({name: recipe.conditions() for name, recipe in by_recipes.items()}, known)
     own = [variant for variant in file.variants if variant.recipe is None]
     on_recipe = [variant for variant in file.variants if variant.recipe is not None]
-    layers: list[Conditional] = [*own, *([by_recipes[chosen]] if chosen else []), *on_recipe]
+    of_recipe: list[Conditional] = [by_recipes[chosen], *by_recipes[chosen].variants] if chosen else []
+    layers: list[Conditional] = [*own, *of_recipe, *on_recipe]
     found = {**_sourced(file.parameters), **settled}
     for layer in layers:
         if layer.fits({**known, "recipe": chosen or ""}):
-            found.update(layer.sourced(chosen if isinstance(layer, Recipe) else None))
+            found.update(layer.sourced(None if isinstance(layer, Variant) else chosen))
     return {**found, **typed}
 
 
 def _settled(
     file: MethodFile, names: Mapping[str, str], given: Mapping[str, Sourced], by_recipes: Mapping[str, Recipe]
 ) -> dict[str, Sourced]:
-    """Model and base: as given, or from the method's file, or (model) the default model of a recipe."""
+    """Model, base and features: as given, or from the method's file, or (model) the default model of a recipe."""
     found = _sourced(file.parameters)
     for variant in file.variants:
         if not variant.conditions().keys() & {*SETTLED, "recipe"} and variant.fits(names):
@@ -222,6 +231,12 @@ def _settled(
     if by_recipes and "model" not in found:
         found["model"] = _default_model(by_recipes, names)
     return {key: found[key] for key in SETTLED if key in found}
+
+
+def _known(settled: Mapping[str, Sourced]) -> dict[str, str]:
+    """What conditions are compared with: the settled values; of features their kind, ``pixels`` if none are named."""
+    known = {"features": PIXELS, **{key: str(found.value) for key, found in settled.items()}}
+    return {**known, "features": split_checksum(known["features"])[0]}
 
 
 def _default_model(by_recipes: Mapping[str, Recipe], names: Mapping[str, str]) -> Sourced:
@@ -262,9 +277,13 @@ def _recipes_of(file: MethodFile, method: str) -> dict[str, Recipe]:
 
 def _recipe(path: Path) -> Recipe:
     recipe = config.load(Recipe, path)
-    parse(_some_training_settings(), recipe.values(), str(path))
+    for each in (recipe, *recipe.variants):
+        parse(_some_training_settings(), each.values(), str(path))
     if recipe.model not in MODELS.names:
         raise HashbenchError(f"{path}: {unknown('model', recipe.model, MODELS.names)}")
+    kinds = [PIXELS, *FEATURES.names, *MODELS.names]
+    if recipe.features is not None and recipe.features not in kinds:
+        raise HashbenchError(f"{path}: {unknown('features', recipe.features, kinds)}")
     return recipe
 
 

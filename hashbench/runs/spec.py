@@ -201,6 +201,9 @@ def _identity(
     declared = {key: values[key] for key in sorted(entry.identity)}
     defaults = {key: field.default for key, field in entry.settings.model_fields.items()}
     usual = {**defaults, **hyperparameters.resolve(file, names, declared)}
+    if "features" not in declared and chosen.features != usual["features"]:  # they may decide the recipe
+        named = {**declared, "features": chosen.features}
+        usual = {**defaults, **hyperparameters.resolve(file, names, named), "features": usual["features"]}
     return {key: value for key, value in sorted(values.items()) if key in declared or value != usual[key]}
 
 

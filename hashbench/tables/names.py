@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from hashbench.datasets.card import cards, load_card
 from hashbench.errors import HashbenchError, unknown
-from hashbench.features import FEATURES
+from hashbench.features import FEATURES, split_checksum
 from hashbench.methods import METHODS
 from hashbench.metrics import METRICS, read_name
 from hashbench.models import MODELS
@@ -22,7 +22,8 @@ def names_of(cell: Cell) -> Iterator[tuple[str, str]]:
     yield "method", cell.method
     yield "metric", read_name(cell.metric).metric
     networks = [cell.settings.get("model"), cell.settings.get("features")]
-    yield from (("model", str(name)) for name in networks if name is not None and name not in FEATURES.names)
+    named = (split_checksum(str(name))[0] for name in networks if name is not None)
+    yield from (("model", name) for name in named if name not in FEATURES.names)
 
 
 def names_to_come(cell: Cell, to_come: Mapping[str, list[str]]) -> list[str]:

@@ -142,6 +142,52 @@ def test_the_recipe_with_more_conditions_is_the_closer_one(root: Path) -> None:
     assert resolved("talr_ap", "cifar10")["n_bins"] == 0
 
 
+def test_a_recipe_may_be_for_one_kind_of_features(root: Path) -> None:
+    recipe(root, "heads", 'dataset = "digits"\nmodel = "linear"\nfeatures = "resnet9"', {"epochs": 7})
+    of_resnet9 = [f"resnet9_{checksum}" for checksum in ("0123456789ab", "ba9876543210")]
+    given: list[dict[str, Setting]] = [{"features": name} for name in (*of_resnet9, "gist", "pixels")]
+    assert [resolved(model="linear", **each)["epochs"] for each in (*given, {})] == [7, 7, 50, 50, 50]
+    recipe(root, "on_gist", 'dataset = "digits"\nmodel = "linear"\nfeatures = "gist"', {"epochs": 8})
+    recipe(root, "of_pixels", 'dataset = "digits"\nmodel = "linear"\nfeatures = "pixels"', {"epochs": 9})
+    assert [resolved(model="linear", **each)["epochs"] for each in (*given, {})] == [7, 7, 8, 9, 9]
+
+
+def test_a_variant_may_be_for_one_kind_of_features(root: Path) -> None:
+    text = '[[variants]]\nfeatures = "resnet9"\nwhy = "a test"\n'
+    path = root / "experiments" / "methods" / "mihash.toml"
+    path.write_text(f'{path.read_text()}{text}parameters = {{ delta = {{ value = 9.0, source = "ours" }} }}\n')
+    found = [resolved("mihash", model="linear", features=name)["delta"] for name in ("resnet9_0123456789ab", "gist")]
+    assert found == [9.0, 1.0]
+
+
+def test_the_row_of_a_run_on_features_has_no_setting_of_its_recipe(root: Path) -> None:
+    recipe(root, "heads", 'dataset = "digits"\nmodel = "linear"\nfeatures = "resnet9"', {"epochs": 7})
+    given: dict[str, Setting] = {"bits": 12, "model": "linear", "features": "resnet9_0123456789ab", "lr": 0.7}
+    found = resolve("digits", "s1", "mihash", given)
+    assert found.identity == given
+    assert resolve("digits", "s1", "mihash", found.identity).run == found.run
+
+
+def test_a_recipe_of_unknown_features_is_refused(root: Path) -> None:
+    recipe(root, "heads", 'model = "linear"\nfeatures = "resnet8"')
+    with pytest.raises(HashbenchError, match=r"heads\.toml: unknown features 'resnet8': did you mean resnet9 "):
+        resolved()
+
+
+def test_a_recipe_may_have_other_values_for_some_of_the_data(root: Path) -> None:
+    path = recipe(root, "small_cnn_cifar10", 'dataset = "cifar10"\nmodel = "small_cnn"', {"epochs": 7, "lr": 0.02})
+    text = '\n[[variants]]\nprotocol = "s2"\nwhy = "more images"\n'
+    path.write_text(f'{path.read_text()}{text}parameters = {{ epochs = {{ value = 3, source = "ours" }} }}\n')
+    found = {protocol: resolved("talr_ap", "cifar10", protocol) for protocol in ("s1", "s2")}
+    assert {protocol: (each["epochs"], each["lr"]) for protocol, each in found.items()} == {
+        "s1": (7, 0.02),
+        "s2": (3, 0.02),
+    }
+    path.write_text(path.read_text().replace("value = 3", 'value = "few"'))
+    with pytest.raises(HashbenchError, match=r"small_cnn_cifar10\.toml: epochs: Input should be a valid integer"):
+        resolved("talr_ap", "cifar10")
+
+
 @pytest.mark.parametrize(
     ("heads", "complaint"),
     [

@@ -243,6 +243,10 @@ def test_cells_whose_names_exist_can_be_run_and_scored(table: str) -> None:
 def test_only_our_own_tables_are_without_published_values(table: str) -> None:
     table_spec = declared(table)
     ours = table_spec.paper == "hashbench"
+    if ours and any(cell.published is not None for cell in table_spec.cells):  # of another paper's runs, shown beside
+        assert table in ("cifar10_s1_resnet9", "cifar10_s2_resnet9")
+        assert {(c.citation, c.tolerance) for c in table_spec.cells} == {("he2018tieaware", None)}
+        return
     unpublished = {c.section for c in table_spec.cells if c.published is None}
     assert all("(not in the paper)" in section for section in unpublished) or ours or table == "structhash_figure1"
     assert (ours or table == "structhash_figure1") == all(c.published is None for c in table_spec.cells)

@@ -104,6 +104,11 @@ def weights() -> Path:
     return data() / "weights"
 
 
+def committed_weights() -> Path:
+    """The folder of the weights that are committed beside the rows that start from them; a wheel has none."""
+    return shipped() / "results" / "weights"
+
+
 def shown(path: Path) -> str:
     """``path`` for messages: relative to the current folder if it is inside it, unchanged otherwise.
 

@@ -131,7 +131,9 @@ def read(path: Path) -> BackboneFile:
 
 
 def find(given: str) -> BackboneFile:
-    """The weights that ``given`` names: a path, the (beginning of the) name of a file in the data folder, or sha256:...
+    """The weights that ``given`` names: a path, the (beginning of the) name of a stored file, or sha256:...
+
+    Stored files are those in the data folder, and those that are committed in results/weights of a clone.
 
     Raises HashbenchError if there are none or several, or if a file is damaged.
     """
@@ -163,7 +165,12 @@ def _of_checksum(sha256: str) -> BackboneFile:
 
 
 def _stored() -> list[Path]:
-    return sorted(paths.weights().glob(f"*-{'[0-9a-f]' * N_SHOWN}{SUFFIX}"))
+    """The files in the data folder, then those of the clone that the data folder does not have."""
+    found: dict[str, Path] = {}
+    for folder in (paths.weights(), paths.committed_weights()):
+        for path in sorted(folder.glob(f"*-{'[0-9a-f]' * N_SHOWN}{SUFFIX}")):
+            found.setdefault(path.name, path)
+    return list(found.values())
 
 
 def has_backbone(model: str) -> bool:

@@ -165,7 +165,8 @@ def test_a_dry_run_prints_each_setting_with_its_source(capsys: pytest.CaptureFix
     assert found["lr_explicit"] == ["-", "default"]
     printed = json.loads(call(capsys, *plan, "--json")[1])
     assert (printed["run"], printed["stored"], printed["seed"]) == (found["run"][0], False, 0)
-    assert printed["settings"]["lr"] == {"value": 0.1, "source": "command line", "note": "", "recipe": None}
+    given = {"value": 0.1, "source": "command line", "note": "", "recipe": None, "released": None}
+    assert printed["settings"]["lr"] == given
     assert printed["settings"]["epochs"]["recipe"] == "small_cnn"
     assert not (tmp_path / "results").exists()
 

@@ -46,7 +46,7 @@ def test_the_settings_of_every_method_are_those_of_its_file(capsys: pytest.Captu
     file = hyperparameters.load("sparse_hash")
     assert (found["group"], found["base"], found["needs_torch"]) == ("sparse", "exhaustive_search", True)
     for key, parameter in file.parameters.items():
-        assert found["settings"][key] == parameter.model_dump()
+        assert found["settings"][key] == parameter.model_dump(exclude_none=True)
     assert run("show", "dpsh", "--json") == 0
     settings = json.loads(capsys.readouterr().out)["method"]["settings"]
     assert {key for key, each in settings.items() if each["source"] == "required"} == {"bits", "model"}

@@ -46,9 +46,7 @@ def describe(name: str) -> dict[str, Any]:
 def _settings(method: "Method", file: "MethodFile") -> dict[str, dict[str, Any]]:
     """All settings: first those that the file gives, then those that are required, then those with a default."""
     fields = method.settings.model_fields
-    given = {
-        key: {"value": each.value, "source": each.source, "note": each.note} for key, each in file.parameters.items()
-    }
+    given = {key: each.model_dump(exclude_none=True) for key, each in file.parameters.items()}
     rest = {key: field for key, field in fields.items() if key not in given}
     required = {
         key: {"value": None, "source": "required", "note": ""} for key, field in rest.items() if field.is_required()

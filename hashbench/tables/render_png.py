@@ -22,6 +22,8 @@ MARKERS = "osD^vPX"  # 7 and 8 have no common factor: 56 rows have 56 pairs of c
 LINE_STYLES: tuple[LineStyle, ...] = ("-", "--", "-.", ":")
 WIDTH_IN, DPI = 8.0, 150  # 1200 pixels
 LINES_ACROSS, DOTS_ACROSS = 2, 4  # panels side by side
+LONG_LABEL = 16  # letters; two panels of dots with longer row labels fit side by side, if each names its own rows
+TITLE_WIDTH = 70  # letters that fit beside the legend
 EXPLANATION_WIDTH = 140  # letters that fit below the panels
 
 
@@ -96,6 +98,8 @@ def _rows_of_panels(panels: list[_Panel]) -> list[list[_Panel]]:
     sections = [list(of_section) for _, of_section in groupby(panels, key=lambda panel: panel.section.title)]
     widest = max(map(len, sections))
     across = 3 if widest == 3 else min(DOTS_ACROSS, len(panels))
+    if widest == 1 and max(len(row) for panel in panels for row in panel.section.rows) > LONG_LABEL:
+        across = min(across, 2)
     rows: list[list[_Panel]] = [[]]
     for part in (part for of_section in sections for part in _chunks(of_section, across)):
         if len(rows[-1]) + len(part) > across:
@@ -167,9 +171,11 @@ def _draw(figure: "Figure", table: Table, rows: list[list[_Panel]]) -> None:
                 # the panel to the left names the same rows
                 ax.tick_params(labelleft=left is None or left.section is not panel.section)
     _share_scales(panels, axes)
+    title = table.title
     if panels[0].column is None:
         _name_rows(figure, looks)
-    figure.suptitle(table.title, fontsize=10, x=0.01, ha="left")
+        title = textwrap.fill(title, TITLE_WIDTH)
+    figure.suptitle(title, fontsize=10, x=0.01, ha="left")
     figure.supxlabel(_explanation(table), fontsize=7, color="0.35", x=0.01, ha="left")
 
 

@@ -1,5 +1,6 @@
 """Rows that are committed keep filling their cells: the names of runs are those of the first edition."""
 
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -23,3 +24,13 @@ def test_a_committed_row_is_found_by_the_names_and_settings_of_its_run(path: Pat
     assert spec.config == row.config
     assert of_row(row).run == row.run
     assert Store(REPOSITORY / "results").find(row.dataset, row.protocol, row.run) == row
+
+
+def test_the_weights_that_tables_start_from_are_those_of_a_row() -> None:
+    folder = REPOSITORY / "results"
+    made = [read(path).weights_sha256 for path in (folder / "rows").glob("*/*-classifier-*.json")]
+    found = {path.stem: hashlib.sha256(path.read_bytes()).hexdigest() for path in (folder / "weights").iterdir()}
+    assert found
+    for name, checksum in found.items():
+        assert checksum in made
+        assert name.endswith(f"-{checksum[:12]}")

@@ -127,7 +127,10 @@ def test_download_of_an_embedded_set_says_so(hashbench):
     [
         (["split", "digit", "--protocol", "s1"], "unknown dataset 'digit': did you mean digits"),
         (["split", "digits", "--protocol", "s9"], "unknown protocol of digits 's9': did you mean s1?"),
-        (["split", "cifar10"], "cifar10: which protocol? --protocol NAME is needed: one of s1, s1_54k, s2, "),
+        (
+            ["split", "cifar10"],
+            "cifar10: which protocol? --protocol NAME is needed: one of s1, s1_54k, s1_validation, s2, ",
+        ),
         (["split", "digits", "--protocol", "s1", "--seed", "-1"], "Invalid value for '--seed'"),
         (["split", "cifar10", "--protocol", "s1"], "cifar10 is not downloaded: run hashbench download cifar10"),
         (["download", "digits", "cifra10"], "unknown dataset 'cifra10': did you mean cifar10"),

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hashbench import paths
-from hashbench.cli import _complete
+from hashbench.cli import _complete, _rendered
 from hashbench.cli._broken import say_once
+from hashbench.cli._rendered import asked_for
 from hashbench.errors import HashbenchError
-from hashbench.registry import Broken, each_usable, refuse
+from hashbench.registry import refuse
 
 if TYPE_CHECKING:
     from hashbench.figures import Drawing, FigureSpec
+    from hashbench.runs.store import Row, Store
 
 CSV = ".csv"
 
@@ -34,8 +36,15 @@ def command(
     Where nothing is measured, the published values are drawn, or the theoretical bound; a figure without any is left
     out, and a line says so.
     """
-    names = _names(figures or [], every)
-    filled = _filled(names, say_once() if every else refuse, whole=write)
+    from hashbench import figures as declared
+
+    names = asked_for(figures or [], every, declared.names, "figure", "draw")
+
+    def fill(name: str, rows: "list[Row]", store: "Store") -> "tuple[FigureSpec, Drawing]":
+        figure = declared.load(name)
+        return figure, figure.fill(rows, store)
+
+    filled = _rendered.filled(names, fill, say_once() if every else refuse, "figure", whole=write)
     for figure, drawing in filled:
         if drawing.missing:
             typer.echo(f"{figure.name}: {drawing.missing}", err=True)
@@ -48,38 +57,6 @@ def command(
         _print(filled)
     if left_out := len(names) - len(filled):
         raise HashbenchError(f"{left_out} of {len(names)} figures cannot be drawn: see the errors above")
-
-
-def _names(named: list[str], every: bool) -> list[str]:
-    from hashbench import figures
-
-    if bool(named) == every:
-        raise HashbenchError("name the figures to draw, or --all for every one: hashbench list figures")
-    return figures.names() if every else named
-
-
-def _filled(names: list[str], broken: Broken, whole: bool) -> "list[tuple[FigureSpec, Drawing]]":
-    """The figures, filled in from the stored rows."""
-    from hashbench import figures
-    from hashbench.progress import bar
-    from hashbench.runs.store import Store
-
-    store, found = Store.default(), []
-    with bar("collect", "figure", len(names)) as collected:
-        rows = list(store.rows(None if whole else _leave_out))  # a figure that is kept needs every row
-
-        def fill(name: str) -> "tuple[FigureSpec, Drawing]":
-            figure = figures.load(name)
-            return figure, figure.fill(rows, store)
-
-        for _, each in each_usable(names, fill, broken):
-            found.append(each)
-            collected.update()
-    return found
-
-
-def _leave_out(error: HashbenchError) -> None:
-    typer.echo(f"left out: {error}", err=True)
 
 
 def _print(filled: "list[tuple[FigureSpec, Drawing]]") -> None:

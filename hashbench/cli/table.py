@@ -1,6 +1,6 @@
 """``hashbench table``: tables with the measured values beside the published ones."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hashbench import paths
-from hashbench.cli import _complete
+from hashbench.cli import _complete, _rendered
 from hashbench.cli._broken import say_once
 from hashbench.cli._options import Splits
+from hashbench.cli._rendered import asked_for
 from hashbench.errors import CheckFailed, HashbenchError
-from hashbench.registry import Broken, each_usable, refuse
+from hashbench.registry import Broken, refuse
 
 if TYPE_CHECKING:
-    from hashbench.tables.spec import TableSpec
+    from hashbench.runs.store import Row, Store
     from hashbench.tables.table import Table, TableCell
 
 
@@ -59,10 +60,15 @@ def command(
     table says so. The LaTeX cites papers by \cite; --write puts their BibTeX entries beside it, in hashbench.bib.
     """
     from hashbench.tables import spec
+    from hashbench.tables.collect import collect
 
-    names = _names(tables or [], every)
+    names = asked_for(tables or [], every, spec.names, "table", "render")
     broken = say_once() if every else refuse
-    filled = _collect(names, lambda name: spec.load(name, budget, splits), broken, whole=check or write)
+
+    def fill(name: str, rows: "list[Row]", store: "Store") -> "Table":
+        return collect(spec.load(name, budget, splits), rows, store)
+
+    filled = _rendered.filled(names, fill, broken, "table", whole=check or write)  # a kept table needs every row
     shown = {"interval": interval, "distinct": distinct}
     if as_json:
         typer.echo(_as_json(filled))
@@ -75,32 +81,6 @@ def command(
         _check(filled)
     if left_out := len(names) - len(filled):
         raise HashbenchError(f"{left_out} of {len(names)} tables cannot be rendered: see the errors above")
-
-
-def _names(named: list[str], every: bool) -> list[str]:
-    from hashbench.tables import spec
-
-    if bool(named) == every:
-        raise HashbenchError("name the tables to render, or --all for every one: hashbench list tables")
-    return spec.names() if every else named
-
-
-def _collect(names: list[str], load: "Callable[[str], TableSpec]", broken: Broken, whole: bool) -> "list[Table]":
-    from hashbench.progress import bar
-    from hashbench.runs.store import Store
-    from hashbench.tables.collect import collect
-
-    store, filled = Store.default(), []
-    with bar("collect", "table", len(names)) as collected:
-        rows = list(store.rows(None if whole else _leave_out))  # a table that is kept or checked needs every row
-        for _, table in each_usable(names, lambda name: collect(load(name), rows, store), broken):
-            filled.append(table)
-            collected.update()
-    return filled
-
-
-def _leave_out(error: HashbenchError) -> None:
-    typer.echo(f"left out: {error}", err=True)
 
 
 def _text(table: "Table", output: Format, shown: dict[str, bool]) -> str:

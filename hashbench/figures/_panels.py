@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from hashbench.figures._drawing import Value
 from hashbench.figures._file import CellsFile
@@ -10,6 +11,10 @@ from hashbench.runs.store import Row, Store
 from hashbench.tables import notation
 from hashbench.tables.collect import collect
 from hashbench.tables.table import Measured, Table, TableCell
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # the columns of the CSV that hold what was measured
 MEASURED = {"measured": "mean", "std": "std", "n_seeds": "n_seeds", "worst": "worst", "best": "best"}
@@ -81,6 +86,14 @@ def drawn(panels: Iterable[Panel]) -> list[str]:
     )
 
 
+def axes_of(figure: "Figure", panels: Sequence[Panel], across: int, *, share: bool) -> "list[Axes]":
+    """The axes of each panel, ``across`` in a row; with ``share``, all have one scale. Places left over stay empty."""
+    grid = figure.subplots(-(-len(panels) // across), across, squeeze=False, sharex=share, sharey=share).flatten()
+    for ax in grid[len(panels) :]:
+        ax.set_visible(False)
+    return list(grid[: len(panels)])
+
+
 def line_of(panel: Panel, label: str, point: Point) -> dict[str, Value]:
     """The line of the CSV for a point; values are as the metric gives them, never percent."""
     measured = point.measured
@@ -95,10 +108,15 @@ def line_of(panel: Panel, label: str, point: Point) -> dict[str, Value]:
     }
 
 
+def only_published(table: Table, what: str = "published") -> str:
+    """What the marks mean where nothing is measured: hollow ones are ``what``; empty where that is nothing either."""
+    return f"Hollow: {what}; nothing is measured." if table.has_published else ""
+
+
 def explanation(table: Table, bars: str) -> str:
     """What the marks mean: filled ones are measured, hollow ones published. ``bars`` says what its bars are."""
     if not table.has_measured:
-        return "Hollow: published; nothing is measured." if table.has_published else ""
+        return only_published(table)
     several = any(cell.measured and cell.measured.std is not None for cell in table.cells())
     runs = notation.runs_behind(table) + bars if several else notation.runs(table)
     return f"Filled: measured, {runs}" + ("; hollow: published." if table.has_published else ".")

@@ -9,7 +9,7 @@ from hashbench.figures import _speed_up
 from hashbench.figures._drawing import WIDTHS_IN, Drawing, Value, explain, how_much
 from hashbench.figures._file import CellsFile
 from hashbench.figures._kind import FigureSpec, Kind
-from hashbench.figures._panels import Panel, Point, drawn, explanation, filled, line_of
+from hashbench.figures._panels import Panel, Point, axes_of, drawn, explanation, filled, line_of
 from hashbench.runs.store import Row, Store
 from hashbench.tables.cell import Cell
 from hashbench.tables.render_png import RowStyle, styles
@@ -46,15 +46,12 @@ class _Lines:
 
     def draw(self, figure: "Figure") -> None:
         looks = styles(self.labels)
-        down = -(-len(self.panels) // self.across)
-        grid = figure.subplots(down, self.across, squeeze=False).flatten()
-        for place, (ax, panel, bound) in enumerate(zip(grid, self.panels, self.bounds, strict=False)):
+        grid = axes_of(figure, self.panels, self.across, share=False)
+        for place, (ax, panel, bound) in enumerate(zip(grid, self.panels, self.bounds, strict=True)):
             _panel(ax, panel, bound, looks)
             left = self.panels[place - 1] if place % self.across else None
             if left is None or left.y_label != panel.y_label:
                 ax.set_ylabel(panel.y_label)
-        for ax in grid[len(self.panels) :]:
-            ax.set_visible(False)
         _legend(figure, looks, any(self.bounds), hollow=all(point.mean is None for point in _all(self.panels)))
         explain(figure, self.explanation)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain, how_much
 from hashbench.figures._file import CellsFile
 from hashbench.figures._kind import FigureSpec, Kind
-from hashbench.figures._panels import Panel, Point, drawn, explanation, file_of, filled, line_of
+from hashbench.figures._panels import Panel, Point, axes_of, drawn, file_of, filled, line_of, only_published
 from hashbench.runs.store import Row, Store
 from hashbench.tables import notation
 from hashbench.tables.table import Table
@@ -34,12 +34,8 @@ class _Ranges:
         return drawn(self.panels)
 
     def draw(self, figure: "Figure") -> None:
-        down = -(-len(self.panels) // self.across)
-        grid = figure.subplots(down, self.across, squeeze=False, sharex=True, sharey=True).flatten()
-        for ax, panel in zip(grid, self.panels, strict=False):
+        for ax, panel in zip(axes_of(figure, self.panels, self.across, share=True), self.panels, strict=True):
             _panel(ax, panel, self.labels)
-        for ax in grid[len(self.panels) :]:
-            ax.set_visible(False)
         explain(figure, self.explanation)
 
 
@@ -95,7 +91,7 @@ def _panels(table: Table) -> list[Panel]:
 
 def _explanation(table: Table) -> str:
     if not table.has_measured:
-        return explanation(table, "").replace("published", "published tie-aware AP", 1)
+        return only_published(table, "published tie-aware AP")
     runs = notation.runs(table)
     measured = f"Bar: worst to best mAP over all orders of ties; dot: tie-aware AP ({runs})"
     return measured + ("; hollow: published." if table.has_published else ".")

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +20,13 @@ from numpy.typing import NDArray
 
 from hashbench.codes.files import mat
 from hashbench.errors import HashbenchError
+from hashbench.models._model import Input, Model, Pretrained, Weights
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
+ZOO = "https://www.vlfeat.org/matconvnet/models"
+CHANNEL_MEANS = (123.68, 116.779, 103.939)  # of ImageNet, from 0 to 255, where no weights bring an average image
 AVERAGE = "average_image"  # the key of the average image among the weights, [3, height, width] or [3, 1, 1]
 
 
@@ -118,6 +122,13 @@ class Drop:
 
 
 Layer = Conv | Full | Norm | Pool | Drop
+
+
+def model_of(summary: str, name: str, layers: tuple[Layer, ...], size: tuple[int, int], file: str, md5: str) -> Model:
+    """The model ``name`` of these layers, whose weights, with an average image, are ``file`` of MatConvNet's zoo."""
+    weights = Weights(file, f"{ZOO}/{file}", md5=md5, read_mat=partial(read, layers), brings_average=True)
+    pretrained = Pretrained(Input(size, 255.0, mean=CHANNEL_MEANS), weights)
+    return Model(summary, backbone_of(name, layers, size), pretrained)
 
 
 def backbone_of(

@@ -4,10 +4,7 @@ The weights are MatConvNet's conversion. torchvision's AlexNet is another networ
 normalisation. MatConvNet's alpha is Caffe's alpha divided by the window: 1e-4 / 5.
 """
 
-from functools import partial
-
-from hashbench.models._matconvnet import Conv, Full, Layer, Norm, Pool, backbone_of, read
-from hashbench.models._model import Input, Model, Pretrained, Weights
+from hashbench.models._matconvnet import Conv, Full, Layer, Norm, Pool, model_of
 
 SIZE = (227, 227)
 LAYERS: tuple[Layer, ...] = (
@@ -25,17 +22,11 @@ LAYERS: tuple[Layer, ...] = (
     Full("fc7", 4096),
 )
 
-MODEL = Model(
+MODEL = model_of(
     "AlexNet of Caffe, fc7 of 4,096; 227 pixels",
-    backbone_of("alexnet_caffe", LAYERS, SIZE),
-    Pretrained(
-        Input(SIZE, 255.0, mean=(123.68, 116.779, 103.939)),
-        Weights(
-            "imagenet-caffe-alex.mat",
-            "https://www.vlfeat.org/matconvnet/models/imagenet-caffe-alex.mat",
-            md5="ed49ef44caf18496291ce0c3257b0596",
-            read_mat=partial(read, LAYERS),
-            brings_average=True,
-        ),
-    ),
+    "alexnet_caffe",
+    LAYERS,
+    SIZE,
+    "imagenet-caffe-alex.mat",
+    md5="ed49ef44caf18496291ce0c3257b0596",
 )

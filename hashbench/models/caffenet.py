@@ -4,10 +4,7 @@ As HashNet trains it, it has dropout after fc6 and fc7. The weights are MatConvN
 bvlc_reference_caffenet. MatConvNet's alpha is Caffe's alpha divided by the window: 1e-4 / 5.
 """
 
-from functools import partial
-
-from hashbench.models._matconvnet import Conv, Drop, Full, Layer, Norm, Pool, backbone_of, read
-from hashbench.models._model import Input, Model, Pretrained, Weights
+from hashbench.models._matconvnet import Conv, Drop, Full, Layer, Norm, Pool, model_of
 
 SIZE = (227, 227)
 LAYERS: tuple[Layer, ...] = (
@@ -27,17 +24,11 @@ LAYERS: tuple[Layer, ...] = (
     Drop("drop7"),
 )
 
-MODEL = Model(
+MODEL = model_of(
     "CaffeNet, the reference network of Caffe, with dropout, fc7 of 4,096; 227 pixels",
-    backbone_of("caffenet", LAYERS, SIZE),
-    Pretrained(
-        Input(SIZE, 255.0, mean=(123.68, 116.779, 103.939)),
-        Weights(
-            "imagenet-caffe-ref.mat",
-            "https://www.vlfeat.org/matconvnet/models/imagenet-caffe-ref.mat",
-            md5="6d69dfa6e549012c94546658737c5885",
-            read_mat=partial(read, LAYERS),
-            brings_average=True,
-        ),
-    ),
+    "caffenet",
+    LAYERS,
+    SIZE,
+    "imagenet-caffe-ref.mat",
+    md5="6d69dfa6e549012c94546658737c5885",
 )

@@ -4,10 +4,7 @@ The features are 4,096 activations of fc7 after its ReLU, as the papers' hash la
 MatConvNet's; the other VGG-F there (imagenet-matconvnet-vgg-f, trained with batch normalisation) is another network.
 """
 
-from functools import partial
-
-from hashbench.models._matconvnet import Conv, Full, Layer, Norm, Pool, backbone_of, read
-from hashbench.models._model import Input, Model, Pretrained, Weights
+from hashbench.models._matconvnet import Conv, Full, Layer, Norm, Pool, model_of
 
 SIZE = (224, 224)
 WIDTHS = (64, 256, 256, 256, 256, 4096, 4096)
@@ -32,18 +29,11 @@ def layers(widths: tuple[int, ...] = WIDTHS) -> tuple[Layer, ...]:
     )
 
 
-MODEL = Model(
+MODEL = model_of(
     "VGG-F, fc7 of 4,096; 224 pixels",
-    backbone_of("vggf", layers(), SIZE),
-    Pretrained(
-        # the means of ImageNet's channels, where no weights bring an average image
-        Input(SIZE, 255.0, mean=(123.68, 116.779, 103.939)),
-        Weights(
-            "imagenet-vgg-f.mat",
-            "https://www.vlfeat.org/matconvnet/models/imagenet-vgg-f.mat",
-            md5="f666c61dc968c413ef664a7e17b01144",
-            read_mat=partial(read, layers()),
-            brings_average=True,
-        ),
-    ),
+    "vggf",
+    layers(),
+    SIZE,
+    "imagenet-vgg-f.mat",
+    md5="f666c61dc968c413ef664a7e17b01144",
 )

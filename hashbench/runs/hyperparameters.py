@@ -204,7 +204,8 @@ def sourced(file: MethodFile, names: Mapping[str, str], given: Mapping[str, Sett
     """
     by_recipes = _recipes_of(file, names["method"])
     typed = {key: Sourced(value, "command line") for key, value in given.items()}
-    names = {**names, **{key: str(value) for key, value in given.items() if key == "bits"}}
+    if "bits" in given:
+        names = {**names, "bits": str(given["bits"])}
     settled = _settled(file, names, typed, by_recipes)
     known = {**names, **_known(settled)}
     chosen = _closest({name: recipe.conditions() for name, recipe in by_recipes.items()}, known)

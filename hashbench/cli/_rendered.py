@@ -1,0 +1,41 @@
+"""What ``table`` and ``figure`` share: the entries that are asked for, each filled in from the stored rows."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+import typer
+
+from hashbench.errors import HashbenchError
+from hashbench.registry import Broken, each_usable
+
+if TYPE_CHECKING:
+    from hashbench.runs.store import Row, Store
+
+T = TypeVar("T")
+
+
+def asked_for(named: list[str], every: bool, names: Callable[[], list[str]], what: str, verb: str) -> list[str]:
+    """The entries of the kind ``what`` that are ``named``, or every one; not both and not neither."""
+    if bool(named) == every:
+        raise HashbenchError(f"name the {what}s to {verb}, or --all for every one: hashbench list {what}s")
+    return names() if every else named
+
+
+def filled(
+    names: list[str], fill: "Callable[[str, list[Row], Store], T]", broken: Broken, what: str, *, whole: bool
+) -> list[T]:
+    """Each of ``names`` filled in from the stored rows; with ``whole``, a damaged row is an error and not left out."""
+    from hashbench.progress import bar
+    from hashbench.runs.store import Store
+
+    store, found = Store.default(), []
+    with bar("collect", what, len(names)) as collected:
+        rows = list(store.rows(None if whole else _leave_out))
+        for _, each in each_usable(names, lambda name: fill(name, rows, store), broken):
+            found.append(each)
+            collected.update()
+    return found
+
+
+def _leave_out(error: HashbenchError) -> None:
+    typer.echo(f"left out: {error}", err=True)

@@ -1,18 +1,17 @@
 """``hashbench figure``, and figures in run, status, list and show, through main() as a user meets them."""
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from support.command_line import call
 from support.declared_figures import declare, row_of, tiny
+from support.small_root import small_root
 
-from hashbench import figures, paths
+from hashbench import figures
 from hashbench.runs.store import Store
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 BLANK = """
 [[groups]]
 dataset = "digits"
@@ -26,14 +25,9 @@ rows = [{ label = "LSH", method = "lsh" }]
 @pytest.fixture(autouse=True)
 def two_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A root whose figures are ``tiny``, with published values, and ``blank``, with none."""
-    root = tmp_path / "root"
-    shutil.copytree(REPOSITORY / "datasets", root / "datasets")
-    shutil.copytree(REPOSITORY / "experiments" / "methods", root / "experiments" / "methods")
-    shutil.copy(REPOSITORY / "experiments" / "papers.toml", root / "experiments")
+    small_root(tmp_path, monkeypatch)
     declare(tmp_path, "lines")
     declare(tmp_path, "lines", "", BLANK, name="blank")
-    monkeypatch.setenv("HASHBENCH_ROOT", str(root))
-    monkeypatch.setattr(paths, "shipped", lambda: root)  # so that --all is these two figures
     yield
 
 

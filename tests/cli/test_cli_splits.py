@@ -3,16 +3,13 @@
 import csv
 import io
 import json
-import shutil
 from pathlib import Path
 
 import pytest
 from support.command_line import call
+from support.small_root import small_root
 
-from hashbench import paths
 from hashbench.runs.store import Store
-
-REPOSITORY = Path(__file__).resolve().parents[2]
 
 TINY = """
 title = "Tiny"
@@ -31,16 +28,11 @@ rows = [{ label = "LSH", method = "lsh", values = [0.25] }]
 
 @pytest.fixture(autouse=True)
 def tiny_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    root = tmp_path / "root"
-    shutil.copytree(REPOSITORY / "datasets", root / "datasets")
-    shutil.copytree(REPOSITORY / "experiments" / "methods", root / "experiments" / "methods")
-    shutil.copy(REPOSITORY / "experiments" / "papers.toml", root / "experiments")
+    root = small_root(tmp_path, monkeypatch)
     tables = root / "experiments" / "tables"
     tables.mkdir()
     (tables / "tiny.toml").write_text(TINY.replace("DATASET", "digits").replace("PROTOCOL", "s1"))
     (tables / "fixed.toml").write_text(TINY.replace("DATASET", "cifar10").replace("PROTOCOL", "s2_official"))
-    monkeypatch.setenv("HASHBENCH_ROOT", str(root))
-    monkeypatch.setattr(paths, "shipped", lambda: root)
 
 
 def test_each_cell_is_run_on_each_split_with_each_seed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

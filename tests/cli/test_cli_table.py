@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -13,13 +12,11 @@ from pathlib import Path
 import pytest
 from support.command_line import status as run
 from support.fake_rows import fake_row
+from support.small_root import small_root
 
-from hashbench import paths
 from hashbench.runs.spec import resolve
 from hashbench.runs.store import Store
 from hashbench.tables import spec
-
-REPOSITORY = Path(__file__).resolve().parents[2]
 
 TINY = """
 title = "Tiny"
@@ -42,18 +39,13 @@ rows = [
 
 @pytest.fixture(autouse=True)
 def tiny_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    root = tmp_path / "root"
-    shutil.copytree(REPOSITORY / "datasets", root / "datasets")
-    shutil.copytree(REPOSITORY / "experiments" / "methods", root / "experiments" / "methods")
-    shutil.copy(REPOSITORY / "experiments" / "papers.toml", root / "experiments")
+    root = small_root(tmp_path, monkeypatch)
     tables = root / "experiments" / "tables"
     tables.mkdir()
     (tables / "tiny.toml").write_text(TINY)
     (tables / "other.toml").write_text(
         TINY.replace("Tiny", "Other").replace("values = [0.25, 0.5]", "values = [0.9, 0.9]")
     )
-    monkeypatch.setenv("HASHBENCH_ROOT", str(root))
-    monkeypatch.setattr(paths, "shipped", lambda: root)  # so that --all is these two tables
     handler = signal.getsignal(signal.SIGTERM)
     yield
     signal.signal(signal.SIGTERM, handler)

@@ -91,12 +91,14 @@ def _readings(card: "Card", protocol: str, chosen: "Split") -> "list[Reading]":
     from hashbench.datasets.store import open_dataset
     from hashbench.errors import HashbenchError
     from hashbench.progress import bar
+    from hashbench.runs.data import compared
 
-    relevance = card.protocol(protocol).relevance
-    if not isinstance(relevance, Percentiles):
+    rule = card.protocol(protocol)
+    if not isinstance(rule.relevance, Percentiles):
         raise HashbenchError(f"--relevance: {card.name} {protocol} has no relevance by percentiles of distances")
+    items = compared(open_dataset(card.name), rule)
     with bar(f"{card.name}: relevance", "reading"):
-        return readings(relevance, open_dataset(card.name), chosen)
+        return readings(rule.relevance, items, chosen)
 
 
 def _as_json(named: dict[str, str | int], chosen: "Split", found: "Audit | None", read: "list[Reading]") -> str:

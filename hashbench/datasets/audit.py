@@ -186,7 +186,10 @@ def _random(protocol: Random, labels: Labels, lists: dict[str, Ids]) -> Iterator
     for role, expected in (("query", protocol.queries), ("train", protocol.train)):
         if expected and len(lists[role]) != expected:
             yield f"{len(lists[role])} {role} ids; the protocol asks for {expected}"
-    yield from _left_out(lists, len(labels))
+    first, end = protocol.among or (0, len(labels))
+    if n_outside := sum(np.count_nonzero((ids < first) | (ids >= end)) for ids in lists.values()):
+        yield f"{n_outside} ids are not {first} to {end - 1}"
+    yield from _left_out(lists, end - first)
 
 
 @protocol_violations.register

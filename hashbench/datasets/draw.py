@@ -51,7 +51,7 @@ def _per_class(protocol: PerClass, labels: Labels, salt: str, _seed: int) -> Rol
     first, last = protocol.queries_per_class, protocol.queries_per_class + protocol.train_per_class
     queries = np.concatenate([order[:first] for order in orders])
     train = np.concatenate([order[first:last] for order in orders])
-    return _roles(len(labels), queries, train, protocol.database)
+    return _roles(np.arange(len(labels)), queries, train, protocol.database)
 
 
 @draw.register
@@ -69,7 +69,7 @@ def _per_label(protocol: PerLabel, labels: Labels, salt: str, _seed: int) -> Rol
         for ids, start, size in zip(taken, (0, per_label[0]), per_label, strict=True):
             ids.append(carrying[start : start + size])
             free[ids[-1]] = False
-    roles = _roles(len(labels), np.concatenate(taken[0]), np.concatenate(taken[1]), "rest")
+    roles = _roles(np.arange(len(labels)), np.concatenate(taken[0]), np.concatenate(taken[1]), "rest")
     if (lost := np.flatnonzero(~(labels[roles["database"]] > 0).any(axis=0))).size:
         raise HashbenchError(f"label {lost[0]} is on queries alone; an item of the database must carry it to be found")
     return roles
@@ -78,13 +78,14 @@ def _per_label(protocol: PerLabel, labels: Labels, salt: str, _seed: int) -> Rol
 @draw.register
 def _random(protocol: Random, labels: Labels, salt: str, _seed: int) -> Roles:
     needed = protocol.queries + protocol.train + _spare(protocol.train, protocol.database)
-    if len(labels) < needed:
+    items = _range(protocol.among or [0, len(labels)], len(labels))
+    if len(items) < needed:
         raise HashbenchError(
-            f"{len(labels)} items; {protocol.queries} queries, {protocol.train} to train and the database need {needed}"
+            f"{len(items)} items; {protocol.queries} queries, {protocol.train} to train and the database need {needed}"
         )
-    order = _order(np.arange(len(labels)), salt)
+    order = _order(items, salt)
     queries, train = order[: protocol.queries], order[protocol.queries : protocol.queries + protocol.train]
-    return _roles(len(labels), queries, train, protocol.database)
+    return _roles(items, queries, train, protocol.database)
 
 
 @draw.register
@@ -115,7 +116,7 @@ def _per_class_validation(protocol: PerClassValidation, labels: Labels, salt: st
     training = np.concatenate([order[left_out : left_out + train] for order in orders])
     held_out = np.concatenate([order[left_out + train :][:queries] for order in orders])
     other_queries = np.concatenate([order[:left_out] for order in orders])
-    roles = _roles(len(labels), np.concatenate([other_queries, held_out]), training, "rest")
+    roles = _roles(np.arange(len(labels)), np.concatenate([other_queries, held_out]), training, "rest")
     return {**roles, "query": np.sort(held_out)}
 
 
@@ -146,10 +147,10 @@ def _stratified(protocol: Stratified, labels: Labels, _salt: str, seed: int) -> 
     return {"query": query, "database": train, "train": train, "validation": np.sort(validation)}
 
 
-def _roles(n_items: int, queries: Ids, train: Ids, database: Database) -> Roles:
-    """The sorted ids of each role; if ``train`` is empty, the training items are the whole database."""
+def _roles(items: Ids, queries: Ids, train: Ids, database: Database) -> Roles:
+    """The sorted ids of each role among ``items``; if ``train`` is empty, the whole database is trained on."""
     query, train = np.sort(queries), np.sort(train)
-    rest = np.setdiff1d(np.arange(n_items), query, assume_unique=True)
+    rest = np.setdiff1d(items, query, assume_unique=True)
     if database == "rest_without_train":
         rest = np.setdiff1d(rest, train, assume_unique=True)
     return {"query": query, "database": rest, "train": train if train.size else rest}

@@ -36,9 +36,12 @@ class Percentiles(Strict):
 
     With ``kind`` "released" it is the squared distance of two items that is compared with those percentiles, which are
     of distances that are not squared. So does the code that the authors released.
+
+    The distances are those of the items as stored, or of their ``features``, such as gist.
     """
 
     kind: Literal["percentiles", "released"]
+    features: str | None = None
     percent: list[Percent] = Field(min_length=1)
     levels: list[Positive] = Field(min_length=1)
 
@@ -135,11 +138,13 @@ class PerLabel(_Protocol):
 class Random(_Protocol):
     """``queries`` and ``train`` items drawn from all without regard to labels; 0 ``train`` means the whole database.
 
-    If ``of`` is given, the items are those of the protocol ``of``, with the same sizes, and only the relevance differs.
+    If ``among`` is given, the items of other ids are in no list. If ``of`` is given, the items are those of the
+    protocol ``of``, with the same sizes, and only the relevance differs.
     """
 
     draw: Literal["random"]
     of: str | None = None
+    among: Range | None = None  # ids, [first, last + 1]
     queries: Positive
     train: Count
     database: Database = "rest"
@@ -161,7 +166,7 @@ class Random(_Protocol):
     @property
     def _drawn(self) -> dict[str, Any]:
         """What decides the items that are drawn."""
-        return self.model_dump(include={"queries", "train", "database", "seed"})
+        return self.model_dump(include={"queries", "train", "database", "seed", "among"})
 
 
 class RandomValidation(_Protocol):
@@ -186,7 +191,7 @@ class RandomValidation(_Protocol):
         """Whether ``other`` is a protocol whose queries this one leaves out and whose training items it has."""
         return (
             isinstance(other, Random)
-            and other.database == "rest"
+            and (other.database, other.among) == ("rest", None)
             and (other.queries, other.train, other.seed) == (self.left_out, self.train, self.seed)
             and other.relevance == self.relevance
         )

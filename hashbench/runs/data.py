@@ -1,8 +1,8 @@
 """The data of a run: the items in the form that the method takes, the ids of its protocol, and the relevance."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
@@ -20,13 +20,17 @@ from hashbench.runs import provenance
 from hashbench.runs.options import DEFAULT_OPTIONS, Options
 from hashbench.runs.spec import RunSpec
 
+if TYPE_CHECKING:
+    from hashbench.features import Features
+
 
 @dataclass(frozen=True, eq=False)
 class RunData:
     """The data of a run.
 
     ``items`` [n, ...] are all items of the data set in the form that the method takes: as stored, or their features.
-    The value ``value_max`` in an item means 1.0.
+    The value ``value_max`` in an item means 1.0. ``compared`` holds the items whose distances define relevance, where
+    they do.
     """
 
     spec: RunSpec
@@ -35,6 +39,7 @@ class RunData:
     ids: Split
     items: NDArray[Any]
     value_max: float
+    compared: Dataset
     features_sha256: str | None = None
 
     @property
@@ -48,7 +53,7 @@ class RunData:
     @property
     def relevance(self) -> Relevance:
         """The relevance of each item of the database to each query; distances are computed on each access."""
-        return relevance_of(self.dataset, self.ids, self.protocol)
+        return relevance_of(self.compared, self.ids, self.protocol)
 
     def training(self, folder: Path, options: Options, base: Hasher | None) -> TrainingData:
         """The training data that the method gets."""
@@ -66,7 +71,7 @@ class RunData:
             compute=options.compute,
             weights=options.weights,
             base=base,
-            relevance=relevance_of_training(self.dataset, self.ids, self.protocol) if by_distance else None,
+            relevance=relevance_of_training(self.compared, self.ids, self.protocol) if by_distance else None,
         )
 
 
@@ -87,15 +92,29 @@ def open_data(spec: RunSpec, options: Options = DEFAULT_OPTIONS) -> RunData:
     if is_other:
         raise CheckFailed(f"{spec.run}: the data or the split are no longer those that the run is named by")
     chosen = of_first_classes(ids, dataset.labels, spec.n_classes) if spec.n_classes else ids
+    apart = compared(dataset, protocol, options)
     if spec.settings.features == PIXELS:
-        return RunData(spec, dataset, protocol, chosen, dataset.items, load_card(spec.dataset).value_max or 1.0)
+        return RunData(spec, dataset, protocol, chosen, dataset.items, load_card(spec.dataset).value_max or 1.0, apart)
+    found = _features(spec.dataset, spec.settings.features, options)
+    return RunData(spec, dataset, protocol, chosen, found.array, 1.0, apart, found.sha256)
+
+
+def compared(dataset: Dataset, protocol: Protocol, options: Options = DEFAULT_OPTIONS) -> Dataset:
+    """``dataset``, with the items whose distances define relevance: as stored, or the features that ``protocol`` names.
+
+    Features that are missing are extracted first.
+    """
+    rule = protocol.relevance
+    if not isinstance(rule, Percentiles) or rule.features is None:
+        return dataset
+    return replace(dataset, items=_features(dataset.name, rule.features, options).array)
+
+
+def _features(dataset: str, name: str, options: Options) -> "Features":
     from hashbench.features import features_of_run
 
     made_by = {"code": provenance.code().model_dump(), "utc": provenance.utc()}
-    found = features_of_run(
-        spec.dataset, spec.settings.features, made_by, device=options.device, progress=options.progress
-    )
-    return RunData(spec, dataset, protocol, chosen, found.array, 1.0, found.sha256)
+    return features_of_run(dataset, name, made_by, device=options.device, progress=options.progress)
 
 
 def own_rows(spec: RunSpec, items: NDArray[Any], device: str = "auto", labels: NDArray[Any] | None = None) -> ItemRows:

@@ -132,13 +132,22 @@ class Recipe(Conditional):
 
     It sets what every trained method has (``TrainingSettings``) and nothing of one method's own, so that a method
     never lacks a setting that a recipe gives. ``default_model``: whether a run that names no network has this one.
-    ``variants`` are its values for some of the data, which replace its general ones.
+    ``variants`` are its values for some of the data, which replace its general ones. ``same_as`` names a recipe for
+    other data whose values this one has, and whose variants in the methods' files; it then has no values of its own.
     """
 
     title: str
     model: str
     default_model: bool = False
+    same_as: str | None = None
+    parameters: dict[str, Parameter] = {}
     variants: list[Conditional] = []
+
+    @model_validator(mode="after")
+    def _has_values(self) -> Self:
+        if (self.same_as is None) != bool(self.parameters) or (self.same_as and self.variants):
+            raise ValueError("a recipe has parameters, or the name of another one, same_as, whose values it has")
+        return self
 
 
 class MethodFile(Strict):
@@ -180,7 +189,15 @@ def load(method: str) -> MethodFile:
 
 def recipes() -> dict[str, Recipe]:
     """All recipes by name; raises HashbenchError if one of the files is not valid."""
-    return {name: _recipe(path) for name, path in paths.entries(*RECIPES).items()}
+    found = {name: _recipe(path) for name, path in paths.entries(*RECIPES).items()}
+    for name, recipe in found.items():
+        other = found.get(recipe.same_as or name)
+        if other is None or (recipe.same_as and other.same_as) or other.model != recipe.model:
+            raise HashbenchError(
+                f"{'/'.join(RECIPES)}: {name}: same_as is the name of a recipe of {recipe.model} with values of "
+                f"its own, not {recipe.same_as}"
+            )
+    return found
 
 
 def resolve(file: MethodFile, names: Mapping[str, str], given: Mapping[str, Setting]) -> dict[str, Any]:
@@ -209,13 +226,16 @@ def sourced(file: MethodFile, names: Mapping[str, str], given: Mapping[str, Sett
     settled = _settled(file, names, typed, by_recipes)
     known = {**names, **_known(settled)}
     chosen = _closest({name: recipe.conditions() for name, recipe in by_recipes.items()}, known)
+    if chosen:
+        chosen = by_recipes[chosen].same_as or chosen
     own = [variant for variant in file.variants if variant.recipe is None]
     on_recipe = [variant for variant in file.variants if variant.recipe is not None]
     of_recipe: list[Conditional] = [by_recipes[chosen], *by_recipes[chosen].variants] if chosen else []
     layers: list[Conditional] = [*own, *of_recipe, *on_recipe]
     found = {**_sourced(file.parameters), **settled}
     for layer in layers:
-        if layer.fits({**known, "recipe": chosen or ""}):
+        is_chosen = chosen is not None and layer is by_recipes[chosen]  # perhaps by a recipe for other data
+        if is_chosen or layer.fits({**known, "recipe": chosen or ""}):
             found.update(layer.sourced(None if isinstance(layer, Variant) else chosen))
     return {**found, **typed}
 

@@ -36,6 +36,7 @@ RULES: dict[str, Protocol] = {
     "whole": PerClass(**SAID, queries_per_class=2, train_per_class=0),
     "per_label": PerLabel(**SAID, draw="per_label", queries_per_label=2, train_per_label=3),
     "random": Random(**SAID, draw="random", queries=5, train=7),
+    "among": Random(**SAID, draw="random", queries=5, train=7, among=[2, 32]),
     "held out": RandomValidation(**SAID, draw="random_validation", of="s0", left_out=5, train=7, queries=3),
     "held out by class": PerClassValidation(**SAID, **BY_CLASS, train_per_class=3),
     "held out of training": PerClassValidation(**SAID, **BY_CLASS, train_per_class=0),
@@ -138,6 +139,11 @@ FAULTS = {
         "random",
         changed("random", train_ids=ids("random", "train")[1:]),
         "6 train ids; the protocol asks for 7",
+    ),
+    "outside of those to draw from": (
+        "among",
+        changed("among", database_ids=np.append(ids("among", "database"), 32)),
+        "1 ids are not 2 to 31",
     ),
     "held out": (
         "held out",

@@ -56,7 +56,8 @@ def test_every_protocol_states_its_sizes(name, protocol):
     elif isinstance(rule, Stratified):
         assert rule.n_train + rule.n_validation == rule.pool[1] - rule.pool[0]
     else:
-        assert rule.n_queries + rule.n_database + left_out == card.n_items
+        first, end = getattr(rule, "among", None) or (0, card.n_items)
+        assert rule.n_queries + rule.n_database + left_out == end - first
 
 
 def pinned_without_labels(most: int) -> list[tuple[str, str]]:
@@ -116,6 +117,7 @@ SIZES = {
 ROLES = {  # queries, database, training
     "cifar10/s1": (1_000, 59_000, 5_000),
     "cifar10/s1_54k": (1_000, 54_000, 5_000),
+    "cifar10/labelme_stand_in": (2_000, 20_019, 5_000),
     "cifar10/s2": (10_000, 50_000, 50_000),
     "cifar10/s1_validation": (1_000, 58_000, 5_000),
     "cifar10/s2_validation": (1_000, 49_000, 49_000),

@@ -97,6 +97,16 @@ def test_random(queries: int, train: int, apart: bool, n: int) -> None:
         assert lists(split(labels, rule, "a", "s1")) == expected
 
 
+@given(st.integers(0, 5), st.integers(0, 5), st.integers(1, 4), st.integers(0, 4))
+def test_random_among_some_ids(before: int, after: int, queries: int, train: int) -> None:
+    first, end = before, before + 10
+    rule = Random(**SAID, draw="random", queries=queries, train=train, among=[first, end])
+    order = by_name(list(range(first, end)), "a/s1-0")
+    rest = sorted(order[queries:])
+    expected = {"query": sorted(order[:queries]), "database": rest, "train": sorted(order[queries:][:train]) or rest}
+    assert lists(split(np.zeros(end + after, np.int64), rule, "a", "s1")) == expected
+
+
 @given(st.integers(1, 4), st.integers(1, 4), st.integers(1, 3), st.integers(0, 9), st.integers(10, 12))
 def test_validation_leaves_the_queries_out_and_keeps_the_training_items(
     left_out: int, train: int, queries: int, more: int, seed: int
@@ -205,6 +215,16 @@ UNFIT = {
     "parts beyond": (RULES["parts"], CLASSES[:119], "ids 100 to 119 are asked for; 0 to 118 exist"),
     "a class alone": (RULES["stratified"], np.r_[9, CLASSES[1:]], "validation: The least populated class"),
     "too few at random": (RULES["random"], CLASSES[:29], "29 items; 10 queries, 20 to train and the database need 30"),
+    "ids that do not exist": (
+        RULES["random"].model_copy(update={"among": [0, 121]}),
+        CLASSES,
+        "ids 0 to 120 are asked for; 0 to 119 exist",
+    ),
+    "too few among those ids": (
+        RULES["random"].model_copy(update={"among": [91, 120]}),
+        CLASSES,
+        "29 items; 10 queries, 20 to train and the database need 30",
+    ),
     "too few to hold out": (
         RULES["random_validation"],
         CLASSES[:34],

@@ -16,6 +16,7 @@ from hashbench.datasets import layout
 from hashbench.datasets.split import Split
 from hashbench.datasets.store import open_dataset
 from hashbench.errors import CheckFailed, HashbenchError
+from hashbench.features import open_features
 from hashbench.hasher import BinaryHasher, BinaryOutput, ItemRows, SearchItems
 from hashbench.runs.data import open_data
 from hashbench.runs.fit import load_hasher
@@ -90,6 +91,23 @@ def test_relevance_by_distance_is_scored(relevance: str, tmp_path: Path) -> None
     again = BinaryOutput(*codes, data.search_items)
     np.testing.assert_array_equal(again.histogram(relevance).counts, counted.counts)
     np.testing.assert_array_equal(histogram.count(again.query, again.database, relevance).counts, counted.counts)
+
+
+def test_relevance_may_be_by_distances_of_features(tmp_path: Path) -> None:
+    """The images are hashed by their pixels; how relevant they are to each other, their GIST says."""
+    images = np.random.default_rng(0).integers(0, 256, (70, 32, 32, 3)).astype(np.uint8)
+    of_gist = PERCENTILES.replace("[protocols.s1.relevance]", '[protocols.s1.relevance]\nfeatures = "gist"')
+    store_toy(tmp_path, images, np.zeros((70, 0), np.uint8), parts(10, 40, 70) + of_gist)
+    _, folder = measured(resolve("toy", "s1", "lsh", {"bits": 16}), tmp_path)
+    gist = open_features("toy", "gist").array.astype(np.float64)
+    gist -= gist[10:50].mean(axis=0)
+    gist /= np.linalg.norm(gist, axis=1, keepdims=True)
+    far = np.linalg.norm(gist[:, None] - gist[None], axis=2)
+    of_pairs = np.percentile(far[10:50, 10:50][np.triu_indices(40, 1)], [5.0, 1.0, 0.5], method="hazen")
+    n_near = [(far[:10, 10:] <= threshold).sum() for threshold in of_pairs]
+    counts = histogram.Histogram.load(folder / "histogram.npz").counts.sum(axis=(0, 1))
+    assert n_near[0] > n_near[1] > 0  # so that the test can fail
+    assert counts[1:].tolist() == [*-np.diff(n_near), n_near[-1]][: len(counts) - 1]
 
 
 def test_labels_beside_distances_are_not_what_is_scored(tmp_path: Path) -> None:

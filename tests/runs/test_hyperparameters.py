@@ -188,6 +188,36 @@ def test_a_recipe_may_have_other_values_for_some_of_the_data(root: Path) -> None
         resolved("talr_ap", "cifar10")
 
 
+def test_a_recipe_may_be_that_of_other_data(root: Path) -> None:
+    """With what the methods say about that recipe; a condition of its own is no condition here."""
+    on_mnist = 'dataset = "mnist"\nmodel = "mlp"\nsame_as = "mlp_digits"'
+    recipe(root, "mlp_mnist", on_mnist, {}).write_text(f'title = "New"\nwhy = "a test"\n{on_mnist}\n')
+    for method in DEEP:
+        on_digits = resolve("digits", "s1", method, {"bits": 12, "model": "mlp"}).settings
+        assert resolve("mnist", "structhash", method, {"bits": 12, "model": "mlp"}).settings == on_digits
+    assert resolved("talr_ap", "mnist", "structhash", model="mlp", epochs=3)["epochs"] == 3
+
+
+@pytest.mark.parametrize(
+    ("head", "complaint"),
+    [
+        ('model = "mlp"\nsame_as = "mlp_digit"', "new: same_as is the name of a recipe of mlp with values of its own"),
+        ('model = "mlp"\nsame_as = "small_cnn"', "new: same_as is the name of a recipe of mlp with values of its own"),
+        ('model = "mlp"\nsame_as = "new"', "new: same_as is the name of a recipe of mlp with values of its own"),
+        ('model = "mlp"', "a recipe has parameters, or the name of another one"),
+        (
+            'model = "mlp"\nsame_as = "mlp_digits"\nparameters = { epochs = { value = 3, source = "ours" } }',
+            "a recipe has parameters, or the name of another one",
+        ),
+    ],
+)
+def test_a_recipe_that_is_that_of_no_other_one_is_refused(head: str, complaint: str, root: Path) -> None:
+    recipe(root, "new", head).write_text(f'title = "New"\nwhy = "a test"\ndataset = "mnist"\n{head}\n')
+    with pytest.raises(HashbenchError, match=complaint) as caught:
+        resolved()
+    assert "\n" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("heads", "complaint"),
     [
@@ -305,7 +335,7 @@ def test_recipes_are_of_what_exists() -> None:
         assert each.dataset is None or each.dataset in cards()
         of_data = cards() if each.dataset is None else [each.dataset]
         assert each.protocol is None or any(each.protocol in load_card(name).protocols for name in of_data)
-        assert each.parameters
+        assert bool(each.parameters) != (each.same_as in recipes)
 
 
 @pytest.mark.parametrize("model", ["linear", "kernel"])

@@ -7,11 +7,12 @@ expected size and checksums; only then does it replace the old file. Only one pr
 import errno
 import os
 import time
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
-from multiprocessing.pool import ThreadPool
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, wait
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from threading import Event
+from queue import Empty, SimpleQueue
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -60,15 +61,42 @@ def fetch(sources: Sequence[Source], folder: Path, *, progress: bool = True) -> 
     left = sum(max(0, (source.size_bytes or 0) - PartialFile(folder / source.file).size_bytes) for source in missing)
     require_writable(folder, left + SPARE_BYTES, instead="--data")
     stop = Event()
-    with folder_lock(folder, progress=progress), ThreadPool(AT_ONCE) as pool:  # its threads end with the process
-        jobs = [pool.apply_async(_fetched, (source, folder, stop, progress)) for source in sources]
+    with folder_lock(folder, progress=progress):
+        jobs = _in_threads(lambda source: _fetched(source, folder, stop, progress), sources)
         try:
-            found = [job.get() for job in jobs]  # all jobs end before an error is raised
+            wait(jobs)  # all of them end before an error is raised
         finally:
             stop.set()
+    found = [job.result() for job in jobs]
     if errors := [str(error) for error in found if isinstance(error, HashbenchError)]:
         raise HashbenchError("; ".join(errors))
     return [folder / source.file for source in sources]
+
+
+def _in_threads(
+    job: Callable[[Source], HashbenchError | None], sources: Sequence[Source]
+) -> list[Future[HashbenchError | None]]:
+    """The results of ``job`` on each source, ``AT_ONCE`` at the same time.
+
+    No thread keeps the process alive: an interrupted one ends at once, even where a server sends nothing.
+    """
+    todo: SimpleQueue[tuple[Source, Future[HashbenchError | None]]] = SimpleQueue()
+    results = [Future[HashbenchError | None]() for _ in sources]
+
+    def work() -> None:
+        with suppress(Empty):
+            while True:
+                source, result = todo.get_nowait()
+                try:
+                    result.set_result(job(source))
+                except BaseException as error:  # it is raised where the result is read
+                    result.set_exception(error)
+
+    for pair in zip(sources, results, strict=True):
+        todo.put(pair)
+    for _ in range(min(AT_ONCE, len(sources))):
+        Thread(target=work, daemon=True).start()
+    return results
 
 
 def _by_hand(source: Source) -> str:

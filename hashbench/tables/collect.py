@@ -65,6 +65,7 @@ def collect(spec: TableSpec, rows: Iterable[Row], store: Store | None, *, hash_o
         source=spec.source,
         notes=(*spec.notes, *_notes_on_budget(spec)),
         sections=tuple(_section(title, cells) for title, cells in sections.items()),
+        distinct=spec.distinct,
     )
 
 

@@ -64,6 +64,7 @@ class TableFile(Strict):
     paper: str  # a key of experiments/papers.toml
     source: str  # which table of which paper
     notes: list[str] = []  # footnotes, printed under the table in every format
+    distinct: bool = False  # the number of distinct codes stands beside each AP, as with the option --distinct
     methods_to_come: list[str] = []
     datasets_to_come: list[str] = []
     protocols_to_come: list[str] = []  # written dataset/protocol, where the data set exists without it

@@ -27,13 +27,13 @@ class Notation:
 
     @staticmethod
     def of(table: Table, *, interval: bool = False, distinct: bool = False) -> "Notation":
-        """The fewest decimals that print every published value of ``table`` in full."""
+        """The fewest decimals that print every published value of ``table`` in full, and what else is shown."""
         decimals: dict[PrintedAs, int] = defaultdict(int)
         for cell in table.cells():
             if cell.declared.published is not None:
                 unit = cell.declared.printed_as
                 decimals[unit] = max(decimals[unit], _decimals_of(cell.declared.published * scale(unit)))
-        return Notation(dict(decimals), interval, distinct)
+        return Notation(dict(decimals), interval, distinct or table.distinct)
 
     def published(self, cell: TableCell) -> str:
         """The published value as the paper prints it, empty where it prints none."""

@@ -22,6 +22,7 @@ class TableSpec(Strict):
     notes: list[str]
     to_come: dict[str, list[str]]  # kind -> names that hashbench does not have yet
     cells: list[Cell]
+    distinct: bool = False  # the number of distinct codes stands beside each AP
     substitute_budget: str | None = None  # the budget of all cells, where it is not the one that the file declares
     n_splits: int = 1  # the splits on which each cell is measured; the first is the protocol's own
 
@@ -78,6 +79,7 @@ def from_file(name: str, file: TableFile, path: Path) -> TableSpec:
         notes=file.notes,
         to_come=file.to_come,
         cells=list(file.cells(path)),
+        distinct=file.distinct,
     )
 
 

@@ -91,6 +91,7 @@ class Table:
     source: str
     notes: tuple[str, ...]
     sections: tuple[Section, ...]
+    distinct: bool = False  # the number of distinct codes stands beside each AP
 
     def cells(self) -> Iterator[TableCell]:
         """All cells, in order of appearance."""

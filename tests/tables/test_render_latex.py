@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,13 @@ from hashbench.tables import spec
 from hashbench.tables.collect import collect
 from hashbench.tables.papers import all_bibtex, papers
 from hashbench.tables.render_latex import SPECIAL, escape, render_latex
+from hashbench.tables.render_markdown import render_markdown
+
+
+def test_a_table_may_show_distinct_codes_without_being_asked() -> None:
+    shows = replace(sample_table(), distinct=True)
+    assert render_latex(shows) == render_latex(sample_table(), distinct=True) != render_latex(sample_table())
+    assert render_markdown(shows) == render_markdown(sample_table(), distinct=True) != render_markdown(sample_table())
 
 
 @pytest.mark.parametrize("shown", ["", "interval", "distinct"])

@@ -33,10 +33,9 @@ LEFT_OUT = {
     f"{CIFAR10} --set lr=0.1 --set epochs=20": HOURS,
     "hashbench pretrain cifar100 --model resnet9 --width 32": HOURS,
     f"hashbench features cifar10 --model resnet9 --weights {BACKBONE}": HOURS,
-    f"{CIFAR10} --model linear --set features=resnet9_3cf3e660af66 --set normalise=unit_norm": HOURS,
+    f"{CIFAR10} --model linear --set features=resnet9_3cf3e660af66": HOURS,
     FINE_TUNED: HOURS,
-    f"{FINE_TUNED} --set head=trained --set lr=1 --set backbone_lr=0.2 --set epochs=16 --set lr_schedule=one_cycle "
-    "--set base.lr=1 --set base.epochs=30": HOURS,
+    f"{FINE_TUNED} --set head=trained": HOURS,
     f"{CIFAR10} --model vggf": NETWORK,
     f"torchrun --nproc-per-node 4 -m {CIFAR10} --model vggf": NETWORK,
     "hashbench train talr-ndcg labelme --protocol s1 --bits 32 --model linear": NETWORK,

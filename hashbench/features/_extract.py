@@ -65,11 +65,14 @@ def extract(
     built = extractor.build(tuple(data.items.shape[1:]), card.value_max)
     identity = _identity(data, stem, built, chosen.type)
     path, shape = _store.path_of(card.name, stem), (len(data.items), built.width)
+    kept = ExtractionResult(path, shape, 0, 0.0)
+    if _store.is_whole(card.name, stem, identity):
+        return kept
     require_writable(path.parent, shape[0] * shape[1] * 4 + (1 << 20), instead="--data")
     busy = f"{path}: another process is writing it: waiting"
     with locked(path.with_name(f"{path.name}.lock"), wait=True, busy=busy, instead="--data"):
-        if _store.is_whole(card.name, stem, identity):
-            return ExtractionResult(path, shape, 0, 0.0)
+        if _store.is_whole(card.name, stem, identity):  # by the process that held the lock
+            return kept
         with _store.writing(path, identity, made_by or {}, shape) as part:
             began, started = part.rows, time.perf_counter()
             _run(built, data, part, chosen, batch or extractor.batch, progress=progress)

@@ -17,6 +17,7 @@ from hashbench.datasets.download import download
 from hashbench.datasets.store import open_dataset
 from hashbench.errors import HashbenchError
 from hashbench.features import extract, named, open_features
+from hashbench.files import locked
 
 Pixels = type(named("pixels", None)[1].build((8, 8, 1), 16.0).module)
 
@@ -39,6 +40,13 @@ def test_features_that_are_there_are_left_alone() -> None:
     assert extract("digits", "gist").n_made == 0
     assert first.path.stat().st_mtime_ns == stamp
     assert not list(first.path.parent.glob("*.part"))
+
+
+def test_features_that_are_there_are_read_whoever_holds_the_lock(capsys: pytest.CaptureFixture[str]) -> None:
+    stored = extract("digits", "pixels").path
+    with locked(stored.with_name(f"{stored.name}.lock"), wait=False):
+        assert extract("digits", "pixels").n_made == 0
+    assert "another process" not in capsys.readouterr().err
 
 
 def stop_after(monkeypatch: pytest.MonkeyPatch, batches: int) -> None:

@@ -21,6 +21,7 @@ from hashbench.errors import HashbenchError, one_line, printable
 DIRECTORY_BYTES = 8 << 20  # of the archive's list of files, which is read into memory as a whole
 PIECE = 1 << 20
 ENCRYPTED = 0x1
+END_BYTES = 22  # of the last record of an archive: its magic number first, the length of a comment last
 
 
 class DamagedFile(HashbenchError):  # noqa: N818  (what is found, as DamagedHasher)
@@ -99,12 +100,23 @@ def _zip(path: Path) -> Iterator[zipfile.ZipFile]:
     with _SmallReads(io.FileIO(path)) as file:
         try:
             archive = zipfile.ZipFile(file)
+            _require_whole(file, archive)
         except Exception as error:  # damaged bytes can raise nearly anything
-            raise HashbenchError(
-                f"{path}: damaged, truncated or not a bundle ({printable(one_line(error), 100)})"
-            ) from None
+            reason = printable(one_line(error), 100)
+            raise HashbenchError(f"{path}: damaged, truncated or not a bundle ({reason})") from None
         with archive:
             yield archive
+
+
+def _require_whole(file: io.BufferedReader, archive: zipfile.ZipFile) -> None:
+    """Raises BadZipFile unless the archive is the whole file.
+
+    ``zipfile`` would also open one that stands somewhere inside it, such as the arrays of a run in a truncated bundle.
+    """
+    file.seek(-END_BYTES, io.SEEK_END)
+    end, first = file.read(), min((info.header_offset for info in archive.infolist()), default=0)
+    if first != 0 or not end.startswith(b"PK\x05\x06") or not end.endswith(b"\0\0"):
+        raise zipfile.BadZipFile("the archive is not the whole file")
 
 
 def _require_sane(path: Path, infos: list[zipfile.ZipInfo]) -> None:

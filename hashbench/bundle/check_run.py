@@ -1,7 +1,7 @@
 """Checks one run of a bundle: its row against its counts, its codes and its ids."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -12,12 +12,14 @@ from hashbench.bundle.recount import NotHere, RunCodes, read_codes, relevance_he
 from hashbench.bundle.report import Report
 from hashbench.bundle.rescore import Values, computed, computed_of_rankings, differences, is_known
 from hashbench.datasets.split import Split
-from hashbench.errors import HashbenchError, printable, quietly
+from hashbench.errors import FEW, HashbenchError, printable, quietly
 from hashbench.hasher import CODES
 from hashbench.histogram import Histogram
 from hashbench.relevance.labels import Relevance
 from hashbench.runs.store import Row
 from hashbench.sparse.retrieval import Retrieval
+
+FIELDS = ("metrics", "metrics_of_test", "metrics_weighted")  # of a row
 
 T = TypeVar("T")
 C = TypeVar("C", Histogram, Retrieval)
@@ -25,34 +27,32 @@ C = TypeVar("C", Histogram, Retrieval)
 
 @dataclass(frozen=True)
 class RunCheck:
-    """The checks of the run of ``row``; ``files`` are copies of its files by name, somewhere below ``scratch``."""
+    """The checks of the run of ``row``; ``files`` are copies of its files by name."""
 
     row: Row
     files: Mapping[str, Path]
     ids: Split | None
     report: Report
-    scratch: Path
+    compared: set[tuple[str, str]] = field(default_factory=set)  # the metrics so far: their field and their name
 
     def all(self) -> None:
         """All checks."""
+        n_before = len(self.report.differences)
         histogram = self._stated(self._histogram("histogram.npz"), "histogram.npz", self.row.histogram_sha256)
         counted = self._codes()
-        if histogram is not None or counted is not None:
-            self._score("metrics", histogram or counted, "histogram.npz" if histogram else CODES)
-        for end, field, stated in (
-            ("", "metrics", self.row.retrieval_sha256),
-            ("_of_test", "metrics_of_test", self.row.retrieval_of_test_sha256),
-        ):
-            name = f"retrieval{end}.npz"
-            retrieval = self._stated(self._tried(read_retrieval, name), name, stated)
-            if retrieval is not None:
-                self.report.n_retrievals += 1
-                self._score(field, retrieval, name)
+        self._score("metrics", histogram or counted, CODES if histogram is None else "histogram.npz")
+        self._retrieval("metrics", "retrieval.npz", self.row.retrieval_sha256)
+        self._retrieval("metrics_of_test", "retrieval_of_test.npz", self.row.retrieval_of_test_sha256)
         of_test = self._tried(read_histogram, "histogram_of_test.npz")
-        if of_test is not None:
-            self._score("metrics_of_test", of_test, "histogram_of_test.npz")
-        if self.files:
-            self._say_unknown()
+        self._score("metrics_of_test", of_test, "histogram_of_test.npz")
+        if self.files and len(self.report.differences) == n_before:
+            self._say_not_compared()
+
+    def _retrieval(self, of: str, name: str, stated: str | None) -> None:
+        """Scores a retrieval, if it is the one that the row states."""
+        retrieval = self._stated(self._tried(read_retrieval, name), name, stated)
+        self.report.n_retrievals += retrieval is not None
+        self._score(of, retrieval, name)
 
     def _say(self, what: str) -> None:
         self.report.differences.append(f"{self.row.run}: {what}")
@@ -140,21 +140,25 @@ class RunCheck:
         found = self._asked(CODES, lambda: computed_of_rankings(rankings, stated))
         self._compare("metrics_weighted", stated, found or {}, CODES)
 
-    def _score(self, field: str, counts: Histogram | Retrieval | None, name: str) -> None:
-        """Computes the metrics of ``counts``, which ``name`` holds, and compares them with those of the row."""
-        stated: Values = getattr(self.row, field)
+    def _score(self, of: str, counts: Histogram | Retrieval | None, name: str) -> None:
+        """Computes the metrics of ``counts``, which ``name`` holds, and compares them with those ``of`` the row."""
+        stated: Values = getattr(self.row, of)
         if counts is not None:
             found = self._asked(name, lambda: computed(counts, stated))
-            self._compare(field, stated, found or {}, name)
+            self._compare(of, stated, found or {}, name)
 
-    def _compare(self, field: str, stated: Values, found: Values, name: str) -> None:
+    def _compare(self, of: str, stated: Values, found: Values, name: str) -> None:
         self.report.n_values += len(found)
-        for line in differences(field, stated, found, name):
+        self.compared.update((of, each) for each in found)
+        for line in differences(of, stated, found, name):
             self._say(line)
 
-    def _say_unknown(self) -> None:
-        """The metrics of the row that this hashbench cannot compute."""
-        for field in ("metrics", "metrics_of_test", "metrics_weighted"):
-            for name in getattr(self.row, field):
-                if not is_known(name):
-                    self.report.not_checked.append(f"{self.row.run}: {field}.{printable(name)}: no metric of this name")
+    def _say_not_compared(self) -> None:
+        """Says which metrics this hashbench does not have, and of which of the others nothing is in the bundle."""
+        held = [(of, name) for of in FIELDS for name in getattr(self.row, of) if (of, name) not in self.compared]
+        for of, name in held:
+            if not is_known(name):
+                self.report.not_checked.append(f"{self.row.run}: {of}.{printable(name)}: no metric of this name")
+        if left := [f"{of}.{name}" for of, name in held if is_known(name)]:
+            named = ", ".join(left[:FEW]) + (", ..." if len(left) > FEW else "")
+            self.report.not_checked.append(f"{self.row.run}: {named}: nothing that gives them is in the bundle")

@@ -10,6 +10,7 @@ from hashbench.bundle.counts import read_histogram, read_retrieval
 from hashbench.datasets.card import card_files
 from hashbench.errors import FEW, HashbenchError
 from hashbench.hasher import CODES
+from hashbench.progress import bar
 from hashbench.runs import hyperparameters
 from hashbench.runs.store import Row, Store
 from hashbench.tables import grid
@@ -54,11 +55,13 @@ def contents(spec: TableSpec, name: str, rows: list[Row], store: Store, say: Say
     ``say`` is told of which runs only the row is packed.
     """
     found = Contents(spec, rows)
-    for row in rows:
-        path = store.row_path(row.dataset, row.protocol, row.run)
-        found.files[f"{layout.ROWS}/{path.parent.name}/{path.name}"] = path
-        if row.status == "ok":
-            _add_run(found, row, store.run_folder(row.run), say, codes=codes)
+    with bar(f"check {spec.name}", "run", len(rows)) as checked:
+        for row in rows:
+            path = store.row_path(row.dataset, row.protocol, row.run)
+            found.files[f"{layout.ROWS}/{path.parent.name}/{path.name}"] = path
+            if row.status == "ok":
+                _add_run(found, row, store.run_folder(row.run), say, codes=codes)
+            checked.update()
     _say_missing(found, store, say)
     for path_in_root, path in _declared(spec, name):
         found.files[f"{layout.ROOT}/{path_in_root}"] = path

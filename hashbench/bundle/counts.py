@@ -64,8 +64,7 @@ def checked_arrays(path: Path, names: set[str], others: frozenset[str] = frozens
             f"{path}: it holds {', '.join(sorted(arrays)) or 'nothing'}: {', '.join(sorted(names))} go"
         )
     for array in arrays.values():
-        if n_bytes(array) > MOST_BYTES:
-            raise HashbenchError(f"{array.where}: {n_bytes(array):,} bytes: {MOST_BYTES:,} at most")
+        require_memory(array.where, n_bytes(array))
     return arrays
 
 
@@ -80,6 +79,12 @@ def npz(path: Path) -> Any:
 def n_bytes(array: StoredArray) -> int:
     """The memory that the values of ``array`` take."""
     return int(np.prod([1, *map(int, array.shape)], dtype=object)) * array.dtype.itemsize
+
+
+def require_memory(where: str, size: int) -> None:
+    """Raises HashbenchError where something would take more than ``MOST_BYTES``."""
+    if size > MOST_BYTES:
+        raise HashbenchError(f"{where}: {size:,} bytes: {MOST_BYTES:,} at most")
 
 
 def read_ids(array: StoredArray) -> NDArray[np.int64]:

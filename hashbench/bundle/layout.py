@@ -18,15 +18,16 @@ MOST_FILES = 50_000
 MOST_NAME = 240  # characters of a path in the archive
 TEXT_BYTES, ARRAY_BYTES = 8 << 20, 4 << 30
 
-_NAME = r"[A-Za-z0-9_+-][A-Za-z0-9_.+-]*"  # no path: no /, no \, no .. and no leading dot
+# of a file, a folder or a table
+NAME = r"[A-Za-z0-9_+-][A-Za-z0-9_.+-]*"  # no path: no /, no \, no .. and no leading dot
 _NPZ = "|".join(map(re.escape, OF_RUN))
 _LIMITS = {
     rf"{README}|{MANIFEST}": TEXT_BYTES,
-    rf"{ROWS}/{_NAME}/{_NAME}\.json": 1 << 20,
-    rf"{RUNS}/{_NAME}/({_NPZ})": ARRAY_BYTES,
-    rf"{ROOT}/(datasets|experiments/(tables|methods|recipes))/{_NAME}\.toml": TEXT_BYTES,
+    rf"{ROWS}/{NAME}/{NAME}\.json": 1 << 20,
+    rf"{RUNS}/{NAME}/({_NPZ})": ARRAY_BYTES,
+    rf"{ROOT}/(datasets|experiments/(tables|methods|recipes))/{NAME}\.toml": TEXT_BYTES,
     rf"{ROOT}/experiments/papers\.toml": TEXT_BYTES,
-    rf"{ID_LISTS}/{_NAME}/{_NAME}\.npz": ARRAY_BYTES,
+    rf"{ID_LISTS}/{NAME}/{NAME}\.npz": ARRAY_BYTES,
 }
 
 
@@ -38,4 +39,4 @@ def most_bytes(name: str) -> int | None:
 
 def is_folder_name(name: str) -> bool:
     """Whether the one folder of an archive, which holds all its files, may have this name."""
-    return len(name) <= MOST_NAME and re.fullmatch(_NAME, name) is not None
+    return len(name) <= MOST_NAME and re.fullmatch(NAME, name) is not None

@@ -11,7 +11,7 @@ from hashbench.runs.store import Code
 
 SCHEMA: Literal[1] = 1
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_]+$")]
+Name = Annotated[str, StringConstraints(pattern=f"^{layout.NAME}$")]
 
 
 class Manifest(Strict):

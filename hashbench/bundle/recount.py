@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.bundle.counts import checked_arrays, read_ids
+from hashbench.bundle.counts import checked_arrays, read_ids, require_memory
 from hashbench.codes import Codes, files, pack
 from hashbench.codes.distinct import DistinctCodes, count_distinct
 from hashbench.codes.files import StoredArray
@@ -17,7 +17,7 @@ from hashbench.datasets.relevance import relevance_of
 from hashbench.datasets.split import Split
 from hashbench.datasets.store import open_dataset
 from hashbench.errors import HashbenchError
-from hashbench.hasher import histogram_of
+from hashbench.hasher import CODES, histogram_of
 from hashbench.histogram import Histogram
 from hashbench.histogram.ranking import WeightedRankings
 from hashbench.relevance.labels import Relevance
@@ -50,14 +50,15 @@ class RunCodes:
         """The histogram of the codes; raises HashbenchError if ``relevance`` is of another number of items."""
         shape = len(self.query), len(self.database)
         if relevance.shape != shape:
-            raise HashbenchError(f"codes.npz: codes of {_sides(shape)}: {_sides(relevance.shape)} are expected")
-        return histogram_of(self.query, self.database, relevance)
+            raise HashbenchError(f"{CODES}: codes of {_sides(shape)}: {_sides(relevance.shape)} are expected")
+        require_memory(f"{CODES}: its histogram", 8 * shape[0] * (self.query.n_bits + 1) * len(relevance.levels))
+        return histogram_of(self.query, self.database, relevance, progress=True)
 
     def weighted(self, relevance: Relevance) -> WeightedRankings | None:
         """The rankings by the weighted Hamming distance; None if no weights were learned."""
         if self.weights is None:
             return None
-        return WeightedRankings(self.query, self.database, self.weights, relevance)
+        return WeightedRankings(self.query, self.database, self.weights, relevance, progress=True)
 
 
 def read_codes(path: Path, row: Row) -> RunCodes:
@@ -92,6 +93,8 @@ def _sparse(path: Path, row: Row) -> RunCodes:
     """Sparse codes as binary codes of d bits, of which k are set."""
     arrays = checked_arrays(path, SPARSE)
     d, k = (_number(row.settings.get(name, row.config["settings"].get(name)), path, name) for name in ("d", "k"))
+    n_codes = sum(arrays[name].shape[0] for name in ("buckets", "query_activations") if arrays[name].shape)
+    require_memory(f"{path}: its codes", n_codes * d // 8)
     buckets, activations = arrays["buckets"].whole(), arrays["query_activations"].whole()
     if int(arrays["d"].small().item()) != d or activations.ndim != 2 or activations.shape[1] != d:
         raise HashbenchError(f"{path}: codes of other than the {d} buckets that the row says")

@@ -110,8 +110,6 @@ class _Checks:
             end = f"-s{row.seed}-{row.config_hash[:10]}"
             if not row.run.startswith(f"{row.dataset}-{row.protocol}-{row.method}-") or not row.run.endswith(end):
                 self._say(name, f"a run of these names, seed and configuration is called {row.method}-...{end}")
-            elif row.run in found:
-                self._say(name, "the row of this run is there twice")
             else:
                 found[row.run] = row
                 self.report.n_rows += 1
@@ -129,7 +127,7 @@ class _Checks:
         copies = {Path(name).name: path for name in names if (path := self._copied(name)) is not None}
         own_ids = ids[row.ids_sha256][1] if row.ids_sha256 in ids else None
         if row.status == "ok":
-            RunCheck(row, copies, own_ids, self.report, self.scratch).all()
+            RunCheck(row, copies, own_ids, self.report).all()
         if not names and row.status == "ok":
             self.report.rows_alone.append(row.run)
         shutil.rmtree(self.scratch / layout.RUNS / row.run, ignore_errors=True)

@@ -101,6 +101,11 @@ def test_learned_weights(capsys: pytest.CaptureFixture[str], tmp_path: Path, mon
         0,
         [f"{n_values} metrics computed again: 1 histogram, 0 retrievals, codes of 1 run", "no difference"],
     )
+    assert call(capsys, "bundle", "mine", "--no-codes", "-o", tmp_path / "small.zip")[0] == 0
+    code, out, _ = call(capsys, "verify", tmp_path / "small.zip")
+    weighted = ", ".join(f"metrics_weighted.{name}" for name in row.metrics_weighted)
+    assert (code, len(row.metrics_weighted)) == (0, 3)
+    assert f"not checked: {row.run}: {weighted}: nothing that gives them is in the bundle" in out.splitlines()
     name = f"results/rows/digits-s1/{row.run}.json"
     edit = json_changed(lambda found: found["metrics_weighted"]["ap"].update(mean=0.25))
     code, out, _ = call(capsys, "verify", changed(path, tmp_path / "worse.zip", {name: edit}, listed=True))

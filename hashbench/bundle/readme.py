@@ -4,6 +4,7 @@ from hashbench.bundle.contents import Contents
 from hashbench.bundle.layout import ID_LISTS
 from hashbench.bundle.manifest import Manifest
 from hashbench.hasher import CODES
+from hashbench.tables.render_markdown import escape
 
 TEXT = """\
 # {title}
@@ -42,7 +43,7 @@ def readme(folder: str, contents: Contents, manifest: Manifest) -> str:
     alone = ALONE.format(runs="\n".join(f"- `{run}`" for run in contents.rows_alone)) if contents.rows_alone else ""
     commit, n_ok = manifest.code.commit, sum(row.status == "ok" for row in contents.rows)
     return TEXT.format(
-        title=" ".join(contents.spec.title.split()),
+        title=escape(contents.spec.title),
         table=manifest.table,
         version=manifest.code.version,
         commit="" if commit is None else f" (commit {commit}{', with changes' if manifest.code.dirty else ''})",

@@ -33,8 +33,9 @@ def command(
 
 def _lines(archive: "Archive", report: "Report") -> Iterator[str]:
     from hashbench.bundle.readme import counted
+    from hashbench.errors import printable
 
-    yield f"table {archive.manifest.table}, packed by hashbench {archive.manifest.code.version}"
+    yield f"table {archive.manifest.table}, packed by hashbench {printable(archive.manifest.code.version)}"
     yield f"{counted(report.n_files, 'file')}, {counted(report.n_rows, 'row')}, {counted(report.n_id_lists, 'id list')}"
     of_counts = f"{counted(report.n_histograms, 'histogram')}, {counted(report.n_retrievals, 'retrieval')}"
     yield f"{counted(report.n_values, 'metric')} computed again: {of_counts}, codes of {counted(report.n_codes, 'run')}"

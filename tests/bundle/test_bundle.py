@@ -189,9 +189,10 @@ def test_a_table_that_only_its_author_has(
         text = (REPOSITORY / "experiments" / "tables" / "digits.toml").read_text()
         head, groups = text.split("[[groups]]")[:2]
         lines = [line for line in groups.splitlines() if "method" not in line or "lsh" in line]
-        (tables / "mine.toml").write_text("\n".join([head, "[[groups]]", *lines]).replace("quickstart", "mine"))
+        (tables / "mine.toml").write_text("\n".join([head, "[[groups]]", *lines]).replace('title = "', 'title = "<b> '))
         assert call(capsys, "bundle", "mine", "-o", tmp_path / "mine.zip")[0] == 0
         expected = call(capsys, "table", "mine")
+    assert content(tmp_path / "mine.zip", "README.md").startswith(b"# \\<b> Tie-aware")
     assert call(capsys, "table", "mine")[0] == 2
     with zipfile.ZipFile(tmp_path / "mine.zip") as archive:
         archive.extractall(tmp_path)

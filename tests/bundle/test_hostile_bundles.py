@@ -1,6 +1,5 @@
 """Archives that nobody should open: each is refused in one line, exit code 2, and nothing is written."""
 
-import json
 import os
 import stat
 import struct
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.bundles import changed, content, json_changed, names, written
+from support.bundles import changed, json_changed, names, written
 from support.command_line import call
 
 from hashbench.bundle import archive, layout
@@ -240,4 +239,11 @@ def test_a_message_does_not_reach_the_terminal_raw(
 ) -> None:
     with_entry(bundle, tmp_path / "b.zip", "digits-bundle/\x1b[2J")
     assert "'digits-bundle/\\x1b[2J'" in refused(capsys, tmp_path / "b.zip")
-    assert json.loads(content(bundle, "manifest.json"))["schema"] == 1
+    row = next(name for name in names(bundle) if name.startswith("results/rows/"))
+    edits = {
+        row: json_changed(lambda found: found["metrics"].update({"\x1b[2J": found["metrics"]["ap"]})),
+        "manifest.json": json_changed(lambda found: found["code"].update(version="\x1b[2J")),
+    }
+    code, out, _ = call(capsys, "verify", changed(bundle, tmp_path / "c.zip", edits, listed=True))
+    assert (code, out.splitlines()[0]) == (0, "table digits, packed by hashbench '\\x1b[2J'")
+    assert "metrics.'\\x1b[2J': no metric of this name" in out and "\x1b" not in out

@@ -128,6 +128,7 @@ def test_relevance_by_distances(
     row = trained(tmp_path, "lsh", {"bits": 8}, "toy")
     path = tmp_path / "b.zip"
     assert call(capsys, "bundle", "mine", "-o", path)[0] == 0
+    assert content(path, "root/datasets/toy.toml") == (root / "datasets" / "toy.toml").read_bytes()
     n_values = len(row.metrics)
     code, out, _ = call(capsys, "verify", path)
     here = f"{n_values} metrics computed again: 1 histogram, 0 retrievals, codes of 1 run"

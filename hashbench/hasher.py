@@ -290,10 +290,15 @@ class BinaryOutput:
 
     def histogram(self, relevance: Relevance, *, progress: bool = False) -> Histogram:
         """The histogram n[q, d, v] of the codes; ``relevance`` is that of this database to these queries."""
-        if not isinstance(relevance, DistanceRelevance):
-            return histogram.count(self.query, self.database, relevance, progress=progress)
-        pieces = ((self.database[part], known) for part, known in relevance.pieces())
-        return histogram.count_blocks(self.query, pieces, progress=progress)
+        return histogram_of(self.query, self.database, relevance, progress=progress)
+
+
+def histogram_of(query: Codes, database: Codes, relevance: Relevance, *, progress: bool = False) -> Histogram:
+    """The histogram n[q, d, v] of codes; if distances define ``relevance``, they are computed piece by piece."""
+    if not isinstance(relevance, DistanceRelevance):
+        return histogram.count(query, database, relevance, progress=progress)
+    pieces = ((database[part], known) for part, known in relevance.pieces())
+    return histogram.count_blocks(query, pieces, progress=progress)
 
 
 @dataclass(frozen=True)

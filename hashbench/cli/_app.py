@@ -32,6 +32,8 @@ COMMANDS = {
     "status": "Show what is done, missing or failed, of all tables or of one.",
     "table": "Print tables: published and measured values side by side.",
     "figure": "Draw figures of papers from the stored rows.",
+    "bundle": "Pack the rows of a table with what scores them again.",
+    "verify": "Score the rows of a bundle again and compare them.",
     "doctor": "Show what is installed and downloaded, and what is missing.",
 }
 

@@ -1,0 +1,133 @@
+"""Checks a bundle: every checksum, every row, and every metric, computed again from the histograms and the codes."""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TypeVar
+
+from hashbench.bundle import archive, id_lists, layout
+from hashbench.bundle.archive import Archive, DamagedFile
+from hashbench.bundle.check_run import RunCheck
+from hashbench.bundle.report import Report
+from hashbench.datasets.split import Split
+from hashbench.errors import HashbenchError, printable, quietly
+from hashbench.progress import bar
+from hashbench.runs import store
+from hashbench.runs.store import Row
+
+T = TypeVar("T")
+
+
+def verify(path: Path) -> tuple[Archive, Report]:
+    """The bundle, closed again, and what was found in it.
+
+    Raises HashbenchError for a file that is not a bundle that hashbench wrote. Files are copied into a temporary
+    folder before they are read, those of one run at a time.
+    """
+    with (
+        archive.opened(path) as bundle,
+        TemporaryDirectory() as scratch,
+        bar("verify", "file", len(bundle.manifest.files)) as shown,
+    ):
+        checks = _Checks(bundle, Path(scratch).resolve(), Report(), shown.update)
+        checks.all()
+    return bundle, checks.report
+
+
+@dataclass
+class _Checks:
+    """The checks of one bundle; ``done`` is called with the number of files that were checked."""
+
+    bundle: Archive
+    scratch: Path
+    report: Report
+    done: Callable[[int], object]
+
+    def all(self) -> None:
+        """All checks, in the order of the names."""
+        of_runs: dict[str, list[str]] = {}
+        for name in self._names(layout.RUNS):
+            of_runs.setdefault(name.split("/")[2], []).append(name)
+        for name in [*self._names("README.md"), *self._names(layout.ROOT)]:
+            self._copied(name)
+        ids, rows = self._id_lists(), self._rows()
+        self._require_used(ids, rows)
+        for run in sorted(of_runs.keys() - rows.keys()):
+            self._say(f"{layout.RUNS}/{run}", "no readable row of this run is in the bundle")
+        for run, row in rows.items():
+            self._run(row, of_runs.get(run, []), ids)
+
+    def _names(self, folder: str) -> list[str]:
+        return sorted(name for name in self.bundle.manifest.files if f"{name}/".startswith(f"{folder}/"))
+
+    def _say(self, where: str, what: str) -> None:
+        self.report.differences.append(f"{where}: {what}")
+
+    def _copied(self, name: str) -> Path | None:
+        """The copy of a file; None, after it was said, if it is not the one that was packed."""
+        self.done(1)
+        self.report.n_files += 1
+        target, stated = self.scratch / name, self.bundle.manifest.files[name]
+        try:
+            sha256 = self.bundle.copy(name, target)
+        except DamagedFile as error:
+            self.report.differences.append(str(error))
+            target.unlink()
+            return None
+        if sha256 != stated:
+            self._say(name, f"not the file that was packed: SHA-256 is {sha256}, {layout.MANIFEST} says {stated}")
+            return None
+        return target
+
+    def _read(self, read: Callable[[Path], T], name: str) -> T | None:
+        """What ``read`` makes of the copy of a file; None, after it was said, if it raises an error."""
+        path = self.scratch / name
+        try:
+            return quietly(str(path), lambda: read(path))
+        except HashbenchError as error:
+            text = str(error).removesuffix(f": {store.REMEDY}").replace(f"{self.scratch}/", "")
+            self.report.differences.append(printable(text, 400))
+            return None
+
+    def _id_lists(self) -> dict[str, tuple[str, Split]]:
+        """The id lists by their checksum, each with its name."""
+        found: dict[str, tuple[str, Split]] = {}
+        for name in self._names(layout.ID_LISTS):
+            if self._copied(name) is not None and (chosen := self._read(id_lists.read, name)) is not None:
+                found[chosen.sha256] = name, chosen
+                self.report.n_id_lists += 1
+        return found
+
+    def _rows(self) -> dict[str, Row]:
+        """The rows by run. One that is not as it was packed is read too, because its values say what was changed."""
+        found: dict[str, Row] = {}
+        for name in self._names(layout.ROWS):
+            self._copied(name)
+            if not (self.scratch / name).exists() or (row := self._read(store.read, name)) is None:
+                continue
+            end = f"-s{row.seed}-{row.config_hash[:10]}"
+            if not row.run.startswith(f"{row.dataset}-{row.protocol}-{row.method}-") or not row.run.endswith(end):
+                self._say(name, f"a run of these names, seed and configuration is called {row.method}-...{end}")
+            else:
+                found[row.run] = row
+                self.report.n_rows += 1
+        return found
+
+    def _require_used(self, ids: dict[str, tuple[str, Split]], rows: dict[str, Row]) -> None:
+        """Says which id lists are of no row."""
+        used = {row.ids_sha256 for row in rows.values()}
+        for sha256, (name, _) in ids.items():
+            if sha256 not in used:
+                self._say(name, "no row has these ids")
+
+    def _run(self, row: Row, names: list[str], ids: dict[str, tuple[str, Split]]) -> None:
+        """Checks the files of one run, and removes their copies."""
+        copies = {Path(name).name: path for name in names if (path := self._copied(name)) is not None}
+        own_ids = ids[row.ids_sha256][1] if row.ids_sha256 in ids else None
+        if row.status == "ok":
+            RunCheck(row, copies, own_ids, self.report).all()
+        if not names and row.status == "ok":
+            self.report.rows_alone.append(row.run)
+        shutil.rmtree(self.scratch / layout.RUNS / row.run, ignore_errors=True)

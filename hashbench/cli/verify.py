@@ -1,0 +1,53 @@
+"""``hashbench verify`` scores the rows of a bundle again and compares every value."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hashbench.cli._options import AsJson
+
+if TYPE_CHECKING:
+    from hashbench.bundle.archive import Archive
+    from hashbench.bundle.report import Report
+
+
+def command(
+    bundle: Annotated[Path, typer.Argument(help="The archive that hashbench bundle wrote.")], as_json: AsJson = False
+) -> None:
+    """Check a bundle: compute every metric again from the packed histograms and codes, and compare it with its row.
+
+    Checksums, the names and digests of the rows, histograms, codes and id lists are checked. Nothing of the archive is
+    trusted, unpickled or written anywhere but into a temporary folder. Exit code 0: no difference; 1: a difference, one
+    line each; 2: not a bundle.
+    """
+    from hashbench.bundle.verify import verify
+    from hashbench.errors import CheckFailed
+
+    archive, report = verify(bundle)
+    typer.echo(_as_json(bundle, archive, report) if as_json else "\n".join(_lines(archive, report)))
+    if n := len(report.differences):
+        raise CheckFailed(f"{bundle}: {n} difference{'s' if n > 1 else ''}")
+
+
+def _lines(archive: "Archive", report: "Report") -> Iterator[str]:
+    from hashbench.bundle.readme import counted
+    from hashbench.errors import printable
+
+    yield f"table {archive.manifest.table}, packed by hashbench {printable(archive.manifest.code.version)}"
+    yield f"{counted(report.n_files, 'file')}, {counted(report.n_rows, 'row')}, {counted(report.n_id_lists, 'id list')}"
+    of_counts = f"{counted(report.n_histograms, 'histogram')}, {counted(report.n_retrievals, 'retrieval')}"
+    yield f"{counted(report.n_values, 'metric')} computed again: {of_counts}, codes of {counted(report.n_codes, 'run')}"
+    yield from (f"not checked: {line}" for line in report.not_checked)
+    if report.rows_alone:
+        yield f"not scored again: {counted(len(report.rows_alone), 'run')}, of which the row alone is packed"
+    yield from [f"difference: {line}" for line in report.differences] or ["no difference"]
+
+
+def _as_json(path: Path, archive: "Archive", report: "Report") -> str:
+    from dataclasses import asdict
+
+    from hashbench.config import canonical_json
+
+    return canonical_json({"bundle": str(path), "table": archive.manifest.table, **asdict(report)})

@@ -1,0 +1,247 @@
+"""``hashbench bundle``: what is in the archive, and that a reader renders and scores it again."""
+
+import json
+import os
+import shutil
+import zipfile
+from pathlib import Path
+
+import pytest
+from support.bundles import content, names
+from support.command_line import call
+from support.small_root import REPOSITORY, small_root
+
+from hashbench.bundle.contents import rows_of
+from hashbench.bundle.manifest import Manifest
+from hashbench.runs.run import run
+from hashbench.runs.spec import resolve
+from hashbench.runs.store import Store
+from hashbench.tables import spec
+
+LSH, LSH1, ITQ = "digits-s1-lsh-12b-s0-b0b63c62f4", "digits-s1-lsh-12b-s1-7579a34798", "digits-s1-itq-12b-s0-9328ee9d18"
+
+
+def test_a_reader_scores_and_renders_again_what_was_packed(
+    capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, error = call(capsys, "bundle", "digits")
+    path = tmp_path / "digits-bundle.zip"
+    size = f"{path.stat().st_size:,} bytes"
+    assert (code, error) == (0, "")
+    assert out == f"digits-bundle.zip\n3 rows, 3 with a histogram, 3 with codes, 1 id list: {size}\n"
+    table = call(capsys, "table", "digits", "--interval", "--distinct")[1]
+    results.rename(tmp_path / "elsewhere")
+    code, out, error = call(capsys, "verify", path.name)
+    assert (code, error) == (0, "")
+    assert out.splitlines() == [
+        f"table digits, packed by hashbench {json.loads(content(path, 'manifest.json'))['code']['version']}",
+        f"{len(names(path)) - 1} files, 3 rows, 1 id list",
+        "30 metrics computed again: 3 histograms, 0 retrievals, codes of 3 runs",
+        "no difference",
+    ]
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(tmp_path)
+    commands = [line.split() for line in Path("digits-bundle/README.md").read_text().splitlines() if line[:4] == "    "]
+    assert commands[0] == ["hashbench", "verify", "digits-bundle.zip"]
+    assert call(capsys, *commands[1][1:], "--interval", "--distinct") == (0, table, "")
+    assert len(commands) == 2 and "LSH" in table
+
+
+def test_the_same_files_give_the_same_bytes(
+    capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path, bundle: Path
+) -> None:
+    for path in results.rglob("*"):
+        os.utime(path, (0, 0))
+        path.chmod(0o700)
+    assert call(capsys, "bundle", "digits", "-o", tmp_path / "again.zip")[0] == 0
+    assert (tmp_path / "again.zip").read_bytes() == bundle.read_bytes()
+
+
+def test_names_are_sorted_and_the_manifest_is_last(bundle: Path) -> None:
+    *files, last = names(bundle)
+    assert (files, last) == (sorted(files), "manifest.json")
+    with zipfile.ZipFile(bundle) as archive:
+        assert {info.date_time for info in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+        assert {info.external_attr >> 16 for info in archive.infolist()} == {0o100644}
+
+
+def test_it_holds_what_the_table_is_declared_by_and_no_more(bundle: Path) -> None:
+    root = sorted(name.removeprefix("root/") for name in names(bundle) if name.startswith("root/"))
+    methods = ("dpsh", "dtsh", "hashnet", "itq", "lsh", "mihash", "talr_ap", "talr_ndcg")
+    assert [name for name in root if "recipes" not in name] == [
+        "datasets/digits.toml",
+        *(f"experiments/methods/{name}.toml" for name in methods),
+        "experiments/papers.toml",
+        "experiments/tables/digits.toml",
+    ]
+    assert "experiments/recipes/mlp_digits.toml" in root
+    for name in root:
+        assert content(bundle, f"root/{name}") == (REPOSITORY / name).read_bytes()
+    assert [name for name in names(bundle) if name.startswith("splits/")] == ["splits/digits/s1-seed0.npz"]
+
+
+def test_the_id_lists_are_those_of_hashbench_split(
+    capsys: pytest.CaptureFixture[str], bundle: Path, tmp_path: Path
+) -> None:
+    assert call(capsys, "split", "digits")[0] == 0
+    written = (tmp_path / "data" / "digits" / "splits" / "s1-seed0.npz").read_bytes()
+    assert content(bundle, "splits/digits/s1-seed0.npz") == written
+
+
+def test_without_codes(capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path) -> None:
+    path = tmp_path / "small.zip"
+    code, out, _ = call(capsys, "bundle", "digits", "--no-codes", "-o", path)
+    assert code == 0 and "3 rows, 3 with a histogram, 0 with codes, 1 id list: " in out
+    assert not any(name.endswith("codes.npz") for name in names(path))
+    code, out, error = call(capsys, "verify", path)
+    assert (code, error) == (0, "")
+    assert out.splitlines()[2:] == [
+        "30 metrics computed again: 3 histograms, 0 retrievals, codes of 0 runs",
+        "no difference",
+    ]
+
+
+def test_codes_alone_are_counted(capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path) -> None:
+    for path in results.glob("runs/*/histogram.npz"):
+        path.unlink()
+    assert "0 with a histogram, 3 with codes" in call(capsys, "bundle", "digits", "-o", tmp_path / "codes.zip")[1]
+    code, out, _ = call(capsys, "verify", tmp_path / "codes.zip")
+    assert code == 0 and "30 metrics computed again: 0 histograms, 0 retrievals, codes of 3 runs" in out
+
+
+def test_the_runs_of_some_seeds(capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path) -> None:
+    code, out, _ = call(capsys, "bundle", "digits", "--seeds", 1, "-o", tmp_path / "one.zip", "--json")
+    found = json.loads(out)
+    assert (code, found["rows"], found["rows_alone"]) == (0, [ITQ, LSH], [])
+    assert (found["table"], found["path"]) == ("digits", str(tmp_path / "one.zip"))
+    assert found["size_bytes"] == (tmp_path / "one.zip").stat().st_size
+    assert found["files"] + ["manifest.json"] == names(tmp_path / "one.zip")
+    assert json.loads(content(tmp_path / "one.zip", "manifest.json"))["n_seeds"] == 1
+
+
+def test_several_splits(capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path) -> None:
+    other = run(resolve("digits", "s1", "lsh", {"bits": 12}, split_seed=1), Store(results))
+    assert other.run not in json.loads(call(capsys, "bundle", "digits", "-o", tmp_path / "1.zip", "--json")[1])["rows"]
+    path = tmp_path / "2.zip"
+    code, out, _ = call(capsys, "bundle", "digits", "--splits", 2, "-o", path)
+    assert code == 0 and "4 rows, 4 with a histogram, 4 with codes, 2 id lists: " in out
+    assert {"splits/digits/s1-seed0.npz", "splits/digits/s1-seed1.npz"} < set(names(path))
+    assert b"--root digits_splits2-bundle/root table digits --splits 2\n" in content(path, "README.md")
+    assert call(capsys, "verify", path)[0] == 0
+
+
+def test_the_command_of_a_table_at_a_budget() -> None:
+    fields = {"schema": 1, "table": "talr_table1", "n_splits": 3, "n_seeds": None, "codes": True, "versions": {}}
+    code = {"version": "1", "commit": None, "dirty": None}
+    manifest = Manifest.model_validate({**fields, "budget": "cpu", "code": code, "files": {}})
+    assert manifest.table_command == "table talr_table1 --budget cpu --splits 3"
+
+
+def test_runs_without_files_are_named(capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path) -> None:
+    shutil.rmtree(results / "runs" / LSH)
+    path = tmp_path / "some.zip"
+    code, out, error = call(capsys, "bundle", "digits", "-o", path)
+    runs = results / "runs"
+    assert code == 0 and "3 rows, 2 with a histogram, 2 with codes" in out
+    assert error == f"1 of 3 runs have no histogram or codes in {runs}, their rows alone are packed: {LSH}\n"
+    assert f"- `{LSH}`\n".encode() in content(path, "README.md")
+    code, out, _ = call(capsys, "verify", path)
+    assert code == 0
+    assert "not scored again: 1 run, of which the row alone is packed" in out.splitlines()
+
+
+def test_the_files_of_another_run_are_not_packed(
+    capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path
+) -> None:
+    other = results / "runs" / LSH / "histogram.npz"
+    shutil.copy(results / "runs" / LSH1 / "histogram.npz", other)
+    code, _, error = call(capsys, "bundle", "digits", "-o", tmp_path / "b.zip")
+    assert code == 0
+    assert error.splitlines()[0] == (
+        f"{LSH}: neither its histogram nor its codes are packed: {other} is not the histogram that it was scored from"
+    )
+    assert not any(LSH in name for name in names(tmp_path / "b.zip") if name.startswith("results/runs/"))
+    assert call(capsys, "verify", tmp_path / "b.zip")[0] == 0
+
+
+def test_without_the_data_set_there_are_no_id_lists(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    committed = Store(REPOSITORY / "results")
+    row = rows_of(spec.load("cifar10_small_cnn"), committed, 1)[0]
+    rows = tmp_path / "results" / "rows" / "cifar10-s1"
+    rows.mkdir(parents=True)
+    shutil.copy(committed.row_path("cifar10", "s1", row.run), rows)
+    code, out, error = call(capsys, "bundle", "cifar10_small_cnn", "-o", tmp_path / "c.zip")
+    assert code == 0 and "1 row, 0 with a histogram, 0 with codes, 0 id lists: " in out
+    assert error.splitlines()[1:] == [
+        "no id lists of cifar10 s1: cifar10 is not downloaded: run hashbench download cifar10 (or --from-dir DIR)"
+    ]
+    code, out, _ = call(capsys, "verify", tmp_path / "c.zip")
+    assert (code, out.splitlines()[-1]) == (0, "no difference")
+
+
+def test_a_table_that_only_its_author_has(
+    capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as authors:
+        tables = small_root(tmp_path, authors) / "experiments" / "tables"
+        tables.mkdir()
+        text = (REPOSITORY / "experiments" / "tables" / "digits.toml").read_text()
+        head, groups = text.split("[[groups]]")[:2]
+        lines = [line for line in groups.splitlines() if "method" not in line or "lsh" in line]
+        (tables / "mine.toml").write_text("\n".join([head, "[[groups]]", *lines]).replace('title = "', 'title = "<b> '))
+        assert call(capsys, "bundle", "mine", "-o", tmp_path / "mine.zip")[0] == 0
+        expected = call(capsys, "table", "mine")
+    assert content(tmp_path / "mine.zip", "README.md").startswith(b"# \\<b> Tie-aware")
+    assert call(capsys, "table", "mine")[0] == 2
+    with zipfile.ZipFile(tmp_path / "mine.zip") as archive:
+        archive.extractall(tmp_path)
+    unpacked = tmp_path / "mine-bundle"
+    found = call(capsys, "--results", unpacked / "results", "--root", unpacked / "root", "table", "mine")
+    assert found == expected
+    assert expected[0] == 0 and "LSH" in expected[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("digits",), "table digits: no run of its cells is stored in {tmp}/results/rows"),
+        (("digitz",), "unknown table 'digitz': did you mean digits?"),
+        (("digits", "-o", "{tmp}"), "{tmp}: a folder; name the file to be written with --out"),
+    ],
+)
+def test_what_cannot_be_packed(
+    arguments: tuple[str, ...],
+    complaint: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    given = [word.format(tmp=tmp_path) for word in arguments]
+    assert call(capsys, "bundle", *given) == (2, "", f"error: {complaint.format(tmp=tmp_path)}\n")
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_damaged_row_stops_it_and_the_old_bundle_stays(
+    capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "b.zip").write_text("old")
+    row = results / "rows" / "digits-s1" / f"{LSH}.json"
+    row.write_text(row.read_text().replace('"bits": 12', '"bits": 13'))
+    code, out, error = call(capsys, "bundle", "digits", "-o", tmp_path / "b.zip")
+    assert (code, out, error.count("\n")) == (2, "", 1)
+    assert error.startswith(f"error: {row}: not a row that hashbench wrote: cell_hash is not the digest")
+    assert (tmp_path / "b.zip").read_text() == "old"
+
+
+def test_a_failed_run_is_packed_as_a_row(capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path) -> None:
+    path = results / "rows" / "digits-s1" / f"{LSH}.json"
+    values = json.loads(path.read_text())
+    values |= {"status": "failed", "reason": "it diverged", "metrics": {}, "histogram_sha256": None, "seconds": None}
+    path.write_text(json.dumps(values))
+    code, out, error = call(capsys, "bundle", "digits", "-o", tmp_path / "b.zip")
+    assert (code, error) == (0, "")
+    assert "3 rows, 2 with a histogram, 2 with codes" in out
+    assert call(capsys, "verify", tmp_path / "b.zip")[1].splitlines()[-1] == "no difference"

@@ -1,0 +1,156 @@
+"""Runs of every kind in a bundle: sparse codes, a search without codes, learned weights, relevance by distances."""
+
+import io
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.bundles import changed, content, json_changed, names
+from support.command_line import call
+from support.small_root import small_root
+from support.stored_toy import parts, store_toy
+
+from hashbench.runs import hyperparameters
+from hashbench.runs.run import run
+from hashbench.runs.spec import resolve
+from hashbench.runs.store import Row, Store
+
+TABLE = """
+title = "Mine"
+paper = "hashbench"
+source = "tests"
+[defaults]
+dataset = "{dataset}"
+protocol = "s1"
+metric = "{metric}"
+budget = "{budget}"
+[[groups]]
+columns = [{{ label = "a" }}]
+rows = [{{ label = "b", method = "{method}", settings = {settings} }}]
+"""
+SMALL = {"epochs": 1, "steps_per_epoch": 3, "batch_size": 10, "classes_per_batch": 5, "augment": "none"}
+SPARSE = {"d": 8, "k": 2, "model": "mlp"} | {
+    f"base.{key}": value for key, value in (SMALL | {"augment_per": "item", "model": "mlp"}).items()
+}
+
+
+def declare(root: Path, method: str, settings: dict[str, object], metric: str, dataset: str = "digits") -> None:
+    """Writes the table ``mine`` of one cell."""
+    inline = "{ " + ", ".join(f'"{key}" = {json.dumps(value)}' for key, value in settings.items()) + " }"
+    folder = root / "experiments" / "tables"
+    folder.mkdir(parents=True, exist_ok=True)
+    budget = hyperparameters.load(method).budget(None)
+    text = TABLE.format(dataset=dataset, metric=metric, budget=budget, method=method, settings=inline)
+    (folder / "mine.toml").write_text(text)
+
+
+def trained(tmp_path: Path, method: str, settings: dict[str, object], dataset: str = "digits") -> Row:
+    return run(resolve(dataset, "s1", method, settings), Store(tmp_path / "results"))
+
+
+def recipes(root: Path) -> None:
+    shutil.copytree(Path(__file__).resolve().parents[2] / "experiments" / "recipes", root / "experiments" / "recipes")
+
+
+def test_sparse_codes(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = small_root(tmp_path, monkeypatch)
+    recipes(root)
+    declare(root, "sparse_th", SPARSE, "suf")
+    row = trained(tmp_path, "sparse_th", SPARSE)
+    path = tmp_path / "b.zip"
+    code, out, error = call(capsys, "bundle", "mine", "-o", path)
+    assert (code, error) == (0, "")
+    assert "1 row, 1 with a histogram, 1 with a retrieval, 1 with codes, 1 id list: " in out
+    files = ("codes", "histogram", "histogram_of_test", "retrieval", "retrieval_of_test")
+    runs = [name for name in names(path) if name.startswith("results/runs/")]
+    assert runs == [f"results/runs/{row.run}/{name}.npz" for name in files]
+    n_values = len(row.metrics) + len(row.metrics_of_test)
+    code, out, _ = call(capsys, "verify", path)
+    assert (code, out.splitlines()[2:]) == (
+        0,
+        [f"{n_values} metrics computed again: 1 histogram, 2 retrievals, codes of 1 run", "no difference"],
+    )
+    name = f"results/rows/digits-s1/{row.run}.json"
+    edit = json_changed(lambda found: found["metrics_of_test"]["suf@4"].update(mean=2.5))
+    worse = changed(path, tmp_path / "worse.zip", {name: edit}, listed=True)
+    code, out, _ = call(capsys, "verify", worse)
+    found = row.metrics_of_test["suf@4"].mean
+    assert code == 1 and out.splitlines()[-1] == (
+        f"difference: {row.run}: metrics_of_test.suf@4.mean is 2.5, retrieval_of_test.npz gives {found:.10g}"
+    )
+    swapped = {runs[3]: content(path, runs[4]), runs[4]: content(path, runs[3])}
+    code, out, _ = call(capsys, "verify", changed(path, tmp_path / "swapped.zip", swapped, listed=True))
+    lines = [line.partition(" is not")[0] for line in out.splitlines() if line.startswith("difference")]
+    assert lines == [f"difference: {row.run}: retrieval{end}.npz" for end in ("", "_of_test")]
+
+
+def test_learned_weights(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings: dict[str, object] = {"bits": 4}
+    root = small_root(tmp_path, monkeypatch)
+    recipes(root)
+    declare(root, "structhash", settings, "ap")
+    row = trained(tmp_path, "structhash", settings)
+    assert row.metrics_weighted
+    path = tmp_path / "b.zip"
+    assert call(capsys, "bundle", "mine", "-o", path)[0] == 0
+    n_values = len(row.metrics) + len(row.metrics_weighted)
+    code, out, _ = call(capsys, "verify", path)
+    assert (code, out.splitlines()[2:]) == (
+        0,
+        [f"{n_values} metrics computed again: 1 histogram, 0 retrievals, codes of 1 run", "no difference"],
+    )
+    assert call(capsys, "bundle", "mine", "--no-codes", "-o", tmp_path / "small.zip")[0] == 0
+    code, out, _ = call(capsys, "verify", tmp_path / "small.zip")
+    weighted = ", ".join(f"metrics_weighted.{name}" for name in row.metrics_weighted)
+    assert (code, len(row.metrics_weighted)) == (0, 3)
+    assert f"not checked: {row.run}: {weighted}: nothing that gives them is in the bundle" in out.splitlines()
+    name = f"results/rows/digits-s1/{row.run}.json"
+    edit = json_changed(lambda found: found["metrics_weighted"]["ap"].update(mean=0.25))
+    code, out, _ = call(capsys, "verify", changed(path, tmp_path / "worse.zip", {name: edit}, listed=True))
+    assert code == 1 and out.splitlines()[-1] == (
+        f"difference: {row.run}: metrics_weighted.ap.mean is 0.25, "
+        f"codes.npz gives {row.metrics_weighted['ap'].mean:.10g}"
+    )
+
+
+def test_relevance_by_distances(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    items, labels = rng.normal(size=(60, 5)).astype(np.float32), np.zeros((60, 0), np.uint8)
+    protocol = parts(10, 20, 60).rstrip() + '\nrelevance = { kind = "nearest", percent = 20.0 }\n'
+    root = tmp_path / "own"
+    store_toy(root, items, labels, protocol)
+    (root / "experiments").unlink()
+    declare(root, "lsh", {"bits": 8}, "ap", "toy")
+    row = trained(tmp_path, "lsh", {"bits": 8}, "toy")
+    path = tmp_path / "b.zip"
+    assert call(capsys, "bundle", "mine", "-o", path)[0] == 0
+    assert content(path, "root/datasets/toy.toml") == (root / "datasets" / "toy.toml").read_bytes()
+    n_values = len(row.metrics)
+    code, out, _ = call(capsys, "verify", path)
+    here = f"{n_values} metrics computed again: 1 histogram, 0 retrievals, codes of 1 run"
+    assert (code, out.splitlines()[2:]) == (0, [here, "no difference"])
+
+    codes = f"results/runs/{row.run}/codes.npz"
+    with np.load(io.BytesIO(content(path, codes))) as archive:
+        found = dict(archive)
+    found["query_ids"] = found["query_ids"][::-1]
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **found)
+    code, out, _ = call(capsys, "verify", changed(path, tmp_path / "c.zip", {codes: buffer.getvalue()}, listed=True))
+    assert code == 1 and out.splitlines()[-1] == (
+        f"difference: {row.run}: codes.npz: query_ids are not those of the id lists"
+    )
+
+    monkeypatch.setenv("HASHBENCH_DATA", str(tmp_path / "nothing"))  # a reader without the data set
+    code, out, _ = call(capsys, "verify", path)
+    missing = "toy is not downloaded: run hashbench download toy (or --from-dir DIR)"
+    assert code == 0
+    assert out.splitlines()[2:] == [
+        f"{n_values} metrics computed again: 1 histogram, 0 retrievals, codes of 0 runs",
+        f"not checked: {row.run}: codes.npz: not counted again: {missing}",
+        "no difference",
+    ]

@@ -1,0 +1,264 @@
+"""``hashbench verify``: each kind of damage is found and named in one line."""
+
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.bundles import Change, changed, content, json_changed
+from support.command_line import call
+
+from hashbench.codes.files import _stored
+from hashbench.histogram import Histogram
+from hashbench.runs.store import Store, read
+
+LSH, LSH1 = "digits-s1-lsh-12b-s0-b0b63c62f4", "digits-s1-lsh-12b-s1-7579a34798"
+ROW = f"results/rows/digits-s1/{LSH}.json"
+HISTOGRAM, CODES, IDS = (
+    f"results/runs/{LSH}/histogram.npz",
+    f"results/runs/{LSH}/codes.npz",
+    "splits/digits/s1-seed0.npz",
+)
+
+
+def arrays(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], bytes]:
+    """Changes the arrays of an .npz file."""
+
+    def apply(old: bytes) -> bytes:
+        with np.load(io.BytesIO(old)) as archive:
+            found = dict(archive)
+        change(found)
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, **found)
+        return buffer.getvalue()
+
+    return apply
+
+
+def histogram_in(data: bytes) -> Histogram:
+    with np.load(io.BytesIO(data)) as archive:
+        return Histogram(archive["counts"], archive["levels"])
+
+
+def differences(capsys: pytest.CaptureFixture[str], path: Path) -> list[str]:
+    """The lines of the differences, of which there are some."""
+    code, out, error = call(capsys, "verify", path)
+    found = [line.removeprefix("difference: ") for line in out.splitlines() if line.startswith("difference: ")]
+    assert (code, error) == (1, f"error: {path}: {len(found)} difference{'s' if len(found) > 1 else ''}\n")
+    return found
+
+
+@pytest.fixture
+def damaged(bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., list[str]]:
+    """The differences that are found after some files were changed, and their checksums with them."""
+    return lambda changes, listed=True: differences(
+        capsys, changed(bundle, tmp_path / "changed.zip", changes, listed=listed)
+    )
+
+
+def move_one(found: dict[str, Any]) -> None:
+    """Puts one item of the first query at another distance: the number of items stays."""
+    distance, level = map(int, np.argwhere(found["counts"][0] > 0)[0])
+    found["counts"][0, distance, level] -= 1
+    found["counts"][0, distance + 1, level] += 1
+
+
+def flip_bit(found: dict[str, Any]) -> None:
+    found["query_codes"][0, 0] ^= 1
+
+
+def test_an_edited_value(damaged: Callable[..., list[str]], bundle: Path) -> None:
+    was = json.loads(content(bundle, ROW))["metrics"]["ap"]
+    edit = json_changed(lambda row: row["metrics"]["ap"].update(mean=0.9, n_empty=1))
+    assert damaged({ROW: edit}) == [
+        f"{LSH}: metrics.ap.mean is 0.9, histogram.npz gives {was['mean']:.10g}",
+        f"{LSH}: metrics.ap.n_empty is 1, histogram.npz gives 0",
+    ]
+
+
+def test_an_edited_row_that_the_manifest_knows_otherwise(damaged: Callable[..., list[str]]) -> None:
+    found = damaged({ROW: json_changed(lambda row: row["metrics"]["ap"].update(mean=0.9))}, listed=False)
+    assert found[0].startswith(f"{ROW}: not the file that was packed: SHA-256 is ")
+    assert found[1].startswith(f"{LSH}: metrics.ap.mean is 0.9, histogram.npz gives 0.3")
+    assert len(found) == 2
+
+
+@pytest.mark.parametrize(
+    ("edit", "complaint"),
+    [
+        (lambda row: row["config"].update(budget="full "), "config.budget is 'full ', budget is full"),
+        (lambda row: row["config"]["settings"].update(bits=13), "cell_hash is not the digest of config"),
+        (lambda row: row.update(seed=7), "config_hash is not the digest of config and seed"),
+        (lambda row: row.update(run="x"), f"run is x, and the file is called {LSH}.json"),
+        (lambda row: row["metrics"]["ap"].update(mean=1.5), "metrics.ap.mean is 1.5"),
+    ],
+)
+def test_a_row_that_contradicts_itself(
+    edit: Callable[[dict[str, Any]], object], complaint: str, damaged: Callable[..., list[str]]
+) -> None:
+    assert damaged({ROW: json_changed(edit)}) == [
+        f"{ROW}: not a row that hashbench wrote: {complaint}",
+        f"results/runs/{LSH}: no readable row of this run is in the bundle",
+    ]
+
+
+def test_a_row_of_an_unknown_schema(damaged: Callable[..., list[str]]) -> None:
+    assert damaged({ROW: json_changed(lambda row: row.update(schema=2))}) == [
+        f"{ROW}: schema: Input should be 1, got 2",
+        f"results/runs/{LSH}: no readable row of this run is in the bundle",
+    ]
+
+
+def test_a_row_under_a_name_that_is_not_its_own(damaged: Callable[..., list[str]], bundle: Path) -> None:
+    other = LSH.replace("-b0b63c62f4", "-0000000000")
+    renamed = json_changed(lambda row: row.update(run=other))(content(bundle, ROW))
+    found = damaged({ROW: None, HISTOGRAM: None, CODES: None, ROW.replace(LSH, other): renamed})
+    assert found == [
+        f"{ROW.replace(LSH, other)}: a run of these names, seed and configuration is called lsh-...-s0-b0b63c62f4"
+    ]
+
+
+def test_an_edited_histogram(damaged: Callable[..., list[str]], bundle: Path) -> None:
+    (found,) = damaged({HISTOGRAM: arrays(move_one)})
+    stated = json.loads(content(bundle, ROW))["histogram_sha256"]
+    assert found.startswith(f"{LSH}: histogram.npz is not what the row was scored from: SHA-256 is ")
+    assert found.endswith(f", the row says {stated}")
+
+
+def test_swapped_histograms_of_two_runs(damaged: Callable[..., list[str]], bundle: Path) -> None:
+    other = HISTOGRAM.replace(LSH, LSH1)
+    found = damaged({HISTOGRAM: content(bundle, other), other: content(bundle, HISTOGRAM)})
+    assert [line.partition(" is not")[0] for line in found] == [f"{LSH}: histogram.npz", f"{LSH1}: histogram.npz"]
+
+
+def test_a_histogram_of_other_codes_with_a_row_that_says_so_too(
+    damaged: Callable[..., list[str]], bundle: Path
+) -> None:
+    other = json.loads(content(bundle, ROW.replace(LSH, LSH1)))
+    stolen = {key: other[key] for key in ("metrics", "histogram_sha256", "distinct_codes")}
+    changes = {
+        HISTOGRAM: content(bundle, HISTOGRAM.replace(LSH, LSH1)),
+        ROW: json_changed(lambda row: row.update(stolen)),
+    }
+    distinct, counted = damaged(changes)
+    assert distinct.startswith(f"{LSH}: distinct_codes are ") and "codes.npz gives" in distinct
+    assert counted.startswith(f"{LSH}: codes.npz gives another histogram: SHA-256 is ")
+
+
+def test_edited_codes(damaged: Callable[..., list[str]]) -> None:
+    found = damaged({CODES: arrays(flip_bit)})
+    assert found[-1].startswith(f"{LSH}: codes.npz gives another histogram: SHA-256 is ")
+
+
+def test_edited_ids(damaged: Callable[..., list[str]]) -> None:
+    found = damaged({IDS: arrays(lambda found: found["query_ids"].__setitem__(0, 1796))})
+    assert found[0].startswith(f"{IDS}: its ids have SHA-256 ") and len(found) == 1
+
+
+def test_other_ids_with_their_own_checksum(damaged: Callable[..., list[str]], tmp_path: Path) -> None:
+    from hashbench.datasets.split import Split, write
+
+    nobody = np.arange(3)
+    write(tmp_path / "ids.npz", Split(nobody, nobody + 3, nobody + 6))
+    assert damaged({IDS: (tmp_path / "ids.npz").read_bytes()}) == [f"{IDS}: no row has these ids"]
+
+
+def test_fewer_items_than_the_id_lists_name(damaged: Callable[..., list[str]], bundle: Path) -> None:
+    fewer = arrays(lambda found: found.update(counts=found["counts"][:-1]))
+    sha256 = histogram_in(fewer(content(bundle, HISTOGRAM))).sha256()
+    found = damaged({HISTOGRAM: fewer, CODES: None, ROW: json_changed(lambda row: row.update(histogram_sha256=sha256))})
+    assert found[0] == f"{LSH}: histogram.npz is of 499 queries and 1297 items, the id lists of 500 and 1297"
+    assert f"{LSH}: metrics.ap.n_queries is 500, histogram.npz gives 499" in found
+
+
+def test_other_files_than_those_that_were_packed(damaged: Callable[..., list[str]]) -> None:
+    table = "root/experiments/tables/digits.toml"
+    found = damaged({"README.md": b"hello", table: lambda old: old + b"#"}, listed=False)
+    assert [line.partition(":")[0] for line in found] == ["README.md", table]
+
+
+@pytest.mark.parametrize(
+    ("new", "complaint"),
+    [
+        (b"", "histogram.npz: not a .npz file"),
+        (b"\x89HDF\r\n\x1a\n", "histogram.npz: not a .npz file"),
+        (b"PK\x03\x04 and no more", "histogram.npz: not a readable .npz file: File is not a zip file"),
+        (arrays(lambda found: found.pop("levels")), "histogram.npz: it holds counts: counts, levels go"),
+        (
+            arrays(lambda found: found.update(counts=found["counts"].astype(float))),
+            "histogram.npz: counts (500, 13, 2), levels (2,): integers [q, d, v] and [v] go",
+        ),
+        (
+            arrays(lambda found: found.update(counts=found["counts"][..., :1])),
+            "histogram.npz: counts (500, 13, 1), levels (2,): integers [q, d, v] and [v] go",
+        ),
+        (
+            arrays(lambda found: found["counts"].__setitem__((0, 0, 0), -5)),
+            "histogram.npz: its counts are negative or too large",
+        ),
+        (
+            arrays(lambda found: found["counts"].__setitem__((0, 0, 0), 9)),
+            "histogram.npz: its queries have different numbers of items",
+        ),
+        (arrays(lambda found: found["levels"].__setitem__(0, 1)), "histogram.npz: its levels do not ascend from 0"),
+    ],
+)
+def test_a_file_that_is_no_histogram(new: Change, complaint: str, damaged: Callable[..., list[str]]) -> None:
+    assert damaged({HISTOGRAM: new}) == [f"{LSH}: {complaint}"]
+
+
+def test_nothing_is_unpickled(damaged: Callable[..., list[str]]) -> None:
+    (found,) = damaged({HISTOGRAM: arrays(lambda found: found.update(counts=np.array([print], object)))})
+    assert found.startswith(f"{LSH}: histogram.npz: counts: Python objects, that is a pickle, which can run code")
+
+
+def test_a_bomb_is_not_read(damaged: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_stored, "BOMB_BYTES", 1 << 20)
+    zeros = np.zeros((2000, 65, 2), np.int64)
+    (found,) = damaged({HISTOGRAM: arrays(lambda found: found.update(counts=zeros))})
+    assert found.startswith(f"{LSH}: histogram.npz: counts: ") and "is taken for a bomb" in found
+
+
+def test_a_flipped_byte(bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = bytearray(bundle.read_bytes())
+    with zipfile.ZipFile(bundle) as archive:
+        info = next(info for info in archive.infolist() if info.filename.endswith(HISTOGRAM))
+    data[info.header_offset + 30 + len(info.filename) + info.file_size // 2] ^= 1
+    (tmp_path / "flipped.zip").write_bytes(data)
+    (found,) = differences(capsys, tmp_path / "flipped.zip")
+    assert found.startswith(f"{HISTOGRAM}: damaged (Bad CRC-32 for file ")
+
+
+def test_a_metric_that_this_hashbench_does_not_have(
+    bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edit = json_changed(lambda row: row["metrics"].update(quality=row["metrics"]["ap"]))
+    path = changed(bundle, tmp_path / "other.zip", {ROW: edit}, listed=True)
+    code, out, _ = call(capsys, "verify", path)
+    assert (code, out.splitlines()[3:]) == (
+        0,
+        [f"not checked: {LSH}: metrics.quality: no metric of this name", "no difference"],
+    )
+
+
+def test_json(bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = changed(bundle, tmp_path / "b.zip", {HISTOGRAM: arrays(move_one)}, listed=True)
+    code, out, _ = call(capsys, "verify", path, "--json")
+    found = json.loads(out)
+    assert code == 1 and len(found.pop("differences")) == 1
+    numbers = {"n_rows": 3, "n_values": 30, "n_histograms": 3, "n_retrievals": 0, "n_codes": 3, "n_id_lists": 1}
+    lists: dict[str, list[str]] = {"not_checked": [], "rows_alone": []}
+    assert found.pop("n_files") > 20
+    assert found == {"bundle": str(path), "table": "digits", **numbers, **lists}
+
+
+def test_the_rows_of_the_bundle_are_those_that_were_stored(bundle: Path, trained: Path, tmp_path: Path) -> None:
+    for stored in Store(trained).rows():
+        path = tmp_path / "digits-s1" / f"{stored.run}.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content(bundle, f"results/rows/digits-s1/{stored.run}.json"))
+        assert read(path) == stored

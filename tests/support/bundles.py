@@ -1,0 +1,65 @@
+"""Bundles that somebody has changed, with or without the manifest that says what was packed."""
+
+import hashlib
+import json
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+Change = bytes | None | Callable[[bytes], bytes]  # the new content; None: the file is taken out
+
+
+def folder_of(path: Path) -> str:
+    """The one folder of the archive."""
+    with zipfile.ZipFile(path) as archive:
+        return archive.namelist()[0].partition("/")[0]
+
+
+def content(path: Path, name: str) -> bytes:
+    """A file of the bundle."""
+    with zipfile.ZipFile(path) as archive:
+        return archive.read(f"{folder_of(path)}/{name}")
+
+
+def names(path: Path) -> list[str]:
+    """The names of its files below its folder."""
+    with zipfile.ZipFile(path) as archive:
+        return [name.partition("/")[2] for name in archive.namelist()]
+
+
+def changed(source: Path, target: Path, changes: Mapping[str, Change], *, listed: bool) -> Path:
+    """A copy of a bundle with some files changed; with ``listed`` its manifest has their new checksums."""
+    folder = folder_of(source)
+    found = {name: content(source, name) for name in names(source)}
+    for name, change in changes.items():
+        new = change(found[name]) if callable(change) else change
+        found.pop(name, None)
+        if new is not None:
+            found[name] = new
+    if listed:
+        manifest = json.loads(found["manifest.json"])
+        manifest["files"] = {
+            name: hashlib.sha256(each).hexdigest() for name, each in found.items() if name != "manifest.json"
+        }
+        found["manifest.json"] = json.dumps(manifest).encode()
+    return written(target, {f"{folder}/{name}": each for name, each in found.items()})
+
+
+def written(target: Path, files: Mapping[str, bytes]) -> Path:
+    """An archive of these files, stored as they are."""
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
+        for name, each in files.items():
+            archive.writestr(zipfile.ZipInfo(name), each)
+    return target
+
+
+def json_changed(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], bytes]:
+    """Changes a JSON file: ``change`` is given its object, and changes it in place."""
+
+    def apply(text: bytes) -> bytes:
+        values = json.loads(text)
+        change(values)
+        return json.dumps(values).encode()
+
+    return apply

@@ -32,6 +32,7 @@ COMMANDS = {
     "status": "Show what is done, missing or failed, of all tables or of one.",
     "table": "Print tables: published and measured values side by side.",
     "figure": "Draw figures of papers from the stored rows.",
+    "report": "Write one page with all tables, figures and what is missing.",
     "doctor": "Show what is installed and downloaded, and what is missing.",
 }
 

@@ -16,6 +16,7 @@ class Measured:
     with ties in the worst and in the best order, None where the metric is not AP or they are not known; ``tie_range``
     is best minus worst, also where the metric is AP with a cutoff. The runs are ``n_seeds`` on each of ``n_splits``
     splits, except ``n_missing``. The numbers of distinct codes are means over the runs, None if a run has none.
+    ``runs`` are the names of the runs, in the order of splits and seeds.
     """
 
     mean: float
@@ -28,6 +29,7 @@ class Measured:
     n_missing: int = 0
     distinct_queries: float | None = None
     distinct_database: float | None = None
+    runs: tuple[str, ...] = ()
 
     @property
     def n_runs(self) -> int:

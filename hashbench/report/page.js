@@ -73,8 +73,9 @@ function filter() {
 // ---- sorting
 
 const sortable = [...tables, ...document.querySelectorAll("table.sortable")];
-sortable.forEach((table, place) => {
-  table.dataset.sort = `${table.closest("section").id}.${place}`;
+sortable.forEach((table) => {
+  const section = table.closest("section");
+  table.dataset.sort = `${section.id}.${[...section.querySelectorAll("table")].indexOf(table)}`;
   [...table.tBodies[0].rows].forEach((row, at) => (row.dataset.at = at));
   for (const heading of table.tHead.rows[0].cells) {
     const button = document.createElement("button");
@@ -84,6 +85,12 @@ sortable.forEach((table, place) => {
     heading.append(button);
   }
 });
+
+// what a column is sorted by: what was measured, else what was published, else its text
+function keyOf(table, column) {
+  const cells = [...table.tBodies[0].rows].map((row) => row.cells[column]);
+  return ["measured", "published"].find((key) => cells.some((cell) => cell.dataset[key] !== undefined));
+}
 
 function valueOf(cell, key) {
   const value = cell?.dataset[key];
@@ -97,13 +104,11 @@ function sort(table) {
   headings.forEach((cell) => cell.removeAttribute("aria-sort"));
   if (headings[column]) {
     headings[column].setAttribute("aria-sort", direction === "desc" ? "descending" : "ascending");
-    const cells = rows.map((row) => row.cells[column]);
-    const key = cells.some((cell) => cell.dataset.measured) ? "measured" : "published";
-    const asText = !cells.some((cell) => cell.dataset[key]);
+    const key = keyOf(table, column);
     const sign = direction === "desc" ? -1 : 1;
     rows.sort((a, b) => {
       const [left, right] = [a.cells[column], b.cells[column]];
-      if (asText) return sign * left.textContent.localeCompare(right.textContent, "en", { numeric: true });
+      if (!key) return sign * left.textContent.localeCompare(right.textContent, "en", { numeric: true });
       const [x, y] = [valueOf(left, key), valueOf(right, key)];
       return x === null || y === null ? (x === null) - (y === null) : sign * (x - y); // empty ones stay below
     });
@@ -111,13 +116,12 @@ function sort(table) {
   table.tBodies[0].append(...rows);
 }
 
-// best first, then worst first, then as in the paper
-const NEXT = { undefined: "desc", desc: "asc", asc: undefined };
-
+// numbers from the greatest, texts from a to z; then the other way round; then as in the paper
 function sortBy(heading) {
   const table = heading.closest("table");
   const [column, direction] = state.sorts.get(table.dataset.sort) ?? [];
-  const next = NEXT[Number(column) === heading.cellIndex ? direction : undefined];
+  const order = keyOf(table, heading.cellIndex) ? ["desc", "asc"] : ["asc", "desc"];
+  const next = order[order.indexOf(Number(column) === heading.cellIndex ? direction : "") + 1];
   if (next) state.sorts.set(table.dataset.sort, [String(heading.cellIndex), next]);
   else state.sorts.delete(table.dataset.sort);
   sort(table);
@@ -145,11 +149,11 @@ function describe(cell) {
     list.append(...line("missing", why));
     if (command) list.append(...line("command", element("code", command)));
   }
-  const made = Map.groupBy(runs.map((place) => data.runs[place]), ([, , , maker]) => maker);
-  for (const [maker, some] of made) {
-    list.append(...line("made by", data.makers[maker]));
-    for (const [name, seed, seconds] of some)
-      list.append(...line(`seed ${seed}`, element("code", name), element("span", ` ${seconds}`)));
+  let said = null; // runs of one maker follow each other
+  for (const [name, seed, seconds, maker] of runs.map((place) => data.runs[place])) {
+    if (maker !== said) list.append(...line("made by", data.makers[maker]));
+    list.append(...line(`seed ${seed}`, element("code", name), element("span", ` ${seconds}`)));
+    said = maker;
   }
   const row = cell.parentElement.cells[0].textContent;
   const column = cell.closest("table").tHead.rows[0].cells[cell.cellIndex].textContent;
@@ -168,12 +172,19 @@ function show(cell) {
   if (!cell) return;
   cell.classList.add("open");
   describe(cell);
+  if (matchMedia("(max-width: 640px)").matches) return keepAbove(cell);
   const at = cell.getBoundingClientRect();
   const [above, below] = [at.top - 12 - form.offsetHeight, innerHeight - at.bottom - 12];
   const isBelow = box.offsetHeight <= below || below >= above;
   box.style.maxHeight = `${isBelow ? below : above}px`;
   box.style.top = `${isBelow ? at.bottom + 6 : at.top - 6 - box.offsetHeight}px`;
   box.style.left = `${Math.max(6, Math.min(at.left, document.documentElement.clientWidth - box.offsetWidth - 6))}px`;
+}
+
+// on a phone the box is at the bottom of the window, and may not cover the cell that was tapped
+function keepAbove(cell) {
+  const covered = cell.getBoundingClientRect().bottom + 12 - (innerHeight - box.offsetHeight);
+  if (covered > 0 && cell.id === state.cell) scrollBy(0, covered);
 }
 
 const pinned = () => (state.cell in data.cells ? document.getElementById(state.cell) : null);
@@ -200,7 +211,7 @@ document.addEventListener("focusout", (event) => {
 document.addEventListener("click", (event) => {
   const cell = cellOf(event);
   if (cell) pin(cell.id === state.cell ? null : cell);
-  else if (event.target.closest("th button")) sortBy(event.target.closest("th, td"));
+  else if (event.target.closest("thead button")) sortBy(event.target.closest("th, td"));
   else if (event.target.closest(".close") || (pinned() && !box.contains(event.target))) pin(null);
 });
 

@@ -16,6 +16,7 @@ from hashbench.tables.render_html import element_attributes, escape, render_html
 
 STYLE, SCRIPT = (Path(__file__).with_name(f"page.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
 FILTERS = {"dataset": "Data set", "method": "Method", "bits": "Bits"}
+COLUMN = 400  # pixels: a wider figure is scrolled on a phone, because it could not be read if it were shrunk
 LIBRARIES = ("python", "numpy", "torch", "cuda")
 
 
@@ -76,7 +77,9 @@ def _overview(contents: Contents) -> Iterator[str]:
     yield (
         f"<p>{n_measured:,} of {n_cells:,} cells of {_counted(len(contents.tables), 'table')} are measured. "
         f"The {_counted(len(contents.rows), 'stored run')} were made on {_counted(n_machines, 'machine')}. "
-        "A cell shows published / measured: the mean over runs ± standard deviation, and the (number of runs).</p>"
+        "A cell shows published / measured: the mean over runs ± standard deviation, and the (number of runs). "
+        "Below: how many cells of each table are measured, how many of these lie outside their tolerance, and how many "
+        "runs are missing.</p>"
     )
     yield (
         '<p class="hint">Point at a cell, or tap it, to see the runs behind it. The head of a column sorts by it.</p>'
@@ -84,7 +87,7 @@ def _overview(contents: Contents) -> Iterator[str]:
         '<a href="#missing">Missing</a></nav></header>'
     )
     yield '<section id="tables"><h2>Tables</h2><div class="scroll"><table class="list sortable">'
-    yield _heading(["table"], ["measured", "of", "outside tolerance", "runs missing"])
+    yield _heading(["table"], ["measured", "outside", "missing"])
     yield "<tbody>"
     for each in contents.tables:
         yield _overview_line(each)
@@ -94,13 +97,14 @@ def _overview(contents: Contents) -> Iterator[str]:
 def _overview_line(each: ReportedTable) -> str:
     n_outside = sum(cell.within_tolerance is False for cell in each.table.cells())
     link = f'<a href="#{escape(each.table.name)}">{escape(each.table.name)}</a>'
-    counts = (each.n_measured, each.n_cells, n_outside, len(each.missing))
+    measured = _count(each.n_measured, f"{each.n_measured} of {each.n_cells}")
+    counts = f"{measured}{_count(n_outside)}{_count(len(each.missing))}"
     title = f'<span class="title">{escape(each.table.title)}</span>'
-    return f'<tr><th scope="row">{link} {title}</th>{"".join(map(_count, counts))}</tr>'
+    return f'<tr><th scope="row">{link} {title}</th>{counts}</tr>'
 
 
-def _count(value: float) -> str:
-    text = f"{value:,.2f}" if isinstance(value, float) else f"{value:,}"
+def _count(value: float, shown: str | None = None) -> str:
+    text = shown or (f"{value:,.2f}" if isinstance(value, float) else f"{value:,}")
     return f'<td data-measured="{value:.6f}" class="number">{text}</td>'
 
 
@@ -138,7 +142,9 @@ def _image(each: Picture) -> str:
     if each.image is None:
         return ""
     size = f'width="{each.image.width}" height="{each.image.height}"'
-    return f'<img src="{each.image.data_uri}" {size} alt="{escape(each.spec.file.title)}">'
+    wide = ' class="wide"' if each.image.width > COLUMN else ""
+    image = f'<img src="{each.image.data_uri}" {size}{wide} alt="{escape(each.spec.file.title)}">'
+    return f'<div class="scroll">{image}</div>'
 
 
 def _machines(contents: Contents) -> Iterator[str]:

@@ -91,7 +91,7 @@ class CellsOfTable:
 
     def _made_by(self, cell: TableCell) -> dict[str, Any]:
         if cell.measured is not None:
-            return {"runs": self.provenance.places_of(cell.measured.runs)}
+            return {"runs": self.provenance.places_of(row.run for row in cell.measured.rows)}
         return {"missing": self.waiting[place_of(cell.declared)]}
 
     def _facts(self, cell: TableCell) -> list[tuple[str, str]]:

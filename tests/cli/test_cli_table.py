@@ -92,9 +92,7 @@ def test_several_tables_are_printed_one_after_the_other(capsys: pytest.CaptureFi
     assert out.index("## Tiny") < out.index("\n\n## Other")
 
 
-@pytest.mark.parametrize(
-    ("format_", "imported"), [("markdown", False), ("latex", False), ("html", False), ("csv", True)]
-)
+@pytest.mark.parametrize(("format_", "imported"), [("markdown", False), ("latex", False), ("csv", True)])
 def test_pandas_is_imported_for_csv_only(format_: str, imported: bool) -> None:
     code = (
         "import sys\nfrom hashbench.cli._app import main\n"

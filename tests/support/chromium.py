@@ -20,8 +20,8 @@ OPTIONS = (
 
 # the browser reads its commands from descriptor 3 and answers on 4
 BEGIN = """
-import os, sys
-commands, answers = os.dup(int(sys.argv[1])), os.dup(int(sys.argv[2]))
+import fcntl, os, sys
+commands, answers = (fcntl.fcntl(int(number), fcntl.F_DUPFD, 10) for number in sys.argv[1:3])
 os.dup2(commands, 3), os.dup2(answers, 4)
 os.execv(sys.argv[3], sys.argv[3:])
 """
@@ -114,7 +114,8 @@ class Page:
     def tap(self, selector: str) -> None:
         """Taps an element with a finger."""
         x, y = self.middle(selector)
-        self.call("Input.synthesizeTapGesture", x=x, y=y, gestureSourceType="touch")
+        self.call("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": x, "y": y}])
+        self.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
 
     def press(self, key: str) -> None:
         """Presses a key, by its name in JavaScript."""

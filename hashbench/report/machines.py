@@ -29,9 +29,9 @@ class Ran:
         return len({row.seed for row in self.rows})
 
     @property
-    def bits(self) -> list[int]:
+    def bits(self) -> list[str]:
         """The code lengths, ascending; none of sparse codes."""
-        return sorted({int(row.settings["bits"]) for row in self.rows if "bits" in row.settings})
+        return ascending(row.settings["bits"] for row in self.rows if "bits" in row.settings)
 
     @property
     def dates(self) -> str:
@@ -47,6 +47,15 @@ class Ran:
     def versions(self, library: str) -> str:
         """The versions of a library that the runs used, sorted."""
         return ", ".join(sorted({str(row.versions[library]) for row in self.rows if row.versions.get(library)}))
+
+
+def ascending(numbers: Iterable[object]) -> list[str]:
+    """Different whole numbers as texts, in their order; foreign files may hold any text in their place.
+
+    >>> ascending([12, 8, "x", 12])
+    ['8', 'x', '12']
+    """
+    return sorted(set(map(str, numbers)), key=lambda text: (len(text), text))
 
 
 def by_machine(rows: Iterable[Row]) -> list[Ran]:

@@ -59,7 +59,7 @@ def _filter(contents: Contents) -> Iterator[str]:
     values: Mapping[str, Iterable[str]] = {
         "dataset": sorted({cell.dataset for cell in cells}),
         "method": sorted({cell.method for cell in cells}),
-        "bits": map(str, sorted({int(cell.settings["bits"]) for cell in cells if "bits" in cell.settings})),
+        "bits": machines.ascending(cell.settings["bits"] for cell in cells if "bits" in cell.settings),
     }
     yield '<form id="filter" hidden>'
     for name, label in FILTERS.items():
@@ -165,7 +165,7 @@ def _machines(contents: Contents) -> Iterator[str]:
 
 def _ran(each: Ran) -> str:
     dataset, _, method = each.name
-    names = "".join(f"<td>{escape(name)}</td>" for name in [*each.name, ", ".join(map(str, each.bits))])
+    names = "".join(f"<td>{escape(name)}</td>" for name in [*each.name, ", ".join(each.bits)])
     counts = "".join(map(_count, (len(each.rows), each.n_failed, each.seeds, each.hours)))
     attributes = element_attributes(filter_attributes(dataset, method, *each.bits))
     return f"<tr{attributes}>{names}{counts}<td>{escape('; '.join(each.machines))}</td></tr>"

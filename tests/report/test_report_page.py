@@ -164,11 +164,16 @@ def test_only_its_own_script_and_style_may_act(capsys: pytest.CaptureFixture[str
 
 def hostile(row: Row) -> Row:
     """The row as a stranger may have written it: well-formed, with markup in all names that can hold it."""
-    settings = {**row.settings, "note": HOSTILE}
-    config = {**row.config, "method": HOSTILE.replace("/", "")}
+    settings = {**row.settings, "note": HOSTILE, "bits": HOSTILE}
+    config = {**row.config, "method": HOSTILE.replace("/", ""), "settings": {"bits": [HOSTILE]}}
     changes: dict[str, Any] = {"method": config["method"], "settings": settings, "config": config}
     changes |= {"cell_hash": digest(config), "config_hash": digest({**config, "seed": row.seed})}
-    changes |= {"hardware": {"cpu": HOSTILE, "cores": 1}, "utc": HOSTILE, "versions": {"python": HOSTILE}}
+    changes |= {
+        "seconds": row.seconds,
+        "hardware": {"cpu": HOSTILE, "cores": 1},
+        "utc": HOSTILE,
+        "versions": {"python": HOSTILE},
+    }
     code = row.code.model_copy(update={"commit": HOSTILE, "version": HOSTILE})
     return row.model_copy(update={**changes, "code": code, "run": f"{row.run}x"})
 

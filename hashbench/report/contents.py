@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hashbench import figures
+from hashbench.errors import HashbenchError
 from hashbench.progress import bar
 from hashbench.registry import Broken, each_usable
 from hashbench.report.missing import MissingRun, Stored, missing_runs
@@ -49,17 +50,18 @@ def gather(store: Store, broken: Broken) -> Contents:
     """
     left_out: list[str] = []
 
-    def leave_out(error: Exception) -> None:
-        left_out.append(" ".join(str(error).split()).replace(f"{store.folder}/", ""))
+    def leave_out(error: HashbenchError) -> None:
+        left_out.append(str(error).replace(f"{store.folder}/", ""))  # no folder of this machine on the page
+        broken(error)
 
-    def report(error: Exception) -> None:
-        leave_out(error)
-        broken(error)  # type: ignore[arg-type]
-
-    rows = list(store.rows(report))
+    rows: list[Row] = []
+    with bar("read", "row") as done:
+        for row in store.rows(leave_out):
+            rows.append(row)
+            done.update()
     stored = Stored.of(rows)
-    tables = sorted(_tables(rows, store, stored, report), key=lambda each: each.n_measured == 0)
-    pictures = list(_pictures(rows, store, report))
+    tables = sorted(_tables(rows, store, stored, leave_out), key=lambda each: each.n_measured == 0)
+    pictures = list(_pictures(rows, store, leave_out))
     return Contents(tables, pictures, rows, left_out)
 
 

@@ -25,7 +25,8 @@ def call(*arguments):
 
 call('list', 'tables')
 call('list', 'datasets')
-call('report', '--out', 'page.html')
+from hashbench.report.page import SCRIPT, STYLE
+assert 'use strict' in SCRIPT and 'color-scheme' in STYLE
 numpy.savez('wine.npz', items=load_wine().data, labels=load_wine().target)
 call('dataset', 'add', 'wine', 'wine.npz')
 call('train', 'itq', 'wine', '--protocol', 'own', '--bits', '8')

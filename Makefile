@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 export MPLBACKEND := Agg
 
 .DEFAULT_GOAL := help
-.PHONY: help install quickstart test test-slow gpu-check paper-tables settings docs linkcheck check format bench lock clean
+.PHONY: help install quickstart test test-slow gpu-check paper-tables report settings docs linkcheck check format bench lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ gpu-check: $(READY) ## run the tests, benchmarks and a short training that need 
 paper-tables: $(READY) ## write all tables and figures from the stored results
 	$(BIN)/hashbench table --all --write
 	$(BIN)/hashbench figure --all --write
+
+report: $(READY) ## write one page with all tables, figures and what is missing
+	$(BIN)/hashbench report
 
 # the pages of docs/settings: what the runs of the papers' tables are set to, beside what was released
 SETTINGS := talr_table1 talr_table2 talr_table3 talr_appendix_d $(addprefix sparse_hash_table,1 2 3 4 5)

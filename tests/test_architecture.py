@@ -24,7 +24,7 @@ ORDER = [
     {"features"},
     {"runs"},
     {"tables", "figures"},
-    {"bundle"},
+    {"bundle", "report"},
     {"cli", "__main__", "__init__"},  # __init__ opens what is asked for, and nothing before
 ]
 PLACE = {folder: place for place, folders in enumerate(ORDER) for folder in folders}

@@ -25,6 +25,8 @@ def call(*arguments):
 
 call('list', 'tables')
 call('list', 'datasets')
+from hashbench.report.page import SCRIPT, STYLE
+assert 'use strict' in SCRIPT and 'color-scheme' in STYLE
 numpy.savez('wine.npz', items=load_wine().data, labels=load_wine().target)
 call('dataset', 'add', 'wine', 'wine.npz')
 call('train', 'itq', 'wine', '--protocol', 'own', '--bits', '8')
@@ -41,7 +43,7 @@ def test_an_installed_package_finds_its_cards_and_experiments(tmp_path: Path) ->
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         archive.extractall(site)  # our own archive, built a moment ago
-    assert "hashbench/py.typed" in names
+    assert {"hashbench/py.typed", "hashbench/report/page.css", "hashbench/report/page.js"} <= names
     assert "hashbench/_data/experiments/recipes/mlp_digits.toml" in names
     for folder in ("datasets", "experiments"):
         for path in (REPOSITORY / folder).rglob("*.toml"):

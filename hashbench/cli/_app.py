@@ -34,6 +34,7 @@ COMMANDS = {
     "figure": "Draw figures of papers from the stored rows.",
     "bundle": "Pack the rows of a table with what scores them again.",
     "verify": "Score the rows of a bundle again and compare them.",
+    "report": "Write one page with all tables, figures and what is missing.",
     "doctor": "Show what is installed and downloaded, and what is missing.",
 }
 

@@ -26,9 +26,10 @@ class Format(StrEnum):
     csv = "csv"
     latex = "latex"
     markdown = "markdown"
+    html = "html"
 
 
-SUFFIXES = {Format.csv: ".csv", Format.latex: ".tex", Format.markdown: ".md"}
+SUFFIXES = {Format.csv: ".csv", Format.latex: ".tex", Format.markdown: ".md", Format.html: ".html"}
 
 
 def command(
@@ -50,7 +51,7 @@ def command(
     splits: Splits = 1,
     check: Annotated[bool, typer.Option("--check", help="Exit 1 if a cell is outside its tolerance.")] = False,
     write: Annotated[
-        bool, typer.Option("--write", help="Write .csv, .tex, .md, .png and hashbench.bib to results/tables/.")
+        bool, typer.Option("--write", help="Write .csv, .tex, .md, .html, .png and hashbench.bib to results/tables/.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object with all tables.")] = False,
 ) -> None:
@@ -85,13 +86,14 @@ def command(
 
 def _text(table: "Table", output: Format, shown: dict[str, bool]) -> str:
     from hashbench.tables.render_csv import render_csv
+    from hashbench.tables.render_html import render_html
     from hashbench.tables.render_latex import render_latex
     from hashbench.tables.render_markdown import render_markdown
 
     if output is Format.csv:
         return render_csv(table)
-    render = render_latex if output is Format.latex else render_markdown
-    return render(table, **shown)
+    renderers = {Format.latex: render_latex, Format.markdown: render_markdown, Format.html: render_html}
+    return renderers[output](table, **shown)
 
 
 def _as_json(tables: "list[Table]") -> str:

@@ -7,6 +7,7 @@ from hashbench.figures._declared import KINDS, cells_of, load, names, names_with
 from hashbench.figures._drawing import Drawing
 from hashbench.figures._file import CellsFile, FigureFile
 from hashbench.figures._kind import FigureSpec, Kind
+from hashbench.figures._preview import preview
 from hashbench.figures._render import csv_text, pictures
 
 __all__ = [
@@ -22,4 +23,5 @@ __all__ = [
     "names",
     "names_with_own_cells",
     "pictures",
+    "preview",
 ]

@@ -24,19 +24,25 @@ def train_command(row: Row, program: Sequence[str] = PROGRAM, *, again: bool = F
     It has no option that does not change the run. Raises HashbenchError if no command gives this run any more, because
     its data, its split or its method have changed.
     """
-    given = _shortest(row, _settings(row))
-    if row.method == CLASSIFIER:
-        return _pretrain_command(row, given, program)
-    words = [*program, "train", row.method, row.dataset, "--protocol", row.protocol]
-    words += ["--split", str(row.split_seed)] if row.split_seed is not None else []
-    words += [word for key in OPTIONS if key in given for word in (f"--{key}", _option(key, given[key], row))]
-    words += ["--seed", str(row.seed)] if row.seed else []
-    words += ["--budget", row.budget] if row.budget != hyperparameters.load(row.method).budget(None) else []
+    return command_of(row, _shortest(row, _settings(row)), program, again=again)
+
+
+def command_of(
+    run: Row | RunSpec, given: Mapping[str, Setting], program: Sequence[str] = PROGRAM, *, again: bool = False
+) -> str:
+    """The command line, quoted for a shell, that trains ``run``; ``given`` are the settings that name it."""
+    if run.method == CLASSIFIER:
+        return _pretrain_command(run, given, program)
+    words = [*program, "train", run.method, run.dataset, "--protocol", run.protocol]
+    words += ["--split", str(run.split_seed)] if run.split_seed is not None else []
+    words += [word for key in OPTIONS if key in given for word in (f"--{key}", _option(key, given[key], run))]
+    words += ["--seed", str(run.seed)] if run.seed else []
+    words += ["--budget", run.budget] if run.budget != hyperparameters.load(run.method).budget(None) else []
     words += [word for key in given if key not in OPTIONS for word in ("--set", f"{key}={_spelled(given[key])}")]
     return shlex.join([*words, "--again"] if again else words)
 
 
-def _pretrain_command(row: Row, given: Mapping[str, Setting], program: Sequence[str]) -> str:
+def _pretrain_command(row: Row | RunSpec, given: Mapping[str, Setting], program: Sequence[str]) -> str:
     """The command of a classifier: it trains the run again by itself where the weights are not here."""
     settings = row.config["settings"]
     channels = MODELS.get(settings["model"]).channels
@@ -90,7 +96,7 @@ def _resolved(row: Row, given: Mapping[str, Setting]) -> RunSpec | None:
         return None
 
 
-def _option(key: str, value: Setting, row: Row) -> str:
+def _option(key: str, value: Setting, row: Row | RunSpec) -> str:
     """The value of an option; of a user's own weights of a network of ImageNet only the checksum is known."""
     of_file = key == "weights" and str(value).startswith(SHA256)
     # weights that hashbench pretrain made are found by their checksum

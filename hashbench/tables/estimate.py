@@ -43,8 +43,8 @@ class PastSeconds:
 
 
 def _keys(method: str, dataset: str, settings: Mapping[str, Setting]) -> Iterator[tuple[Any, ...]]:
-    """What runs are compared by, the closest first."""
-    like = (method, *(settings.get(key) for key in LIKE))
-    yield *like, dataset, *(settings.get(key) for key in SIZE)
+    """What runs are compared by, the closest first; as texts, because a foreign row may hold a list as a setting."""
+    like = (method, *(str(settings.get(key)) for key in LIKE))
+    yield *like, dataset, *(str(settings.get(key)) for key in SIZE)
     yield *like, dataset
     yield like

@@ -1,8 +1,9 @@
 """A filled table: each cell's declaration and published value beside what was measured."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from hashbench.runs.store import Row
 from hashbench.tables.cell import Cell
 
 TIE_RANGE = 0.1  # a cell is tie-dependent if its best AP is more than this above its worst AP
@@ -16,6 +17,7 @@ class Measured:
     with ties in the worst and in the best order, None where the metric is not AP or they are not known; ``tie_range``
     is best minus worst, also where the metric is AP with a cutoff. The runs are ``n_seeds`` on each of ``n_splits``
     splits, except ``n_missing``. The numbers of distinct codes are means over the runs, None if a run has none.
+    ``rows`` are the rows that the mean is over.
     """
 
     mean: float
@@ -28,6 +30,7 @@ class Measured:
     n_missing: int = 0
     distinct_queries: float | None = None
     distinct_database: float | None = None
+    rows: tuple[Row, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def n_runs(self) -> int:

@@ -78,7 +78,8 @@ def test_interval(capsys: pytest.CaptureFixture[str], format_: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("format_", "begins"), [("csv", "section,row,column"), ("latex", "% needs"), ("markdown", "## ")]
+    ("format_", "begins"),
+    [("csv", "section,row,column"), ("latex", "% needs"), ("markdown", "## "), ("html", "<section ")],
 )
 def test_format(capsys: pytest.CaptureFixture[str], format_: str, begins: str) -> None:
     assert run("table", "tiny", "--format", format_) == 0
@@ -108,10 +109,11 @@ def test_write_prints_the_table_then_the_paths(capsys: pytest.CaptureFixture[str
     lines = capsys.readouterr().out.splitlines()
     folder = Store.default().folder / "tables"
     assert lines[0] == "## Tiny"
-    assert lines[-5:-1] == [str(folder / f"tiny{suffix}") for suffix in (".csv", ".tex", ".md", ".png")]
+    assert lines[-6:-1] == [str(folder / f"tiny{suffix}") for suffix in (".csv", ".tex", ".md", ".html", ".png")]
     assert lines[-1] == str(folder / "hashbench.bib")
-    assert {path.name for path in folder.iterdir()} == {"tiny.csv", "tiny.tex", "tiny.md", "tiny.png", "hashbench.bib"}
-    assert (folder / "tiny.md").read_text().splitlines() == lines[:-5]
+    suffixes = ("csv", "tex", "md", "html", "png")
+    assert {path.name for path in folder.iterdir()} == {*(f"tiny.{suffix}" for suffix in suffixes), "hashbench.bib"}
+    assert (folder / "tiny.md").read_text().splitlines() == lines[:-6]
 
 
 def test_write_twice_gives_the_same_bytes() -> None:
@@ -128,7 +130,7 @@ def test_all_write_prints_only_paths_and_draws_nothing_unmeasured(capsys: pytest
     folder.mkdir(parents=True)
     (folder / "tiny.png").write_bytes(b"of rows that are gone")
     assert run("table", "--all", "--write") == 0
-    names = [f"{table}{suffix}" for table in ("other", "tiny") for suffix in (".csv", ".tex", ".md")]
+    names = [f"{table}{suffix}" for table in ("other", "tiny") for suffix in (".csv", ".tex", ".md", ".html")]
     names.append("hashbench.bib")
     assert capsys.readouterr().out.splitlines() == [str(folder / name) for name in names]
     assert sorted(path.name for path in folder.iterdir()) == sorted(names)
@@ -196,7 +198,7 @@ def test_check_fails_where_a_cell_lies_outside(capsys: pytest.CaptureFixture[str
         ("table",),
         ("table", "tiny", "--all"),
         ("table", "tinny"),
-        ("table", "tiny", "--format", "html"),
+        ("table", "tiny", "--format", "word"),
         ("status", "x"),
     ],
 )

@@ -279,3 +279,10 @@ def test_a_cell_is_filled_by_the_runs_of_its_names_settings_and_budget() -> None
     table_without_rows: Table = collect(spec, [], None, hash_of=hash_of)
     assert not table_without_rows.has_measured
     assert looked_up == spec.cells
+
+
+def test_a_cell_holds_the_rows_behind_its_mean_in_the_order_of_seeds() -> None:
+    spec = one_cell()
+    rows = rows_of(spec, 0.1, 0.2, None)  # the third does not hold the metric
+    found = measured(spec, rows[::-1])
+    assert found is not None and found.rows == (rows[0], rows[1])

@@ -1,0 +1,47 @@
+"""``hashbench report``: one page with all tables, figures, machines and what is missing."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hashbench import paths
+from hashbench.cli._broken import say_once
+from hashbench.cli._options import AsJson
+from hashbench.errors import CheckFailed
+
+
+def command(
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE.html", help="The file to write; results/report.html by default.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write one page with every table, the figures, the machines, and what is missing with the command that makes it.
+
+    The page is one file that needs no network. It filters by data set, method and bits, sorts by a column, and shows
+    the runs behind a cell that one points at. A row, table or figure that cannot be read is left out, and named; then
+    the exit code is 1.
+    """
+    from hashbench.config import canonical_json
+    from hashbench.files import write_text
+    from hashbench.report.contents import gather
+    from hashbench.report.page import render
+    from hashbench.runs.store import Store
+
+    store = Store.default()
+    contents = gather(store, say_once())
+    path, text = out or store.folder / "report.html", render(contents)
+    write_text(path, text)
+    counts = {
+        "tables": len(contents.tables),
+        "cells": sum(each.n_cells for each in contents.tables),
+        "measured": sum(each.n_measured for each in contents.tables),
+        "figures": sum(each.image is not None for each in contents.pictures),
+        "runs": len(contents.rows),
+        "missing_runs": sum(len(each.missing) for each in contents.tables),
+    }
+    described = {"path": str(path), "size_bytes": len(text.encode()), **counts, "left_out": list(contents.left_out)}
+    typer.echo(canonical_json(described) if as_json else paths.shown(path))
+    if contents.left_out:
+        raise CheckFailed(f"left out of the report: {len(contents.left_out)}: see the errors above")

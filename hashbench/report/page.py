@@ -1,0 +1,214 @@
+"""The report as one page of HTML that needs nothing else: no network, no file beside it."""
+
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+
+from hashbench.report import machines
+from hashbench.report.contents import Contents, ReportedTable
+from hashbench.report.machines import Ran
+from hashbench.report.missing import MissingRun
+from hashbench.report.pictures import Picture
+from hashbench.report.provenance import CellsOfTable, Provenance, filter_attributes
+from hashbench.tables.papers import cited, papers
+from hashbench.tables.render_html import element_attributes, escape, render_html
+
+STYLE, SCRIPT = (Path(__file__).with_name(f"page.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
+FILTERS = {"dataset": "Data set", "method": "Method", "bits": "Bits"}
+COLUMN = 400  # pixels: a wider figure is scrolled on a phone, because it could not be read if it were shrunk
+LIBRARIES = ("python", "numpy", "torch", "cuda")
+
+
+def render(contents: Contents) -> str:
+    """The page; the same contents give the same text."""
+    provenance = Provenance({row.run: row for row in contents.rows})
+    parts = [
+        *_overview(contents),
+        *_tables(contents.tables, provenance),
+        *_figures(contents.pictures),
+        *_machines(contents),
+        *_missing(contents),
+    ]
+    return "\n".join([*_head(), *_filter(contents), "<main>", *parts, "</main>", *_foot(provenance)]) + "\n"
+
+
+def _head() -> Iterator[str]:
+    # nothing but the page's own script and style can act, even if a name of a foreign row were not escaped
+    policy = f"default-src 'none'; img-src data:; style-src {_hash_of(STYLE)}; script-src {_hash_of(SCRIPT)}"
+    yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    yield '<meta name="color-scheme" content="light dark">'
+    yield f"<title>hashbench: results</title>\n<style>{STYLE}</style>\n</head>\n<body>"
+
+
+def _hash_of(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+def _foot(provenance: Provenance) -> Iterator[str]:
+    yield '<aside id="provenance" role="status" hidden></aside>'
+    yield f'<script type="application/json" id="data">{provenance.as_json()}</script>'
+    yield f"<script>{SCRIPT}</script>\n</body>\n</html>"
+
+
+def _filter(contents: Contents) -> Iterator[str]:
+    """The form that the script acts on; it is hidden where there is no script."""
+    cells = [cell.declared for each in contents.tables for cell in each.table.cells()]
+    values: Mapping[str, Iterable[str]] = {
+        "dataset": sorted({cell.dataset for cell in cells}),
+        "method": sorted({cell.method for cell in cells}),
+        "bits": machines.ascending(cell.settings["bits"] for cell in cells if "bits" in cell.settings),
+    }
+    yield '<form id="filter" hidden>'
+    for name, label in FILTERS.items():
+        options = "".join(f"<option>{escape(value)}</option>" for value in values[name])
+        yield f'<label>{label}<select name="{name}"><option value="">all</option>{options}</select></label>'
+    yield '<label class="check"><input type="checkbox" name="measured"> measured only</label>'
+    yield '<button type="reset">Reset</button> <output></output></form>'
+
+
+def _overview(contents: Contents) -> Iterator[str]:
+    n_cells = sum(each.n_cells for each in contents.tables)
+    n_measured = sum(each.n_measured for each in contents.tables)
+    n_machines = len(machines.by_machine(contents.rows))
+    yield "<header><h1>hashbench: results</h1>"
+    yield (
+        f"<p>{n_measured:,} of {n_cells:,} cells of {_counted(len(contents.tables), 'table')} are measured. "
+        f"The {_counted(len(contents.rows), 'stored run')} were made on {_counted(n_machines, 'machine')}. "
+        "A cell shows published / measured: the mean over runs ± standard deviation, and the (number of runs). "
+        "Below: how many cells of each table are measured, how many of these lie outside their tolerance, and how many "
+        "runs are missing.</p>"
+    )
+    yield (
+        '<p class="hint">Point at a cell, or tap it, to see the runs behind it. The head of a column sorts by it.</p>'
+        '<nav><a href="#tables">Tables</a> <a href="#figures">Figures</a> <a href="#machines">Machines and runs</a> '
+        '<a href="#missing">Missing</a></nav></header>'
+    )
+    yield '<section id="tables"><h2>Tables</h2><div class="scroll"><table class="list sortable">'
+    yield _heading(["table"], ["measured", "outside", "missing"])
+    yield "<tbody>"
+    for each in contents.tables:
+        yield _overview_line(each)
+    yield "</tbody></table></div></section>"
+
+
+def _overview_line(each: ReportedTable) -> str:
+    n_outside = sum(cell.within_tolerance is False for cell in each.table.cells())
+    link = f'<a href="#{escape(each.table.name)}">{escape(each.table.name)}</a>'
+    measured = _count(each.n_measured, f"{each.n_measured} of {each.n_cells}")
+    counts = f"{measured}{_count(n_outside)}{_count(len(each.missing))}"
+    title = f'<span class="title">{escape(each.table.title)}</span>'
+    return f'<tr><th scope="row">{link} {title}</th>{counts}</tr>'
+
+
+def _count(value: float, shown: str | None = None) -> str:
+    text = shown or (f"{value:,.2f}" if isinstance(value, float) else f"{value:,}")
+    return f'<td data-measured="{value:.6f}" class="number">{text}</td>'
+
+
+def _heading(*labels: Sequence[str]) -> str:
+    """The head of a list: labels of texts, then of numbers, then of texts."""
+    kinds = zip(("", ' class="number"', ""), labels, strict=False)
+    cells = "".join(f'<th scope="col"{kind}>{label}</th>' for kind, some in kinds for label in some)
+    return f"<thead><tr>{cells}</tr></thead>"
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n:,} {what}" + ("" if n == 1 else "s")
+
+
+def _tables(tables: Sequence[ReportedTable], provenance: Provenance) -> Iterator[str]:
+    entries = papers(broken=str)  # str: a broken entry is cited by its key
+    for each in tables:
+        cells = CellsOfTable(each.table, provenance.add_missing(each.missing), entries, provenance)
+        yield render_html(each.table, counts=True, attributes=cells.attributes)
+
+
+def _figures(pictures: Sequence[Picture]) -> Iterator[str]:
+    entries = papers(broken=str)
+    yield '<section id="figures"><h2>Figures</h2>'
+    for each in pictures:
+        file = each.spec.file
+        where = f"{cited(file.paper, entries)}, {file.source}"
+        said = " ".join(f"{text.rstrip('.')}." for text in [*file.notes, *filter(None, [each.missing])])
+        yield f'<figure id="figure-{escape(each.spec.name)}">{_image(each)}'
+        yield f"<figcaption><b>{escape(file.title)}</b> ({escape(where)}). {escape(said)}</figcaption></figure>"
+    yield "</section>"
+
+
+def _image(each: Picture) -> str:
+    if each.image is None:
+        return ""
+    size = f'width="{each.image.width}" height="{each.image.height}"'
+    wide = ' class="wide"' if each.image.width > COLUMN else ""
+    image = f'<img src="{each.image.data_uri}" {size}{wide} alt="{escape(each.spec.file.title)}">'
+    return f'<div class="scroll">{image}</div>'
+
+
+def _machines(contents: Contents) -> Iterator[str]:
+    yield '<section id="machines"><h2>Machines and runs</h2><div class="scroll"><table class="list">'
+    yield _heading(["machine"], ["runs", "hours"], ["from", *LIBRARIES])
+    yield "<tbody>"
+    for each in machines.by_machine(contents.rows):
+        versions = "".join(f"<td>{escape(each.versions(library))}</td>" for library in LIBRARIES)
+        counts = f"{_count(len(each.rows))}{_count(each.hours)}<td>{escape(each.dates)}</td>"
+        yield f'<tr><th scope="row">{escape(each.name[0])}</th>{counts}{versions}</tr>'
+    yield "</tbody></table></div>"
+    yield '<details><summary>Runs by data set and method</summary><div class="scroll"><table class="list sortable">'
+    yield _heading(["data set", "protocol", "method", "bits"], ["runs", "failed", "seeds", "hours"], ["machine"])
+    yield "<tbody>"
+    yield from map(_ran, machines.by_method(contents.rows))
+    yield "</tbody></table></div></details></section>"
+
+
+def _ran(each: Ran) -> str:
+    dataset, _, method = each.name
+    names = "".join(f"<td>{escape(name)}</td>" for name in [*each.name, ", ".join(each.bits)])
+    counts = "".join(map(_count, (len(each.rows), each.n_failed, each.seeds, each.hours)))
+    attributes = element_attributes(filter_attributes(dataset, method, *each.bits))
+    return f"<tr{attributes}>{names}{counts}<td>{escape('; '.join(each.machines))}</td></tr>"
+
+
+def _missing(contents: Contents) -> Iterator[str]:
+    yield '<section id="missing"><h2>Missing</h2>'
+    if contents.left_out:
+        yield "<p>Left out, because it cannot be read:</p><ul>"
+        yield from (f"<li>{escape(line)}</li>" for line in contents.left_out)
+        yield "</ul>"
+    waiting = [each for each in contents.tables if each.missing]
+    if not waiting:
+        yield "<p>Nothing: every cell of every table is measured.</p>"
+    for each in waiting:
+        yield from _missing_of(each)
+    yield "</section>"
+
+
+def _missing_of(each: ReportedTable) -> Iterator[str]:
+    """The command that makes all missing runs of a table, and one for each."""
+    runnable = sum(run.command is not None for run in each.missing)
+    yield f"<details><summary>{escape(each.table.name)}: {_counted(len(each.missing), 'run')} missing</summary>"
+    if runnable:
+        yield f"<p>All of them ({_hours_left(each)}): <code>hashbench run {escape(each.table.name)}</code></p>"
+    yield "<ul>"
+    yield from map(_missing_run, each.missing)
+    yield "</ul></details>"
+
+
+def _hours_left(each: ReportedTable) -> str:
+    """How long the missing runs take, one after the other, as far as past runs tell."""
+    seconds = [run.seconds for run in each.missing if run.command is not None]
+    known = [one for one in seconds if one is not None]
+    if not known:
+        return "no past run tells how long"
+    return f"{'about' if len(known) == len(seconds) else 'more than'} {sum(known) / 3600:.1f} hours"
+
+
+def _missing_run(run: MissingRun) -> str:
+    cell = run.cell
+    attributes = element_attributes(filter_attributes(cell.dataset, cell.method, cell.settings.get("bits")))
+    command = f"<br><code>{escape(run.command)}</code>" if run.command else ""
+    first = " / ".join(filter(None, run.places[0]))
+    others = f" and {_counted(len(run.places) - 1, 'cell')} more" if len(run.places) > 1 else ""
+    return f"<li{attributes}>{escape(first)}{others}: {escape(run.why)}{command}</li>"

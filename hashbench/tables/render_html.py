@@ -1,0 +1,120 @@
+"""A table as HTML: a fragment in ASCII that any page can hold, and that a browser shows right by itself."""
+
+from collections.abc import Callable, Iterator, Mapping
+from html import escape as escape_markup
+
+from hashbench.tables import notation
+from hashbench.tables.notation import Notation
+from hashbench.tables.render_markdown import _cite, _legend
+from hashbench.tables.table import Position, Section, Table, TableCell
+
+Attributes = Callable[[TableCell], Mapping[str, str]]  # what else the element of a cell says about it
+
+
+def _none(_: TableCell) -> Mapping[str, str]:
+    return {}
+
+
+def render_html(
+    table: Table,
+    *,
+    interval: bool = False,
+    distinct: bool = False,
+    counts: bool = False,
+    attributes: Attributes = _none,
+) -> str:
+    """The table as a ``section`` element, with the rows, columns, words and marks of the Markdown.
+
+    Each cell is ``published / measured``; a table of which nothing is measured shows the published values alone. A
+    section is one ``table`` element, however wide. ``interval`` adds the [worst, best] AP over all orders of ties,
+    ``distinct`` the {number of distinct codes}, ``counts`` the (number of runs). ``attributes`` gives more attributes
+    of a cell's element. All text is escaped, and what is not ASCII is written as character references.
+    """
+    how = Notation.of(table, interval=interval, distinct=distinct)
+    lines = [
+        f'<section class="hashbench-table" id="{escape(table.name)}">',
+        f"<h2>{escape(table.title)}</h2>",
+        f'<p class="origin">{escape(notation.origin(table, _cite))}</p>',
+        f'<p class="legend">{escape(_legend(table, how))}</p>',
+    ]
+    for section in table.sections:
+        lines += _section(section, _Cells(table, section, how, counts, attributes))
+    if table.notes:
+        lines += ["<ul>", *(f"<li>{escape(note)}</li>" for note in table.notes), "</ul>"]
+    text = "\n".join([*lines, "</section>"]) + "\n"
+    return text.encode("ascii", "xmlcharrefreplace").decode()
+
+
+def escape(text: str) -> str:
+    """``text`` on one line as HTML prints it literally, inside an element or a quoted attribute.
+
+    >>> print(escape('<b onclick="x">  & more'))
+    &lt;b onclick=&quot;x&quot;&gt; &amp; more
+    """
+    return escape_markup(" ".join(text.split()))
+
+
+def element_attributes(values: Mapping[str, str]) -> str:
+    """The attributes of an element, with the space before each.
+
+    >>> element_attributes({"data-bits": "12", "title": "a < b"})
+    ' data-bits="12" title="a &lt; b"'
+    """
+    return "".join(f' {name}="{escape(value)}"' for name, value in values.items())
+
+
+def _section(section: Section, cells: "_Cells") -> Iterator[str]:
+    yield '<div class="scroll"><table>'
+    if section.title:
+        yield f"<caption>{escape(section.title)}</caption>"
+    headings = (f'<th scope="col">{escape(notation.heading(section, column))}</th>' for column in section.columns)
+    yield f"<thead><tr><td></td>{''.join(headings)}</tr></thead>"
+    yield "<tbody>"
+    for row in section.rows:
+        of_row = "".join(cells.element((row, column)) for column in section.columns)
+        yield f'<tr><th scope="row">{escape(row)}</th>{of_row}</tr>'
+    yield "</tbody>"
+    yield "</table></div>"
+
+
+class _Cells:
+    """The cells of one section as elements."""
+
+    def __init__(self, table: Table, section: Section, how: Notation, counts: bool, attributes: Attributes) -> None:
+        self.section, self.how, self.counts, self.attributes = section, how, counts, attributes
+        self.best = how.best(section)
+        self.side_by_side = table.has_published and table.has_measured
+
+    def element(self, position: Position) -> str:
+        cell = self.section.cells.get(position)
+        if cell is None:
+            return "<td></td>"
+        return f"<td{element_attributes(self.attributes(cell))}>{self._content(cell, position in self.best)}</td>"
+
+    def _content(self, cell: TableCell, bold: bool) -> str:
+        published, measured = self.how.published(cell), self._measured(cell, bold)
+        published = f'<i class="published">{published}</i>' if published else ""
+        if not self.side_by_side:
+            return published or measured
+        slash = "≠" if cell.within_tolerance is False else "/"
+        return f"{published} {slash} {measured}".strip() if published or measured else ""
+
+    def _measured(self, cell: TableCell, bold: bool) -> str:
+        """The mean and its deviation, then the marks, in the order of the Markdown."""
+        measured = cell.measured
+        if measured is None:
+            return ""
+        text = self.how.measured(cell, measured.mean)
+        if measured.std is not None:
+            text += f"±{self.how.measured(cell, measured.std)}"
+        if bold:
+            text = f"<b>{text}</b>"
+        if notation.is_tie_dependent(cell):
+            text += notation.TIE_MARK
+        if self.counts:
+            text += f" ({measured.n_runs})"
+        if interval := self.how.interval_of(cell):
+            text += f" [{interval}]"
+        if distinct := self.how.distinct_of(cell):
+            text += f" {{{distinct}}}"
+        return text

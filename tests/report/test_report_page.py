@@ -1,0 +1,251 @@
+"""The page of ``hashbench report``, through main(): what it holds, and that no foreign name becomes markup."""
+
+import json
+import re
+import shlex
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.command_line import call
+from support.report_root import MEANS, report_root, tiny_row
+
+from hashbench.config import digest
+from hashbench.report import page as page_module
+from hashbench.runs.store import Row, Store
+
+HOSTILE = '</script><script>alert("1")</script><img src=x onerror=alert(2)>'
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    return report_root(tmp_path, monkeypatch)
+
+
+def written(capsys: pytest.CaptureFixture[str], status: int = 0) -> str:
+    code, out, error = call(capsys, "report")
+    assert code == status, error
+    path = Store.default().folder / "report.html"
+    assert out.splitlines() == [str(path)]
+    return path.read_text(encoding="utf-8")
+
+
+def data_of(text: str) -> dict[str, Any]:
+    (found,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+    return dict(json.loads(found))
+
+
+def element(text: str, table: str, n: int) -> str:
+    """The n-th cell of a table, counted row by row from 1."""
+    (found,) = re.findall(rf'<td id="{table}\.{n}".*?</td>', text)
+    return str(found)
+
+
+def section(text: str, name: str) -> str:
+    return text[text.index(f'<section id="{name}"') :].partition("</section>")[0]
+
+
+def run_name(method: str, bits: int, seed: int = 0) -> str:
+    return tiny_row(method, bits, seed, ap=0.5).run
+
+
+def test_a_cell_has_published_measured_spread_count_and_what_the_filter_needs(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert element(written(capsys), "tiny", 1) == (
+        '<td id="tiny.1" class="measured" data-dataset="digits" data-method="lsh" data-bits="12" '
+        'data-published="0.250000" data-measured="0.260000">'
+        '<i class="published">0.25</i> / 0.260&#177;0.014 (2)</td>'
+    )
+
+
+def test_a_cell_outside_its_tolerance_and_an_empty_one_say_so(capsys: pytest.CaptureFixture[str]) -> None:
+    text = written(capsys)
+    assert 'class="outside"' in element(text, "tiny", 3) and "&#8800;" in element(text, "tiny", 3)
+    assert 'class="missing"' in element(text, "tiny", 4) and "data-measured" not in element(text, "tiny", 4)
+
+
+def test_every_cell_names_its_runs_with_commit_machine_and_seconds(capsys: pytest.CaptureFixture[str]) -> None:
+    data = data_of(written(capsys))
+    cell = data["cells"]["tiny.1"]
+    assert cell["facts"] == {
+        "method": "lsh on digits, protocol s1",
+        "settings": "bits=12",
+        "metric": "ap",
+        "paper": "0.25, He et al. (2018), tie-aware",
+        "measured": "0.260 ± 0.014, 2 runs",
+        "difference": "+0.010, within the tolerance of 0.020",
+        "worst, best": "0.250, 0.270",
+    }
+    runs = [data["runs"][place] for place in cell["runs"]]
+    assert runs == [
+        [run_name("lsh", 12, seed), seed, f"train {3600 + seed:,}.0 s, encode 0.2 s, score 0.5 s", 0] for seed in (0, 1)
+    ]
+    assert data["makers"] == [
+        "hashbench 0.1.0, commit 0123456789ab with local changes; A processor, 4 cores, Linux",
+    ]
+
+
+def test_machines_are_summed(capsys: pytest.CaptureFixture[str]) -> None:
+    text = section(written(capsys), "machines")
+    n_runs = sum(map(len, MEANS.values()))
+    assert f'A processor, 4 cores, Linux</th><td data-measured="{n_runs}.000000" class="number">{n_runs}</td>' in text
+    assert '<tr data-dataset="digits" data-method="lsh" data-bits="12 24">' in text
+    assert "2000-01-01" in text and "3.11.7" in text
+
+
+def test_what_is_missing_has_the_command_that_makes_it(capsys: pytest.CaptureFixture[str]) -> None:
+    text = section(written(capsys), "missing")
+    assert "<code>hashbench run tiny</code>" in text
+    assert (
+        '<li data-dataset="digits" data-method="itq" data-bits="24">AP / ITQ / 24 bits: not run yet<br>'
+        "<code>hashbench train itq digits --protocol s1 --bits 24</code></li>"
+    ) in text
+    assert "AP / Nothing / 12 bits: needs method nothing, still to come</li>" in text
+    assert "All of them (about 2.0 hours)" in text  # two runs whose methods took an hour at another size
+
+
+def test_the_commands_name_the_runs_that_the_cells_wait_for(capsys: pytest.CaptureFixture[str]) -> None:
+    commands = [shlex.split(unescape(found)) for found in re.findall(r"<code>(.*?)</code>", written(capsys))]
+    training = [words[1:] for words in commands if words[1] == "train"]
+    assert len(training) == 4
+    found = [json.loads(call(capsys, *words, "--dry-run", "--json")[1])["run"] for words in training]
+    assert found[:2] == [run_name("itq", 24), run_name("spherical", 24)]
+
+
+def test_a_failed_run_says_why(capsys: pytest.CaptureFixture[str]) -> None:
+    Store.default().write(tiny_row("itq", 24, status="failed"))
+    assert "AP / ITQ / 24 bits: failed: it diverged" in section(written(capsys), "missing")
+
+
+def test_figures_are_inside_the_page(capsys: pytest.CaptureFixture[str]) -> None:
+    text = section(written(capsys), "figures")
+    assert re.search(r'<figure id="figure-tiny"><div class="scroll"><img src="data:image/png;base64,[\w+/=]+" ', text)
+    assert "Tiny</b> (He et al. (2018), Figure 0)" in text
+
+
+def test_a_kept_picture_of_a_figure_that_cannot_be_drawn_here_is_shown(tmp_path: Path) -> None:
+    from types import SimpleNamespace
+
+    from PIL import Image
+
+    from hashbench.figures import Drawing
+    from hashbench.report.pictures import picture
+
+    nothing = Drawing([], (1, 1), lambda _: None, 0, f"not drawn here: {tmp_path}/runs/a: no codes", keeps_files=True)
+    spec: Any = SimpleNamespace(name="kept")
+    assert picture(spec, nothing, tmp_path).missing == "not drawn here: runs/a: no codes"
+    (tmp_path / "figures").mkdir()
+    Image.new("RGB", (2760, 100)).save(tmp_path / "figures" / "kept.png")
+    image = picture(spec, nothing, tmp_path).image
+    assert image is not None and (image.width, image.height) == (690, 25)
+    (tmp_path / "figures" / "kept.png").write_bytes(b"damaged")
+    assert picture(spec, nothing, tmp_path).image is None
+
+
+def test_same_bytes_when_it_is_written_twice(capsys: pytest.CaptureFixture[str]) -> None:
+    assert written(capsys) == written(capsys)
+
+
+def test_needs_nothing_from_elsewhere_and_names_no_folder_of_this_machine(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    text = written(capsys)
+    assert not re.findall(r"(?:src|href)=(?!\"(?:data:|#))[^ >]*", text)
+    assert "://" not in text and "url(" not in text and "@import" not in text
+    assert str(tmp_path) not in text
+
+
+def test_only_its_own_script_and_style_may_act(capsys: pytest.CaptureFixture[str]) -> None:
+    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]+)"', written(capsys))
+    assert policy.startswith("default-src 'none'; img-src data:; style-src 'sha256-") and "unsafe" not in policy
+
+
+def hostile(row: Row) -> Row:
+    """The row as a stranger may have written it: well-formed, with markup in all names that can hold it."""
+    settings = {**row.settings, "note": HOSTILE, "bits": HOSTILE}
+    config = {**row.config, "method": HOSTILE.replace("/", ""), "settings": {"bits": [HOSTILE]}}
+    changes: dict[str, Any] = {"method": config["method"], "settings": settings, "config": config}
+    changes |= {"cell_hash": digest(config), "config_hash": digest({**config, "seed": row.seed})}
+    changes |= {
+        "seconds": row.seconds,
+        "hardware": {"cpu": HOSTILE, "cores": 1},
+        "utc": HOSTILE,
+        "versions": {"python": HOSTILE},
+    }
+    code = row.code.model_copy(update={"commit": HOSTILE, "version": HOSTILE})
+    return row.model_copy(update={**changes, "code": code, "run": f"{row.run}x"})
+
+
+def test_names_of_foreign_rows_are_text(capsys: pytest.CaptureFixture[str]) -> None:
+    Store.default().write(hostile(tiny_row("lsh", 24, 5, ap=0.4)))
+    known = tiny_row("lsh", 24, 6, ap=0.4)  # this one fills a cell: its machine is in the data of the page
+    Store.default().write(known.model_copy(update={"hardware": {"cpu": HOSTILE}}))
+    text = written(capsys)
+    assert text.count("<script") == text.count("</script>") == 2 and "<img src=x" not in text
+    assert "&lt;img src=x onerror=alert(2)&gt;" in text
+    assert any(HOSTILE in maker for maker in data_of(text)["makers"])
+
+
+def test_texts_of_a_foreign_table_are_text(capsys: pytest.CaptureFixture[str], root: Path) -> None:
+    path = root / "experiments" / "tables" / "tiny.toml"
+    path.write_text(path.read_text().replace('"LSH"', f"'LSH {HOSTILE}'").replace('"Tiny"', f"'{HOSTILE}'"))
+    text = written(capsys)
+    assert text.count("<script") == 2 and "<img src=x" not in text and "&lt;/script&gt;" in text
+
+
+def test_a_damaged_row_is_left_out_and_named_and_the_rest_is_written(capsys: pytest.CaptureFixture[str]) -> None:
+    path = next((Store.default().folder / "rows").glob("*/*itq*.json"))
+    path.write_text(path.read_text().replace("0.6", "0.6x"))
+    code, _, error = call(capsys, "report")
+    assert code == 1
+    assert error.splitlines()[0].startswith(f"error: {path}: not a readable row")
+    assert error.splitlines()[-1] == "error: left out of the report: 1: see the errors above"
+    text = (Store.default().folder / "report.html").read_text()
+    assert f"<li>rows/digits-s1/{path.name}: not a readable row" in section(text, "missing")
+    assert 'class="measured"' in element(text, "tiny", 1)
+
+
+def test_a_broken_table_is_left_out_and_named(capsys: pytest.CaptureFixture[str], root: Path) -> None:
+    (root / "experiments" / "tables" / "broken.toml").write_text("title = ")
+    text = written(capsys, 1)
+    assert "broken.toml" in section(text, "missing") and 'id="tiny"' in text
+
+
+def test_json_says_what_was_written(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    code, out, _ = call(capsys, "report", "--out", path, "--json")
+    said = json.loads(out)
+    assert (code, said.pop("size_bytes")) == (0, path.stat().st_size)
+    assert said == {
+        "path": str(path),
+        "tables": 2,
+        "cells": 10,
+        "measured": 4,
+        "figures": 1,
+        "runs": 5,
+        "missing_runs": 6,
+        "left_out": [],
+    }
+    assert not (Store.default().folder / "report.html").exists()
+
+
+def test_an_interrupt_leaves_the_old_page(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    before = written(capsys)
+
+    def interrupted(_: object) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(page_module, "render", interrupted)
+    assert call(capsys, "report")[0] == 130
+    folder = Store.default().folder
+    assert (folder / "report.html").read_text(encoding="utf-8") == before
+    assert sorted(path.name for path in folder.iterdir()) == ["report.html", "rows"]
+
+
+def test_without_any_row_the_page_is_written_too(capsys: pytest.CaptureFixture[str]) -> None:
+    for path in (Store.default().folder / "rows").glob("*/*.json"):
+        path.unlink()
+    text = written(capsys)
+    assert "<p>0 of 10 cells of 2 tables are measured. The 0 stored runs were made on 0 machines." in text

@@ -1,0 +1,79 @@
+"""A root with two small tables and one figure, and rows for them: what a report of a test shows."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.declared_figures import declare
+from support.fake_rows import fake_row
+from support.small_root import small_root
+
+from hashbench.runs.spec import resolve
+from hashbench.runs.store import Code, Row, Seconds, Store
+from hashbench.tables import spec
+
+TINY = """
+title = "Tiny"
+paper = "he2018tieaware"
+source = "Table 0"
+methods_to_come = ["nothing"]
+[defaults]
+dataset = "digits"
+protocol = "s1"
+metric = "ap"
+tolerance = 0.02
+tie_aware = true
+[[groups]]
+section = "AP"
+columns = [{ label = "12 bits", settings = { bits = 12 } }, { label = "24 bits", settings = { bits = 24 } }]
+rows = [
+  { label = "LSH", method = "lsh", values = [0.25, 0.5] },
+  { label = "ITQ", method = "itq", values = [0.55, 0.6] },
+  { label = "Spherical", method = "spherical", values = [0.35, 0.4] },
+  { label = "Nothing", method = "nothing", values = [0.5, 0.5] },
+]
+"""
+OTHER = """
+title = "Other"
+paper = "he2018tieaware"
+source = "Table 1"
+[defaults]
+protocol = "s1"
+metric = "ap"
+method = "lsh"
+settings = { bits = 32 }
+[[groups]]
+columns = [{ label = "Digits", dataset = "digits" }, { label = "CIFAR-10", dataset = "cifar10" }]
+rows = [{ label = "LSH", values = [0.7, 0.1] }]
+"""
+MEANS: dict[tuple[str, int], list[float]] = {
+    ("lsh", 12): [0.25, 0.27],
+    ("itq", 12): [0.6],
+    ("spherical", 12): [0.45],
+    ("lsh", 24): [0.5],
+}
+MACHINE: dict[str, str | int | None] = {"system": "Linux", "cpu": "A processor", "cores": 4, "gpu": None}
+
+
+def report_root(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The root: tables ``tiny``, half measured, and ``other``, of which nothing is, and the figure ``tiny``."""
+    root = small_root(folder, monkeypatch)
+    (root / "experiments" / "tables").mkdir()
+    for name, text in (("tiny", TINY), ("other", OTHER)):
+        (root / "experiments" / "tables" / f"{name}.toml").write_text(text)
+    declare(folder, "lines")
+    for (method, bits), means in MEANS.items():
+        for seed, mean in enumerate(means):
+            Store.default().write(tiny_row(method, bits, seed, ap=mean, ap_worst=mean - 0.01, ap_best=mean + 0.01))
+    return root
+
+
+def tiny_row(method: str, bits: int, seed: int = 0, status: str = "ok", **means: float) -> Row:
+    """The row of a run that fills a cell of ``tiny``."""
+    cell = next(each for each in spec.load("tiny").cells if (each.method, each.settings["bits"]) == (method, bits))
+    run = resolve(cell.dataset, cell.protocol, cell.method, cell.settings, seed=seed)
+    changes: dict[str, Any] = {"run": run.run, "config": run.config, "config_hash": run.config_hash}
+    changes |= {"hardware": MACHINE, "versions": {"python": "3.11.7"}, "settings": run.identity}
+    changes |= {"code": Code(version="0.1.0", commit="0123456789abcdef", dirty=True)}
+    changes |= {"seconds": Seconds(train=3600 + seed, encode=0.25, score=0.5)}
+    return fake_row(cell, seed, status, run.cell_hash, **means).model_copy(update=changes)

@@ -1,0 +1,72 @@
+"""HTML: the same words as the Markdown, nothing of a foreign text taken for markup, well-formed."""
+
+import re
+from html import unescape
+from xml.etree import ElementTree
+
+import pytest
+from support.fake_rows import SAMPLE, assert_golden, fake_hash, sample_rows, sample_spec, sample_table
+
+from hashbench.tables.collect import collect
+from hashbench.tables.render_html import render_html
+from hashbench.tables.render_markdown import render_markdown
+from hashbench.tables.table import Table
+
+HOSTILE = '</table><script>alert("1")</script>&amp;'
+
+
+def cells(text: str) -> list[list[str]]:
+    """The texts of each row of all tables, row label first."""
+    rows = ElementTree.fromstring(text).iter("tr")
+    return [["".join(cell.itertext()) for cell in row] for row in rows]
+
+
+def markdown_cells(table: Table) -> list[list[str]]:
+    text = render_markdown(table).replace("**", "")
+    lines = [line for line in text.splitlines() if line.startswith("|") and not line.startswith("| :")]
+    return [[re.sub(r"\\(.)", r"\1", cell.strip()) for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+
+
+@pytest.mark.parametrize("shown", ["", "interval", "distinct"])
+def test_golden(shown: str) -> None:
+    name = f"sample_{shown}.html" if shown else "sample.html"
+    assert_golden(name, render_html(sample_table(), interval=shown == "interval", distinct=shown == "distinct"))
+
+
+def test_rows_columns_and_words_are_those_of_the_markdown() -> None:
+    assert cells(render_html(sample_table())) == markdown_cells(sample_table())
+
+
+def test_same_bytes_whatever_the_order_of_rows() -> None:
+    backwards = collect(sample_spec(), sample_rows()[::-1], None, hash_of=fake_hash)
+    assert render_html(backwards) == render_html(sample_table())
+
+
+def test_is_ascii_so_that_no_page_shows_it_wrong() -> None:
+    text = render_html(sample_table())
+    assert text.isascii() and "&#177;" in text and "±" in unescape(text)
+
+
+def test_nothing_measured_shows_the_published_values_alone() -> None:
+    text = render_html(collect(sample_spec(), [], None, hash_of=fake_hash))
+    assert ["DPSH*", "0.720", "0.757", ""] in cells(text)
+    assert "othing is measured" in text
+
+
+def test_counts_of_runs_stand_behind_the_deviation() -> None:
+    found = {row[0]: row[1:] for row in cells(render_html(sample_table(), counts=True, interval=True))}
+    assert found["DPSH*"][0] == "0.720 / 0.723±0.015‡ (3) [0.623, 0.823]"
+    assert found["To come"] == ["0.500 /", "0.500 /", ""]
+
+
+def test_hostile_names_are_text() -> None:
+    group = SAMPLE["groups"][0]
+    rows = [{**row, "label": f"{row['label']} {HOSTILE}"} for row in group["rows"]]
+    columns = [{**column, "label": f"{column['label']} {HOSTILE}"} for column in group["columns"]]
+    groups = [{**group, "section": HOSTILE, "rows": rows, "columns": columns}]
+    table = sample_table(title=HOSTILE, source=HOSTILE, notes=[HOSTILE], groups=groups)
+    text = render_html(table, attributes=lambda _: {"data-method": HOSTILE})
+    assert "<script" not in text and text.count("</table>") == 1
+    (heading, first, *_) = cells(text)
+    assert heading[1] == f"12 bits {HOSTILE}" and first[0] == f"DPSH* {HOSTILE}"
+    assert {cell.get("data-method") for cell in ElementTree.fromstring(text).iter("td")} == {None, HOSTILE}

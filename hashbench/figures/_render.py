@@ -4,11 +4,10 @@ import csv
 import io
 from typing import Any
 
-from hashbench.figures._drawing import Drawing, Value
-from hashbench.tables.notation import number
+from hashbench.figures._drawing import Drawing
+from hashbench.tables.csv_field import csv_field
 
 DPI = 300
-DECIMALS = 6  # as in the CSV of a table
 # no time and no versions: the same drawing gives the same bytes
 METADATA: dict[str, dict[str, Any]] = {
     "png": {"Software": None},
@@ -58,13 +57,5 @@ def csv_text(drawing: Drawing) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(drawing.points[0])
-    writer.writerows([_text(value) for value in point.values()] for point in drawing.points)
+    writer.writerows([csv_field(value) for value in point.values()] for point in drawing.points)
     return text.getvalue()
-
-
-def _text(value: Value) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return number(value, DECIMALS) if isinstance(value, float) else str(value)

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Literal
 
 from hashbench import metrics
 from hashbench.figures import _speed_up
-from hashbench.figures._drawing import WIDTHS_IN, Drawing, Value, explain, how_much
+from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain, how_much
 from hashbench.figures._file import CellsFile
 from hashbench.figures._kind import FigureSpec, Kind
 from hashbench.figures._panels import Panel, Point, axes_of, drawn, explanation, filled, line_of
 from hashbench.runs.store import Row, Store
 from hashbench.tables.cell import Cell
+from hashbench.tables.csv_field import Value
 from hashbench.tables.render_png import RowStyle, styles
 from hashbench.tables.table import Section, Table
 

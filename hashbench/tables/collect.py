@@ -122,6 +122,7 @@ class _StoredResults:
             n_missing=n_measured * n_seeds - len(found),
             distinct_queries=of_queries,
             distinct_database=of_database,
+            rows=tuple(measured),
         )
 
     def _rows_of(self, cell: Cell, n_splits: int) -> Iterator[Row]:

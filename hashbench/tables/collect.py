@@ -149,7 +149,7 @@ class _StoredResults:
     def _mean(self, row: Row, metric: str) -> float | None:
         if metric in row.metrics:
             return row.metrics[metric].mean
-        histogram = _kept_histogram(row, self.store)
+        histogram = kept_histogram(row, self.store)
         if histogram is None:
             return None
         try:
@@ -173,7 +173,7 @@ def _distinct_codes(rows: list[Row]) -> tuple[float | None, float | None]:
     return statistics.fmean(each.queries for each in codes), statistics.fmean(each.database for each in codes)
 
 
-def _kept_histogram(row: Row, store: Store | None) -> Histogram | None:
+def kept_histogram(row: Row, store: Store | None) -> Histogram | None:
     """The histogram that a row was scored from; None if it is not kept, or (with a warning) if the file is another."""
     path = store.run_folder(row.run) / "histogram.npz" if store is not None else None
     if path is None or not path.is_file():

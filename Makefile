@@ -40,8 +40,9 @@ gpu-check: $(READY) ## run the tests, benchmarks and a short training that need 
 	$(BIN)/python -m pytest -m gpu -rs; tests=$$?; $(BIN)/python benchmarks/gpu.py && exit $$tests
 
 paper-tables: $(READY) ## write all tables and figures from the stored results
-	$(BIN)/hashbench table --all --write
-	$(BIN)/hashbench figure --all --write
+	$(BIN)/hashbench table --all --write & tables=$$!; \
+	$(BIN)/hashbench figure --all --write; figures=$$?; \
+	wait $$tables && exit $$figures
 
 # the pages of docs/settings: what the runs of the papers' tables are set to, beside what was released
 SETTINGS := talr_table1 talr_table2 talr_table3 talr_appendix_d $(addprefix sparse_hash_table,1 2 3 4 5)

@@ -7,7 +7,7 @@ from hashbench.figures._declared import KINDS, cells_of, load, names, names_with
 from hashbench.figures._drawing import Drawing
 from hashbench.figures._file import CellsFile, FigureFile
 from hashbench.figures._kind import FigureSpec, Kind
-from hashbench.figures._render import csv_text, pictures
+from hashbench.figures._render import csv_text, pictures, stamp_of
 
 __all__ = [
     "KINDS",
@@ -22,4 +22,5 @@ __all__ = [
     "names",
     "names_with_own_cells",
     "pictures",
+    "stamp_of",
 ]

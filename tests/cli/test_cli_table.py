@@ -16,7 +16,7 @@ from support.small_root import small_root
 
 from hashbench.runs.spec import resolve
 from hashbench.runs.store import Store
-from hashbench.tables import spec
+from hashbench.tables import render_png, spec
 
 TINY = """
 title = "Tiny"
@@ -121,6 +121,29 @@ def test_write_twice_gives_the_same_bytes() -> None:
     first = {path.name: path.read_bytes() for path in folder.iterdir()}
     assert run("table", "tiny", "--write") == 0
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == first
+    (folder / "tiny.png").unlink()  # or it would not be drawn again
+    assert run("table", "tiny", "--write") == 0
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == first
+
+
+def test_a_picture_is_drawn_again_where_the_table_has_changed_or_the_file_is_not_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drawn: list[str] = []
+    draw = render_png.render_png
+    monkeypatch.setattr(render_png, "render_png", lambda table: drawn.append(table.name) or draw(table))
+    measure(12, 0.25, 0.5)
+    path = Store.default().folder / "tables" / "tiny.png"
+    for _ in range(2):
+        assert run("table", "tiny", "--write") == 0
+    assert drawn == ["tiny"]
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-8])
+    assert run("table", "tiny", "--write") == 0
+    assert (drawn, path.read_bytes()) == (["tiny"] * 2, whole)
+    measure(24, 0.5)
+    assert run("table", "tiny", "--write") == 0
+    assert len(drawn) == 3 and path.read_bytes() != whole
 
 
 def test_all_write_prints_only_paths_and_draws_nothing_unmeasured(capsys: pytest.CaptureFixture[str]) -> None:

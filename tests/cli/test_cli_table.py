@@ -260,14 +260,64 @@ def test_a_damaged_row_is_one_line_and_the_rest_works(
     assert captured.err.startswith(f"error: {path}: ") and captured.err.count("\n") == 1
 
 
-def test_status_of_a_table_has_a_line_for_each_of_its_rows(capsys: pytest.CaptureFixture[str]) -> None:
+def test_status_of_a_table_is_a_map_of_its_cells(capsys: pytest.CaptureFixture[str]) -> None:
     measure(12, 0.25, 0.5)
     measure(24, 0.0, status="failed", first_seed=1)
     assert run("status", "tiny", "--seeds", "2") == 0
     assert capsys.readouterr().out.splitlines() == [
-        "  LSH      1 of 2 measured; seed 1 failed: it diverged",
-        "  Nothing  0 of 2 measured; not available yet: needs method nothing, still to come",
+        "           12 bits  24 bits",
+        "  LSH         #        x     1 of 2 measured; seed 1 failed: it diverged",
+        "  Nothing     -        -     0 of 2 measured; not available yet: needs method nothing, still to come",
+        "# done, + partly, x failed, . missing, - not available yet",
         "tiny: 2 runs done, 1 failed, 1 missing; 2 of 4 cells not available yet; hours left: ?",
+    ]
+
+
+def test_a_cell_with_some_of_its_runs_is_partly_done(capsys: pytest.CaptureFixture[str]) -> None:
+    measure(12, 0.25)
+    assert run("status", "tiny", "--seeds", "2") == 0
+    assert "  LSH         +        .     0 of 2 measured" in capsys.readouterr().out.splitlines()
+
+
+GREEN, PLAIN = "\x1b[32m\x1b[1m#\x1b[0m", "\x1b"
+
+
+def test_the_map_has_colours_on_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    measure(12, 0.25)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    assert run("status", "tiny") == 0
+    out = capsys.readouterr().out
+    assert f"  LSH         {GREEN}        .     1 of 2 measured" in out.splitlines()
+    assert out.splitlines()[-2].startswith(f"{GREEN} done, ")
+
+
+def test_no_color_and_a_pipe_have_plain_signs(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measure(12, 0.25)
+    assert run("status", "tiny") == 0
+    piped = capsys.readouterr().out
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert run("status", "tiny") == 0
+    assert capsys.readouterr().out == piped
+    assert PLAIN not in piped
+
+
+def test_headings_that_do_not_fit_are_numbers(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "root" / "experiments" / "tables" / "tiny.toml"
+    labels = {bits: f"a long heading of {bits} bits" for bits in (12, 24, 32, 48)}
+    columns = ", ".join(f'{{ label = "{label}", settings = {{ bits = {bits} }} }}' for bits, label in labels.items())
+    text = path.read_text().replace("values = [0.25, 0.5]", "values = []").replace("values = [0.5, 0.5]", "values = []")
+    path.write_text(re.sub(r"columns = .*", f"columns = [{columns}]", text))
+    measure(12, 0.25)
+    assert run("status", "tiny") == 0
+    assert capsys.readouterr().out.splitlines()[:5] == [
+        "           1  2  3  4",
+        "  LSH      #  .  .  .  1 of 4 measured",
+        "  Nothing  -  -  -  -  0 of 4 measured; not available yet: needs method nothing, still to come",
+        "  columns: 1 a long heading of 12 bits, 2 a long heading of 24 bits,",
+        "           3 a long heading of 32 bits, 4 a long heading of 48 bits",
     ]
 
 

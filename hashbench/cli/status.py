@@ -136,10 +136,11 @@ def command(
 
 def _all(names: list[str], status_of: "Callable[[str], TableStatus]") -> list[TableStatus]:
     """The status of each table; one that is broken is a line on stderr."""
+    from hashbench.keeping import keeping
     from hashbench.progress import bar
 
     found = []
-    with bar("status", "table", len(names)) as done:
+    with keeping(), bar("status", "table", len(names)) as done:
         for _, each in each_usable(names, status_of, say_once()):
             found.append(each)
             done.update()

@@ -18,7 +18,7 @@ def program(tmp_path: Path) -> Path:
     path = tmp_path / "bin" / "hashbench"
     path.parent.mkdir()
     path.write_text(
-        f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\nif [ -e {tmp_path}/code-$1 ]; then exit $(cat {tmp_path}/code-$1); fi\n'
+        f'#!/bin/sh\ncd {tmp_path} && echo "$@" >> calls\nif [ -e code-$1 ]; then exit $(cat code-$1); fi\n'
     )
     path.chmod(0o755)
     return path.parent

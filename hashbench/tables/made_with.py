@@ -1,6 +1,5 @@
 """The footnotes that say what the measured values of a table were made with: networks, splits, budgets, code."""
 
-from collections import defaultdict
 from collections.abc import Iterator
 
 from hashbench.runs.store import Row
@@ -20,13 +19,19 @@ def made_with(table: Table) -> tuple[str, ...]:
 
 
 def _networks(rows: list[Row]) -> str:
-    methods: dict[str, dict[str, None]] = defaultdict(dict)
-    for row in rows:
-        methods[_network(row)][row.method] = None
-    if len(methods) == 1:
-        return f"Network or features: {next(iter(methods))}."
-    each = (f"{name} ({', '.join(sorted(of))})" for name, of in sorted(methods.items()))
-    return f"Networks and features: {'; '.join(each)}."
+    """The networks and features; of several, the methods that have each, or where that is all, the data sets."""
+    found = sorted({_network(row) for row in rows})
+    if len(found) == 1:
+        return f"Network or features: {found[0]}."
+    for what in ("method", "dataset"):
+        of = {name: sorted({getattr(row, what) for row in rows if _network(row) == name}) for name in found}
+        if any(each != of[found[0]] for each in of.values()):
+            return f"Networks and features: {'; '.join(f'{name} ({_listed(each)})' for name, each in of.items())}."
+    return f"Networks and features: {', '.join(found)}."
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names)
 
 
 def _network(row: Row) -> str:

@@ -121,6 +121,18 @@ def test_the_footnotes_name_other_splits_and_what_no_commit_describes() -> None:
     )
 
 
+def test_networks_that_differ_by_the_data_set_are_listed_by_it() -> None:
+    spec = sample_spec(groups=[SAMPLE["groups"][0]])
+    rows = [fake_row(cell, ap=0.5) for cell in spec.cells[:2]]
+    gist = {**rows[1].config, "settings": {"features": "gist"}}
+    rows[1] = rows[1].model_copy(update={"config": gist})
+    table = collect(spec, rows, None, hash_of=fake_hash)
+    assert made_with(table)[0] == "Networks and features: gist, pixels."
+    rows[1] = rows[1].model_copy(update={"dataset": "usps"})
+    by_data = made_with(collect(spec, rows, None, hash_of=fake_hash))
+    assert by_data[0] == "Networks and features: gist (usps); pixels (digits)."
+
+
 def test_a_table_without_rows_was_made_with_nothing() -> None:
     assert made_with(collect(sample_spec(), [], None, hash_of=fake_hash)) == ()
 

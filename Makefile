@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 export MPLBACKEND := Agg
 
 .DEFAULT_GOAL := help
-.PHONY: help install quickstart test test-slow gpu-check paper-tables report settings docs linkcheck check format bench lock clean
+.PHONY: help install quickstart reproduce test test-slow gpu-check paper-tables all-tables all-figures report settings docs linkcheck check format bench lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,8 +39,20 @@ test-slow: $(READY) ## run the long tests too
 gpu-check: $(READY) ## run the tests, benchmarks and a short training that need a GPU; skipped without one
 	$(BIN)/python -m pytest -m gpu -rs; tests=$$?; $(BIN)/python benchmarks/gpu.py && exit $$tests
 
+# runs that fail (exit code 1) leave their cells blank; anything else ends here
+reproduce: $(READY) ## train what a table lacks, then print and write it: make reproduce TABLE=digits (SEEDS=3, JOBS=2)
+	@test -n "$(TABLE)" || { echo "make reproduce: TABLE=NAME is missing: hashbench list tables shows the names" >&2; exit 2; }
+	$(BIN)/hashbench run $(TABLE) --seeds $(SEEDS) --jobs $(JOBS); trained=$$?; test $$trained -le 1 || exit $$trained; \
+	$(BIN)/hashbench table $(TABLE) --write && exit $$trained
+
 paper-tables: $(READY) ## write all tables and figures from the stored results
+	@$(MAKE) --no-print-directory --jobs=2 --keep-going all-tables all-figures
+
+# the two at the same time
+all-tables:
 	$(BIN)/hashbench table --all --write
+
+all-figures:
 	$(BIN)/hashbench figure --all --write
 
 report: $(READY) ## write one page with all tables, figures and what is missing

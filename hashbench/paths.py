@@ -9,6 +9,7 @@ from pathlib import Path
 import platformdirs
 
 from hashbench.errors import HashbenchError
+from hashbench.keeping import kept
 from hashbench.registry import canonical
 
 PACKAGE = Path(__file__).resolve().parent
@@ -63,6 +64,7 @@ def _project(pyproject: str) -> object:
     return project.get("name") if isinstance(project, dict) else None
 
 
+@kept
 def entries(*folder: str) -> dict[str, Path]:
     """The TOML files in this folder of all :func:`roots`, by name: ``entries("experiments", "tables")``."""
     return toml_files(root.joinpath(*folder) for root in roots())

@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "hashbench"
 
 # The folders in the order of the pipeline: a module may import from its own line and from those above it.
 ORDER = [
-    {"errors", "extras", "registry", "config", "paths", "files", "parallel", "progress", ""},
+    {"errors", "extras", "registry", "config", "paths", "files", "keeping", "parallel", "progress", ""},
     {"codes", "relevance"},
     {"histogram"},
     {"hasher"},

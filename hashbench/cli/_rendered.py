@@ -25,11 +25,12 @@ def filled(
     names: list[str], fill: "Callable[[str, list[Row], Store], T]", broken: Broken, what: str, *, whole: bool
 ) -> list[T]:
     """Each of ``names`` filled in from the stored rows; with ``whole``, a damaged row is an error and not left out."""
+    from hashbench.keeping import keeping
     from hashbench.progress import bar
     from hashbench.runs.store import Store
 
     store, found = Store.default(), []
-    with bar("collect", what, len(names)) as collected:
+    with keeping(), bar("collect", what, len(names)) as collected:
         rows = list(store.rows(None if whole else _leave_out))
         for _, each in each_usable(names, lambda name: fill(name, rows, store), broken):
             found.append(each)

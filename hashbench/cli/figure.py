@@ -94,14 +94,18 @@ def _written(filled: "list[tuple[FigureSpec, Drawing]]") -> Iterator[Path]:
     folder = Store.default().folder / "figures"
     with bar("write", "figure", len(filled)) as done:
         for figure, drawing in filled:
-            yield from _write(folder / figure.name, drawing)
+            yield from _write(folder / figure.name, figure, drawing)
             done.update()
 
 
-def _write(stem: Path, drawing: "Drawing") -> Iterator[Path]:
-    """Writes one figure and yields the paths; where there is nothing to draw, what an earlier one left is removed."""
-    from hashbench.figures import csv_text, pictures
+def _write(stem: Path, figure: "FigureSpec", drawing: "Drawing") -> Iterator[Path]:
+    """Writes one figure and yields the paths; where there is nothing to draw, what an earlier one left is removed.
+
+    Pictures that were drawn from the same stay as they are.
+    """
+    from hashbench.figures import csv_text, pictures, stamp_of
     from hashbench.files import atomic
+    from hashbench.tables.stamp import is_stamped
 
     if drawing.keeps_files:
         return
@@ -109,8 +113,12 @@ def _write(stem: Path, drawing: "Drawing") -> Iterator[Path]:
         for suffix in (".png", ".pdf", CSV):
             stem.with_name(stem.name + suffix).unlink(missing_ok=True)
         return
-    for suffix, content in {**pictures(drawing), CSV: csv_text(drawing).encode()}.items():
-        path = stem.with_name(stem.name + suffix)
-        with atomic(path) as temporary:
-            temporary.write_bytes(content)
+    png, pdf, csv = (stem.with_name(stem.name + suffix) for suffix in (".png", ".pdf", CSV))
+    stamp = stamp_of(figure, drawing)
+    is_drawn = pdf.is_file() and is_stamped(png, stamp)
+    drawn = {} if is_drawn else pictures(drawing, stamp)
+    for path, content in ((png, drawn.get(".png")), (pdf, drawn.get(".pdf")), (csv, csv_text(drawing).encode())):
+        if content is not None:
+            with atomic(path) as temporary:
+                temporary.write_bytes(content)
         yield path

@@ -67,28 +67,33 @@ def command(
     if dry_run or not todo:
         return
     outcomes = grid.run_all(todo, store, Options(device=device, progress=jobs == 1), jobs)
-    failed = _follow(outcomes, len(todo), " ".join(tables))
+    failed = _follow(outcomes, len(todo), jobs, " ".join(tables))
     note(f"rows in {paths.shown(store.folder / 'rows')}")
     if failed:
         raise CheckFailed(f"{failed} of {len(todo)} runs failed")
 
 
-def _follow(outcomes: "Iterable[Outcome]", n_runs: int, title: str) -> int:
-    """The number of failed runs, after it has shown each outcome as it arrives."""
+def _follow(outcomes: "Iterable[Outcome]", n_runs: int, jobs: int, title: str) -> int:
+    """The number of failed runs, after it has shown each outcome as it arrives.
+
+    On a terminal that is one line: done, running and failed runs, the time left, and the last result.
+    """
     from hashbench.progress import bar as progress_bar
     from hashbench.progress import note
 
     failed, started, on_terminal = 0, time.monotonic(), sys.stderr.isatty()
     with progress_bar(title, "run", n_runs, shown=on_terminal) as bar:
+        bar.set_postfix_str(f"{min(jobs, n_runs)} running, 0 failed")
         for n, outcome in enumerate(outcomes, 1):
             bar.update()
             failed += outcome.failure is not None
             if outcome.failure is not None:
                 bar.write(f"failed: {outcome.spec.run}: {outcome.failure}", file=sys.stderr)
-            bar.set_postfix_str(f"{outcome.spec.method}: {_result(outcome)}")
+            others = f"{min(jobs, n_runs - n)} running, {failed} failed"
+            bar.set_postfix_str(f"{others}; {outcome.spec.method}: {_result(outcome)}")
             if not on_terminal:
                 left = bar.format_interval((time.monotonic() - started) / n * (n_runs - n))
-                so_far = f"{n - failed} of {n_runs} runs done, {failed} failed, {left} left"
+                so_far = f"{n - failed} of {n_runs} runs done, {others}, {left} left"
                 note(f"{so_far}: {outcome.spec.run} {_result(outcome)}")
     return failed
 

@@ -10,6 +10,7 @@ import typer
 from hashbench.cli import _complete
 from hashbench.cli._broken import say, say_once
 from hashbench.cli._options import Splits
+from hashbench.cli._status_map import State, legend, section_map
 from hashbench.registry import each_usable
 
 if TYPE_CHECKING:
@@ -45,6 +46,17 @@ class CellStatus:
     def is_measured(self) -> bool:
         """Whether all its runs are done."""
         return self.unavailable is None and not self.missing and not self.failed
+
+    @property
+    def state(self) -> State:
+        """Its sign on the map; of a cell with a failed run that it failed, whatever else is done."""
+        if self.unavailable is not None:
+            return State.unavailable
+        if self.failed:
+            return State.failed
+        if not self.missing:
+            return State.done
+        return State.partly if self.done else State.missing
 
 
 @dataclass
@@ -96,10 +108,11 @@ def command(
         bool, typer.Option("--json", help="Print one JSON object; that of one table has all its cells.")
     ] = False,
 ) -> None:
-    """Say which runs of a table are done, failed, missing, or not available yet: a line for each row of the table.
+    """Show which cells of a table are done, partly done, failed, missing or not available yet: a sign for each cell.
 
-    Without TABLE: a line for each table, and for each figure that has cells of its own. The hours left are those that
-    runs of the same method, data set and code size took before, one at a time.
+    The signs have colours on a terminal; NO_COLOR turns them off. Without TABLE: a line for each table, and for each
+    figure that has cells of its own. The hours left are those that runs of the same method, data set and code size took
+    before, one at a time.
     """
     from hashbench import figures
     from hashbench.config import canonical_json
@@ -123,10 +136,11 @@ def command(
 
 def _all(names: list[str], status_of: "Callable[[str], TableStatus]") -> list[TableStatus]:
     """The status of each table; one that is broken is a line on stderr."""
+    from hashbench.keeping import keeping
     from hashbench.progress import bar
 
     found = []
-    with bar("status", "table", len(names)) as done:
+    with keeping(), bar("status", "table", len(names)) as done:
         for _, each in each_usable(names, status_of, say_once()):
             found.append(each)
             done.update()
@@ -177,23 +191,27 @@ def _line(values: tuple[object, ...], width: int) -> str:
 
 
 def _of_table(found: TableStatus) -> Iterator[str]:
-    """A line for each row of the table, with how many of its cells are measured, then the sum."""
+    """The map of each section of the table, a row with how many of its cells are measured; then the sum."""
     by_key = {_key(cell): cell for cell in found.cells}
-    rows: dict[tuple[str, str], list[CellStatus]] = {}
+    sections: dict[str, dict[str, dict[str, CellStatus]]] = {}
     for cell in found.spec.cells:
-        rows.setdefault((cell.section, cell.row), []).append(by_key[_key(cell)])
-    width = max((len(row) for _, row in rows), default=0)
-    shown = ""
-    for (section, row), cells in rows.items():
-        if section != shown:
-            yield section
-            shown = section
-        yield f"  {row:{width}}  {_counts(cells)}"
+        row = sections.setdefault(cell.section, {}).setdefault(cell.row, {})
+        row[cell.column] = by_key[_key(cell)]
+    width = max((len(cell.row) for cell in found.spec.cells), default=0)
+    for title, rows in sections.items():
+        columns = list(dict.fromkeys(column for cells in rows.values() for column in cells))
+        lines = {row: (_states(cells), _counts(list(cells.values()))) for row, cells in rows.items()}
+        yield from section_map(title, columns, lines, width)
+    yield legend()
     of = found.counts()
     yield (
         f"{found.spec.name}: {of['done']} runs done, {of['failed']} failed, {of['missing']} missing; "
         f"{of['unavailable']} of {len(found.cells)} cells not available yet; hours left: {found.hours()}"
     )
+
+
+def _states(cells: "Mapping[str, CellStatus]") -> "dict[str, State]":
+    return {column: cell.state for column, cell in cells.items()}
 
 
 def _key(cell: "CellStatus | Cell") -> tuple[Any, ...]:

@@ -121,22 +121,24 @@ def _written(tables: "list[Table]", shown: dict[str, bool], broken: Broken) -> l
 
 
 def _write(table: "Table", shown: dict[str, bool]) -> Iterator[Path]:
-    """Writes the table in every format and yields the paths; a picture only of something measured."""
+    """Writes the table in every format and yields the paths; a picture only of something measured that has changed."""
     from hashbench.files import atomic, write_text
     from hashbench.runs.store import Store
-    from hashbench.tables.render_png import render_png
+    from hashbench.tables.render_png import render_png, stamp_of
+    from hashbench.tables.stamp import is_stamped
 
     stem = Store.default().folder / "tables" / table.name
     for output, suffix in SUFFIXES.items():
         path = stem.with_name(stem.name + suffix)
         write_text(path, _text(table, output, shown))
         yield path
-    picture, path = render_png(table), stem.with_name(stem.name + ".png")
-    if picture is None:
+    path = stem.with_name(stem.name + ".png")
+    if not table.has_measured:
         path.unlink(missing_ok=True)  # an old picture would show rows that are gone
         return
-    with atomic(path) as temporary:
-        temporary.write_bytes(picture)
+    if not is_stamped(path, stamp_of(table)) and (picture := render_png(table)) is not None:
+        with atomic(path) as temporary:
+            temporary.write_bytes(picture)
     yield path
 
 

@@ -24,6 +24,7 @@ from hashbench.datasets.protocol import (
     Stratified,
 )
 from hashbench.errors import HashbenchError, unknown
+from hashbench.keeping import kept
 from hashbench.registry import canonical
 
 Sha512 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{128}$")]
@@ -253,6 +254,7 @@ def card_files() -> dict[str, Path]:
     return paths.toml_files([*named, paths.own_cards(), shipped])
 
 
+@kept
 def load_card(name: str) -> Card:
     """The card of the data set named ``name``; ``-`` and ``_`` are treated alike.
 

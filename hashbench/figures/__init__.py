@@ -8,7 +8,7 @@ from hashbench.figures._drawing import Drawing
 from hashbench.figures._file import CellsFile, FigureFile
 from hashbench.figures._kind import FigureSpec, Kind
 from hashbench.figures._preview import preview
-from hashbench.figures._render import csv_text, pictures
+from hashbench.figures._render import csv_text, pictures, stamp_of
 
 __all__ = [
     "KINDS",
@@ -24,4 +24,5 @@ __all__ = [
     "names_with_own_cells",
     "pictures",
     "preview",
+    "stamp_of",
 ]

@@ -56,7 +56,7 @@ def cells_of(name: str, budget: str | None = None, splits: int = 1) -> TableSpec
         raise unknown("table", name, {*tables, *names()})
     cells = load(stem).cells
     if cells is None:
-        raise HashbenchError(f"figure {stem}: it is drawn from a benchmark and has no cells to run")
+        raise HashbenchError(f"figure {stem}: it has no cells to run")
     return (cells if budget is None else cells.at_budget(budget)).on_splits(splits)
 
 

@@ -5,10 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hashbench.tables.csv_field import Value
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Value = str | int | float | bool | None
 CHARACTERS_PER_IN = 22  # of the small print below a figure
 WIDTHS_IN = {"column": 3.3, "page": 6.9}  # of a paper with two columns, and of its page
 

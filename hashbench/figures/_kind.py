@@ -15,7 +15,7 @@ from hashbench.tables.spec import TableSpec
 class FigureSpec:
     """A declared figure; ``name`` is the stem of its file.
 
-    ``cells`` are what must be run for it; None where it is drawn from a benchmark.
+    ``cells`` are what must be run for it; None where it is drawn without runs of its own.
     """
 
     name: str

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hashbench.figures._drawing import Value
 from hashbench.figures._file import CellsFile
 from hashbench.figures._kind import FigureSpec
 from hashbench.runs.store import Row, Store
 from hashbench.tables import notation
 from hashbench.tables.collect import collect
+from hashbench.tables.csv_field import Value
 from hashbench.tables.table import Measured, Table, TableCell
 
 if TYPE_CHECKING:

@@ -2,13 +2,16 @@
 
 import csv
 import io
+from pathlib import Path
 from typing import Any
 
-from hashbench.figures._drawing import Drawing, Value
-from hashbench.tables.notation import number
+from hashbench.figures._drawing import Drawing
+from hashbench.figures._kind import FigureSpec
+from hashbench.tables.csv_field import csv_field
+from hashbench.tables.stamp import KEY
+from hashbench.tables.stamp import stamp as digest
 
 DPI = 300
-DECIMALS = 6  # as in the CSV of a table
 # no time and no versions: the same drawing gives the same bytes
 METADATA: dict[str, dict[str, Any]] = {
     "png": {"Software": None},
@@ -32,8 +35,18 @@ STYLE: dict[Any, Any] = {
 }
 
 
-def pictures(drawing: Drawing) -> dict[str, bytes]:
-    """The drawing as PNG and as PDF, by the suffix of the file; the user's settings of matplotlib change nothing."""
+def stamp_of(figure: FigureSpec, drawing: Drawing) -> str:
+    """The stamp of a figure's pictures: it changes with the points, the figure's file and the code that draws it."""
+    own = Path(__file__).parent
+    sources = [*sorted(own.glob("*.py")), *(own.parent / "tables" / name for name in ("notation.py", "render_png.py"))]
+    return digest([csv_text(drawing), str(drawing.missing), figure.path.read_text(encoding="utf-8")], sources)
+
+
+def pictures(drawing: Drawing, stamp: str = "") -> dict[str, bytes]:
+    """The drawing as PNG and as PDF, by the suffix of the file; the user's settings of matplotlib change nothing.
+
+    The PNG holds the ``stamp``.
+    """
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -45,7 +58,8 @@ def pictures(drawing: Drawing) -> dict[str, bytes]:
         drawing.draw(figure)
         for kind, metadata in METADATA.items():
             picture = io.BytesIO()
-            figure.savefig(picture, format=kind, dpi=DPI, metadata=metadata)
+            stamped = {**metadata, KEY: stamp} if kind == "png" else metadata
+            figure.savefig(picture, format=kind, dpi=DPI, metadata=stamped)
             found[f".{kind}"] = picture.getvalue()
             figure.set_layout_engine("none")  # the panels stay where the first picture has them
     return found
@@ -58,13 +72,5 @@ def csv_text(drawing: Drawing) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(drawing.points[0])
-    writer.writerows([_text(value) for value in point.values()] for point in drawing.points)
+    writer.writerows([csv_field(value) for value in point.values()] for point in drawing.points)
     return text.getvalue()
-
-
-def _text(value: Value) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return number(value, DECIMALS) if isinstance(value, float) else str(value)

@@ -1,17 +1,18 @@
 """A metric over the number of bits, over k, or over a cutoff: a panel for each section, a line for each row."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from hashbench import metrics
 from hashbench.figures import _speed_up
-from hashbench.figures._drawing import WIDTHS_IN, Drawing, Value, explain, how_much
+from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain, how_much
 from hashbench.figures._file import CellsFile
 from hashbench.figures._kind import FigureSpec, Kind
 from hashbench.figures._panels import Panel, Point, axes_of, drawn, explanation, filled, line_of
 from hashbench.runs.store import Row, Store
 from hashbench.tables.cell import Cell
+from hashbench.tables.csv_field import Value
 from hashbench.tables.render_png import RowStyle, styles
 from hashbench.tables.table import Section, Table
 
@@ -26,9 +27,13 @@ PANEL_IN, LEGEND_IN = 2.0, 0.14  # the height of a panel, and of a line of the l
 
 
 class LinesFile(CellsFile):
-    """The keys of such a figure; ``bound`` draws the speed-up of codes that use all buckets equally."""
+    """The keys of such a figure; ``bound`` draws the speed-up of codes that use all buckets equally.
+
+    With ``published`` false only measured values are drawn: for a table whose published ones stand there to orientate.
+    """
 
     bound: Bound | None = None
+    published: bool = True
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,8 @@ class _Lines:
 
 def fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     """The figure with what ``rows`` hold; where nothing is measured, with the published values and the bound."""
-    file, table = _file(figure), filled(figure, rows, store)
+    file = _file(figure)
+    table = filled(figure if file.published else _without_published(figure), rows, store)
     panels = [_of_section(section) for section in table.sections]
     bounds = [_bound(panel, file) for panel in panels]
     n_measured = sum(cell.measured is not None for cell in table.cells())
@@ -75,6 +81,12 @@ def fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
         n_measured=n_measured,
         missing=how_much(n_measured, sum(1 for _ in table.cells()), otherwise),
     )
+
+
+def _without_published(figure: FigureSpec) -> FigureSpec:
+    assert figure.cells is not None
+    cells = [cell.model_copy(update={"published": None}) for cell in figure.cells.cells]
+    return replace(figure, cells=figure.cells.model_copy(update={"cells": cells}))
 
 
 def check(figure: FigureSpec) -> None:

@@ -10,12 +10,13 @@ from pydantic import Field
 
 from hashbench.datasets.card import load_card
 from hashbench.errors import CheckFailed, HashbenchError
-from hashbench.figures._drawing import WIDTHS_IN, Drawing, Value, explain
+from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain
 from hashbench.figures._file import CellsFile
 from hashbench.figures._kind import FigureSpec, Kind
 from hashbench.hasher import CODES
 from hashbench.runs.store import Row, Store
 from hashbench.tables.collect import cell_hash
+from hashbench.tables.csv_field import Value
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -18,6 +18,7 @@ from hashbench.config import Setting, Strict, parse
 from hashbench.errors import HashbenchError, unknown
 from hashbench.features import FEATURES, split_checksum
 from hashbench.hasher import PIXELS
+from hashbench.keeping import kept
 from hashbench.methods import METHODS
 from hashbench.models import MODELS
 from hashbench.training.settings import DeepSettings, TrainingSettings
@@ -182,11 +183,13 @@ def location(method: str) -> Path:
     return paths.entries("experiments", "methods").get(method, missing)
 
 
+@kept
 def load(method: str) -> MethodFile:
     """The file of ``method``; raises HashbenchError if it is missing or not valid."""
     return config.load(MethodFile, location(method))
 
 
+@kept
 def recipes() -> dict[str, Recipe]:
     """All recipes by name; raises HashbenchError if one of the files is not valid."""
     found = {name: _recipe(path) for name, path in paths.entries(*RECIPES).items()}

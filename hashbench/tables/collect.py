@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from zipfile import BadZipFile
 
 from hashbench import metrics
+from hashbench.config import canonical_json, json_object
 from hashbench.errors import HashbenchError
 from hashbench.histogram import Histogram
+from hashbench.keeping import kept
 from hashbench.runs import hyperparameters
 from hashbench.runs.spec import resolve
 from hashbench.runs.store import Row, Store
@@ -30,8 +32,13 @@ def cell_hash(cell: Cell, split_seed: int | None = None) -> str:
 
     Raises HashbenchError where the cell uses a name or a setting that does not exist.
     """
-    names = cell.dataset, cell.protocol, cell.method
-    return resolve(*names, cell.settings, budget=cell.budget, split_seed=split_seed).cell_hash
+    # as text: 1, 1.0 and true are one key of a dict, and not one setting
+    return _cell_hash(cell.dataset, cell.protocol, cell.method, canonical_json(cell.settings), cell.budget, split_seed)
+
+
+@kept
+def _cell_hash(dataset: str, protocol: str, method: str, settings: str, budget: str, split_seed: int | None) -> str:
+    return resolve(dataset, protocol, method, json_object(settings), budget=budget, split_seed=split_seed).cell_hash
 
 
 def collect(spec: TableSpec, rows: Iterable[Row], store: Store | None, *, hash_of: CellHash = cell_hash) -> Table:
@@ -150,7 +157,7 @@ class _StoredResults:
     def _mean(self, row: Row, metric: str) -> float | None:
         if metric in row.metrics:
             return row.metrics[metric].mean
-        histogram = _kept_histogram(row, self.store)
+        histogram = kept_histogram(row, self.store)
         if histogram is None:
             return None
         try:
@@ -174,7 +181,7 @@ def _distinct_codes(rows: list[Row]) -> tuple[float | None, float | None]:
     return statistics.fmean(each.queries for each in codes), statistics.fmean(each.database for each in codes)
 
 
-def _kept_histogram(row: Row, store: Store | None) -> Histogram | None:
+def kept_histogram(row: Row, store: Store | None) -> Histogram | None:
     """The histogram that a row was scored from; None if it is not kept, or (with a warning) if the file is another."""
     path = store.run_folder(row.run) / "histogram.npz" if store is not None else None
     if path is None or not path.is_file():

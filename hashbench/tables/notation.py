@@ -64,12 +64,29 @@ class Notation:
         return f"{measured.distinct_queries:.0f}, {measured.distinct_database:.0f}"
 
     def best(self, section: Section) -> set[Position]:
-        """The positions of the best measured values.
+        """The positions of the best measured values; values that print alike are equally good."""
+        return {place for group in self._compared(section) for value, place in group if value == group[0][0]}
+
+    def second(self, section: Section) -> set[Position]:
+        """The positions of the second best measured values that are clearly below the one best value.
+
+        Clearly: further below than the standard deviation of either. Without deviations that is not known, and where
+        several values are equally good there is no second.
+        """
+        found = set()
+        for (best, first), *others in self._compared(section):
+            second = [place for value, place in others if value == others[0][0]]
+            if others[0][0] < best:
+                found |= {place for place in second if _is_clear(section.cells[first], section.cells[place])}
+        return found
+
+    def _compared(self, section: Section) -> list[list[tuple[float, Position]]]:
+        """The groups of measured values that are compared, as they print, each group from the best value down.
 
         A value is compared with those of cells that differ in method and hyper-parameters only: same data, protocol,
         metric and code size. In most tables that is a column; where the columns are methods it is a row.
-        Values that print alike are equally good. A value without another to compare with is not marked. The worst
-        and the best AP over orders of ties are not compared: few distinct codes make the one low and the other high.
+        A value without another to compare with is in no group. The worst and the best AP over orders of ties are not
+        compared: few distinct codes make the one low and the other high.
         """
         compared: dict[tuple[Any, ...], list[tuple[float, Position]]] = defaultdict(list)
         for position, cell in section.cells.items():
@@ -77,12 +94,31 @@ class Notation:
                 printed = float(self.measured(cell, cell.measured.mean))
                 compared[_all_but_method(cell)].append((printed, position))
         several = [values for values in compared.values() if len(values) > 1]
-        return {position for values in several for printed, position in values if printed == max(values)[0]}
+        return [sorted(values, reverse=True) for values in several]
+
+
+def _is_clear(best: TableCell, second: TableCell) -> bool:
+    """Whether the means are further apart than either standard deviation over the runs."""
+    assert best.measured is not None
+    assert second.measured is not None
+    first, other = best.measured, second.measured
+    if first.std is None or other.std is None:
+        return False
+    return first.mean - other.mean > max(first.std, other.std)
 
 
 def scale(unit: PrintedAs) -> float:
     """The factor between a value and its printed form: 100 for percent, else 1."""
     return 100.0 if unit == "percent" else 1.0
+
+
+def plain(text: str) -> str:
+    r"""``text`` on one line, with ? for each sign that cannot be printed.
+
+    >>> plain("two\n  lines"), plain("a\x1b[2Jb")
+    ('two lines', 'a?[2Jb')
+    """
+    return "".join(sign if sign.isprintable() else "?" for sign in " ".join(text.split()))
 
 
 def number(value: float, decimals: int) -> str:
@@ -153,10 +189,13 @@ def _least_to_most(counts: list[int], what: str) -> str:
     return (f"{most} {what}" if least == most else f"{least} to {most} {what}") + ("s" if most > 1 else "")
 
 
+def unmeasured(table: Table) -> str:
+    """The legend of a table of which nothing is measured."""
+    return f"{'Each cell: published. ' if table.has_published else ''}Nothing is measured yet."
+
+
 def what_is_measured(table: Table, plus_minus: str) -> str:
     """The legend's words for a measured value of ``table``; ``plus_minus`` is that sign as the format writes it."""
-    if not table.has_measured:
-        return "nothing is measured yet"
     if all(cell.measured is None or cell.measured.std is None for cell in table.cells()):
         return "1 seed"
     return f"mean {plus_minus} standard deviation over {runs_behind(table)}"

@@ -1,11 +1,12 @@
 """A table as CSV: one line for each cell, for spreadsheets and other programs."""
 
+import csv
+import io
 from collections.abc import Mapping
-from functools import partial
 from typing import TYPE_CHECKING
 
 from hashbench.config import Setting
-from hashbench.tables.notation import number
+from hashbench.tables.csv_field import Value, csv_field
 from hashbench.tables.table import Table, TableCell
 
 if TYPE_CHECKING:
@@ -37,9 +38,10 @@ COLUMNS = {
     "tie_dependent": "boolean",
     "distinct_queries": "float64",
     "distinct_database": "float64",
+    "ci95_low": "float64",
+    "ci95_high": "float64",
+    "runs": "string",
 }
-# six decimals: the last bits of a mean may depend on the machine that summed it, this text may not
-DECIMALS = 6
 
 
 def render_csv(table: Table) -> str:
@@ -48,14 +50,16 @@ def render_csv(table: Table) -> str:
     Values are as the metric gives them (fractions, never percent) with six decimals. A missing value is blank, never
     0 and never NaN. ``measured`` and ``std`` are over ``n_runs`` runs, ``n_seeds`` on each of ``n_splits`` splits: on
     one split ``std`` is the spread of training alone. ``tie_dependent`` says whether the best AP over all orders of
-    ties is more than 0.1 above the worst. ``settings`` holds sorted ``key=value`` pairs with ``;`` between them.
+    ties is more than 0.1 above the worst. ``ci95_low`` and ``ci95_high`` are the 95% confidence interval of the mean
+    over the runs, by Student's t. ``settings`` holds sorted ``key=value`` pairs with ``;`` between them, ``runs`` the
+    names of the runs likewise. An apostrophe stands before a text that a spreadsheet would run as a formula.
     """
-    frame = data_frame(table)
-    words = {True: "true", False: "false"}
-    for column in (name for name, kind in COLUMNS.items() if kind == "boolean"):
-        frame[column] = frame[column].map(words)
-    text: str = frame.to_csv(index=False, lineterminator="\n", float_format=partial(number, decimals=DECIMALS))
-    return text
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for line in map(_line, table.cells()):
+        writer.writerow([csv_field(line.get(column)) for column in COLUMNS])
+    return text.getvalue()
 
 
 def data_frame(table: Table) -> "DataFrame":
@@ -66,10 +70,10 @@ def data_frame(table: Table) -> "DataFrame":
     return DataFrame(lines, columns=list(COLUMNS)).astype(COLUMNS)
 
 
-def _line(cell: TableCell) -> dict[str, object]:
+def _line(cell: TableCell) -> dict[str, Value]:
     declared = cell.declared
     names = ("section", "row", "column", "dataset", "protocol", "method", "budget", "metric", "evaluation")
-    line: dict[str, object] = {name: getattr(declared, name) for name in names}
+    line: dict[str, Value] = {name: getattr(declared, name) for name in names}
     line["settings"] = settings_text(declared.settings)
     if declared.published is not None:
         line |= {
@@ -78,6 +82,7 @@ def _line(cell: TableCell) -> dict[str, object]:
             "citation": declared.citation,
         }
     if (measured := cell.measured) is not None:
+        low, high = measured.interval or (None, None)
         line |= {
             "measured": measured.mean,
             "std": measured.std,
@@ -90,6 +95,9 @@ def _line(cell: TableCell) -> dict[str, object]:
             "tie_dependent": measured.is_tie_dependent,
             "distinct_queries": measured.distinct_queries,
             "distinct_database": measured.distinct_database,
+            "ci95_low": low,
+            "ci95_high": high,
+            "runs": ";".join(row.run for row in measured.rows),
         }
     return line
 

@@ -36,6 +36,8 @@ def _cell(cell: TableCell) -> dict[str, Any]:
         "tie_dependent": measured.is_tie_dependent if measured else None,
         "distinct_queries": measured.distinct_queries if measured else None,
         "distinct_database": measured.distinct_database if measured else None,
+        "ci95": measured.interval if measured else None,
+        "runs": [row.run for row in measured.rows] if measured else [],
         "difference": cell.difference,
         "within_tolerance": cell.within_tolerance,
     }

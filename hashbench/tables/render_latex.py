@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from hashbench.tables import notation
+from hashbench.tables.made_with import made_with
 from hashbench.tables.notation import Notation
 from hashbench.tables.papers import BIBLIOGRAPHY
-from hashbench.tables.table import Section, Table, TableCell
+from hashbench.tables.table import Position, Section, Table, TableCell
 
 COLUMNS = 4  # most columns of a tabular, each with a published and a measured value: about the width of a page
 SPECIAL = {
@@ -42,8 +43,10 @@ def render_latex(table: Table, *, interval: bool = False, distinct: bool = False
     """The table as a ``table`` environment, for a document that loads booktabs and has the entries of the papers.
 
     Published values are in italics, measured ones upright with their standard deviation over seeds. The best measured
-    values are in bold; a dagger marks those outside their tolerance, a double dagger those that are tie-dependent. A
-    missing value is blank. ``interval`` adds the [worst, best] AP over all orders of ties, ``distinct`` the {number of
+    values are in bold, and the second best underlined where they are clearly below; a dagger marks those outside their
+    tolerance, a double dagger those that are tie-dependent. A missing value is blank. A table of which nothing is
+    measured shows the published values alone, as the paper does. The footnotes say what the measured values were made
+    with. ``interval`` adds the [worst, best] AP over all orders of ties, ``distinct`` the {number of
     distinct codes}. Each section is one tabular, or several where it has many columns.
     """
     how = Notation.of(table, interval=interval, distinct=distinct)
@@ -57,10 +60,10 @@ def render_latex(table: Table, *, interval: bool = False, distinct: bool = False
         r"\setlength{\tabcolsep}{3pt}",
     ]
     for section in table.sections:
-        for columns in notation.split_evenly(section.columns, COLUMNS if table.has_published else 2 * COLUMNS):
-            lines += _tabular(section, columns, how, table.has_published)
+        for columns in notation.split_evenly(section.columns, COLUMNS if table.is_side_by_side else 2 * COLUMNS):
+            lines += _tabular(section, columns, how, table.is_side_by_side)
             lines += [r"\par\medskip"]
-    notes = [_legend(table, how), *map(escape, table.notes)]
+    notes = [_legend(table, how), *map(escape, (*made_with(table), *table.notes))]
     lines += [r"\begin{minipage}{\linewidth}", "\\\\\n".join(notes), r"\end{minipage}", r"\end{table}"]
     return "\n".join(lines) + "\n"
 
@@ -77,11 +80,13 @@ def escape(text: str) -> str:
     >>> print(escape("AP_T & 5%"))
     AP\_T \& 5\%
     """
-    literal = " ".join(text.split()).translate(ESCAPES)
+    literal = notation.plain(text).translate(ESCAPES)
     return re.sub("-(?=-)", "-{}", literal)  # two hyphens would become a dash
 
 
 def _legend(table: Table, how: Notation) -> str:
+    if not table.has_measured:
+        return notation.unmeasured(table)
     measured = notation.what_is_measured(table, r"$\pm$")
     text = f"{'In italics: published. Upright' if table.has_published else 'Each cell'}: measured ({measured})"
     if notation.has_intervals(table, how):
@@ -90,6 +95,8 @@ def _legend(table: Table, how: Notation) -> str:
         text += r" \{distinct codes of the queries, of the database\}"
     if any(how.best(section) for section in table.sections):
         text += "; best measured in bold"
+    if any(how.second(section) for section in table.sections):
+        text += "; second best underlined where it is below the best by more than the standard deviation of either"
     if notation.outside_tolerance(table):
         text += r"; $^\dagger$: further from the published value than the tolerance"
     if note := notation.tie_note(table):
@@ -112,11 +119,11 @@ def _tabular(section: Section, columns: tuple[str, ...], how: Notation, side_by_
     else:
         yield _row("", headings)
     yield r"\midrule"
-    best = how.best(section)
+    best, second = how.best(section), how.second(section)
     for row in section.rows:
         cells = [section.cells.get((row, column)) for column in columns]
-        bold = [(row, column) in best for column in columns]
-        texts = [_cell(cell, how, b, side_by_side) for cell, b in zip(cells, bold, strict=True)]
+        marks = [_mark((row, column), best, second) for column in columns]
+        texts = [_cell(cell, how, mark, side_by_side) for cell, mark in zip(cells, marks, strict=True)]
         yield _row(escape(row), [text for pair in texts for text in pair])
     yield r"\bottomrule"
     yield r"\end{tabular}"
@@ -126,21 +133,28 @@ def _row(label: str, cells: list[str]) -> str:
     return rf"{' & '.join([label, *cells])} \\".lstrip()
 
 
-def _cell(cell: TableCell | None, how: Notation, bold: bool, side_by_side: bool) -> list[str]:
-    """The LaTeX of a cell: published and measured, or measured alone."""
-    measured = "" if cell is None else _measured(cell, how, bold)
-    if not side_by_side:
-        return [measured]
+def _mark(position: Position, best: set[Position], second: set[Position]) -> str:
+    r"""The command that marks a measured mean: \\textbf, \\underline or none."""
+    if position in best:
+        return r"\textbf"
+    return r"\underline" if position in second else ""
+
+
+def _cell(cell: TableCell | None, how: Notation, mark: str, side_by_side: bool) -> list[str]:
+    """The LaTeX of a cell: published and measured, or the one of them that the table has."""
+    measured = "" if cell is None else _measured(cell, how, mark)
     published = "" if cell is None else how.published(cell)
+    if not side_by_side:
+        return [measured or published]
     return [rf"\textit{{{published}}}" if published else "", measured]
 
 
-def _measured(cell: TableCell, how: Notation, bold: bool) -> str:
+def _measured(cell: TableCell, how: Notation, mark: str) -> str:
     measured = cell.measured
     if measured is None:
         return ""
     mean = how.measured(cell, measured.mean)
-    text = rf"\textbf{{{mean}}}" if bold else mean
+    text = rf"{mark}{{{mean}}}" if mark else mean
     if measured.std is not None:
         text += rf"\,$\pm$\,{how.measured(cell, measured.std)}"
     if cell.within_tolerance is False:

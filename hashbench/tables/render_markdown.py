@@ -20,14 +20,14 @@ def render_markdown(table: Table, *, interval: bool = False, distinct: bool = Fa
     A measured value is a mean with the standard deviation over seeds; the best ones are in bold, and ‡ marks one that
     is tie-dependent. A missing value leaves its side of the slash blank. ``interval`` adds the [worst, best] AP over
     all orders of ties, ``distinct`` the {number of distinct codes}. A table without published values shows the measured
-    ones alone.
+    ones alone, and one of which nothing is measured the published ones, as the paper does.
     """
     how = Notation.of(table, interval=interval, distinct=distinct)
     blocks = [f"## {escape(table.title)}", escape(notation.origin(table, _cite)), _legend(table, how)]
     for section in table.sections:
         if section.title:
             blocks.append(f"### {escape(section.title)}")
-        blocks += [_aligned(grid) for grid in _grids(section, how, table.has_published)]
+        blocks += [_aligned(grid) for grid in _grids(section, how, table.is_side_by_side)]
     if table.notes:
         blocks.append("\n".join(f"- {escape(note)}" for note in table.notes))
     return "\n\n".join(blocks) + "\n"
@@ -39,7 +39,7 @@ def escape(text: str) -> str:
     >>> print(escape("*a*, AP_T | P@H<=2"))
     \*a\*, AP_T \| P@H<=2
     """
-    return _SPECIAL.sub(r"\\\g<0>", " ".join(text.split()))
+    return _SPECIAL.sub(r"\\\g<0>", notation.plain(text))
 
 
 def _cite(key: str) -> str:
@@ -48,6 +48,8 @@ def _cite(key: str) -> str:
 
 
 def _legend(table: Table, how: Notation) -> str:
+    if not table.has_measured:
+        return notation.unmeasured(table)
     measured = notation.what_is_measured(table, "±")
     text = f"Each cell: {'published / ' if table.has_published else ''}measured ({measured})"
     if notation.has_intervals(table, how):
@@ -93,10 +95,10 @@ def _cell(
     if cell is None:
         return ""
     measured = _measured(cell, cell.measured, how, position in best) if cell.measured else ""
-    if not side_by_side:
-        return measured
-    slash = "≠" if cell.within_tolerance is False else "/"
     published = how.published(cell)
+    if not side_by_side:
+        return measured or published
+    slash = "≠" if cell.within_tolerance is False else "/"
     return f"{published} {slash} {measured}".strip() if published or measured else ""
 
 

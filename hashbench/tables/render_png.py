@@ -6,9 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import cycle, groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from hashbench.tables import notation
+from hashbench.tables.render_csv import render_csv
+from hashbench.tables.render_markdown import render_markdown
+from hashbench.tables.stamp import KEY, stamp
 from hashbench.tables.table import Section, Table, TableCell
 
 if TYPE_CHECKING:
@@ -58,7 +62,7 @@ def render_png(table: Table) -> bytes | None:
 
     A section whose columns are code lengths is a panel with a line for each row, which a legend beside the panels
     names. Any other section has a panel of dots for each column. The same table gives the same bytes under one version
-    of matplotlib, whatever the user's settings are.
+    of matplotlib, whatever the user's settings are. The file holds its stamp.
     """
     panels = _panels(table)
     if not panels:
@@ -73,8 +77,13 @@ def render_png(table: Table) -> bytes | None:
         figure = Figure(figsize=(WIDTH_IN, 0.7 + len(rows) * _height(panels)), dpi=DPI, layout="constrained")
         _draw(figure, table, rows)
         image = io.BytesIO()
-        figure.savefig(image, format="png", metadata={"Software": None})
+        figure.savefig(image, format="png", metadata={"Software": None, KEY: stamp_of(table)})
     return image.getvalue()
+
+
+def stamp_of(table: Table) -> str:
+    """The stamp of the picture of ``table``: it changes with the values, the texts and the code that draws them."""
+    return stamp([render_csv(table), render_markdown(table)], [Path(__file__), Path(notation.__file__)])
 
 
 def _panels(table: Table) -> list[_Panel]:
@@ -284,17 +293,19 @@ def _name_rows(figure: "Figure", looks: dict[str, RowStyle]) -> None:
 
 def _dots(ax: "Axes", section: Section, column: str) -> None:
     """A dot for each row, the first row at the top."""
-    for index, row in enumerate(section.rows):
-        cell = section.cells.get((row, column))
-        if cell is None:
-            continue
-        for _, mean, std in _points([(0.0, cell)]):
-            ax.errorbar(mean, index, xerr=std, color=COLOURS[0], marker="o", markersize=4, elinewidth=1, capsize=2)
-            if notation.is_tie_dependent(cell):
-                _sign(ax, mean, index, COLOURS[0])
-        published = _value(cell, cell.declared.published)
-        if published is not None:
-            ax.plot(published, index, "o", color=COLOURS[1], markersize=7, markerfacecolor="none")
+    cells = [
+        (float(index), section.cells[row, column])
+        for index, row in enumerate(section.rows)
+        if (row, column) in section.cells
+    ]
+    if points := _points(cells):
+        heights, means, stds = zip(*points, strict=True)
+        ax.errorbar(means, heights, xerr=stds, color=COLOURS[0], fmt="o", markersize=4, elinewidth=1, capsize=2)
+    for height, mean, _ in _points([(height, cell) for height, cell in cells if notation.is_tie_dependent(cell)]):
+        _sign(ax, mean, height, COLOURS[0])
+    printed = [(_value(cell, cell.declared.published), height) for height, cell in cells]
+    if published := [(value, height) for value, height in printed if value is not None]:
+        ax.plot(*zip(*published, strict=True), "o", color=COLOURS[1], markersize=7, markerfacecolor="none")
     ax.set_yticks(range(len(section.rows)), section.rows)
     ax.set_ylim(len(section.rows) - 0.5, -0.5)
     ax.grid(axis="both", color="0.9", linewidth=0.6)

@@ -59,6 +59,26 @@ def test_all_are_written_and_a_blank_one_is_not(capsys: pytest.CaptureFixture[st
     before = {path.name: path.read_bytes() for path in folder().iterdir()}
     assert call(capsys, "figure", "--all", "--write")[0] == 0
     assert {path.name: path.read_bytes() for path in folder().iterdir()} == before
+    (folder() / "tiny.pdf").unlink()  # or neither picture would be drawn again
+    assert call(capsys, "figure", "--all", "--write")[0] == 0
+    assert {path.name: path.read_bytes() for path in folder().iterdir()} == before
+
+
+def test_pictures_are_drawn_again_where_the_points_or_the_figure_have_changed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[str] = []
+    draw = figures.pictures
+    monkeypatch.setattr(figures, "pictures", lambda drawing, stamp: drawn.append(stamp) or draw(drawing, stamp))
+    for _ in range(2):
+        assert call(capsys, "figure", "tiny", "--write")[0] == 0
+    assert len(drawn) == 1
+    Store.default().write(row_of(tiny(tmp_path, "lines"), "LSH", "12 bits", ap=0.3))
+    assert call(capsys, "figure", "tiny", "--write")[0] == 0
+    assert len(drawn) == 2
+    declare(tmp_path, "lines", 'width = "column"\n')
+    assert call(capsys, "figure", "tiny", "--write")[0] == 0
+    assert len(set(drawn)) == 3
 
 
 def test_json_has_all_points(capsys: pytest.CaptureFixture[str]) -> None:

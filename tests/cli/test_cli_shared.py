@@ -59,7 +59,7 @@ def test_quiet_is_in_the_environment_of_workers(monkeypatch: pytest.MonkeyPatch)
         (("train", "lsh", "dig"), ["digits"]),
         (("run", "digits", "talr_table"), ["talr_table1", "talr_table2", "talr_table3"]),
         (("table", "talr_app"), ["talr_appendix_d"]),
-        (("show", "digi"), ["digits"]),
+        (("show", "digi"), ["digits", "digits_curves"]),
         (("status", "talr_app"), ["talr_appendix_d"]),
         (("download", "usps"), ["usps", "usps_libsvm"]),
         (("encode", "a-"), ["a-run"]),

@@ -147,7 +147,7 @@ def test_it_fits_80_columns_but_for_addresses_and_commands(capsys: pytest.Captur
     [
         (
             ("talr",),
-            "nothing is called 'talr'; it is near to talr_ap (method), talr_appendix_d (table), talr_figure3 (figure)",
+            "nothing is called 'talr'; it is near to talr_ap (method), talr_appendix_d (table), talr_figure1 (figure),",
         ),
         (
             ("zzzzz",),
@@ -167,3 +167,10 @@ def test_an_unknown_name_is_one_line(
     captured = capsys.readouterr()
     assert captured.out == "" and captured.err.count("\n") == 1
     assert captured.err.startswith(f"error: {complaint}")
+
+
+def test_a_figure_that_needs_no_run_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("show", "talr_figure1") == 0
+    out = capsys.readouterr().out
+    assert "drawn  from its file alone: nothing has to be measured" in out.splitlines()
+    assert out.splitlines()[-1] == "$ hashbench figure talr_figure1"

@@ -88,7 +88,9 @@ def test_distinct_codes_are_shown_on_request(capsys: pytest.CaptureFixture[str],
 def test_status_counts_the_runs_of_each_split(capsys: pytest.CaptureFixture[str]) -> None:
     call(capsys, "run", "tiny", "--splits", "2")
     assert call(capsys, "status", "tiny", "--splits", "2")[1].splitlines() == [
-        "  LSH  1 of 1 measured",
+        "       4 bits",
+        "  LSH    #     1 of 1 measured",
+        "# done, + partly, x failed, . missing, - not available yet",
         "tiny_splits2: 2 runs done, 0 failed, 0 missing; 0 of 1 cells not available yet; hours left: 0.0",
     ]
     found = json.loads(call(capsys, "status", "tiny", "--splits", "3", "--seeds", "2", "--json")[1])
@@ -96,7 +98,7 @@ def test_status_counts_the_runs_of_each_split(capsys: pytest.CaptureFixture[str]
     (cell,) = found["cells"]
     assert cell["done"] == [0, "0 of split 1"]
     assert cell["missing"] == [1, "1 of split 1", "0 of split 2", "1 of split 2"]
-    assert "LSH  0 of 1 measured" in call(capsys, "status", "tiny", "--splits", "3")[1]
+    assert "LSH    +     0 of 1 measured" in call(capsys, "status", "tiny", "--splits", "3")[1]
 
 
 @pytest.mark.parametrize("command", ["run", "status", "table"])

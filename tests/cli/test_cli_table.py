@@ -16,7 +16,7 @@ from support.small_root import small_root
 
 from hashbench.runs.spec import resolve
 from hashbench.runs.store import Store
-from hashbench.tables import spec
+from hashbench.tables import render_png, spec
 
 TINY = """
 title = "Tiny"
@@ -92,13 +92,13 @@ def test_several_tables_are_printed_one_after_the_other(capsys: pytest.CaptureFi
     assert out.index("## Tiny") < out.index("\n\n## Other")
 
 
-@pytest.mark.parametrize(("format_", "imported"), [("markdown", False), ("latex", False), ("csv", True)])
-def test_pandas_is_imported_for_csv_only(format_: str, imported: bool) -> None:
+@pytest.mark.parametrize("format_", ["markdown", "latex", "csv"])
+def test_no_text_imports_pandas(format_: str) -> None:
     code = (
         "import sys\nfrom hashbench.cli._app import main\n"
         f"try:\n    main(['table', 'tiny', '--format', {format_!r}])\n"
         "except SystemExit as exit_:\n    assert not exit_.code\n"
-        f"assert ('pandas' in sys.modules) is {imported}"
+        "assert 'pandas' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=60)
 
@@ -123,6 +123,29 @@ def test_write_twice_gives_the_same_bytes() -> None:
     first = {path.name: path.read_bytes() for path in folder.iterdir()}
     assert run("table", "tiny", "--write") == 0
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == first
+    (folder / "tiny.png").unlink()  # or it would not be drawn again
+    assert run("table", "tiny", "--write") == 0
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == first
+
+
+def test_a_picture_is_drawn_again_where_the_table_has_changed_or_the_file_is_not_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drawn: list[str] = []
+    draw = render_png.render_png
+    monkeypatch.setattr(render_png, "render_png", lambda table: drawn.append(table.name) or draw(table))
+    measure(12, 0.25, 0.5)
+    path = Store.default().folder / "tables" / "tiny.png"
+    for _ in range(2):
+        assert run("table", "tiny", "--write") == 0
+    assert drawn == ["tiny"]
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-8])
+    assert run("table", "tiny", "--write") == 0
+    assert (drawn, path.read_bytes()) == (["tiny"] * 2, whole)
+    measure(24, 0.5)
+    assert run("table", "tiny", "--write") == 0
+    assert len(drawn) == 3 and path.read_bytes() != whole
 
 
 def test_all_write_prints_only_paths_and_draws_nothing_unmeasured(capsys: pytest.CaptureFixture[str]) -> None:
@@ -239,14 +262,64 @@ def test_a_damaged_row_is_one_line_and_the_rest_works(
     assert captured.err.startswith(f"error: {path}: ") and captured.err.count("\n") == 1
 
 
-def test_status_of_a_table_has_a_line_for_each_of_its_rows(capsys: pytest.CaptureFixture[str]) -> None:
+def test_status_of_a_table_is_a_map_of_its_cells(capsys: pytest.CaptureFixture[str]) -> None:
     measure(12, 0.25, 0.5)
     measure(24, 0.0, status="failed", first_seed=1)
     assert run("status", "tiny", "--seeds", "2") == 0
     assert capsys.readouterr().out.splitlines() == [
-        "  LSH      1 of 2 measured; seed 1 failed: it diverged",
-        "  Nothing  0 of 2 measured; not available yet: needs method nothing, still to come",
+        "           12 bits  24 bits",
+        "  LSH         #        x     1 of 2 measured; seed 1 failed: it diverged",
+        "  Nothing     -        -     0 of 2 measured; not available yet: needs method nothing, still to come",
+        "# done, + partly, x failed, . missing, - not available yet",
         "tiny: 2 runs done, 1 failed, 1 missing; 2 of 4 cells not available yet; hours left: ?",
+    ]
+
+
+def test_a_cell_with_some_of_its_runs_is_partly_done(capsys: pytest.CaptureFixture[str]) -> None:
+    measure(12, 0.25)
+    assert run("status", "tiny", "--seeds", "2") == 0
+    assert "  LSH         +        .     0 of 2 measured" in capsys.readouterr().out.splitlines()
+
+
+GREEN, PLAIN = "\x1b[32m\x1b[1m#\x1b[0m", "\x1b"
+
+
+def test_the_map_has_colours_on_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    measure(12, 0.25)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    assert run("status", "tiny") == 0
+    out = capsys.readouterr().out
+    assert f"  LSH         {GREEN}        .     1 of 2 measured" in out.splitlines()
+    assert out.splitlines()[-2].startswith(f"{GREEN} done, ")
+
+
+def test_no_color_and_a_pipe_have_plain_signs(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measure(12, 0.25)
+    assert run("status", "tiny") == 0
+    piped = capsys.readouterr().out
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert run("status", "tiny") == 0
+    assert capsys.readouterr().out == piped
+    assert PLAIN not in piped
+
+
+def test_headings_that_do_not_fit_are_numbers(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "root" / "experiments" / "tables" / "tiny.toml"
+    labels = {bits: f"a long heading of {bits} bits" for bits in (12, 24, 32, 48)}
+    columns = ", ".join(f'{{ label = "{label}", settings = {{ bits = {bits} }} }}' for bits, label in labels.items())
+    text = path.read_text().replace("values = [0.25, 0.5]", "values = []").replace("values = [0.5, 0.5]", "values = []")
+    path.write_text(re.sub(r"columns = .*", f"columns = [{columns}]", text))
+    measure(12, 0.25)
+    assert run("status", "tiny") == 0
+    assert capsys.readouterr().out.splitlines()[:5] == [
+        "           1  2  3  4",
+        "  LSH      #  .  .  .  1 of 4 measured",
+        "  Nothing  -  -  -  -  0 of 4 measured; not available yet: needs method nothing, still to come",
+        "  columns: 1 a long heading of 12 bits, 2 a long heading of 24 bits,",
+        "           3 a long heading of 32 bits, 4 a long heading of 48 bits",
     ]
 
 

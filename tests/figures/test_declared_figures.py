@@ -10,6 +10,7 @@ from hashbench import figures
 from hashbench.figures import CellsFile, FigureSpec
 from hashbench.figures.lines import LinesFile
 from hashbench.figures.ranking_examples import ExamplesFile
+from hashbench.figures.tied_orders import OrdersFile
 from hashbench.runs.store import Store
 from hashbench.tables import spec
 from hashbench.tables.cell import Cell
@@ -61,7 +62,7 @@ def axes(name: str) -> dict[str, tuple[list[str], list[str]]]:
 
 def test_every_figure_of_the_papers_with_measured_values_is_declared() -> None:
     structhash = [f"structhash_figure{n}" for n in (1, 2, 3, 4)]
-    assert {"talr_figure3", "sparse_hash_figure1", "sparse_hash_figure3", *structhash} <= set(FIGURES)
+    assert {"talr_figure1", "talr_figure3", "sparse_hash_figure1", "sparse_hash_figure3", *structhash} <= set(FIGURES)
     assert figures.names() == FIGURES
 
 
@@ -73,16 +74,28 @@ def test_a_figure_with_the_name_of_a_table_shows_that_table(name: str) -> None:
 
 
 def test_what_is_committed_is_drawn_from_the_committed_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The points of each figure; ranking examples need a run's codes, which are not committed."""
+    """The points of each figure; some need a run's codes or histograms, which are not committed."""
     monkeypatch.setenv("HASHBENCH_RESULTS", str(ROOT / "results"))
     store = Store.default()
     rows = list(store.rows())
     for figure in map(figures.load, FIGURES):
         path = ROOT / "results" / "figures" / f"{figure.name}.csv"
-        if figure.file.kind != "ranking_examples":
-            text = figures.csv_text(figure.fill(rows, store))
+        drawing = figure.fill(rows, store)
+        if not drawing.keeps_files:
+            text = figures.csv_text(drawing)
             assert (path.read_text() if path.exists() else "") == text, f"{path.name}: make paper-tables writes it"
             assert all(path.with_suffix(suffix).exists() == bool(text) for suffix in (".png", ".pdf"))
+
+
+def test_talr_figure_1_has_the_relevance_of_the_poster_whose_ap_is_its_best_order() -> None:
+    """The poster: "Affinity: 1 3 0 2 0 0 0 0", "AP = avg(1/1, 2/2, 3/4) = 0.92"; its ranking has no ties."""
+    file = figures.load("talr_figure1").file
+    assert isinstance(file, OrdersFile)
+    text = "\n".join(lines("talr_poster"))
+    affinity = re.search(r"Affinity: ([\d ]+)", text)
+    assert affinity and [level != "0" for level in affinity[1].split()] == file.relevant
+    best = figures.load("talr_figure1").fill([], Store.default()).points[0]
+    assert best["ap"] == pytest.approx((1 + 1 + 3 / 4) / 3) and "= 0.92" in text
 
 
 def test_talr_figure_3_has_all_methods_of_the_first_setting() -> None:

@@ -46,7 +46,8 @@ def test_a_file_without_a_kind_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(HashbenchError) as error:
         figures.load("tiny")
     assert str(error.value) == (
-        f"{path}: kind: the kind of figure is expected, one of flow_time, lines, ranking_examples, tie_ranges"
+        f"{path}: kind: the kind of figure is expected, one of agreement, curves, flow_time, lines, "
+        "ranking_examples, tie_ranges, tied_orders"
     )
 
 
@@ -66,9 +67,7 @@ def test_cells_are_those_of_the_table_before_those_of_the_figure() -> None:
     assert figures.cells_of("talr-figure3").name == "talr_figure3"
     with pytest.raises(HashbenchError, match="unknown table 'talr_figure9': did you mean talr_figure3"):
         figures.cells_of("talr_figure9")
-    with pytest.raises(
-        HashbenchError, match="figure sparse_hash_figure1: it is drawn from a benchmark and has no cells"
-    ):
+    with pytest.raises(HashbenchError, match="figure sparse_hash_figure1: it has no cells to run"):
         figures.cells_of("sparse_hash_figure1")
 
 

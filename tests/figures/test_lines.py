@@ -143,3 +143,16 @@ def test_what_cannot_be_drawn_is_one_line(tmp_path: Path, keys: str, cells: str,
         figures.load("tiny")
     assert str(error.value).startswith(f"{path}: ") and complaint in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_published_values_of_another_network_are_left_out_on_request(tmp_path: Path) -> None:
+    figure = tiny(tmp_path, "lines", "published = false\n")
+    drawing = filled(figure, row_of(figure, "LSH", "12 bits", ap=0.3))
+    assert {point["published"] for point in drawing.points} == {None}
+    assert [point["measured"] for point in drawing.points] == [0.3, None, None, None]
+    assert axes_of(drawing).get_supxlabel() == "Filled: measured, 1 seed of one split."
+    nothing = filled(figure)
+    assert (nothing.points, nothing.missing) == (
+        [],
+        "nothing is measured; nothing is drawn: the paper prints no values",
+    )

@@ -7,10 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.fake_rows import assert_golden, fake_hash, sample_spec, sample_table
+from support.fake_rows import SAMPLE, assert_golden, fake_hash, fake_row, sample_spec, sample_table
 
+from hashbench.runs.store import Code
 from hashbench.tables import spec
 from hashbench.tables.collect import collect
+from hashbench.tables.made_with import made_with
 from hashbench.tables.papers import all_bibtex, papers
 from hashbench.tables.render_latex import SPECIAL, escape, render_latex
 from hashbench.tables.render_markdown import render_markdown
@@ -52,6 +54,97 @@ def test_missing_is_blank() -> None:
     assert row("DPSH{*}")[4:] == ["", "0.000"]
 
 
+def test_a_table_without_rows_is_the_papers_and_one_line_says_so() -> None:
+    text = render_latex(collect(sample_spec(), [], None, hash_of=fake_hash))
+    assert_golden("sample_unmeasured.tex", text)
+    assert text.count("Each cell: published. Nothing is measured yet.") == 1
+    assert r"\textit" not in text and "measured &" not in text
+    assert r"MIHash & 0.687 & 0.775 & 0.822 \\" in text
+
+
+def compared(*means: list[float]) -> list[str]:
+    """The one column of a table whose rows have these means of their seeds."""
+    labels = [f"row {place}" for place in range(len(means))]
+    rows = [{"label": label, "method": "mihash", "settings": {"lr": place}} for place, label in enumerate(labels)]
+    columns = SAMPLE["groups"][0]["columns"][:1]
+    spec = sample_spec(groups=[{"columns": columns, "rows": rows}], methods_to_come=[])
+    stored = [
+        fake_row(cell, seed, ap=mean)
+        for cell, of in zip(spec.cells, means, strict=True)
+        for seed, mean in enumerate(of)
+    ]
+    text = render_latex(collect(spec, stored, None, hash_of=fake_hash))
+    assert (r"\underline" in text) == ("second best underlined" in text)
+    return [line.partition(" & ")[2].removesuffix(r" \\") for line in text.splitlines() if line.startswith("row ")]
+
+
+@pytest.mark.parametrize(
+    ("second", "underlined"),
+    [
+        ([0.57, 0.59], True),  # 0.12 below the best, whose deviation is 0.0141, as its own
+        ([0.68, 0.69], True),  # 0.015 below, its own deviation is 0.0071
+        ([0.682, 0.692], False),  # 0.013 below
+        ([0.5, 0.7], False),  # 0.1 below, its own deviation is 0.141
+        ([0.58], False),  # the deviation is not known
+        ([0.69, 0.71], False),  # as good as the best
+    ],
+)
+def test_the_second_best_is_underlined_where_it_is_clearly_below(second: list[float], underlined: bool) -> None:
+    best = [0.69, 0.71]
+    found = compared([0.1, 0.1], second, best)
+    assert found[2].startswith(r"\textbf{0.700}")
+    assert found[1].startswith(r"\underline{") == underlined
+    assert not found[0].startswith("\\")
+
+
+def test_the_third_is_not_underlined_where_the_second_is_near_the_best() -> None:
+    assert not any("underline" in cell for cell in compared([0.1, 0.11], [0.69, 0.70], [0.69, 0.71]))
+    assert not any("underline" in cell for cell in compared([0.1, 0.11], [0.7, 0.7], [0.7, 0.7]))  # two are the best
+
+
+def test_the_footnotes_say_what_the_values_were_made_with() -> None:
+    spec = sample_spec(groups=[SAMPLE["groups"][0]])
+    dpsh, mihash = spec.cells[0], spec.cells[3]
+    rows = [fake_row(dpsh, ap=0.5), fake_row(mihash, 0, ap=0.6), fake_row(mihash, 1, ap=0.6)]
+    config = {**rows[0].config, "settings": {"model": "linear", "features": "vggf_1a"}}
+    dirty = Code(version="0", commit="c0ffee" * 7, dirty=True)
+    clean = Code(version="0", commit="abc", dirty=False)
+    rows[0] = rows[0].model_copy(update={"config": config, "code": dirty})
+    rows[1:] = [row.model_copy(update={"code": clean}) for row in rows[1:]]
+    lines = render_latex(collect(spec, rows, None, hash_of=fake_hash)).splitlines()
+    assert r"Networks and features: linear on vggf\_1a (dpsh); pixels (mihash).\\" in lines
+    assert r"Data: digits s1, the split of the protocol. Budget: full.\\" in lines
+    assert r"1 of 3 runs are of code with changes that are not committed, after c0ffeec0ff.\\" in lines
+    assert not any("commit of the code is not known" in line for line in lines)
+
+
+def test_the_footnotes_name_other_splits_and_what_no_commit_describes() -> None:
+    spec = sample_spec(groups=[SAMPLE["groups"][0]]).on_splits(2)
+    rows = [fake_row(spec.cells[0], split_seed=split, ap=0.5) for split in (None, 1)]
+    found = made_with(collect(spec, rows, None, hash_of=fake_hash))
+    assert found == (
+        "Network or features: pixels.",
+        "Data: digits s1, the split of the protocol, and those of the seeds 1. Budget: full.",
+        "The commit of the code is not known of 2 of 2 runs.",
+    )
+
+
+def test_networks_that_differ_by_the_data_set_are_listed_by_it() -> None:
+    spec = sample_spec(groups=[SAMPLE["groups"][0]])
+    rows = [fake_row(cell, ap=0.5) for cell in spec.cells[:2]]
+    gist = {**rows[1].config, "settings": {"features": "gist"}}
+    rows[1] = rows[1].model_copy(update={"config": gist})
+    table = collect(spec, rows, None, hash_of=fake_hash)
+    assert made_with(table)[0] == "Networks and features: gist, pixels."
+    rows[1] = rows[1].model_copy(update={"dataset": "usps"})
+    by_data = made_with(collect(spec, rows, None, hash_of=fake_hash))
+    assert by_data[0] == "Networks and features: gist (usps); pixels (digits)."
+
+
+def test_a_table_without_rows_was_made_with_nothing() -> None:
+    assert made_with(collect(sample_spec(), [], None, hash_of=fake_hash)) == ()
+
+
 def test_nowhere_two_hyphens() -> None:
     assert "--" not in render_latex(sample_table(), interval=True)
 
@@ -83,6 +176,10 @@ def test_special_signs_are_escaped(sign: str) -> None:
 
 def test_escape_keeps_hyphens_apart_and_text_on_one_line() -> None:
     assert escape("a---b\nc") == "a-{}-{}-b c"
+
+
+def test_signs_that_cannot_be_printed_are_question_marks() -> None:
+    assert escape("a\x00b\x1b") == "a?b?"
 
 
 @pytest.mark.skipif(not (shutil.which("pdflatex") and shutil.which("bibtex")), reason="no pdflatex, or no bibtex")

@@ -145,10 +145,20 @@ def test_lines_of_a_section_are_as_long_as_each_other_and_fit_a_terminal() -> No
     assert wide.count("| MIHash |") == 2
 
 
-def test_a_table_without_rows_says_so() -> None:
+def test_a_table_without_rows_is_the_papers_and_one_line_says_so() -> None:
     text = render_markdown(collect(sample_spec(), [], None, hash_of=fake_hash))
-    assert "nothing is measured yet" in text
-    assert "±" not in text and "**" not in text
+    assert_golden("sample_unmeasured.md", text)
+    assert text.count("Each cell: published. Nothing is measured yet.") == 1
+    assert cells(text, "MIHash") == ["0.687", "0.775", "0.822"]
+    assert "±" not in text and "**" not in text and " /" not in text
+
+
+def test_a_table_of_our_own_without_rows_says_so() -> None:
+    groups = [{**SAMPLE["groups"][0], "rows": [{"label": "MIHash", "method": "mihash"}]}]
+    spec = sample_spec(groups=groups, methods_to_come=[])
+    text = render_markdown(collect(spec, [], None, hash_of=fake_hash))
+    assert "\n\nNothing is measured yet.\n\n" in text
+    assert cells(text, "MIHash") == ["", "", ""]
 
 
 @pytest.mark.parametrize(
@@ -162,6 +172,7 @@ def test_a_table_without_rows_says_so() -> None:
         ("P@H<=2, <b>", r"P@H<=2, \<b>"),
         ("two\n  lines", "two lines"),
         ("a\\b `c`", r"a\\b \`c\`"),
+        ("a\x1b[2Jb", "a?[2Jb"),
     ],
 )
 def test_escape(text: str, escaped: str) -> None:

@@ -27,6 +27,10 @@ def describe(name: str) -> dict[str, Any]:
     }
 
 
+def _drawn(n_measured: int) -> str:
+    return f"{n_measured} points are measured" if n_measured else "from its file alone: nothing has to be measured"
+
+
 def lines(found: dict[str, Any]) -> Iterator[str]:
     """The same as text."""
     yield from _layout.title(found["name"], "figure", found["title"])
@@ -35,7 +39,7 @@ def lines(found: dict[str, Any]) -> Iterator[str]:
             "paper": f"{_layout.paper(found['paper'])}, {found['source']}",
             "kind": f"{found['kind']}: {found['summary']}",
             "cells": f"{found['n_cells']}" + (f", of table {found['table']}" if found["table"] else ""),
-            "drawn": found["missing"] or f"{found['n_measured']} points are measured",
+            "drawn": found["missing"] or _drawn(found["n_measured"]),
         }
     )
     yield from _layout.block("notes", (("-", note) for note in found["notes"]))

@@ -1,0 +1,63 @@
+"""The footnotes that say what the measured values of a table were made with: networks, splits, budgets, code."""
+
+from collections.abc import Iterator
+
+from hashbench.runs.store import Row
+from hashbench.tables.table import Table
+
+PIXELS = "pixels"  # the features of a run that has none: its items as they are
+
+
+def made_with(table: Table) -> tuple[str, ...]:
+    """The footnotes: networks and features by method, data and splits, budgets, and code that was not committed.
+
+    None where nothing is measured: a paper's own values have the paper's notes.
+    """
+    found = {row.run: row for cell in table.cells() if cell.measured is not None for row in cell.measured.rows}
+    rows = list(found.values())
+    return (_networks(rows), _splits(rows), *_uncommitted(rows)) if rows else ()
+
+
+def _networks(rows: list[Row]) -> str:
+    """The networks and features; of several, the methods that have each, or where that is all, the data sets."""
+    found = sorted({_network(row) for row in rows})
+    if len(found) == 1:
+        return f"Network or features: {found[0]}."
+    for what in ("method", "dataset"):
+        of = {name: sorted({getattr(row, what) for row in rows if _network(row) == name}) for name in found}
+        if any(each != of[found[0]] for each in of.values()):
+            return f"Networks and features: {'; '.join(f'{name} ({_listed(each)})' for name, each in of.items())}."
+    return f"Networks and features: {', '.join(found)}."
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names)
+
+
+def _network(row: Row) -> str:
+    """The network and the features that it is given, or the features of a method without a network."""
+    settings = row.config["settings"]
+    model, features = settings.get("model"), settings.get("features")
+    if model is None:
+        return str(features or PIXELS)
+    return str(model) if features in (None, PIXELS) else f"{model} on {features}"
+
+
+def _splits(rows: list[Row]) -> str:
+    """The data sets with their protocols, the seeds of other splits than the protocols' own, and the budgets."""
+    data = dict.fromkeys(f"{row.dataset} {row.protocol}" for row in rows)
+    seeds = sorted({row.split_seed for row in rows if row.split_seed is not None})
+    others = f", and those of the seeds {', '.join(map(str, seeds))}" if seeds else ""
+    budgets = ", ".join(sorted({row.budget for row in rows}))
+    return f"Data: {', '.join(data)}, the split of the protocol{others}. Budget: {budgets}."
+
+
+def _uncommitted(rows: list[Row]) -> Iterator[str]:
+    """How many runs no commit describes; nothing where each has one."""
+    dirty = [row for row in rows if row.code.dirty]
+    if dirty:
+        commits = ", ".join(sorted({(row.code.commit or "unknown")[:10] for row in dirty}))
+        yield f"{len(dirty)} of {len(rows)} runs are of code with changes that are not committed, after {commits}."
+    unknown = sum(row.code.commit is None for row in rows)
+    if unknown:
+        yield f"The commit of the code is not known of {unknown} of {len(rows)} runs."

@@ -51,7 +51,7 @@ def escape(text: str) -> str:
     >>> print(escape('<b onclick="x">  & more'))
     &lt;b onclick=&quot;x&quot;&gt; &amp; more
     """
-    return escape_markup(" ".join(text.split()))
+    return escape_markup(notation.plain(text))
 
 
 def element_attributes(values: Mapping[str, str]) -> str:
@@ -83,7 +83,7 @@ class _Cells:
     def __init__(self, table: Table, section: Section, how: Notation, counts: bool, attributes: Attributes) -> None:
         self.section, self.how, self.counts, self.attributes = section, how, counts, attributes
         self.best = how.best(section)
-        self.side_by_side = table.has_published and table.has_measured
+        self.side_by_side = table.is_side_by_side
 
     def element(self, position: Position) -> str:
         cell = self.section.cells.get(position)

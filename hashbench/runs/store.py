@@ -1,8 +1,10 @@
 """The store of results: one small immutable JSON file (a row) for each run, and the run's working folder."""
 
+import glob
 import json
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -116,6 +118,17 @@ class Store:
         write_text(path, text + "\n")
         return path
 
+    def seeds_of(self, row: Row) -> list[int]:
+        """The seeds of all successful runs of the row's cell on its split, sorted."""
+        head, _, _ = row.run.rpartition(f"-s{row.seed}-")
+        seeds = {row.seed}
+        for path in self.row_path(row.dataset, row.protocol, row.run).parent.glob(f"{glob.escape(head)}-s*.json"):
+            with suppress(HashbenchError):  # a damaged row is no seed
+                other = read(path)
+                if other.status == "ok" and other.cell_hash == row.cell_hash:
+                    seeds.add(other.seed)
+        return sorted(seeds)
+
     def find(self, dataset: str, protocol: str, run: str) -> Row | None:
         """The row of a run, or None."""
         path = self.row_path(dataset, protocol, run)
@@ -139,16 +152,34 @@ class Store:
 
     def named(self, run: str) -> Row:
         """The row of the run called ``run``, or of the only run whose name starts so; else raises HashbenchError."""
-        if not re.fullmatch(r"[A-Za-z0-9_.+-]+", run):
-            raise HashbenchError(f"{run!r} is not the name of a run: hashbench train --json prints it")
-        found = {path.stem: path for path in (self.folder / "rows").glob(f"*/{run}*.json")}
+        return read(self.path_named(run))
+
+    def path_named(self, run: str) -> Path:
+        """The path of the row that ``named`` reads."""
+        found = self._begun(run)
         if run in found:
-            return read(found[run])
+            return found[run]
         if len(found) == 1:
-            return read(next(iter(found.values())))
+            return next(iter(found.values()))
         if found:
             raise HashbenchError(f"run {run!r} is not one but {len(found)}: {', '.join(sorted(found)[:3])} ...")
         raise unknown("run", run, (path.stem for path in (self.folder / "rows").glob("*/*.json")))
+
+    def has(self, run: str) -> bool:
+        """Whether a row file is called exactly so."""
+        return run in self._begun(run)
+
+    def begun(self, run: str) -> Iterator[Row]:
+        """The readable rows of all runs whose names start with ``run``."""
+        for path in self._begun(run).values():
+            with suppress(HashbenchError):
+                yield read(path)
+
+    def _begun(self, run: str) -> dict[str, Path]:
+        """The row files whose names start with ``run``, by name; raises HashbenchError for what is no name."""
+        if not re.fullmatch(r"[A-Za-z0-9_.+-]+", run):
+            raise HashbenchError(f"{run!r} is not the name of a run: hashbench train --json prints it")
+        return {path.stem: path for path in (self.folder / "rows").glob(f"*/{run}*.json")}
 
 
 def read(path: Path) -> Row:

@@ -5,12 +5,12 @@ import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from zipfile import BadZipFile
 
 from hashbench import metrics
 from hashbench.errors import HashbenchError
 from hashbench.histogram import Histogram
 from hashbench.runs import hyperparameters
+from hashbench.runs.kept import kept_histogram
 from hashbench.runs.spec import resolve
 from hashbench.runs.store import Row, Store
 from hashbench.tables.cell import Cell, Evaluation
@@ -174,16 +174,8 @@ def _distinct_codes(rows: list[Row]) -> tuple[float | None, float | None]:
 
 def _kept_histogram(row: Row, store: Store | None) -> Histogram | None:
     """The histogram that a row was scored from; None if it is not kept, or (with a warning) if the file is another."""
-    path = store.run_folder(row.run) / "histogram.npz" if store is not None else None
-    if path is None or not path.is_file():
-        return None
     try:
-        histogram = Histogram.load(path)
-        checksum = histogram.sha256()
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
-        log.warning("%s: not a readable histogram, left out: %s", path, error)
+        return None if store is None else kept_histogram(row, store)
+    except HashbenchError as error:
+        log.warning("%s, left out", error)
         return None
-    if checksum != row.histogram_sha256:
-        log.warning("%s: not the histogram that the row was scored from (SHA-256 differs), left out", path)
-        return None
-    return histogram

@@ -49,6 +49,9 @@ app.add_typer(
 app.add_typer(
     import_module("hashbench.cli.dataset").app, name="dataset", help="Add data of your own as a data set, or remove it."
 )
+app.add_typer(
+    import_module("hashbench.cli.results").app, name="results", help="List, compare, merge and tidy the stored rows."
+)
 
 
 def _version(asked: bool) -> None:

@@ -9,6 +9,7 @@ import typer
 
 from hashbench.cli import _complete
 from hashbench.cli._options import AsJson
+from hashbench.cli._program import program
 from hashbench.errors import HashbenchError
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ def _complete_side(incomplete: str) -> list[str]:
 
 
 def command(
+    context: typer.Context,
     a: Annotated[
         str,
         typer.Argument(
@@ -79,7 +81,7 @@ def command(
     if not 0 < interval < 1:
         raise HashbenchError(f"--interval {interval:g}: more than 0 and less than 1 is expected, such as 0.95")
     explicit = Explicit(bits=bits, bit_order=bit_order, layout=layout)
-    first, second = (_given(name, explicit, exclude_self) for name in (a, b))
+    first, second = (_given(name, explicit, exclude_self, program(context)) for name in (a, b))
     options: dict[str, Any] = {"samples": samples, "seed": seed, "interval": interval}
     found = compare.compare(first.side, second.side, names, **options)
     for note in (*first.notes, *second.notes):
@@ -90,7 +92,7 @@ def command(
         typer.echo("\n".join(_lines(first, second, found, top, options)))
 
 
-def _given(name: str, explicit: "Explicit", exclude_self: bool) -> Given:
+def _given(name: str, explicit: "Explicit", exclude_self: bool, program: list[str]) -> Given:
     """What ``name`` is: saved codes where there is such a file or folder, else a run."""
     if Path(name).exists():
         return _of_codes(Path(name), explicit, exclude_self)
@@ -98,7 +100,7 @@ def _given(name: str, explicit: "Explicit", exclude_self: bool) -> Given:
         raise HashbenchError(f"{name}: no such file or folder")
     if exclude_self:
         raise HashbenchError(f"--exclude-self: {name} is a run; it is for saved codes")
-    return _of_run(name)
+    return _of_run(name, program)
 
 
 def _of_codes(path: Path, explicit: "Explicit", exclude_self: bool) -> Given:
@@ -119,17 +121,17 @@ def _of_codes(path: Path, explicit: "Explicit", exclude_self: bool) -> Given:
     return Given(Side(str(path), counted, saved.query_ids, labels), notes=saved.notes)
 
 
-def _of_run(name: str) -> Given:
+def _of_run(name: str, program: list[str]) -> Given:
     from hashbench.evaluation.compare import Side
-    from hashbench.runs.kept import kept_histogram, kept_labels
+    from hashbench.runs.saved import saved_histogram, saved_labels
     from hashbench.runs.store import Store
 
     store = Store.default()
     row = _row(name, store)
-    histogram = kept_histogram(row, store)
+    histogram = saved_histogram(row, store)
     if histogram is None:
-        raise _no_histogram(row, store)
-    side = Side(row.run, histogram, labels=kept_labels(row, store), split=row.ids_sha256)
+        raise _no_histogram(row, store, program)
+    side = Side(row.run, histogram, labels=saved_labels(row, store), split=row.ids_sha256)
     return Given(side, row.seed, tuple(store.seeds_of(row)))
 
 
@@ -150,12 +152,12 @@ def _row(name: str, store: "Store") -> "Row":
     return row
 
 
-def _no_histogram(row: "Row", store: "Store") -> HashbenchError:
+def _no_histogram(row: "Row", store: "Store", program: list[str]) -> HashbenchError:
     from hashbench.runs.command import train_command
 
     path = store.run_folder(row.run) / "histogram.npz"
     try:
-        remedy = train_command(row, again=True)
+        remedy = train_command(row, program, again=True)
     except HashbenchError as error:
         return HashbenchError(f"{path}: no such file, and no command makes it: {error}")
     return HashbenchError(f"{path}: no such file: this makes it: {remedy}")

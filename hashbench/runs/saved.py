@@ -10,7 +10,7 @@ from hashbench.relevance.labels import Labels
 from hashbench.runs.store import Row, Store
 
 
-def kept_histogram(row: Row, store: Store) -> Histogram | None:
+def saved_histogram(row: Row, store: Store) -> Histogram | None:
     """The histogram that ``row`` was scored from; None if it is not in the run's folder.
 
     Raises HashbenchError if the file is damaged, or if it is not the histogram of the row.
@@ -28,7 +28,7 @@ def kept_histogram(row: Row, store: Store) -> Histogram | None:
     return histogram
 
 
-def kept_labels(row: Row, store: Store) -> Labels | None:
+def saved_labels(row: Row, store: Store) -> Labels | None:
     """The labels of the queries in the run's codes.npz; None where that file is not there or has none."""
     path = store.run_folder(row.run) / CODES
     if not path.is_file():

@@ -10,9 +10,9 @@ import typer
 
 from hashbench import paths
 from hashbench.cli import _complete
-from hashbench.cli._broken import say
+from hashbench.cli._broken import LeftOutRows
 from hashbench.cli._options import AsJson
-from hashbench.errors import CheckFailed, HashbenchError
+from hashbench.errors import HashbenchError
 
 if TYPE_CHECKING:
     from hashbench.runs.diff import FolderDiff, Pairs, RowDiff
@@ -36,24 +36,6 @@ class Prunable(StrEnum):
     failed = "failed"
     damaged = "damaged"
     folder = "folder"
-
-
-class Unreadable:
-    """Prints each row that cannot be read as one line, and counts them: the command then ends with status 1."""
-
-    def __init__(self) -> None:
-        self.n = 0
-
-    def __call__(self, error: HashbenchError) -> None:
-        """Prints the error."""
-        self.n += 1
-        say(error)
-
-    def check(self) -> None:
-        """Raises CheckFailed if there was one."""
-        if self.n:
-            rows = "1 row" if self.n == 1 else f"{self.n} rows"
-            raise CheckFailed(f"{rows} cannot be read and {'is' if self.n == 1 else 'are'} left out: see above")
 
 
 @app.command("list", short_help="List the stored rows.")
@@ -80,17 +62,17 @@ def list_(
     names = {"dataset": dataset, "protocol": protocol, "method": method}
     wanted = {key: canonical(value) for key, value in names.items() if value is not None}
     wanted |= {} if status is None else {"status": status.value}
-    unreadable = Unreadable()
+    left_out = LeftOutRows()
     entries = [
         replace(lists._run(row), name=path.stem)
-        for path, row in Store.default().files(unreadable)
+        for path, row in Store.default().files(left_out)
         if all(getattr(row, key) == value for key, value in wanted.items()) and bits in (None, row.settings.get("bits"))
     ]
     if as_json:
         typer.echo(canonical_json({"runs": [{"name": each.name, **each.more} for each in entries]}))
     elif entries:
         typer.echo(lists._as_text(entries))
-    unreadable.check()
+    left_out.check()
 
 
 @app.command("show", short_help="Show one row.")
@@ -120,15 +102,15 @@ def diff(
     """
     from hashbench.config import canonical_json
 
-    unreadable = Unreadable()
+    left_out = LeftOutRows()
     if Path(a).is_dir() != Path(b).is_dir():
         raise HashbenchError(f"{a}, {b}: a folder and a row: two of one kind are expected")
     if Path(a).is_dir():
-        found, lines = _diff_of_folders(Path(a), Path(b), unreadable)
+        found, lines = _diff_of_folders(Path(a), Path(b), left_out)
     else:
         found, lines = _diff_of_rows(a, b)
     typer.echo(canonical_json(found) if as_json else "\n".join(lines))
-    unreadable.check()
+    left_out.check()
 
 
 def _diff_of_rows(a: str, b: str) -> tuple[dict[str, Any], Iterator[str]]:
@@ -172,12 +154,12 @@ def _text(value: object) -> str:
     return "-" if value is None else printable(f"{value:.4f}" if isinstance(value, float) else str(value))
 
 
-def _diff_of_folders(a: Path, b: Path, unreadable: Unreadable) -> tuple[dict[str, Any], Iterator[str]]:
+def _diff_of_folders(a: Path, b: Path, left_out: LeftOutRows) -> tuple[dict[str, Any], Iterator[str]]:
     from dataclasses import asdict
 
     from hashbench.runs.diff import diff_folders, store_at
 
-    found = diff_folders(store_at(a), store_at(b), unreadable)
+    found = diff_folders(store_at(a), store_at(b), left_out)
     return {"a": str(a), "b": str(b), **asdict(found)}, _folder_lines(found)
 
 
@@ -217,11 +199,11 @@ def merge(
     from hashbench.runs.merge import Merge
     from hashbench.runs.store import Store
 
-    into, unreadable = Store.default(), Unreadable()
+    into, left_out = Store.default(), LeftOutRows()
     sources, merging = [store_at(folder) for folder in folders], Merge(into)
     done: list[Merged] = []
     for source in sources:
-        for each in merging.of(source, unreadable):
+        for each in merging.of(source, left_out):
             if not dry_run:
                 each.write()
             done.append(each)
@@ -230,7 +212,7 @@ def merge(
         typer.echo(canonical_json({"into": str(into.folder), "written": not dry_run, "rows": rows}))
     else:
         typer.echo("\n".join(_merge_lines(done, into, dry_run=dry_run)))
-    unreadable.check()
+    left_out.check()
 
 
 def _merge_lines(done: "list[Merged]", into: "Store", *, dry_run: bool) -> Iterator[str]:

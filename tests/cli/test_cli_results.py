@@ -88,14 +88,14 @@ def test_a_row_that_cannot_be_read_is_one_line_and_the_rest_follows(
     text = DAMAGE[complaint]
     bad.write_text(json.dumps(content) if text is None else text)
     write(other, row("itq"))
-    left = "error: 1 row cannot be read and is left out: see above\n"
+    left = "error: 1 row cannot be read: see the lines above\n"
     for command in (["list"], ["diff", results, other], ["diff", other, results]):
         code, out, err = call(capsys, "results", *command)
-        assert code == 1 and err.startswith(f"error: {bad}: {complaint}") and err.endswith(left)
+        assert code == 1 and err.startswith(f"left out: {bad}: {complaint}") and err.endswith(left)
         assert err.count("\n") == 2
         assert good.stem in out or "equal: 1\n" in out
     code, out, err = call(capsys, "--results", other, "results", "merge", results)
-    assert code == 1 and err.startswith(f"error: {bad}: {complaint}") and err.count("\n") == 2
+    assert code == 1 and err.startswith(f"left out: {bad}: {complaint}") and err.count("\n") == 2
     assert files(other).keys() == {f"rows/digits-s1/{good.name}"}
 
 
@@ -245,7 +245,7 @@ def test_a_row_kept_beside_another_is_shown_by_its_whole_name(
     beside.write_text(json.dumps(content))
     code, _, err = call(capsys, "results", "list")
     assert code == 1 and err.splitlines()[0] == (
-        f"error: {beside}: not a row that hashbench wrote: its digest is not the one in the name of the file, "
+        f"left out: {beside}: not a row that hashbench wrote: its digest is not the one in the name of the file, "
         f"{beside.name}: delete it and run it again, or restore it from git"
     )
 
@@ -255,7 +255,7 @@ def test_a_damaged_row_here_is_not_overwritten(results: Path, other: Path, capsy
     path.write_text("{")
     write(other, row(), row("itq"))
     code, _, err = call(capsys, "results", "merge", other)
-    assert code == 1 and err.startswith(f"error: {path}: not a readable row: ")
+    assert code == 1 and err.startswith(f"left out: {path}: not a readable row: ")
     assert path.read_text() == "{" and len(files(results)) == 2
 
 

@@ -64,7 +64,7 @@ def list_(
     wanted |= {} if status is None else {"status": status.value}
     left_out = LeftOutRows()
     entries = [
-        replace(lists._run(row), name=path.stem)
+        replace(lists._run(row), name=_shown(path.stem))
         for path, row in Store.default().files(left_out)
         if all(getattr(row, key) == value for key, value in wanted.items()) and bits in (None, row.settings.get("bits"))
     ]
@@ -145,13 +145,18 @@ def _pairs(pairs: "Pairs") -> Iterator[str]:
     width = max(map(len, pairs))
     for key, (a, b) in pairs.items():
         is_mean = isinstance(a, float) and isinstance(b, float)
-        yield f"  {key:{width}}  {_text(a)}  {_text(b)}{f'  {a - b:+.4g}' if is_mean else ''}"
+        yield f"  {_shown(key):{width}}  {_text(a)}  {_text(b)}{f'  {a - b:+.4g}' if is_mean else ''}"
 
 
 def _text(value: object) -> str:
+    return "-" if value is None else _shown(f"{value:.4f}" if isinstance(value, float) else str(value), 60)
+
+
+def _shown(text: str, most: int = 300) -> str:
+    """``text`` of a row of another machine, safe to print."""
     from hashbench.errors import printable
 
-    return "-" if value is None else printable(f"{value:.4f}" if isinstance(value, float) else str(value))
+    return printable(text, most)
 
 
 def _diff_of_folders(a: Path, b: Path, left_out: LeftOutRows) -> tuple[dict[str, Any], Iterator[str]]:
@@ -165,10 +170,10 @@ def _diff_of_folders(a: Path, b: Path, left_out: LeftOutRows) -> tuple[dict[str,
 
 def _folder_lines(found: "FolderDiff") -> Iterator[str]:
     """The differences of two folders as text, a line for each row, then how many there are of each."""
-    yield from (f"only in A     {name}" for name in found.only_a)
-    yield from (f"only in B     {name}" for name in found.only_b)
+    yield from (f"only in A     {_shown(name)}" for name in found.only_a)
+    yield from (f"only in B     {_shown(name)}" for name in found.only_b)
     for name, each in found.other_values.items():
-        yield f"other values  {name}: {_changes(each)}"
+        yield f"other values  {_shown(name)}: {_changes(each)}"
     yield (
         f"only in A: {len(found.only_a):,}; only in B: {len(found.only_b):,}; other values: "
         f"{len(found.other_values):,}; the same values, made elsewhere: {len(found.same_values):,}; "
@@ -179,7 +184,7 @@ def _folder_lines(found: "FolderDiff") -> Iterator[str]:
 def _changes(found: "RowDiff") -> str:
     """The first few things that differ between two rows of a run."""
     pairs = {**found.metrics, **found.results, **found.settings}
-    shown = [f"{key} {_text(a)} and {_text(b)}" for key, (a, b) in list(pairs.items())[:3]]
+    shown = [f"{_shown(key)} {_text(a)} and {_text(b)}" for key, (a, b) in list(pairs.items())[:3]]
     return ", ".join([*shown, *(["..."] if len(pairs) > len(shown) else [])])
 
 
@@ -219,7 +224,7 @@ def _merge_lines(done: "list[Merged]", into: "Store", *, dry_run: bool) -> Itera
     """A line for each row that is kept beside another one, then how many rows there are of each outcome."""
     from hashbench.runs.merge import Outcome
 
-    yield from (f"{each.path.stem}: {each.outcome}" for each in done if each.outcome is Outcome.beside)
+    yield from (f"{_shown(each.path.stem)}: {each.outcome}" for each in done if each.outcome is Outcome.beside)
     counts = Counter(each.outcome for each in done)
     yield f"{paths.shown(into.folder)}: {len(done):,} rows{' would be merged (--dry-run)' if dry_run else ' merged'}"
     yield from (f"  {counts[outcome]:,} {outcome}" for outcome in Outcome if counts[outcome])
@@ -252,7 +257,9 @@ def prune(
         typer.echo(canonical_json({"removed": yes, "found": listed}))
         return
     for each in removed if yes else found:
-        typer.echo(f"{'removed' if yes else 'would remove'} {paths.shown(each.path)}: {each.kind}: {each.why}")
+        typer.echo(
+            f"{'removed' if yes else 'would remove'} {_shown(paths.shown(each.path))}: {each.kind}: {_shown(each.why)}"
+        )
     if not found:
         typer.echo(f"{paths.shown(store.folder)}: nothing to remove")
     elif not yes:

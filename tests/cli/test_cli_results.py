@@ -250,6 +250,24 @@ def test_a_row_kept_beside_another_is_shown_by_its_whole_name(
     )
 
 
+def test_names_of_foreign_rows_cannot_control_the_terminal(
+    results: Path, other: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    metric = "ap\x1b[2J"
+    a, b = row(), row(ap=0.75, reason="gone\x1b]0;title\x07")
+    for folder, each in ((results, a), (other, b)):
+        write(folder, each.model_copy(update={"metrics": {metric: each.metrics["ap"]}}))
+    shown = [
+        call(capsys, "results", "diff", results, other)[1],
+        call(capsys, "results", "diff", a.run, other / "rows" / "digits-s1" / f"{a.run}.json")[1],
+        call(capsys, "results", "merge", other)[1],
+        call(capsys, "results", "list")[1],
+    ]
+    assert r"'ap\x1b[2J' 0.5000 and 0.7500" in shown[0] and r"-  'gone\x1b]0;title\x07'" in shown[1]
+    assert r"  'ap\x1b[2J'  0.5000  0.7500  -0.25" in shown[1] and r"'ap\x1b[2J' 0.5000" in shown[3]
+    assert not [text for text in shown if "\x1b" in text]
+
+
 def test_a_damaged_row_here_is_not_overwritten(results: Path, other: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (path,) = write(results, row())
     path.write_text("{")

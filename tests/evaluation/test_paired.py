@@ -83,6 +83,13 @@ def test_equal_sums_count_as_large_as_the_observed_one(of: list[float]) -> None:
     assert found.is_exact and found.p == pytest.approx(p)
 
 
+@pytest.mark.parametrize("times", [1, 20])
+def test_a_sum_of_0_up_to_rounding_is_no_larger_than_others(times: int) -> None:
+    of = np.array([0.1, 0.2, -0.3] * times)  # 0.1 + 0.2 > 0.3 in binary
+    found = difference(of, np.zeros(len(of)), samples=1000)
+    assert found.p == 1.0 and found.is_exact == (times == 1)
+
+
 @given(st.integers(1, 60), st.integers(0, 5))
 def test_comparing_the_other_way_round_turns_the_sign(n: int, seed: int) -> None:
     a, b = values(n, seed)

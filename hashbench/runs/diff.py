@@ -43,6 +43,15 @@ def diff_rows(a: Row, b: Row) -> RowDiff:
     )
 
 
+def says_nothing_new(row: Row, known: Row) -> bool:
+    """Whether ``known``, a row of the same run, has every value of ``row``; it may have more of them."""
+    of_row, of_known = all_metrics(row), all_metrics(known)
+    if row.config != known.config or any(of_known.get(name) != value for name, value in of_row.items()):
+        return False
+    results = [*RESULT, *(key for key in Row.model_fields if key.endswith("_sha256"))]
+    return all(getattr(row, key) in (None, getattr(known, key)) for key in results)
+
+
 def _metrics(a: Row, b: Row) -> Pairs:
     """The means of the metrics in which the rows differ, be it in their standard deviation only."""
     of_a, of_b = all_metrics(a), all_metrics(b)

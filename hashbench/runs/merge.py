@@ -10,7 +10,7 @@ from typing import Any
 
 from hashbench.errors import HashbenchError
 from hashbench.files import write_text
-from hashbench.runs.diff import diff_rows
+from hashbench.runs.diff import says_nothing_new
 from hashbench.runs.store import REPEAT, Row, Store, read, read_with_content, repeat_name
 
 
@@ -19,7 +19,7 @@ class Outcome(StrEnum):
 
     copied = "copied"
     replaced = "copied in place of a failed row"
-    beside = "kept beside the row here, which has other values"
+    beside = "kept beside the row here, which has other values or fewer"
     equal = "already here"
     same_values = "left out: the row here has the same values"
     failed = "left out: it failed, and there is a row of this run here"
@@ -80,7 +80,7 @@ def _decide(row: Row, content: dict[str, Any], known: dict[str, Row]) -> tuple[O
     """What becomes of a row of a run of which the rows ``known`` are here; and the name under which it is written."""
     if row in known.values():
         return Outcome.equal, None
-    if any(diff_rows(each, row).same_values for each in known.values()):
+    if any(says_nothing_new(row, each) for each in known.values()):
         return Outcome.same_values, None
     if row.run not in known:
         return Outcome.copied, row.run

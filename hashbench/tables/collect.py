@@ -82,12 +82,11 @@ def _notes_on_budget(spec: TableSpec) -> Iterator[str]:
 
 
 def _notes_on_repeats(runs: list[str]) -> Iterator[str]:
-    """The footnote of a table with runs that several machines measured, with other values."""
+    """The footnote of a table with runs that several machines measured."""
     if runs:
         named = ", ".join(runs[:3]) + (", ..." if len(runs) > 3 else "")
         yield (
-            f"Measured more than once, with other values, and shown as the mean of the measurements: {len(runs)} of "
-            f"the runs ({named})."
+            f"Measured more than once, and shown as the mean of the measurements: {len(runs)} of the runs ({named})."
         )
 
 

@@ -163,11 +163,11 @@ def test_merging_copies_and_keeps_what_conflicts(
     conflict = f"rows/digits-s1/{row('itq').run}.json"
     beside = repeat_name(row("itq").run, json.loads(theirs[conflict]))
     printed = [
-        f"{beside}: kept beside the row here, which has other values",
+        f"{beside}: kept beside the row here, which has other values or fewer",
         f"{results}: 6 rows would be merged (--dry-run)",
         "  1 copied",
         "  1 copied in place of a failed row",
-        "  1 kept beside the row here, which has other values",
+        "  1 kept beside the row here, which has other values or fewer",
         "  1 already here",
         "  1 left out: the row here has the same values",
         "  1 left out: it failed, and there is a row of this run here",
@@ -190,6 +190,22 @@ def test_merging_copies_and_keeps_what_conflicts(
     outcomes = [each["outcome"] for each in json.loads(again[1])["rows"]]
     assert again[0] == 0 and sorted(set(outcomes)) == ["equal", "failed", "same_values"]
     assert files(results) == after
+
+
+def test_a_row_with_fewer_values_is_left_out_and_one_with_more_is_kept(
+    results: Path, other: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fewer = row()
+    more = fewer.model_copy(update={"metrics": {**fewer.metrics, "ndcg": fewer.metrics["ap"]}})
+    write(results, more)
+    write(other, fewer)
+    assert "  1 left out: the row here has the same values" in call(capsys, "results", "merge", other)[1]
+    assert call(capsys, "--results", other, "results", "merge", results)[1].splitlines()[1:] == [
+        f"{other}: 1 rows merged",
+        "  1 kept beside the row here, which has other values or fewer",
+    ]
+    for folder, n in ((results, 1), (other, 2)):
+        assert sum("ndcg" in each.metrics for each in Store(folder).rows()) == 1 and len(files(folder)) == n
 
 
 def test_merging_back_gives_both_folders_the_same_values(
@@ -217,10 +233,7 @@ def test_a_table_shows_the_mean_of_a_run_that_was_measured_twice(
     (cell,) = [each for each in cells if each["measured"] is not None]
     assert (cell["measured"], cell["n_seeds"], cell["n_runs"]) == (pytest.approx(0.7), 2, 2)  # of 0.6 and 0.8
     assert cell["std"] == pytest.approx(0.2 / 2**0.5)  # over the seeds alone
-    note = (
-        "Measured more than once, with other values, and shown as the mean of the measurements: 1 of the runs "
-        f"({row().run})."
-    )
+    note = f"Measured more than once, and shown as the mean of the measurements: 1 of the runs ({row().run})."
     assert note in table["notes"]
     assert f"- {note}\n" in call(capsys, "table", "digits")[1]
     shutil.rmtree(results)

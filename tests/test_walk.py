@@ -55,7 +55,7 @@ NEEDS_DATA = {  # commands on data sets that are packed in the shared folder
     "hashbench train itq cifar10 --protocol structhash --bits 64 --set features=gist": "cifar10",
 }
 # figures of a training, which another processor rounds in another way
-TRAINED = ("README.md", "evaluation.md", "training.md")
+TRAINED = ("README.md", "comparing.md", "evaluation.md", "training.md")
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ COMMANDS = {
     "encode": "Write the codes of a trained run, or of your own items.",
     "search": "Draw the images that a run retrieves for some queries.",
     "eval": "Score saved codes; ties are treated exactly.",
+    "compare": "Compare two codes or two runs, query by query.",
     "run": "Train and score the missing cells of tables.",
     "status": "Show what is done, missing or failed, of all tables or of one.",
     "table": "Print tables: published and measured values side by side.",
@@ -50,6 +51,9 @@ app.add_typer(
 )
 app.add_typer(
     import_module("hashbench.cli.dataset").app, name="dataset", help="Add data of your own as a data set, or remove it."
+)
+app.add_typer(
+    import_module("hashbench.cli.results").app, name="results", help="List, compare, merge and tidy the stored rows."
 )
 
 

@@ -2,7 +2,7 @@
 
 import typer
 
-from hashbench.errors import HashbenchError
+from hashbench.errors import CheckFailed, HashbenchError
 from hashbench.registry import Broken
 
 
@@ -21,3 +21,20 @@ def say_once() -> Broken:
             say(error)
 
     return say_new
+
+
+class LeftOutRows:
+    """Prints each row that cannot be read as one line, and counts them; the command then ends with status 1."""
+
+    def __init__(self) -> None:
+        self.n = 0
+
+    def __call__(self, error: HashbenchError) -> None:
+        """Prints the error of a row."""
+        self.n += 1
+        typer.echo(f"left out: {error}", err=True)
+
+    def check(self) -> None:
+        """Raises CheckFailed if a row was left out; it is called when all else is printed."""
+        if self.n:
+            raise CheckFailed(f"{self.n} {'row' if self.n == 1 else 'rows'} cannot be read: see the lines above")

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-import typer
-
+from hashbench.cli._broken import LeftOutRows
 from hashbench.errors import HashbenchError
 from hashbench.registry import Broken, each_usable
 
@@ -22,21 +21,22 @@ def asked_for(named: list[str], every: bool, names: Callable[[], list[str]], wha
 
 
 def filled(
-    names: list[str], fill: "Callable[[str, list[Row], Store], T]", broken: Broken, what: str, *, whole: bool
+    names: list[str],
+    fill: "Callable[[str, list[Row], Store], T]",
+    broken: Broken,
+    what: str,
+    *,
+    left_out: LeftOutRows | None,
 ) -> list[T]:
-    """Each of ``names`` filled in from the stored rows; with ``whole``, a damaged row is an error and not left out."""
+    """Each of ``names`` filled in from the stored rows; a damaged row is ``left_out``, or an error if that is None."""
     from hashbench.keeping import keeping
     from hashbench.progress import bar
     from hashbench.runs.store import Store
 
     store, found = Store.default(), []
     with keeping(), bar("collect", what, len(names)) as collected:
-        rows = list(store.rows(None if whole else _leave_out))
+        rows = list(store.rows(left_out))
         for _, each in each_usable(names, lambda name: fill(name, rows, store), broken):
             found.append(each)
             collected.update()
     return found
-
-
-def _leave_out(error: HashbenchError) -> None:
-    typer.echo(f"left out: {error}", err=True)

@@ -8,7 +8,7 @@ import typer
 
 from hashbench import paths
 from hashbench.cli import _complete, _rendered
-from hashbench.cli._broken import say_once
+from hashbench.cli._broken import LeftOutRows, say_once
 from hashbench.cli._rendered import asked_for
 from hashbench.errors import HashbenchError
 from hashbench.registry import refuse
@@ -44,7 +44,8 @@ def command(
         figure = declared.load(name)
         return figure, figure.fill(rows, store)
 
-    filled = _rendered.filled(names, fill, say_once() if every else refuse, "figure", whole=write)
+    left_out = None if write else LeftOutRows()  # a kept figure needs every row
+    filled = _rendered.filled(names, fill, say_once() if every else refuse, "figure", left_out=left_out)
     for figure, drawing in filled:
         if drawing.missing:
             typer.echo(f"{figure.name}: {drawing.missing}", err=True)
@@ -55,8 +56,10 @@ def command(
             typer.echo(paths.shown(path), err=as_json)
     elif not as_json:
         _print(filled)
-    if left_out := len(names) - len(filled):
-        raise HashbenchError(f"{left_out} of {len(names)} figures cannot be drawn: see the errors above")
+    if n_broken := len(names) - len(filled):
+        raise HashbenchError(f"{n_broken} of {len(names)} figures cannot be drawn: see the errors above")
+    if left_out is not None:
+        left_out.check()
 
 
 def _print(filled: "list[tuple[FigureSpec, Drawing]]") -> None:

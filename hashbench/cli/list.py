@@ -1,7 +1,7 @@
 """``hashbench list``: what there is of each kind."""
 
 from collections.abc import Callable, Iterator, Sized
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -10,7 +10,7 @@ import typer
 from hashbench.cli import _complete, _table_settings
 from hashbench.cli._broken import say
 from hashbench.cli._options import AsJson
-from hashbench.errors import HashbenchError, unknown
+from hashbench.errors import HashbenchError, printable, unknown
 from hashbench.registry import each_usable
 
 if TYPE_CHECKING:
@@ -233,13 +233,13 @@ def _figures() -> list[Entry]:
 def _runs() -> list[Entry]:
     from hashbench.runs.store import Store
 
-    return [_run(row) for row in Store.default().rows(say)]
+    return [replace(_run(row), name=path.stem) for path, row in Store.default().files(say)]
 
 
 def _run(row: "Row") -> Entry:
     metrics = {name: value.mean for name, value in row.metrics.items()}
     first = next(((name, mean) for name, mean in metrics.items() if mean is not None), None)
-    shown = row.status if first is None else f"{first[0]} {first[1]:.4f}"
+    shown = row.status if first is None else f"{printable(first[0])} {first[1]:.4f}"
     of_row = {"dataset", "protocol", "method", "settings", "seed", "split_seed", "budget", "status", "utc"}
     more = {**row.model_dump(include=of_row), "metrics": metrics}
     return Entry(row.run, f"{shown}  {row.utc[:10]}", more=more)

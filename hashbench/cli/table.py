@@ -9,7 +9,7 @@ import typer
 
 from hashbench import paths
 from hashbench.cli import _complete, _rendered
-from hashbench.cli._broken import say_once
+from hashbench.cli._broken import LeftOutRows, say_once
 from hashbench.cli._options import Splits
 from hashbench.cli._rendered import asked_for
 from hashbench.errors import CheckFailed, HashbenchError
@@ -69,7 +69,8 @@ def command(
     def fill(name: str, rows: "list[Row]", store: "Store") -> "Table":
         return collect(spec.load(name, budget, splits), rows, store)
 
-    filled = _rendered.filled(names, fill, broken, "table", whole=check or write)  # a kept table needs every row
+    left_out = None if check or write else LeftOutRows()  # a kept table needs every row
+    filled = _rendered.filled(names, fill, broken, "table", left_out=left_out)
     shown = {"interval": interval, "distinct": distinct}
     if as_json:
         typer.echo(_as_json(filled))
@@ -80,8 +81,10 @@ def command(
             typer.echo(paths.shown(path), err=as_json)
     if check:
         _check(filled)
-    if left_out := len(names) - len(filled):
-        raise HashbenchError(f"{left_out} of {len(names)} tables cannot be rendered: see the errors above")
+    if n_broken := len(names) - len(filled):
+        raise HashbenchError(f"{n_broken} of {len(names)} tables cannot be rendered: see the errors above")
+    if left_out is not None:
+        left_out.check()
 
 
 def _text(table: "Table", output: Format, shown: dict[str, bool]) -> str:

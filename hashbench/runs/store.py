@@ -1,8 +1,10 @@
 """The store of results: one small immutable JSON file (a row) for each run, and the run's working folder."""
 
+import glob
 import json
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -20,6 +22,11 @@ from hashbench.metrics import METRICS, MetricValue
 SCHEMA: Literal[1] = 1
 ACCURACY = "accuracy"  # of a classifier: no metric of codes, so it is in no catalogue
 REMEDY = "delete it and run it again, or restore it from git"
+REPEAT = "~"  # in a file's name, between the run and a digest: the same run with other values, from another machine
+
+
+class OtherSchema(HashbenchError):  # noqa: N818  (what is found: such a row is not damaged)
+    """A row of another schema version than this code reads."""
 
 
 class Code(Strict):
@@ -116,6 +123,17 @@ class Store:
         write_text(path, text + "\n")
         return path
 
+    def seeds_of(self, row: Row) -> list[int]:
+        """The seeds of all successful runs of the row's cell on its split, sorted."""
+        head, _, _ = row.run.rpartition(f"-s{row.seed}-")
+        seeds = {row.seed}
+        for path in self.row_path(row.dataset, row.protocol, row.run).parent.glob(f"{glob.escape(head)}-s*.json"):
+            with suppress(HashbenchError):  # a damaged row is no seed
+                other = read(path)
+                if other.status == "ok" and other.cell_hash == row.cell_hash:
+                    seeds.add(other.seed)
+        return sorted(seeds)
+
     def find(self, dataset: str, protocol: str, run: str) -> Row | None:
         """The row of a run, or None."""
         path = self.row_path(dataset, protocol, run)
@@ -127,7 +145,11 @@ class Store:
         ``damaged`` is called with the error of each row that cannot be read, which is left out; without it, the first
         error is raised.
         """
-        for path in sorted((self.folder / "rows").glob("*/*.json")):
+        yield from (row for _, row in self.files(damaged))
+
+    def files(self, damaged: Callable[[HashbenchError], None] | None = None) -> Iterator[tuple[Path, Row]]:
+        """As ``rows``, each with the path of its file."""
+        for path in self.paths():
             try:
                 row = read(path)
             except HashbenchError as error:
@@ -135,41 +157,93 @@ class Store:
                     raise
                 damaged(error)
             else:
-                yield row
+                yield path, row
+
+    def paths(self) -> list[Path]:
+        """The files of all rows, sorted."""
+        return sorted((self.folder / "rows").glob("*/*.json"))
 
     def named(self, run: str) -> Row:
         """The row of the run called ``run``, or of the only run whose name starts so; else raises HashbenchError."""
-        if not re.fullmatch(r"[A-Za-z0-9_.+-]+", run):
-            raise HashbenchError(f"{run!r} is not the name of a run: hashbench train --json prints it")
-        found = {path.stem: path for path in (self.folder / "rows").glob(f"*/{run}*.json")}
+        return read(self.path_named(run))
+
+    def path_named(self, run: str) -> Path:
+        """The path of the row that ``named`` reads."""
+        found = self._begun(run)
         if run in found:
-            return read(found[run])
+            return found[run]
         if len(found) == 1:
-            return read(next(iter(found.values())))
+            return next(iter(found.values()))
         if found:
             raise HashbenchError(f"run {run!r} is not one but {len(found)}: {', '.join(sorted(found)[:3])} ...")
-        raise unknown("run", run, (path.stem for path in (self.folder / "rows").glob("*/*.json")))
+        raise unknown("run", run, (path.stem for path in self.paths()))
+
+    def has(self, run: str) -> bool:
+        """Whether a row file is called exactly so."""
+        return run in self._begun(run)
+
+    def begun(self, run: str) -> Iterator[Row]:
+        """The readable rows of all runs whose names start with ``run``."""
+        for path in self._begun(run).values():
+            with suppress(HashbenchError):
+                yield read(path)
+
+    def _begun(self, run: str) -> dict[str, Path]:
+        """The row files whose names start with ``run``, by name; raises HashbenchError for what is no name.
+
+        A row that is kept beside another one of its run is found by its whole name only.
+        """
+        if not re.fullmatch(rf"[A-Za-z0-9_.+{REPEAT}-]+", run):
+            raise HashbenchError(f"{run!r} is not the name of a run: hashbench train --json prints it")
+        found = {path.stem: path for path in (self.folder / "rows").glob(f"*/{run}*.json")}
+        return {name: path for name, path in found.items() if REPEAT in run or REPEAT not in name}
 
 
 def read(path: Path) -> Row:
-    """The row in a file; raises HashbenchError, with what to do, if the file is damaged or its values disagree."""
+    """The row in a file; raises HashbenchError, with what to do, if the file is damaged or its values disagree.
+
+    A row of another schema version raises OtherSchema.
+    """
+    return read_with_content(path)[0]
+
+
+def read_with_content(path: Path) -> tuple[Row, dict[str, Any]]:
+    """The row that ``read`` returns, and the JSON object that the file holds."""
     try:
         if path.exists() and not path.is_file():
             raise ValueError("it is a folder, a pipe or a device")  # noqa: TRY301  (a pipe would be waited for)
-        row = parse(Row, json_object(path.read_text(encoding="utf-8")), str(path))
+        content = json_object(path.read_text(encoding="utf-8"))
+        _require_schema(content, path)
+        row = parse(Row, content, str(path))
+    except OtherSchema:
+        raise
     except HashbenchError as error:
         raise HashbenchError(f"{error}: {REMEDY}") from None
     except (OSError, ValueError) as error:
         raise HashbenchError(f"{path}: not a readable row: {one_line(error)}: {REMEDY}") from None
-    if fault := next(chain(_contradictions(row, path), _out_of_range(row)), None):
+    if fault := next(chain(_contradictions(row, content, path), _out_of_range(row)), None):
         raise HashbenchError(f"{path}: not a row that hashbench wrote: {fault}: {REMEDY}")
-    return row
+    return row, content
 
 
-def _contradictions(row: Row, path: Path) -> Iterator[str]:
+def _require_schema(content: dict[str, Any], path: Path) -> None:
+    """Raises OtherSchema if the row says that it is of another schema version."""
+    version = content.get("schema")
+    if type(version) is int and version != SCHEMA:
+        raise OtherSchema(
+            f"{path}: a row of schema version {version}; this hashbench reads version {SCHEMA}: use the version of "
+            "hashbench that wrote it"
+        )
+
+
+def repeat_name(run: str, content: dict[str, Any]) -> str:
+    """The name of the file of a row that is kept beside another row of the same ``run``: it has a digest of the row."""
+    return f"{run}{REPEAT}{digest(content)[:8]}"
+
+
+def _contradictions(row: Row, content: dict[str, Any], path: Path) -> Iterator[str]:
     """What disagrees inside the row, or with the name of its file."""
-    if row.run != path.stem:
-        yield f"run is {printable(row.run)}, and the file is called {path.name}"
+    yield from _wrong_name(row, content, path)
     if f"{row.dataset}-{row.protocol}" != path.parent.name:
         yield f"it is of {printable(f'{row.dataset}-{row.protocol}')}, and the folder is called {path.parent.name}"
     for key in ("dataset", "protocol", "method", "budget"):
@@ -183,6 +257,15 @@ def _contradictions(row: Row, path: Path) -> Iterator[str]:
         yield "cell_hash is not the digest of config"
     if digest({**row.config, "seed": row.seed}) != row.config_hash:
         yield "config_hash is not the digest of config and seed"
+
+
+def _wrong_name(row: Row, content: dict[str, Any], path: Path) -> Iterator[str]:
+    """Why the file is not called as the run, or as a row that is kept beside another row of the run."""
+    if path.stem.startswith(f"{row.run}{REPEAT}"):
+        if path.stem != repeat_name(row.run, content):
+            yield f"its digest is not the one in the name of the file, {printable(path.name, 200)}"
+    elif row.run != path.stem:
+        yield f"run is {printable(row.run)}, and the file is called {path.name}"
 
 
 def _out_of_range(row: Row) -> Iterator[str]:

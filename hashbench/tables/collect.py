@@ -2,10 +2,10 @@
 
 import logging
 import statistics
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from zipfile import BadZipFile
+from functools import cached_property
 
 from hashbench import metrics
 from hashbench.config import canonical_json, json_object
@@ -13,6 +13,7 @@ from hashbench.errors import HashbenchError
 from hashbench.histogram import Histogram
 from hashbench.keeping import kept
 from hashbench.runs import hyperparameters
+from hashbench.runs.saved import saved_histogram
 from hashbench.runs.spec import resolve
 from hashbench.runs.store import Row, Store
 from hashbench.tables.cell import Cell, Evaluation
@@ -56,6 +57,7 @@ def collect(spec: TableSpec, rows: Iterable[Row], store: Store | None, *, hash_o
     """
     stored = _StoredResults.of(rows, store, hash_of)
     sections: dict[str, dict[Position, TableCell]] = defaultdict(dict)
+    repeated: dict[str, None] = {}
     for cell in spec.cells:
         section = sections[cell.section]
         if (cell.row, cell.column) in section:
@@ -65,12 +67,13 @@ def collect(spec: TableSpec, rows: Iterable[Row], store: Store | None, *, hash_o
             )
         measured = None if names_to_come(cell, spec.to_come) else stored.measured(cell, spec.n_splits)
         section[cell.row, cell.column] = TableCell(cell, measured)
+        repeated |= {} if measured is None else dict.fromkeys(stored.repeated(cell, spec.n_splits))
     return Table(
         name=spec.name,
         title=spec.title,
         paper=spec.paper,
         source=spec.source,
-        notes=(*spec.notes, *_notes_on_budget(spec)),
+        notes=(*spec.notes, *_notes_on_budget(spec), *_notes_on_repeats([*repeated])),
         sections=tuple(_section(title, cells) for title, cells in sections.items()),
         distinct=spec.distinct,
     )
@@ -86,6 +89,15 @@ def _notes_on_budget(spec: TableSpec) -> Iterator[str]:
         yield f"{file.title} at budget {spec.substitute_budget}: {file.budgets[spec.substitute_budget]}."
 
 
+def _notes_on_repeats(runs: list[str]) -> Iterator[str]:
+    """The footnote of a table with runs that several machines measured."""
+    if runs:
+        named = ", ".join(runs[:3]) + (", ..." if len(runs) > 3 else "")
+        yield (
+            f"Measured more than once, and shown as the mean of the measurements: {len(runs)} of the runs ({named})."
+        )
+
+
 def _section(title: str, cells: dict[Position, TableCell]) -> Section:
     # dict keeps the order of appearance and drops repetitions
     rows = tuple(dict.fromkeys(row for row, _ in cells))
@@ -97,16 +109,16 @@ def _section(title: str, cells: dict[Position, TableCell]) -> Section:
 class _StoredResults:
     """The rows of successful runs, by cell and seed, and the store that keeps their histograms."""
 
-    rows: Mapping[str, Mapping[int, Row]]  # digest of the cell -> seed -> row
+    rows: Mapping[str, Mapping[int, list[Row]]]  # digest of the cell -> seed -> the rows of this run, mostly one
     store: Store | None
     hash_of: CellHash
 
     @staticmethod
     def of(rows: Iterable[Row], store: Store | None, hash_of: CellHash) -> "_StoredResults":
-        found: dict[str, dict[int, Row]] = defaultdict(dict)
+        found: dict[str, dict[int, list[Row]]] = defaultdict(dict)
         for row in rows:
             if row.status == "ok":
-                found[row.cell_hash][row.seed] = row
+                found[row.cell_hash].setdefault(row.seed, []).append(row)
         return _StoredResults(dict(found), store, hash_of)
 
     def measured(self, cell: Cell, n_splits: int) -> Measured | None:
@@ -137,7 +149,18 @@ class _StoredResults:
         """The rows that fill the cell: split by split, and in the order of their seeds."""
         for split in splits_of(cell, n_splits):
             by_seed = self.rows.get(self.hash_of(cell, split), {})
-            yield from (by_seed[seed] for seed in sorted(by_seed))
+            yield from (row for seed in sorted(by_seed) for row in by_seed[seed])
+
+    def repeated(self, cell: Cell, n_splits: int) -> Iterator[str]:
+        """The runs of the cell that were measured more than once."""
+        if self.has_repeats:  # to find the rows of a cell takes time
+            counts = Counter(row.run for row in self._rows_of(cell, n_splits))
+            yield from (run for run, n in counts.items() if n > 1)
+
+    @cached_property
+    def has_repeats(self) -> bool:
+        """Whether any run was measured more than once."""
+        return any(len(rows) > 1 for by_seed in self.rows.values() for rows in by_seed.values())
 
     def _tie_interval(self, rows: list[Row], cell: Cell) -> tuple[float | None, float | None]:
         """The worst and the best AP over all orders of ties, each a mean over the runs."""
@@ -148,11 +171,16 @@ class _StoredResults:
         return worst, best
 
     def _means(self, rows: Iterable[Row], metric: str, evaluation: Evaluation) -> Iterator[tuple[Row, float]]:
-        """The rows that give the metric, each with its mean over the queries."""
+        """The runs that give the metric, each by its first row and with its mean over the queries.
+
+        The mean of a run that was measured more than once is that over its measurements, so that a seed counts once.
+        """
+        found: dict[str, tuple[Row, list[float]]] = {}
         for row in rows:
             mean = self._mean(row, metric) if evaluation == "database" else _mean_in(row, metric, evaluation)
             if mean is not None:
-                yield row, mean
+                found.setdefault(row.run, (row, []))[1].append(mean)
+        yield from ((row, statistics.fmean(means)) for row, means in found.values())
 
     def _mean(self, row: Row, metric: str) -> float | None:
         if metric in row.metrics:
@@ -183,16 +211,8 @@ def _distinct_codes(rows: list[Row]) -> tuple[float | None, float | None]:
 
 def kept_histogram(row: Row, store: Store | None) -> Histogram | None:
     """The histogram that a row was scored from; None if it is not kept, or (with a warning) if the file is another."""
-    path = store.run_folder(row.run) / "histogram.npz" if store is not None else None
-    if path is None or not path.is_file():
-        return None
     try:
-        histogram = Histogram.load(path)
-        checksum = histogram.sha256()
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
-        log.warning("%s: not a readable histogram, left out: %s", path, error)
+        return None if store is None else saved_histogram(row, store)
+    except HashbenchError as error:
+        log.warning("%s, left out", error)
         return None
-    if checksum != row.histogram_sha256:
-        log.warning("%s: not the histogram that the row was scored from (SHA-256 differs), left out", path)
-        return None
-    return histogram

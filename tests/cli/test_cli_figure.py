@@ -116,8 +116,9 @@ def test_a_broken_figure_does_not_hide_the_others(tmp_path: Path, capsys: pytest
 def test_a_damaged_row_is_refused_where_a_figure_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = Store.default().write(row_of(tiny(tmp_path, "lines"), "LSH", "12 bits", ap=0.3))
     path.write_text(path.read_text().replace("0.3", "1.3"))
-    code, _, error = call(capsys, "figure", "tiny")
-    assert code == 0 and error.startswith(f"left out: {path}")
+    code, out, error = call(capsys, "figure", "tiny")
+    assert code == 1 and out and error.startswith(f"left out: {path}")
+    assert error.endswith("error: 1 row cannot be read: see the lines above\n") and error.count("\n") == 3
     assert call(capsys, "figure", "tiny", "--write")[0] == 2
     assert not folder().exists()
 

@@ -125,8 +125,9 @@ def test_a_table_goes_on_without_a_damaged_row_unless_it_is_kept_or_checked(
     other.write_text("{")
     complaint = f"{other}: not a readable row: Expecting property name"
     code, out, err = call(capsys, "table", "cifar10_small_cnn")
-    assert (code, out) == (0, whole)
-    assert err.startswith(f"left out: {complaint}") and err.count("\n") == 1
+    assert (code, out) == (1, whole)
+    assert err.startswith(f"left out: {complaint}") and err.count("\n") == 2
+    assert err.endswith("\nerror: 1 row cannot be read: see the lines above\n")
     for option in ("--write", "--check"):
         code, _, err = call(capsys, "table", "cifar10_small_cnn", option)
         assert code == 2 and err.startswith(f"error: {complaint}") and err.count("\n") == 1

@@ -74,7 +74,7 @@ def _found(name: str, kinds: dict[str, Kind]) -> dict[str, str]:
     exact = {each: spelt for each in kinds for spelt in dict.fromkeys((canonical(name), name)) if spelt in names[each]}
     if exact:
         return exact
-    begun = [run for run in names.get("run", []) if run.startswith(name)]
+    begun = [run for run in names.get("run", []) if run.startswith(name) and "~" not in run]
     if len(begun) == 1:
         return {"run": begun[0]}
     raise _unknown(name, names, len(begun))

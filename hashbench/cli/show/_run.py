@@ -14,16 +14,17 @@ if TYPE_CHECKING:
 
 def describe(name: str) -> dict[str, Any]:
     """What --json prints of the run called ``name``: its row, and the commands."""
-    from hashbench.runs.store import Store
+    from hashbench.runs.store import Store, read
 
     store = Store.default()
-    row = store.named(name)
+    path = store.path_named(name)
+    row = read(path)
     folder = store.run_folder(row.run)
     kept = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
     commands, why = _commands(row, kept)
     return {
         **row.model_dump(by_alias=True),
-        "row": paths.shown(store.row_path(row.dataset, row.protocol, row.run)),
+        "row": paths.shown(path),
         "folder": paths.shown(folder),
         "kept": kept,
         "commands": commands,

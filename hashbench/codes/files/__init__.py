@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 
 from hashbench.codes.files import _codes, _ids, _labels, _stream
 from hashbench.codes.files._find import FORMATS, NamedArrays, array_at, arrays_in, find
+from hashbench.codes.files._ids import Ids
+from hashbench.codes.files._ids import rows_of as rows_of_ids
 from hashbench.codes.files._layout import LAYOUTS, StoredCodes, arrange
 from hashbench.codes.files._names import IDS, NAMINGS, ROLES
 from hashbench.codes.files._stored import Arrays, StoredArray
@@ -35,11 +37,13 @@ __all__ = [
     "Arrays",
     "CodeStream",
     "Explicit",
+    "Ids",
     "SavedCodes",
     "StoredArray",
     "arrays_in",
     "load",
     "opened",
+    "rows_of_ids",
     "save",
     "stream",
     "weights_at",

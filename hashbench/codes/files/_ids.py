@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from hashbench.codes.files._stored import StoredArray
 from hashbench.errors import HashbenchError
 
+Ids = NDArray[Any]  # [n], integers or texts
+
 
 def read(stored: StoredArray | None, n_items: int) -> NDArray[Any] | None:
     """The ids of ``n_items`` items, None where the file has none; raises HashbenchError where they are no ids."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hashbench.codes.files import _bit_order, _codes, _labels
 from hashbench.codes.files._codes import Census, Packer
-from hashbench.codes.files._ids import ids_in, rows_in
+from hashbench.codes.files._ids import Ids, ids_in, read, rows_in
 from hashbench.codes.files._layout import StoredCodes
 from hashbench.codes.files._stored import StoredArray
 from hashbench.codes.packed import Codes, block_items
@@ -51,6 +51,11 @@ class CodeStream:
         layout, bits, of_query = self._known
         values = _codes.interpret([self._query_census, census])
         self.notes = (*layout, *values, *bits, *of_query, *labels.notes())
+
+    @property
+    def query_ids(self) -> Ids | None:
+        """The ids of the queries; None where the file does not name them."""
+        return read(self._ids.get("query_ids"), len(self.query))
 
     def ids_in_database(self) -> int | None:
         """The number of queries whose id is that of a database item; None where the file does not name both."""

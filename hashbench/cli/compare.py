@@ -1,0 +1,247 @@
+"""``hashbench compare``: the difference between two codes or two runs, and how sure it is over the queries."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from hashbench.cli import _complete
+from hashbench.cli._options import AsJson
+from hashbench.cli._program import program
+from hashbench.errors import HashbenchError
+
+if TYPE_CHECKING:
+    from hashbench.codes.files import Explicit
+    from hashbench.evaluation.compare import Comparison, Side
+    from hashbench.runs.store import Row, Store
+
+
+@dataclass(frozen=True)
+class Given:
+    """What one argument names: a side of the comparison; for a run its seed, and the stored seeds of its cell."""
+
+    side: "Side"
+    seed: int | None = None
+    seeds: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Its name and its size, and the seeds of a run."""
+        seeds = {} if self.seed is None else {"seed": self.seed, "stored_seeds": list(self.seeds)}
+        return {"name": self.side.name, "n_bits": self.side.histogram.n_bits, **seeds}
+
+
+def _complete_side(incomplete: str) -> list[str]:
+    return _complete.runs(incomplete) if incomplete else []
+
+
+def command(
+    context: typer.Context,
+    a: Annotated[
+        str,
+        typer.Argument(
+            metavar="A", help="Saved codes (a file or folder), or the name of a run.", autocompletion=_complete_side
+        ),
+    ],
+    b: Annotated[
+        str, typer.Argument(metavar="B", help="The same: what A is compared with.", autocompletion=_complete_side)
+    ],
+    metric: Annotated[
+        list[str] | None, typer.Option(help="Compare these metrics, named as hashbench eval takes them; repeatable.")
+    ] = None,
+    samples: Annotated[
+        int, typer.Option(min=100, help="Samples of the bootstrap, and of the randomisation test.")
+    ] = 10_000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of both.")] = 0,
+    interval: Annotated[float, typer.Option(help="The share of the bootstrap samples inside the interval.")] = 0.95,
+    top: Annotated[int, typer.Option(min=0, help="The number of queries shown that differ most.")] = 5,
+    exclude_self: Annotated[bool, typer.Option("--exclude-self", help="Of saved codes, as in hashbench eval.")] = False,
+    bits: Annotated[int | None, typer.Option(min=1, help="The code length; needed for packed codes.")] = None,
+    bit_order: Annotated[
+        Literal["big", "little"] | None, typer.Option(help="Which bit of a packed byte is first.")
+    ] = None,
+    layout: Annotated[
+        Literal["items-by-bits", "bits-by-items"] | None, typer.Option(help="Whether a row is an item or a bit.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare two codes of the same queries and database.
+
+    For each metric: the means, their difference A - B, a paired bootstrap interval of it, and the p-value of a
+    randomisation test that exchanges the two values of a query. Both are over the queries, and tell how the difference
+    would vary with other queries. They do not tell how it would vary with other seeds: hashbench table shows that.
+    """
+    from hashbench.codes.files import Explicit
+    from hashbench.config import canonical_json
+    from hashbench.evaluation import compare, scoring
+
+    names = compare.check_names(",".join(metric or scoring.DEFAULT))
+    if not 0 < interval < 1:
+        raise HashbenchError(f"--interval {interval:g}: more than 0 and less than 1 is expected, such as 0.95")
+    explicit = Explicit(bits=bits, bit_order=bit_order, layout=layout)
+    first, second = (_given(name, explicit, exclude_self, program(context)) for name in (a, b))
+    options: dict[str, Any] = {"samples": samples, "seed": seed, "interval": interval}
+    found = compare.compare(first.side, second.side, names, **options)
+    for note in (*first.notes, *second.notes):
+        typer.echo(f"note: {note}", err=True)
+    if as_json:
+        typer.echo(canonical_json({**_json(first, second, found, top), **options}))
+    else:
+        typer.echo("\n".join(_lines(first, second, found, top, options)))
+
+
+def _given(name: str, explicit: "Explicit", exclude_self: bool, program: list[str]) -> Given:
+    """What ``name`` is: saved codes where there is such a file or folder, else a run."""
+    if Path(name).exists():
+        return _of_codes(Path(name), explicit, exclude_self)
+    if "/" in name or Path(name).suffix in (".npz", ".npy", ".mat", ".h5", ".pt"):
+        raise HashbenchError(f"{name}: no such file or folder")
+    if exclude_self:
+        raise HashbenchError(f"--exclude-self: {name} is a run; it is for saved codes")
+    return _of_run(name, program)
+
+
+def _of_codes(path: Path, explicit: "Explicit", exclude_self: bool) -> Given:
+    from hashbench.cli import eval as scored
+    from hashbench.codes import files
+    from hashbench.codes.files import SavedCodes
+    from hashbench.evaluation.compare import Side
+    from hashbench.histogram.device import for_pairs
+
+    saved = files.opened([path], explicit=explicit)
+    device = for_pairs("auto", len(saved.query) * saved.n_database, saved.query.n_bits)
+    by_ids = saved.rows_in_database() if exclude_self else None
+    own = scored._own_rows(saved, by_ids) if exclude_self else None
+    counted, seen = scored._count(saved, device, own)
+    if own is not None and by_ids is None and not seen.is_same:
+        raise HashbenchError(scored.NO_OWN_ROWS)
+    labels = saved.relevance.query_labels if isinstance(saved, SavedCodes) else saved.query_labels
+    return Given(Side(str(path), counted, saved.query_ids, labels), notes=saved.notes)
+
+
+def _of_run(name: str, program: list[str]) -> Given:
+    from hashbench.evaluation.compare import Side
+    from hashbench.runs.saved import saved_histogram, saved_labels
+    from hashbench.runs.store import Store
+
+    store = Store.default()
+    row = _row(name, store)
+    histogram = saved_histogram(row, store)
+    if histogram is None:
+        raise _no_histogram(row, store, program)
+    side = Side(row.run, histogram, labels=saved_labels(row, store), split=row.ids_sha256)
+    return Given(side, row.seed, tuple(store.seeds_of(row)))
+
+
+def _row(name: str, store: "Store") -> "Row":
+    """The successful row of a run of binary codes; several seeds of one cell are no run."""
+    begun = {row.run: row for row in store.begun(name)} if not store.has(name) else {}
+    if len(begun) > 1 and len({row.cell_hash for row in begun.values()}) == 1:
+        seeds = ", ".join(str(seed) for seed in sorted(row.seed for row in begun.values()))
+        raise HashbenchError(
+            f"{name}: a cell with {len(begun)} seeds ({seeds}): name one run, for the test is over the queries of one "
+            f"run, such as {min(begun)}; hashbench table shows the spread over seeds"
+        )
+    row = store.named(name)
+    if row.status != "ok":
+        raise HashbenchError(f"{row.run}: it failed ({row.reason}): a run with scores is expected")
+    if row.histogram_sha256 is None:
+        raise HashbenchError(f"{row.run}: {row.method} has no ranking of binary codes: nothing can be compared")
+    return row
+
+
+def _no_histogram(row: "Row", store: "Store", program: list[str]) -> HashbenchError:
+    from hashbench.runs.command import train_command
+
+    path = store.run_folder(row.run) / "histogram.npz"
+    try:
+        remedy = train_command(row, program, again=True)
+    except HashbenchError as error:
+        return HashbenchError(f"{path}: no such file, and no command makes it: {error}")
+    return HashbenchError(f"{path}: no such file: this makes it: {remedy}")
+
+
+def _json(a: Given, b: Given, found: "Comparison", top: int) -> dict[str, Any]:
+    return {
+        "a": a.as_json(),
+        "b": b.as_json(),
+        "n_queries": found.n_queries,
+        "n_empty": found.n_empty,
+        "n_database": found.n_database,
+        "same_queries_by": found.same_by,
+        "over": "queries",
+        "metrics": {name: asdict(each) for name, each in found.metrics.items()},
+        "most_different": {name: [asdict(each) for each in found.most_different(name, top)] for name in found.metrics},
+    }
+
+
+def _lines(a: Given, b: Given, found: "Comparison", top: int, options: dict[str, Any]) -> Iterator[str]:
+    """The comparison as text."""
+    for letter, given in (("A", a), ("B", b)):
+        yield f"{letter}  {given.side.name}: {given.side.histogram.n_bits} bits"
+    empty = f", {found.n_empty:,} of them without a relevant item (left out)" if found.n_empty else ""
+    yield f"{found.n_queries:,} queries{empty}, {found.n_database:,} items; the same queries by {found.same_by}"
+    yield ""
+    yield from _metrics(found, options["interval"])
+    yield from _different(found, top)
+    yield ""
+    sampled = not all(each.is_exact for each in found.metrics.values())
+    p = "of random exchanges of A and B" if sampled else "exact: of all exchanges of A and B"
+    yield (
+        f"interval: paired bootstrap over the queries, {options['samples']:,} samples, seed {options['seed']}; "
+        f"p: two-sided, {p}, query by query"
+    )
+    yield from _on_seeds(a, b)
+
+
+def _metrics(found: "Comparison", interval: float) -> Iterator[str]:
+    ends = f"{100 * interval:g}% interval"
+    lines = [("metric", "A", "B", "A - B", ends, "p")]
+    for name, each in found.metrics.items():
+        between = f"[{_signed(each.low)}, {_signed(each.high)}]"
+        lines.append((name, f"{each.a:.4f}", f"{each.b:.4f}", _signed(each.difference), between, _p(each.p)))
+    widths = [max(len(line[column]) for line in lines) for column in range(6)]
+    for name, *rest in lines:
+        columns = (f"{text:>{width}}" for text, width in zip(rest, widths[1:], strict=True))
+        yield f"{name:{widths[0]}}  {'  '.join(columns)}"
+
+
+def _different(found: "Comparison", top: int) -> Iterator[str]:
+    """The queries that differ most in the first metric."""
+    metric = next(iter(found.metrics))
+    queries = list(found.most_different(metric, top))
+    if not queries:
+        return
+    yield ""
+    yield f"largest differences in {metric}, queries numbered from 0"
+    for each in queries:
+        called = "" if each.id is None else f"  id {_shown(each.id)}"
+        yield f"query {each.query:>6}  A {each.a:.4f}  B {each.b:.4f}  A - B {_signed(each.a - each.b)}{called}"
+
+
+def _shown(name: int | str) -> str:
+    from hashbench.errors import printable
+
+    return printable(str(name))
+
+
+def _on_seeds(a: Given, b: Given) -> Iterator[str]:
+    """What the comparison is not: one line where a cell has several seeds, another one where it has not."""
+    if a.seed is None or b.seed is None or max(len(a.seeds), len(b.seeds)) == 1:
+        yield "not in the interval: the spread over seeds of training"
+        return
+    yield (
+        f"not in the interval: the spread over seeds. These are seed {a.seed} of {len(a.seeds)} stored seeds of A's "
+        f"cell and seed {b.seed} of {len(b.seeds)} of B's; hashbench table shows mean and deviation over seeds"
+    )
+
+
+def _signed(value: float) -> str:
+    """Four decimals with a sign; what rounds to zero has none."""
+    return f"{round(value, 4):+.4f}" if round(value, 4) else "0.0000"
+
+
+def _p(value: float) -> str:
+    return f"{value:.4f}" if value >= 5e-5 else f"{value:.1e}"

@@ -1,0 +1,293 @@
+"""``hashbench compare`` through main(): codes and runs, the same queries or not, what it says of seeds."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.command_line import call
+
+from hashbench.histogram import Histogram
+from hashbench.runs.store import Store
+
+LABELS = np.repeat(np.arange(4), 10)
+
+
+def codes(path: Path, seed: int = 0, n_bits: int = 8, **changes: np.ndarray) -> Path:
+    """A file of random codes of 40 queries and 200 items in four classes."""
+    random = np.random.default_rng(seed)
+    arrays = {
+        "query_codes": random.integers(0, 2, (40, n_bits)),
+        "database_codes": random.integers(0, 2, (200, n_bits)),
+        "query_labels": LABELS,
+        "database_labels": np.arange(200) % 4,
+    }
+    np.savez(path, **{**arrays, **changes})
+    return path
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> tuple[Path, Path]:
+    return codes(tmp_path / "a.npz"), codes(tmp_path / "b.npz", 1, 16)
+
+
+def train(capsys: pytest.CaptureFixture[str], method: str, seed: int = 0) -> str:
+    code, out, err = call(capsys, "train", method, "digits", "--bits", 8, "--seed", seed, "--json")
+    assert code == 0, err
+    return str(json.loads(out)["run"])
+
+
+def test_two_files_are_compared_as_eval_scores_them(
+    pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    code, out, err = call(capsys, "compare", *pair, "--metric", "ap,precision@10", "--json", "--top", 2)
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    per_query = []
+    for path, side in zip(pair, "ab", strict=True):
+        code, out, _ = call(
+            capsys, "eval", path, "--metric", "ap,precision@10", "--per-query", tmp_path / f"{side}.csv", "--json"
+        )
+        scores = json.loads(out)["metrics"]
+        for name, each in found["metrics"].items():
+            assert each[side] == pytest.approx(scores[name]["mean"], abs=1e-15)
+        per_query.append(np.genfromtxt(tmp_path / f"{side}.csv", delimiter=",", names=True)["ap"])
+    ap = found["metrics"]["ap"]
+    assert ap["difference"] == pytest.approx(ap["a"] - ap["b"], abs=1e-12)
+    assert ap["low"] < ap["difference"] < ap["high"] and 0 < ap["p"] <= 1
+    order = np.argsort(-np.abs(per_query[0] - per_query[1]), kind="stable")[:2]
+    expected = [{"query": int(q), "id": None, "a": per_query[0][q], "b": per_query[1][q]} for q in order]
+    assert found["most_different"]["ap"] == expected
+    sizes = {key: found[key] for key in ("n_queries", "n_empty", "n_database", "same_queries_by", "over")}
+    assert list(sizes.values()) == [40, 0, 200, "their labels", "queries"]
+    assert (found["samples"], found["seed"], found["interval"]) == (10_000, 0, 0.95)
+
+
+def test_the_report_says_what_the_test_is_and_is_not(
+    pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = call(capsys, "compare", *pair, "--interval", 0.9, "--top", 1, "--samples", 500, "--seed", 3)
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[:3] == [
+        f"A  {pair[0]}: 8 bits",
+        f"B  {pair[1]}: 16 bits",
+        "40 queries, 200 items; the same queries by their labels",
+    ]
+    assert lines[4].split() == ["metric", "A", "B", "A", "-", "B", "90%", "interval", "p"]
+    assert [line.split()[0] for line in lines[5:8]] == ["ap", "ndcg", "precision@r2"]
+    assert lines[9] == "largest differences in ap, queries numbered from 0"
+    assert re.fullmatch(r"query +\d+  A 0\.\d{4}  B 0\.\d{4}  A - B [+-]0\.\d{4}", lines[10])
+    assert lines[12:] == [
+        (
+            "interval: paired bootstrap over the queries, 500 samples, seed 3; p: two-sided, of random exchanges of A "
+            "and B, query by query"
+        ),
+        "not in the interval: the spread over seeds of training",
+    ]
+
+
+def test_the_same_codes_differ_in_nothing(pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call(capsys, "compare", pair[0], pair[0])
+    assert code == 0
+    lines = out.splitlines()
+    assert [line.split()[3:] for line in lines[5:8]] == [["0.0000", "[0.0000,", "0.0000]", "1.0000"]] * 3
+    assert not [line for line in lines if line.startswith(("query", "largest"))]
+    assert "p: two-sided, exact: of all exchanges of A and B, query by query" in lines[-2]
+
+
+def test_the_other_way_round_turns_every_sign(pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    one, other = (json.loads(call(capsys, "compare", *each, "--json")[1]) for each in (pair, pair[::-1]))
+    for name, each in one["metrics"].items():
+        back = other["metrics"][name]
+        assert (back["a"], back["b"], back["difference"]) == (each["b"], each["a"], -each["difference"])
+        assert (back["low"], back["high"]) == pytest.approx((-each["high"], -each["low"]), abs=1e-12)
+        assert back["p"] == each["p"]
+
+
+def test_queries_in_another_order_are_matched_by_their_ids(
+    pair: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    order, names = np.random.default_rng(5).permutation(40), np.array([f"photo {n}" for n in range(40)])
+    ids = {"query_ids": names, "database_ids": np.array([f"item {n}" for n in range(200)])}
+    with np.load(pair[1]) as b:
+        arrays = dict(b)
+    codes(tmp_path / "a.npz", **ids)
+    shuffled = {key: arrays[key][order] for key in ("query_codes", "query_labels")}
+    np.savez(tmp_path / "b.npz", **{**arrays, **ids, **shuffled, "query_ids": names[order].astype("S")})
+    code, out, err = call(capsys, "compare", *pair, "--json", "--top", 1)
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    np.savez(tmp_path / "b.npz", **arrays, **ids)
+    assert found == json.loads(call(capsys, "compare", *pair, "--json", "--top", 1)[1])
+    assert found["same_queries_by"] == "their ids"
+    first = found["most_different"]["ap"][0]
+    assert first["id"] == f"photo {first['query']}"
+    assert f"  id photo {first['query']}\n" in call(capsys, "compare", *pair, "--top", 1)[1]
+
+
+def test_classes_may_be_numbered_otherwise(pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    with np.load(pair[1]) as b:
+        arrays = dict(b)
+    for side in ("query", "database"):
+        arrays[f"{side}_labels"] = np.array([7, 3, 5, 1])[arrays[f"{side}_labels"]]
+    np.savez(pair[1], **arrays)
+    assert call(capsys, "compare", *pair)[0] == 0
+
+
+OTHERS = {
+    "40 and 39 of them": {"query_codes": np.zeros((39, 8), int), "query_labels": LABELS[:39]},
+    "their labels differ": {"query_labels": LABELS[::-1] // 2 * 2},
+    "they have other numbers of items of each relevance level in the database": {
+        "database_labels": np.arange(200) % 5,
+    },
+    "their ids differ": {"query_ids": np.arange(40) + 1, "database_ids": np.arange(200)},
+}
+
+
+@pytest.mark.parametrize("why", OTHERS)
+def test_other_queries_are_refused(
+    why: str, pair: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if "ids" in why:
+        codes(pair[0], query_ids=np.arange(40), database_ids=np.arange(200))
+    other = codes(tmp_path / "c.npz", 2, **OTHERS[why])
+    assert call(capsys, "compare", pair[0], other) == (
+        2,
+        "",
+        (
+            f"error: {pair[0]}, {other}: not the same queries ({why}): codes of the same queries and database are "
+            "expected\n"
+        ),
+    )
+
+
+def test_queries_without_a_relevant_item_are_left_out_of_both(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    labels = np.where(np.arange(40) < 3, 9, LABELS)
+    pair = [codes(tmp_path / f"{n}.npz", n, query_labels=labels) for n in range(2)]
+    code, out, _ = call(capsys, "compare", *pair)
+    assert code == 0
+    assert out.splitlines()[2].startswith("40 queries, 3 of them without a relevant item (left out), 200 items; ")
+    for n in range(2):
+        codes(tmp_path / f"{n}.npz", n, query_labels=np.full(40, 9))
+    assert call(capsys, "compare", *pair) == (
+        2,
+        "",
+        f"error: {pair[0]}: no query has a relevant item: there is nothing to compare\n",
+    )
+
+
+def test_a_set_against_itself_leaves_each_query_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = []
+    for n in range(2):
+        own = np.random.default_rng(n).integers(0, 2, (40, 8))
+        same = {"query_codes": own, "database_codes": own, "database_labels": LABELS}
+        paths.append(codes(tmp_path / f"{n}.npz", **same))
+    found = json.loads(call(capsys, "compare", *paths, "--exclude-self", "--json")[1])
+    scores = json.loads(call(capsys, "eval", paths[0], "--exclude-self", "--json")[1])
+    assert found["n_database"] == 39
+    assert found["metrics"]["ap"]["a"] == pytest.approx(scores["metrics"]["ap"]["mean"])
+    codes(paths[1], 1)
+    code, _, err = call(capsys, "compare", *paths, "--exclude-self")
+    assert code == 2 and err.startswith("error: --exclude-self: nothing says which database item a query is")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--metric", "pr_area"], "metric 'pr_area': its value for a query depends on the other queries, so queries"),
+        (["--metric", "nddcg"], "unknown metric 'nddcg': did you mean ndcg"),
+        (["--metric", "suf"], "metric 'suf' is computed from a bucket search"),
+        (["--interval", "1"], "--interval 1: more than 0 and less than 1 is expected, such as 0.95"),
+        (["--samples", "0"], "Invalid value for '--samples': Input should be greater than or equal to 100 (hashbench"),
+    ],
+)
+def test_bad_options_are_one_line(
+    arguments: list[str], complaint: str, pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = call(capsys, "compare", *pair, *arguments)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(f"error: {complaint}")
+
+
+def test_a_file_that_is_not_there_is_named(pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(capsys, "compare", pair[0], "away.npz") == (2, "", "error: away.npz: no such file or folder\n")
+    code, _, err = call(capsys, "compare", pair[0], "digits-s1")
+    assert code == 2 and err.startswith("error: unknown run 'digits-s1': ")
+
+
+def test_two_runs_are_compared_by_their_histograms(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    a, b = train(capsys, "itq"), train(capsys, "lsh")
+    code, out, err = call(capsys, "compare", a, "digits-s1-lsh-8b", "--json")  # the start of the name is enough
+    assert (code, err) == (0, "")
+    found, store = json.loads(out), Store.default()
+    assert found["b"] == {"name": b, "n_bits": 8, "seed": 0, "stored_seeds": [0]}
+    assert found["same_queries_by"] == "the ids of their split"
+    for side, run in (("a", a), ("b", b)):
+        assert found["metrics"]["ap"][side] == pytest.approx(store.named(run).metrics["ap"].mean, abs=1e-12)
+    file = tmp_path / "results" / "runs" / b / "codes.npz"
+    other = json.loads(call(capsys, "compare", a, file, "--json")[1])
+    assert (other["metrics"], other["same_queries_by"]) == (found["metrics"], "their labels")
+    assert call(capsys, "compare", a, b)[1].endswith("\nnot in the interval: the spread over seeds of training\n")
+    assert call(capsys, "compare", a, file, "--exclude-self") == (
+        2,
+        "",
+        f"error: --exclude-self: {a} is a run; it is for saved codes\n",
+    )
+
+
+def test_several_seeds_are_said_and_never_mixed(capsys: pytest.CaptureFixture[str]) -> None:
+    a, other = train(capsys, "itq"), train(capsys, "itq", 1)
+    b = train(capsys, "lsh")
+    code, out, _ = call(capsys, "compare", a, b)
+    assert code == 0
+    assert out.splitlines()[-1] == (
+        "not in the interval: the spread over seeds. These are seed 0 of 2 stored seeds of A's cell and seed 0 of 1 of "
+        "B's; hashbench table shows mean and deviation over seeds"
+    )
+    assert json.loads(call(capsys, "compare", other, b, "--json")[1])["a"] == {
+        "name": other,
+        "n_bits": 8,
+        "seed": 1,
+        "stored_seeds": [0, 1],
+    }
+    assert call(capsys, "compare", "digits-s1-itq", b) == (
+        2,
+        "",
+        (
+            "error: digits-s1-itq: a cell with 2 seeds (0, 1): name one run, for the test is over the queries of one "
+            f"run, such as {min(a, other)}; hashbench table shows the spread over seeds\n"
+        ),
+    )
+
+
+def test_a_run_without_its_histogram_names_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    a, b = train(capsys, "itq"), train(capsys, "lsh")
+    folder = tmp_path / "results" / "runs" / b
+    kept = folder / "histogram.npz"
+    Histogram(np.zeros((1, 2, 2), np.int64), np.array([0, 1])).save(kept)
+    assert call(capsys, "compare", a, b) == (
+        2,
+        "",
+        f"error: {kept}: not the histogram that the row was scored from (SHA-256 differs)\n",
+    )
+    kept.write_bytes(kept.read_bytes()[:40])
+    assert call(capsys, "compare", a, b)[2].startswith(f"error: {kept}: not a readable histogram: ")
+    shutil.rmtree(folder)
+    command = "hashbench train lsh digits --protocol s1 --bits 8 --again"
+    assert call(capsys, "compare", a, b) == (2, "", f"error: {kept}: no such file: this makes it: {command}\n")
+    assert call(capsys, *command.split()[1:])[0] == 0
+    assert call(capsys, "compare", a, b)[0] == 0
+
+
+def test_runs_of_other_splits_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    a = train(capsys, "lsh")
+    _, out, _ = call(capsys, "train", "lsh", "digits", "--bits", 8, "--split", 1, "--json")
+    b = json.loads(out)["run"]
+    assert call(capsys, "compare", a, b)[2].startswith(
+        f"error: {a}, {b}: not the same queries (the ids of their splits differ): "
+    )

@@ -1,0 +1,366 @@
+"""``hashbench results``: list, show, diff, merge and prune, through main() as a user meets them."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from filelock import FileLock
+from support.command_line import call
+from support.fake_rows import fake_row
+
+from hashbench.runs.spec import resolve
+from hashbench.runs.store import Row, Store, repeat_name
+from hashbench.tables import spec
+
+
+def row(method: str = "lsh", bits: int = 12, seed: int = 0, status: str = "ok", ap: float = 0.5, **changes: Any) -> Row:
+    """The row of a run on the digits; ``changes`` go over its keys."""
+    named = resolve("digits", "s1", method, {"bits": bits}, seed=seed)
+    made = fake_row(
+        spec.load("digits").cells[0], seed, status, named.cell_hash, **({"ap": ap} if status == "ok" else {})
+    )
+    names = {key: getattr(named, key) for key in ("run", "method", "config", "config_hash")}
+    return made.model_copy(update={**names, "settings": named.identity, **changes})
+
+
+def write(folder: Path, *rows: Row) -> list[Path]:
+    return [Store(folder).write(each) for each in rows]
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    return tmp_path / "results"
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Path:
+    return tmp_path / "other"
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.glob("rows/*/*.json"))}
+
+
+def test_rows_are_listed_and_chosen(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [row(), row(bits=24), row("itq"), row("itq", seed=1, status="failed")]
+    write(results, *rows)
+
+    def listed(*options: object) -> list[str]:
+        code, out, err = call(capsys, "results", "list", *options, "--json")
+        assert (code, err) == (0, "")
+        return [each["name"] for each in json.loads(out)["runs"]]
+
+    names = [each.run for each in rows]
+    assert listed() == sorted(names)
+    assert listed("--method", "ITQ", "--status", "failed") == [names[3]]
+    assert listed("--bits", 12, "--status", "ok") == sorted([names[0], names[2]])
+    assert listed("--dataset", "digits", "--protocol", "s1", "--bits", 24) == [names[1]]
+    assert listed("--protocol", "s2") == []
+    assert call(capsys, "results", "list", "--bits", 24)[1] == f"{names[1]}  ap 0.5000  2000-01-01\n"
+    code, _, err = call(capsys, "results", "list", "--status", "bad")
+    assert code == 2 and err.count("\n") == 1
+
+
+def test_a_row_is_shown_as_show_shows_it(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(results, row())
+    for options in ([], ["--json"]):
+        shown = call(capsys, "results", "show", row().run[:-3], *options)
+        assert shown == call(capsys, "show", row().run, "--kind", "run", *options)
+        assert shown[0] == 0 and "lsh" in shown[1]
+
+
+DAMAGE = {
+    "not a readable row: Expecting value": "",
+    "a row of schema version 2; this hashbench reads version 1: use the version of hashbench that": '{"schema": 2}',
+    "not a row that hashbench wrote: cell_hash is not the digest of config": None,  # edited by hand
+}
+
+
+@pytest.mark.parametrize("complaint", DAMAGE)
+def test_a_row_that_cannot_be_read_is_one_line_and_the_rest_follows(
+    results: Path, other: Path, complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good, bad = write(results, row("itq"), row())
+    content = json.loads(bad.read_text())
+    content["config"]["settings"]["bits"] = 13
+    text = DAMAGE[complaint]
+    bad.write_text(json.dumps(content) if text is None else text)
+    write(other, row("itq"))
+    left = "error: 1 row cannot be read: see the lines above\n"
+    for command in (["list"], ["diff", results, other], ["diff", other, results]):
+        code, out, err = call(capsys, "results", *command)
+        assert code == 1 and err.startswith(f"left out: {bad}: {complaint}") and err.endswith(left)
+        assert err.count("\n") == 2
+        assert good.stem in out or "equal: 1\n" in out
+    code, out, err = call(capsys, "--results", other, "results", "merge", results)
+    assert code == 1 and err.startswith(f"left out: {bad}: {complaint}") and err.count("\n") == 2
+    assert files(other).keys() == {f"rows/digits-s1/{good.name}"}
+
+
+def test_two_rows_differ_in_settings_and_metrics(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a, b = row(), row(bits=24, ap=0.75, utc="2001-01-01T00:00:00Z")
+    paths = write(results, a, b)
+    code, out, err = call(capsys, "results", "diff", a.run, paths[1])
+    assert (code, err) == (0, "")
+    assert out.splitlines() == [
+        f"A  {a.run}",
+        f"B  {paths[1]}",
+        "",
+        "settings",
+        "  settings.bits  12  24",
+        "",
+        "metrics, A - B",
+        "  ap  0.5000  0.7500  -0.25",
+        "",
+        "made by",
+        "  utc  2000-01-01T00:00:00Z  2001-01-01T00:00:00Z",
+    ]
+    found = json.loads(call(capsys, "results", "diff", a.run, b.run, "--json")[1])
+    assert found["settings"] == {"settings.bits": [12, 24]} and found["metrics"] == {"ap": [0.5, 0.75]}
+    assert call(capsys, "results", "diff", a.run, a.run)[1].splitlines()[-1] == "the same settings and values"
+
+
+def test_two_folders_differ_in_rows(results: Path, other: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(results, row(), row("itq"), row(bits=24), row(bits=32))
+    write(other, row(), row("itq", ap=0.625), row(bits=24, utc="2001-01-01T00:00:00Z"), row(bits=48))
+    code, out, err = call(capsys, "results", "diff", results, other / "rows")
+    assert (code, err) == (0, "")
+    assert out.splitlines() == [
+        f"only in A     {row(bits=32).run}",
+        f"only in B     {row(bits=48).run}",
+        f"other values  {row('itq').run}: ap 0.5000 and 0.6250",
+        "only in A: 1; only in B: 1; other values: 1; the same values, made elsewhere: 1; equal: 1",
+    ]
+    found = json.loads(call(capsys, "results", "diff", results, other, "--json")[1])
+    assert found["same_values"] == [row(bits=24).run] and found["equal"] == [row().run]
+    assert found["other_values"][row("itq").run]["metrics"] == {"ap": [0.5, 0.625]}
+    assert call(capsys, "results", "diff", results, row().run)[2].endswith(
+        ": a folder and a row: two of one kind are expected\n"
+    )
+    assert call(capsys, "results", "diff", results, results.parent) == (
+        2,
+        "",
+        f"error: {results.parent}: not a results folder: one with a folder rows in it is expected\n",
+    )
+
+
+def test_merging_copies_and_keeps_what_conflicts(
+    results: Path, other: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(results, row(), row("itq"), row(bits=24), row(bits=48, status="failed"), row("itq", bits=48))
+    write(
+        other,
+        row(),  # equal
+        row("itq", ap=0.625),  # other values
+        row(bits=24, utc="2001-01-01T00:00:00Z"),  # the same values of another machine
+        row(bits=32),  # only there
+        row(bits=48),  # failed here
+        row("itq", bits=48, status="failed"),  # failed there
+    )
+    before, theirs = files(results), files(other)
+    conflict = f"rows/digits-s1/{row('itq').run}.json"
+    beside = repeat_name(row("itq").run, json.loads(theirs[conflict]))
+    printed = [
+        f"{beside}: kept beside the row here, which has other values or fewer",
+        f"{results}: 6 rows would be merged (--dry-run)",
+        "  1 copied",
+        "  1 copied in place of a failed row",
+        "  1 kept beside the row here, which has other values or fewer",
+        "  1 already here",
+        "  1 left out: the row here has the same values",
+        "  1 left out: it failed, and there is a row of this run here",
+    ]
+    code, out, err = call(capsys, "results", "merge", other, "--dry-run")
+    assert (code, err, out.splitlines()) == (0, "", printed)
+    assert files(results) == before
+    printed[1] = f"{results}: 6 rows merged"
+    assert call(capsys, "results", "merge", other)[1].splitlines() == printed
+    copied, replaced = (f"rows/digits-s1/{row(bits=bits).run}.json" for bits in (32, 48))
+    assert files(results) == {
+        **before,
+        copied: theirs[copied],
+        replaced: theirs[replaced],
+        f"rows/digits-s1/{beside}.json": theirs[conflict],
+    }
+    assert files(other) == theirs
+    after = files(results)
+    again = call(capsys, "results", "merge", other / "rows", other, "--json")
+    outcomes = [each["outcome"] for each in json.loads(again[1])["rows"]]
+    assert again[0] == 0 and sorted(set(outcomes)) == ["equal", "failed", "same_values"]
+    assert files(results) == after
+
+
+def test_a_row_with_fewer_values_is_left_out_and_one_with_more_is_kept(
+    results: Path, other: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fewer = row()
+    more = fewer.model_copy(update={"metrics": {**fewer.metrics, "ndcg": fewer.metrics["ap"]}})
+    write(results, more)
+    write(other, fewer)
+    assert "  1 left out: the row here has the same values" in call(capsys, "results", "merge", other)[1]
+    assert call(capsys, "--results", other, "results", "merge", results)[1].splitlines()[1:] == [
+        f"{other}: 1 rows merged",
+        "  1 kept beside the row here, which has other values or fewer",
+    ]
+    for folder, n in ((results, 1), (other, 2)):
+        assert sum("ndcg" in each.metrics for each in Store(folder).rows()) == 1 and len(files(folder)) == n
+
+
+def test_merging_back_gives_both_folders_the_same_values(
+    results: Path, other: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(results, row(ap=0.5))
+    write(other, row(ap=0.75))
+    assert call(capsys, "results", "merge", other)[0] == 0
+    assert call(capsys, "--results", other, "results", "merge", results)[0] == 0
+    for folder in (results, other):
+        assert sorted(each.metrics["ap"].mean or 0 for each in Store(folder).rows()) == [0.5, 0.75]
+        assert len(files(folder)) == 2
+
+
+def test_a_table_shows_the_mean_of_a_run_that_was_measured_twice(
+    results: Path, other: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(results, row(ap=0.5), row(seed=1, ap=0.8))
+    write(other, row(ap=0.7))
+    call(capsys, "results", "merge", other)
+    code, out, err = call(capsys, "table", "digits", "--json")
+    assert (code, err) == (0, "")
+    (table,) = json.loads(out)["tables"]
+    cells = [cell for section in table["sections"] for cell in section["cells"]]
+    (cell,) = [each for each in cells if each["measured"] is not None]
+    assert (cell["measured"], cell["n_seeds"], cell["n_runs"]) == (pytest.approx(0.7), 2, 2)  # of 0.6 and 0.8
+    assert cell["std"] == pytest.approx(0.2 / 2**0.5)  # over the seeds alone
+    note = f"Measured more than once, and shown as the mean of the measurements: 1 of the runs ({row().run})."
+    assert note in table["notes"]
+    assert f"- {note}\n" in call(capsys, "table", "digits")[1]
+    shutil.rmtree(results)
+    write(results, row(ap=0.5))
+    assert "Measured more than once" not in call(capsys, "table", "digits")[1]
+
+
+def test_a_row_kept_beside_another_is_shown_by_its_whole_name(
+    results: Path, other: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(results, row(ap=0.5))
+    write(other, row(ap=0.75))
+    call(capsys, "results", "merge", other)
+    (beside,) = list(results.glob("rows/*/*~*.json"))
+    for shorter in (row().run, row().run[:-3]):
+        assert json.loads(call(capsys, "show", shorter, "--json")[1])["run"]["metrics"]["ap"]["mean"] == 0.5
+    found = json.loads(call(capsys, "results", "show", beside.stem, "--json")[1])["run"]
+    assert found["metrics"]["ap"]["mean"] == 0.75 and Path(found["row"]).name == beside.name
+    assert call(capsys, "results", "diff", row().run, beside.stem)[1].splitlines()[-1] == "  ap  0.5000  0.7500  -0.25"
+    content = json.loads(beside.read_text())
+    content["metrics"]["ap"]["mean"] = 0.76  # within its range: only the digest tells
+    beside.write_text(json.dumps(content))
+    code, _, err = call(capsys, "results", "list")
+    assert code == 1 and err.splitlines()[0] == (
+        f"left out: {beside}: not a row that hashbench wrote: its digest is not the one in the name of the file, "
+        f"{beside.name}: delete it and run it again, or restore it from git"
+    )
+
+
+def test_names_of_foreign_rows_cannot_control_the_terminal(
+    results: Path, other: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    metric = "ap\x1b[2J"
+    a, b = row(), row(ap=0.75, reason="gone\x1b]0;title\x07")
+    for folder, each in ((results, a), (other, b)):
+        write(folder, each.model_copy(update={"metrics": {metric: each.metrics["ap"]}}))
+    shown = [
+        call(capsys, "results", "diff", results, other)[1],
+        call(capsys, "results", "diff", a.run, other / "rows" / "digits-s1" / f"{a.run}.json")[1],
+        call(capsys, "results", "merge", other)[1],
+        call(capsys, "results", "list")[1],
+    ]
+    assert r"'ap\x1b[2J' 0.5000 and 0.7500" in shown[0] and r"-  'gone\x1b]0;title\x07'" in shown[1]
+    assert r"  'ap\x1b[2J'  0.5000  0.7500  -0.25" in shown[1] and r"'ap\x1b[2J' 0.5000" in shown[3]
+    assert not [text for text in shown if "\x1b" in text]
+
+
+def test_a_damaged_row_here_is_not_overwritten(results: Path, other: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (path,) = write(results, row())
+    path.write_text("{")
+    write(other, row(), row("itq"))
+    code, _, err = call(capsys, "results", "merge", other)
+    assert code == 1 and err.startswith(f"left out: {path}: not a readable row: ")
+    assert path.read_text() == "{" and len(files(results)) == 2
+
+
+def test_a_folder_is_not_merged_into_itself(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(results, row())
+    assert call(capsys, "results", "merge", results) == (
+        2,
+        "",
+        f"error: {results}: the folder that rows are merged into: name another one\n",
+    )
+    code, _, err = call(capsys, "results", "merge", results / "away")
+    assert (code, err) == (
+        2,
+        f"error: {results / 'away'}: not a results folder: one with a folder rows in it is expected\n",
+    )
+
+
+def folder(results: Path, run: str, *names: str) -> Path:
+    made = results / "runs" / run
+    made.mkdir(parents=True)
+    for name in names:
+        (made / name).write_text("x")
+    return made
+
+
+def test_prune_lists_and_removes_only_what_is_of_no_use(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good, failed, damaged, newer = write(results, row(), row(bits=24, status="failed"), row(bits=32), row(bits=48))
+    damaged.write_text("{")
+    newer.write_text('{"schema": 2}')
+    kept = [folder(results, path.stem, "config.json") for path in (good, damaged, newer)]
+    kept.append(folder(results, "somebody-elses", "notes.txt"))
+    gone = [folder(results, failed.stem, "config.json"), folder(results, "interrupted", "config.json", "checkpoint.pt")]
+    gone.append(folder(results, "just-a-lock", "lock"))
+    outside = results.parent / "outside"
+    outside.mkdir()
+    (results / "runs" / "link").symlink_to(outside)
+    code, out, err = call(capsys, "results", "prune")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == f"would remove {failed}: failed: it diverged"
+    assert lines[1].startswith(f"would remove {damaged}: damaged: not a readable row: Expecting property name")
+    assert lines[2] == f"would remove {gone[0]}: folder: its run failed"
+    assert lines[3] == f"would remove {gone[1]}: folder: no row: its run did not end, and would continue from here"
+    assert lines[4].startswith(f"would remove {gone[2]}: folder: no row")
+    assert lines[5:] == ["5 to remove: --yes removes them"]
+    assert all(path.exists() for path in (good, failed, damaged, newer, *kept, *gone))
+    only = json.loads(call(capsys, "results", "prune", "--only", "damaged", "--yes", "--json")[1])
+    assert [each["path"] for each in only["found"]] == [str(damaged)] and only["removed"] is True
+    assert not damaged.exists() and failed.exists() and gone[0].exists()
+    code, out, err = call(capsys, "results", "prune", "--yes")
+    assert (code, err) == (0, "")
+    removed = [failed, kept[1], *gone]  # the folder of the damaged row has no row any more
+    assert sorted(line.split(": ")[0] for line in out.splitlines()) == sorted(f"removed {path}" for path in removed)
+    assert not any(path.exists() for path in removed)
+    assert all(path.exists() for path in (good, newer, kept[0], kept[2], kept[3], outside, results / "runs" / "link"))
+    assert call(capsys, "results", "prune") == (0, f"{results}: nothing to remove\n", "")
+
+
+def test_prune_leaves_what_a_process_works_on(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (failed,) = write(results, row(status="failed"))
+    busy = folder(results, failed.stem, "config.json")
+    with FileLock(busy / "lock"):
+        assert call(capsys, "results", "prune", "--yes") == (0, f"{results}: nothing to remove\n", "")
+    assert failed.exists() and busy.exists()
+
+
+def test_prune_does_not_remove_a_row_that_has_become_good(
+    results: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from hashbench.runs import prune
+
+    (failed,) = write(results, row(status="failed"))
+    listed = list(prune.useless(Store(results)))
+    write(results, row())  # the run is repeated between the list and the removal
+    monkeypatch.setattr(prune, "useless", lambda store: listed)
+    assert call(capsys, "results", "prune", "--yes")[0] == 0
+    assert Store(results).named(row().run).status == "ok" and failed.exists()

@@ -103,6 +103,17 @@ def test_bytes_have_a_unit_and_what_has_no_total_no_time_left(capfd: pytest.Capt
     assert of_rows == "read: row 500,000, 00:00 passed"
 
 
+@pytest.mark.parametrize("kind", [_bars.Lines, _bars.TerminalBar])
+def test_a_bar_that_was_interrupted_half_made_says_nothing(kind: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python would print what its __del__ raises."""
+    seen: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", seen.append)
+    half = kind.__new__(kind)
+    half.__dict__.clear()
+    del half
+    assert seen == []
+
+
 def test_a_note_stands_above_the_bars(capfd: pytest.CaptureFixture[str]) -> None:
     progress.note("another process is at work")
     assert capfd.readouterr().err == "another process is at work\n"

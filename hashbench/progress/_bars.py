@@ -2,6 +2,7 @@
 
 import time
 import weakref
+from contextlib import suppress
 from threading import Event, Thread
 from typing import Any
 
@@ -12,7 +13,15 @@ REDRAW_S = 1.0  # the clock of a bar moves although no unit is finished
 LINE_EVERY_S = 60.0  # off a terminal
 
 
-class TerminalBar(tqdm):  # type: ignore[misc]
+class _Bar(tqdm):  # type: ignore[misc]
+    """A bar that may be thrown away half made."""
+
+    def __del__(self) -> None:
+        with suppress(AttributeError):  # an interrupt may have cut __init__ short
+            super().__del__()
+
+
+class TerminalBar(_Bar):
     """A bar that a thread draws again every second, because one unit of work can take minutes."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
@@ -47,7 +56,7 @@ def _redraw(bar_of: "weakref.ref[TerminalBar]", closed: Event) -> None:
         del bar  # a bar that nobody closes ends with its last use
 
 
-class Lines(tqdm):  # type: ignore[misc]
+class Lines(_Bar):
     """The same for a file or a pipe: a line a minute, without control characters."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:

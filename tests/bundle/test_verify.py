@@ -108,7 +108,7 @@ def test_a_row_that_contradicts_itself(
 
 def test_a_row_of_an_unknown_schema(damaged: Callable[..., list[str]]) -> None:
     assert damaged({ROW: json_changed(lambda row: row.update(schema=2))}) == [
-        f"{ROW}: schema: Input should be 1, got 2",
+        f"{ROW}: a row of schema version 2; this hashbench reads version 1: use the version of hashbench that wrote it",
         f"results/runs/{LSH}: no readable row of this run is in the bundle",
     ]
 

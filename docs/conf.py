@@ -27,12 +27,14 @@ nitpick_ignore_regex = [
     # the site is built without the internet, so the documentation of other packages is not at hand
     (
         "py:.*",
-        r"(annotated_types|collections|concurrent|contextlib|h5py|numpy|pandas|pathlib|pydantic|torch|types|typing)\..*",
+        r"(annotated_types|collections|concurrent|contextlib|h5py|numpy|pandas|pathlib|pydantic|torch|types|typing|zipfile)\..*",
     ),
     # types in modules with a leading underscore are not documented
     ("py:.*", r"hashbench\.(\w+\.)*_\w+.*"),
     # a name without its module is what autodoc makes of a forward reference, or of a type variable
     ("py:class", r"\w+|nn\.\w+|hashbench\.(\w+\.)*[A-Z]"),
+    # a generic type cut at its comma: a default that a factory makes has no text that Sphinx can read
+    ("py:class", r"(dict|list|set|tuple)\[.*"),
     # the bound of a setting that is no whole number, such as lt=0.5
     ("py:class", r"\d+\.\d+"),
 ]

@@ -7,8 +7,7 @@ from hashbench.figures._declared import KINDS, cells_of, load, names, names_with
 from hashbench.figures._drawing import Drawing
 from hashbench.figures._file import CellsFile, FigureFile
 from hashbench.figures._kind import FigureSpec, Kind
-from hashbench.figures._preview import preview
-from hashbench.figures._render import csv_text, pictures, stamp_of
+from hashbench.figures._render import csv_text, pictures, preview, stamp_of
 
 __all__ = [
     "KINDS",

@@ -2,8 +2,10 @@
 
 import csv
 import io
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hashbench.figures._drawing import Drawing
 from hashbench.figures._kind import FigureSpec
@@ -11,7 +13,11 @@ from hashbench.tables.csv_field import csv_field
 from hashbench.tables.stamp import KEY
 from hashbench.tables.stamp import stamp as digest
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 DPI = 300
+PREVIEW_DPI = 200  # two pixels for each of a page on which the figure is 690 wide
 # no time and no versions: the same drawing gives the same bytes
 METADATA: dict[str, dict[str, Any]] = {
     "png": {"Software": None},
@@ -47,15 +53,8 @@ def pictures(drawing: Drawing, stamp: str = "") -> dict[str, bytes]:
 
     The PNG holds the ``stamp``.
     """
-    import matplotlib
-    from matplotlib.figure import Figure
-
     found = {}
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(STYLE)
-        figure = Figure(figsize=drawing.size_in, layout="constrained")
-        drawing.draw(figure)
+    with _drawn(drawing) as figure:
         for kind, metadata in METADATA.items():
             picture = io.BytesIO()
             stamped = {**metadata, KEY: stamp} if kind == "png" else metadata
@@ -63,6 +62,28 @@ def pictures(drawing: Drawing, stamp: str = "") -> dict[str, bytes]:
             found[f".{kind}"] = picture.getvalue()
             figure.set_layout_engine("none")  # the panels stay where the first picture has them
     return found
+
+
+def preview(drawing: Drawing) -> bytes:
+    """The drawing as PNG, without the PDF and with fewer pixels than :func:`pictures` gives it."""
+    picture = io.BytesIO()
+    with _drawn(drawing) as figure:
+        figure.savefig(picture, format="png", dpi=PREVIEW_DPI, metadata=METADATA["png"])
+    return picture.getvalue()
+
+
+@contextmanager
+def _drawn(drawing: Drawing) -> Iterator["Figure"]:
+    """The drawing as a figure of matplotlib, which is saved inside the block: there its settings are hashbench's."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(STYLE)
+        figure = Figure(figsize=drawing.size_in, layout="constrained")
+        drawing.draw(figure)
+        yield figure
 
 
 def csv_text(drawing: Drawing) -> str:

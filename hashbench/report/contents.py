@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from hashbench import figures
 from hashbench.errors import HashbenchError
+from hashbench.keeping import keeping
 from hashbench.progress import bar
 from hashbench.registry import Broken, each_usable
 from hashbench.report.missing import MissingRun, Stored, missing_runs
@@ -60,15 +61,16 @@ def gather(store: Store, broken: Broken) -> Contents:
             rows.append(row)
             done.update()
     stored = Stored.of(rows)
-    tables = sorted(_tables(rows, store, stored, leave_out), key=lambda each: each.n_measured == 0)
-    pictures = list(_pictures(rows, store, leave_out))
+    with keeping():
+        tables = sorted(_tables(rows, store, stored, leave_out), key=lambda each: each.n_measured == 0)
+        pictures = list(_pictures(rows, store, leave_out))
     return Contents(tables, pictures, rows, left_out)
 
 
 def _tables(rows: Sequence[Row], store: Store, stored: Stored, broken: Broken) -> Iterator[ReportedTable]:
     def fill(name: str) -> ReportedTable:
         declared = spec.load(name)
-        table = collect(declared, rows, store, hash_of=stored.resolved.hash_of)
+        table = collect(declared, rows, store)
         return ReportedTable(table, missing_runs(declared, table, stored))
 
     names = spec.names()

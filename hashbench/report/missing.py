@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from hashbench.report.resolved import ResolvedRuns, run_key
 from hashbench.runs.command import command_of
 from hashbench.runs.store import Row
 from hashbench.tables.cell import Cell
+from hashbench.tables.collect import run_of
 from hashbench.tables.estimate import PastSeconds
 from hashbench.tables.names import names_to_come
 from hashbench.tables.spec import TableSpec
@@ -36,17 +36,16 @@ class MissingRun:
 
 @dataclass(frozen=True)
 class Stored:
-    """What is known of runs: their rows by name, the cells' runs, and the seconds that runs took."""
+    """What is known of runs: their rows by name, and the seconds that runs took."""
 
     rows: Mapping[str, Row]
-    resolved: ResolvedRuns
     past: PastSeconds
 
     @staticmethod
     def of(rows: Iterable[Row]) -> "Stored":
-        """What ``rows`` say; no cell's run is resolved yet."""
+        """What ``rows`` say."""
         by_name = {row.run: row for row in rows}
-        return Stored(by_name, ResolvedRuns(), PastSeconds.of(by_name.values()))
+        return Stored(by_name, PastSeconds.of(by_name.values()))
 
 
 def missing_runs(spec: TableSpec, table: Table, stored: Stored) -> list[MissingRun]:
@@ -54,14 +53,14 @@ def missing_runs(spec: TableSpec, table: Table, stored: Stored) -> list[MissingR
     found: dict[tuple[str, str], MissingRun] = {}
     for cell in (filled.declared for filled in table.cells() if filled.measured is None):
         run = _missing_run(cell, spec, stored)
-        found.setdefault((run_key(cell), run.why), run).places.append(place_of(cell))
+        found.setdefault((cell.run_key, run.why), run).places.append(place_of(cell))
     return list(found.values())
 
 
 def _missing_run(cell: Cell, spec: TableSpec, stored: Stored) -> MissingRun:
     if needs := names_to_come(cell, spec.to_come):
         return MissingRun(cell, f"needs {', '.join(needs)}, still to come")
-    run = stored.resolved.of(cell)
+    run = run_of(cell)
     row = stored.rows.get(run.run)
     if row is not None and row.status == "ok":
         return _not_in_row(cell, stored)
@@ -73,6 +72,6 @@ def _not_in_row(cell: Cell, stored: Stored) -> MissingRun:
     """The run is stored; its row does not hold the metric, which its histogram would give."""
     if cell.evaluation != "database":
         return MissingRun(cell, f"its row does not hold {cell.metric}")
-    run = stored.resolved.of(cell)
+    run = run_of(cell)
     why = f"its row does not hold {cell.metric}, and the histogram of the run is not here"
     return MissingRun(cell, why, command_of(run, cell.settings, again=True), stored.past.of_run(run))

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from hashbench.config import Setting, Strict
+from hashbench.config import Setting, Strict, canonical_json
 
 Evaluation = Literal["database", "weighted", "test"]
 PrintedAs = Literal["fraction", "percent", "number"]
@@ -30,3 +30,8 @@ class Cell(Strict):
     tie_aware: bool | None  # whether the published value takes ties into account
     citation: str  # key of the paper that printed the value
     printed_as: PrintedAs
+
+    @property
+    def run_key(self) -> str:
+        """What two cells share if they need the same runs: they differ in their metric or their place only."""
+        return canonical_json([self.dataset, self.protocol, self.method, self.settings, self.budget])

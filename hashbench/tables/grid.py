@@ -12,7 +12,6 @@ from pathlib import Path
 from threading import RLock
 from typing import TypeVar
 
-from hashbench.config import canonical_json
 from hashbench.errors import HashbenchError
 from hashbench.parallel import end_with_parent, share_cores
 from hashbench.runs.lock import is_held
@@ -44,9 +43,8 @@ def cell_runs(spec: TableSpec, seeds: int) -> list[CellRuns]:
     """
     found: dict[str, CellRuns] = {}
     for cell in spec.cells:
-        key = canonical_json([cell.dataset, cell.protocol, cell.method, cell.settings, cell.budget])
-        if key not in found:
-            found[key] = _runs_of(cell, spec, seeds)
+        if cell.run_key not in found:
+            found[cell.run_key] = _runs_of(cell, spec, seeds)
     return list(found.values())
 
 

@@ -63,6 +63,26 @@ class Notation:
             return ""
         return f"{measured.distinct_queries:.0f}, {measured.distinct_database:.0f}"
 
+    def measured_text(self, cell: TableCell, style: str = "{}", *, counts: bool = False) -> str:
+        """The mean with its deviation, then the marks; empty where nothing is measured.
+
+        ``style`` is what stands around mean and deviation, such as ``**{}**``; ``counts`` shows the (number of runs).
+        """
+        measured = cell.measured
+        if measured is None:
+            return ""
+        std = "" if measured.std is None else f"±{self.measured(cell, measured.std)}"
+        text = style.format(f"{self.measured(cell, measured.mean)}{std}")
+        if is_tie_dependent(cell):
+            text += TIE_MARK
+        if counts:
+            text += f" ({measured.n_runs})"
+        if interval := self.interval_of(cell):
+            text += f" [{interval}]"
+        if distinct := self.distinct_of(cell):
+            text += f" {{{distinct}}}"
+        return text
+
     def best(self, section: Section) -> set[Position]:
         """The positions of the best measured values; values that print alike are equally good."""
         return {place for group in self._compared(section) for value, place in group if value == group[0][0]}

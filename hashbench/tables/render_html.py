@@ -5,7 +5,7 @@ from html import escape as escape_markup
 
 from hashbench.tables import notation
 from hashbench.tables.notation import Notation
-from hashbench.tables.render_markdown import _cite, _legend
+from hashbench.tables.render_markdown import cite, legend
 from hashbench.tables.table import Position, Section, Table, TableCell
 
 Attributes = Callable[[TableCell], Mapping[str, str]]  # what else the element of a cell says about it
@@ -34,8 +34,8 @@ def render_html(
     lines = [
         f'<section class="hashbench-table" id="{escape(table.name)}">',
         f"<h2>{escape(table.title)}</h2>",
-        f'<p class="origin">{escape(notation.origin(table, _cite))}</p>',
-        f'<p class="legend">{escape(_legend(table, how))}</p>',
+        f'<p class="origin">{escape(notation.origin(table, cite))}</p>',
+        f'<p class="legend">{escape(legend(table, how))}</p>',
     ]
     for section in table.sections:
         lines += _section(section, _Cells(table, section, how, counts, attributes))
@@ -92,29 +92,10 @@ class _Cells:
         return f"<td{element_attributes(self.attributes(cell))}>{self._content(cell, position in self.best)}</td>"
 
     def _content(self, cell: TableCell, bold: bool) -> str:
-        published, measured = self.how.published(cell), self._measured(cell, bold)
+        published = self.how.published(cell)
+        measured = self.how.measured_text(cell, "<b>{}</b>" if bold else "{}", counts=self.counts)
         published = f'<i class="published">{published}</i>' if published else ""
         if not self.side_by_side:
             return published or measured
         slash = "≠" if cell.within_tolerance is False else "/"
         return f"{published} {slash} {measured}".strip() if published or measured else ""
-
-    def _measured(self, cell: TableCell, bold: bool) -> str:
-        """The mean and its deviation, then the marks, in the order of the Markdown."""
-        measured = cell.measured
-        if measured is None:
-            return ""
-        text = self.how.measured(cell, measured.mean)
-        if measured.std is not None:
-            text += f"±{self.how.measured(cell, measured.std)}"
-        if bold:
-            text = f"<b>{text}</b>"
-        if notation.is_tie_dependent(cell):
-            text += notation.TIE_MARK
-        if self.counts:
-            text += f" ({measured.n_runs})"
-        if interval := self.how.interval_of(cell):
-            text += f" [{interval}]"
-        if distinct := self.how.distinct_of(cell):
-            text += f" {{{distinct}}}"
-        return text

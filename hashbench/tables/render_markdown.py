@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from hashbench.tables import notation
 from hashbench.tables.notation import Notation
 from hashbench.tables.papers import cited, papers
-from hashbench.tables.table import Measured, Position, Section, Table, TableCell
+from hashbench.tables.table import Position, Section, Table
 
 WIDTH = 120  # columns of a terminal; a wider section is cut, and goes on below with the row labels repeated
 _SPECIAL = re.compile(r"[\\|`]|\*(?=\S)|<(?=[A-Za-z/!])|(?<!\w)_|_(?!\w)")
@@ -23,7 +23,7 @@ def render_markdown(table: Table, *, interval: bool = False, distinct: bool = Fa
     ones alone, and one of which nothing is measured the published ones, as the paper does.
     """
     how = Notation.of(table, interval=interval, distinct=distinct)
-    blocks = [f"## {escape(table.title)}", escape(notation.origin(table, _cite)), _legend(table, how)]
+    blocks = [f"## {escape(table.title)}", escape(notation.origin(table, cite)), legend(table, how)]
     for section in table.sections:
         if section.title:
             blocks.append(f"### {escape(section.title)}")
@@ -42,12 +42,13 @@ def escape(text: str) -> str:
     return _SPECIAL.sub(r"\\\g<0>", notation.plain(text))
 
 
-def _cite(key: str) -> str:
-    """The paper with names and year; the key where its entry cannot be read."""
+def cite(key: str) -> str:
+    """The paper of a key with names and year; the key where its entry cannot be read."""
     return cited(key, papers(broken=str))  # str: nothing is said of a broken entry
 
 
-def _legend(table: Table, how: Notation) -> str:
+def legend(table: Table, how: Notation) -> str:
+    """What the cells of ``table`` show and what their marks mean, in plain text."""
     if not table.has_measured:
         return notation.unmeasured(table)
     measured = notation.what_is_measured(table, "±")
@@ -94,27 +95,12 @@ def _cell(
     cell = section.cells.get(position)
     if cell is None:
         return ""
-    measured = _measured(cell, cell.measured, how, position in best) if cell.measured else ""
+    measured = how.measured_text(cell, "**{}**" if position in best else "{}")
     published = how.published(cell)
     if not side_by_side:
         return measured or published
     slash = "≠" if cell.within_tolerance is False else "/"
     return f"{published} {slash} {measured}".strip() if published or measured else ""
-
-
-def _measured(cell: TableCell, measured: Measured, how: Notation, bold: bool) -> str:
-    text = how.measured(cell, measured.mean)
-    if measured.std is not None:
-        text += f"±{how.measured(cell, measured.std)}"
-    if bold:
-        text = f"**{text}**"
-    if notation.is_tie_dependent(cell):
-        text += notation.TIE_MARK
-    if interval := how.interval_of(cell):
-        text += f" [{interval}]"
-    if distinct := how.distinct_of(cell):
-        text += f" {{{distinct}}}"
-    return text
 
 
 def _grid(columns: Sequence[Sequence[str]]) -> Grid:

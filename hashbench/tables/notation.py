@@ -257,3 +257,13 @@ def split_evenly(labels: tuple[str, ...], most: int) -> list[tuple[str, ...]]:
     n_parts = -(-len(labels) // most)
     size = -(-len(labels) // n_parts)
     return [labels[start : start + size] for start in range(0, len(labels), size)]
+
+
+def fewest_pieces(labels: tuple[str, ...], fits: Callable[[tuple[str, ...]], bool]) -> list[tuple[str, ...]]:
+    """``labels`` cut evenly into the fewest pieces that all fit; into single labels where nothing else fits.
+
+    >>> fewest_pieces(("a", "b", "ccc"), lambda piece: len("".join(piece)) <= 3)
+    [('a', 'b'), ('ccc',)]
+    """
+    cuts = (split_evenly(labels, most) for most in range(len(labels), 1, -1))
+    return next((pieces for pieces in cuts if all(map(fits, pieces))), [(label,) for label in labels])

@@ -1,16 +1,16 @@
 """A table as LaTeX: booktabs, published values in italics beside the measured ones."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from hashbench.tables import notation
+from hashbench.tables import latex_page, notation
+from hashbench.tables.latex_page import Block
 from hashbench.tables.made_with import made_with
 from hashbench.tables.notation import Notation
 from hashbench.tables.papers import BIBLIOGRAPHY
 from hashbench.tables.table import Position, Section, Table, TableCell
 
-COLUMNS = 4  # most columns of a tabular, each with a published and a measured value: about the width of a page
 SPECIAL = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -47,25 +47,36 @@ def render_latex(table: Table, *, interval: bool = False, distinct: bool = False
     tolerance, a double dagger those that are tie-dependent. A missing value is blank. A table of which nothing is
     measured shows the published values alone, as the paper does. The footnotes say what the measured values were made
     with. ``interval`` adds the [worst, best] AP over all orders of ties, ``distinct`` the {number of
-    distinct codes}. Each section is one tabular, or several where it has many columns.
+    distinct codes}. Each section is one tabular, or several where it is wider than the text. A table that is higher
+    than a page is several floats with one number.
     """
     how = Notation.of(table, interval=interval, distinct=distinct)
-    lines = [
-        rf"% needs \usepackage{{booktabs}}, and \bibliography{{{BIBLIOGRAPHY}}} with a \bibliographystyle",
-        r"\begin{table}[htbp]",
-        r"\centering",
-        rf"\caption{{{escape(table.title)} ({_origin(table)}).}}",
-        rf"\label{{tab:{table.name.replace('_', '-')}}}",
-        r"\footnotesize",
-        r"\setlength{\tabcolsep}{3pt}",
-    ]
-    for section in table.sections:
-        for columns in notation.split_evenly(section.columns, COLUMNS if table.is_side_by_side else 2 * COLUMNS):
-            lines += _tabular(section, columns, how, table.is_side_by_side)
-            lines += [r"\par\medskip"]
-    notes = [_legend(table, how), *map(escape, (*made_with(table), *table.notes))]
-    lines += [r"\begin{minipage}{\linewidth}", "\\\\\n".join(notes), r"\end{minipage}", r"\end{table}"]
+    caption = f"{escape(table.title)} ({_origin(table)})"
+    blocks = [block for section in table.sections for block in _tabulars(section, how, table.is_side_by_side)]
+    blocks.append(_notes(table, how))
+    floats = latex_page.floats_of(blocks, latex_page.caption_height(caption))
+    lines = [rf"% needs \usepackage{{booktabs}}, and \bibliography{{{BIBLIOGRAPHY}}} with a \bibliographystyle"]
+    for place, float_blocks in enumerate(floats):
+        lines += _float(table, caption, float_blocks, is_first=place == 0)
     return "\n".join(lines) + "\n"
+
+
+def _float(table: Table, caption: str, blocks: Sequence[Block], *, is_first: bool) -> Iterator[str]:
+    """One ``table`` environment; those after the first have its number and its caption with "continued"."""
+    yield r"\begin{table}[htbp]"
+    yield r"\centering"
+    if is_first:
+        yield rf"\caption{{{caption}.}}"
+        yield rf"\label{{tab:{table.name.replace('_', '-')}}}"
+    else:
+        yield r"\addtocounter{table}{-1}"
+        yield rf"\caption{{{caption}, continued.}}"
+    yield r"\par\medskip"
+    yield r"\footnotesize"
+    yield r"\setlength{\tabcolsep}{3pt}"
+    for block in blocks:
+        yield from block.lines
+    yield r"\end{table}"
 
 
 def _origin(table: Table) -> str:
@@ -104,7 +115,21 @@ def _legend(table: Table, how: Notation) -> str:
     return text + "."
 
 
-def _tabular(section: Section, columns: tuple[str, ...], how: Notation, side_by_side: bool) -> Iterator[str]:
+def _notes(table: Table, how: Notation) -> Block:
+    notes = [_legend(table, how), *map(escape, (*made_with(table), *table.notes))]
+    lines = r"\begin{minipage}{\linewidth}", "\\\\\n".join(notes), r"\end{minipage}"
+    return Block(lines, sum(map(latex_page.text_height, notes)))
+
+
+def _tabulars(section: Section, how: Notation, side_by_side: bool) -> Iterator[Block]:
+    for columns, rows in latex_page.pieces_of(section, how, side_by_side):
+        lines = (*_tabular(section, columns, rows, how, side_by_side), r"\par\medskip")
+        yield Block(lines, latex_page.tabular_height(section, len(rows), side_by_side))
+
+
+def _tabular(
+    section: Section, columns: Sequence[str], rows: Sequence[str], how: Notation, side_by_side: bool
+) -> Iterator[str]:
     span = 2 if side_by_side else 1
     yield rf"\begin{{tabular}}{{l{'r' * span * len(columns)}}}"
     yield r"\toprule"
@@ -120,7 +145,7 @@ def _tabular(section: Section, columns: tuple[str, ...], how: Notation, side_by_
         yield _row("", headings)
     yield r"\midrule"
     best, second = how.best(section), how.second(section)
-    for row in section.rows:
+    for row in rows:
         cells = [section.cells.get((row, column)) for column in columns]
         marks = [_mark((row, column), best, second) for column in columns]
         texts = [_cell(cell, how, mark, side_by_side) for cell, mark in zip(cells, marks, strict=True)]

@@ -77,12 +77,12 @@ def _grids(section: Section, how: Notation, side_by_side: bool) -> list[Grid]:
         for label in section.columns
     }
     labels = ["", *map(escape, section.rows)]
-    for most in range(len(columns), 0, -1):
-        pieces = notation.split_evenly(section.columns, most)
-        grids = [_grid([labels, *(columns[label] for label in piece)]) for piece in pieces]
-        if max(map(_width, grids)) <= WIDTH:
-            break
-    return grids
+
+    def grid_of(piece: tuple[str, ...]) -> Grid:
+        return _grid([labels, *(columns[label] for label in piece)])
+
+    pieces = notation.fewest_pieces(section.columns, lambda piece: _width(grid_of(piece)) <= WIDTH)
+    return [grid_of(piece) for piece in pieces]
 
 
 def _cell(

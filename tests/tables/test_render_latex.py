@@ -12,10 +12,12 @@ from support.fake_rows import SAMPLE, assert_golden, fake_hash, fake_row, sample
 from hashbench.runs.store import Code
 from hashbench.tables import spec
 from hashbench.tables.collect import collect
+from hashbench.tables.latex_page import TEXT_HEIGHT, TEXT_WIDTH
 from hashbench.tables.made_with import made_with
 from hashbench.tables.papers import all_bibtex, papers
 from hashbench.tables.render_latex import SPECIAL, escape, render_latex
 from hashbench.tables.render_markdown import render_markdown
+from hashbench.tables.table import Table
 
 
 def test_a_table_may_show_distinct_codes_without_being_asked() -> None:
@@ -190,7 +192,9 @@ def test_compiles(tmp_path: Path, interval: bool) -> None:
     tables = render_latex(sample_table(), interval=interval) + render_latex(table)
     declared = [collect(spec.load(name), [], None, hash_of=fake_hash) for name in spec.names()]
     tables += "\\clearpage\n".join(render_latex(each) for each in declared)
-    head = "\\documentclass{article}\n\\usepackage[utf8]{inputenc}\n\\usepackage{booktabs}\n\\begin{document}\n"
+    page = f"\\textwidth={TEXT_WIDTH}pt\n\\textheight={TEXT_HEIGHT}pt\n"
+    packages = "\\usepackage[utf8]{inputenc}\n\\usepackage{booktabs}\n"
+    head = f"\\documentclass{{article}}\n{packages}{page}\\begin{{document}}\n"
     end = "\\bibliographystyle{plain}\n\\bibliography{hashbench}\n\\end{document}\n"
     (tmp_path / "all.tex").write_text(f"{head}{tables}{end}", encoding="utf-8")
     (tmp_path / "hashbench.bib").write_text(all_bibtex(), encoding="utf-8")
@@ -199,6 +203,37 @@ def test_compiles(tmp_path: Path, interval: bool) -> None:
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
         assert done.returncode == 0, done.stdout[-2000:]
     assert "undefined" not in done.stdout  # each \cite has its entry
+    assert "Float too large" not in done.stdout
+    assert "Overfull \\hbox" not in done.stdout
+
+
+def long_table(n_rows: int, n_columns: int) -> Table:
+    """A measured table with so many rows and columns of one method."""
+    rows = [{"label": f"row {place}", "method": "mihash", "settings": {"lr": place}} for place in range(n_rows)]
+    columns = [{"label": f"{bits} bits", "settings": {"bits": bits}} for bits in range(8, 8 + n_columns)]
+    group = {**SAMPLE["groups"][0], "columns": columns, "rows": rows}
+    spec = sample_spec(groups=[group], methods_to_come=[])
+    return collect(spec, [fake_row(cell, ap=0.5) for cell in spec.cells], None, hash_of=fake_hash)
+
+
+def test_a_table_that_is_higher_than_a_page_is_several_floats_with_one_number() -> None:
+    text = render_latex(long_table(100, 1))
+    floats = text.split(r"\end{table}")[:-1]
+    assert len(floats) == 2
+    assert floats[0].count(r"\label{") == 1 and r"\addtocounter" not in floats[0]
+    assert floats[1].count(r"\label{") == 0 and floats[1].count(r"\addtocounter{table}{-1}") == 1
+    assert ", continued.}" in floats[1]
+    assert "best measured" not in floats[0] and floats[1].count("measured (") == 1  # the notes are below the last
+    found = re.findall(r"^row (\d+) &", text, re.MULTILINE)
+    assert found == [str(place) for place in range(100)]
+
+
+def test_columns_that_are_wider_than_the_text_go_on_below() -> None:
+    text = render_latex(long_table(2, 20))
+    widths = [len(columns) for columns in re.findall(r"\\begin\{tabular\}\{l(r+)\}", text)]
+    assert sum(widths) == 20 and len(widths) == 2
+    assert re.findall(r"\d+ bits", text) == [f"{bits} bits" for bits in range(8, 28)]
+    assert len(re.findall(r"\\begin\{tabular\}", render_latex(long_table(2, 10)))) == 1
 
 
 @pytest.mark.parametrize("name", spec.names())

@@ -1,7 +1,6 @@
 """Rows of another results folder, such as that of another machine, copied into this one; none is ever lost."""
 
 import glob
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -11,7 +10,7 @@ from typing import Any
 from hashbench.errors import HashbenchError
 from hashbench.files import write_text
 from hashbench.runs.diff import says_nothing_new
-from hashbench.runs.store import REPEAT, Row, Store, read, read_with_content, repeat_name
+from hashbench.runs.store import REPEAT, Row, Store, file_text, read, read_with_content, repeat_name
 
 
 class Outcome(StrEnum):
@@ -64,8 +63,7 @@ class Merge:
         if name is None:
             return Merged(outcome, row, place)
         known[name] = row
-        text = json.dumps(content, indent=1, sort_keys=True, allow_nan=False) + "\n"
-        return Merged(outcome, row, place.with_name(f"{name}.json"), text)
+        return Merged(outcome, row, place.with_name(f"{name}.json"), file_text(content))
 
     def _rows_at(self, place: Path) -> dict[str, Row]:
         """The rows that are here of a run, by name; raises HashbenchError if one of them cannot be read."""

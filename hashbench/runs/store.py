@@ -22,6 +22,7 @@ from hashbench.metrics import METRICS, MetricValue
 SCHEMA: Literal[1] = 1
 ACCURACY = "accuracy"  # of a classifier: no metric of codes, so it is in no catalogue
 REMEDY = "delete it and run it again, or restore it from git"
+ROW_DIGEST = "row_sha256"  # in a row's file: the digest of all else that the file holds
 REPEAT = "~"  # in a file's name, between the run and a digest: the same run with other values, from another machine
 
 
@@ -95,6 +96,21 @@ def to_json(row: Row) -> str:
     return canonical_json(row.model_dump(by_alias=True))
 
 
+def file_text(content: dict[str, Any]) -> str:
+    """The text of a row's file: the JSON object ``content``, keys sorted, with its own digest among them."""
+    signed = {**content, ROW_DIGEST: row_digest(content)}
+    return json.dumps(signed, indent=1, sort_keys=True, allow_nan=False) + "\n"
+
+
+def row_digest(content: dict[str, Any]) -> str:
+    """The digest of a row's JSON object ``content``, without the digest in it."""
+    return digest(_unsigned(content))
+
+
+def _unsigned(content: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in content.items() if key != ROW_DIGEST}
+
+
 @dataclass(frozen=True)
 class Store:
     """The results folder."""
@@ -119,8 +135,7 @@ class Store:
         path = self.row_path(row.dataset, row.protocol, row.run)
         if path.exists() and read(path).status == "ok":
             raise HashbenchError(f"{path}: a row is written once; remove the file to measure it again")
-        text = json.dumps(row.model_dump(by_alias=True), indent=1, sort_keys=True, allow_nan=False)
-        write_text(path, text + "\n")
+        write_text(path, file_text(json.loads(to_json(row))))
         return path
 
     def seeds_of(self, row: Row) -> list[int]:
@@ -214,14 +229,15 @@ def read_with_content(path: Path) -> tuple[Row, dict[str, Any]]:
             raise ValueError("it is a folder, a pipe or a device")  # noqa: TRY301  (a pipe would be waited for)
         content = json_object(path.read_text(encoding="utf-8"))
         _require_schema(content, path)
-        row = parse(Row, content, str(path))
+        row = parse(Row, _unsigned(content), str(path))
     except OtherSchema:
         raise
     except HashbenchError as error:
         raise HashbenchError(f"{error}: {REMEDY}") from None
     except (OSError, ValueError) as error:
         raise HashbenchError(f"{path}: not a readable row: {one_line(error)}: {REMEDY}") from None
-    if fault := next(chain(_contradictions(row, content, path), _out_of_range(row)), None):
+    faults = chain(_contradictions(row, content, path), _out_of_range(row), _edited(content))
+    if fault := next(faults, None):
         raise HashbenchError(f"{path}: not a row that hashbench wrote: {fault}: {REMEDY}")
     return row, content
 
@@ -238,7 +254,7 @@ def _require_schema(content: dict[str, Any], path: Path) -> None:
 
 def repeat_name(run: str, content: dict[str, Any]) -> str:
     """The name of the file of a row that is kept beside another row of the same ``run``: it has a digest of the row."""
-    return f"{run}{REPEAT}{digest(content)[:8]}"
+    return f"{run}{REPEAT}{row_digest(content)[:8]}"
 
 
 def _contradictions(row: Row, content: dict[str, Any], path: Path) -> Iterator[str]:
@@ -266,6 +282,12 @@ def _wrong_name(row: Row, content: dict[str, Any], path: Path) -> Iterator[str]:
             yield f"its digest is not the one in the name of the file, {printable(path.name, 200)}"
     elif row.run != path.stem:
         yield f"run is {printable(row.run)}, and the file is called {path.name}"
+
+
+def _edited(content: dict[str, Any]) -> Iterator[str]:
+    """That the row is another one than was written, by its digest; older rows have none."""
+    if ROW_DIGEST in content and content[ROW_DIGEST] != row_digest(content):
+        yield f"{ROW_DIGEST} is not the digest of the row: it was edited after it was written"
 
 
 def _out_of_range(row: Row) -> Iterator[str]:

@@ -15,7 +15,7 @@ from hashbench.bundle.contents import rows_of
 from hashbench.bundle.manifest import Manifest
 from hashbench.runs.run import run
 from hashbench.runs.spec import resolve
-from hashbench.runs.store import Store
+from hashbench.runs.store import Store, file_text
 from hashbench.tables import spec
 
 LSH, LSH1, ITQ = "digits-s1-lsh-12b-s0-b0b63c62f4", "digits-s1-lsh-12b-s1-7579a34798", "digits-s1-itq-12b-s0-9328ee9d18"
@@ -240,7 +240,7 @@ def test_a_failed_run_is_packed_as_a_row(capsys: pytest.CaptureFixture[str], res
     path = results / "rows" / "digits-s1" / f"{LSH}.json"
     values = json.loads(path.read_text())
     values |= {"status": "failed", "reason": "it diverged", "metrics": {}, "histogram_sha256": None, "seconds": None}
-    path.write_text(json.dumps(values))
+    path.write_text(file_text(values))
     code, out, error = call(capsys, "bundle", "digits", "-o", tmp_path / "b.zip")
     assert (code, error) == (0, "")
     assert "3 rows, 2 with a histogram, 2 with codes" in out

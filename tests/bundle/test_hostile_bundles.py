@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.bundles import changed, json_changed, names, written
+from support.bundles import changed, json_changed, names, row_changed, written
 from support.command_line import call
 
 from hashbench.bundle import archive, layout
@@ -241,7 +241,7 @@ def test_a_message_does_not_reach_the_terminal_raw(
     assert "'digits-bundle/\\x1b[2J'" in refused(capsys, tmp_path / "b.zip")
     row = next(name for name in names(bundle) if name.startswith("results/rows/"))
     edits = {
-        row: json_changed(lambda found: found["metrics"].update({"\x1b[2J": found["metrics"]["ap"]})),
+        row: row_changed(lambda found: found["metrics"].update({"\x1b[2J": found["metrics"]["ap"]})),
         "manifest.json": json_changed(lambda found: found["code"].update(version="\x1b[2J")),
     }
     code, out, _ = call(capsys, "verify", changed(bundle, tmp_path / "c.zip", edits, listed=True))

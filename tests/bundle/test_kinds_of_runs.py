@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.bundles import changed, content, json_changed, names
+from support.bundles import changed, content, names, row_changed
 from support.command_line import call
 from support.small_root import small_root
 from support.stored_toy import parts, store_toy
@@ -73,7 +73,7 @@ def test_sparse_codes(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkey
         [f"{n_values} metrics computed again: 1 histogram, 2 retrievals, codes of 1 run", "no difference"],
     )
     name = f"results/rows/digits-s1/{row.run}.json"
-    edit = json_changed(lambda found: found["metrics_of_test"]["suf@4"].update(mean=2.5))
+    edit = row_changed(lambda found: found["metrics_of_test"]["suf@4"].update(mean=2.5))
     worse = changed(path, tmp_path / "worse.zip", {name: edit}, listed=True)
     code, out, _ = call(capsys, "verify", worse)
     found = row.metrics_of_test["suf@4"].mean
@@ -107,7 +107,7 @@ def test_learned_weights(capsys: pytest.CaptureFixture[str], tmp_path: Path, mon
     assert (code, len(row.metrics_weighted)) == (0, 3)
     assert f"not checked: {row.run}: {weighted}: nothing that gives them is in the bundle" in out.splitlines()
     name = f"results/rows/digits-s1/{row.run}.json"
-    edit = json_changed(lambda found: found["metrics_weighted"]["ap"].update(mean=0.25))
+    edit = row_changed(lambda found: found["metrics_weighted"]["ap"].update(mean=0.25))
     code, out, _ = call(capsys, "verify", changed(path, tmp_path / "worse.zip", {name: edit}, listed=True))
     assert code == 1 and out.splitlines()[-1] == (
         f"difference: {row.run}: metrics_weighted.ap.mean is 0.25, "

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.bundles import Change, changed, content, json_changed
+from support.bundles import Change, changed, content, json_changed, row_changed
 from support.command_line import call
 
 from hashbench.codes.files import _stored
@@ -73,7 +73,7 @@ def flip_bit(found: dict[str, Any]) -> None:
 
 def test_an_edited_value(damaged: Callable[..., list[str]], bundle: Path) -> None:
     was = json.loads(content(bundle, ROW))["metrics"]["ap"]
-    edit = json_changed(lambda row: row["metrics"]["ap"].update(mean=0.9, n_empty=1))
+    edit = row_changed(lambda row: row["metrics"]["ap"].update(mean=0.9, n_empty=1))
     assert damaged({ROW: edit}) == [
         f"{LSH}: metrics.ap.mean is 0.9, histogram.npz gives {was['mean']:.10g}",
         f"{LSH}: metrics.ap.n_empty is 1, histogram.npz gives 0",
@@ -81,7 +81,7 @@ def test_an_edited_value(damaged: Callable[..., list[str]], bundle: Path) -> Non
 
 
 def test_an_edited_row_that_the_manifest_knows_otherwise(damaged: Callable[..., list[str]]) -> None:
-    found = damaged({ROW: json_changed(lambda row: row["metrics"]["ap"].update(mean=0.9))}, listed=False)
+    found = damaged({ROW: row_changed(lambda row: row["metrics"]["ap"].update(mean=0.9))}, listed=False)
     assert found[0].startswith(f"{ROW}: not the file that was packed: SHA-256 is ")
     assert found[1].startswith(f"{LSH}: metrics.ap.mean is 0.9, histogram.npz gives 0.3")
     assert len(found) == 2
@@ -95,6 +95,10 @@ def test_an_edited_row_that_the_manifest_knows_otherwise(damaged: Callable[..., 
         (lambda row: row.update(seed=7), "config_hash is not the digest of config and seed"),
         (lambda row: row.update(run="x"), f"run is x, and the file is called {LSH}.json"),
         (lambda row: row["metrics"]["ap"].update(mean=1.5), "metrics.ap.mean is 1.5"),
+        (
+            lambda row: row["metrics"]["ap"].update(mean=0.9),
+            "row_sha256 is not the digest of the row: it was edited after it was written",
+        ),
     ],
 )
 def test_a_row_that_contradicts_itself(
@@ -115,7 +119,7 @@ def test_a_row_of_an_unknown_schema(damaged: Callable[..., list[str]]) -> None:
 
 def test_a_row_under_a_name_that_is_not_its_own(damaged: Callable[..., list[str]], bundle: Path) -> None:
     other = LSH.replace("-b0b63c62f4", "-0000000000")
-    renamed = json_changed(lambda row: row.update(run=other))(content(bundle, ROW))
+    renamed = row_changed(lambda row: row.update(run=other))(content(bundle, ROW))
     found = damaged({ROW: None, HISTOGRAM: None, CODES: None, ROW.replace(LSH, other): renamed})
     assert found == [
         f"{ROW.replace(LSH, other)}: a run of these names, seed and configuration is called lsh-...-s0-b0b63c62f4"
@@ -142,7 +146,7 @@ def test_a_histogram_of_other_codes_with_a_row_that_says_so_too(
     stolen = {key: other[key] for key in ("metrics", "histogram_sha256", "distinct_codes")}
     changes = {
         HISTOGRAM: content(bundle, HISTOGRAM.replace(LSH, LSH1)),
-        ROW: json_changed(lambda row: row.update(stolen)),
+        ROW: row_changed(lambda row: row.update(stolen)),
     }
     distinct, counted = damaged(changes)
     assert distinct.startswith(f"{LSH}: distinct_codes are ") and "codes.npz gives" in distinct
@@ -170,7 +174,7 @@ def test_other_ids_with_their_own_checksum(damaged: Callable[..., list[str]], tm
 def test_fewer_items_than_the_id_lists_name(damaged: Callable[..., list[str]], bundle: Path) -> None:
     fewer = arrays(lambda found: found.update(counts=found["counts"][:-1]))
     sha256 = histogram_in(fewer(content(bundle, HISTOGRAM))).sha256()
-    found = damaged({HISTOGRAM: fewer, CODES: None, ROW: json_changed(lambda row: row.update(histogram_sha256=sha256))})
+    found = damaged({HISTOGRAM: fewer, CODES: None, ROW: row_changed(lambda row: row.update(histogram_sha256=sha256))})
     assert found[0] == f"{LSH}: histogram.npz is of 499 queries and 1297 items, the id lists of 500 and 1297"
     assert f"{LSH}: metrics.ap.n_queries is 500, histogram.npz gives 499" in found
 
@@ -236,7 +240,7 @@ def test_a_flipped_byte(bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixt
 def test_a_metric_that_this_hashbench_does_not_have(
     bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    edit = json_changed(lambda row: row["metrics"].update(quality=row["metrics"]["ap"]))
+    edit = row_changed(lambda row: row["metrics"].update(quality=row["metrics"]["ap"]))
     path = changed(bundle, tmp_path / "other.zip", {ROW: edit}, listed=True)
     code, out, _ = call(capsys, "verify", path)
     assert (code, out.splitlines()[3:]) == (

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support.command_line import call
 
-from hashbench.runs.store import Store
+from hashbench.runs.store import Store, file_text
 
 LSH = ["train", "lsh", "digits", "--bits", "16"]
 SMALL = ["epochs=1", "steps_per_epoch=3", "batch_size=10", "classes_per_batch=5", "augment=none", "augment_per=item"]
@@ -59,7 +59,7 @@ def test_again_says_by_how_much_a_metric_differs(capsys: pytest.CaptureFixture[s
     row["metrics"]["ap"]["mean"] -= 0.0125
     del row["metrics"]["ndcg"]
     row["histogram_sha256"] = "0" * 64
-    path.write_text(json.dumps(row))
+    path.write_text(file_text(row))
     code, out, _ = call(capsys, *LSH, "--again")
     lines = {line.split("  ")[0]: line for line in out.splitlines()}
     assert code == 0

@@ -13,7 +13,7 @@ from hashbench.codes import files, pack
 from hashbench.codes.distinct import DistinctCodes, count_distinct
 from hashbench.runs.run import run
 from hashbench.runs.spec import resolve
-from hashbench.runs.store import Store
+from hashbench.runs.store import Store, file_text
 from hashbench.sparse.codes import SparseCodes
 
 LSH = ["train", "lsh", "digits", "--bits", "4"]
@@ -82,7 +82,7 @@ def test_an_older_row_has_none_and_is_still_shown(capsys: pytest.CaptureFixture[
     (path,) = (tmp_path / "results" / "rows").glob("*/*.json")
     values = json.loads(path.read_text())
     del values["distinct_codes"]
-    path.write_text(json.dumps(values))
+    path.write_text(file_text(values))
     (row,) = Store(tmp_path / "results").rows()
     assert row.distinct_codes is None
     assert "distinct" not in call(capsys, *LSH)[1]

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from hashbench.runs.store import file_text
+
 Change = bytes | None | Callable[[bytes], bytes]  # the new content; None: the file is taken out
 
 
@@ -61,5 +63,14 @@ def json_changed(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes]
         values = json.loads(text)
         change(values)
         return json.dumps(values).encode()
+
+    return apply
+
+
+def row_changed(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], bytes]:
+    """Changes a row as a forger would, who gives it the digest that it then has."""
+
+    def apply(text: bytes) -> bytes:
+        return file_text(json.loads(json_changed(change)(text))).encode()
 
     return apply

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from hashbench.errors import HashbenchError
+from hashbench.figures import _legend, _of_runs
 from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain
 from hashbench.figures._file import CellsFile
 from hashbench.figures._kind import FigureSpec, Kind
@@ -16,7 +16,7 @@ from hashbench.histogram import Histogram
 from hashbench.histogram.curves import radius_curve, rank_curve
 from hashbench.runs.store import Row, Store
 from hashbench.tables.cell import Cell
-from hashbench.tables.collect import cell_hash, kept_histogram
+from hashbench.tables.collect import kept_histogram
 from hashbench.tables.csv_field import Value
 from hashbench.tables.render_png import RowStyle, styles
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 N_MARKS = 50  # places of a precision curve that are drawn and written
-HEIGHT_IN, LEGEND_IN, LABEL_IN = 2.2, 0.14, 1.1  # of the panels, of a line of the legend; the width of a label there
+HEIGHT_IN = 2.2  # of the panels
 
 Floats = NDArray[np.float64]
 
@@ -64,69 +64,36 @@ class _Panels:
         by_recall.set(xlabel="recall", ylabel="precision", xlim=(0, 1), ylim=(0, None))
         for ax in (by_rank, by_recall):
             ax.grid(axis="y")
-        _legend(figure, looks)
+        _legend.draw(figure, dict(zip(looks, by_rank.get_lines(), strict=True)))
         explain(figure, self.explanation)
 
 
 def fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
-    """The figure of all runs whose histograms are here; where one has none, nothing is drawn or removed."""
-    file = _file(figure)
-    assert figure.cells is not None
-    try:
-        curves = dict(_curves(figure.cells.cells, rows, store, file.retrieved))
-    except HashbenchError as error:  # the rows are kept in the repository, the histograms are not
-        return Drawing([], (0, 0), _draw_nothing, 0, f"not drawn here: {error}", keeps_files=True)
-    if not curves:
-        return Drawing([], (0, 0), _draw_nothing, 0, "nothing is measured; nothing is drawn")
-    drawn = _Panels(curves, _explanation(figure.cells.cells[0], curves))
-    width = WIDTHS_IN[file.width]
-    n, n_cells = len(curves), len(figure.cells.cells)
-    return Drawing(
-        points=[line for label, of in curves.items() for line in _lines(label, of)],
-        size_in=(width, HEIGHT_IN + LEGEND_IN * -(-n // _columns(width))),
-        draw=drawn.draw,
-        n_measured=n,
-        missing=None if n == n_cells else f"{n} of {n_cells} methods are measured",
-    )
+    """The figure of all runs whose histograms are here; where a cell has none, nothing is drawn or removed."""
+    return _of_runs.unless_not_here(lambda: _filled(figure, rows, store))
 
 
 def check(figure: FigureSpec) -> None:
     """Raises HashbenchError unless each row has one cell, all in one section and on one database."""
-    assert figure.cells is not None
-    cells = figure.cells.cells
-    labels = [cell.row for cell in cells]
-    if again := next((label for label in labels if labels.count(label) > 1), None):
-        raise figure.error(f"row {again!r} has several cells; a figure of curves draws one run of each row")
-    if len({(cell.section, cell.dataset, cell.protocol) for cell in cells}) > 1:
-        raise figure.error("several sections or data sets; a figure of curves shows one")
-    if other := next((cell for cell in cells if cell.evaluation == "test"), None):
+    _of_runs.check(figure)
+    if other := next((cell for cell in _of_runs.cells_of(figure) if cell.evaluation == "test"), None):
         raise figure.error(f"row {other.row!r}: evaluation {other.evaluation} has no histogram to draw")
 
 
-def _file(figure: FigureSpec) -> CurvesFile:
+def _filled(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing | None:
     assert isinstance(figure.file, CurvesFile)
-    return figure.file
-
-
-def _draw_nothing(_: "Figure") -> None:
-    pass
-
-
-def _curves(cells: Sequence[Cell], rows: Sequence[Row], store: Store, n: int) -> Iterator[tuple[str, _Curves]]:
-    """The curves of each measured cell by the label of its row.
-
-    Raises HashbenchError where a cell is measured and none of its histograms is here.
-    """
-    from hashbench.runs.fit import not_here
-
-    for cell in cells:
-        digest = cell_hash(cell)
-        measured = [row for row in rows if row.cell_hash == digest and row.status == "ok"]
-        histograms = [found for row in measured if (found := kept_histogram(row, store)) is not None]
-        if measured and not histograms:
-            raise not_here(min(measured, key=lambda row: row.seed), store)
-        if histograms:
-            yield cell.row, _mean([_of_run(histogram, n) for histogram in histograms])
+    n, width = figure.file.retrieved, WIDTHS_IN[figure.file.width]
+    found = _of_runs.found(figure, rows, store, lambda row: kept_histogram(row, store))
+    curves = {label: _mean([_of_run(histogram, n) for histogram in histograms]) for label, histograms in found}
+    if not curves:
+        return None
+    return Drawing(
+        points=[line for label, of in curves.items() for line in _lines(label, of)],
+        size_in=(width, HEIGHT_IN + _legend.height_in(len(curves), width)),
+        draw=_Panels(curves, _explanation(_of_runs.cells_of(figure)[0], curves)).draw,
+        n_measured=len(curves),
+        missing=_of_runs.measured_line(len(curves), figure),
+    )
 
 
 def _of_run(histogram: Histogram, n: int) -> _Curves:
@@ -161,9 +128,7 @@ def _lines(label: str, of: _Curves) -> Iterator[dict[str, Value]]:
 
 
 def _explanation(cell: Cell, curves: Mapping[str, _Curves]) -> str:
-    counts = {of.n_runs for of in curves.values()}
-    least, most = min(counts), max(counts)
-    runs = f"{most} run{'s' if most > 1 else ''}" if least == most else f"{least} to {most} runs"
+    runs = _of_runs.how_many(of.n_runs for of in curves.values())
     return (
         f"{cell.dataset} {cell.protocol}, {cell.column}; means over the queries and {runs}. Left: expected over the "
         "orders of ties. Right: one point for each Hamming radius."
@@ -173,25 +138,6 @@ def _explanation(cell: Cell, curves: Mapping[str, _Curves]) -> str:
 def _line(ax: "Axes", x: NDArray[np.generic], y: Floats, look: RowStyle, every: int) -> None:
     ax.plot(
         x, y, color=look.colour, marker=look.marker, linestyle=look.line, linewidth=1, markersize=3, markevery=every
-    )
-
-
-def _columns(width_in: float) -> int:
-    return max(2, int(width_in / LABEL_IN))
-
-
-def _legend(figure: "Figure", looks: Mapping[str, RowStyle]) -> None:
-    """The rows above the panels, in the order of the figure's file."""
-    lines = figure.axes[0].get_lines()
-    figure.legend(
-        lines,
-        list(looks),
-        loc="outside upper left",
-        ncols=_columns(figure.get_figwidth()),
-        frameon=False,
-        handlelength=2.6,
-        columnspacing=1.2,
-        borderaxespad=0.1,
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from hashbench import metrics
-from hashbench.figures import _speed_up
+from hashbench.figures import _legend, _speed_up
 from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain, how_much
 from hashbench.figures._file import CellsFile
 from hashbench.figures._kind import FigureSpec, Kind
@@ -17,13 +17,14 @@ from hashbench.tables.render_png import RowStyle, styles
 from hashbench.tables.table import Section, Table
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Bound = Literal["suf"]
 BOUND, BOUND_COLOUR = "equal buckets (eq. 11)", "#000000"
 AXES = {"bits": "bits", "k": "k", "cutoff": "retrieved items K"}  # what may vary along a row, and its name
-PANEL_IN, LEGEND_IN = 2.0, 0.14  # the height of a panel, and of a line of the legend
+PANEL_IN = 2.0  # the height of a panel
 
 
 class LinesFile(CellsFile):
@@ -57,7 +58,8 @@ class _Lines:
             left = self.panels[place - 1] if place % self.across else None
             if left is None or left.y_label != panel.y_label:
                 ax.set_ylabel(panel.y_label)
-        _legend(figure, looks, any(self.bounds), hollow=all(point.mean is None for point in _all(self.panels)))
+        hollow = all(point.mean is None for point in _all(self.panels))
+        _legend.draw(figure, _samples(looks, any(self.bounds), hollow))
         explain(figure, self.explanation)
 
 
@@ -73,10 +75,11 @@ def fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     shown = n_measured > 0 or table.has_published or any(bounds)
     lines = _Lines(panels, bounds, explanation(table, "; bars: standard deviation"), across)
     down = -(-len(panels) // across)
-    n_legend = -(-(len(lines.labels) + any(bounds)) // _legend_columns(WIDTHS_IN[file.width]))
+    width = WIDTHS_IN[file.width]
+    legend_in = _legend.height_in(len(lines.labels) + any(bounds), width)
     return Drawing(
         points=_points(panels, bounds, file) if shown else [],
-        size_in=(WIDTHS_IN[file.width], 0.25 + PANEL_IN * down + LEGEND_IN * n_legend),
+        size_in=(width, 0.25 + PANEL_IN * down + legend_in),
         draw=lines.draw,
         n_measured=n_measured,
         missing=how_much(n_measured, sum(1 for _ in table.cells()), otherwise),
@@ -220,19 +223,15 @@ def _std(point: Point) -> float:
     return point.scaled(point.measured.std if point.measured else None) or 0.0
 
 
-def _legend_columns(width_in: float) -> int:
-    return max(2, int(width_in / 1.1))
-
-
 def _all(panels: Sequence[Panel]) -> Iterator[Point]:
     return (point for panel in panels for point in panel.points())
 
 
-def _legend(figure: "Figure", looks: dict[str, RowStyle], has_bound: bool, hollow: bool) -> None:
-    """The rows above the panels, in the order of the table; hollow marks where only published values are drawn."""
+def _samples(looks: dict[str, RowStyle], has_bound: bool, hollow: bool) -> "dict[str, Artist]":
+    """The rows of the legend, in the order of the table; hollow marks where only published values are drawn."""
     from matplotlib.lines import Line2D
 
-    samples = {
+    samples: dict[str, Artist] = {
         label: Line2D(
             [],
             [],
@@ -247,17 +246,7 @@ def _legend(figure: "Figure", looks: dict[str, RowStyle], has_bound: bool, hollo
     }
     if has_bound:
         samples[BOUND] = Line2D([], [], color=BOUND_COLOUR, linestyle=(0, (1, 1)), linewidth=1.0)
-    columns = _legend_columns(figure.get_figwidth())
-    figure.legend(
-        list(samples.values()),
-        list(samples),
-        loc="outside upper left",
-        ncols=columns,
-        frameon=False,
-        handlelength=2.6,
-        columnspacing=1.2,
-        borderaxespad=0.1,
-    )
+    return samples
 
 
 KIND = Kind("a metric over bits, k or a cutoff: a panel for each section, a line for each row", LinesFile, fill, check)

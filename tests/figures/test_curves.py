@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.declared_figures import CELLS, axes_of, declare, filled, row_of, tiny
+from support.declared_figures import CELLS, ONE_COLUMN, axes_of, declare, filled, row_of, tiny
 
 from hashbench import figures
 from hashbench.errors import HashbenchError
@@ -12,11 +12,6 @@ from hashbench.figures import FigureSpec
 from hashbench.histogram import Histogram
 from hashbench.runs.store import Row, Store
 
-ONE_COLUMN = (
-    CELLS.replace('{ label = "24 bits", settings = { bits = 24 } }, ', "")
-    .replace("values = [0.5, 0.25]", "values = [0.5]")
-    .replace('values = [0.75, "-"]', "values = [0.75]")
-)
 # one query, four items: a relevant one alone, then a tie of a relevant one and two others
 FIRST = Histogram(np.array([[[0, 1], [2, 1]]]), np.array([0, 1]))
 SECOND = Histogram(np.array([[[1, 0], [1, 2]]]), np.array([0, 1]))

@@ -32,6 +32,12 @@ rows = [
   { label = "ITQ", method = "itq", values = [0.75, "-"] },
 ]
 """
+# the same at one length
+ONE_COLUMN = (
+    CELLS.replace('{ label = "24 bits", settings = { bits = 24 } }, ', "")
+    .replace("values = [0.5, 0.25]", "values = [0.5]")
+    .replace('values = [0.75, "-"]', "values = [0.75]")
+)
 
 
 def declare(folder: Path, kind: str, keys: str = "", cells: str = CELLS, name: str = "tiny") -> Path:

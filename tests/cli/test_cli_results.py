@@ -8,21 +8,16 @@ from typing import Any
 import pytest
 from filelock import FileLock
 from support.command_line import call
-from support.fake_rows import fake_row
+from support.fake_rows import row_of_run
 
 from hashbench.runs.spec import resolve
 from hashbench.runs.store import Row, Store, repeat_name
-from hashbench.tables import spec
 
 
 def row(method: str = "lsh", bits: int = 12, seed: int = 0, status: str = "ok", ap: float = 0.5, **changes: Any) -> Row:
     """The row of a run on the digits; ``changes`` go over its keys."""
     named = resolve("digits", "s1", method, {"bits": bits}, seed=seed)
-    made = fake_row(
-        spec.load("digits").cells[0], seed, status, named.cell_hash, **({"ap": ap} if status == "ok" else {})
-    )
-    names = {key: getattr(named, key) for key in ("run", "method", "config", "config_hash")}
-    return made.model_copy(update={**names, "settings": named.identity, **changes})
+    return row_of_run(named, status, **({"ap": ap} if status == "ok" else {})).model_copy(update=changes)
 
 
 def write(folder: Path, *rows: Row) -> list[Path]:

@@ -6,22 +6,18 @@ from pathlib import Path
 
 import pytest
 from support.command_line import status as run
-from support.fake_rows import fake_row
+from support.fake_rows import row_of_run
 
 from hashbench.runs import hyperparameters
 from hashbench.runs.spec import RunSpec, resolve
-from hashbench.runs.store import Store
-from hashbench.tables import spec
+from hashbench.runs.store import Store, file_text
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def store_run(named: RunSpec, **means: float) -> str:
     """Stores a row of the run and returns its name."""
-    row = fake_row(spec.load("digits").cells[0], named.seed, "ok", named.cell_hash, **means)
-    of_run = {"run", "dataset", "protocol", "method", "budget", "seed", "config", "config_hash"}
-    values = {key: getattr(named, key) for key in of_run}
-    Store.default().write(row.model_copy(update={**values, "settings": named.identity}))
+    Store.default().write(row_of_run(named, **means))
     return named.run
 
 
@@ -127,7 +123,8 @@ def test_a_run_shows_scores_machine_and_configuration(capsys: pytest.CaptureFixt
 def test_a_run_that_no_command_makes_any_more_says_why(capsys: pytest.CaptureFixture[str]) -> None:
     name = store_run(resolve("digits", "s1", "lsh", {"bits": 12}), ap=0.75)
     (path,) = (Store.default().folder / "rows").glob("*/*.json")
-    path.write_text(path.read_text().replace(f'"run": "{name}"', '"run": "digits-s1-lsh-12b-s0-of-old"'))
+    old = path.read_text().replace(f'"run": "{name}"', '"run": "digits-s1-lsh-12b-s0-of-old"')
+    path.write_text(file_text(json.loads(old)))
     path.rename(path.with_stem("digits-s1-lsh-12b-s0-of-old"))
     assert run("show", "digits-s1-lsh-12b-s0-of-old") == 0
     text = " ".join(capsys.readouterr().out.split())

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from support.command_line import status as run
-from support.fake_rows import fake_row
+from support.fake_rows import row_of_cell
 from support.small_root import small_root
 
 from hashbench.runs.spec import resolve
@@ -55,11 +55,7 @@ def measure(bits: int, *means: float, status: str = "ok", first_seed: int = 0) -
     """Stores rows for the cell of so many bits, a seed a mean."""
     cell = next(cell for cell in spec.load("tiny").cells if cell.settings["bits"] == bits)
     for seed, mean in enumerate(means, first_seed):
-        named = resolve(cell.dataset, cell.protocol, cell.method, cell.settings, seed=seed)
-        row = fake_row(cell, seed, status, named.cell_hash, ap=mean, ap_worst=mean / 2, ap_best=mean)
-        Store.default().write(
-            row.model_copy(update={"run": named.run, "config": named.config, "config_hash": named.config_hash})
-        )
+        Store.default().write(row_of_cell(cell, seed, status, ap=mean, ap_worst=mean / 2, ap_best=mean))
 
 
 def test_prints_markdown_with_the_measured_beside_the_published(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,12 +4,11 @@ from pathlib import Path
 
 import pytest
 from support.declared_figures import axes_of, declare
-from support.fake_rows import fake_row
+from support.fake_rows import row_of_cell
 
 from hashbench import figures
 from hashbench.errors import HashbenchError
 from hashbench.figures import Drawing
-from hashbench.runs.spec import resolve
 from hashbench.runs.store import Row, Store
 from hashbench.tables import spec
 
@@ -39,8 +38,7 @@ MEANS = {("LSH", "12 bits"): 0.9, ("LSH", "24 bits"): 0.26, ("ITQ", "24 bits"): 
 
 def row_at(row: str, column: str, mean: float) -> Row:
     (cell,) = (each for each in spec.load("small").cells if (each.row, each.column) == (row, column))
-    run = resolve(cell.dataset, cell.protocol, cell.method, cell.settings)
-    return fake_row(cell, cell_hash=run.cell_hash, ap=mean).model_copy(update={"run": run.run})
+    return row_of_cell(cell, ap=mean)
 
 
 def drawing(folder: Path, keys: str = 'tables = ["small"]\n', measured: bool = True) -> Drawing:

@@ -4,11 +4,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from support.fake_rows import fake_row
+from support.fake_rows import row_of_cell
 
 from hashbench import figures
 from hashbench.figures import Drawing, FigureSpec
-from hashbench.runs.spec import resolve
 from hashbench.runs.store import Row, Store
 from hashbench.tables.cell import Cell
 
@@ -64,10 +63,7 @@ def cell_at(figure: FigureSpec, row: str, column: str) -> Cell:
 
 def row_of(figure: FigureSpec, row: str, column: str, seed: int = 0, **means: float) -> Row:
     """The row of a run that fills the cell at this place."""
-    cell = cell_at(figure, row, column)
-    run = resolve(cell.dataset, cell.protocol, cell.method, cell.settings, seed=seed)
-    names = {"run": run.run, "config": run.config, "config_hash": run.config_hash}
-    return fake_row(cell, seed, cell_hash=run.cell_hash, **means).model_copy(update=names)
+    return row_of_cell(cell_at(figure, row, column), seed, **means)
 
 
 def filled(figure: FigureSpec, *rows: Row) -> Drawing:

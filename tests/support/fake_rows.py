@@ -7,6 +7,7 @@ from typing import Any
 from hashbench.codes.distinct import DistinctCodes
 from hashbench.config import digest, parse
 from hashbench.metrics import MetricValue
+from hashbench.runs.spec import RunSpec, resolve
 from hashbench.runs.store import Code, Row
 from hashbench.tables import spec
 from hashbench.tables.cell import Cell
@@ -71,6 +72,19 @@ def fake_row(
         status=status,  # type: ignore[arg-type]
         reason="it diverged" if status == "failed" else None,
     )
+
+
+def row_of_run(named: RunSpec, status: str = "ok", **means: float) -> Row:
+    """The row of a run under the names, the settings and the digests that it would have."""
+    row = fake_row(sample_spec().cells[0], named.seed, status, named.cell_hash, **means)
+    same = ("run", "dataset", "protocol", "method", "budget", "seed", "config", "config_hash")
+    return row.model_copy(update={**{key: getattr(named, key) for key in same}, "settings": named.identity})
+
+
+def row_of_cell(cell: Cell, seed: int = 0, status: str = "ok", **means: float) -> Row:
+    """The row of a run that fills ``cell``, under the names that it would have."""
+    named = resolve(cell.dataset, cell.protocol, cell.method, cell.settings, seed=seed)
+    return row_of_run(named, status, **means)
 
 
 # Everything a table can hold: percent and fractions, ties for the best, a zero, blanks on either side, special signs.

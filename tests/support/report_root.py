@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 from support.declared_figures import declare
-from support.fake_rows import fake_row
+from support.fake_rows import row_of_cell
 from support.small_root import small_root
 
-from hashbench.runs.spec import resolve
 from hashbench.runs.store import Code, Row, Seconds, Store
 from hashbench.tables import spec
 
@@ -71,9 +70,7 @@ def report_root(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def tiny_row(method: str, bits: int, seed: int = 0, status: str = "ok", **means: float) -> Row:
     """The row of a run that fills a cell of ``tiny``."""
     cell = next(each for each in spec.load("tiny").cells if (each.method, each.settings["bits"]) == (method, bits))
-    run = resolve(cell.dataset, cell.protocol, cell.method, cell.settings, seed=seed)
-    changes: dict[str, Any] = {"run": run.run, "config": run.config, "config_hash": run.config_hash}
-    changes |= {"hardware": MACHINE, "versions": {"python": "3.11.7"}, "settings": run.identity}
+    changes: dict[str, Any] = {"hardware": MACHINE, "versions": {"python": "3.11.7"}}
     changes |= {"code": Code(version="0.1.0", commit="0123456789abcdef", dirty=True)}
     changes |= {"seconds": Seconds(train=3600 + seed, encode=0.25, score=0.5)}
-    return fake_row(cell, seed, status, run.cell_hash, **means).model_copy(update=changes)
+    return row_of_cell(cell, seed, status, **means).model_copy(update=changes)

@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -136,7 +137,10 @@ def let_idle_threads_sleep() -> None:
 
 
 def end_with_parent() -> None:
-    """Ends this process, which ``multiprocessing`` started, as soon as its parent has ended, even if it was killed."""
+    """Ends this process, which ``multiprocessing`` started, as soon as its parent has ended, even if it was killed.
+
+    Where it leads a group of processes, the whole group ends.
+    """
     parent = parent_process()
     if parent is not None:
         threading.Thread(target=_end_after, args=(parent.join,), daemon=True).start()
@@ -144,4 +148,6 @@ def end_with_parent() -> None:
 
 def _end_after(wait: Callable[[], None]) -> None:
     wait()
+    if os.getpgrp() == os.getpid():
+        os.killpg(0, signal.SIGKILL)
     os._exit(1)  # sys.exit would end the thread alone

@@ -23,6 +23,7 @@ ORDER = [
     {"evaluation", "datasets"},
     {"features"},
     {"runs"},
+    {"grid"},
     {"tables", "figures"},
     {"bundle", "report"},
     {"cli", "__main__", "__init__"},  # __init__ opens what is asked for, and nothing before
@@ -179,7 +180,17 @@ def test_naming_a_run_imports_no_torch() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["metrics", "tables.collect", "runs.store", "tables.grid", "figures", "cli.eval", "methods.talr_ap"]
+    "module",
+    [
+        "metrics",
+        "tables.collect",
+        "runs.store",
+        "tables.cell_runs",
+        "grid.local",
+        "figures",
+        "cli.eval",
+        "methods.talr_ap",
+    ],
 )
 def test_import_is_light(module: str) -> None:
     assert not loaded_by(f"import hashbench.{module}") & HEAVY

@@ -13,7 +13,7 @@ from hashbench.hasher import CODES
 from hashbench.progress import bar
 from hashbench.runs import hyperparameters
 from hashbench.runs.store import Row, Store
-from hashbench.tables import grid
+from hashbench.tables.cell_runs import cell_runs
 from hashbench.tables.settings import settings_of_table
 from hashbench.tables.spec import TableSpec
 
@@ -42,7 +42,7 @@ def rows_of(spec: TableSpec, store: Store, n_seeds: int | None) -> list[Row]:
 
     Raises HashbenchError if there is none, and for a damaged row, since it might be one of them.
     """
-    hashes = {run.cell_hash for cell in grid.cell_runs(spec, 1) for run in cell.runs}
+    hashes = {run.cell_hash for cell in cell_runs(spec, 1) for run in cell.runs}
     found = [row for row in store.rows() if row.cell_hash in hashes and (n_seeds is None or row.seed < n_seeds)]
     if not found:
         raise HashbenchError(f"table {spec.name}: no run of its cells is stored in {store.folder / 'rows'}")

@@ -13,7 +13,10 @@ from hashbench.cli._options import Device, Splits
 from hashbench.errors import CheckFailed, HashbenchError
 
 if TYPE_CHECKING:
-    from hashbench.tables.grid import CellRuns, Outcome
+    from hashbench.grid.outcome import Outcome
+    from hashbench.runs.spec import RunSpec
+    from hashbench.runs.store import Store
+    from hashbench.tables.cell_runs import CellRuns
 
 
 def command(
@@ -32,21 +35,35 @@ def command(
     budget: Annotated[
         str | None, typer.Option(help="Train with this budget of the methods instead of the table's.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the names of the missing runs and exit.")] = False,
+    timeout: Annotated[
+        float | None, typer.Option(min=0, metavar="MINUTES", help="End a run that takes longer, as failed.")
+    ] = None,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Run those again that failed in an earlier call.")
+    ] = False,
+    processes: Annotated[
+        int, typer.Option(min=1, help="Processes that train one run, started by torchrun; a GPU each.")
+    ] = 1,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the names of the missing runs, say how long they take, and exit.")
+    ] = False,
 ) -> None:
     """Train and score every cell of the tables that is not measured yet.
 
     All seeds of a cell share the protocol's own split. With --splits N each cell is run on N splits; hashbench table
     --splits N shows them together.
 
-    After an interruption the same command continues. Each run uses one process; --jobs of them run at the same
-    time. To train one run with several processes, use torchrun with hashbench train.
+    After an interruption the same command continues. With --jobs each run has a process of its own, with its share of
+    the cores and a GPU of its own where there are several; what it prints is in output.txt of its folder. If the
+    process dies, the run is tried once more; then it is stored as failed.
     """
     from hashbench import figures, parallel
+    from hashbench.grid.execute import Execution
+    from hashbench.grid.local import Plan, run_all
     from hashbench.progress import note
     from hashbench.runs.options import Options
     from hashbench.runs.store import Store
-    from hashbench.tables import grid
+    from hashbench.tables import cell_runs
 
     if not (group := parallel.from_environment()).is_alone:
         raise HashbenchError(
@@ -54,23 +71,45 @@ def command(
             "torchrun, or use torchrun with hashbench train"
         )
     store = Store.default()
-    asked = [each for table in tables for each in grid.cell_runs(figures.cells_of(table, budget, splits), seeds)]
+    plan = Plan(jobs, None if timeout is None else 60 * timeout)
+    how = Execution(store, Options(device=device, progress=True), processes)
+    asked = [each for table in tables for each in cell_runs.cell_runs(figures.cells_of(table, budget, splits), seeds)]
     wanted = list({e.run: e for each in asked for e in each.runs}.values())
-    todo = grid.missing(wanted, store)
+    stored = cell_runs.sort_out(wanted, store)
+    todo = [spec for spec in wanted if spec in stored.missing or (retry_failed and spec in stored.failed)]
+    left = [] if retry_failed else stored.failed
     _explain(asked)
-    note(f"{len(wanted)} runs, {len(wanted) - len(todo)} done, {len(todo)} to do")
-    if len(todo) < len(wanted):
+    note(f"{len(wanted)} runs, {len(stored.measured)} done, {len(todo)} to do")
+    if stored.measured:
         note("note: the rows of the runs done are stored; hashbench train ... --again trains one and compares it")
+    if left:
+        note(
+            f"note: {len(left)} runs failed in an earlier call, {left[0].run} the first: --retry-failed runs them again"
+        )
     if dry_run:
-        for experiment in todo:
-            typer.echo(experiment.run)
-    if dry_run or not todo:
+        _dry_run(todo, store, jobs)
         return
-    outcomes = grid.run_all(todo, store, Options(device=device, progress=jobs == 1), jobs)
-    failed = _follow(outcomes, len(todo), jobs, " ".join(tables))
-    note(f"rows in {paths.shown(store.folder / 'rows')}")
-    if failed:
-        raise CheckFailed(f"{failed} of {len(todo)} runs failed")
+    failed = _follow(run_all(todo, how, plan), len(todo), jobs, " ".join(tables)) if todo else 0
+    if todo:
+        note(f"rows in {paths.shown(store.folder / 'rows')}")
+    if failed or left:
+        raise CheckFailed(f"{failed + len(left)} of {len(wanted)} runs failed")
+
+
+def _dry_run(todo: "list[RunSpec]", store: "Store", jobs: int) -> None:
+    """Prints the names of the runs, and says how long they will take together, as far as past rows tell."""
+    from hashbench.progress import note
+    from hashbench.tables.estimate import PastSeconds
+
+    past = PastSeconds.of(store.rows(damaged=lambda _: None))
+    seconds = [past.of_run(spec) for spec in todo]
+    for spec in todo:
+        typer.echo(spec.run)
+    known = [each for each in seconds if each is not None]
+    if known:
+        hours = max(sum(known) / min(jobs, len(todo)), *known) / 3600
+        unknown = f", and {len(todo) - len(known)} runs of which no past row tells" if len(known) < len(todo) else ""
+        note(f"about {hours:.1f} hours, by past rows on the machines that made them{unknown}")
 
 
 def _follow(outcomes: "Iterable[Outcome]", n_runs: int, jobs: int, title: str) -> int:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from hashbench.config import Setting
     from hashbench.runs.store import Row
     from hashbench.tables.cell import Cell
+    from hashbench.tables.cell_runs import CellRuns
     from hashbench.tables.estimate import PastSeconds
-    from hashbench.tables.grid import CellRuns
     from hashbench.tables.spec import TableSpec
 
 COUNTS = ("done", "failed", "missing", "unavailable")
@@ -149,9 +149,9 @@ def _all(names: list[str], status_of: "Callable[[str], TableStatus]") -> list[Ta
 
 def status(declared: "TableSpec", stored: "Mapping[str, Row]", past: "PastSeconds", seeds: int) -> TableStatus:
     """What the ``stored`` rows, by run, hold of the runs that a table needs, and how long the others will take."""
-    from hashbench.tables import grid
+    from hashbench.tables.cell_runs import cell_runs
 
-    needed = grid.cell_runs(declared, seeds)
+    needed = cell_runs(declared, seeds)
     runs = (spec for cell in needed for spec in cell.runs)
     todo = [spec for spec in runs if spec.run not in stored or stored[spec.run].status != "ok"]
     seconds = [past.of_run(spec) for spec in todo]

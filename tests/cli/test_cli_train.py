@@ -218,7 +218,8 @@ def test_run_in_a_log_is_a_line_a_run(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without a bar or a carriage return; --quiet leaves what fails."""
-    from hashbench.tables import grid, spec
+    from hashbench.tables import spec
+    from hashbench.tables.cell_runs import cell_runs
 
     given = [("lsh", 8), ("itq", 100), ("itq", 8)]
     cells = [cell for cell in spec.load("digits").cells if cell.metric == "ap"][: len(given)]
@@ -232,7 +233,7 @@ def test_run_in_a_log_is_a_line_a_run(
     lines = err.splitlines()
     assert (code, out) == (1, "")
     assert lines[0] == "3 runs, 0 done, 3 to do"
-    lsh, itq, last = (each.runs[0].run for each in grid.cell_runs(few, 1))
+    lsh, itq, last = (each.runs[0].run for each in cell_runs(few, 1))
     assert re.fullmatch(rf"1 of 3 runs done, 1 running, 0 failed, 00:\d\d left: {lsh} ap 0\.\d{{3}}", lines[1])
     assert lines[2] == f"failed: {itq}: 100 bits from 64 principal components: at most 64 bits"
     assert re.fullmatch(rf"1 of 3 runs done, 1 running, 1 failed, 00:\d\d left: {itq} failed", lines[3])
@@ -244,4 +245,4 @@ def test_run_in_a_log_is_a_line_a_run(
         again[1] == "note: the rows of the runs done are stored; hashbench train ... --again trains one and compares it"
     )
     quiet = call(capsys, "--quiet", "run", "digits")[2].splitlines()
-    assert quiet == [lines[2], "error: 1 of 1 runs failed"]
+    assert quiet == [lines[2], "error: 1 of 3 runs failed"]

@@ -5,18 +5,20 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.waiting import lives, until
 
+from hashbench.grid import execute
+from hashbench.grid.execute import Execution
+from hashbench.grid.local import run_all
 from hashbench.runs.lock import HOLDER, LOCK
 from hashbench.runs.options import Options
 from hashbench.runs.run import run
 from hashbench.runs.spec import RunSpec, resolve
 from hashbench.runs.store import Store
-from hashbench.tables import grid
 
 GRID = """
 import signal, sys
@@ -24,11 +26,13 @@ from pathlib import Path
 from hashbench.runs.options import Options
 from hashbench.runs.spec import resolve
 from hashbench.runs.store import Store
-from hashbench.tables.grid import run_all
+from hashbench.grid.execute import Execution
+from hashbench.grid.local import Plan, run_all
 specs = [resolve("digits", "s1", "talr_ap", {"bits": 8, "epochs": 10**6}, seed=seed) for seed in range(3)]
 signal.signal(signal.SIGINT, signal.default_int_handler)
 try:
-    list(run_all(specs, Store(Path(sys.argv[1])), Options(device="cpu", checkpoint_every_s=1e9), jobs=2))
+    how = Execution(Store(Path(sys.argv[1])), Options(device="cpu", checkpoint_every_s=1e9))
+    list(run_all(specs, how, Plan(jobs=2)))
 except KeyboardInterrupt:
     sys.exit(130)
 """
@@ -38,29 +42,10 @@ def lsh(seed: int = 0) -> RunSpec:
     return resolve("digits", "s1", "lsh", {"bits": 16}, seed=seed)
 
 
-def until(holds: object, seconds: float = 60) -> bool:
-    """Whether ``holds()`` becomes true within the time."""
-    assert callable(holds)
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if holds():
-            return True
-        time.sleep(0.05)
-    return False
-
-
 def workers(store: Path) -> list[int]:
     """The processes that train at the moment."""
     found = [re.match(r"process (\d+) ", path.read_text()) for path in store.glob(f"runs/*/{HOLDER}")]
     return [int(match[1]) for match in found if match]
-
-
-def lives(process: int) -> bool:
-    """Whether the process is there; one that has ended and is not waited for is not."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 @pytest.fixture
@@ -109,10 +94,10 @@ def test_runs_of_other_processes_come_last(tmp_path: Path, monkeypatch: pytest.M
     """So that several grids at once share the work; the rows that the others stored are taken."""
     store, others = Store(tmp_path), Store(tmp_path / "others")
     held = {lsh(seed).run for seed in (0, 2)}
-    monkeypatch.setattr(grid, "is_held", lambda spec, _store: spec.run in held)
+    monkeypatch.setattr(execute, "is_held", lambda spec, _store: spec.run in held)
     stored = {spec.run: run(spec, others) for spec in map(lsh, (0, 2))}
     ended = []
-    for outcome in grid.run_all([lsh(seed) for seed in range(4)], store, Options(), jobs=1):
+    for outcome in run_all([lsh(seed) for seed in range(4)], Execution(store, Options())):
         ended.append(outcome.spec.seed)
         if len(ended) == 2:
             for row in stored.values():

@@ -1,0 +1,1 @@
+"""The grid: many runs, several at the same time, in processes of this machine."""

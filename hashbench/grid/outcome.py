@@ -1,0 +1,20 @@
+"""How a run of a grid ended."""
+
+from dataclasses import dataclass
+
+from hashbench.runs.spec import RunSpec
+from hashbench.runs.store import Row
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How one run ended: with a row, which may say that it failed, or with an error before there was a result."""
+
+    spec: RunSpec
+    row: Row | None
+    error: str | None = None
+
+    @property
+    def failure(self) -> str | None:
+        """Why there is no measurement; None where there is one."""
+        return self.error if self.row is None else self.row.reason

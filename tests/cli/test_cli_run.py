@@ -1,0 +1,72 @@
+"""``hashbench run``: what failed before is left alone, and a dry run says how long the rest takes."""
+
+from pathlib import Path
+
+import pytest
+from support.command_line import call
+from support.fake_rows import row_of_run
+
+from hashbench.runs.spec import RunSpec, resolve
+from hashbench.runs.store import Seconds, Store
+
+TABLE = """title = "Tiny"
+paper = "hashbench"
+source = "a test"
+defaults = { dataset = "digits", protocol = "s1", metric = "ap" }
+[[groups]]
+columns = [{ label = "8 bits", settings = { bits = 8 } }]
+rows = [{ label = "LSH", method = "lsh" }, { label = "ITQ", method = "itq" }, { label = "AGH", method = "agh" }]
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> str:
+    """A root with the table ``tiny``."""
+    path = tmp_path / "root" / "experiments" / "tables" / "tiny.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text(TABLE)
+    return str(tmp_path / "root")
+
+
+def of(method: str) -> RunSpec:
+    return resolve("digits", "s1", method, {"bits": 8})
+
+
+def test_a_failed_run_is_tried_again_only_when_asked(root: str, capsys: pytest.CaptureFixture[str]) -> None:
+    store = Store.default()
+    store.write(row_of_run(of("lsh"), "failed"))
+    code, _, err = call(capsys, "--root", root, "run", "tiny")
+    note = f"note: 1 runs failed in an earlier call, {of('lsh').run} the first: --retry-failed runs them again"
+    assert (code, err.splitlines()[:2]) == (1, ["3 runs, 0 done, 2 to do", note])
+    assert err.endswith("error: 1 of 3 runs failed\n")
+    found = store.find("digits", "s1", of("lsh").run)
+    assert found is not None and found.status == "failed"
+    assert call(capsys, "--root", root, "run", "tiny")[0] == 1  # there is nothing to do, and not all is measured
+    code, _, err = call(capsys, "--root", root, "run", "tiny", "--retry-failed")
+    assert (code, err.splitlines()[0]) == (0, "3 runs, 2 done, 1 to do")
+    found = store.find("digits", "s1", of("lsh").run)
+    assert found is not None and found.status == "ok"
+
+
+def test_a_dry_run_says_how_long_the_runs_take(root: str, capsys: pytest.CaptureFixture[str]) -> None:
+    store = Store.default()
+    for method, hours in (("lsh", 2), ("itq", 1)):
+        seconds = Seconds(train=3600.0 * hours, encode=0.0, score=0.0)
+        store.write(
+            row_of_run(resolve("digits", "s1", method, {"bits": 16}), ap=0.5).model_copy(update={"seconds": seconds})
+        )
+    dry = ["--root", root, "run", "tiny", "--dry-run"]
+    code, out, err = call(capsys, *dry)
+    assert (code, out.splitlines()) == (0, [of(method).run for method in ("lsh", "itq", "agh")])
+    unknown = "by past rows on the machines that made them, and 1 runs of which no past row tells"
+    assert err.splitlines()[-1] == f"about 3.0 hours, {unknown}"
+    for jobs, hours in (("2", "2.0"), ("8", "2.0")):  # the longest run is one run
+        said = call(capsys, *dry, "--jobs", jobs)[2].splitlines()
+        assert said[-1] == f"about {hours} hours, {unknown}"
+
+
+def test_runs_in_workers_leave_what_they_print(root: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = call(capsys, "--root", root, "run", "tiny", "--jobs", "2")
+    assert (code, err.count(" runs done, ")) == (0, 3)
+    folders = [Store.default().run_folder(of(method).run) for method in ("lsh", "itq", "agh")]
+    assert all((folder / "output.txt").exists() for folder in folders)

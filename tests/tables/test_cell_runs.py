@@ -1,0 +1,39 @@
+"""The runs of a table: which they are, and what is stored of them."""
+
+from pathlib import Path
+
+from support.fake_rows import row_of_run
+
+from hashbench.runs.spec import RunSpec, resolve
+from hashbench.runs.store import Store
+from hashbench.tables import spec
+from hashbench.tables.cell_runs import cell_runs, sort_out
+
+
+def lsh(seed: int = 0) -> RunSpec:
+    return resolve("digits", "s1", "lsh", {"bits": 16}, seed=seed)
+
+
+def test_the_grid_of_a_table_is_its_distinct_runs() -> None:
+    digits = cell_runs(spec.load("digits"), seeds=2)
+    assert [each.unavailable for each in digits] == [None] * 32
+    assert len({e.run for each in digits for e in each.runs}) == 8 * 4 * 2
+    talr = cell_runs(spec.load("talr_table1"), seeds=1)
+    assert {each.cell.method for each in talr if each.runs} == {
+        *("bre", "fasthash", "machash", "structhash"),
+        *("dpsh", "dtsh", "mihash", "talr_ap"),
+    }
+    digits_spec = spec.load("digits")
+    waits = digits_spec.model_copy(update={"to_come": {**digits_spec.to_come, "method": ["lsh"]}})
+    reasons = {(each.cell.method, each.unavailable) for each in cell_runs(waits, seeds=1)}
+    assert ("lsh", "needs method lsh, still to come") in reasons
+    assert ("itq", None) in reasons
+
+
+def test_runs_are_sorted_by_what_is_stored_of_them(tmp_path: Path) -> None:
+    runs, store = [lsh(seed) for seed in range(5)], Store(tmp_path)
+    store.write(row_of_run(runs[1], ap=0.5))
+    for failed in (runs[2], runs[4]):
+        store.write(row_of_run(failed, "failed"))
+    found = sort_out(runs, store)
+    assert (found.measured, found.failed, found.missing) == ([runs[1]], [runs[2], runs[4]], [runs[0], runs[3]])

@@ -107,9 +107,20 @@ def _dry_run(todo: "list[RunSpec]", store: "Store", jobs: int) -> None:
         typer.echo(spec.run)
     known = [each for each in seconds if each is not None]
     if known:
-        hours = max(sum(known) / min(jobs, len(todo)), *known) / 3600
+        together = max(sum(known) / min(jobs, len(todo)), *known)
         unknown = f", and {len(todo) - len(known)} runs of which no past row tells" if len(known) < len(todo) else ""
-        note(f"about {hours:.1f} hours, by past rows on the machines that made them{unknown}")
+        note(f"{_about(together)}, by past rows on the machines that made them{unknown}")
+
+
+def _about(seconds: float) -> str:
+    """So many hours or minutes, in words.
+
+    >>> _about(9000), _about(90), _about(9)
+    ('about 2.5 hours', 'about 2 minutes', 'less than a minute')
+    """
+    if seconds >= 3600:
+        return f"about {seconds / 3600:.1f} hours"
+    return f"about {seconds / 60:.0f} minutes" if seconds >= 60 else "less than a minute"
 
 
 def _follow(outcomes: "Iterable[Outcome]", n_runs: int, jobs: int, title: str) -> int:

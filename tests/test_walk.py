@@ -28,6 +28,7 @@ FINE_TUNED = f"{CIFAR10} --model resnet9 --weights {BACKBONE}"
 LEFT_OUT = {
     "hashbench download cifar10": NETWORK,
     "hashbench run talr_table1 --seeds 3": HOURS,
+    "hashbench run talr_table1 --ray auto --cores 4": HOURS,
     f"{CIFAR10} --model small_cnn": HOURS,
     f"{CIFAR10} --model small_cnn --again": HOURS,
     f"{CIFAR10} --set lr=0.1 --set epochs=20": HOURS,

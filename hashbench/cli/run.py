@@ -44,6 +44,14 @@ def command(
     processes: Annotated[
         int, typer.Option(min=1, help="Processes that train one run, started by torchrun; a GPU each.")
     ] = 1,
+    ray: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Run on a Ray cluster: auto, host:port, or local for this machine alone."),
+    ] = None,
+    cores: Annotated[int, typer.Option(min=1, help="Cores of each run on the Ray cluster.")] = 1,
+    memory: Annotated[
+        float, typer.Option(min=0, metavar="GIB", help="Memory of each run on the Ray cluster; 0: not reserved.")
+    ] = 0,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the names of the missing runs, say how long they take, and exit.")
     ] = False,
@@ -56,10 +64,13 @@ def command(
     After an interruption the same command continues. With --jobs each run has a process of its own, with its share of
     the cores and a GPU of its own where there are several; what it prints is in output.txt of its folder. If the
     process dies, the run is tried once more; then it is stored as failed.
+
+    With --ray the runs are tasks of a cluster, whose nodes need the same hashbench and no shared disk: the data are
+    sent to a node that lacks them, and rows and working files come back.
     """
     from hashbench import figures, parallel
+    from hashbench.grid import local, on_ray
     from hashbench.grid.execute import Execution
-    from hashbench.grid.local import Plan, run_all
     from hashbench.progress import note
     from hashbench.runs.options import Options
     from hashbench.runs.store import Store
@@ -70,8 +81,9 @@ def command(
             f"torchrun started {group.size} processes, and each would run every cell: start hashbench run without "
             "torchrun, or use torchrun with hashbench train"
         )
-    store = Store.default()
-    plan = Plan(jobs, None if timeout is None else 60 * timeout)
+    if ray is not None and jobs > 1:
+        raise HashbenchError("--jobs with --ray: the cluster runs as many as fit; leave one of them out")
+    store, timeout_s = Store.default(), None if timeout is None else 60 * timeout
     how = Execution(store, Options(device=device, progress=True), processes)
     asked = [each for table in tables for each in cell_runs.cell_runs(figures.cells_of(table, budget, splits), seeds)]
     wanted = list({e.run: e for each in asked for e in each.runs}.values())
@@ -89,7 +101,13 @@ def command(
     if dry_run:
         _dry_run(todo, store, jobs)
         return
-    failed = _follow(run_all(todo, how, plan), len(todo), jobs, " ".join(tables)) if todo else 0
+    if ray is None:
+        outcomes = local.run_all(todo, how, local.Plan(jobs, timeout_s))
+    else:
+        cluster = on_ray.Cluster(ray, cores, memory_gib=memory, timeout_s=timeout_s)
+        outcomes = on_ray.run_all(todo, how, cluster)
+    at_once = jobs if ray is None else None
+    failed = _follow(outcomes, len(todo), at_once, " ".join(tables)) if todo else 0
     if todo:
         note(f"rows in {paths.shown(store.folder / 'rows')}")
     if failed or left:
@@ -123,8 +141,10 @@ def _about(seconds: float) -> str:
     return f"about {seconds / 60:.0f} minutes" if seconds >= 60 else "less than a minute"
 
 
-def _follow(outcomes: "Iterable[Outcome]", n_runs: int, jobs: int, title: str) -> int:
+def _follow(outcomes: "Iterable[Outcome]", n_runs: int, at_once: int | None, title: str) -> int:
     """The number of failed runs, after it has shown each outcome as it arrives.
+
+    So many run ``at_once``; on a Ray cluster nobody knows (None).
 
     On a terminal that is one line: done, running and failed runs, the time left, and the last result.
     """
@@ -133,19 +153,23 @@ def _follow(outcomes: "Iterable[Outcome]", n_runs: int, jobs: int, title: str) -
 
     failed, started, on_terminal = 0, time.monotonic(), sys.stderr.isatty()
     with progress_bar(title, "run", n_runs, shown=on_terminal) as bar:
-        bar.set_postfix_str(f"{min(jobs, n_runs)} running, 0 failed")
+        bar.set_postfix_str(f"{_running(n_runs, at_once)}, 0 failed")
         for n, outcome in enumerate(outcomes, 1):
             bar.update()
             failed += outcome.failure is not None
             if outcome.failure is not None:
                 bar.write(f"failed: {outcome.spec.run}: {outcome.failure}", file=sys.stderr)
-            others = f"{min(jobs, n_runs - n)} running, {failed} failed"
+            others = f"{_running(n_runs - n, at_once)}, {failed} failed"
             bar.set_postfix_str(f"{others}; {outcome.spec.method}: {_result(outcome)}")
             if not on_terminal:
                 left = bar.format_interval((time.monotonic() - started) / n * (n_runs - n))
                 so_far = f"{n - failed} of {n_runs} runs done, {others}, {left} left"
                 note(f"{so_far}: {outcome.spec.run} {_result(outcome)}")
     return failed
+
+
+def _running(n_left: int, at_once: int | None) -> str:
+    return f"{n_left} waiting or running" if at_once is None else f"{min(at_once, n_left)} running"
 
 
 def _result(outcome: "Outcome") -> str:

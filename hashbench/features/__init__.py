@@ -12,7 +12,7 @@ from hashbench.features import _store
 from hashbench.features._catalogue import FEATURES, RANDOM, known, named, split_checksum, stored_name
 from hashbench.features._extract import ExtractionResult, extract, extract_items
 from hashbench.features._extractor import Extractor, FeatureModule
-from hashbench.features._store import Features
+from hashbench.features._store import Features, path_of
 from hashbench.registry import canonical
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "known",
     "named",
     "open_features",
+    "path_of",
     "split_checksum",
 ]
 

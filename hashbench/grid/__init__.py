@@ -1,1 +1,1 @@
-"""The grid: many runs, several at the same time, in processes of this machine."""
+"""The grid: many runs, several at the same time, on this machine or on a Ray cluster."""

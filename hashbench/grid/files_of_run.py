@@ -1,0 +1,98 @@
+"""The files that a run needs where it is executed: data set, features, weights, and the run that it starts from."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+from hashbench import paths
+from hashbench.datasets.card import load_card
+from hashbench.datasets.protocol import Percentiles
+from hashbench.datasets.store import path_of
+from hashbench.features import path_of as features_path
+from hashbench.hasher import PIXELS
+from hashbench.models import MODELS
+from hashbench.runs.data import protocol_of
+from hashbench.runs.spec import RunSpec
+from hashbench.runs.store import Store
+from hashbench.training.settings import N_SHOWN, OFFICIAL, SHA256
+
+Folder = Literal["data", "results"]
+LEFT = ("lock", "lock-holder.txt", "output.txt")  # files of a run's folder that only say who made it
+
+
+@dataclass(frozen=True)
+class NeededFile:
+    """A file here, by the folder that it belongs into and its path inside, with its content's checksum."""
+
+    folder: Folder
+    name: str
+    path: Path
+    n_bytes: int
+    sha256: str
+
+
+def needed_files(spec: RunSpec, store: Store) -> list[NeededFile]:
+    """The files here that the run needs; what is not here the run will say itself."""
+    found = {name: path for name, path in _data_files(spec) if path.is_file()}
+    files = [_described("data", name, path) for name, path in found.items()]
+    return files + (_files_of_base(spec.base, store) if spec.base is not None else [])
+
+
+def files_of(run: str, store: Store) -> dict[str, bytes]:
+    """The working files of a run by name, without those that only serve its training."""
+    folder = store.run_folder(run)
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file() and _is_kept(path.name)}
+
+
+def _is_kept(name: str) -> bool:
+    return name not in LEFT and not name.startswith(("checkpoint", "."))
+
+
+def _data_files(spec: RunSpec) -> Iterator[tuple[str, Path]]:
+    """Names inside the data folder, and paths."""
+    card = load_card(spec.dataset)
+    own_card = paths.own_cards() / f"{card.name}.toml"
+    yield f"{own_card.parent.name}/{own_card.name}", own_card  # there is one if the data set is the user's own
+    if not card.embedded:
+        yield f"{card.name}/{card.name}.h5", path_of(card)
+    rule = protocol_of(spec).relevance
+    compared = rule.features if isinstance(rule, Percentiles) else None
+    for features in {spec.settings.features, compared} - {None, PIXELS}:
+        path = features_path(spec.dataset, str(features))
+        yield f"{card.name}/features/{path.name}", path
+    yield from ((f"weights/{path.name}", path) for path in _weights_of(spec))
+
+
+def _weights_of(spec: RunSpec) -> Iterator[Path]:
+    """The files of pretrained weights that the run starts from."""
+    given, model = getattr(spec.settings, "weights", None), getattr(spec.settings, "model", None)
+    if isinstance(given, str) and given.startswith(SHA256):
+        end = f"*-{given.removeprefix(SHA256)[:N_SHOWN]}.*"
+        yield from (path for folder in (paths.weights(), paths.committed_weights()) for path in folder.glob(end))
+    elif given == OFFICIAL and model is not None and (pretrained := MODELS.get(model).pretrained) is not None:
+        yield paths.weights() / pretrained.weights.file
+
+
+def _files_of_base(base: RunSpec, store: Store) -> list[NeededFile]:
+    """The row and the working files of a run that others start from, and what it needed itself."""
+    row = store.row_path(base.dataset, base.protocol, base.run)
+    folder = store.run_folder(base.run)
+    if not row.is_file() or not folder.is_dir():
+        return []
+    found = [row, *(path for path in sorted(folder.iterdir()) if path.is_file() and _is_kept(path.name))]
+    return [_described("results", str(path.relative_to(store.folder)), path) for path in found]
+
+
+def _described(folder: Folder, name: str, path: Path) -> NeededFile:
+    stat = path.stat()
+    return NeededFile(folder, name, path.resolve(), stat.st_size, checksum(path, stat.st_size, stat.st_mtime_ns))
+
+
+@lru_cache(maxsize=1024)
+def checksum(path: Path, n_bytes: int, mtime_ns: int) -> str:  # noqa: ARG001  (a changed file is read again)
+    """The SHA-256 (hex) of a file, kept while its size and its time stay the same."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

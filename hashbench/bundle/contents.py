@@ -15,7 +15,7 @@ from hashbench.runs import hyperparameters
 from hashbench.runs.store import Row, Store
 from hashbench.tables.cell_runs import cell_runs
 from hashbench.tables.settings import settings_of_table
-from hashbench.tables.spec import TableSpec
+from hashbench.tables.spec import TableSpec, files_of
 
 Say = Callable[[str], object]
 
@@ -102,7 +102,7 @@ def _require_of_row(row: Row, folder: Path, names: Iterable[str]) -> None:
 
 def _declared(spec: TableSpec, name: str) -> Iterator[tuple[str, Path]]:
     """The files that declare the table, by their paths in a root: its own, cards, methods, recipes and papers."""
-    yield f"experiments/tables/{name}.toml", paths.entries("experiments", "tables")[name]
+    yield from ((f"experiments/tables/{path.name}", path) for path in files_of(name))
     cards = card_files()
     for dataset in sorted({cell.dataset for cell in spec.cells} & cards.keys()):
         yield f"datasets/{dataset}.toml", cards[dataset]

@@ -57,6 +57,14 @@ class Group(CellKeys):
     rows: list[FileRow] = Field(min_length=1)
 
 
+class OtherBudget(Strict):
+    """A file that declares the table ``of`` another file at another budget; ``notes`` come after that table's own."""
+
+    of: str
+    budget: str
+    notes: list[str] = []
+
+
 class TableFile(Strict):
     """A whole file. The lists ``..._to_come`` hold names that cells use and that hashbench does not have yet."""
 

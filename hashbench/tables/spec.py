@@ -4,11 +4,11 @@ from pathlib import Path
 
 from hashbench import paths
 from hashbench.config import Strict, parse, read_toml
-from hashbench.errors import unknown
+from hashbench.errors import HashbenchError, unknown
 from hashbench.registry import canonical
 from hashbench.runs import hyperparameters
 from hashbench.tables.cell import Cell
-from hashbench.tables.file import TableFile
+from hashbench.tables.file import OtherBudget, TableFile
 from hashbench.tables.names import check_names
 
 
@@ -64,9 +64,31 @@ def load(name: str, budget: str | None = None, splits: int = 1) -> TableSpec:
     if stem not in files:
         raise unknown("table", name, files)
     path = files[stem]
-    spec = from_file(stem, parse(TableFile, read_toml(path), str(path)), path)
-    check_names(spec.name, spec.cells, spec.to_come)
+    values = read_toml(path)
+    if "of" in values:
+        spec = _of_other(stem, parse(OtherBudget, values, str(path)), path)
+    else:
+        spec = from_file(stem, parse(TableFile, values, str(path)), path)
+        check_names(spec.name, spec.cells, spec.to_come)
     return (spec if budget is None else spec.at_budget(budget)).on_splits(splits)
+
+
+def files_of(name: str) -> list[Path]:
+    """The files that declare the table ``name``: its own, and that of the table which it is at another budget."""
+    found = [_files()[name]]
+    of = read_toml(found[0]).get("of")
+    return found if of is None else [*found, _files()[of]]
+
+
+def _of_other(name: str, file: OtherBudget, path: Path) -> TableSpec:
+    """The table of another file at another budget, called ``name``."""
+    files = _files()
+    if file.of not in files:
+        raise HashbenchError(f"{path}: of: {unknown('table', file.of, files)}")
+    if "of" in read_toml(files[file.of]):
+        raise HashbenchError(f"{path}: of: {file.of} is itself another table at another budget: name that one")
+    other = load(file.of).at_budget(file.budget)
+    return other.model_copy(update={"name": name, "notes": [*other.notes, *file.notes]})
 
 
 def from_file(name: str, file: TableFile, path: Path) -> TableSpec:

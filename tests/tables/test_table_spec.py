@@ -1,5 +1,6 @@
 """Table files: what is refused, what is inherited, what a value becomes; and the names that cells may use."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -246,3 +247,38 @@ def test_loading_a_table_imports_no_entry_and_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def other_budget(root: Path, text: str) -> None:
+    folder = root / "experiments" / "tables"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "mine_cpu.toml").write_text(text)
+    os.environ["HASHBENCH_ROOT"] = str(root)  # tests/conftest.py puts it back
+
+
+def test_a_file_declares_another_table_at_another_budget(tmp_path: Path) -> None:
+    other_budget(tmp_path, 'of = "sparse_hash_table1"\nbudget = "cpu"\nnotes = ["Few iterations."]\n')
+    found, own = spec.load("mine_cpu"), spec.load("sparse_hash_table1")
+    assert (found.name, found.title) == ("mine_cpu", f"{own.title}, at budget cpu")
+    assert found.notes == [*own.notes, "Few iterations."]
+    assert {(cell.budget, cell.tolerance) for cell in found.cells} == {("cpu", None)}
+    assert [cell.published for cell in found.cells] == [cell.published for cell in own.cells]
+    assert [path.name for path in spec.files_of("mine_cpu")] == ["mine_cpu.toml", "sparse_hash_table1.toml"]
+    assert [path.name for path in spec.files_of("digits")] == ["digits.toml"]
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ('of = "sparse_hash_tabel1"\nbudget = "cpu"\n', "mine_cpu.toml: of: unknown table 'sparse_hash_tabel1'"),
+        ('of = "sparse_hash_table1"\nbudget = "cups"\n', "cups"),
+        ('of = "mine_cpu"\nbudget = "cpu"\n', "of: mine_cpu is itself another table at another budget"),
+        ('of = "sparse_hash_table1"\n', "budget"),
+        ('of = "sparse_hash_table1"\nbudget = "cpu"\ntitle = "Mine"\n', "title"),
+    ],
+)
+def test_a_wrong_file_of_another_budget_is_one_line(tmp_path: Path, text: str, complaint: str) -> None:
+    other_budget(tmp_path, text)
+    with pytest.raises(HashbenchError) as error:
+        spec.load("mine_cpu")
+    assert complaint in str(error.value) and "\n" not in str(error.value)

@@ -208,21 +208,21 @@ def opened(
     explicit: Explicit = Explicit(),
     streamed: bool | None = None,
     training: tuple[str, str] | None = None,
-    held_bytes: int = HELD_BYTES,
+    held_bytes: int | None = None,
     with_ids: bool = True,
 ) -> SavedCodes | CodeStream:
     """Codes as ``stream`` returns them where ``streamed`` is true, as ``load`` does where it is false.
 
-    When it is None, a database that would take more than ``held_bytes`` of memory is streamed; if it cannot be
-    streamed, it is loaded, with a note. ``training`` names the codes and the labels of training items, each ``FILE``
-    or ``FILE:KEY``, which are then read in place of the database. Without ``with_ids`` no ids are read.
+    When it is None, a database that would take more than ``held_bytes`` of memory (``HELD_BYTES``) is streamed; if it
+    cannot be streamed, it is loaded, with a note. ``training`` names the codes and the labels of training items, each
+    ``FILE`` or ``FILE:KEY``, which are then read in place of the database. Without ``with_ids`` no ids are read.
     """
     found = _open(sources, explicit, training, with_ids)
     database = found.codes.database
-    n_bytes = _held_bytes(found.codes)
-    if streamed or (streamed is None and n_bytes > held_bytes and database.by_rows):
+    n_bytes, most = _held_bytes(found.codes), HELD_BYTES if held_bytes is None else held_bytes
+    if streamed or (streamed is None and n_bytes > most and database.by_rows):
         return _streamed(found, explicit.bit_order)
-    if streamed is None and n_bytes > held_bytes:
+    if streamed is None and n_bytes > most:
         note = f"{database.where}: cannot be read item by item, so the whole is in memory: {n_bytes >> 20} MiB"
         found.notes.append(note)
     return _loaded(found, explicit.bit_order)

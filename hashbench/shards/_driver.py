@@ -29,9 +29,8 @@ class _Given:
 
     source: Source
     shards: Sequence[Shard]
-    seen: Sequence[Seen]
-    query: Codes
     query_sha256: str
+    seen: Sequence[Seen]
 
     @property
     def identities(self) -> frozenset[tuple[str, ...]]:
@@ -48,15 +47,18 @@ def count_shards(source: Source, shards: Sequence[Shard], how: How) -> tuple[Tot
     with _counts_file.held(how.counts):
         before = None if how.counts is None else _counts_file.read(how.counts)
         _check_append(how, before)
-        given = _given(source, shards, how.jobs)
-        if before is not None and how.counts is not None:
-            _check_queries(how.counts, before, given)
-            _check_shards(how, before, given)
+        first = source.opened(shards[0])
+        query, digest = first.query, query_sha256(first)
+        del first  # it may hold the shard
+        _check_queries(how, before, query, digest)
+        given = _Given(source, shards, digest, _seen(source, shards, how.jobs))
+        _check_shards(how, before, given)
         note(f"note: {len(shards):,} shards, {sum(seen.n_items for seen in given.seen):,} items")
-        return _total(given, before, how), given.query
+        return _total(given, before, how), query
 
 
-def _given(source: Source, shards: Sequence[Shard], jobs: int) -> _Given:
+def _seen(source: Source, shards: Sequence[Shard], jobs: int) -> list[Seen]:
+    """What each shard is; raises HashbenchError where two are the same."""
     seen: dict[int, Seen] = {}
     looks, names = [Look(source, shard) for shard in shards], list(map(str, shards))
     with bar("check", "shard", len(shards)) as shown, closing(_workers.done(looks, names, jobs)) as found:
@@ -65,8 +67,7 @@ def _given(source: Source, shards: Sequence[Shard], jobs: int) -> _Given:
             shown.update()
     in_order = [seen[at] for at in range(len(shards))]
     _refuse_twice(shards, in_order)
-    opened = source.opened(shards[0])
-    return _Given(source, shards, in_order, opened.query, query_sha256(opened))
+    return in_order
 
 
 def _refuse_twice(shards: Sequence[Shard], seen: Sequence[Seen]) -> None:
@@ -82,19 +83,23 @@ def _check_append(how: How, before: Total | None) -> None:
         raise HashbenchError(f"--append: {how.counts}: no such file: leave --append out to begin one")
 
 
-def _check_queries(path: Path, before: Total, given: _Given) -> None:
-    n_bits, old = given.query.n_bits, before.histogram
-    if (old.n_queries, old.n_bits) != given.query.shape:
+def _check_queries(how: How, before: Total | None, query: Codes, digest: str) -> None:
+    if before is None:
+        return
+    old = before.histogram
+    if (old.n_queries, old.n_bits) != query.shape:
         raise HashbenchError(
-            f"{path}: of {old.n_queries} queries of {old.n_bits} bits, but {len(given.query)} of {n_bits} bits are "
-            "given: name another file"
+            f"{how.counts}: of {old.n_queries} queries of {old.n_bits} bits, but {len(query)} of {query.n_bits} bits "
+            "are given: name another file"
         )
-    if before.query_sha256 != given.query_sha256:
-        raise HashbenchError(f"{path}: of other queries: their codes or labels differ: name another file")
+    if before.query_sha256 != digest:
+        raise HashbenchError(f"{how.counts}: of other queries: their codes or labels differ: name another file")
 
 
-def _check_shards(how: How, before: Total, given: _Given) -> None:
+def _check_shards(how: How, before: Total | None, given: _Given) -> None:
     """Raises HashbenchError unless the shards in the file are among those given, or with --append none of them is."""
+    if before is None:
+        return
     others = [entry for identity, entry in before.identities.items() if identity not in given.identities]
     if not how.append and others:
         raise HashbenchError(

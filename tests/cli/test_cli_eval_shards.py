@@ -439,6 +439,16 @@ def test_shards_whose_packed_bits_begin_at_different_ends_are_refused(run: Call,
     assert status("eval", "queries.npz", "--shards", "db-8.npz") == 0
 
 
+def test_shards_that_cannot_be_read_item_by_item_are_loaded(run: Call, whole: dict[str, Any]) -> None:
+    for path in [Path("queries.npz"), *Path.cwd().glob("db-*.npz")]:
+        np.savez(path, **{key: array.T for key, array in np.load(path).items()})
+    code, out, errors = run("--json")
+    assert "note: db-8.npz: database_codes: cannot be read item by item, so the whole is in memory" in errors
+    found = of_json((code, out, errors))
+    assert len(found.pop("notes")) > 3 and "more such notes: --json has all" in errors
+    assert found == {key: value for key, value in whole.items() if key != "notes"}
+
+
 def test_the_file_of_counts_is_no_shard(run: Call, whole: dict[str, Any]) -> None:
     for _ in range(2):
         assert of_json(run("--shards", "[ds]*.npz", "--counts", "sum.npz", "--json")) == whole

@@ -24,6 +24,7 @@ ORDER = [
     {"features"},
     {"runs"},
     {"grid"},
+    {"shards"},
     {"tables", "figures"},
     {"bundle", "report"},
     {"cli", "__main__", "__init__"},  # __init__ opens what is asked for, and nothing before

@@ -48,6 +48,8 @@ LEFT_OUT = {
     "hashbench train skip-pca digits --protocol s1 --bits 16": OWN,  # test_outside_packages runs it
     "hashbench train skip-pca digits --protocol s1 --bits 16 --set skip=2": OWN,
     "hashbench eval codes.npz --metric success@r2 --metric ap": OWN,
+    "hashbench eval queries.npz --shards 'pieces/db-*.h5' --jobs 4 --counts counts.npz": OWN,
+    "hashbench eval queries.npz --shards 'pieces/codes-*.npy' --shard-labels 'pieces/labels-*.npy' --bits 64": OWN,
 }
 NEEDS_DATA = {  # commands on data sets that are packed in the shared folder
     "hashbench split cifar100 --protocol sparse_hash --check": "cifar100",

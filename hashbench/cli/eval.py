@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from hashbench.cli import _eval_shards
 from hashbench.cli._options import AsJson
 
 if TYPE_CHECKING:
@@ -124,6 +125,25 @@ def command(
             help="Read the database piece by piece, or load it into memory. [default: piece by piece from 128 MiB on]",
         ),
     ] = None,
+    shards: Annotated[
+        str | None,
+        typer.Option(
+            metavar="'PATTERN[:KEY]'",
+            help="The database is in these files, such as 'pieces/db-*.h5' (quoted): each is counted by itself.",
+        ),
+    ] = None,
+    shard_labels: Annotated[
+        str | None,
+        typer.Option(metavar="'PATTERN[:KEY]'", help="The labels of the shards, where they are in files of their own."),
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="The number of shards that are counted at the same time.")] = 1,
+    counts: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.npz", help="Keep the sum of the finished shards here, to continue from it."),
+    ] = None,
+    append: Annotated[
+        bool, typer.Option("--append", help="Add the shards to those in --counts; none of them may be in it.")
+    ] = False,
     device: Annotated[
         str,
         typer.Option(
@@ -144,6 +164,7 @@ def command(
     from hashbench.evaluation import scoring
     from hashbench.evaluation.conventions import CONVENTIONS
     from hashbench.histogram.device import for_pairs, usable
+    from hashbench.shards import How, Source
 
     default = scoring.DEFAULT if weights is None else scoring.DEFAULT_WEIGHTED
     names, device = list(metrics.parse_all(metrics.listed(metric or default))), usable(device)
@@ -160,12 +181,12 @@ def command(
         query_ids=query_ids,
         database_ids=database_ids,
     )
-    _require_apart(files or [], [path for path in (csv, per_query, trec_run, qrels) if path is not None])
+    outputs = [path for path in (csv, per_query, trec_run, qrels, counts) if path is not None]
+    _require_apart(files or [], outputs)
     if (train_codes is None) != (train_labels is None):
         raise HashbenchError("the training items: --train-codes and --train-labels go together")
     if not files and query_codes is None:
         raise HashbenchError("nothing to score: name a file or folder of codes, or --query-codes and the other three")
-    saved = saved_files.opened(files or [], explicit=explicit, streamed=stream)
     by_order = {
         "--as": as_,
         "--ties order": ties == "order",
@@ -173,6 +194,17 @@ def command(
         "--qrels": qrels,
         "--weights": weights,
     }
+    if shards is not None:
+        _eval_shards.refuse({**by_order, "--exclude-self": exclude_self, "--train-codes": train_codes}, explicit)
+        source, how = Source(tuple(files or []), explicit, stream, device), How(jobs, counts, append)
+        total, query = _eval_shards.counted(shards, shard_labels, source, how, outputs)
+        found = _eval_shards.evaluation(f"{_source(files, explicit)}, {shards}", total, query, names, ties, empty)
+        _write(found, csv, per_query, curves, total.histogram)
+        return _print(found, as_json)
+    _eval_shards.refuse_alone(
+        {"--shard-labels": shard_labels, "--jobs": jobs > 1, "--counts": counts, "--append": append}
+    )
+    saved = saved_files.opened(files or [], explicit=explicit, streamed=stream)
     unweighted = {"--as": as_, "--trec-run": trec_run, "--curves": curves}
     if weights is not None:
         scoring.require_weighted(names)
@@ -196,7 +228,7 @@ def command(
         found = _with_training(found, saved_training, chosen)
     _write(found, csv, per_query, curves, counted)
     _write_trec(saved, trec_run, trec_depth, qrels, own)
-    _print(found, as_json)
+    return _print(found, as_json)
 
 
 def _refuse_with_weights(options: list[str]) -> None:

@@ -40,6 +40,13 @@ class Distinct:
         self._pending: list[Words] = []
         self._is_beyond = False
 
+    @staticmethod
+    def of(known: Words | None, limit: int) -> "Distinct":
+        """What has counted the codes that ``known`` returned: None is beyond the limit."""
+        distinct = Distinct(limit)
+        distinct._known, distinct._is_beyond = known, known is None
+        return distinct
+
     def add(self, words: Words) -> None:
         """Adds codes, uint64[n, words of a code]."""
         for rows in slices(0 if self._is_beyond else len(words), DISTINCT_BLOCK):
@@ -47,6 +54,20 @@ class Distinct:
             known = 0 if self._known is None else len(self._known)
             if sum(map(len, self._pending)) >= max(known, DISTINCT_BLOCK):  # so each code is sorted only a few times
                 self._merge()
+
+    def known(self) -> Words | None:
+        """The distinct codes so far, sorted, uint64[n, words of a code]; None beyond the limit or without a code."""
+        self._merge()
+        return self._known
+
+    def merge(self, other: "Distinct") -> None:
+        """Adds the codes that ``other`` has counted; both have one limit."""
+        known = other.known()
+        self._is_beyond = self._is_beyond or other.count() is None
+        if self._is_beyond:
+            self._known, self._pending = None, []
+        elif known is not None:
+            self.add(known)
 
     def count(self) -> int | None:
         """The number of distinct codes, or None beyond the limit; it does not depend on the pieces."""

@@ -3,7 +3,9 @@
 ``diagnose_queries`` adds what a histogram says about the queries.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,8 @@ from hashbench.codes import Codes
 from hashbench.codes.distinct import Distinct
 from hashbench.histogram import Histogram
 from hashbench.parallel import slices
+
+Bits = NDArray[np.int64]  # [bits], a number for each bit
 
 MOST_IN_A_BYTE = 255
 BLOCK = 16 * MOST_IN_A_BYTE  # codes whose bits are unpacked at a time
@@ -79,6 +83,33 @@ class Tally:
             self._tell_apart(bits)
         self.n_items += len(codes)
 
+    def merge(self, other: "Tally") -> None:
+        """Adds what ``other`` has counted, of other pieces of the same database."""
+        if other._first is None:
+            return
+        if self._first is None:
+            self._first, self._like = other._first, other._like
+        else:
+            self._like = _alike_in_both(self._like, other._like, self._first ^ other._first)
+        self._distinct.merge(other._distinct)
+        self._ones, self.n_items = self._ones + other._ones, self.n_items + other.n_items
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All that was counted, as arrays by name; ``of_arrays`` makes a tally of them again."""
+        known = self._distinct.known()
+        found = {"n_items": np.array([self.n_items]), "ones": self._ones, "like": self._like}
+        first = {} if self._first is None else {"first": self._first}
+        return {**found, **first, **({} if known is None else {"distinct": known})}
+
+    @staticmethod
+    def of_arrays(arrays: Mapping[str, NDArray[Any]]) -> "Tally":
+        """The tally that ``arrays`` returned them of."""
+        tally = Tally(len(arrays["ones"]))
+        tally.n_items, tally._ones, tally._like = int(arrays["n_items"][0]), arrays["ones"], arrays["like"]
+        tally._first = arrays.get("first")
+        tally._distinct = Distinct.of(arrays.get("distinct"), DISTINCT_LIMIT)
+        return tally
+
     def diagnostics(self) -> CodeDiagnostics:
         """The diagnostics of the pieces added so far."""
         n, like = self.n_items, self._like.tolist()
@@ -96,6 +127,13 @@ class Tally:
         earliest: dict[tuple[int, bytes], int] = {}
         for bit, column in zip(alike.tolist(), columns, strict=True):
             self._like[bit] = earliest.setdefault((int(self._like[bit]), column.tobytes()), bit)
+
+
+def _alike_in_both(one: Bits, other: Bits, flipped: NDArray[np.uint8]) -> Bits:
+    """For each bit the earliest bit that is like it in two tallies, in the same way: equal in both, or opposite."""
+    earliest: dict[tuple[int, int, int], int] = {}
+    ways = zip(one.tolist(), other.tolist(), flipped.tolist(), strict=True)
+    return np.array([earliest.setdefault(way, bit) for bit, way in enumerate(ways)], np.int64)
 
 
 def diagnose_queries(histogram: Histogram, radius: int = 2) -> QueryDiagnostics:

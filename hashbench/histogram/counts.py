@@ -61,6 +61,18 @@ class Histogram:
             )
         return Histogram(self.counts + other.counts, self.levels)
 
+    def joined(self, other: "Histogram") -> "Histogram":
+        """The sum where one may have more levels than the other: those of two parts of a database.
+
+        Raises HashbenchError if the levels of the one do not begin with those of the other.
+        """
+        levels = joined_levels(self.levels, other.levels)
+        return self._with_levels(levels) + other._with_levels(levels)
+
+    def _with_levels(self, levels: NDArray[np.int64]) -> "Histogram":
+        missing = len(levels) - len(self.levels)
+        return Histogram(np.pad(self.counts, ((0, 0), (0, 0), (0, missing))), levels) if missing else self
+
     def sha256(self) -> str:
         """Checksum of counts and levels as little-endian 64-bit integers; a row stores it with its scores."""
         digest = hashlib.sha256(np.ascontiguousarray(self.counts, "<i8").tobytes())

@@ -28,7 +28,7 @@ from hashbench.codes.files._stream import CodeStream
 from hashbench.codes.packed import MAX_BITS, Codes
 from hashbench.errors import HashbenchError, printable, unknown
 from hashbench.files import atomic
-from hashbench.relevance.labels import LabelRelevance
+from hashbench.relevance.labels import LabelRelevance, Labels
 
 __all__ = [
     "BIT_WEIGHTS",
@@ -40,11 +40,13 @@ __all__ = [
     "Ids",
     "SavedCodes",
     "StoredArray",
+    "array_at",
     "arrays_in",
     "load",
     "opened",
     "rows_of_ids",
     "save",
+    "shape_of",
     "stream",
     "weights_at",
 ]
@@ -70,6 +72,12 @@ class SavedCodes:
     query_ids: NDArray[Any] | None = None
     database_ids: NDArray[Any] | None = None
     weights: NDArray[np.float64] | None = None
+    class_names: NDArray[np.str_] | None = None  # of the class ids of the queries, where the file has names
+
+    @property
+    def query_labels(self) -> Labels:
+        """The labels of the queries."""
+        return self.relevance.query_labels
 
     @property
     def n_database(self) -> int:
@@ -200,22 +208,30 @@ def opened(
     explicit: Explicit = Explicit(),
     streamed: bool | None = None,
     training: tuple[str, str] | None = None,
+    held_bytes: int | None = None,
+    with_ids: bool = True,
 ) -> SavedCodes | CodeStream:
     """Codes as ``stream`` returns them where ``streamed`` is true, as ``load`` does where it is false.
 
-    When it is None, a database that would take more than ``HELD_BYTES`` of memory is streamed; if it cannot be
-    streamed, it is loaded, with a note. ``training`` names the codes and the labels of training items, each ``FILE``
-    or ``FILE:KEY``, which are then read in place of the database.
+    When it is None, a database that would take more than ``held_bytes`` of memory (``HELD_BYTES``) is streamed; if it
+    cannot be streamed, it is loaded, with a note. ``training`` names the codes and the labels of training items, each
+    ``FILE`` or ``FILE:KEY``, which are then read in place of the database. Without ``with_ids`` no ids are read.
     """
-    found = _open(sources, explicit, training)
+    found = _open(sources, explicit, training, with_ids)
     database = found.codes.database
-    n_bytes = _held_bytes(found.codes)
-    if streamed or (streamed is None and n_bytes > HELD_BYTES and database.by_rows):
+    n_bytes, most = _held_bytes(found.codes), HELD_BYTES if held_bytes is None else held_bytes
+    if streamed or (streamed is None and n_bytes > most and database.by_rows):
         return _streamed(found, explicit.bit_order)
-    if streamed is None and n_bytes > HELD_BYTES:
+    if streamed is None and n_bytes > most:
         note = f"{database.where}: cannot be read item by item, so the whole is in memory: {n_bytes >> 20} MiB"
         found.notes.append(note)
     return _loaded(found, explicit.bit_order)
+
+
+def shape_of(sources: Path | Sequence[Path], *, explicit: Explicit) -> tuple[int, int]:
+    """(items, bits) of the database that ``opened`` would read; no values are read."""
+    codes = _open(sources, explicit, with_ids=False).codes
+    return codes.database.shape[0], codes.n_bits
 
 
 @dataclass(frozen=True)
@@ -227,7 +243,12 @@ class _Opened:
     notes: list[str]
 
 
-def _open(sources: Path | Sequence[Path], explicit: Explicit, training: tuple[str, str] | None = None) -> _Opened:
+def _open(
+    sources: Path | Sequence[Path],
+    explicit: Explicit,
+    training: tuple[str, str] | None = None,
+    with_ids: bool = True,
+) -> _Opened:
     paths = [sources] if isinstance(sources, Path) else list(sources)
     found = find(paths, {role: getattr(explicit, role) for role in (*ROLES, *IDS)})
     where = ", ".join(map(str, paths)) or found.roles["query_codes"].where
@@ -236,7 +257,7 @@ def _open(sources: Path | Sequence[Path], explicit: Explicit, training: tuple[st
             f"{where}: --query-ids and --database-ids go together: only {next(iter(found.ids))} is there"
         )
     n_bits, layout = explicit.bits or _n_bits(found), explicit.layout or _layout(found)
-    roles, ids = dict(found.roles), found.ids
+    roles, ids = dict(found.roles), found.ids if with_ids else {}
     if training is not None:
         for what, place in zip(("codes", "labels"), training, strict=True):
             roles[f"database_{what}"] = array_at(place, f"database_{what}", f"--train-{what}")
@@ -248,9 +269,10 @@ def _open(sources: Path | Sequence[Path], explicit: Explicit, training: tuple[st
 def _loaded(found: _Opened, bit_order: str | None) -> SavedCodes:
     codes = found.codes
     query, database, notes = _codes.read(codes, bit_order)
-    relevance, label_notes = _labels.read(codes.query_labels, codes.database_labels)
+    relevance, label_notes, names = _labels.read(codes.query_labels, codes.database_labels)
     ids = [_ids.read(found.ids.get(f"{side}_ids"), len(of)) for side, of in (("query", query), ("database", database))]
-    return SavedCodes(query, database, relevance, (*found.notes, *notes, *label_notes), *ids)
+    notes = [*found.notes, *notes, *label_notes]
+    return SavedCodes(query, database, relevance, tuple(notes), ids[0], ids[1], class_names=names)
 
 
 def _streamed(found: _Opened, bit_order: str | None) -> CodeStream:

@@ -64,13 +64,13 @@ class LabelReader:
         return present.view(np.uint8)
 
 
-def read(query: StoredLabels, database: StoredLabels) -> tuple[LabelRelevance, list[str]]:
-    """The relevance of stored labels, and notes about them."""
+def read(query: StoredLabels, database: StoredLabels) -> tuple[LabelRelevance, list[str], NDArray[np.str_] | None]:
+    """The relevance of stored labels, notes about them, and the names of the classes where the labels are names."""
     of_query = LabelReader(query)
     query_labels = of_query.whole()
     of_database = LabelReader(database, of_query.names)
     relevance = relevance_between(query_labels, of_database.whole())
-    return relevance, [*of_query.notes(), *of_database.notes()]
+    return relevance, [*of_query.notes(), *of_database.notes()], of_query.names
 
 
 def relevance_between(query: Labels, database: Labels) -> LabelRelevance:

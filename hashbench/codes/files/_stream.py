@@ -53,6 +53,11 @@ class CodeStream:
         self.notes = (*layout, *values, *bits, *of_query, *labels.notes())
 
     @property
+    def class_names(self) -> NDArray[np.str_] | None:
+        """The names of the class ids of the queries, where the file has names."""
+        return self._names
+
+    @property
     def query_ids(self) -> Ids | None:
         """The ids of the queries; None where the file does not name them."""
         return read(self._ids.get("query_ids"), len(self.query))

@@ -1,0 +1,454 @@
+"""``hashbench eval --shards``: the report of one file, from many; kept, continued, added to; and what is refused."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from support.command_line import call, status
+from support.limits import file_size_limit
+from support.waiting import lives, until
+
+from hashbench.shards import _counts_file
+from hashbench.shards._task import Count
+
+N, BITS = 300, 16
+Arrays = dict[str, np.ndarray]
+Call = Callable[..., tuple[int, str, str]]
+
+
+def drawn(kind: str, seed: int = 0) -> Arrays:
+    """Queries and a database whose last item alone has three labels, or a class that no query has."""
+    rng = np.random.default_rng(seed)
+    sizes = {"query": 20, "database": N}
+    found = {f"{side}_codes": rng.integers(0, 2, (n, BITS), np.uint8) for side, n in sizes.items()}
+    for side, n in sizes.items():
+        ids = rng.integers(0, 4, n)
+        hot = rng.integers(0, 2, (n, 5), np.uint8) * rng.integers(0, 2, (n, 1), np.uint8)
+        names = np.array(["ant", "bee", "cat", ""])[ids]
+        found[f"{side}_labels"] = {"ids": ids, "multi-hot": hot, "names": names}[kind]
+    return found
+
+
+def side(arrays: Arrays, name: str, rows: slice = slice(None)) -> Arrays:
+    return {key: array[rows] for key, array in arrays.items() if key.startswith(name)}
+
+
+def pieces(folder: Path, arrays: Arrays, bounds: tuple[int, ...] = (0, 1, 120, 121, N)) -> None:
+    for number, (start, stop) in enumerate(pairwise(bounds), 8):
+        np.savez(folder / f"db-{number}.npz", **side(arrays, "database", slice(start, stop)))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder: a whole.npz, its queries, and its database in db-8.npz to db-11.npz."""
+    monkeypatch.chdir(tmp_path)
+    arrays = drawn("multi-hot")
+    np.savez("whole.npz", **arrays)
+    np.savez("queries.npz", **side(arrays, "query"))
+    pieces(tmp_path, arrays)
+    return tmp_path
+
+
+@pytest.fixture
+def run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Call:
+    """``hashbench eval queries.npz --shards db-*.npz`` with more arguments; the last --shards counts."""
+    capsys.readouterr()
+    return lambda *more: call(capsys, "eval", "queries.npz", "--shards", "db-*.npz", *more)
+
+
+def of_json(printed: tuple[int, str, str]) -> dict[str, Any]:
+    assert printed[0] == 0, printed[2]
+    found: dict[str, Any] = json.loads(printed[1])
+    del found["file"]
+    return found
+
+
+@pytest.fixture
+def whole(folder: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    return of_json(call(capsys, "eval", "whole.npz", "--json"))
+
+
+def refused(printed: tuple[int, str, str]) -> str:
+    """The only line on stderr but for notes, of a command that printed no result and ended with status 2."""
+    assert printed[:2] == (2, "")
+    (line,) = [line for line in printed[2].splitlines() if not line.startswith("note: ")]
+    assert line.startswith("error: ")
+    return line.removeprefix("error: ")
+
+
+def test_the_report_is_that_of_one_file(run: Call, capsys: pytest.CaptureFixture[str]) -> None:
+    one = call(capsys, "eval", "whole.npz")[1].splitlines()
+    code, text, errors = run()
+    first, *rest = text.splitlines()
+    assert (code, errors) == (0, "note: 4 shards, 300 items\n")
+    assert first == "queries.npz, db-*.npz: 20 queries, 300 items, 16 bits"
+    assert rest == one[1:]
+
+
+@pytest.mark.parametrize("kind", ["ids", "multi-hot", "names"])
+def test_every_kind_of_labels_and_every_output_is_the_same(
+    kind: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arrays = drawn(kind, seed=3)
+    np.savez("whole.npz", **arrays)
+    pieces(folder, arrays)
+    options = ["--metric", "ap,ndcg@10,precision@r2,recall@5", "--empty", "zero", "--ties", "worst", "--json"]
+    outputs = [["--csv", f"{name}.csv", "--per-query", f"{name}-queries.csv"] for name in ("one", "many")]
+    one = of_json(call(capsys, "eval", "whole.npz", *options, *outputs[0]))
+    # the queries are those of a file that holds a database, too
+    many = of_json(call(capsys, "eval", "whole.npz", "--shards", "db-*.npz", *options, *outputs[1]))
+    assert many == one
+    for kind_of in ("", "-queries"):
+        assert Path(f"many{kind_of}.csv").read_text() == Path(f"one{kind_of}.csv").read_text()
+    assert len(Path("many.csv").read_text().splitlines()) == 5
+
+
+def test_workers_give_the_same(run: Call, whole: dict[str, Any]) -> None:
+    assert of_json(run("--json", "--jobs", 2)) == whole
+
+
+def test_plain_arrays_go_by_pairs_of_names_in_their_natural_order(run: Call, whole: dict[str, Any]) -> None:
+    for number in (8, 9, 10, 11):
+        shard = np.load(f"db-{number}.npz")
+        np.save(f"c{number}.npy", shard["database_codes"])
+        np.save(f"l{number}.npy", shard["database_labels"])
+    assert of_json(run("--shards", "c*.npy", "--shard-labels", "l*.npy", "--json")) == whole
+    assert refused(run("--shards", "c*.npy", "--shard-labels", "l1*.npy")) == (
+        "--shards c*.npy: 4 files, --shard-labels l1*.npy: 2: a file of labels for each file of codes is expected"
+    )
+    line = refused(run("--shards", "c*.npy"))
+    assert line == "c8.npy: one array is no codes and labels: name the labels with --shard-labels"
+
+
+def test_arrays_are_named_by_keys(run: Call, whole: dict[str, Any]) -> None:
+    for number in (8, 9, 10, 11):
+        shard = np.load(f"db-{number}.npz")
+        with h5py.File(f"x{number}.h5", "w") as file:
+            file.update({"c": shard["database_codes"], "l": shard["database_labels"], "other": [1]})
+    assert of_json(run("--shards", "x*.h5:c", "--shard-labels", "x*.h5:l", "--json")) == whole
+    line = refused(run("--shards", "x*.h5"))
+    assert line == "x8.h5: which array is it? say --shards x8.h5:KEY; it holds c, l, other"
+
+
+class _Interrupted(Count):
+    """A task that an interrupt ends, in place of the third shard."""
+
+    done = 0
+
+    def __call__(self) -> Any:
+        type(self).done += 1
+        if type(self).done == 3:
+            raise KeyboardInterrupt
+        return super().__call__()
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[_Interrupted]]:
+    """Interrupts the third shard that is counted; its ``done`` are the shards that were begun."""
+    monkeypatch.setattr("hashbench.shards._driver.Count", _Interrupted)
+    monkeypatch.setattr(_Interrupted, "done", 0)
+    yield _Interrupted
+
+
+def test_an_interrupted_command_continues(run: Call, whole: dict[str, Any], counted: type[_Interrupted]) -> None:
+    code, text, errors = run("--counts", "sum.npz")
+    assert (code, text) == (130, "") and "interrupted: the same command continues from here" in errors
+    kept = _counts_file.read(Path("sum.npz"))
+    assert kept is not None and [entry.file for entry in kept.entries] == ["db-8.npz", "db-9.npz"]
+    counted.done = 10
+    Path("db-8.npz").rename("db-30.npz")  # a shard is known by its bytes
+    printed = run("--counts", "sum.npz", "--json")
+    assert of_json(printed) == whole
+    assert counted.done == 12  # two shards
+    assert printed[2] == "note: 4 shards, 300 items\nnote: 2 of them are in sum.npz already\n"
+    assert of_json(run("--counts", "sum.npz", "--json")) == whole and counted.done == 12
+
+
+def test_a_killed_driver_continues_and_leaves_no_worker(folder: Path, run: Call, whole: dict[str, Any]) -> None:
+    command = [sys.executable, "-m", "hashbench", "eval", "queries.npz", "--shards", "db-*.npz", "--counts", "sum.npz"]
+    with subprocess.Popen([*command, "--jobs", "2"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as driver:
+        children = Path(f"/proc/{driver.pid}/task/{driver.pid}/children")
+        assert until(lambda: children.read_text().split() or driver.poll() is not None)
+        workers = [int(each) for each in children.read_text().split()]
+        driver.send_signal(signal.SIGKILL)
+    assert workers and until(lambda: not any(map(lives, workers)))
+    assert of_json(run("--counts", "sum.npz", "--json")) == whole
+
+
+def test_a_killed_worker_costs_nothing(folder: Path, whole: dict[str, Any]) -> None:
+    command = [sys.executable, "-m", "hashbench", "eval", "queries.npz", "--shards", "db-*.npz", "--json"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([*command, "--jobs", "2"], text=True, **pipes) as driver:
+        children = Path(f"/proc/{driver.pid}/task/{driver.pid}/children")
+        workers: list[int] = []
+
+        def begun() -> bool:
+            workers[:] = [int(each) for each in children.read_text().split() if b"spawn_main" in cmdline(each)]
+            return bool(workers)
+
+        assert until(begun)
+        os.kill(workers[0], signal.SIGKILL)
+        out, errors = driver.communicate(timeout=120)
+    assert of_json((driver.returncode, out, errors)) == whole
+    assert re.search(r"^note: db-\d+\.npz: the worker was ended by SIGKILL.*: it is done again$", errors, re.MULTILINE)
+
+
+def cmdline(process: str) -> bytes:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def test_append_adds_new_shards_and_refuses_old_ones(run: Call, whole: dict[str, Any]) -> None:
+    assert run("--shards", "db-[89].npz", "--counts", "sum.npz")[0] == 0
+    before = Path("sum.npz").read_bytes()
+    Path("copy.npz").write_bytes(Path("db-9.npz").read_bytes())
+    append = ("--counts", "sum.npz", "--append")
+    assert refused(run(*append)) == "db-8.npz: is in sum.npz already: nothing is added"
+    assert refused(run("--shards", "[c]*[0-9y].npz", *append)) == (
+        "copy.npz: is in sum.npz already as db-9.npz: nothing is added"
+    )
+    Path("twice.npz").write_bytes(Path("db-10.npz").read_bytes())
+    assert refused(run("--shards", "[td]*[0e].npz", *append)) == (
+        "twice.npz: the same bytes as db-10.npz: each shard is counted once, so leave one out"
+    )
+    assert Path("sum.npz").read_bytes() == before
+    assert of_json(run("--shards", "db-1*.npz", *append, "--json")) == whole
+    assert of_json(run("--counts", "sum.npz", "--json")) == whole
+
+
+def test_an_interrupted_append_continues_and_no_other_one_comes_between(
+    run: Call, whole: dict[str, Any], counted: type[_Interrupted]
+) -> None:
+    counted.done = 10
+    assert run("--shards", "db-8.npz", "--counts", "sum.npz")[0] == 0
+    counted.done = 1
+    append = ("--counts", "sum.npz", "--append")
+    rest = ("--shards", "db-[19]*.npz", *append)
+    assert run(*rest)[0] == 130  # of its three shards one is in the file
+    counted.done = 10
+    line = refused(run("--shards", "db-11.npz", *append))
+    assert line == "sum.npz: an --append of other shards was interrupted: run that command again first"
+    assert of_json(run(*rest, "--json")) == whole
+    assert counted.done == 12
+    assert refused(run(*rest)) == "db-9.npz: is in sum.npz already: nothing is added"
+
+
+def untouched(run: Call, *more: str) -> str:
+    """The line that refuses sum.npz, which stays as it is."""
+    before = Path("sum.npz").read_bytes()
+    line = refused(run("--counts", "sum.npz", *more))
+    assert Path("sum.npz").read_bytes() == before
+    return line
+
+
+def test_a_file_of_other_queries_or_shards_is_refused(run: Call) -> None:
+    assert run("--counts", "sum.npz")[0] == 0
+    assert untouched(run, "--shards", "db-1*.npz") == (
+        "sum.npz: holds db-8.npz and 1 more, not among the given shards: give all of them, or --append to add these"
+    )
+    queries = dict(np.load("queries.npz"))
+    np.savez("queries.npz", **{**queries, "query_labels": queries["query_labels"][::-1]})
+    line = untouched(run)
+    assert line == "sum.npz: of other queries: their codes or labels differ: name another file"
+    np.savez("queries.npz", **{key: array[:5] for key, array in queries.items()})
+    line = untouched(run)
+    assert line == "sum.npz: of 20 queries of 16 bits, but 5 of 16 bits are given: name another file"
+
+
+def test_queries_with_other_names_of_classes_are_other_queries(
+    folder: Path, run: Call, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arrays = drawn("names")
+    pieces(folder, arrays)
+    np.savez("queries.npz", **side(arrays, "query"))
+    assert run("--counts", "sum.npz")[0] == 0
+    renamed = np.where(arrays["query_labels"] == "bee", "bird", arrays["query_labels"])
+    np.savez("queries.npz", query_codes=arrays["query_codes"], query_labels=renamed)
+    assert untouched(run) == "sum.npz: of other queries: their codes or labels differ: name another file"
+
+
+def damaged(content: bytes) -> bytes:
+    """Another byte in the counts themselves."""
+    at = content.index(b"counts.npy") + 1000
+    return content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (lambda content: content[:-50], "sum.npz: not a readable .npz file"),
+        (lambda content: content[: len(content) // 2], "sum.npz: not a readable .npz file"),
+        (damaged, "sum.npz: counts: cannot be read: Bad CRC-32"),
+        (lambda _: b"", "sum.npz: not a readable"),
+        (lambda _: Path("queries.npz").read_bytes(), "sum.npz: not a file that --counts wrote: name another file"),
+    ],
+)
+def test_a_damaged_file_is_refused(run: Call, change: Callable[[bytes], bytes], text: str) -> None:
+    assert run("--counts", "sum.npz")[0] == 0
+    Path("sum.npz").write_bytes(change(Path("sum.npz").read_bytes()))
+    assert text in untouched(run)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        (b'"schema_version":1', b'"schema_version":2', "sum.npz: of schema 2; this version of hashbench has 1"),
+        (b'"items":', b'"itens":', "sum.npz: unknown key 'entries.0.itens'"),
+        (b'"items":119', b'"items":118', "sum.npz: damaged: its counts are not those of its shards: name another file"),
+    ],
+)
+def test_a_file_of_another_schema_or_edited_by_hand_is_refused(run: Call, old: bytes, new: bytes, line: str) -> None:
+    assert run("--counts", "sum.npz")[0] == 0
+    arrays = dict(np.load("sum.npz"))
+    about = arrays["about"].tobytes()
+    assert old in about
+    arrays["about"] = np.frombuffer(about.replace(old, new, 1), np.uint8)
+    np.savez("sum.npz", **arrays)
+    assert untouched(run) == line
+
+
+def test_a_pickle_is_not_opened(run: Call) -> None:
+    np.savez("sum.npz", about=np.array([{}], object), counts=np.zeros(1), levels=np.zeros(1))
+    assert "which can run code and is never opened here" in untouched(run)
+
+
+def test_one_driver_at_a_time(run: Call) -> None:
+    with _counts_file.held(Path("sum.npz")):
+        line = refused(run("--counts", "sum.npz"))
+    assert re.fullmatch(r"sum\.npz: process \d+ of \S+, since \S+, adds shards to it: wait for it", line)
+    assert not Path("sum.npz").exists()
+    assert run("--counts", "sum.npz")[0] == 0
+
+
+def test_a_full_disk_leaves_the_file_as_it_was(run: Call) -> None:
+    assert run("--shards", "db-8.npz", "--counts", "sum.npz")[0] == 0
+    with file_size_limit(10_000):
+        line = untouched(run)
+    assert line == "sum.npz: cannot be written (File too large): make room or write elsewhere"
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (["--as", "talr"], "--as: the whole database would be needed at once"),
+        (["--ties", "order"], "--ties order: the whole database"),
+        (["--trec-run", "t", "--qrels", "q"], "--trec-run, --qrels: the whole database"),
+        (["--weights", "w", "--metric", "ap"], "--weights: the whole database"),
+        (["--exclude-self"], "--exclude-self: the whole database"),
+        (["--train-codes", "x.npy", "--train-labels", "y.npy"], "--train-codes: the whole database"),
+        (["--database-codes", "x.npy"], "--database-codes: with --shards the shards are the database: leave it out"),
+        (["--query-ids", "x.npy"], "--query-ids: with --shards"),
+        (["--append"], "--append: to what? name the file of the shards that are finished with --counts"),
+        (["--append", "--counts", "no.npz"], "--append: no.npz: no such file: leave --append out to begin one"),
+        (["--counts", "no.h5"], "--counts no.h5: a file that ends in .npz is expected"),
+        (["--csv", "db-9.npz"], "db-9.npz: is one of the shards: name another file to be written"),
+        (["--csv", "a.npz", "--counts", "a.npz"], "a.npz: named twice"),
+        (["--shards", "nothing-*.h5"], "--shards nothing-*.h5: no such file: a quoted pattern is expected"),
+        (["--shard-labels", "nothing-*.h5"], "--shard-labels nothing-*.h5: no such file"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(run: Call, options: list[str], line: str) -> None:
+    before = sorted(path.name for path in Path.cwd().iterdir())
+    assert refused(run(*options)).startswith(line)
+    assert sorted(path.name for path in Path.cwd().iterdir() if not path.name.endswith(".lock")) == before
+
+
+@pytest.mark.parametrize("option", [("--jobs", "2"), ("--counts", "c.npz"), ("--append",), ("--shard-labels", "x")])
+def test_options_of_shards_need_shards(
+    option: tuple[str, ...], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = refused(call(capsys, "eval", "whole.npz", *option))
+    assert line == f"{option[0]}: of a database in several files: name them with --shards 'PATTERN'"
+
+
+def changed(change: Callable[[Arrays], Arrays]) -> None:
+    np.savez("db-9.npz", **change(dict(np.load("db-9.npz"))))
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (
+            lambda one: {**one, "database_codes": one["database_codes"][:, :12]},
+            "query_codes has 16 bits and database_codes 12",
+        ),
+        (lambda one: {**one, "database_labels": one["database_labels"][:, 0]}, "both must be class ids [n] or both"),
+        (lambda one: {**one, "database_labels": one["database_labels"][:, :4]}, "shape (20, 5) beside (119, 4)"),
+        (lambda one: {**one, "database_labels": np.full(119, "bee")}, "names of classes on one side"),
+        (lambda one: {**one, "database_labels": one["database_labels"][:7]}, "7 rows, database_codes has 119"),
+        (lambda one: {**one, "database_labels": one["database_labels"] * 3}, "are 0 or 1 (or -1 or 1); others"),
+        (lambda one: {**one, "database_codes": one["database_codes"] * 7}, "7 is in it; 0 and 1, or -1 and +1"),
+        (lambda one: {**one, "n_bits": np.array(12)}, "n_bits is 12, but the codes are read as 16 bits"),
+        (lambda one: {"database_codes": one["database_codes"]}, "one array is no codes and labels"),
+        (lambda one: {**one, "database_codes": one["database_codes"][:0]}, "0 items of 16 bits"),
+    ],
+)
+def test_a_wrong_shard_is_one_line_that_names_it(run: Call, change: Callable[[Arrays], Arrays], text: str) -> None:
+    changed(change)
+    line = refused(run())
+    assert line.startswith("db-9.npz: ") and text in line
+
+
+def test_a_wrong_shard_ends_the_workers_and_the_others_are_kept(run: Call) -> None:
+    changed(lambda one: {**one, "database_labels": one["database_labels"] * 3})  # seen when it is counted
+    line = refused(run("--jobs", 2, "--counts", "sum.npz"))
+    assert line.startswith("db-9.npz: database_labels: multi-hot labels [n, labels] are 0 or 1")
+    kept = _counts_file.read(Path("sum.npz"))
+    assert kept is None or "db-9.npz" not in [entry.file for entry in kept.entries]
+
+
+def test_a_shard_that_is_cut_off_is_one_line(run: Call) -> None:
+    content = Path("db-9.npz").read_bytes()
+    Path("db-9.npz").write_bytes(content[: len(content) // 2])
+    assert refused(run()).startswith("db-9.npz: not a readable .npz file")
+
+
+def test_zeros_and_minus_ones_are_one_and_the_same_bit(run: Call, whole: dict[str, Any]) -> None:
+    """A bit is set where its value is above 0, whatever the other shards hold: their values need not agree."""
+    changed(lambda one: {**one, "database_codes": 2 * one["database_codes"].astype(np.int8) - 1})
+    assert of_json(run("--json")) == whole
+
+
+def test_shards_whose_packed_bits_begin_at_different_ends_are_refused(run: Call, folder: Path) -> None:
+    arrays = drawn("ids")
+    bits = {key: array[:, :12] for key, array in arrays.items() if key.endswith("codes")}
+    bits["query_codes"] = bits["query_codes"] * (np.arange(12) < 8)  # its padding does not show the order
+    packed = np.packbits(bits["query_codes"], axis=1)
+    np.savez("queries.npz", query_codes=packed, query_labels=arrays["query_labels"], n_bits=12)
+    for number, order in ((8, "big"), (9, "little")):
+        rows = slice(0, 150) if number == 8 else slice(150, N)
+        codes = np.packbits(bits["database_codes"][rows], axis=1, bitorder=order)
+        np.savez(f"db-{number}.npz", database_codes=codes, database_labels=arrays["database_labels"][rows])
+    line = refused(run("--shards", "db-[89].npz"))
+    assert line == (
+        "db-9.npz: beside it the queries are read otherwise than beside db-8.npz: packed in another bit order? "
+        "say --bit-order big or --bit-order little for all"
+    )
+    assert status("eval", "queries.npz", "--shards", "db-8.npz") == 0
+
+
+def test_shards_that_cannot_be_read_item_by_item_are_loaded(run: Call, whole: dict[str, Any]) -> None:
+    for path in [Path("queries.npz"), *Path.cwd().glob("db-*.npz")]:
+        np.savez(path, **{key: array.T for key, array in np.load(path).items()})
+    code, out, errors = run("--json")
+    assert "note: db-8.npz: database_codes: cannot be read item by item, so the whole is in memory" in errors
+    found = of_json((code, out, errors))
+    assert len(found.pop("notes")) > 3 and "more such notes: --json has all" in errors
+    assert found == {key: value for key, value in whole.items() if key != "notes"}
+
+
+def test_the_file_of_counts_is_no_shard(run: Call, whole: dict[str, Any]) -> None:
+    for _ in range(2):
+        assert of_json(run("--shards", "[ds]*.npz", "--counts", "sum.npz", "--json")) == whole

@@ -1,0 +1,120 @@
+"""Shards add up to the whole: any codes, any labels, any cuts, in any order, and through the file."""
+
+import tracemalloc
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.small_pieces import small_pieces
+from support.strategies import CodeSet, code_sets
+
+from hashbench import histogram
+from hashbench.codes import files
+from hashbench.codes.files import Explicit
+from hashbench.evaluation import diagnostics
+from hashbench.relevance.labels import ClassRelevance
+from hashbench.shards import Source, Total, shards_of
+from hashbench.shards._counts_file import read, write
+from hashbench.shards._task import Count
+from hashbench.shards._total import Entry
+
+BY_ITEMS = Explicit(layout="items-by-bits")
+
+
+def written(folder: Path, codes: CodeSet, cuts: list[int]) -> list[tuple[int, int]]:
+    """The whole, the queries and the pieces, as files; where the pieces begin and end."""
+    labels = codes.relevance
+    queries = {"query_codes": codes.query, "query_labels": labels.query_labels}
+    np.savez(folder / "whole.npz", database_codes=codes.database, database_labels=labels.database_labels, **queries)
+    np.savez(folder / "queries.npz", **queries)
+    bounds = list(pairwise(sorted({0, len(codes.database), *(cut for cut in cuts if cut < len(codes.database))})))
+    for old in folder.glob("db-*.npz"):
+        old.unlink()
+    for number, (start, stop) in enumerate(bounds):
+        piece = {"database_codes": codes.database[start:stop], "database_labels": labels.database_labels[start:stop]}
+        np.savez(folder / f"db-{number}.npz", **piece)
+    return bounds
+
+
+def of_one_class(database: np.ndarray) -> CodeSet:
+    """One query, which is the first item."""
+    return CodeSet(database[:1], database, ClassRelevance(np.zeros(1, int), np.zeros(len(database), int)))
+
+
+def total_of(folder: Path, order: st.DataObject | None = None) -> Total:
+    """The sum of the shards of the folder, in an order that is drawn."""
+    source, shards = Source((folder / "queries.npz",), BY_ITEMS), shards_of(str(folder / "db-*.npz"))
+    total = None
+    for shard in shards if order is None else order.draw(st.permutations(shards)):
+        counts = Count(source, shard)()
+        entry = Entry.of(shard, source.seen(shard), counts)
+        total = Total.of(entry, counts) if total is None else total.with_(entry, counts)
+    assert total is not None
+    return total
+
+
+@settings(max_examples=60, deadline=None)
+@given(codes=code_sets(), cuts=st.lists(st.integers(1, 11), max_size=5), order=st.data())
+def test_any_shards_in_any_order_are_the_whole(
+    tmp_path_factory: pytest.TempPathFactory, codes: CodeSet, cuts: list[int], order: st.DataObject
+) -> None:
+    folder = tmp_path_factory.mktemp("shards", numbered=True)
+    bounds = written(folder, codes, cuts)
+    whole = files.load(folder / "whole.npz", explicit=BY_ITEMS)
+    expected = histogram.count(whole.query, whole.database, whole.relevance)
+    total = total_of(folder, order)
+    write(folder / "counts.npz", total)
+    kept = read(folder / "counts.npz")
+    assert kept is not None and kept.entries == total.entries and len(kept.entries) == len(bounds)
+    for found in (total, kept):
+        assert found.n_items == len(codes.database)
+        assert found.histogram.sha256() == expected.sha256()
+        assert found.without_class == whole.relevance.without_class()
+        alike, of = diagnostics.diagnose(whole.database), found.tally.diagnostics()
+        assert (of.n_items, of.n_distinct, of.dead, of.duplicates) == (
+            alike.n_items,
+            alike.n_distinct,
+            alike.dead,
+            alike.duplicates,
+        )
+        np.testing.assert_array_equal(of.ones, alike.ones)
+
+
+def test_bits_that_are_equal_in_one_shard_and_opposite_in_another_are_no_duplicates(tmp_path: Path) -> None:
+    database = np.array([[0, 0], [1, 1], [0, 1], [1, 0]], np.uint8)
+    written(tmp_path, of_one_class(database), [2])
+    assert total_of(tmp_path).tally.diagnostics().duplicates == ()
+
+
+def test_distinct_codes_beyond_the_limit_stay_beyond_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(diagnostics, "DISTINCT_LIMIT", 5)
+    database = np.unpackbits(np.arange(8, dtype=np.uint8)[:, None], axis=1)
+    written(tmp_path, of_one_class(database), [4])
+    total = total_of(tmp_path)
+    assert total.tally.diagnostics().n_distinct is None  # 4 and 4, each below the limit
+    write(tmp_path / "counts.npz", total)
+    kept = read(tmp_path / "counts.npz")
+    assert kept is not None and kept.tally.diagnostics().n_distinct is None
+
+
+def test_the_memory_of_a_task_does_not_grow_with_its_shard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small_pieces(monkeypatch, slab_bytes=1 << 16, items=4096)
+    monkeypatch.setattr(diagnostics, "DISTINCT_LIMIT", 1000)
+    monkeypatch.setattr("hashbench.codes.distinct.DISTINCT_BLOCK", 1000)
+    rng = np.random.default_rng(0)
+    np.savez(tmp_path / "queries.npz", query_codes=rng.integers(0, 2, (3, 64), np.uint8), query_labels=[0, 1, 2])
+    peaks = {}
+    for n_items in (20_000, 200_000):
+        np.save(tmp_path / f"codes-{n_items}.npy", rng.integers(0, 2, (n_items, 64), np.uint8))
+        np.save(tmp_path / f"labels-{n_items}.npy", rng.integers(0, 3, n_items))
+        (shard,) = shards_of(str(tmp_path / f"codes-{n_items}.npy"), str(tmp_path / f"labels-{n_items}.npy"))
+        task = Count(Source((tmp_path / "queries.npz",), BY_ITEMS, device="cpu"), shard)
+        task()  # imports
+        tracemalloc.start()
+        assert task().histogram.counts.sum() == 3 * n_items
+        peaks[n_items] = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peaks[200_000] < 1.2 * peaks[20_000], peaks  # the larger file alone takes 12 MiB more

@@ -11,7 +11,7 @@ import pytest
 
 from hashbench.cli._app import main
 from hashbench.errors import HashbenchError
-from hashbench.runs.store import Store, read
+from hashbench.runs.store import Store, file_text, read
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 GOOD = min((REPOSITORY / "results" / "rows" / "cifar10-s1").glob("*-mihash-*.json"))
@@ -106,7 +106,7 @@ def test_a_row_that_is_no_file_is_not_waited_for(row: Path) -> None:
 def test_a_speed_up_may_be_more_than_one(row: Path) -> None:
     values = json.loads(row.read_text())
     values["metrics"] |= {"suf": {"mean": 60.2, "std": None, "n_queries": 1000, "n_empty": 0}}
-    row.write_text(json.dumps(values))
+    row.write_text(file_text(values))
     assert read(row).metrics["suf"].mean == 60.2
 
 

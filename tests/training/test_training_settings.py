@@ -10,7 +10,7 @@ from hashbench import paths
 from hashbench.errors import HashbenchError
 from hashbench.hasher import BitSettings
 from hashbench.runs.spec import RunSpec, of_row, resolve
-from hashbench.runs.store import Row
+from hashbench.runs.store import read
 from hashbench.training.settings import DeepSettings
 
 ROWS = sorted((paths.root() / "results" / "rows").glob("*/*.json"))
@@ -18,7 +18,7 @@ ROWS = sorted((paths.root() / "results" / "rows").glob("*/*.json"))
 
 @pytest.mark.parametrize("path", ROWS, ids=lambda path: path.stem)
 def test_a_stored_row_is_still_the_cell_that_names_it(path: Path) -> None:
-    row = Row.model_validate_json(path.read_text())
+    row = read(path)
     assert of_row(row).run == row.run == path.stem
 
 

@@ -17,7 +17,7 @@ TEXT_HEIGHT = 650.0
 SIGN = 4.25  # the width of a digit
 LINE = 9.6
 GAP = 6.0  # between two columns: \tabcolsep on either side
-RULES = 15.0  # the rules of a tabular, with the space around them
+RULES = 21.0  # the rules of a tabular, with the space around them
 SKIP = 6.0  # below a tabular: \medskip
 # the caption: 10 point type
 CAPTION_SIGN = 4.8

@@ -16,7 +16,7 @@ from hashbench.bundle.contents import Contents, Say, contents, rows_of
 from hashbench.bundle.manifest import SCHEMA, Manifest
 from hashbench.bundle.readme import readme
 from hashbench.errors import HashbenchError
-from hashbench.files import atomic
+from hashbench.files import atomic, file_sha256
 from hashbench.progress import bar
 from hashbench.registry import canonical
 from hashbench.runs import provenance
@@ -74,7 +74,7 @@ def pack(order: Order, path: Path, store: Store, say: Say) -> Packed:
                 raise HashbenchError(f"{name}: no bundle can hold a file of this name: letters, digits, _ . + and -")
         with atomic(path) as temporary:
             _write(temporary, order, found)
-            size_bytes, sha256 = temporary.stat().st_size, _sha256(temporary)
+            size_bytes, sha256 = temporary.stat().st_size, file_sha256(temporary)
     return Packed(path, size_bytes, sha256, found)
 
 
@@ -128,8 +128,3 @@ def _pieces(content: Path | bytes) -> Iterator[bytes]:
     with BytesIO(content) if isinstance(content, bytes) else content.open("rb") as file:
         while piece := file.read(PIECE):
             yield piece
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

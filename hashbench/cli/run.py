@@ -88,8 +88,9 @@ def command(
     asked = [each for table in tables for each in cell_runs.cell_runs(figures.cells_of(table, budget, splits), seeds)]
     wanted = list({e.run: e for each in asked for e in each.runs}.values())
     stored = cell_runs.sort_out(wanted, store)
-    todo = [spec for spec in wanted if spec in stored.missing or (retry_failed and spec in stored.failed)]
     left = [] if retry_failed else stored.failed
+    settled = {spec.run for spec in (*stored.measured, *left)}
+    todo = [spec for spec in wanted if spec.run not in settled]
     _explain(asked)
     note(f"{len(wanted)} runs, {len(stored.measured)} done, {len(todo)} to do")
     if stored.measured:
@@ -101,17 +102,16 @@ def command(
     if dry_run:
         _dry_run(todo, store, jobs)
         return
-    if ray is None:
-        outcomes = local.run_all(todo, how, local.Plan(jobs, timeout_s))
-    else:
-        cluster = on_ray.Cluster(ray, cores, memory_gib=memory, timeout_s=timeout_s)
-        outcomes = on_ray.run_all(todo, how, cluster)
-    at_once = jobs if ray is None else None
-    failed = _follow(outcomes, len(todo), at_once, " ".join(tables)) if todo else 0
+    failed = len(left)
     if todo:
+        if ray is None:
+            outcomes = local.run_all(todo, how, local.Plan(jobs, timeout_s))
+        else:
+            outcomes = on_ray.run_all(todo, how, on_ray.Cluster(ray, cores, memory, timeout_s))
+        failed += _follow(outcomes, len(todo), jobs if ray is None else None, " ".join(tables))
         note(f"rows in {paths.shown(store.folder / 'rows')}")
-    if failed or left:
-        raise CheckFailed(f"{failed + len(left)} of {len(wanted)} runs failed")
+    if failed:
+        raise CheckFailed(f"{failed} of {len(wanted)} runs failed")
 
 
 def _dry_run(todo: "list[RunSpec]", store: "Store", jobs: int) -> None:
@@ -144,9 +144,8 @@ def _about(seconds: float) -> str:
 def _follow(outcomes: "Iterable[Outcome]", n_runs: int, at_once: int | None, title: str) -> int:
     """The number of failed runs, after it has shown each outcome as it arrives.
 
-    So many run ``at_once``; on a Ray cluster nobody knows (None).
-
-    On a terminal that is one line: done, running and failed runs, the time left, and the last result.
+    So many run ``at_once``; on a Ray cluster nobody knows (None). On a terminal that is one line: done, running and
+    failed runs, the time left, and the last result.
     """
     from hashbench.progress import bar as progress_bar
     from hashbench.progress import note

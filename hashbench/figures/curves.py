@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from hashbench.figures import _legend, _of_runs
-from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain
+from hashbench.figures import _legend, _of_runs, _two_panels
+from hashbench.figures._drawing import Drawing, explain
 from hashbench.figures._file import CellsFile
 from hashbench.figures._kind import FigureSpec, Kind
 from hashbench.histogram import Histogram
@@ -18,14 +18,12 @@ from hashbench.runs.store import Row, Store
 from hashbench.tables.cell import Cell
 from hashbench.tables.collect import kept_histogram
 from hashbench.tables.csv_field import Value
-from hashbench.tables.render_png import RowStyle, styles
+from hashbench.tables.render_png import styles
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 N_MARKS = 50  # places of a precision curve that are drawn and written
-HEIGHT_IN = 2.2  # of the panels
 
 Floats = NDArray[np.float64]
 
@@ -58,8 +56,8 @@ class _Panels:
         looks = styles(self.curves)
         by_rank, by_recall = figure.subplots(1, 2)
         for label, of in self.curves.items():
-            _line(by_rank, of.n, of.precision, looks[label], every=10)
-            _line(by_recall, of.recall_of_radius, of.precision_of_radius, looks[label], every=8)
+            _two_panels.line(by_rank, of.n, of.precision, looks[label], every=10)
+            _two_panels.line(by_recall, of.recall_of_radius, of.precision_of_radius, looks[label], every=8)
         by_rank.set(xlabel="retrieved items", ylabel="precision", ylim=(0, None))
         by_recall.set(xlabel="recall", ylabel="precision", xlim=(0, 1), ylim=(0, None))
         for ax in (by_rank, by_recall):
@@ -82,18 +80,13 @@ def check(figure: FigureSpec) -> None:
 
 def _filled(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing | None:
     assert isinstance(figure.file, CurvesFile)
-    n, width = figure.file.retrieved, WIDTHS_IN[figure.file.width]
+    n = figure.file.retrieved
     found = _of_runs.found(figure, rows, store, lambda row: kept_histogram(row, store))
     curves = {label: _mean([_of_run(histogram, n) for histogram in histograms]) for label, histograms in found}
     if not curves:
         return None
-    return Drawing(
-        points=[line for label, of in curves.items() for line in _lines(label, of)],
-        size_in=(width, HEIGHT_IN + _legend.height_in(len(curves), width)),
-        draw=_Panels(curves, _explanation(_of_runs.cells_of(figure)[0], curves)).draw,
-        n_measured=len(curves),
-        missing=_of_runs.measured_line(len(curves), figure),
-    )
+    panels = _Panels(curves, _explanation(_of_runs.cells_of(figure)[0], curves))
+    return _two_panels.drawing(figure, curves, _lines, panels.draw)
 
 
 def _of_run(histogram: Histogram, n: int) -> _Curves:
@@ -132,12 +125,6 @@ def _explanation(cell: Cell, curves: Mapping[str, _Curves]) -> str:
     return (
         f"{cell.dataset} {cell.protocol}, {cell.column}; means over the queries and {runs}. Left: expected over the "
         "orders of ties. Right: one point for each Hamming radius."
-    )
-
-
-def _line(ax: "Axes", x: NDArray[np.generic], y: Floats, look: RowStyle, every: int) -> None:
-    ax.plot(
-        x, y, color=look.colour, marker=look.marker, linestyle=look.line, linewidth=1, markersize=3, markevery=every
     )
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.figures import _legend, _of_runs
-from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain
+from hashbench.figures import _legend, _of_runs, _two_panels
+from hashbench.figures._drawing import Drawing, explain
 from hashbench.figures._file import CellsFile
 from hashbench.figures._kind import FigureSpec, Kind
 from hashbench.runs.store import Row, Store
@@ -20,7 +20,6 @@ from hashbench.training import log
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-HEIGHT_IN = 2.2  # of the panels
 N_MARKS = 8  # on a line
 
 Floats = NDArray[np.float64]
@@ -61,12 +60,11 @@ class _Panels:
         losses, rates = figure.subplots(1, 2)
         for label, of in self.trained.items():
             look, epochs = looks[label], np.arange(1, len(of.lr) + 1)
-            style = {"color": look.colour, "marker": look.marker, "linestyle": look.line}
             every = max(1, len(epochs) // N_MARKS)
-            losses.plot(epochs, of.left.mean(axis=0), **style, linewidth=1, markersize=3, markevery=every)
+            _two_panels.line(losses, epochs, of.left.mean(axis=0), look, every)
             least, most = of.left.min(axis=0), of.left.max(axis=0)
             losses.fill_between(epochs, least, most, color=look.colour, alpha=0.2, linewidth=0)
-            rates.plot(epochs, of.lr, **style, linewidth=1, markersize=3, markevery=every)
+            _two_panels.line(rates, epochs, of.lr, look, every)
         losses.set(xlabel="epochs", ylabel="fall of the loss still left")
         rates.set(xlabel="epochs", ylabel="learning rate", ylim=(0, None))
         for ax in (losses, rates):
@@ -86,14 +84,8 @@ def _filled(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing | 
     trained = {label: _together(logs) for label, logs in found}
     if not trained:
         return None
-    width = WIDTHS_IN[figure.file.width]
-    return Drawing(
-        points=[line for label, of in trained.items() for line in _lines(label, of)],
-        size_in=(width, HEIGHT_IN + _legend.height_in(len(trained), width)),
-        draw=_Panels(trained, _explanation(_of_runs.cells_of(figure)[0], trained)).draw,
-        n_measured=len(trained),
-        missing=_of_runs.measured_line(len(trained), figure),
-    )
+    panels = _Panels(trained, _explanation(_of_runs.cells_of(figure)[0], trained))
+    return _two_panels.drawing(figure, trained, _lines, panels.draw)
 
 
 def _together(logs: Sequence[Sequence[Mapping[str, float]]]) -> _Training:

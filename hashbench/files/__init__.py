@@ -1,5 +1,6 @@
 """Files that are written as a whole or not at all, and lock files for processes that use the same folder."""
 
+from hashbench.files._digest import file_sha256
 from hashbench.files._links import is_stream, resolved
 from hashbench.files._lock import is_locked, locked
 from hashbench.files._parts import part_prefix, remove_parts, sweep_parts
@@ -9,6 +10,7 @@ from hashbench.files._write import DISK_ERRORS, atomic, reported, write_text
 __all__ = [
     "DISK_ERRORS",
     "atomic",
+    "file_sha256",
     "is_locked",
     "is_stream",
     "locked",

@@ -5,6 +5,7 @@ import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 from hashbench import parallel
 from hashbench.errors import HashbenchError
@@ -19,6 +20,8 @@ from hashbench.runs.score import failed_row
 from hashbench.runs.spec import RunSpec
 from hashbench.runs.store import Row, Store
 
+OUTPUT = "output.txt"  # in the folder of a run: what the run printed in a worker
+
 
 @dataclass(frozen=True)
 class Execution:
@@ -27,6 +30,11 @@ class Execution:
     store: Store
     options: Options
     processes: int = 1
+
+
+def output_of(spec: RunSpec, store: Store) -> Path:
+    """The file of what the run prints in a worker."""
+    return store.run_folder(spec.run) / OUTPUT
 
 
 def execute(spec: RunSpec, how: Execution) -> Outcome:

@@ -1,6 +1,5 @@
 """The files that a run needs where it is executed: data set, features, weights, and the run that it starts from."""
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,15 +11,18 @@ from hashbench.datasets.card import load_card
 from hashbench.datasets.protocol import Percentiles
 from hashbench.datasets.store import path_of
 from hashbench.features import path_of as features_path
+from hashbench.files import file_sha256
+from hashbench.grid.execute import OUTPUT
 from hashbench.hasher import PIXELS
 from hashbench.models import MODELS
 from hashbench.runs.data import protocol_of
+from hashbench.runs.lock import HOLDER, LOCK
 from hashbench.runs.spec import RunSpec
 from hashbench.runs.store import Store
 from hashbench.training.settings import N_SHOWN, OFFICIAL, SHA256
 
 Folder = Literal["data", "results"]
-LEFT = ("lock", "lock-holder.txt", "output.txt")  # files of a run's folder that only say who made it
+LEFT = (LOCK, HOLDER, OUTPUT)  # files of a run's folder that only say who made it
 
 
 @dataclass(frozen=True)
@@ -94,5 +96,4 @@ def _described(folder: Folder, name: str, path: Path) -> NeededFile:
 @lru_cache(maxsize=1024)
 def checksum(path: Path, n_bytes: int, mtime_ns: int) -> str:  # noqa: ARG001  (a changed file is read again)
     """The SHA-256 (hex) of a file, kept while its size and its time stay the same."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return file_sha256(path)

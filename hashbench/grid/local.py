@@ -3,21 +3,20 @@
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
-from multiprocessing.connection import wait
-from pathlib import Path
 
 from hashbench.grid import gpus
-from hashbench.grid.execute import Execution, execute, execute_unless_held, record_failure
+from hashbench.grid.crew import Crew, TookTooLong
+from hashbench.grid.execute import OUTPUT, Execution, execute, execute_unless_held, output_of, record_failure
 from hashbench.grid.outcome import Outcome
-from hashbench.grid.worker import Died, Worker
+from hashbench.grid.worker import Died
 from hashbench.progress import note
 from hashbench.runs.lock import is_held
 from hashbench.runs.run import stored_row
 from hashbench.runs.spec import RunSpec
 
-OUTPUT = "output.txt"  # in the folder of a run: what the run printed in a worker
 ATTEMPTS = 2  # of a run whose worker dies
 POLL_S = 2.0  # how often a run that another process executes is looked at
 
@@ -47,15 +46,6 @@ class _Attempt:
     failure: str | None = None
 
 
-@dataclass(eq=False)
-class _Slot:
-    """A place for a worker, which is started when there is work for it; the variables are those of the worker."""
-
-    environment: dict[str, str]
-    worker: Worker | None = None
-    attempt: _Attempt | None = None  # what it works on
-
-
 def run_all(specs: list[RunSpec], how: Execution, plan: Plan = Plan()) -> Iterator[Outcome]:
     """Executes ``specs`` and yields how each one ended.
 
@@ -67,11 +57,8 @@ def run_all(specs: list[RunSpec], how: Execution, plan: Plan = Plan()) -> Iterat
         yield from _here(specs, how)
     elif specs:
         environments = gpus.environments(plan.jobs, how.options.device, how.processes)
-        grid = _Grid(how, plan, [_Slot(environment) for environment in environments])
-        try:
-            yield from grid.outcomes(specs)
-        finally:
-            grid.close()
+        with closing(Crew[_Attempt](environments, plan.timeout_s)) as crew:
+            yield from _Grid(how, crew).outcomes(specs)
 
 
 def _here(specs: list[RunSpec], how: Execution) -> Iterator[Outcome]:
@@ -90,94 +77,43 @@ class _Grid:
     """The runs that wait, those that other processes execute, and the workers."""
 
     how: Execution
-    plan: Plan
-    slots: list[_Slot]
+    crew: Crew[_Attempt]
     waiting: deque[_Attempt] = field(default_factory=deque)
     held: list[_Attempt] = field(default_factory=list)
 
     def outcomes(self, specs: list[RunSpec]) -> Iterator[Outcome]:
         """The outcome of each run, as they end."""
         self.waiting.extend(map(_Attempt, specs))
-        while self.waiting or self.held or self._busy():
+        while self.waiting or self.held or self.crew.is_busy:
             self._take_free()
             self._give()
-            if busy := self._busy():
-                yield from self._ended(busy)
+            if self.crew.is_busy:
+                for attempt, result in self.crew.ended(POLL_S if self.held else None):
+                    yield from self._after(attempt, result)
             elif self.held:
                 self._wait_for_others()
 
-    def close(self) -> None:
-        """Ends all workers: those without work by themselves, the others at once."""
-        for slot in self.slots:
-            if slot.worker is not None and slot.attempt is None:
-                slot.worker.stop()
-            elif slot.worker is not None:
-                slot.worker.kill()
-
-    def _busy(self) -> list[_Slot]:
-        return [slot for slot in self.slots if slot.attempt is not None]
-
     def _give(self) -> None:
-        """Gives each free worker a run that waits; workers that have died are replaced."""
-        for slot in self.slots:
-            if slot.attempt is None and self.waiting:
-                slot.attempt = self.waiting.popleft()
-                if slot.worker is None:
-                    slot.worker = Worker(self.plan.jobs, slot.environment)
-                slot.worker.give(self._work(slot.attempt), self._output(slot.attempt.spec))
+        """Gives each free worker a run that waits."""
+        while self.waiting and self.crew.has_room:
+            attempt = self.waiting.popleft()
+            self.crew.give(attempt, self._work(attempt), output_of(attempt.spec, self.how.store))
 
     def _work(self, attempt: _Attempt) -> Callable[[], Outcome | None]:
         if attempt.failure is not None:
             return partial(record_failure, attempt.spec, self.how, attempt.failure)
         return partial(execute_unless_held, attempt.spec, self.how)
 
-    def _output(self, spec: RunSpec) -> Path:
-        return self.how.store.run_folder(spec.run) / OUTPUT
-
-    def _ended(self, busy: list[_Slot]) -> Iterator[Outcome]:
-        """Waits until a worker has done its work, has died or has taken too long; the outcomes that this gives."""
-        ready = wait([slot.worker.pipe for slot in busy if slot.worker is not None], self._seconds_left(busy))
-        for slot in busy:
-            worker, attempt = slot.worker, slot.attempt
-            if worker is None or attempt is None or worker.pipe not in ready:
-                continue
-            slot.attempt = None
-            try:
-                outcome = worker.result()
-            except Died as death:
-                self._put_away(slot)
-                yield from self._after_death(attempt, str(death))
-                continue
-            if outcome is None:
-                self.held.append(attempt)
-            else:
-                yield outcome
-        for slot in busy:
-            yield from self._if_late(slot)
-
-    def _seconds_left(self, busy: list[_Slot]) -> float | None:
-        """Until the first of the workers has taken too long, or until runs of other processes are looked at."""
-        limits = [POLL_S] if self.held else []
-        if self.plan.timeout_s is not None:
-            began = min(slot.worker.started for slot in busy if slot.worker is not None)
-            limits.append(max(0.0, began + self.plan.timeout_s - time.monotonic()))
-        return min(limits, default=None)
-
-    def _if_late(self, slot: _Slot) -> Iterator[Outcome]:
-        worker, attempt, most_s = slot.worker, slot.attempt, self.plan.timeout_s
-        if worker is None or attempt is None or most_s is None or time.monotonic() - worker.started < most_s:
-            return
-        slot.attempt = None
-        self._put_away(slot)
-        yield from self._fail(attempt, f"it took longer than {most_s / 60:g} minutes (--timeout)")
-
-    def _put_away(self, slot: _Slot) -> None:
-        """Ends the worker of the slot, which comes last from now on: another slot is tried before."""
-        if slot.worker is not None:
-            slot.worker.kill()
-        slot.worker = None
-        self.slots.remove(slot)
-        self.slots.append(slot)
+    def _after(self, attempt: _Attempt, result: Outcome | Died | None) -> Iterator[Outcome]:
+        """The outcome, if the worker returned one; else the run waits again, for another process or a second try."""
+        if isinstance(result, Outcome):
+            yield result
+        elif result is None:
+            self.held.append(attempt)
+        elif isinstance(result, TookTooLong):
+            yield from self._fail(attempt, str(result))
+        else:
+            yield from self._after_death(attempt, str(result))
 
     def _after_death(self, attempt: _Attempt, why: str) -> Iterator[Outcome]:
         if (row := stored_row(attempt.spec, self.how.store)) is not None:  # it died after its work
@@ -193,7 +129,7 @@ class _Grid:
         if attempt.failure is not None:
             yield Outcome(attempt.spec, None, f"{attempt.failure}; no row could be stored: {why}")
         else:
-            reason = f"{why}; what it printed is in {self._output(attempt.spec).name} of its folder"
+            reason = f"{why}; what it printed is in {OUTPUT} of its folder"
             self.waiting.appendleft(_Attempt(attempt.spec, attempt.number, reason))
 
     def _wait_for_others(self) -> None:

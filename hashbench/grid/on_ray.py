@@ -23,7 +23,7 @@ from hashbench.grid.outcome import Outcome
 from hashbench.grid.ray_task import Result, Task, do
 from hashbench.progress import note
 from hashbench.runs import provenance
-from hashbench.runs.fit import load_saved
+from hashbench.runs.fit import is_saved
 from hashbench.runs.lock import is_held, locked_folder
 from hashbench.runs.run import stored_row
 from hashbench.runs.spec import RunSpec
@@ -35,11 +35,10 @@ POLL_S = 2.0
 
 @dataclass(frozen=True)
 class Cluster:
-    """The cluster, and what each run needs of it: cores, GPUs (None: one if there are any) and memory in GiB."""
+    """The cluster, and what each run needs of it: cores, and memory in GiB (0: none is reserved)."""
 
     address: str
     cores: int = 1
-    gpus: int | None = None
     memory_gib: float = 0.0
     timeout_s: float | None = None
 
@@ -122,7 +121,9 @@ class _Grid:
             reason = f"Ray: {one_line(error).partition(' The node IP')[0][:300]}, {RETRIES + 1} times"
             return record_failure(spec, self.how, reason)
         with lock:
-            return self._stored(spec, result)
+            if not result.is_failure:
+                return self._stored(spec, result)
+        return record_failure(spec, self.how, str(result.outcome.error))
 
     def _stored(self, spec: RunSpec, result: Result) -> Outcome:
         """Writes the working files and the row, once; an error on the way is the outcome."""
@@ -151,12 +152,9 @@ class _Grid:
 
 def _task(ray: Any, how: Execution, cluster: Cluster) -> Any:
     """The function that nodes execute, with what each call of it needs."""
-    gpus = cluster.gpus
-    if gpus is None:
-        has_gpus = how.options.device != "cpu" and ray.cluster_resources().get("GPU", 0) >= 1
-        gpus = how.processes if has_gpus else 0
+    has_gpus = how.options.device != "cpu" and ray.cluster_resources().get("GPU", 0) >= 1
     memory = int(cluster.memory_gib * 2**30) or None
-    options = {"num_cpus": cluster.cores, "num_gpus": gpus, "memory": memory}
+    options = {"num_cpus": cluster.cores, "num_gpus": how.processes if has_gpus else 0, "memory": memory}
     return ray.remote(**options, max_retries=RETRIES, retry_exceptions=True)(_on_node)
 
 
@@ -201,7 +199,7 @@ def _with_bases(specs: list[RunSpec], how: Execution) -> list[RunSpec]:
 def _has_base(spec: RunSpec, how: Execution) -> bool:
     """Whether the run starts from none, or from one whose row and working files are here."""
     base = spec.base
-    return base is None or (stored_row(base, how.store) is not None and load_saved(base, how.store, "cpu") is not None)
+    return base is None or (stored_row(base, how.store) is not None and is_saved(base, how.store))
 
 
 @contextmanager

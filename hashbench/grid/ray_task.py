@@ -4,27 +4,26 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from multiprocessing.connection import wait
 from pathlib import Path
 from shutil import rmtree
 
 from hashbench import paths
 from hashbench.errors import HashbenchError
 from hashbench.files import atomic, locked, reported
-from hashbench.grid.execute import Execution, execute
+from hashbench.grid.crew import Crew, TookTooLong
+from hashbench.grid.execute import Execution, execute, output_of
 from hashbench.grid.files_of_run import NeededFile, checksum, files_of
 from hashbench.grid.outcome import Outcome
-from hashbench.grid.worker import Worker
+from hashbench.grid.worker import Died
 from hashbench.runs import provenance
 from hashbench.runs.options import Options
 from hashbench.runs.spec import RunSpec
 from hashbench.runs.store import Code, Store
 
 PIECE = 32 << 20  # bytes of a file that travel at once
-OUTPUT = "output.txt"
 
 Reader = Callable[[Path, int, int], bytes]  # reads a piece of a file of the machine that started the grid
 
@@ -43,10 +42,11 @@ class Task:
 
 @dataclass(frozen=True)
 class Result:
-    """How the run ended, and its working files by name."""
+    """How the run ended, and its working files by name; ``is_failure``: a row is to say that it failed."""
 
     outcome: Outcome
     files: dict[str, bytes]
+    is_failure: bool = False
 
 
 def do(task: Task, read: Reader, cores: int) -> Result:
@@ -60,6 +60,8 @@ def do(task: Task, read: Reader, cores: int) -> Result:
         return Result(Outcome(task.spec, None, str(error)), {})
     store = Store(folder / "results")
     outcome = _executed(task, store, cores)
+    if isinstance(outcome, TookTooLong):
+        return Result(Outcome(task.spec, None, str(outcome)), {}, is_failure=True)
     if outcome.row is None:
         return Result(outcome, {})
     files = files_of(task.spec.run, store)
@@ -124,17 +126,14 @@ def _receive(file: NeededFile, place: Path, read: Reader) -> None:
             raise HashbenchError(f"{file.path}: changed while the grid ran: start it again")
 
 
-def _executed(task: Task, store: Store, cores: int) -> Outcome:
+def _executed(task: Task, store: Store, cores: int) -> Outcome | TookTooLong:
     """How the run ended in a process of its own; where that one dies, an error is raised and Ray tries again."""
-    folder = store.folder.parent
-    worker = Worker(1, {"HASHBENCH_DATA": str(folder / "data"), "OMP_NUM_THREADS": str(cores)})
+    environment = {"HASHBENCH_DATA": str(store.folder.parent / "data"), "OMP_NUM_THREADS": str(cores)}
     how = Execution(store, replace(task.options, progress=True), task.processes)
-    try:
-        worker.give(partial(execute, task.spec, how), store.run_folder(task.spec.run) / OUTPUT)
-        if not wait([worker.pipe], task.timeout_s):
-            assert task.timeout_s is not None
-            return Outcome(task.spec, None, f"it took longer than {task.timeout_s / 60:g} minutes (--timeout)")
-        outcome: Outcome = worker.result()
-        return outcome
-    finally:
-        worker.kill()
+    with closing(Crew[RunSpec]([environment], task.timeout_s)) as crew:
+        crew.give(task.spec, partial(execute, task.spec, how), output_of(task.spec, store))
+        ((_, found),) = crew.ended()
+    if isinstance(found, Died) and not isinstance(found, TookTooLong):
+        raise found
+    ended: Outcome | TookTooLong = found
+    return ended

@@ -59,13 +59,18 @@ def load(spec: RunSpec, folder: Path, device: str, base: Hasher | None) -> Hashe
     return METHODS.get(spec.method).load(spec.settings, SavedHasher(folder, device, base))
 
 
+def is_saved(spec: RunSpec, store: Store) -> bool:
+    """Whether the hasher of a run, and those that it starts from, are saved."""
+    saved = any(store.run_folder(spec.run).glob("hasher.*"))  # every hasher saves such a file
+    return saved and (spec.base is None or is_saved(spec.base, store))
+
+
 def load_saved(spec: RunSpec, store: Store, device: str = "auto") -> Hasher | None:
     """The saved hasher of a run; None if its working files, or those of its base, are missing."""
-    base = None
-    if spec.base is not None and (base := load_saved(spec.base, store, device)) is None:
+    if not is_saved(spec, store):
         return None
-    folder = store.run_folder(spec.run)
-    return load(spec, folder, device, base) if any(folder.glob("hasher.*")) else None  # every hasher saves such a file
+    base = None if spec.base is None else load_saved(spec.base, store, device)
+    return load(spec, store.run_folder(spec.run), device, base)
 
 
 def load_hasher(row: Row, store: Store, device: str = "auto", program: Sequence[str] = PROGRAM) -> Hasher:

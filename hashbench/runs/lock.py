@@ -22,11 +22,11 @@ def locked_folder(folder: Path, *, wait: bool) -> Iterator[None]:
     Raises HashbenchError if another process holds the lock and ``wait`` is false.
     """
     holder = folder / HOLDER
-    busy = f"{folder}: {_text(holder) or 'another process'} executes this run"
+    busy = f"{folder}: {holder_in(holder)} executes this run"
     waiting = f"note: {busy}: waiting for its result"
     with locked(folder / LOCK, wait=wait, busy=waiting if wait else f"{busy}: wait for it"):
         remove_parts(folder)
-        write_text(holder, f"process {os.getpid()} of {platform.node()}, since {provenance.utc()},")
+        write_holder(holder)
         yield
 
 
@@ -35,8 +35,14 @@ def is_held(spec: RunSpec, store: Store) -> bool:
     return is_locked(store.run_folder(spec.run) / LOCK)
 
 
-def _text(path: Path) -> str:
+def write_holder(path: Path) -> None:
+    """Writes who holds a lock: this process, on this machine, since now."""
+    write_text(path, f"process {os.getpid()} of {platform.node()}, since {provenance.utc()},")
+
+
+def holder_in(path: Path) -> str:
+    """What ``write_holder`` wrote; "another process" where that cannot be read."""
     try:
-        return printable(path.read_text(encoding="utf-8"), 200)
+        return printable(path.read_text(encoding="utf-8"), 200) or "another process"
     except (OSError, ValueError):
-        return ""
+        return "another process"

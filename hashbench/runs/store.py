@@ -135,7 +135,7 @@ class Store:
         path = self.row_path(row.dataset, row.protocol, row.run)
         if path.exists() and read(path).status == "ok":
             raise HashbenchError(f"{path}: a row is written once; remove the file to measure it again")
-        write_text(path, file_text(json.loads(to_json(row))))
+        write_text(path, file_text(row.model_dump(by_alias=True)))
         return path
 
     def seeds_of(self, row: Row) -> list[int]:

@@ -1,8 +1,6 @@
 """The file of ``--counts``: the total of the shards that are finished, in an .npz, written whole or not at all."""
 
 import hashlib
-import os
-import platform
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,9 +14,9 @@ from hashbench.codes.files import arrays_in
 from hashbench.config import Strict
 from hashbench.errors import HashbenchError, printable, quietly
 from hashbench.evaluation.diagnostics import Tally
-from hashbench.files import atomic, locked, require_output, resolved, write_text
+from hashbench.files import atomic, locked, require_output, resolved
 from hashbench.histogram import Histogram
-from hashbench.runs.provenance import utc
+from hashbench.runs.lock import holder_in, write_holder
 from hashbench.shards._total import Entry, Total
 
 OPTION = "--counts"
@@ -114,17 +112,10 @@ def held(path: Path | None) -> Iterator[None]:
     require_output(path, OPTION)
     place = resolved(path)
     holder = place.with_name(f".{place.name}.lock-holder.txt")
-    busy = f"{path}: {_text(holder) or 'another process'} adds shards to it: wait for it"
+    busy = f"{path}: {holder_in(holder)} adds shards to it: wait for it"
     with locked(place.with_name(f".{place.name}.lock"), wait=False, busy=busy, instead=OPTION):
-        write_text(holder, f"process {os.getpid()} of {platform.node()}, since {utc()},")
+        write_holder(holder)
         try:
             yield
         finally:
             holder.unlink(missing_ok=True)
-
-
-def _text(path: Path) -> str:
-    try:
-        return printable(path.read_text(encoding="utf-8"), 200)
-    except (OSError, ValueError):
-        return ""

@@ -15,6 +15,7 @@ from hashbench.codes import files as saved_files
 from hashbench.codes.files import CodeStream, Explicit, SavedCodes, StoredArray
 from hashbench.errors import HashbenchError
 from hashbench.evaluation.diagnostics import Tally
+from hashbench.files import file_sha256
 from hashbench.histogram import Histogram
 from hashbench.histogram.device import for_pairs
 from hashbench.relevance.labels import LabelRelevance, Labels
@@ -189,7 +190,6 @@ def _stated(shard: Shard, name: str) -> StoredArray | None:
 
 def _sha256(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return file_sha256(path)
     except OSError as error:
         raise HashbenchError(f"{path}: cannot be read: {error.strerror}") from None

@@ -36,9 +36,11 @@ class Block:
 
 def pieces_of(section: Section, how: Notation, side_by_side: bool) -> list[tuple[Sequence[str], tuple[str, ...]]]:
     """The columns and the rows of each tabular of ``section``: as few tabulars as fit a page in width and height."""
+    label = SIGN * max(len(notation.plain(row)) for row in section.rows) + GAP
+    widths = {column: _column_width(section, column, how, side_by_side) for column in section.columns}
 
     def fits(columns: tuple[str, ...]) -> bool:
-        return _width(section, columns, how, side_by_side) <= TEXT_WIDTH
+        return label + sum(widths[column] for column in columns) <= TEXT_WIDTH
 
     most_rows = int((TEXT_HEIGHT - CAPTION_MOST - tabular_height(section, 0, side_by_side)) // LINE)
     rows = notation.split_evenly(section.rows, most_rows)
@@ -72,13 +74,6 @@ def floats_of(blocks: Iterable[Block], caption: float) -> list[list[Block]]:
         floats[-1].append(block)
         left -= block.height
     return floats
-
-
-def _width(section: Section, columns: Sequence[str], how: Notation, side_by_side: bool) -> float:
-    """The width of the tabular of these columns, in points."""
-    label = max(len(notation.plain(row)) for row in section.rows)
-    widths = [_column_width(section, column, how, side_by_side) for column in columns]
-    return SIGN * label + GAP + sum(widths)
 
 
 def _column_width(section: Section, column: str, how: Notation, side_by_side: bool) -> float:

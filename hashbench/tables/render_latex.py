@@ -1,7 +1,7 @@
 """A table as LaTeX: booktabs, published values in italics beside the measured ones."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from hashbench.tables import latex_page, notation
@@ -122,13 +122,24 @@ def _notes(table: Table, how: Notation) -> Block:
 
 
 def _tabulars(section: Section, how: Notation, side_by_side: bool) -> Iterator[Block]:
+    marks = _marks(section, how)
     for columns, rows in latex_page.pieces_of(section, how, side_by_side):
-        lines = (*_tabular(section, columns, rows, how, side_by_side), r"\par\medskip")
+        lines = (*_tabular(section, columns, rows, how, marks, side_by_side), r"\par\medskip")
         yield Block(lines, latex_page.tabular_height(section, len(rows), side_by_side))
 
 
+def _marks(section: Section, how: Notation) -> dict[Position, str]:
+    r"""The commands that mark measured means: \\textbf the best ones, \\underline the second best."""
+    return dict.fromkeys(how.second(section), r"\underline") | dict.fromkeys(how.best(section), r"\textbf")
+
+
 def _tabular(
-    section: Section, columns: Sequence[str], rows: Sequence[str], how: Notation, side_by_side: bool
+    section: Section,
+    columns: Sequence[str],
+    rows: Sequence[str],
+    how: Notation,
+    marks: Mapping[Position, str],
+    side_by_side: bool,
 ) -> Iterator[str]:
     span = 2 if side_by_side else 1
     yield rf"\begin{{tabular}}{{l{'r' * span * len(columns)}}}"
@@ -144,11 +155,9 @@ def _tabular(
     else:
         yield _row("", headings)
     yield r"\midrule"
-    best, second = how.best(section), how.second(section)
     for row in rows:
-        cells = [section.cells.get((row, column)) for column in columns]
-        marks = [_mark((row, column), best, second) for column in columns]
-        texts = [_cell(cell, how, mark, side_by_side) for cell, mark in zip(cells, marks, strict=True)]
+        places = [(row, column) for column in columns]
+        texts = [_cell(section.cells.get(place), how, marks.get(place, ""), side_by_side) for place in places]
         yield _row(escape(row), [text for pair in texts for text in pair])
     yield r"\bottomrule"
     yield r"\end{tabular}"
@@ -156,13 +165,6 @@ def _tabular(
 
 def _row(label: str, cells: list[str]) -> str:
     return rf"{' & '.join([label, *cells])} \\".lstrip()
-
-
-def _mark(position: Position, best: set[Position], second: set[Position]) -> str:
-    r"""The command that marks a measured mean: \\textbf, \\underline or none."""
-    if position in best:
-        return r"\textbf"
-    return r"\underline" if position in second else ""
 
 
 def _cell(cell: TableCell | None, how: Notation, mark: str, side_by_side: bool) -> list[str]:

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from hashbench import paths
 from hashbench.config import json_object
 from hashbench.errors import HashbenchError, one_line
-from hashbench.files import atomic
+from hashbench.files import atomic, file_sha256
 from hashbench.models import MODELS
 from hashbench.training.settings import N_SHOWN, SHA256
 
@@ -47,8 +47,7 @@ class BackboneFile:
     @cached_property
     def sha256(self) -> str:
         """The checksum (hex) of the file."""
-        with self.path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return file_sha256(self.path)
 
     def fill(self, wanted: Layout, backbone: nn.Module, normalised: nn.Module) -> None:
         """Loads the tensors into ``backbone`` and ``normalised``, which have the layout ``wanted``.

@@ -11,8 +11,8 @@ from threading import Event, Thread
 import pytest
 from support.waiting import until
 
-from hashbench.grid.execute import Execution
-from hashbench.grid.local import OUTPUT, Plan, run_all
+from hashbench.grid.execute import OUTPUT, Execution
+from hashbench.grid.local import Plan, run_all
 from hashbench.grid.outcome import Outcome
 from hashbench.runs.lock import HOLDER
 from hashbench.runs.options import Options

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.grid.execute import Execution
-from hashbench.grid.local import OUTPUT, Plan, run_all
+from hashbench.grid.execute import OUTPUT, Execution
+from hashbench.grid.local import Plan, run_all
 from hashbench.runs.options import Options
 from hashbench.runs.run import run
 from hashbench.runs.spec import RunSpec, resolve

@@ -27,7 +27,7 @@ LINE_STYLES: tuple[LineStyle, ...] = ("-", "--", "-.", ":")
 WIDTH_IN, DPI = 8.0, 150  # 1200 pixels
 LINES_ACROSS, DOTS_ACROSS = 2, 4  # panels side by side
 LONG_LABEL = 16  # letters; two panels of dots with longer row labels fit side by side, if each names its own rows
-TITLE_WIDTH = 70  # letters that fit beside the legend
+TITLE_WIDTH, BESIDE_LEGEND = 104, 70  # letters of the title that fit across the picture
 EXPLANATION_WIDTH = 140  # letters that fit below the panels
 
 
@@ -180,10 +180,10 @@ def _draw(figure: "Figure", table: Table, rows: list[list[_Panel]]) -> None:
                 # the panel to the left names the same rows
                 ax.tick_params(labelleft=left is None or left.section is not panel.section)
     _share_scales(panels, axes)
-    title = table.title
-    if panels[0].column is None:
+    has_legend = panels[0].column is None
+    if has_legend:
         _name_rows(figure, looks)
-        title = textwrap.fill(title, TITLE_WIDTH)
+    title = textwrap.fill(table.title, BESIDE_LEGEND if has_legend else TITLE_WIDTH)
     figure.suptitle(title, fontsize=10, x=0.01, ha="left")
     figure.supxlabel(_explanation(table), fontsize=7, color="0.35", x=0.01, ha="left")
 

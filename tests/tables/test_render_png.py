@@ -3,6 +3,7 @@
 import struct
 import subprocess
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -139,3 +140,11 @@ def test_no_sign_without_a_tie_dependent_value(monkeypatch: pytest.MonkeyPatch) 
     figure = drawn(lines_table(0.5, 0.6, tie_range=0.1), monkeypatch)
     assert [text for ax in figure.axes for text in ax.texts] == []
     assert "‡" not in figure.get_supxlabel()
+
+
+@pytest.mark.parametrize("table", [sample_table(), lines_table(0.5, 0.6)], ids=["dots", "lines"])
+def test_a_long_title_goes_on_in_another_line(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    title = "AP on CIFAR-10 S2, with a network that was trained on CIFAR-100: frozen, and with all its layers trained"
+    figure = drawn(replace(table, title=title), monkeypatch)
+    assert " ".join(figure.get_suptitle().split()) == title
+    assert figure._suptitle.get_window_extent().x1 <= figure.bbox.x1

@@ -1,5 +1,6 @@
 """The nearest items of a query, each with the ranks that it may take: tied items share them."""
 
+from bisect import bisect_left
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -47,9 +48,11 @@ def neighbours(query: Codes, database: Codes, k: int) -> Neighbours:
             "one query of as many bits, and k of 1 or more, are expected"
         )
     distances = _distances(query, database)
-    up_to = np.cumsum(_count(distances, query.n_bits))
-    farthest = np.searchsorted(up_to, min(k, len(database)))  # the distance of the last of the k nearest
+    enough = min(k, len(database))
+    # of the last of the k nearest; to halve the range of distances is faster than to count the items at each
+    farthest = bisect_left(range(query.n_bits + 1), enough, key=lambda d: np.count_nonzero(distances <= d))
     near = np.flatnonzero(distances <= farthest)
+    up_to = np.cumsum(np.bincount(distances[near], minlength=query.n_bits + 1))
     items = near[np.argsort(distances[near], kind="stable")[:k]]  # a radix sort; 4,096 bits fit 16
     nearest = distances[items].astype(np.int64)
     before = np.concatenate([[0], up_to])
@@ -58,12 +61,16 @@ def neighbours(query: Codes, database: Codes, k: int) -> Neighbours:
 
 def neighbours_of(queries: Codes, database: Codes, k: int, *, progress: bool = False) -> list[Neighbours]:
     """The ``neighbours`` of each query; a thread on each core searches for one query at a time."""
-    alone = (queries[q : q + 1] for q in range(len(queries)))
-    with ThreadPoolExecutor(available_cores()) as pool, bar("search", "query", len(queries), shown=progress) as shown:
-        found = []
-        for each in pool.map(lambda query: neighbours(query, database, k), alone):
-            found.append(each)
-            shown.update()
+    alone = [queries[q : q + 1] for q in range(len(queries))]
+    found = []
+    with ThreadPoolExecutor(available_cores()) as pool, bar("search", "query", len(alone), shown=progress) as shown:
+        try:
+            for each in pool.map(lambda query: neighbours(query, database, k), alone):
+                found.append(each)
+                shown.update()
+        except BaseException:  # an interrupt: the end of the block waits for what has not begun, too
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     return found
 
 
@@ -76,11 +83,3 @@ def _distances(query: Codes, database: Codes) -> NDArray[Any]:
         for w in range(1, database.words.shape[1]):
             part += np.bitwise_count(database.words[rows, w] ^ query.words[0, w])
     return distances
-
-
-def _count(distances: NDArray[Any], n_bits: int) -> Ints:
-    """The number of items at each distance; by blocks, for bincount converts what it counts to int64."""
-    counts = np.zeros(n_bits + 1, np.int64)
-    for rows in slices(len(distances), BLOCK_WORDS):
-        counts += np.bincount(distances[rows], minlength=n_bits + 1)
-    return counts

@@ -50,7 +50,7 @@ def neighbours(query: Codes, database: Codes, k: int) -> Neighbours:
     distances = _distances(query, database)
     enough = min(k, len(database))
     # of the last of the k nearest; to halve the range of distances is faster than to count the items at each
-    farthest = bisect_left(range(query.n_bits + 1), enough, key=lambda d: np.count_nonzero(distances <= d))
+    farthest = bisect_left(range(query.n_bits + 1), enough, key=lambda d: int(np.count_nonzero(distances <= d)))
     near = np.flatnonzero(distances <= farthest)
     up_to = np.cumsum(np.bincount(distances[near], minlength=query.n_bits + 1))
     items = near[np.argsort(distances[near], kind="stable")[:k]]  # a radix sort; 4,096 bits fit 16

@@ -18,7 +18,7 @@ from pydantic import Field
 from hashbench import histogram
 from hashbench.codes import MAX_BITS, Codes, binarize, files
 from hashbench.codes.distinct import DistinctCodes, count_distinct
-from hashbench.codes.nearest import Neighbours, neighbours
+from hashbench.codes.nearest import Neighbours, neighbours_of
 from hashbench.config import Strict
 from hashbench.errors import HashbenchError
 from hashbench.files import atomic
@@ -229,8 +229,7 @@ class BinaryHasher(ABC):
     def nearest(self, queries: NDArray[Any], folder: Path, top: int) -> list[Neighbours]:
         """The nearest items by Hamming distance to the database codes in codes.npz."""
         database = files.load(folder / CODES).database
-        query = binarize(self.encode(queries))
-        return [neighbours(query[q : q + 1], database, top) for q in range(len(query))]
+        return neighbours_of(binarize(self.encode(queries)), database, top)
 
 
 def concatenated(blocks: Sequence[Codes]) -> Codes:

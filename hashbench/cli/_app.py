@@ -26,7 +26,7 @@ COMMANDS = {
     "features": "Extract the features that the shallow methods use.",
     "train": "Train a method on a data set and store its scores.",
     "encode": "Write the codes of a trained run, or of your own items.",
-    "search": "Draw the images that a run retrieves for some queries.",
+    "search": "Find the items nearest to queries, or draw the images of a run.",
     "eval": "Score saved codes; ties are treated exactly.",
     "compare": "Compare two codes or two runs, query by query.",
     "run": "Train and score the missing cells of tables.",

@@ -1,15 +1,17 @@
-"""``hashbench search`` draws the images that a run retrieves for some queries."""
+"""``hashbench search`` finds the items nearest to queries: in saved codes, or in a run, whose images it can draw."""
 
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hashbench.cli import _complete
-from hashbench.cli._options import Device
+from hashbench.cli import _complete, _search_codes
+from hashbench.cli._options import AsJson, Device
 from hashbench.cli._program import program
 
 if TYPE_CHECKING:
+    from hashbench.codes.files import Explicit
     from hashbench.codes.nearest import Neighbours
     from hashbench.datasets.readers import Items
     from hashbench.datasets.split import Split
@@ -17,32 +19,163 @@ if TYPE_CHECKING:
     from hashbench.evaluation.report import Tile
     from hashbench.relevance.labels import Labels
 
+SUFFIXES = (".npz", ".npy", ".mat", ".h5", ".hdf5", ".pt", ".pth")  # of files of codes; a run's name ends in none
+SHEET_TOP, SHEET_QUERIES, SHOWN_QUERIES = 50, 100, 8  # of a sheet: the most images, the most queries, the default
+
 
 def command(
     context: typer.Context,
-    run: Annotated[
-        str,
+    source: Annotated[
+        str | None,
         typer.Argument(
-            help="Name of a run, as train prints it, or the start of the name.", autocompletion=_complete.runs
+            metavar="RUN|CODES",
+            help="Name of a run, as train prints it, or the start of the name; or a file with codes of queries and "
+            "database, as eval reads it.",
+            autocompletion=_complete.runs,
         ),
-    ],
+    ] = None,
     items: Annotated[
         Path | None,
         typer.Argument(
-            help="Your own queries: a folder of images, FILE.npy or FILE.h5. Default: some of the run's queries."
+            help="Your own queries for a sheet: a folder of images, FILE.npy or FILE.h5. Default: some of the run's."
         ),
     ] = None,
-    out: Annotated[Path, typer.Option(help="The .png file to write.")] = ...,  # type: ignore[assignment]
-    top: Annotated[int, typer.Option(min=1, max=50, help="Number of images to show for each query.")] = 10,
-    queries: Annotated[int, typer.Option(min=1, max=100, help="Number of queries, spread evenly over all.")] = 8,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="The sheet of images to write, such as sheet.png; or FILE.npz for ids and distances."
+        ),
+    ] = None,
+    top: Annotated[
+        int, typer.Option(min=1, help="Number of items to find for each query; on a sheet at most 50.")
+    ] = 10,
+    queries: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Number of queries, spread evenly over all. [default: 8 on a sheet, at most 100 there; else all]",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    method: Annotated[
+        Literal["exhaustive", "ivf"],
+        typer.Option(
+            help="Compare each query with all items; or, approximately, with those in some lists of faiss's inverted "
+            "file (the extra search)."
+        ),
+    ] = "exhaustive",
+    probes: Annotated[
+        int | None, typer.Option(min=1, help="ivf: number of lists that a query looks into. [default: 32]")
+    ] = None,
+    lists: Annotated[
+        int | None, typer.Option(min=1, help="ivf: number of lists. [default: the square root of the number of items]")
+    ] = None,
+    index: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.npz", help="ivf: keep the lists in this file; they are used where it is there."),
+    ] = None,
+    check: Annotated[
+        int | None,
+        typer.Option(
+            min=0, help="ivf: number of queries that are searched exhaustively too, for the recall. [default: 100]"
+        ),
+    ] = None,
+    query_codes: Annotated[
+        str | None, typer.Option(metavar="FILE[:KEY]", help="Codes: read those of the queries from here.")
+    ] = None,
+    database_codes: Annotated[
+        str | None, typer.Option(metavar="FILE[:KEY]", help="Codes: read those of the database from here.")
+    ] = None,
+    bits: Annotated[int | None, typer.Option(min=1, help="The code length; needed for packed codes.")] = None,
+    bit_order: Annotated[
+        Literal["big", "little"] | None,
+        typer.Option(help="Which bit of a packed byte is first: the highest (big) or lowest (little)."),
+    ] = None,
+    layout: Annotated[
+        Literal["items-by-bits", "bits-by-items"] | None,
+        typer.Option(help="Whether a row of the codes is an item or a bit."),
+    ] = None,
     device: Device = "auto",
 ) -> None:
-    """Draw the images of a run's database that are nearest to some queries.
+    """Find the items that are nearest to queries by Hamming distance, or draw the images of a run that are.
 
-    The first column shows the queries. Below each image are its rank and its Hamming distance d; tied images share
-    their ranks, for example 2-5. Irrelevant images are marked red; for your own queries, whose labels are unknown,
-    none is.
+    Of saved codes it prints ids and distances: an id is the row of an item, from 0. With a run and --out sheet.png it
+    draws images. The first column shows the queries. Below each image are its rank and its Hamming distance d; tied
+    images share their ranks, for example 2-5. Irrelevant images are marked red; for your own queries, whose labels are
+    unknown, none is.
     """
+    from hashbench.codes.files import Explicit
+    from hashbench.errors import HashbenchError
+
+    explicit = Explicit(query_codes, database_codes, bits=bits, bit_order=bit_order, layout=layout)
+    file = _codes_file(source, explicit)
+    of_ivf = {"--probes": probes, "--lists": lists, "--index": index, "--check": check}
+    if method != "ivf" and (given := [option for option, value in of_ivf.items() if value is not None]):
+        raise HashbenchError(f"{', '.join(given)}: of an approximate search: say --method ivf")
+    if file is None and out is not None and out.suffix != ".npz":
+        _refuse_on_a_sheet({"--json": as_json, "--method ivf": method == "ivf", **_of_codes(explicit)}, top, queries)
+        return _draw(context, str(source), items, out, top, queries or SHOWN_QUERIES, device)
+    if items is not None:
+        raise HashbenchError(f"{items}: of a sheet, --out sheet.png: encode it and name its codes with --query-codes")
+    if out is not None and out.suffix != ".npz":
+        raise HashbenchError(f"{out}: codes have no images to draw: FILE.npz is expected, for ids and distances")
+    sources = [file or _codes_of_run(context, str(source))] if source is not None else []
+    how = _search_codes.How(top, queries, method == "ivf", probes, lists, index, check)
+    return _search_codes.search(sources, explicit, how, out, as_json)
+
+
+def _codes_file(source: str | None, explicit: "Explicit") -> Path | None:
+    """The file of codes that is meant; None if ``source`` is a run."""
+    from hashbench.errors import HashbenchError
+
+    if source is None:
+        if explicit.query_codes is None or explicit.database_codes is None:
+            raise HashbenchError(
+                "nothing to search: name a run or a file of codes, or --query-codes and --database-codes"
+            )
+        return Path(explicit.query_codes)
+    path = Path(source)
+    return path if path.is_file() or os.sep in source or path.suffix in SUFFIXES else None
+
+
+def _of_codes(explicit: "Explicit") -> dict[str, object]:
+    """The options that say where and how codes are stored, and their values."""
+    names = ("query_codes", "database_codes", "bits", "bit_order", "layout")
+    return {f"--{name.replace('_', '-')}": getattr(explicit, name) for name in names}
+
+
+def _refuse_on_a_sheet(options: dict[str, object], top: int, queries: int | None) -> None:
+    from hashbench.errors import HashbenchError
+
+    if given := [option for option, value in options.items() if value]:
+        raise HashbenchError(f"{', '.join(given)}: not of a sheet of images: write --out FILE.npz, or leave --out out")
+    for option, value, most in (("--top", top, SHEET_TOP), ("--queries", queries or 1, SHEET_QUERIES)):
+        if value > most:
+            raise HashbenchError(f"{option} {value}: a sheet shows at most {most}")
+
+
+def _codes_of_run(context: typer.Context, name: str) -> Path:
+    """The file with the codes of a run; raises HashbenchError if it is not here, or if they are not binary."""
+    from hashbench.errors import HashbenchError
+    from hashbench.hasher import CODES, BitSettings
+    from hashbench.runs.fit import not_here
+    from hashbench.runs.spec import of_row
+    from hashbench.runs.store import Store
+
+    store = Store.default()
+    row = store.named(name)
+    if not isinstance(of_row(row).settings, BitSettings):
+        raise HashbenchError(
+            f"{row.run}: its codes are not binary: hashbench encode writes what hashbench index searches"
+        )
+    if not (path := store.run_folder(row.run) / CODES).exists():
+        raise not_here(row, store, program(context))
+    return path
+
+
+def _draw(context: typer.Context, run: str, items: Path | None, out: Path, top: int, queries: int, device: str) -> None:
+    """Draws the sheet and prints its path."""
     from hashbench.datasets.card import load_card
     from hashbench.errors import HashbenchError
     from hashbench.evaluation.report import write_contact_sheet

@@ -1,14 +1,19 @@
 """The nearest items of a query, each with the ranks that it may take: tied items share them."""
 
+from bisect import bisect_left
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes.packed import Codes
 from hashbench.errors import HashbenchError
+from hashbench.parallel import available_cores, slices
+from hashbench.progress import bar
 
-DATABASE_BLOCK = 1 << 20  # codes compared with a query at a time
+BLOCK_WORDS = 1 << 15  # of the database, compared with a query at a time: 256 KiB, which stay in the cache
 
 Ints = NDArray[np.int64]
 
@@ -42,14 +47,39 @@ def neighbours(query: Codes, database: Codes, k: int) -> Neighbours:
             f"{len(query)} queries of {query.n_bits} bits, {database.n_bits} in the database, k = {k}: "
             "one query of as many bits, and k of 1 or more, are expected"
         )
-    distances = np.concatenate(
-        [
-            np.bitwise_count(database.words[start : start + DATABASE_BLOCK] ^ query.words).sum(axis=1, dtype=np.int16)
-            for start in range(0, len(database), DATABASE_BLOCK)
-        ]
-    )
-    items = np.argsort(distances, kind="stable")[:k]  # a radix sort; 4,096 bits fit 16
+    distances = _distances(query, database)
+    enough = min(k, len(database))
+    # of the last of the k nearest; to halve the range of distances is faster than to count the items at each
+    farthest = bisect_left(range(query.n_bits + 1), enough, key=lambda d: int(np.count_nonzero(distances <= d)))
+    near = np.flatnonzero(distances <= farthest)
+    up_to = np.cumsum(np.bincount(distances[near], minlength=query.n_bits + 1))
+    items = near[np.argsort(distances[near], kind="stable")[:k]]  # a radix sort; 4,096 bits fit 16
     nearest = distances[items].astype(np.int64)
-    up_to = np.cumsum(np.bincount(distances, minlength=query.n_bits + 1))
     before = np.concatenate([[0], up_to])
     return Neighbours(items, nearest, before[nearest] + 1, up_to[nearest])
+
+
+def neighbours_of(queries: Codes, database: Codes, k: int, *, progress: bool = False) -> list[Neighbours]:
+    """The ``neighbours`` of each query; a thread on each core searches for one query at a time."""
+    alone = [queries[q : q + 1] for q in range(len(queries))]
+    found = []
+    with ThreadPoolExecutor(available_cores()) as pool, bar("search", "query", len(alone), shown=progress) as shown:
+        try:
+            for each in pool.map(lambda query: neighbours(query, database, k), alone):
+                found.append(each)
+                shown.update()
+        except BaseException:  # an interrupt: the end of the block waits for what has not begun, too
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return found
+
+
+def _distances(query: Codes, database: Codes) -> NDArray[Any]:
+    """The distances of all items, in the smallest type that holds them."""
+    distances: NDArray[Any] = np.empty(len(database), np.uint8 if query.n_bits < 256 else np.int16)
+    for rows in slices(len(database), max(1, BLOCK_WORDS // database.words.shape[1])):
+        part = distances[rows]
+        np.bitwise_count(database.words[rows, 0] ^ query.words[0, 0], out=part)
+        for w in range(1, database.words.shape[1]):
+            part += np.bitwise_count(database.words[rows, w] ^ query.words[0, w])
+    return distances

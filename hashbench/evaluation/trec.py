@@ -13,7 +13,7 @@ from typing import TextIO
 import numpy as np
 
 from hashbench.codes import Codes
-from hashbench.codes.nearest import DATABASE_BLOCK, neighbours
+from hashbench.codes.nearest import neighbours
 from hashbench.files import atomic
 from hashbench.histogram.own_items import Ints
 from hashbench.parallel import slices
@@ -21,6 +21,7 @@ from hashbench.relevance.labels import Relevance
 
 DEPTH = 1000  # items of each query in a run file, as is usual
 TAG = "hashbench"
+DATABASE_BLOCK = 1 << 20  # items whose relevance to a query is asked for at a time
 
 
 def write_run(path: Path, query: Codes, database: Codes, *, depth: int = DEPTH, own: Ints | None = None) -> None:

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hashbench.codes import pack
-from hashbench.codes.nearest import neighbours
+from hashbench.codes import nearest, pack
+from hashbench.codes.nearest import neighbours, neighbours_of
 from hashbench.errors import HashbenchError
 
 
@@ -26,3 +26,24 @@ def test_what_is_no_question_is_refused(n_queries, bits, k):
     query = pack(np.zeros((n_queries, bits), np.uint8))
     with pytest.raises(HashbenchError, match="one query of as many bits, and k of 1 or more"):
         neighbours(query, pack(np.zeros((3, 4), np.uint8)), k)
+
+
+@pytest.mark.parametrize("bits", [64, 255, 256, 700])
+def test_blocks_and_long_codes_change_nothing(bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Distances up to 700 do not fit a byte; 30 items are several blocks of words."""
+    rng = np.random.default_rng(0)
+    query = rng.integers(0, 2, (1, bits), np.uint8)
+    database = np.concatenate([1 - query, query, rng.integers(0, 2, (28, bits), np.uint8)])
+    monkeypatch.setattr(nearest, "BLOCK_WORDS", 7)
+    found = neighbours(pack(query), pack(database), 30)
+    assert found.distances.tolist() == sorted((query != database).sum(axis=1).tolist())
+    assert (found.items[0], found.items[-1], found.distances[-1], found.last[-1]) == (1, 0, bits, 30)
+
+
+def test_many_queries_are_each_searched_and_stay_in_order() -> None:
+    rng = np.random.default_rng(1)
+    queries, database = pack(rng.integers(0, 2, (20, 9), np.uint8)), pack(rng.integers(0, 2, (50, 9), np.uint8))
+    for q, found in enumerate(neighbours_of(queries, database, 7)):
+        alone = neighbours(queries[q : q + 1], database, 7)
+        assert found.items.tolist() == alone.items.tolist()
+        assert found.last.tolist() == alone.last.tolist()

@@ -21,8 +21,8 @@ from hashbench.codes.files import _codes, _ids, _labels, _stream
 from hashbench.codes.files._find import FORMATS, NamedArrays, array_at, arrays_in, find
 from hashbench.codes.files._ids import Ids
 from hashbench.codes.files._ids import rows_of as rows_of_ids
-from hashbench.codes.files._layout import LAYOUTS, StoredCodes, arrange
-from hashbench.codes.files._names import IDS, NAMINGS, ROLES
+from hashbench.codes.files._layout import LAYOUTS, StoredCodes, arrange, arrange_pair
+from hashbench.codes.files._names import CODE_ROLES, IDS, NAMINGS, ROLES
 from hashbench.codes.files._stored import Arrays, StoredArray
 from hashbench.codes.files._stream import CodeStream
 from hashbench.codes.packed import MAX_BITS, Codes
@@ -43,6 +43,7 @@ __all__ = [
     "array_at",
     "arrays_in",
     "load",
+    "load_codes",
     "opened",
     "rows_of_ids",
     "save",
@@ -161,6 +162,18 @@ def load(sources: Path | Sequence[Path] = (), *, explicit: Explicit = Explicit()
     ever unpickled.
     """
     return _loaded(_open(sources, explicit), explicit.bit_order)
+
+
+def load_codes(
+    sources: Path | Sequence[Path] = (), *, explicit: Explicit = Explicit()
+) -> tuple[Codes, Codes, list[str]]:
+    """The query codes and the database codes, read as ``load`` reads them but without labels or ids, and notes."""
+    paths = [sources] if isinstance(sources, Path) else list(sources)
+    found = find(paths, {role: getattr(explicit, role) for role in CODE_ROLES}, CODE_ROLES)
+    where = ", ".join(map(str, paths)) or found.roles["query_codes"].where
+    codes = arrange_pair(where, found.roles, explicit.bits or _n_bits(found), explicit.layout or _layout(found))
+    query, database, notes = _codes.read(codes, explicit.bit_order)
+    return query, database, [f"{where}: codes are bits x items", *notes] if codes.transposed else notes
 
 
 def stream(sources: Path | Sequence[Path] = (), *, explicit: Explicit = Explicit()) -> CodeStream:

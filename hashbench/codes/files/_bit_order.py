@@ -3,12 +3,12 @@
 import numpy as np
 
 from hashbench.codes.bit_order import check
-from hashbench.codes.files._layout import StoredCodes, is_packed
+from hashbench.codes.files._layout import StoredPair, is_packed
 from hashbench.codes.files._stored import StoredArray
 from hashbench.errors import HashbenchError
 
 
-def choose(codes: StoredCodes, last_byte: int, bit_order: str | None) -> tuple[str, list[str]]:
+def choose(codes: StoredPair, last_byte: int, bit_order: str | None) -> tuple[str, list[str]]:
     """The bit order of the codes that are packed, and a note where the padding showed it.
 
     ``last_byte`` is the bitwise or of the last bytes of all packed rows.

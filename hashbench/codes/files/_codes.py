@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from hashbench.codes import bit_order as bit_order_of_bytes
 from hashbench.codes.files import _bit_order
-from hashbench.codes.files._layout import StoredCodes, is_packed
+from hashbench.codes.files._layout import StoredPair, is_packed
 from hashbench.codes.files._stored import StoredArray
 from hashbench.codes.packed import Codes
 from hashbench.errors import HashbenchError
@@ -93,7 +93,7 @@ class Packer:
         return Codes(self.rows.view("<u8").astype(np.uint64, copy=False), self.n_bits)
 
 
-def read(stored: StoredCodes, bit_order: str | None) -> tuple[Codes, Codes, list[str]]:
+def read(stored: StoredPair, bit_order: str | None) -> tuple[Codes, Codes, list[str]]:
     """The query codes, the database codes and notes about their values.
 
     A bit is set where the value is > 0. Codes that are packed in their file are read in ``bit_order``; without it, in

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hashbench.codes.files._names import IDS, LAYOUT, N_BITS, NAMINGS, ROLES, Naming
+from hashbench.codes.files._names import CODE_ROLES, IDS, LAYOUT, N_BITS, NAMINGS, ROLES, Naming
 from hashbench.codes.files._stored import Arrays, Format, StoredArray
 from hashbench.errors import HashbenchError, printable, quietly, unknown
 from hashbench.registry import Catalogue
@@ -50,18 +50,19 @@ class NamedArrays:
     ids: Mapping[str, StoredArray]
 
 
-def find(sources: Sequence[Path], explicit: Mapping[str, str | None]) -> NamedArrays:
-    """The arrays that ``explicit`` gives (role: FILE or FILE:KEY); for other roles those in ``sources``, by name."""
+def find(sources: Sequence[Path], explicit: Mapping[str, str | None], roles: Sequence[str] = ROLES) -> NamedArrays:
+    """The arrays of ``roles`` that ``explicit`` gives (role: FILE or FILE:KEY); the others in ``sources``, by name."""
     given = {role: array_at(place, role) for role, place in explicit.items() if place is not None}
-    said = {role: array for role, array in given.items() if role in ROLES}
-    files = [file for source in sources for file in _files(source)] if len(said) < len(ROLES) else []
+    said = {role: array for role, array in given.items() if role in roles}
+    files = [file for source in sources for file in _files(source)] if len(said) < len(roles) else []
     beside: dict[str, Arrays] = {str(file): arrays_in(file) for file in files}
     names = _one_namespace(beside)
-    guessed = _guess(", ".join(map(str, sources)), names, said) if len(said) < len(ROLES) else {}
-    roles = said | {role: names[name]() for role, name in guessed.items()}
+    needed = [role for role in roles if role not in said]
+    guessed = _guess(", ".join(map(str, sources)), names, needed) if needed else {}
+    found = said | {role: names[name]() for role, name in guessed.items()}
     others = {name: names[name]() for name in (N_BITS, LAYOUT, *IDS) if name in names}
     ids = {name: given.get(name) or others[name] for name in IDS if name in given or name in others}
-    return NamedArrays(roles, others.get(N_BITS), others.get(LAYOUT), ids)
+    return NamedArrays(found, others.get(N_BITS), others.get(LAYOUT), ids)
 
 
 def array_at(place: str, role: str, option: str | None = None) -> StoredArray:
@@ -128,12 +129,11 @@ def _one_namespace(files: Mapping[str, Arrays]) -> Arrays:
     return {name: arrays[name] for name, (_, arrays) in names.items()}
 
 
-def _guess(where: str, names: Arrays, said: Mapping[str, StoredArray]) -> dict[str, str]:
-    """The name of each role that is not in ``said``, in the only naming that has all its codes among ``names``."""
-    needed = [role for role in ROLES if role not in said]
+def _guess(where: str, names: Arrays, needed: Sequence[str]) -> dict[str, str]:
+    """The name of each role that is ``needed``, in the only naming that has all its codes among ``names``."""
     fitting = [one for one in NAMINGS if _codes_of(one, needed) <= names.keys()]
     if not fitting or (not _codes_of(fitting[0], needed) and not names):
-        raise _missing(where, names, needed)
+        raise _missing(where, names, needed, needed)
     complete = [one for one in fitting if all(set(one.names(role)) & names.keys() for role in needed)]
     guesses = {tuple(_named(where, one, role, names) for role in needed): one.origin for one in complete}
     if len(guesses) == 1:
@@ -144,9 +144,8 @@ def _guess(where: str, names: Arrays, said: Mapping[str, StoredArray]) -> dict[s
         raise HashbenchError(
             f"{where}: the names are those of {origins}: say which with --query-codes, --database-codes and so on"
         )
-    raise _missing(
-        where, names, [role for role in needed if not set(fitting[0].names(role)) & names.keys()], fitting[0]
-    )
+    missing = [role for role in needed if not set(fitting[0].names(role)) & names.keys()]
+    raise _missing(where, names, needed, missing, fitting[0])
 
 
 def _codes_of(naming: Naming, needed: Iterable[str]) -> set[str]:
@@ -162,8 +161,11 @@ def _named(where: str, naming: Naming, role: str, names: Arrays) -> str:
     return found[0]
 
 
-def _missing(where: str, names: Iterable[str], missing: Sequence[str], naming: Naming | None = None) -> HashbenchError:
-    expected = ", ".join(naming.names(role)[0] if naming else role for role in ROLES)
+def _missing(
+    where: str, names: Iterable[str], needed: Sequence[str], missing: Sequence[str], naming: Naming | None = None
+) -> HashbenchError:
+    roles = ROLES if set(needed) - set(CODE_ROLES) else CODE_ROLES
+    expected = ", ".join(naming.names(role)[0] if naming else role for role in roles)
     option = missing[0].replace("_", "-")
     return HashbenchError(
         f"{where or 'codes'}: {missing[0]} is missing: {expected} are expected, or --{option} FILE:KEY; "

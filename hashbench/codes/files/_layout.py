@@ -1,9 +1,10 @@
 """Finds which axis of codes and labels counts the items, by the lengths that must agree."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import product
 from math import prod
+from typing import TypeVar
 
 import numpy as np
 
@@ -39,15 +40,24 @@ class StoredLabels:
 
 
 @dataclass(frozen=True)
-class StoredCodes:
-    """Codes, items x bits (or bytes), with their labels; ``transposed`` where the file has bits x items."""
+class StoredPair:
+    """Codes of queries and database, items x bits (or bytes); ``transposed`` where the file has bits x items."""
 
     query: StoredArray
     database: StoredArray
-    query_labels: StoredLabels
-    database_labels: StoredLabels
     n_bits: int
     transposed: bool
+
+
+@dataclass(frozen=True)
+class StoredCodes(StoredPair):
+    """Codes with their labels."""
+
+    query_labels: StoredLabels
+    database_labels: StoredLabels
+
+
+Arranged = TypeVar("Arranged", bound=StoredPair)
 
 
 def arrange(where: str, roles: Mapping[str, StoredArray], n_bits: int | None, layout: str | None) -> StoredCodes:
@@ -61,18 +71,34 @@ def arrange(where: str, roles: Mapping[str, StoredArray], n_bits: int | None, la
     of_query, of_database = roles["query_labels"], roles["database_labels"]
     if is_text(of_query) != is_text(of_database):
         raise HashbenchError(f"{of_query.where}: names of classes on one side, numbers on the other: both must agree")
-    transposes = [LAYOUTS.index(layout) == 1] if layout else [False, True]
-    found: list[StoredCodes] = []
+    found = _fitting(layout, lambda transpose: _arrangements(where, roles, n_bits, transpose))
+    if layout:
+        found = [one for one in found if one.query_labels.transposed == one.transposed] or found
+    return _only(where, roles, found)
+
+
+def arrange_pair(where: str, roles: Mapping[str, StoredArray], n_bits: int | None, layout: str | None) -> StoredPair:
+    """Like ``arrange``, of codes that have no labels: queries and database must agree in the number of bits."""
+    for role, stored in roles.items():
+        _check_shape(role, stored)
+    return _only(where, roles, _fitting(layout, lambda transpose: [_pair(where, roles, n_bits, transpose)]))
+
+
+def _fitting(layout: str | None, arrangements: Callable[[bool], list[Arranged]]) -> list[Arranged]:
+    """What ``arrangements`` gives for each layout that is possible; raises HashbenchError if that is nothing."""
+    found: list[Arranged] = []
     errors: list[_MisfitError] = []
-    for transpose in transposes:
+    for transpose in [LAYOUTS.index(layout) == 1] if layout else [False, True]:
         try:
-            found += _arrangements(where, roles, n_bits, transpose)
+            found += arrangements(transpose)
         except _MisfitError as error:
             errors.append(error)
     if not found:
         raise HashbenchError(str(max(errors, key=lambda error: error.depth)))
-    if layout:
-        found = [one for one in found if one.query_labels.transposed == one.transposed] or found
+    return found
+
+
+def _only(where: str, roles: Mapping[str, StoredArray], found: list[Arranged]) -> Arranged:
     if len(found) > 1:
         shapes = " and ".join(f"{role} {roles[role].shape}" for role in ("query_codes", "database_codes"))
         raise HashbenchError(
@@ -106,14 +132,19 @@ def _check_shape(role: str, stored: StoredArray) -> None:
         )
 
 
-def _arrangements(
-    where: str, roles: Mapping[str, StoredArray], n_bits: int | None, transpose: bool
-) -> list[StoredCodes]:
+def _pair(where: str, roles: Mapping[str, StoredArray], n_bits: int | None, transpose: bool) -> StoredPair:
     query, database = (roles[role].transposed(transpose) for role in ("query_codes", "database_codes"))
     bits = [_bits(stored, n_bits) for stored in (query, database)]
     if bits[0] != bits[1]:
         raise _MisfitError(1, f"{where}: query_codes has {bits[0]} bits and database_codes {bits[1]}: they must agree")
-    sides = (("query", query), ("database", database))
+    return StoredPair(query, database, bits[0], transpose)
+
+
+def _arrangements(
+    where: str, roles: Mapping[str, StoredArray], n_bits: int | None, transpose: bool
+) -> list[StoredCodes]:
+    pair = _pair(where, roles, n_bits, transpose)
+    sides = (("query", pair.query), ("database", pair.database))
     choices = [_label_choices(roles[f"{side}_labels"], side, codes) for side, codes in sides]
     pairs = [(q, d) for q, d in product(*choices) if q.layout == d.layout]
     if not pairs:
@@ -123,7 +154,7 @@ def _arrangements(
             f"{where}: query_labels: shape {shapes[0]} beside {shapes[1]}: both must be class ids [n] or both "
             "multi-hot [n, labels]",
         )
-    return [StoredCodes(query, database, q, d, bits[0], transpose) for q, d in pairs]
+    return [StoredCodes(pair.query, pair.database, pair.n_bits, transpose, q, d) for q, d in pairs]
 
 
 def _bits(stored: StoredArray, n_bits: int | None) -> int:

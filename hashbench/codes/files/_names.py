@@ -5,7 +5,8 @@ A file's name may have anything before it: ``cifar10-0.79-trn_binary.npy`` is a 
 
 from dataclasses import dataclass
 
-ROLES = ("query_codes", "database_codes", "query_labels", "database_labels")
+CODE_ROLES = ("query_codes", "database_codes")
+ROLES = (*CODE_ROLES, "query_labels", "database_labels")
 
 
 @dataclass(frozen=True)

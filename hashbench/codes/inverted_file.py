@@ -1,0 +1,202 @@
+"""An approximate search of binary codes by faiss's inverted file: a query looks into the lists nearest to it.
+
+Each list has a centroid, which is a code, and holds the items that are nearer to it than to any other centroid. A
+search of ``probes`` lists compares a query with the items of the lists with the nearest centroids only. It may miss
+near items in other lists; all distances that it gives are exact.
+
+faiss is imported inside functions: it comes with the extra ``search``.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.codes.files import StoredArray, arrays_in
+from hashbench.codes.packed import Codes
+from hashbench.errors import HashbenchError
+from hashbench.extras import how_to_install
+from hashbench.files import atomic
+from hashbench.parallel import available_cores, slices
+from hashbench.progress import bar
+
+PROBES = 32  # lists that a query looks into
+ITERATIONS = 5  # of k-means: 10 take twice as long and gain half a percent of recall
+TRAINING_ITEMS = 40  # items of k-means for each list: faiss warns about fewer than 39
+ADD_ITEMS = 1 << 18  # items that are put into lists at a time
+QUERY_BLOCK = 256  # queries of one call into faiss, which an interrupt cannot end
+
+Ints = NDArray[np.int64]
+Bytes = NDArray[np.uint8]
+
+
+class Found(NamedTuple):
+    """The items that were found for each query, ``ids`` int64[q, top], and their ``distances`` int64[q, top].
+
+    They are ordered by distance, then by id. Of items tied at the last distance any may be missing.
+    """
+
+    ids: Ints
+    distances: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """The ``centroids`` of the lists, and ``list_of`` int32[n]: the list of each item."""
+
+    centroids: Codes
+    list_of: NDArray[np.int32]
+    codes_sha256: str  # of the items
+
+    def __len__(self) -> int:
+        return len(self.centroids)
+
+
+def make_lists(database: Codes, n_lists: int | None = None, *, progress: bool = False) -> Lists:
+    """The lists of the items in ``database``: ``n_lists``, or the square root of their number.
+
+    The centroids are those of faiss's k-means on 40 random items for each list.
+    """
+    faiss = _faiss()
+    n_lists = n_lists or max(1, round(len(database) ** 0.5))
+    if n_lists > len(database):
+        raise HashbenchError(f"--lists {n_lists}: the database has {len(database)} items: as many lists at most")
+    some = np.random.default_rng(0).choice(len(database), min(len(database), TRAINING_ITEMS * n_lists), replace=False)
+    quantizer = faiss.IndexBinaryFlat(_width(database))
+    index = faiss.IndexBinaryIVF(quantizer, _width(database), n_lists)
+    index.cp.niter, index.cp.min_points_per_centroid = ITERATIONS, 1
+    with bar("train the lists", "step", shown=progress):
+        index.train(_bytes(Codes(database.words[np.sort(some)], database.n_bits)))
+    centroids = faiss.vector_to_array(quantizer.xb).reshape(n_lists, -1).view("<u8").astype(np.uint64)
+    list_of = np.empty(len(database), np.int32)
+    with bar("put into lists", "item", len(database), shown=progress) as shown:
+        for rows in slices(len(database), ADD_ITEMS):
+            list_of[rows] = quantizer.search(_bytes(database[rows]), 1)[1][:, 0]
+            shown.update(rows.stop - rows.start)
+    return Lists(Codes(centroids, database.n_bits), list_of, codes_sha256(database))
+
+
+class InvertedFile:
+    """The inverted file of a database and its ``lists``; both are held in memory: 16 bytes an item of 64 bits."""
+
+    def __init__(self, database: Codes, lists: Lists) -> None:
+        faiss = _faiss()
+        self.n_bits, self.n_lists, self.n_items = database.n_bits, len(lists), len(database)
+        self._quantizer = faiss.IndexBinaryFlat(_width(database))  # faiss keeps no reference to it
+        self._quantizer.add(_bytes(lists.centroids))
+        self._index = faiss.IndexBinaryIVF(self._quantizer, _width(database), len(lists))
+        self._index.is_trained = True
+        for rows in slices(len(database), ADD_ITEMS):
+            items, assigned = _bytes(database[rows]), lists.list_of[rows].astype(np.int64)
+            pointers = faiss.swig_ptr(items), None, faiss.swig_ptr(assigned)
+            self._index.add_core(len(items), *pointers)
+
+    def search(self, query: Codes, top: int, probes: int = PROBES, *, progress: bool = False) -> Found:
+        """The ``top`` nearest items among those in the ``probes`` lists with the nearest centroids.
+
+        If these hold fewer than ``top`` items, the query looks into twice as many lists, and so on.
+        """
+        if query.n_bits != self.n_bits or not 1 <= top <= self.n_items or not 1 <= probes <= self.n_lists:
+            raise HashbenchError(
+                f"queries of {query.n_bits} bits, top {top}, probes {probes}: {self.n_bits} bits, a top of "
+                f"1 to {self.n_items} and 1 to {self.n_lists} probes are expected"
+            )
+        with bar("search", "query", len(query), shown=progress) as shown:
+            blocks = []
+            for rows in slices(len(query), QUERY_BLOCK):
+                blocks.append(_sorted(*self._nearest(_bytes(query[rows]), top, probes)))
+                shown.update(rows.stop - rows.start)
+        return Found(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
+
+    def _nearest(self, query: Bytes, top: int, probes: int) -> tuple[Ints, Ints]:
+        self._index.nprobe = probes
+        distances, ids = self._index.search(query, top)
+        few = np.flatnonzero((ids < 0).any(axis=1))  # faiss fills up with -1
+        if len(few):
+            ids[few], distances[few] = self._nearest(query[few], top, min(2 * probes, self.n_lists))
+        return ids, distances
+
+
+def recall(found: Ints, exact: Ints) -> float:
+    """The mean share of the nearest items that was found; from the ``distances`` [q, top] of both searches.
+
+    An item counts if it is no farther than the last of the exact search: which of the items tied there are found makes
+    no difference.
+
+    >>> recall(np.array([[0, 3, 3, 4]]), np.array([[0, 2, 3, 3]]))
+    0.75
+    """
+    return float((found <= exact[:, -1:]).mean())
+
+
+def codes_sha256(codes: Codes) -> str:
+    """SHA-256 of codes and of their number of bits."""
+    digest = hashlib.sha256(f"{codes.n_bits} ".encode())
+    for rows in slices(len(codes), ADD_ITEMS):
+        digest.update(_bytes(codes[rows]).data)
+    return digest.hexdigest()
+
+
+def save(lists: Lists, path: Path) -> None:
+    """Writes lists to the .npz ``path``, as a whole or not at all."""
+    with atomic(path) as temporary, temporary.open("wb") as file:
+        np.savez(
+            file,
+            centroids=lists.centroids.words,
+            list_of=lists.list_of,
+            codes_sha256=np.array(lists.codes_sha256),
+        )
+
+
+def load(path: Path, database: Codes) -> Lists:
+    """The lists in ``path``, which ``save`` wrote for this ``database``.
+
+    They are arrays of numbers, and each number is checked before faiss sees it: a file that faiss wrote is never read,
+    for its reader trusts the file. Raises HashbenchError for any other file and for lists of other codes.
+    """
+    arrays = arrays_in(path)
+    stored = [arrays[name]() if name in arrays else None for name in ("centroids", "list_of", "codes_sha256")]
+    centroids, list_of, sha256 = (_whole(path, *each) for each in zip(stored, ("u", "i", "U"), strict=True))
+    if str(sha256) != codes_sha256(database):
+        raise HashbenchError(f"{path}: the lists of other codes than these: name another file to be written")
+    fits = centroids.ndim == 2 and len(centroids) and centroids.shape[1] == database.words.shape[1]
+    if not fits or list_of.shape != (len(database),) or list_of.min() < 0 or list_of.max() >= len(centroids):
+        raise _damaged(path)
+    return Lists(Codes(centroids.astype(np.uint64), database.n_bits), list_of.astype(np.int32), str(sha256))
+
+
+def _whole(path: Path, stored: StoredArray | None, kind: str) -> NDArray[Any]:
+    if stored is None or stored.dtype.kind != kind:
+        raise _damaged(path)
+    return stored.whole() if stored.shape else stored.small()
+
+
+def _damaged(path: Path) -> HashbenchError:
+    return HashbenchError(f"{path}: not lists that hashbench search --index wrote, or damaged: remove it")
+
+
+def _sorted(ids: Ints, distances: NDArray[np.integer[Any]]) -> Found:
+    order = np.lexsort((ids, distances))
+    return Found(*(np.take_along_axis(array, order, axis=1).astype(np.int64) for array in (ids, distances)))
+
+
+def _bytes(codes: Codes) -> Bytes:
+    """The words as uint8[n, 8 words]: their padding bits are zero, so it changes no distance."""
+    return np.ascontiguousarray(codes.words).astype("<u8", copy=False).view(np.uint8)
+
+
+def _width(codes: Codes) -> int:
+    """The number of bits that faiss sees, a multiple of 64; it takes multiples of 8."""
+    return 64 * codes.words.shape[1]
+
+
+def _faiss() -> Any:
+    try:
+        import faiss
+    except ImportError:
+        raise HashbenchError(f"--method ivf needs faiss: {how_to_install('search')}") from None
+    faiss.omp_set_num_threads(available_cores())
+    return faiss

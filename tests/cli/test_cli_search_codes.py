@@ -1,0 +1,182 @@
+"""hashbench search in saved codes: ids, distances and ranks, exhaustively or by an inverted file of faiss."""
+
+import builtins
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.command_line import call
+
+from hashbench.codes import pack
+from hashbench.codes.nearest import neighbours_of
+from hashbench.extras import how_to_install
+
+rng = np.random.default_rng(5)
+CENTRES = rng.integers(0, 2, (12, 32), np.uint8)
+DATABASE = CENTRES.repeat(30, axis=0) ^ (rng.random((360, 32)) < 0.03)
+QUERY = CENTRES[:6]
+
+IVF = "--method", "ivf"
+
+
+@pytest.fixture
+def codes(tmp_path: Path) -> Path:
+    np.savez(tmp_path / "codes.npz", query_codes=QUERY, database_codes=DATABASE)
+    return tmp_path / "codes.npz"
+
+
+@pytest.fixture
+def with_faiss() -> None:
+    pytest.importorskip("faiss", reason="needs the extra search")
+
+
+def exact(top: int, name: str = "distances") -> list[list[int]]:
+    return [getattr(found, name).tolist() for found in neighbours_of(pack(QUERY), pack(DATABASE), top)]
+
+
+def test_exhaustive_search_prints_and_writes_ids_distances_and_ranks(
+    capsys: pytest.CaptureFixture[str], codes: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "near.npz"
+    code, printed, error = call(capsys, "search", codes, "--top", 4, "--json", "--out", out)
+    assert (code, error) == (0, "")
+    found = json.loads(printed)
+    assert found.pop("search_s") > 0
+    arrays = {"ids": "items", "distances": "distances", "first": "first", "last": "last"}
+    expected: dict[str, Any] = {name: exact(4, field) for name, field in arrays.items()}
+    tied = sum(last[-1] > 4 for last in expected["last"])
+    assert found == {
+        "codes": str(codes),
+        "n_queries": 6,
+        "n_items": 360,
+        "n_bits": 32,
+        "top": 4,
+        "method": "exhaustive",
+        "n_cut_ties": tied,
+        "queries": [0, 1, 2, 3, 4, 5],
+        **expected,
+    }
+    with np.load(out) as archive:
+        assert {name: archive[name].tolist() for name in archive.files} == {"queries": [0, 1, 2, 3, 4, 5], **expected}
+
+
+def test_the_text_has_a_line_a_query(capsys: pytest.CaptureFixture[str], codes: Path) -> None:
+    lines = call(capsys, "search", codes, "--top", 2, "--queries", 3)[1].splitlines()
+    assert lines[0] == f"{codes}: 3 queries, 360 items, 32 bits"
+    assert lines[1].startswith("exhaustive: 3 queries have more items as near as the last one shown; ")
+    ids = exact(2, "items")
+    assert lines[2:] == [
+        "query  items (distance)",
+        *(f"{q:5}  {ids[q][0]} (0)  {ids[q][1]} (0)" for q in (0, 2, 4)),
+    ]
+
+
+def test_two_files_without_a_key(capsys: pytest.CaptureFixture[str], codes: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "q.npy", np.packbits(QUERY, axis=1))
+    np.save(tmp_path / "d.npy", np.packbits(DATABASE, axis=1))
+    files = "--query-codes", tmp_path / "q.npy", "--database-codes", tmp_path / "d.npy"
+    code, printed, _ = call(capsys, "search", *files, "--bits", 32, "--bit-order", "big", "--json")
+    assert (code, json.loads(printed)["ids"]) == (0, exact(10, "items"))
+
+
+@pytest.mark.usefixtures("with_faiss")
+def test_the_approximate_search_says_what_it_did_and_its_recall(
+    capsys: pytest.CaptureFixture[str], codes: Path, tmp_path: Path
+) -> None:
+    index = tmp_path / "lists.npz"
+    search = "search", codes, *IVF, "--lists", 12, "--probes", 6, "--index", index, "--json"
+    found = json.loads(call(capsys, *search)[1])
+    assert {name: found[name] for name in ("method", "lists", "probes", "recall", "n_checked")} == {
+        "method": "ivf",
+        "lists": 12,
+        "probes": 6,
+        "recall": 1.0,
+        "n_checked": 6,
+    }
+    assert found["distances"] == exact(10)
+    assert "first" not in found, "ranks are known only where all items were compared"
+    made = index.read_bytes()
+    again = json.loads(call(capsys, *search)[1])
+    assert (again["ids"], index.read_bytes()) == (found["ids"], made)
+    text = call(capsys, *search[:-1], "--check", 0)[1].splitlines()[1]
+    assert text.startswith("approximate: 6 of 12 lists searched; ")
+    text = call(capsys, *search[:-1])[1].splitlines()[1]
+    assert text.startswith("approximate: 6 of 12 lists searched, recall@10 1.0000 on 6 queries; ")
+
+
+@pytest.mark.usefixtures("with_faiss")
+def test_an_index_of_other_codes_or_lists_is_refused(
+    capsys: pytest.CaptureFixture[str], codes: Path, tmp_path: Path
+) -> None:
+    index = tmp_path / "lists.npz"
+    assert call(capsys, "search", codes, *IVF, "--index", index)[0] == 0
+    said = f"error: {index}: 19 lists, not 7: leave --lists out or name another file\n"
+    assert call(capsys, "search", codes, *IVF, "--index", index, "--lists", 7) == (2, "", said)
+    np.savez(codes, query_codes=QUERY, database_codes=DATABASE[::-1])
+    said = f"error: {index}: the lists of other codes than these: name another file to be written\n"
+    assert call(capsys, "search", codes, *IVF, "--index", index) == (2, "", said)
+
+
+def test_without_faiss_the_error_has_the_command(
+    capsys: pytest.CaptureFixture[str], codes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = builtins.__import__
+
+    def without(name: str, *rest: Any, **named: Any) -> Any:
+        if name == "faiss":
+            raise ImportError(name)
+        return real(name, *rest, **named)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    said = f"error: --method ivf needs faiss: {how_to_install('search')}\n"
+    assert call(capsys, "search", codes, *IVF) == (2, "", said)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["{codes}", "--top", 361], "--top 361: the database has 360 items: at most as many can be found"),
+        (["{codes}", "--probes", 3], "--probes: of an approximate search: say --method ivf"),
+        (["{codes}", "--check", 0, "--lists", 3], "--lists, --check: of an approximate search: say --method ivf"),
+        (["{codes}", "--out", "sheet.png"], "sheet.png: codes have no images to draw: FILE.npz is expected"),
+        (["{codes}", "--out", "{codes}"], "{codes}: named twice, as what is read or written"),
+        (["{codes}", *IVF, "--index", "a.npz", "--out", "a.npz"], "a.npz: named twice, as what is read or written"),
+        (["{codes}", "images"], "images: of a sheet, --out sheet.png: encode it and name its codes with --query-codes"),
+        (["no/such.npz"], "no/such.npz: no such file"),
+        (["none.npy"], "none.npy: no such file"),
+        ([], "nothing to search: name a run or a file of codes, or --query-codes and --database-codes"),
+        (["--query-codes", "{codes}"], "nothing to search: name a run or a file of codes"),
+        (["run", "--out", "a.png", "--json"], "--json: not of a sheet of images: write --out FILE.npz, or leave"),
+        (["run", "--out", "a.png", *IVF], "--method ivf: not of a sheet of images: write --out FILE.npz, or leave"),
+        (["run", "--out", "a.png", "--bits", 8], "--bits: not of a sheet of images: write --out FILE.npz, or leave"),
+        (["run", "--out", "a.png", "--top", 51], "--top 51: a sheet shows at most 50"),
+        (["run", "--out", "a.png", "--queries", 101], "--queries 101: a sheet shows at most 100"),
+    ],
+)
+def test_a_wrong_question_is_one_line(
+    capsys: pytest.CaptureFixture[str],
+    codes: Path,
+    arguments: list[object],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = codes.read_bytes()
+    code, printed, error = call(capsys, "search", *(str(each).format(codes=codes) for each in arguments))
+    assert (code, printed, error.count("\n")) == (2, "", 1)
+    assert error.startswith(f"error: {said.format(codes=codes)}")
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["codes.npz"]
+    assert codes.read_bytes() == before
+
+
+def test_the_codes_of_a_run_are_searched(capsys: pytest.CaptureFixture[str]) -> None:
+    run = json.loads(call(capsys, "train", "lsh", "digits", "--protocol", "s1", "--bits", "16", "--json")[1])["run"]
+    found = json.loads(call(capsys, "search", run, "--top", "3", "--json")[1])
+    assert (found["n_queries"], found["n_items"], found["n_bits"]) == (500, 1297, 16)
+    assert found["codes"].endswith(f"runs/{run}/codes.npz")
+    codes = found["codes"]
+    again = json.loads(call(capsys, "search", codes, "--top", "3", "--json")[1])
+    assert again["ids"] == found["ids"]

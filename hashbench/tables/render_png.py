@@ -28,6 +28,7 @@ WIDTH_IN, DPI = 8.0, 150  # 1200 pixels
 LINES_ACROSS, DOTS_ACROSS = 2, 4  # panels side by side
 LONG_LABEL = 16  # letters; two panels of dots with longer row labels fit side by side, if each names its own rows
 TITLE_WIDTH, BESIDE_LEGEND = 104, 70  # letters of the title that fit across the picture
+PANEL_TITLES_WIDTH, PANEL_TITLES_BESIDE_LEGEND = 104, 88  # the same of the panels' titles, which are smaller
 EXPLANATION_WIDTH = 140  # letters that fit below the panels
 
 
@@ -54,7 +55,8 @@ class _Panel:
         """
         section = "" if one_section and self.column else self.section.title
         column = notation.heading(self.section, self.column) if self.column else ""
-        return textwrap.fill(": ".join(filter(None, (section, column))), 104 // across if self.column else 60)
+        width = PANEL_TITLES_WIDTH if self.column else PANEL_TITLES_BESIDE_LEGEND
+        return textwrap.fill(": ".join(filter(None, (section, column))), width // across)
 
 
 def render_png(table: Table) -> bytes | None:

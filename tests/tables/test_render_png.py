@@ -148,3 +148,12 @@ def test_a_long_title_goes_on_in_another_line(table: Table, monkeypatch: pytest.
     figure = drawn(replace(table, title=title), monkeypatch)
     assert " ".join(figure.get_suptitle().split()) == title
     assert figure._suptitle.get_window_extent().x1 <= figure.bbox.x1
+
+
+def test_long_titles_of_panels_stay_left_of_the_legend(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = lines_table(0.5, 0.6)
+    names = ["CIFAR-10 S1, frozen features (AP_T)", "CIFAR-10 S1, all layers trained from such a head (AP_T)"]
+    figure = drawn(replace(table, sections=[replace(table.sections[0], title=name) for name in names]), monkeypatch)
+    assert [" ".join(ax.get_title(loc="left").split()) for ax in figure.axes] == names
+    (legend,) = figure.legends
+    assert max(ax.get_tightbbox().x1 for ax in figure.axes) <= legend.get_window_extent().x0

@@ -8,6 +8,7 @@ import typer
 
 from hashbench.cli import _index_shards
 from hashbench.cli._options import AsJson
+from hashbench.errors import HashbenchError
 
 if TYPE_CHECKING:
     from hashbench.sparse.index import Sizes
@@ -22,7 +23,7 @@ def build(
     items: Annotated[
         list[Path],
         typer.Argument(
-            metavar="CODES|ACTIVATIONS...",
+            metavar="CODES|ACTIVATIONS",
             help="File with activations [n, d], or with buckets [n, k] and d. Several files, or a quoted pattern such "
             "as 'items-*.npz': an index in shards.",
         ),
@@ -57,6 +58,10 @@ def build(
     if _index_shards.are_shards(items):
         report, text = _index_shards.build(items, embeddings, k, out, jobs)
     else:
+        if jobs > 1:
+            raise HashbenchError(
+                "--jobs: of several files of items: name them, or quote a pattern such as 'items-*.npz'"
+            )
         report, text = _build_one(items[0], embeddings, k, out)
     typer.echo(json.dumps(report) if as_json else text)
 
@@ -66,7 +71,7 @@ def query(
     files: Annotated[
         list[Path],
         typer.Argument(
-            metavar="INDEX...",
+            metavar="INDEX",
             help="An index that `hashbench index build` wrote: its file, or the folder, the files or a quoted pattern "
             "of the files of its shards.",
         ),
@@ -113,7 +118,6 @@ def query(
     """
     import numpy as np
 
-    from hashbench.errors import HashbenchError
     from hashbench.progress import bar
     from hashbench.sparse import saved, shard_files, sharded
 

@@ -40,12 +40,12 @@ def open_buckets(
 
 @compiled
 def count_opened(
-    order: Ints, least: int, top: int, codes: Ints, indptr: Longs, ids: Ints, exclude: Longs, n_opened: Longs, n: Longs
+    order: Ints, top: int, codes: Ints, indptr: Longs, ids: Ints, exclude: Longs, n_opened: Longs, n: Longs
 ) -> None:
     """Adds the items of one shard to ``n`` [q, d]: the different items in the first j + 1 buckets of ``order`` [q, d].
 
-    It counts the first ``n_opened`` [q] buckets, and lowers this number to that of the buckets which are opened by now:
-    ``least``, then more until those of all shards so far hold ``top`` items.
+    It counts the first ``n_opened`` [q] buckets, and lowers this number to that of the buckets which hold ``top`` items
+    in all shards so far: with those of further shards no more are opened.
     """
     is_open = np.zeros(len(indptr) - 1, np.bool_)
     for q in range(len(order)):
@@ -54,7 +54,7 @@ def count_opened(
             n_here += _new_items(order[q, j], is_open, codes, indptr, ids, exclude[q])
             is_open[order[q, j]] = True
             n[q, j] += n_here
-            if j + 1 >= least and n[q, j] >= top:
+            if n[q, j] >= top:
                 n_opened[q] = j + 1
             j += 1
         is_open[order[q, : n_opened[q]]] = False

@@ -119,7 +119,7 @@ def _search_first(index: ShardedIndex, state: _Search, order: Ints, n_candidates
 
 
 def _search_further(index: ShardedIndex, state: _Search, order: Ints, top: int, progress: bool) -> tuple[Longs, Longs]:
-    """Searches the buckets after the first k of ``order`` int32[q, d] that are opened.
+    """Searches the buckets after the first k of ``order`` int32[q, d] that are opened; the first k hold too few items.
 
     Returns the number of all opened buckets and of the items in them, int64[q] each.
     """
@@ -145,8 +145,7 @@ def _count(state: _Search, shard: Shard, index: Index, order: Ints, top: int, n_
 
     def job(rows: slice) -> None:
         count_opened(
-            order[rows], codes.k, top, codes.buckets, index.indptr, index.ids, exclude[rows], n_opened[rows],
-            held[rows],
-        )  # fmt: skip
+            order[rows], top, codes.buckets, index.indptr, index.ids, exclude[rows], n_opened[rows], held[rows]
+        )
 
     search.run_parts(state.pool, job, slices(len(order), QUERY_BLOCK))

@@ -164,6 +164,14 @@ def test_indexes_built_one_by_one_are_in_the_order_of_their_names(folder: Path, 
     assert answers(good(capsys, "query", "own-*.h5", *asked)) == answers(good(capsys, "query", "index", *asked))
 
 
+def test_shards_keep_the_order_of_their_build_under_other_names(folder: Path, capsys: Capture) -> None:
+    build(capsys)
+    asked = ("query", "index", "queries.npz", "--top", 4, "--json")
+    before = good(capsys, *asked)
+    (folder / "index" / "items-2.h5").rename(folder / "index" / "z.h5")
+    assert answers(good(capsys, *asked)) == answers(before)
+
+
 def test_a_pattern_of_one_file_is_a_folder_of_one_shard(folder: Path, capsys: Capture) -> None:
     assert build(capsys, items="items-2*.npz").startswith(
         "index: 5 items in 4 buckets, 2 an item, embeddings of width 2; 1 shard, "
@@ -285,6 +293,7 @@ def test_what_is_no_index_in_shards_is_one_line(folder: Path, capsys: Capture) -
         "--embeddings vectors-1?.npy: 2 files, but 3 files of items: one for each is expected; quote a pattern, such "
         "as 'embeddings-*.npy'"
     )
+    assert asked("items-2.npz", "items-2.npz", "--k", 2, "--jobs", 2).startswith("--jobs: of several files of items: ")
     assert "say with --k how many" in asked("items-*.npz", "items-*.npz")
     assert asked("items-*.npz", "items-*.npz", "--k", 5).endswith("k = 5 of 4 buckets: k from 1 to 4 is expected")
     assert asked("items-*.npz", "vectors-?*.npy", "--k", 2, "items-2.npz").startswith(

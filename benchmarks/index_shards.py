@@ -1,10 +1,10 @@
 """The sparse index in one file and in shards: seconds and peak memory of `hashbench index build` and `index query`.
 
-Run `python benchmarks/index_shards.py`: 1,000,000 items in 256 clusters, d = 256, k = 2, embeddings of width 64, in
-one file and in 8 files; 1,000 queries for the nearest 10, and 10 queries for the nearest 20,000, which open further
-buckets. Each command is a process of its own, imports included; figures are medians of 5, and the cases alternate. Peak
-memory is resident memory, with the pages of the index file that are mapped. The answers must be equal. The files are
-temporary and take 3.7 GB. Writes results/benchmarks/index-shards-MACHINE.json.
+Run `python benchmarks/index_shards.py`: 1,000,000 items in 4,096 clusters, k = 2 of d = 4,096 buckets (that of the
+cluster and a random one), embeddings of width 64, in one file and in 8 files; 1,000 queries for the nearest 10, and 100
+for the nearest 2,000, which open further buckets. Each command is a process of its own, imports included; figures are
+medians of 5, and the cases alternate. Peak memory is resident memory, with the pages of the index file that are mapped.
+The answers must be equal. The files are temporary and take 1.7 GB. Writes results/benchmarks/index-shards-MACHINE.json.
 """
 
 import argparse
@@ -22,9 +22,9 @@ from streaming import LAUNCHER
 
 from hashbench.parallel import slices
 
-D, K, WIDTH = 256, 2, 64
+D, K, WIDTH = 4096, 2, 64
 SHARDS = (1, 8)
-BATCHES = {"queries-many.npz": (1_000, 10), "queries-far.npz": (10, 20_000)}  # (queries, --top) by file
+BATCHES = {"queries-many.npz": (1_000, 10), "queries-far.npz": (100, 2_000)}  # (queries, --top) by file
 
 rng = np.random.default_rng(0)
 
@@ -40,31 +40,50 @@ class Found:
     peak_mib: float
 
 
-def draw(n: int, centres: np.ndarray) -> dict[str, np.ndarray]:
-    cluster = rng.integers(0, D, n)
-    activations = rng.random((n, D), np.float32)
-    activations[np.arange(n), cluster] += 1
-    embeddings = centres[cluster] + 0.7 * rng.standard_normal((n, WIDTH), np.float32)
-    return {"activations": activations, "embeddings": embeddings}
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """``embeddings`` float32[n, m] around those of clusters, and the number of the ``cluster`` [n]."""
+
+    embeddings: np.ndarray
+    cluster: np.ndarray
+
+    @classmethod
+    def of(cls, n: int, centres: np.ndarray) -> "Drawn":
+        """``n`` random items or queries."""
+        cluster = rng.integers(0, D, n)
+        return cls(centres[cluster] + 0.7 * rng.standard_normal((n, WIDTH), np.float32), cluster)
+
+    def activations(self) -> np.ndarray:
+        """float32[n, d], of which the largest is that of the cluster."""
+        found = rng.random((len(self.cluster), D), np.float32)
+        found[np.arange(len(found)), self.cluster] += 1
+        return found
+
+    def buckets(self) -> np.ndarray:
+        """int32[n, 2]: the bucket of the cluster, and another one."""
+        other = (self.cluster + rng.integers(1, D, len(self.cluster))) % D
+        return np.stack([self.cluster, other], axis=1).astype(np.int32)
 
 
 def write_inputs(folder: Path, n_items: int) -> None:
-    """The items in as many files as there are shards, named NUMBER-activations-PART.npy and so on; the queries."""
+    """The items in as many files as there are shards, SHARDS-items-PART.npz; the queries."""
     centres = rng.standard_normal((D, WIDTH), np.float32)
-    for name, array in draw(n_items, centres).items():
-        for n_shards in SHARDS:
-            for part, rows in enumerate(slices(n_items, -(-n_items // n_shards))):
-                np.save(folder / f"{n_shards}-{name}-{part}.npy", array[rows])
+    items = Drawn.of(n_items, centres)
+    buckets = items.buckets()
+    for n_shards in SHARDS:
+        for part, rows in enumerate(slices(n_items, -(-n_items // n_shards))):
+            path = folder / f"{n_shards}-items-{part}.npz"
+            np.savez(path, buckets=buckets[rows], d=D, embeddings=items.embeddings[rows])
     for file, (n_queries, _) in BATCHES.items():
-        np.savez(folder / file, **draw(n_queries, centres))
+        queries = Drawn.of(n_queries, centres)
+        np.savez(folder / file, activations=queries.activations(), embeddings=queries.embeddings)
 
 
 def commands(n_shards: int) -> dict[str, list[str]]:
     """The arguments of each command, by its name."""
-    items = f"{n_shards}-activations-*.npy" if n_shards > 1 else "1-activations-0.npy"
-    embeddings = f"{n_shards}-embeddings-*.npy" if n_shards > 1 else "1-embeddings-0.npy"
+    items = f"{n_shards}-items-{'*' if n_shards > 1 else 0}.npz"
     out = f"{n_shards}-index" if n_shards > 1 else "1-index.h5"
-    found = {"build": ["build", items, "--embeddings", embeddings, "--k", str(K), "--out", out]}
+    found = {"build": ["build", items, "--embeddings", items, "--out", out]}
     for file, (n_queries, top) in BATCHES.items():
         answers = f"{n_shards}-{file}"
         found[f"query, {n_queries:,} queries, nearest {top:,}"] = [

@@ -94,6 +94,6 @@ def _require_one_build(headers: Sequence[Header]) -> None:
     if missing:
         shown = ", ".join(missing[:5]) + (" ..." if len(missing) > 5 else "")
         raise HashbenchError(
-            f"{first.path}: shard {first.position.shard} of {first.position.n_shards}, and shard {shown} is missing: "
+            f"{first.path}: shard {first.position.shard} of {first.position.n_shards}, without shard {shown}: "
             "name the files of all shards, or finish the build"
         )

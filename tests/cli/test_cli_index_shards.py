@@ -257,7 +257,7 @@ def test_a_build_that_is_stopped_is_not_searched_and_goes_on(
     assert len(left) == (3 if number == signal.SIGKILL else 2)  # a hidden part of the third may be left
     assert [name for name in left if not name.startswith(".")] == ["items-10.h5", "items-2.h5"]
     assert refused(capsys, "query", "index", "queries.npz") == (
-        "index/items-2.h5: shard 1 of 3, and shard 3 is missing: name the files of all shards, or finish the build"
+        "index/items-2.h5: shard 1 of 3, without shard 3: name the files of all shards, or finish the build"
     )
     code, _, err = call(capsys, *command)
     assert (code, err) == (0, "note: 2 of 3 shards are there already\n")
@@ -348,13 +348,13 @@ def test_inputs_and_other_files_are_not_replaced(folder: Path, capsys: Capture) 
 
 def test_a_shard_that_is_missing_is_named(folder: Path, capsys: Capture) -> None:
     build(capsys)
-    expected = "shard 1 of 3, and shard 2 is missing: name the files of all shards, or finish the build"
+    expected = "shard 1 of 3, without shard 2: name the files of all shards, or finish the build"
     assert (
         refused(capsys, "query", "index/items-2.h5", "index/items-11.h5", "queries.npz")
         == f"index/items-2.h5: {expected}"
     )
     assert refused(capsys, "query", "index/items-2.h5", "queries.npz") == (
-        "index/items-2.h5: shard 1 of 3, and shard 2, 3 is missing: name the files of all shards, or finish the build"
+        "index/items-2.h5: shard 1 of 3, without shard 2, 3: name the files of all shards, or finish the build"
     )
 
 

@@ -52,9 +52,9 @@ def build_index(sources: Sequence[IndexSource], jobs: int = 1) -> list[Header]:
     """
     _refuse_outputs(sources)
     there = [_there(source.out) for source in sources]
-    n_items = _n_items(sources)
+    sizes = _sizes(sources)
     require_writable(sources[0].out.parent, instead="--out")
-    positions = _positions(sources, jobs)
+    positions = _positions(sources, sizes[0].k, jobs)
     missing = []
     for at, (old, new) in enumerate(zip(there, positions, strict=True)):
         if old is None or old.source_sha256 != new.source_sha256:
@@ -63,7 +63,7 @@ def build_index(sources: Sequence[IndexSource], jobs: int = 1) -> list[Header]:
             index_file.mark(sources[at].out, new)
     if len(missing) < len(sources):
         note(f"note: {len(sources) - len(missing):,} of {len(sources):,} shards are there already")
-    _build([_Build(sources[at], positions[at]) for at in missing], [n_items[at] for at in missing], jobs)
+    _build([_Build(sources[at], positions[at]) for at in missing], [sizes[at].n_items for at in missing], jobs)
     return [index_file.header(source.out) for source in sources]
 
 
@@ -89,8 +89,8 @@ def _there(out: Path) -> Position | None:
         raise HashbenchError(f"{error}: remove it, or name another folder with --out") from None
 
 
-def _n_items(sources: Sequence[IndexSource]) -> list[int]:
-    """The number of items of each shard, by the headers of its files; raises HashbenchError if other sizes differ."""
+def _sizes(sources: Sequence[IndexSource]) -> list[Sizes]:
+    """The sizes of each shard, by the headers of its files; raises HashbenchError if d, k or the width differ."""
     sizes = [saved.sizes_of(source.items, source.embeddings, source.k) for source in sources]
     for source, one in zip(sources, sizes, strict=True):
         if one[1:] != sizes[0][1:]:
@@ -98,16 +98,17 @@ def _n_items(sources: Sequence[IndexSource]) -> list[int]:
                 f"{source.items}: {_others(one)}, but {_others(sizes[0])} in {sources[0].items}: the shards of an "
                 "index have the same"
             )
-    return [one.n_items for one in sizes]
+    return sizes
 
 
 def _others(sizes: Sizes) -> str:
     return f"d = {sizes.d}, k = {sizes.k}, embeddings of width {sizes.width}"
 
 
-def _positions(sources: Sequence[IndexSource], jobs: int) -> list[Position]:
+def _positions(sources: Sequence[IndexSource], k: int, jobs: int) -> list[Position]:
     """The position of each shard; raises HashbenchError where two shards have the same files."""
-    looks, names, found = [_Look(source) for source in sources], [str(source.items) for source in sources], {}
+    looks, names = [_Look(source, k) for source in sources], [str(source.items) for source in sources]
+    found: dict[int, str] = {}
     with bar("check", "shard", len(sources)) as shown, closing(_workers.done(looks, names, jobs)) as done:
         for at, sha256 in done:
             found[at] = sha256
@@ -136,11 +137,12 @@ class _Look:
     """The task that returns the checksum of what a shard is built from."""
 
     source: IndexSource
+    k: int
 
     def __call__(self) -> str:
         items, embeddings = resolved(self.source.items), resolved(self.source.embeddings)
         of_items = file_sha256(items)
-        return _sha256(of_items, of_items if embeddings == items else file_sha256(embeddings), str(self.source.k))
+        return _sha256(of_items, of_items if embeddings == items else file_sha256(embeddings), str(self.k))
 
 
 @dataclass(frozen=True)

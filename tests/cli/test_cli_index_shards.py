@@ -310,7 +310,9 @@ def test_what_is_no_index_in_shards_is_one_line(folder: Path, capsys: Capture) -
     )
     assert not (folder / "new").exists()
     np.save("vectors-11.npy", np.full((4, 2), 1e19))
-    assert asked("items-*.npz", "vectors-*.npy", "--k", 2).startswith("vectors-11.npy: embeddings: not finite")
+    for jobs in (1, 2):
+        found = asked("items-*.npz", "vectors-*.npy", "--k", 2, "--jobs", jobs)
+        assert found.startswith("vectors-11.npy: embeddings: not finite")
 
 
 def test_the_same_shard_twice_is_refused(folder: Path, capsys: Capture) -> None:

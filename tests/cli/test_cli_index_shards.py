@@ -310,8 +310,8 @@ def test_what_is_no_index_in_shards_is_one_line(folder: Path, capsys: Capture) -
     )
     assert not (folder / "new").exists()
     np.save("vectors-11.npy", np.full((4, 2), 1e19))
-    for jobs in (1, 2):
-        found = asked("items-*.npz", "vectors-*.npy", "--k", 2, "--jobs", jobs)
+    for jobs in (1, 2):  # and another k, so that no shard is there
+        found = asked("items-*.npz", "vectors-*.npy", "--k", jobs, "--jobs", jobs)
         assert found.startswith("vectors-11.npy: embeddings: not finite")
 
 

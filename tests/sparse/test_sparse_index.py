@@ -59,7 +59,7 @@ def test_no_items_make_no_index() -> None:
 
 
 def test_more_items_than_ids_of_32_bits_need_shards(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert index_module.MOST_ITEMS == np.iinfo(np.int32).max
+    assert np.iinfo(np.int32).max == index_module.MOST_ITEMS
     monkeypatch.setattr(index_module, "MOST_ITEMS", 39)
     with pytest.raises(HashbenchError, match=r"^40 items: one index holds 39: build it in shards, of several files$"):
         build(*sample())

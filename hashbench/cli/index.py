@@ -2,14 +2,17 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from hashbench.cli import _index_shards
 from hashbench.cli._options import AsJson
+from hashbench.errors import HashbenchError
 
 if TYPE_CHECKING:
-    from hashbench.sparse.index import Index
+    from hashbench.sparse.index import Sizes
+    from hashbench.sparse.index_file import Header
     from hashbench.sparse.search import SearchResult
 
 app = typer.Typer(rich_markup_mode=None)
@@ -18,41 +21,61 @@ app = typer.Typer(rich_markup_mode=None)
 @app.command("build", short_help="Build the index of a set of items.")
 def build(
     items: Annotated[
-        Path,
-        typer.Argument(metavar="CODES|ACTIVATIONS", help="File with activations [n, d], or with buckets [n, k] and d."),
+        list[Path],
+        typer.Argument(
+            metavar="CODES|ACTIVATIONS",
+            help="File with activations [n, d], or with buckets [n, k] and d. Several files, or a quoted pattern such "
+            "as 'items-*.npz': an index in shards.",
+        ),
     ],
     embeddings: Annotated[
-        Path, typer.Option(metavar="FILE", help="File with embeddings [n, m], between which distances are computed.")
+        Path,
+        typer.Option(
+            metavar="FILE|'PATTERN'",
+            help="File with embeddings [n, m], between which distances are computed; a quoted pattern of several "
+            "files, one for each file of items.",
+        ),
     ],
-    out: Annotated[Path, typer.Option(metavar="FILE.h5", help="The index file to write.")],
+    out: Annotated[
+        Path,
+        typer.Option(metavar="FILE.h5|FOLDER", help="The index file to write; in shards, the folder of the files."),
+    ],
     k: Annotated[
         int | None, typer.Option("--k", min=1, help="Number of buckets of each item; required with activations.")
     ] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="The number of shards that are built at the same time.")] = 1,
     as_json: AsJson = False,
 ) -> None:
     """Build the index of a set of items: for each bucket its items and their embeddings, as float32.
 
     Files are .npz, .npy, .h5 or .mat. Their arrays are named activations, embeddings, buckets and d; if a file has only
     one array, its name does not matter. The index stores each embedding k times, once for each bucket of the item.
-    """
-    from hashbench.files import require_output
-    from hashbench.progress import bar
-    from hashbench.sparse import index, index_file, saved
 
-    require_output(out)
-    with bar("read, build, write", "step", 3) as done:
-        codes, embedded = saved.read_codes(items, k), saved.read_matrix(embeddings, saved.EMBEDDINGS)
-        done.update()
-        built = index.build(codes, embedded)
-        done.update()
-        size_bytes = index_file.save(built, out)
-    report = {"index": str(out), **_sizes(built), "size_bytes": size_bytes}
-    typer.echo(json.dumps(report) if as_json else f"{out}: {_text(built)}; {size_bytes:,} bytes")
+    Of several files, in the order of their names (db-2 before db-10), each gets an index file of its own in the folder
+    --out. The memory needed is that of one shard, or of as many as --jobs builds at the same time. A shard whose index
+    is there is not built again, so the same command continues a build, and takes further files in.
+    """
+    if _index_shards.are_shards(items):
+        report, text = _index_shards.build(items, embeddings, k, out, jobs)
+    else:
+        if jobs > 1:
+            raise HashbenchError(
+                "--jobs: of several files of items: name them, or quote a pattern such as 'items-*.npz'"
+            )
+        report, text = _build_one(items[0], embeddings, k, out)
+    typer.echo(json.dumps(report) if as_json else text)
 
 
 @app.command("query", short_help="Print the nearest items of each query.")
 def query(
-    file: Annotated[Path, typer.Argument(metavar="INDEX.h5", help="An index that `hashbench index build` wrote.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="INDEX",
+            help="An index that `hashbench index build` wrote: its file, or the folder, the files or a quoted pattern "
+            "of the files of its shards.",
+        ),
+    ],
     queries: Annotated[
         Path, typer.Argument(metavar="QUERIES", help="File with activations [q, d] and embeddings [q, m].")
     ],
@@ -65,76 +88,109 @@ def query(
         bool,
         typer.Option(
             "--exclude-self",
-            help="The queries are the indexed items in the same order; do not return an item as its own result.",
+            help="The queries are the indexed items (of all shards) in the same order; do not return an item as its "
+            "own result.",
         ),
     ] = False,
     codes: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Stop if the index was built from other codes than these.")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Stop if the index was built from other codes than these; of shards, a pattern of as many files.",
+        ),
     ] = None,
     embeddings: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Stop if the index was built from other embeddings than these.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Stop if the index was built from other embeddings than these; likewise."),
     ] = None,
-    verify: Annotated[bool, typer.Option("--verify", help="Check the whole index file against its checksum.")] = False,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Check the whole index file, or all of them, against the checksum.")
+    ] = False,
 ) -> None:
     """Print the nearest items of each query, by Euclidean distance, among the items in the buckets that it opens.
 
     A query opens the buckets of its k largest activations. While these hold fewer than --top items, it opens the bucket
     of the next largest activation. SUF is the number of items divided by the mean number of items retrieved.
+
+    An index in shards is searched shard by shard, with one in memory at a time. The result is that of one index of all
+    items: ids count through all shards in the order of the build (or of the file names, for indexes that were built one
+    by one).
     """
     import numpy as np
 
-    from hashbench.errors import HashbenchError
     from hashbench.progress import bar
-    from hashbench.sparse import index_file, saved, search
+    from hashbench.sparse import saved, shard_files, sharded
 
+    headers = shard_files.in_order(_index_shards.index_files(files))
     with bar("read", "file"):
-        index = index_file.load(file, verify=verify)
-        index.require(
-            None if codes is None else saved.read_codes(codes, index.codes.k),
-            None if embeddings is None else saved.read_matrix(embeddings, saved.EMBEDDINGS),
-        )
+        index = _index_shards.opened(headers, codes, embeddings, verify)
     activations = saved.read_matrix(queries, saved.ACTIVATIONS)
-    if exclude_self and len(activations) != len(index):
-        raise HashbenchError(f"--exclude-self: {len(activations)} queries, {len(index)} items: they are not the same")
-    itself = np.arange(len(index)) if exclude_self else None
+    n_items = index.sizes.n_items
+    if exclude_self and len(activations) != n_items:
+        raise HashbenchError(f"--exclude-self: {len(activations)} queries, {n_items} items: they are not the same")
+    itself = np.arange(n_items) if exclude_self else None
     own = saved.read_matrix(queries, saved.EMBEDDINGS)
-    found = search.query(index, activations, own, top, exclude=itself, progress=True)
+    found = sharded.query(index, activations, own, top, exclude=itself, progress=True)
     if out is not None:
         _write(out, found)
-    typer.echo(_as_json(file, index, found, exclude_self) if as_json else _as_text(file, index, found, exclude_self))
+    searched = _Searched(" ".join(map(str, files)), index.sizes, headers)
+    typer.echo(_as_json(searched, found, exclude_self) if as_json else _as_text(searched, found, exclude_self))
 
 
-def _sizes(index: "Index") -> dict[str, int]:
-    return {"n_items": len(index), "d": index.codes.d, "k": index.codes.k, "width": index.width}
+class _Searched(NamedTuple):
+    """The index as the user named it, its sizes, and the shards that it has."""
+
+    name: str
+    sizes: "Sizes"
+    headers: "list[Header]"
 
 
-def _text(index: "Index") -> str:
-    codes = index.codes
-    return f"{len(index):,} items in {codes.d} buckets, {codes.k} an item, embeddings of width {index.width}"
+def _build_one(items: Path, embeddings: Path, k: int | None, out: Path) -> tuple[dict[str, Any], str]:
+    """The report of the index in one file, for --json and as text."""
+    from hashbench.files import require_output
+    from hashbench.progress import bar
+    from hashbench.sparse import index, index_file, saved
+
+    require_output(out)
+    with bar("read, build, write", "step", 3) as done:
+        codes, embedded = saved.read_codes(items, k), saved.read_matrix(embeddings, saved.EMBEDDINGS)
+        done.update()
+        built = index.build(codes, embedded)
+        done.update()
+        size_bytes = index_file.save(built, out)
+    report = {"index": str(out), **built.sizes._asdict(), "size_bytes": size_bytes}
+    return report, f"{out}: {_index_shards.text_of(built.sizes)}; {size_bytes:,} bytes"
 
 
-def _summary(index: "Index", found: "SearchResult", exclude_self: bool) -> dict[str, float]:
+def _summary(sizes: "Sizes", found: "SearchResult", exclude_self: bool) -> dict[str, float]:
     from hashbench.metrics.suf import speed_up
 
     return {
         "n_queries": len(found.ids),
         "mean_candidates": float(found.n_candidates.mean()),
-        "suf": speed_up(found.n_candidates, len(index) - exclude_self),
-        "n_opened_more": int((found.n_opened > index.codes.k).sum()),
+        "suf": speed_up(found.n_candidates, sizes.n_items - exclude_self),
+        "n_opened_more": int((found.n_opened > sizes.k).sum()),
     }
 
 
-def _as_json(file: Path, index: "Index", found: "SearchResult", exclude_self: bool) -> str:
+def _as_json(searched: _Searched, found: "SearchResult", exclude_self: bool) -> str:
+    report = {"index": searched.name, **searched.sizes._asdict()}
+    if len(searched.headers) > 1:
+        report["shards"] = _index_shards.listed(searched.headers)
     arrays = {name: array.tolist() for name, array in found._asdict().items()}
-    return json.dumps({"index": str(file), **_sizes(index), **_summary(index, found, exclude_self), **arrays})
+    return json.dumps({**report, **_summary(searched.sizes, found, exclude_self), **arrays})
 
 
-def _as_text(file: Path, index: "Index", found: "SearchResult", exclude_self: bool) -> str:
-    summary = _summary(index, found, exclude_self)
+def _as_text(searched: _Searched, found: "SearchResult", exclude_self: bool) -> str:
+    summary, k = _summary(searched.sizes, found, exclude_self), searched.sizes.k
+    shards = f"; {len(searched.headers):,} shards" if len(searched.headers) > 1 else ""
     retrieved = f"{summary['mean_candidates']:,.1f} candidates a query, SUF {summary['suf']:.2f}"
-    further = f"{summary['n_opened_more']:,} opened more than {index.codes.k}"
-    lines = [f"{file}: {_text(index)}", f"{summary['n_queries']:,} queries: {retrieved}; {further}"]
-    lines.append("query  candidates  items (distance)")
+    further = f"{summary['n_opened_more']:,} opened more than {k}"
+    lines = [
+        f"{searched.name}: {_index_shards.text_of(searched.sizes)}{shards}",
+        f"{summary['n_queries']:,} queries: {retrieved}; {further}",
+        "query  candidates  items (distance)",
+    ]
     for q, (ids, distances, n_candidates) in enumerate(
         zip(found.ids, found.distances, found.n_candidates, strict=True)
     ):

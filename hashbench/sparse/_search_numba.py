@@ -38,6 +38,28 @@ def open_buckets(
         is_open[order[q, : n_opened[q]]] = False
 
 
+@compiled
+def count_opened(
+    order: Ints, top: int, codes: Ints, indptr: Longs, ids: Ints, exclude: Longs, n_opened: Longs, n: Longs
+) -> None:
+    """Adds the items of one shard to ``n`` [q, d]: the different items in the first j + 1 buckets of ``order`` [q, d].
+
+    It counts the first ``n_opened`` [q] buckets, and lowers this number to that of the buckets which hold ``top`` items
+    in all shards so far: with those of further shards no more are opened.
+    """
+    is_open = np.zeros(len(indptr) - 1, np.bool_)
+    for q in range(len(order)):
+        n_here = j = 0
+        while j < n_opened[q]:
+            n_here += _new_items(order[q, j], is_open, codes, indptr, ids, exclude[q])
+            is_open[order[q, j]] = True
+            n[q, j] += n_here
+            if n[q, j] >= top:
+                n_opened[q] = j + 1
+            j += 1
+        is_open[order[q, : n_opened[q]]] = False
+
+
 @inner
 def _new_items(bucket: int, is_open: Any, codes: Ints, indptr: Longs, ids: Ints, exclude: int) -> int:
     """The number of items in ``bucket`` that are in no open bucket, without ``exclude``."""
@@ -138,15 +160,15 @@ def insert(distance: float, item: int, best: Doubles, best_id: Longs) -> None:
 
 
 @compiled
-def merge(first: Longs, best: Doubles, best_id: Longs, merged: Doubles, merged_id: Longs) -> None:
+def merge(first: Longs, best: Doubles, best_id: Longs, first_id: int, merged: Doubles, merged_id: Longs) -> None:
     """Merges the nearest items of the buckets of each query into ``merged`` [q, top].
 
-    The buckets of query q are the rows first[q] .. first[q + 1] - 1 of ``best`` [p, top]. An item that is in several of
-    them occurs once in the result.
+    The buckets of query q are the rows first[q] .. first[q + 1] - 1 of ``best`` [p, top], whose items are numbered from
+    ``first_id`` on in the result. An item that is in several of them occurs once there.
     """
     for q in range(len(merged)):
         for row in range(first[q], first[q + 1]):
             for i in range(best.shape[1]):
                 if best_id[row, i] < 0:
                     break
-                insert(best[row, i], best_id[row, i], merged[q], merged_id[q])
+                insert(best[row, i], best_id[row, i] + first_id, merged[q], merged_id[q])

@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,16 @@ Floats = NDArray[np.float32]
 
 BLOCK_ROWS = 1 << 14  # embeddings that are converted or squared at a time
 LARGEST_NORM = 1e18  # of an embedding: squares and products of such embeddings are finite in float32
+MOST_ITEMS = (1 << 31) - 1  # of one index, whose ids are int32
+
+
+class Sizes(NamedTuple):
+    """The numbers of items, of buckets, of buckets that an item is in, and of dimensions of an embedding."""
+
+    n_items: int
+    d: int
+    k: int
+    width: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +52,11 @@ class Index:
         """The number of dimensions of an embedding."""
         return int(self.embeddings.shape[1])
 
+    @property
+    def sizes(self) -> Sizes:
+        """Its sizes."""
+        return Sizes(len(self), self.codes.d, self.codes.k, self.width)
+
     def require(self, codes: SparseCodes | None = None, embeddings: NDArray[np.floating] | None = None) -> None:
         """Raises HashbenchError unless the index was built for these codes and these embeddings."""
         if codes is not None and codes.sha256() != self.codes.sha256():
@@ -53,7 +69,7 @@ def build(codes: SparseCodes, embeddings: NDArray[np.floating]) -> Index:
     """The index of items with these ``codes`` and base ``embeddings`` [n, m], which are stored as float32.
 
     Raises HashbenchError unless there are items, one embedding for each, and all embeddings are finite with a norm of
-    at most 1e18.
+    at most 1e18. More than 2^31 - 1 items need an index in shards.
 
     >>> index = build(SparseCodes(np.array([[0, 2], [0, 1]]), d=3), np.array([[0.5], [4.0]]))
     >>> index.indptr, index.ids
@@ -61,6 +77,10 @@ def build(codes: SparseCodes, embeddings: NDArray[np.floating]) -> Index:
     """
     if embeddings.ndim != 2 or len(embeddings) != len(codes) or 0 in embeddings.shape:
         raise HashbenchError(f"embeddings of shape {embeddings.shape}, {len(codes)} codes: one row [m] for each code")
+    if len(codes) > MOST_ITEMS:
+        raise HashbenchError(
+            f"{len(codes):,} items: one index holds {MOST_ITEMS:,}: build it in shards, of several files"
+        )
     indptr, ids = invert(codes)
     in_order = np.empty((len(ids), embeddings.shape[1]), np.float32)
     norms = np.empty(len(ids), np.float32)

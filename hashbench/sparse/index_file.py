@@ -1,9 +1,11 @@
 """An index as an HDF5 file: each array is contiguous, so that it is mapped into memory instead of being read."""
 
 import hashlib
-from collections.abc import Mapping
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,14 +13,40 @@ from numpy.typing import NDArray
 from hashbench.errors import HashbenchError, one_line
 from hashbench.files import atomic
 from hashbench.sparse.codes import SparseCodes
-from hashbench.sparse.index import Index, invert
+from hashbench.sparse.index import Index, Sizes, invert
+
+T = TypeVar("T")
 
 FORMAT, VERSION = "hashbench sparse index", 1
 TYPES = {"codes": "<i4", "indptr": "<i8", "ids": "<i4", "norms": "<f4", "embeddings": "<f4"}
 ALIGNMENT = 64  # bytes: a cache line
 
 
-def save(index: Index, path: Path) -> int:
+class Position(NamedTuple):
+    """Which shard of a build an index is: ``shard`` of ``n_shards``, from 1 on.
+
+    ``source_sha256`` is the checksum of the files that it was built from, ``build_sha256`` that of all shards' files.
+    """
+
+    shard: int
+    n_shards: int
+    build_sha256: str
+    source_sha256: str
+
+
+@dataclass(frozen=True)
+class Header:
+    """What an index file says of itself; ``position`` is None where it was not built as a shard."""
+
+    path: Path
+    sizes: Sizes
+    sha256: str
+    codes_sha256: str
+    embeddings_sha256: str
+    position: Position | None
+
+
+def save(index: Index, path: Path, position: Position | None = None) -> int:
     """The number of bytes that were written: the index goes to ``path``, whole or not at all."""
     import h5py
 
@@ -30,6 +58,7 @@ def save(index: Index, path: Path) -> int:
         "embeddings_sha256": index.embeddings_sha256,
         "codes_sha256": index.codes.sha256(),
         "sha256": _sha256(arrays),
+        **(position._asdict() if position else {}),
     }
     aligned = {"alignment_threshold": 1, "alignment_interval": ALIGNMENT}
     with atomic(path) as temporary:
@@ -47,8 +76,27 @@ def load(path: Path, *, verify: bool = False) -> Index:
     with their checksum too, which reads the whole file. Writing to the arrays does not change the file. Raises
     HashbenchError for a file that is damaged, of another format or of another version.
     """
+    return _readable(path, lambda: _loaded(path, verify))
+
+
+def header(path: Path) -> Header:
+    """What the index in ``path`` says of itself; its arrays are not read. Raises HashbenchError as ``load`` does."""
+    return _readable(path, lambda: _header(path))
+
+
+def mark(path: Path, position: Position) -> None:
+    """Writes another ``position`` into an index file: it is replaced by a copy, so it is whole at any time."""
+    import h5py
+
+    with atomic(path) as temporary:
+        shutil.copyfile(path, temporary)
+        with h5py.File(temporary, "r+") as file:
+            file.attrs.update(position._asdict())
+
+
+def _readable(path: Path, read: Callable[[], T]) -> T:
     try:
-        return _loaded(path, verify)
+        return read()
     except HashbenchError:
         raise
     except FileNotFoundError:
@@ -57,14 +105,45 @@ def load(path: Path, *, verify: bool = False) -> Index:
         raise HashbenchError(f"{path}: not a readable index: {one_line(error)}: build it again") from None
 
 
+def _header(path: Path) -> Header:
+    import h5py
+
+    with h5py.File(path, "r") as file:
+        _check_format(path, file)
+        arrays = {name: _mapped(path, file, name) for name in TYPES}
+        (n_items, k), (_, width) = arrays["codes"].shape, arrays["embeddings"].shape
+        said = file.attrs
+        return Header(
+            path,
+            Sizes(n_items, int(said["d"]), k, width),
+            str(said["sha256"]),
+            str(said["codes_sha256"]),
+            str(said["embeddings_sha256"]),
+            _position(said),
+        )
+
+
+def _position(said: Mapping[str, Any]) -> Position | None:
+    if "shard" not in said:
+        return None
+    place = Position(int(said["shard"]), int(said["n_shards"]), str(said["build_sha256"]), str(said["source_sha256"]))
+    if not 1 <= place.shard <= place.n_shards:
+        raise ValueError(f"it is shard {place.shard} of {place.n_shards}")
+    return place
+
+
+def _check_format(path: Path, file: Any) -> None:
+    if file.attrs.get("format") != FORMAT:
+        raise HashbenchError(f"{path}: not an index: what hashbench index build writes is expected")
+    if file.attrs.get("version") != VERSION:
+        raise HashbenchError(f"{path}: of another version of the format than {VERSION}: build it again")
+
+
 def _loaded(path: Path, verify: bool) -> Index:
     import h5py
 
     with h5py.File(path, "r") as file:
-        if file.attrs.get("format") != FORMAT:
-            raise HashbenchError(f"{path}: not an index: what hashbench index build writes is expected")
-        if file.attrs.get("version") != VERSION:
-            raise HashbenchError(f"{path}: of another version of the format than {VERSION}: build it again")
+        _check_format(path, file)
         arrays = {name: _mapped(path, file, name) for name in TYPES}
         said = {name: str(file.attrs[name]) for name in ("embeddings_sha256", "codes_sha256", "sha256")}
         codes = SparseCodes(np.array(arrays["codes"]), int(file.attrs["d"]))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,7 +15,7 @@ from hashbench.parallel import available_cores, slices
 from hashbench.progress import bar
 from hashbench.sparse._search_numba import keep_nearest, merge, open_buckets
 from hashbench.sparse.codes import preference, top_k
-from hashbench.sparse.index import Index, as_float32, squared_norms
+from hashbench.sparse.index import Index, Sizes, as_float32, squared_norms
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
@@ -48,20 +48,25 @@ class SearchResult(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class _Queries:
+class Queries:
     """``embeddings`` float32[q, m], their squared norms, and the item that each query must not find (-1: none)."""
 
     embeddings: Floats
     norms: Doubles
     exclude: Longs
 
-    def take(self, rows: Longs) -> "_Queries":
+    def take(self, rows: Longs) -> "Queries":
         """Some of the queries."""
-        return _Queries(self.embeddings[rows], self.norms[rows], self.exclude[rows])
+        return Queries(self.embeddings[rows], self.norms[rows], self.exclude[rows])
+
+    def of_shard(self, first: int, n_items: int) -> "Queries":
+        """The queries for a shard with the items ``first`` .. first + n_items - 1, numbered from 0 there."""
+        is_here = (first <= self.exclude) & (self.exclude < first + n_items)
+        return replace(self, exclude=np.where(is_here, self.exclude - first, -1))
 
 
 @dataclass(frozen=True, eq=False)
-class _Plan:
+class Plan:
     """The buckets to search: query q opens bucket[first[q]:first[q + 1]], which hold n_candidates[q] items."""
 
     first: Longs
@@ -102,40 +107,50 @@ def query(
     product, so that the two thread pools do not compete. Raises HashbenchError for embeddings of another width, and
     unless 1 <= ``top`` <= the number of items.
     """
-    queries = _checked(index, embeddings, len(activations), top, exclude)
-    if activations.ndim != 2 or activations.shape[1] != index.codes.d:
-        raise HashbenchError(f"activations of shape {activations.shape}: the index has {index.codes.d} buckets")
-    best, best_id = _empty_results(len(activations), top)
-    with _threads(workers) as pool, bar("search", "query", len(activations), shown=progress) as shown:
+    queries = checked_queries(index.sizes, activations, embeddings, top, exclude)
+    best, best_id = empty_results(len(activations), top)
+    with threads(workers) as pool, bar("search", "query", len(activations), shown=progress) as shown:
         plan = _plan(pool, index, activations, queries.exclude, top)
-        for rows in plan.batches(PLACES // top):
-            _search(pool, index, queries, plan, rows, best[rows], best_id[rows])
-            shown.update(rows.stop - rows.start)
+        for n_done in search_planned(pool, index, queries, plan, best, best_id):
+            shown.update(n_done)
+    return result(best, best_id, plan.n_candidates, np.diff(plan.first))
+
+
+def result(best: Doubles, best_id: Longs, n_candidates: Longs, n_opened: Longs) -> SearchResult:
+    """The result of squared distances ``best`` [q, top]; raises HashbenchError where an item is missing."""
     if (best_id < 0).any():
         raise HashbenchError("index: damaged, for some of its distances are not finite: build it again")
-    return SearchResult(best_id, np.sqrt(best), plan.n_candidates, np.diff(plan.first))
+    return SearchResult(best_id, np.sqrt(best), n_candidates, n_opened)
 
 
-def _checked(
-    index: Index, embeddings: NDArray[np.floating], n_queries: int, top: int, exclude: Longs | None
-) -> _Queries:
-    if embeddings.ndim != 2 or embeddings.shape[1] != index.width or len(embeddings) != n_queries:
+def checked_queries(
+    sizes: Sizes,
+    activations: NDArray[np.floating],
+    embeddings: NDArray[np.floating],
+    top: int,
+    exclude: Longs | None,
+) -> Queries:
+    """The queries; raises HashbenchError if they do not fit an index of these ``sizes``."""
+    n_queries, n_items = len(activations), sizes.n_items
+    if embeddings.ndim != 2 or embeddings.shape[1] != sizes.width or len(embeddings) != n_queries:
         raise HashbenchError(
-            f"embeddings of shape {embeddings.shape}, {n_queries} queries: [{n_queries}, {index.width}] is expected, "
-            f"for those of the index have width {index.width}"
+            f"embeddings of shape {embeddings.shape}, {n_queries} queries: [{n_queries}, {sizes.width}] is expected, "
+            f"for those of the index have width {sizes.width}"
         )
+    if activations.ndim != 2 or activations.shape[1] != sizes.d:
+        raise HashbenchError(f"activations of shape {activations.shape}: the index has {sizes.d} buckets")
     excluded = np.full(n_queries, -1) if exclude is None else np.asarray(exclude)
-    n_items, most = len(index), len(index) - int((excluded >= 0).any())
+    most = n_items - int((excluded >= 0).any())
     if excluded.shape != (n_queries,) or excluded.dtype.kind not in "ui" or (excluded >= n_items).any():
         raise HashbenchError(f"exclude: an item of 0 .. {n_items - 1} for each of {n_queries} queries, or -1")
     if not 1 <= top <= most:
         raise HashbenchError(f"top {top}: a query can find 1 to {most} items")
     rows = as_float32(embeddings)
-    return _Queries(rows, squared_norms(rows), excluded.astype(np.int64))
+    return Queries(rows, squared_norms(rows), excluded.astype(np.int64))
 
 
 @contextmanager
-def _threads(workers: int | None) -> Iterator[ThreadPoolExecutor]:
+def threads(workers: int | None) -> Iterator[ThreadPoolExecutor]:
     """A pool of threads; during the block BLAS runs in the thread that calls it."""
     with _libraries().limit(limits=1, user_api="blas"), ThreadPoolExecutor(workers or available_cores()) as pool:
         yield pool
@@ -149,7 +164,7 @@ def _libraries() -> "ThreadpoolController":
     return ThreadpoolController()
 
 
-def _run_parts(pool: ThreadPoolExecutor, job: Callable[[Any], None], parts: Iterable[Any]) -> None:
+def run_parts(pool: ThreadPoolExecutor, job: Callable[[Any], None], parts: Iterable[Any]) -> None:
     """Calls ``job`` for each part in the pool; a single part runs in this thread, because a hand-over takes longer."""
     listed = list(parts)
     if len(listed) == 1:
@@ -158,25 +173,25 @@ def _run_parts(pool: ThreadPoolExecutor, job: Callable[[Any], None], parts: Iter
         list(pool.map(job, listed))
 
 
-def _empty_results(n_rows: int, top: int) -> tuple[Doubles, Longs]:
+def empty_results(n_rows: int, top: int) -> tuple[Doubles, Longs]:
     """Squared distances (infinite) and ids (-1) of ``top`` items for each row, to be filled by the search."""
     return np.full((n_rows, top), np.inf), np.full((n_rows, top), -1)
 
 
-def _plan(pool: ThreadPoolExecutor, index: Index, activations: NDArray[np.floating], exclude: Longs, top: int) -> _Plan:
+def _plan(pool: ThreadPoolExecutor, index: Index, activations: NDArray[np.floating], exclude: Longs, top: int) -> Plan:
     order = top_k(activations, index.codes.k).buckets
-    n_opened, n_candidates = _open(pool, index, order, exclude, top)
+    n_opened, n_candidates = count_open(pool, index, order, exclude, top)
     is_short = n_candidates < top
     further = preference(activations[is_short])
-    n_opened[is_short], n_candidates[is_short] = _open(pool, index, further, exclude[is_short], top)
+    n_opened[is_short], n_candidates[is_short] = count_open(pool, index, further, exclude[is_short], top)
     first, of_short = np.concatenate([[0], np.cumsum(n_opened)]), np.repeat(is_short, n_opened)
     bucket = np.empty(len(of_short), np.int32)
     bucket[~of_short] = order[~is_short].ravel()
     bucket[of_short] = further[np.arange(index.codes.d) < n_opened[is_short, None]]
-    return _Plan(first, bucket, n_candidates)
+    return Plan(first, bucket, n_candidates)
 
 
-def _open(pool: ThreadPoolExecutor, index: Index, order: Ints, exclude: Longs, top: int) -> tuple[Longs, Longs]:
+def count_open(pool: ThreadPoolExecutor, index: Index, order: Ints, exclude: Longs, top: int) -> tuple[Longs, Longs]:
     """The number of buckets of ``order`` int32[q, o] that are opened, and of different items in them, int64[q] each."""
     n_opened, n_candidates = np.zeros(len(order), np.int64), np.zeros(len(order), np.int64)
     codes = index.codes
@@ -187,26 +202,51 @@ def _open(pool: ThreadPoolExecutor, index: Index, order: Ints, exclude: Longs, t
             n_candidates[rows],
         )  # fmt: skip
 
-    _run_parts(pool, job, slices(len(order), QUERY_BLOCK))
+    run_parts(pool, job, slices(len(order), QUERY_BLOCK))
     return n_opened, n_candidates
 
 
+def search_planned(
+    pool: ThreadPoolExecutor,
+    index: Index,
+    queries: Queries,
+    plan: Plan,
+    best: Doubles,
+    best_id: Longs,
+    first_id: int = 0,
+) -> Iterator[int]:
+    """Inserts the nearest items in the planned buckets into ``best`` and ``best_id`` [q, top]; yields as it goes.
+
+    It yields the number of queries that are done with since the last time. Items are numbered from ``first_id`` on.
+    """
+    for rows in plan.batches(PLACES // best.shape[1]):
+        _search(pool, index, queries, plan, rows, best[rows], best_id[rows], first_id)
+        yield rows.stop - rows.start
+
+
 def _search(
-    pool: ThreadPoolExecutor, index: Index, queries: _Queries, plan: _Plan, rows: slice, best: Doubles, best_id: Longs
+    pool: ThreadPoolExecutor,
+    index: Index,
+    queries: Queries,
+    plan: Plan,
+    rows: slice,
+    best: Doubles,
+    best_id: Longs,
+    first_id: int,
 ) -> None:
-    """Writes the nearest items of the queries ``rows`` to ``best`` and ``best_id`` [rows, top]."""
+    """Inserts the nearest items of the queries ``rows`` into ``best`` and ``best_id`` [rows, top]."""
     first = plan.first[rows.start : rows.stop + 1] - plan.first[rows.start]
     bucket = plan.bucket[plan.first[rows.start] : plan.first[rows.stop]]
     query_rows = np.repeat(np.arange(rows.start, rows.stop), np.diff(first))
-    found, found_id = _empty_results(len(bucket), best.shape[1])
+    found, found_id = empty_results(len(bucket), best.shape[1])
 
     def job(pairs: NDArray[np.intp]) -> None:
-        nearest, nearest_id = _empty_results(len(pairs), best.shape[1])
+        nearest, nearest_id = empty_results(len(pairs), best.shape[1])
         _search_bucket(index, int(bucket[pairs[0]]), queries.take(query_rows[pairs]), nearest, nearest_id)
         found[pairs], found_id[pairs] = nearest, nearest_id
 
-    _run_parts(pool, job, _groups(bucket))
-    merge(first, found, found_id, best, best_id)
+    run_parts(pool, job, _groups(bucket))
+    merge(first, found, found_id, first_id, best, best_id)
 
 
 def _groups(bucket: Ints) -> Iterator[NDArray[np.intp]]:
@@ -218,7 +258,7 @@ def _groups(bucket: Ints) -> Iterator[NDArray[np.intp]]:
             yield run[part]
 
 
-def _search_bucket(index: Index, bucket: int, queries: _Queries, best: Doubles, best_id: Longs) -> None:
+def _search_bucket(index: Index, bucket: int, queries: Queries, best: Doubles, best_id: Longs) -> None:
     entries = slice(index.indptr[bucket], index.indptr[bucket + 1])
     longest = np.sqrt(np.float64(index.norms[entries].max(initial=0)))
     slack = (index.width + 8) * ROUNDING * (np.sqrt(queries.norms) + longest) ** 2 + TINY

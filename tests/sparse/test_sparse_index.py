@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hashbench.errors import HashbenchError
+from hashbench.sparse import index as index_module
 from hashbench.sparse import index_file
 from hashbench.sparse.codes import SparseCodes, top_k
 from hashbench.sparse.index import Index, build
@@ -55,6 +56,13 @@ def test_embeddings_must_fit(embeddings: np.ndarray, message: str) -> None:
 def test_no_items_make_no_index() -> None:
     with pytest.raises(HashbenchError, match="0 codes"):
         build(SparseCodes(np.zeros((0, 1), int), 3), np.zeros((0, 3)))
+
+
+def test_more_items_than_ids_of_32_bits_need_shards(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert np.iinfo(np.int32).max == index_module.MOST_ITEMS
+    monkeypatch.setattr(index_module, "MOST_ITEMS", 39)
+    with pytest.raises(HashbenchError, match=r"^40 items: one index holds 39: build it in shards, of several files$"):
+        build(*sample())
 
 
 def test_the_longest_embeddings_are_searched_exactly() -> None:

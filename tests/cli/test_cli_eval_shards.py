@@ -18,6 +18,7 @@ from support.command_line import call, status
 from support.limits import file_size_limit
 from support.waiting import lives, until
 
+from hashbench.extras import how_to_install
 from hashbench.shards import _counts_file
 from hashbench.shards._task import Count
 
@@ -355,6 +356,10 @@ def test_a_full_disk_leaves_the_file_as_it_was(run: Call) -> None:
         (["--counts", "no.h5"], "--counts no.h5: a file that ends in .npz is expected"),
         (["--csv", "db-9.npz"], "db-9.npz: is one of the shards: name another file to be written"),
         (["--csv", "a.npz", "--counts", "a.npz"], "a.npz: named twice"),
+        (
+            ["--ray", "auto", "--jobs", "2"],
+            "--jobs with --ray: the cluster counts as many as fit: leave one of them out",
+        ),
         (["--shards", "nothing-*.h5"], "--shards nothing-*.h5: no such file: a quoted pattern is expected"),
         (["--shard-labels", "nothing-*.h5"], "--shard-labels nothing-*.h5: no such file"),
     ],
@@ -365,12 +370,21 @@ def test_what_does_not_go_together_is_refused(run: Call, options: list[str], lin
     assert sorted(path.name for path in Path.cwd().iterdir() if not path.name.endswith(".lock")) == before
 
 
-@pytest.mark.parametrize("option", [("--jobs", "2"), ("--counts", "c.npz"), ("--append",), ("--shard-labels", "x")])
+@pytest.mark.parametrize(
+    "option", [("--jobs", "2"), ("--ray", "auto"), ("--counts", "c.npz"), ("--append",), ("--shard-labels", "x")]
+)
 def test_options_of_shards_need_shards(
     option: tuple[str, ...], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     line = refused(call(capsys, "eval", "whole.npz", *option))
     assert line == f"{option[0]}: of a database in several files: name them with --shards 'PATTERN'"
+
+
+def test_a_cluster_needs_ray(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hashbench.extras.missing", lambda extra: [extra])
+    line = refused(run("--ray", "auto", "--counts", "sum.npz"))
+    assert line == f"--ray needs Ray: {how_to_install('ray')}"
+    assert "[ray]" in line and not Path("sum.npz").exists()
 
 
 def changed(change: Callable[[Arrays], Arrays]) -> None:

@@ -18,7 +18,9 @@ from hashbench.grid.execute import Execution, record_failure
 from hashbench.grid.files_of_run import needed_files
 from hashbench.grid.outcome import Outcome
 from hashbench.grid.ray_task import Result, Task, do
+from hashbench.progress import note
 from hashbench.runs import provenance
+from hashbench.runs.again import compare
 from hashbench.runs.fit import is_saved
 from hashbench.runs.lock import is_held, locked_folder
 from hashbench.runs.run import stored_row
@@ -120,17 +122,19 @@ class _Grid:
         return record_failure(spec, self.how, str(result.outcome.error))
 
     def _stored(self, spec: RunSpec, result: Result) -> Outcome:
-        """Writes the working files and the row, once; an error on the way is the outcome."""
+        """Writes the working files and the row, unless there is a row by now; an error on the way is the outcome."""
         row = result.outcome.row
         if row is None:
             return result.outcome
         folder = self.how.store.run_folder(spec.run)
         try:
+            if (before := stored_row(spec, self.how.store)) is not None:
+                if not compare(row, before).is_equal:
+                    note(f"note: {spec.run}: its row was stored meanwhile, with other codes: that row stays")
+                return Outcome(spec, before)
             for name, content in result.files.items():
                 with atomic(folder / Path(name).name) as path:
                     path.write_bytes(content)
-            if (before := stored_row(spec, self.how.store)) is not None:
-                return Outcome(spec, before)
             self.how.store.write(row)
         except HashbenchError as error:
             return Outcome(spec, None, str(error))

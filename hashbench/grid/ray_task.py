@@ -1,5 +1,6 @@
 """What a node of a Ray cluster does: it fetches the files of a run, executes it, and returns its row and its files."""
 
+import platform
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
@@ -49,18 +50,23 @@ def do(task: Task, read: Reader, cores: int) -> Result:
         for needed in task.files:
             _bring(needed, folder, read)
     except HashbenchError as error:
-        return Result(Outcome(task.spec, None, str(error)), {})
+        return Result(_failed_here(task.spec, str(error)), {})
     store = Store(folder / "results")
     outcome = _executed(task, store, cores)
     if isinstance(outcome, TookTooLong):
         return Result(Outcome(task.spec, None, str(outcome)), {}, is_failure=True)
     if outcome.row is None:
-        return Result(outcome, {})
+        return Result(_failed_here(task.spec, str(outcome.error)), {})
     files = files_of(task.spec.run, store)
     rmtree(store.run_folder(task.spec.run), ignore_errors=True)
     with suppress(OSError):  # a second run of this node would find it
         store.row_path(task.spec.dataset, task.spec.protocol, task.spec.run).unlink()
     return Result(outcome, files)
+
+
+def _failed_here(spec: RunSpec, error: str) -> Outcome:
+    """The outcome of a run without a row: it may be the fault of this machine, which is named."""
+    return Outcome(spec, None, f"on {platform.node()}: {error}")
 
 
 def _bring(needed: NeededFile, folder: Path, read: Reader) -> None:

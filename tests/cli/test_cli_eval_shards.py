@@ -175,15 +175,42 @@ def test_an_interrupted_command_continues(run: Call, whole: dict[str, Any], coun
     assert of_json(run("--counts", "sum.npz", "--json")) == whole and counted.done == 12
 
 
+HANGS = """
+import sys
+from support.dying import Hangs
+from hashbench.cli import main
+from hashbench.shards import _driver
+_driver.Count = Hangs
+if __name__ == "__main__":
+    main(sys.argv[1:])
+"""
+
+
 def test_a_killed_driver_continues_and_leaves_no_worker(folder: Path, run: Call, whole: dict[str, Any]) -> None:
-    command = [sys.executable, "-m", "hashbench", "eval", "queries.npz", "--shards", "db-*.npz", "--counts", "sum.npz"]
-    with subprocess.Popen([*command, "--jobs", "2"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as driver:
+    Path("hangs.py").write_text(HANGS)
+    command = [sys.executable, "hangs.py", "eval", "queries.npz", "--shards", "db-*.npz", "--counts", "sum.npz"]
+    paths = os.pathsep.join(str(Path(__file__).parents[up]) for up in (1, 2))
+    with subprocess.Popen(
+        [*command, "--jobs", "2"],
+        env={**os.environ, "PYTHONPATH": paths},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as driver:
         children = Path(f"/proc/{driver.pid}/task/{driver.pid}/children")
-        assert until(lambda: children.read_text().split() or driver.poll() is not None)
+        assert until(lambda: files_in("sum.npz") == ["db-8.npz", "db-9.npz"] or driver.poll() is not None)
         workers = [int(each) for each in children.read_text().split()]
         driver.send_signal(signal.SIGKILL)
     assert workers and until(lambda: not any(map(lives, workers)))
-    assert of_json(run("--counts", "sum.npz", "--json")) == whole
+    printed = run("--counts", "sum.npz", "--json")
+    assert of_json(printed) == whole
+    assert printed[2] == "note: 4 shards, 300 items\nnote: 2 of them are in sum.npz already\n"
+    assert files_in("sum.npz") == [f"db-{number}.npz" for number in (10, 11, 8, 9)]
+
+
+def files_in(path: str) -> list[str]:
+    """The shards in a file of counts, sorted."""
+    kept = _counts_file.read(Path(path))
+    return [] if kept is None else sorted(entry.file for entry in kept.entries)
 
 
 def test_a_killed_worker_costs_nothing(folder: Path, whole: dict[str, Any]) -> None:

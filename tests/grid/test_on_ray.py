@@ -73,6 +73,7 @@ def test_runs_on_two_nodes_are_those_of_one_process(nodes: Nodes, tmp_path: Path
     assert not work(nodes)
 
 
+@pytest.mark.ray
 def test_a_node_that_dies_loses_nothing(nodes: Nodes, tmp_path: Path) -> None:
     from threading import Thread
 
@@ -111,6 +112,7 @@ def test_runs_end_with_a_driver_that_is_killed(nodes: Nodes, tmp_path: Path) -> 
     assert on_ray(short(), tmp_path / "grid", nodes.address) == [None] * 4  # the cluster can be used again
 
 
+@pytest.mark.ray
 def test_an_address_without_a_cluster_is_one_line(tmp_path: Path) -> None:
     from hashbench.errors import HashbenchError
 

@@ -24,7 +24,7 @@ from hashbench.shards import _counts_file
 from hashbench.shards._on_node import shard_lock
 
 pytest.importorskip("ray")
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.ray, pytest.mark.timeout(600)]
 
 SHARDS = 6
 EVAL = ["eval", "queries.npz", "--shards", "db-*.npz", "--json"]

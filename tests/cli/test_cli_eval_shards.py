@@ -15,6 +15,7 @@ import h5py
 import numpy as np
 import pytest
 from support.command_line import call, status
+from support.counts import shards_in
 from support.limits import file_size_limit
 from support.waiting import lives, until
 
@@ -197,20 +198,14 @@ def test_a_killed_driver_continues_and_leaves_no_worker(folder: Path, run: Call,
         stderr=subprocess.DEVNULL,
     ) as driver:
         children = Path(f"/proc/{driver.pid}/task/{driver.pid}/children")
-        assert until(lambda: files_in("sum.npz") == ["db-8.npz", "db-9.npz"] or driver.poll() is not None)
+        assert until(lambda: shards_in(Path("sum.npz")) == ["db-8.npz", "db-9.npz"] or driver.poll() is not None)
         workers = [int(each) for each in children.read_text().split()]
         driver.send_signal(signal.SIGKILL)
     assert workers and until(lambda: not any(map(lives, workers)))
     printed = run("--counts", "sum.npz", "--json")
     assert of_json(printed) == whole
     assert printed[2] == "note: 4 shards, 300 items\nnote: 2 of them are in sum.npz already\n"
-    assert files_in("sum.npz") == [f"db-{number}.npz" for number in (10, 11, 8, 9)]
-
-
-def files_in(path: str) -> list[str]:
-    """The shards in a file of counts, sorted."""
-    kept = _counts_file.read(Path(path))
-    return [] if kept is None else sorted(entry.file for entry in kept.entries)
+    assert shards_in(Path("sum.npz")) == [f"db-{number}.npz" for number in (10, 11, 8, 9)]
 
 
 def test_a_killed_worker_costs_nothing(folder: Path, whole: dict[str, Any]) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.command_line import call
+from support.counts import shards_in
 from support.ray_nodes import Nodes, two_nodes
 from support.waiting import lives, until
 
@@ -109,21 +110,21 @@ def test_a_killed_driver_continues_with_what_is_left(
     more = ["--ray", started.address, "--counts", "sum.npz"]
 
     def finished() -> list[str]:
-        kept = _counts_file.read(Path("sum.npz"))
-        return [] if kept is None else [entry.file for entry in kept.entries]
+        return shards_in(Path("sum.npz"))
 
     with ExitStack() as held:
         for node in range(2):
             hold(held, started, node, range(4, SHARDS))
         with subprocess.Popen([sys.executable, "-m", "hashbench", *EVAL, *more], stderr=subprocess.DEVNULL) as driver:
-            assert until(lambda: len(finished()) == 4 or driver.poll() is not None, 200)
+            found = until(lambda: len(finished()) == 4 or driver.poll() is not None, 200)
             driver.kill()
-        assert sorted(finished()) == [f"db-{number}.npz" for number in range(4)]
+        assert found
+        assert finished() == [f"db-{number}.npz" for number in range(4)]
         assert until(lambda: not (started.workers(0) or started.workers(1)), 100)  # its tasks end with it
     code, out, errors = call(capsys, *EVAL, *more)
     assert (code, json.loads(out)) == (0, alone)
     assert "note: 4 of them are in sum.npz already\n" in errors
-    assert sorted(finished()) == [f"db-{number}.npz" for number in range(SHARDS)]
+    assert finished() == [f"db-{number}.npz" for number in range(SHARDS)]
 
 
 def test_a_node_and_a_worker_that_die_cost_nothing(

@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 export MPLBACKEND := Agg
 
 .DEFAULT_GOAL := help
-.PHONY: help install quickstart reproduce test test-slow gpu-check paper-tables all-tables all-figures report settings docs linkcheck check format bench lock clean
+.PHONY: help install quickstart reproduce test test-slow test-ray gpu-check paper-tables all-tables all-figures report settings docs linkcheck check format bench lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ test: $(READY) ## run the default tests: minutes, offline, on the CPU
 
 test-slow: $(READY) ## run the long tests too
 	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not gpu and not network'
+
+test-ray: $(READY) ## run the tests on a Ray cluster of two nodes that are not too long for every submission
+	$(BIN)/python -m pytest -m ray tests/shards tests/grid
 
 # to use another environment: make gpu-check BIN=/path/to/its/bin READY=
 gpu-check: $(READY) ## run the tests, benchmarks and a short training that need a GPU; skipped without one
@@ -82,7 +85,8 @@ bench: $(READY) ## run all benchmarks
 	for script in benchmarks/[!_]*.py; do $(BIN)/python $$script; done
 
 lock: $(READY) ## update requirements.lock: dependencies with hashes, for all systems and Pythons
-	$(BIN)/uv pip compile pyproject.toml --universal --generate-hashes --python-version 3.11 --extra train \
+	$(BIN)/uv pip compile pyproject.toml --universal --generate-hashes --python-version 3.11 --extra ray --extra search \
+		--extra train \
 		--group dev --group docs --no-header --no-annotate --upgrade --output-file requirements.lock
 
 clean: ## remove .venv, caches and the built site; results are kept

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from hashbench import paths
 
-LOCKED = "train"  # make install adds it, as requirements.lock has it
+LOCKED = ("ray", "train")  # make install adds them, as requirements.lock has them
 OF_EXTRA = re.compile(r"""(?P<package>[^;]+?)\s*;.*\bextra == ["'](?P<extra>[\w-]+)["']""")
 
 
@@ -42,7 +42,7 @@ def how_to_install(extra: str) -> str:
     """
     if (folder := clone()) is not None:
         here = "" if folder == Path.cwd() else f"-C {shlex.quote(str(folder))} "
-        locked = f"make {here}install, or " if extra == LOCKED else ""
+        locked = f"make {here}install, or " if extra in LOCKED else ""
         return f"{locked}pip install -e {shlex.quote(f'{paths.shown(folder)}[{extra}]')}"
     origin = _origin(_distribution()[1], extra)
     return f"pip install {shlex.join([origin] if origin else extras().get(extra, [extra]))}"

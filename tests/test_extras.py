@@ -31,6 +31,7 @@ def from_(monkeypatch: pytest.MonkeyPatch, **direct_url: object) -> None:
 def test_a_clone_names_its_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(REPOSITORY)
     assert extras.how_to_install("train") == "make install, or pip install -e '.[train]'"
+    assert extras.how_to_install("ray") == "make install, or pip install -e '.[ray]'"
     assert extras.how_to_install("search") == "pip install -e '.[search]'"
     monkeypatch.chdir("/")
     relative = REPOSITORY.relative_to("/")

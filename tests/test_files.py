@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -49,18 +50,31 @@ def test_a_temporary_file_of_a_process_that_lives_stays(tmp_path: Path) -> None:
     foreign = [".x.abcdefgh.part", ".syncthing.x.part", "x.h5.part"]  # of other programs, or to be continued
     for name in (own, elsewhere, *foreign):
         (tmp_path / name).write_text("half")
-    sweep_parts(tmp_path)
+    sweep_parts(tmp_path, time.time())
     assert left(tmp_path) == sorted([own, elsewhere, *foreign, "first", "second"])
     os.utime(tmp_path / elsewhere, (0, 0))  # a machine that cannot be asked: old enough
     os.utime(tmp_path / own, (0, 0))
-    sweep_parts(tmp_path)
+    sweep_parts(tmp_path, time.time())
     assert left(tmp_path) == sorted([own, *foreign, "first", "second"])
+
+
+def test_a_clock_that_is_days_ahead_removes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock of the disk says how old the temporary file of another machine is."""
+    elsewhere = re.sub(r"hashbench-\w{8}-\d+", "hashbench-00000000-1", f"{part_prefix('x')}abcdefgh.part")
+    (tmp_path / elsewhere).write_text("half")
+    own = time.time
+    monkeypatch.setattr(time, "time", lambda: own() + 5 * 24 * 3600)
+    write_text(tmp_path / "whole", "whole")
+    assert left(tmp_path) == sorted([elsewhere, "whole"])
+    os.utime(tmp_path / elsewhere, (0, 0))
+    write_text(tmp_path / "whole", "whole")
+    assert left(tmp_path) == ["whole"]
 
 
 def test_a_probe_that_was_killed_is_removed_too(tmp_path: Path) -> None:
     probe = re.sub(r"-\d+-$", "-999999999-12345678.part", part_prefix("write-test"))
     (tmp_path / probe).touch()
-    sweep_parts(tmp_path)
+    sweep_parts(tmp_path, time.time())
     assert probe not in left(tmp_path)
 
 

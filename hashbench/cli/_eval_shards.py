@@ -53,6 +53,8 @@ def _shards(pattern: str, labels: str | None, how: "How", outputs: Sequence[Path
     from hashbench.files import resolved
     from hashbench.shards import shards_of
 
+    if how.ray is not None and how.jobs > 1:
+        raise HashbenchError("--jobs with --ray: the cluster counts as many as fit: leave one of them out")
     if how.append and how.counts is None:
         raise HashbenchError("--append: to what? name the file of the shards that are finished with --counts")
     shards = shards_of(pattern, labels, how.counts)

@@ -60,8 +60,9 @@ def search(sources: Sequence[Path], explicit: "Explicit", how: How, out: Path | 
 
 def _files_of(explicit: "Explicit") -> list[Path]:
     """The files that ``explicit`` names, as FILE or FILE:KEY."""
-    places = filter(None, (explicit.query_codes, explicit.database_codes))
-    return [Path(place if Path(place).is_file() else place.rpartition(":")[0] or place) for place in places]
+    from hashbench.codes.files import parted
+
+    return [parted(place)[0] for place in (explicit.query_codes, explicit.database_codes) if place is not None]
 
 
 def _require_apart(inputs: Sequence[Path], outputs: Sequence[Path]) -> None:

@@ -137,6 +137,13 @@ def command(
         typer.Option(metavar="'PATTERN[:KEY]'", help="The labels of the shards, where they are in files of their own."),
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="The number of shards that are counted at the same time.")] = 1,
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Count the shards on a Ray cluster: auto, host:port, or local for this machine alone.",
+        ),
+    ] = None,
     counts: Annotated[
         Path | None,
         typer.Option(metavar="FILE.npz", help="Keep the sum of the finished shards here, to continue from it."),
@@ -196,13 +203,13 @@ def command(
     }
     if shards is not None:
         _eval_shards.refuse({**by_order, "--exclude-self": exclude_self, "--train-codes": train_codes}, explicit)
-        source, how = Source(tuple(files or []), explicit, stream, device), How(jobs, counts, append)
+        source, how = Source(tuple(files or []), explicit, stream, device), How(jobs, counts, append, ray)
         total, query = _eval_shards.counted(shards, shard_labels, source, how, outputs)
         found = _eval_shards.evaluation(f"{_source(files, explicit)}, {shards}", total, query, names, ties, empty)
         _write(found, csv, per_query, curves, total.histogram)
         return _print(found, as_json)
     _eval_shards.refuse_alone(
-        {"--shard-labels": shard_labels, "--jobs": jobs > 1, "--counts": counts, "--append": append}
+        {"--shard-labels": shard_labels, "--jobs": jobs > 1, "--ray": ray, "--counts": counts, "--append": append}
     )
     saved = saved_files.opened(files or [], explicit=explicit, streamed=stream)
     unweighted = {"--as": as_, "--trec-run": trec_run, "--curves": curves}

@@ -5,7 +5,6 @@ import hashlib
 import os
 import platform
 import re
-import time
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -30,24 +29,25 @@ def remove_parts(folder: Path, name: str | None = None) -> None:
         left.unlink()
 
 
-def sweep_parts(folder: Path) -> None:
+def sweep_parts(folder: Path, now: float) -> None:
     """Removes the temporary files that killed processes have left in ``folder``, and no file of a process that lives.
 
-    Whether a process lives can be seen on its own machine only; elsewhere a file is left alone for a day.
+    Whether a process lives can be seen on its own machine only; elsewhere a file is left alone for a day. ``now`` is
+    the time of a file that was made just now in the folder: the clocks of machines that share a disk may differ.
     """
     with suppress(OSError), os.scandir(folder) as entries:  # what cannot be read or removed stays
         for entry in entries:
             found = _PART.fullmatch(entry.name)
-            if found and _is_left(entry, found["machine"], int(found["process"])):
+            if found and _is_left(entry, found["machine"], int(found["process"]), now):
                 Path(entry.path).unlink(missing_ok=True)
 
 
 _PART = re.compile(r"\..*\.hashbench-(?P<machine>[0-9a-f]{8})-(?P<process>\d{1,9})-\w{8}\.part", re.DOTALL)
 
 
-def _is_left(entry: "os.DirEntry[str]", machine: str, process: int) -> bool:
+def _is_left(entry: "os.DirEntry[str]", machine: str, process: int, now: float) -> bool:
     if machine != _machine():
-        return time.time() - entry.stat(follow_symlinks=False).st_mtime > LEFT_AFTER_S
+        return now - entry.stat(follow_symlinks=False).st_mtime > LEFT_AFTER_S
     try:
         os.kill(process, 0)  # sends nothing
     except ProcessLookupError:

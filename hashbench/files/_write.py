@@ -72,9 +72,10 @@ def _temporary(path: Path, place: Path, elsewhere: bool) -> Iterator[Path]:
     with reported(path):
         with suppress(FileExistsError):  # not a folder: the next line says what is wrong with it
             folder.mkdir(parents=True, exist_ok=True)
-        sweep_parts(folder)
         handle, name = tempfile.mkstemp(dir=folder, prefix=part_prefix(place.name), suffix=".part")
+    now = os.fstat(handle).st_mtime
     os.close(handle)
+    sweep_parts(folder, now)
     temporary = Path(name)
     try:
         yield temporary

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -11,8 +10,8 @@ from hashbench.datasets.card import load_card
 from hashbench.datasets.protocol import Percentiles
 from hashbench.datasets.store import path_of
 from hashbench.features import path_of as features_path
-from hashbench.files import file_sha256
 from hashbench.grid.execute import OUTPUT
+from hashbench.grid.node import DriverFile
 from hashbench.hasher import PIXELS
 from hashbench.models import MODELS
 from hashbench.runs.data import protocol_of
@@ -27,19 +26,17 @@ LEFT = (LOCK, HOLDER, OUTPUT)  # files of a run's folder that only say who made 
 
 @dataclass(frozen=True)
 class NeededFile:
-    """A file here, by the folder that it belongs into and its path inside, with its content's checksum."""
+    """A file here, with the folder that it belongs into on a node, and its path inside."""
 
     folder: Folder
     name: str
-    path: Path
-    n_bytes: int
-    sha256: str
+    file: DriverFile
 
 
 def needed_files(spec: RunSpec, store: Store) -> list[NeededFile]:
     """The files here that the run needs; what is not here the run will say itself."""
     found = {name: path for name, path in _data_files(spec) if path.is_file()}
-    files = [_described("data", name, path) for name, path in found.items()]
+    files = [NeededFile("data", name, DriverFile.at(path)) for name, path in found.items()]
     return files + (_files_of_base(spec.base, store) if spec.base is not None else [])
 
 
@@ -85,15 +82,4 @@ def _files_of_base(base: RunSpec, store: Store) -> list[NeededFile]:
     if not row.is_file() or not folder.is_dir():
         return []
     found = [row, *(path for path in sorted(folder.iterdir()) if path.is_file() and _is_kept(path.name))]
-    return [_described("results", str(path.relative_to(store.folder)), path) for path in found]
-
-
-def _described(folder: Folder, name: str, path: Path) -> NeededFile:
-    stat = path.stat()
-    return NeededFile(folder, name, path.resolve(), stat.st_size, checksum(path, stat.st_size, stat.st_mtime_ns))
-
-
-@lru_cache(maxsize=1024)
-def checksum(path: Path, n_bytes: int, mtime_ns: int) -> str:  # noqa: ARG001  (a changed file is read again)
-    """The SHA-256 (hex) of a file, kept while its size and its time stay the same."""
-    return file_sha256(path)
+    return [NeededFile("results", str(path.relative_to(store.folder)), DriverFile.at(path)) for path in found]

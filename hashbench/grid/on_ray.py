@@ -4,31 +4,28 @@ The driver is the process that started the grid, on a node of the cluster. It ho
 cluster executes, so that other grids on the same results leave it alone, and it alone writes into the results.
 """
 
-import os
-import signal
-import socket
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hashbench import extras
-from hashbench.errors import HashbenchError, one_line
+from hashbench.errors import HashbenchError
 from hashbench.files import atomic
+from hashbench.grid.cluster import connected, files_of_driver, reader, why
 from hashbench.grid.execute import Execution, record_failure
 from hashbench.grid.files_of_run import needed_files
 from hashbench.grid.outcome import Outcome
 from hashbench.grid.ray_task import Result, Task, do
 from hashbench.progress import note
 from hashbench.runs import provenance
+from hashbench.runs.again import compare
 from hashbench.runs.fit import is_saved
 from hashbench.runs.lock import is_held, locked_folder
 from hashbench.runs.run import stored_row
 from hashbench.runs.spec import RunSpec
 
-LOCAL = "local"  # a cluster of this machine alone, which ends with the grid
 RETRIES = 1  # of a run whose process or node dies
 POLL_S = 2.0
 
@@ -47,8 +44,8 @@ def run_all(specs: list[RunSpec], how: Execution, cluster: Cluster) -> Iterator[
     """Executes ``specs`` on the cluster and yields how each one ended; a run that fails does not stop the others."""
     if not specs:
         return
-    with _connected(cluster.address) as ray, ExitStack() as locks:
-        grid = _Grid(ray, how, cluster, locks, _task(ray, how, cluster), _reader(ray))
+    with connected(cluster.address) as ray, ExitStack() as locks:
+        grid = _Grid(ray, how, cluster, locks, _task(ray, how, cluster), files_of_driver(ray))
         yield from grid.outcomes(specs)
 
 
@@ -59,7 +56,7 @@ class _Grid:
     cluster: Cluster
     locks: ExitStack
     on_node: Any  # the task
-    reader: Any  # the actor that reads the driver's files for the nodes
+    files: Any  # the actor that reads the driver's files for the nodes
     running: dict[Any, tuple[RunSpec, ExitStack]] = field(default_factory=dict)
     ended: dict[str, Outcome] = field(default_factory=dict)
 
@@ -100,7 +97,7 @@ class _Grid:
             self.cluster.timeout_s,
             provenance.code(),
         )
-        self.running[self.on_node.remote(task, self.reader, self.cluster.cores)] = spec, lock
+        self.running[self.on_node.remote(task, self.files, self.cluster.cores)] = spec, lock
         return True
 
     def _wait(self, others: bool) -> list[Outcome]:
@@ -118,25 +115,26 @@ class _Grid:
             result: Result = self.ray.get(reference)
         except self.ray.exceptions.RayError as error:
             lock.close()
-            reason = f"Ray: {one_line(error).partition(' The node IP')[0][:300]}, {RETRIES + 1} times"
-            return record_failure(spec, self.how, reason)
+            return record_failure(spec, self.how, f"Ray: {why(error)}, {RETRIES + 1} times")
         with lock:
             if not result.is_failure:
                 return self._stored(spec, result)
         return record_failure(spec, self.how, str(result.outcome.error))
 
     def _stored(self, spec: RunSpec, result: Result) -> Outcome:
-        """Writes the working files and the row, once; an error on the way is the outcome."""
+        """Writes the working files and the row, unless there is a row by now; an error on the way is the outcome."""
         row = result.outcome.row
         if row is None:
             return result.outcome
         folder = self.how.store.run_folder(spec.run)
         try:
+            if (before := stored_row(spec, self.how.store)) is not None:
+                if not compare(row, before).is_equal:
+                    note(f"note: {spec.run}: its row was stored meanwhile, with other codes: that row stays")
+                return Outcome(spec, before)
             for name, content in result.files.items():
                 with atomic(folder / Path(name).name) as path:
                     path.write_bytes(content)
-            if (before := stored_row(spec, self.how.store)) is not None:
-                return Outcome(spec, before)
             self.how.store.write(row)
         except HashbenchError as error:
             return Outcome(spec, None, str(error))
@@ -158,32 +156,8 @@ def _task(ray: Any, how: Execution, cluster: Cluster) -> Any:
     return ray.remote(**options, max_retries=RETRIES, retry_exceptions=True)(_on_node)
 
 
-def _reader(ray: Any) -> Any:
-    """The actor that reads files, on the driver's own node."""
-    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-
-    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-    return ray.remote(num_cpus=0, scheduling_strategy=here)(_Files).remote()
-
-
-class _Files:
-    """Reads pieces of files on the node where the driver is."""
-
-    def read(self, path: Path, start: int, n_bytes: int) -> bytes:
-        """The bytes from ``start`` on."""
-        with path.open("rb") as file:
-            file.seek(start)
-            return file.read(n_bytes)
-
-
 def _on_node(task: Task, files: Any, cores: int) -> Result:
-    import ray
-
-    def read(path: Path, start: int, n_bytes: int) -> bytes:
-        piece: bytes = ray.get(files.read.remote(path, start, n_bytes))
-        return piece
-
-    return do(task, read, cores)
+    return do(task, reader(files), cores)
 
 
 def _with_bases(specs: list[RunSpec], how: Execution) -> list[RunSpec]:
@@ -200,36 +174,3 @@ def _has_base(spec: RunSpec, how: Execution) -> bool:
     """Whether the run starts from none, or from one whose row and working files are here."""
     base = spec.base
     return base is None or (stored_row(base, how.store) is not None and is_saved(base, how.store))
-
-
-@contextmanager
-def _connected(address: str) -> Iterator[Any]:
-    """Ray, connected to the cluster during the block."""
-    if extras.missing("ray"):
-        raise HashbenchError(f"--ray needs Ray: {extras.how_to_install('ray')}")
-    if address.startswith("ray://"):
-        raise HashbenchError(f"--ray {address}: start hashbench on a node of the cluster, and say --ray auto")
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere
-    import ray
-
-    own = signal.getsignal(signal.SIGTERM)
-    try:
-        _require_listener(address)
-        given = {} if address == LOCAL else {"address": address}
-        ray.init(**given, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-    except (OSError, ValueError, RuntimeError) as error:
-        raise HashbenchError(f"--ray {address}: no cluster there: {one_line(error)[:200]}") from None
-    finally:
-        signal.signal(signal.SIGTERM, own)  # Ray's own handler ends the process without our line
-    try:
-        note(f"Ray: {len(ray.nodes())} nodes, {ray.cluster_resources().get('CPU', 0):g} cores")
-        yield ray
-    finally:
-        ray.shutdown()
-
-
-def _require_listener(address: str) -> None:
-    """Raises OSError if nothing listens at ``host:port``: Ray itself would try for minutes."""
-    host, _, port = address.rpartition(":")
-    if host and port.isdecimal():
-        socket.create_connection((host, int(port)), timeout=10).close()

@@ -1,7 +1,7 @@
 """Counts all shards: those that are not counted yet, several at a time, with their sum kept after each."""
 
 from collections.abc import Generator, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -9,6 +9,7 @@ from hashbench.codes import Codes
 from hashbench.errors import HashbenchError
 from hashbench.progress import bar, note
 from hashbench.shards import _counts_file, _workers
+from hashbench.shards._on_ray import Cluster, cluster_at
 from hashbench.shards._shard import Shard
 from hashbench.shards._task import Count, Counts, Look, Seen, Source, query_sha256
 from hashbench.shards._total import Entry, Total
@@ -16,11 +17,15 @@ from hashbench.shards._total import Entry, Total
 
 @dataclass(frozen=True)
 class How:
-    """How many shards are counted at the same time, the file of the total, and whether the shards are new in it."""
+    """How many shards are counted at the same time, the file of the total, and whether the shards are new in it.
+
+    ``ray`` is the address of a Ray cluster that counts them, in place of this machine.
+    """
 
     jobs: int = 1
     counts: Path | None = None
     append: bool = False
+    ray: str | None = None
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,7 @@ def count_shards(source: Source, shards: Sequence[Shard], how: How) -> tuple[Tot
     HashbenchError, before anything is counted or written, where the shards are not of one kind, where one is there
     twice, and where the file is not of these queries and shards.
     """
-    with _counts_file.held(how.counts):
+    with _cluster(how.ray) as cluster, _counts_file.held(how.counts):
         before = None if how.counts is None else _counts_file.read(how.counts)
         _check_append(how, before)
         first = source.opened(shards[0])
@@ -54,7 +59,11 @@ def count_shards(source: Source, shards: Sequence[Shard], how: How) -> tuple[Tot
         given = _Given(source, shards, digest, _seen(source, shards, how.jobs))
         _check_shards(how, before, given)
         note(f"note: {len(shards):,} shards, {sum(seen.n_items for seen in given.seen):,} items")
-        return _total(given, before, how), query
+        return _total(given, before, how, cluster), query
+
+
+def _cluster(address: str | None) -> AbstractContextManager[Cluster | None]:
+    return nullcontext() if address is None else cluster_at(address)
 
 
 def _seen(source: Source, shards: Sequence[Shard], jobs: int) -> list[Seen]:
@@ -120,14 +129,14 @@ def _and_more(entries: Sequence[Entry]) -> str:
     return f" and {len(entries) - 1:,} more" if len(entries) > 1 else ""
 
 
-def _total(given: _Given, total: Total | None, how: How) -> Total:
+def _total(given: _Given, total: Total | None, how: How, cluster: Cluster | None) -> Total:
     """The total with the shards that are not in it yet; it is written after each of them."""
     known = {} if total is None else total.identities
     missing = [at for at, seen in enumerate(given.seen) if seen.identity not in known]
     if len(missing) < len(given.shards):
         note(f"note: {len(given.shards) - len(missing):,} of them are in {how.counts} already")
     pending = given.identities if how.append else frozenset()
-    with closing(_counted(given, missing, how.jobs)) as found:  # closed at once, so that no worker is left
+    with closing(_counted(given, missing, how.jobs, cluster)) as found:  # closed at once, so that no worker is left
         for left, (at, counts) in zip(reversed(range(len(missing))), found, strict=True):
             _check_same_queries(given, at, counts)
             entry = Entry.of(given.shards[at], given.seen[at], counts)
@@ -139,15 +148,19 @@ def _total(given: _Given, total: Total | None, how: How) -> Total:
     return total
 
 
-def _counted(given: _Given, missing: Sequence[int], jobs: int) -> Generator[tuple[int, Counts]]:
+def _counted(
+    given: _Given, missing: Sequence[int], jobs: int, cluster: Cluster | None
+) -> Generator[tuple[int, Counts]]:
     """(place, counts) of each shard that is missing, as they end."""
     sizes = [seen.n_items for seen in given.seen]
-    n_items = sum(sizes)
-    tasks = [Count(given.source, given.shards[at]) for at in missing]
-    names = [str(given.shards[at]) for at in missing]
+    shards, n_items = [given.shards[at] for at in missing], sum(sizes)
+    if cluster is None:
+        tasks = [Count(given.source, shard) for shard in shards]
+        counts_of = _workers.done(tasks, list(map(str, shards)), jobs)
+    else:
+        counts_of = cluster.done(given.source, shards, [given.seen[at] for at in missing])
     done = n_items - sum(sizes[at] for at in missing)
-    shown = bar("count", "item", n_items, scaled=True, done=done)
-    with shown, closing(_workers.done(tasks, names, jobs)) as found:
+    with bar("count", "item", n_items, scaled=True, done=done) as shown, closing(counts_of) as found:
         for place, counts in found:
             yield missing[place], counts
             shown.update(sizes[missing[place]])

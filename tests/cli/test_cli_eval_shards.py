@@ -15,9 +15,11 @@ import h5py
 import numpy as np
 import pytest
 from support.command_line import call, status
+from support.counts import shards_in
 from support.limits import file_size_limit
 from support.waiting import lives, until
 
+from hashbench.extras import how_to_install
 from hashbench.shards import _counts_file
 from hashbench.shards._task import Count
 
@@ -174,15 +176,36 @@ def test_an_interrupted_command_continues(run: Call, whole: dict[str, Any], coun
     assert of_json(run("--counts", "sum.npz", "--json")) == whole and counted.done == 12
 
 
+HANGS = """
+import sys
+from support.dying import Hangs
+from hashbench.cli import main
+from hashbench.shards import _driver
+_driver.Count = Hangs
+if __name__ == "__main__":
+    main(sys.argv[1:])
+"""
+
+
 def test_a_killed_driver_continues_and_leaves_no_worker(folder: Path, run: Call, whole: dict[str, Any]) -> None:
-    command = [sys.executable, "-m", "hashbench", "eval", "queries.npz", "--shards", "db-*.npz", "--counts", "sum.npz"]
-    with subprocess.Popen([*command, "--jobs", "2"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as driver:
+    Path("hangs.py").write_text(HANGS)
+    command = [sys.executable, "hangs.py", "eval", "queries.npz", "--shards", "db-*.npz", "--counts", "sum.npz"]
+    paths = os.pathsep.join(str(Path(__file__).parents[up]) for up in (1, 2))
+    with subprocess.Popen(
+        [*command, "--jobs", "2"],
+        env={**os.environ, "PYTHONPATH": paths},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as driver:
         children = Path(f"/proc/{driver.pid}/task/{driver.pid}/children")
-        assert until(lambda: children.read_text().split() or driver.poll() is not None)
+        assert until(lambda: shards_in(Path("sum.npz")) == ["db-8.npz", "db-9.npz"] or driver.poll() is not None)
         workers = [int(each) for each in children.read_text().split()]
         driver.send_signal(signal.SIGKILL)
     assert workers and until(lambda: not any(map(lives, workers)))
-    assert of_json(run("--counts", "sum.npz", "--json")) == whole
+    printed = run("--counts", "sum.npz", "--json")
+    assert of_json(printed) == whole
+    assert printed[2] == "note: 4 shards, 300 items\nnote: 2 of them are in sum.npz already\n"
+    assert shards_in(Path("sum.npz")) == [f"db-{number}.npz" for number in (10, 11, 8, 9)]
 
 
 def test_a_killed_worker_costs_nothing(folder: Path, whole: dict[str, Any]) -> None:
@@ -355,6 +378,10 @@ def test_a_full_disk_leaves_the_file_as_it_was(run: Call) -> None:
         (["--counts", "no.h5"], "--counts no.h5: a file that ends in .npz is expected"),
         (["--csv", "db-9.npz"], "db-9.npz: is one of the shards: name another file to be written"),
         (["--csv", "a.npz", "--counts", "a.npz"], "a.npz: named twice"),
+        (
+            ["--ray", "auto", "--jobs", "2"],
+            "--jobs with --ray: the cluster counts as many as fit: leave one of them out",
+        ),
         (["--shards", "nothing-*.h5"], "--shards nothing-*.h5: no such file: a quoted pattern is expected"),
         (["--shard-labels", "nothing-*.h5"], "--shard-labels nothing-*.h5: no such file"),
     ],
@@ -365,12 +392,21 @@ def test_what_does_not_go_together_is_refused(run: Call, options: list[str], lin
     assert sorted(path.name for path in Path.cwd().iterdir() if not path.name.endswith(".lock")) == before
 
 
-@pytest.mark.parametrize("option", [("--jobs", "2"), ("--counts", "c.npz"), ("--append",), ("--shard-labels", "x")])
+@pytest.mark.parametrize(
+    "option", [("--jobs", "2"), ("--ray", "auto"), ("--counts", "c.npz"), ("--append",), ("--shard-labels", "x")]
+)
 def test_options_of_shards_need_shards(
     option: tuple[str, ...], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     line = refused(call(capsys, "eval", "whole.npz", *option))
     assert line == f"{option[0]}: of a database in several files: name them with --shards 'PATTERN'"
+
+
+def test_a_cluster_needs_ray(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hashbench.extras.missing", lambda extra: [extra])
+    line = refused(run("--ray", "auto", "--counts", "sum.npz"))
+    assert line == f"--ray needs Ray: {how_to_install('ray')}"
+    assert "[ray]" in line and not Path("sum.npz").exists()
 
 
 def changed(change: Callable[[Arrays], Arrays]) -> None:

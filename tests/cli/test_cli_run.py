@@ -1,11 +1,14 @@
 """``hashbench run``: what failed before is left alone, and a dry run says how long the rest takes."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from support.command_line import call
 from support.fake_rows import row_of_run
 
+from hashbench.runs.run import run
 from hashbench.runs.spec import RunSpec, resolve
 from hashbench.runs.store import Seconds, Store
 
@@ -70,3 +73,17 @@ def test_runs_in_workers_leave_what_they_print(root: str, capsys: pytest.Capture
     assert (code, err.count(" runs done, ")) == (0, 3)
     folders = [Store.default().run_folder(of(method).run) for method in ("lsh", "itq", "agh")]
     assert all((folder / "output.txt").exists() for folder in folders)
+
+
+def test_two_commands_at_once_share_the_work(root: str, tmp_path: Path) -> None:
+    """Each run is done once, by the one or by the other, and both end when all is done."""
+    command = [sys.executable, "-m", "hashbench", "--root", root, "run", "tiny", "--jobs", "2", "--seeds", "3"]
+    both = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    said = [process.communicate(timeout=200)[1] for process in both]
+    assert [process.returncode for process in both] == [0, 0], said
+    store = Store.default()
+    specs = [resolve("digits", "s1", m, {"bits": 8}, seed=seed) for m in ("lsh", "itq", "agh") for seed in range(3)]
+    assert sorted(path.stem for path in store.paths()) == sorted(spec.run for spec in specs)
+    for spec in specs[:1]:
+        row, alone = store.find("digits", "s1", spec.run), run(spec, Store(tmp_path / "alone"))
+        assert row is not None and (row.metrics, row.histogram_sha256) == (alone.metrics, alone.histogram_sha256)

@@ -5,6 +5,8 @@ import signal
 import time
 from pathlib import Path
 
+from hashbench.shards._task import Count, Counts
+
 
 def dies_once(mark: Path) -> str:
     """Ends the process by SIGKILL where there is no file ``mark``, which it leaves."""
@@ -18,3 +20,12 @@ def sleeps(folder: Path, seconds: float = 600) -> None:
     """Leaves a file named by the process, and sleeps."""
     (folder / str(os.getpid())).touch()
     time.sleep(seconds)
+
+
+class Hangs(Count):
+    """The task that counts a shard, which does not end for db-10 and later ones."""
+
+    def __call__(self) -> Counts:
+        if self.shard.codes.path.stem.startswith("db-1"):
+            time.sleep(600)
+        return super().__call__()

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes.files import _codes, _ids, _labels, _stream
-from hashbench.codes.files._find import FORMATS, NamedArrays, array_at, arrays_in, find
+from hashbench.codes.files._find import FORMATS, NamedArrays, array_at, arrays_in, files_of, find, parted
 from hashbench.codes.files._ids import Ids
 from hashbench.codes.files._ids import rows_of as rows_of_ids
 from hashbench.codes.files._layout import LAYOUTS, StoredCodes, arrange, arrange_pair
@@ -42,9 +42,11 @@ __all__ = [
     "StoredArray",
     "array_at",
     "arrays_in",
+    "files_of",
     "load",
     "load_codes",
     "opened",
+    "parted",
     "rows_of_ids",
     "save",
     "shape_of",

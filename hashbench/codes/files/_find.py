@@ -54,7 +54,7 @@ def find(sources: Sequence[Path], explicit: Mapping[str, str | None], roles: Seq
     """The arrays of ``roles`` that ``explicit`` gives (role: FILE or FILE:KEY); the others in ``sources``, by name."""
     given = {role: array_at(place, role) for role, place in explicit.items() if place is not None}
     said = {role: array for role, array in given.items() if role in roles}
-    files = [file for source in sources for file in _files(source)] if len(said) < len(roles) else []
+    files = [file for source in sources for file in files_of(source)] if len(said) < len(roles) else []
     beside: dict[str, Arrays] = {str(file): arrays_in(file) for file in files}
     names = _one_namespace(beside)
     needed = [role for role in roles if role not in said]
@@ -71,10 +71,7 @@ def array_at(place: str, role: str, option: str | None = None) -> StoredArray:
     Without a key it is the only array of the file, or the only one with a known name of the ``role``. ``option`` is
     the option of the command line that errors name; it is --ROLE if not given.
     """
-    path, key = Path(place), None
-    if not path.is_file() and ":" in place:
-        before, _, key = place.rpartition(":")
-        path = Path(before)
+    path, key = parted(place)
     arrays = arrays_in(path)
     if key is not None:
         if key not in arrays:
@@ -88,7 +85,16 @@ def array_at(place: str, role: str, option: str | None = None) -> StoredArray:
     return arrays[fitting[0]]()
 
 
-def _files(source: Path) -> list[Path]:
+def parted(place: str) -> tuple[Path, str | None]:
+    """The file and the key, if there is one, of FILE or FILE:KEY."""
+    if not Path(place).is_file() and ":" in place:
+        before, _, key = place.rpartition(":")
+        return Path(before), key
+    return Path(place), None
+
+
+def files_of(source: Path) -> list[Path]:
+    """The files that ``find`` reads of a file or a folder."""
     if not source.is_dir():
         return [source]
     files = [path for path in sorted(source.iterdir()) if path.is_file()]

@@ -1,0 +1,151 @@
+"""Shards counted by a Ray cluster of two nodes: the report is that of one process, whatever dies."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import numpy as np
+import pytest
+from support.command_line import call
+from support.counts import shards_in
+from support.ray_nodes import Nodes, two_nodes
+from support.waiting import lives, until
+
+from hashbench.files import file_sha256, locked
+from hashbench.grid.node import DriverFile
+from hashbench.shards import _counts_file
+from hashbench.shards._on_node import shard_lock
+
+pytest.importorskip("ray")
+pytestmark = [pytest.mark.slow, pytest.mark.ray, pytest.mark.timeout(600)]
+
+SHARDS = 6
+EVAL = ["eval", "queries.npz", "--shards", "db-*.npz", "--json"]
+AGAIN = re.compile(r"^note: db-\d\.npz: .*: it is done again$", re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
+    """Two nodes for all tests but that in which one dies."""
+    with two_nodes(tmp_path_factory.mktemp("r")) as nodes:
+        yield nodes
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder: queries.npz, and a database in db-0.npz to db-5.npz."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+
+    def side(name: str, n: int) -> dict[str, np.ndarray]:
+        return {f"{name}_codes": rng.integers(0, 2, (n, 24), np.uint8), f"{name}_labels": rng.integers(0, 4, n)}
+
+    np.savez("queries.npz", **side("query", 40))
+    for number in range(SHARDS):
+        np.savez(f"db-{number}.npz", **side("database", 500 + number))
+    return tmp_path
+
+
+@pytest.fixture
+def alone(folder: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    """The report of one process."""
+    code, out, _ = call(capsys, *EVAL)
+    assert code == 0
+    found: dict[str, Any] = json.loads(out)
+    return found
+
+
+def hold(stack: ExitStack, nodes: Nodes, node: int, shards: range = range(SHARDS)) -> ExitStack:
+    """Has the node wait before it counts these shards, until ``stack`` is closed."""
+    folder = nodes.work_folder(node)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    for number in shards:
+        path = Path(f"db-{number}.npz")
+        file = DriverFile(path, path.stat().st_size, file_sha256(path))
+        stack.enter_context(locked(shard_lock(folder / "shards", [(path, file)]), wait=False))
+    return stack
+
+
+def test_two_nodes_count_what_one_process_counts(
+    started: Nodes, alone: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, errors = call(capsys, *EVAL, "--ray", started.address, "--counts", "sum.npz")
+    assert (code, json.loads(out)) == (0, alone)
+    assert errors == "Ray: 2 nodes, 2 cores\nnote: 6 shards, 3,015 items\n"
+    assert call(capsys, *EVAL, "--counts", "here.npz")[0] == 0
+    ours, theirs = _counts_file.read(Path("here.npz")), _counts_file.read(Path("sum.npz"))
+    assert ours is not None and theirs is not None
+    assert ours.histogram.sha256() == theirs.histogram.sha256()
+    for node in range(2):
+        assert not list(started.work_folder(node).glob("shards/*/*"))  # no copy is left
+
+
+def test_a_wrong_shard_is_one_line(started: Nodes, alone: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    """The one that a single process prints."""
+    np.savez("db-3.npz", **{**np.load("db-3.npz"), "database_labels": np.full((503, 3), 7)})
+    said = [call(capsys, *EVAL, *more) for more in ((), ("--ray", started.address))]
+    assert [code for code, _, _ in said] == [2, 2]
+    lines = [errors.splitlines()[-1] for _, _, errors in said]
+    assert lines[1] == lines[0] and lines[0].startswith("error: db-3.npz: ")
+
+
+def test_a_wrong_address_is_one_line(alone: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, errors = call(capsys, *EVAL, "--ray", "127.0.0.1:1", "--counts", "sum.npz")
+    assert (code, out) == (2, "")
+    assert re.fullmatch(r"error: --ray 127\.0\.0\.1:1: no cluster there: .*\n", errors)
+    assert not Path("sum.npz").exists()
+
+
+def test_a_killed_driver_continues_with_what_is_left(
+    started: Nodes, alone: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = ["--ray", started.address, "--counts", "sum.npz"]
+
+    def finished() -> list[str]:
+        return shards_in(Path("sum.npz"))
+
+    with ExitStack() as held:
+        for node in range(2):
+            hold(held, started, node, range(4, SHARDS))
+        with subprocess.Popen([sys.executable, "-m", "hashbench", *EVAL, *more], stderr=subprocess.DEVNULL) as driver:
+            found = until(lambda: len(finished()) == 4 or driver.poll() is not None, 200)
+            driver.kill()
+        assert found
+        assert finished() == [f"db-{number}.npz" for number in range(4)]
+        assert until(lambda: not (started.workers(0) or started.workers(1)), 100)  # its tasks end with it
+    code, out, errors = call(capsys, *EVAL, *more)
+    assert (code, json.loads(out)) == (0, alone)
+    assert "note: 4 of them are in sum.npz already\n" in errors
+    assert finished() == [f"db-{number}.npz" for number in range(SHARDS)]
+
+
+def test_a_node_and_a_worker_that_die_cost_nothing(
+    tmp_path_factory: pytest.TempPathFactory, alone: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with two_nodes(tmp_path_factory.mktemp("r")) as nodes, ExitStack() as head, ExitStack() as other:
+        hold(head, nodes, 0)
+        hold(other, nodes, 1)
+        killed: list[int] = []
+
+        def kill() -> None:
+            if until(lambda: nodes.workers(0) and nodes.workers(1), 200):
+                nodes.kill(1)
+                killed.extend(nodes.workers(0))
+                os.kill(killed[0], signal.SIGKILL)
+            head.close()
+
+        killer = Thread(target=kill)
+        killer.start()
+        code, out, errors = call(capsys, *EVAL, "--ray", nodes.address)
+        killer.join()
+        assert len(killed) == 1 and not lives(nodes.nodes[1].pid)
+    assert (code, json.loads(out)) == (0, alone)
+    assert len(AGAIN.findall(errors)) == 2, errors

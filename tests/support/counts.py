@@ -1,0 +1,15 @@
+"""What is in a file of counts, for tests that read it while a command writes it."""
+
+from pathlib import Path
+
+from hashbench.errors import HashbenchError
+from hashbench.shards import _counts_file
+
+
+def shards_in(path: Path) -> list[str]:
+    """The shards in a file of counts, sorted; none while there is no file, or while it is being replaced."""
+    try:
+        kept = _counts_file.read(path)
+    except HashbenchError:  # its arrays are read one after another: some of the old file, some of the new one
+        return []
+    return [] if kept is None else sorted(entry.file for entry in kept.entries)

@@ -85,9 +85,9 @@ bench: $(READY) ## run all benchmarks
 	for script in benchmarks/[!_]*.py; do $(BIN)/python $$script; done
 
 lock: $(READY) ## update requirements.lock: dependencies with hashes, for all systems and Pythons
-	$(BIN)/uv pip compile pyproject.toml --universal --generate-hashes --python-version 3.11 --extra ray --extra search \
-		--extra train \
-		--group dev --group docs --no-header --no-annotate --upgrade --output-file requirements.lock
+	$(BIN)/uv pip compile pyproject.toml --universal --generate-hashes --python-version 3.11 \
+		--extra ray --extra search --extra train --group dev --group docs \
+		--no-header --no-annotate --upgrade --output-file requirements.lock
 
 clean: ## remove .venv, caches and the built site; results are kept
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist docs/_build

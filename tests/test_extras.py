@@ -32,7 +32,8 @@ def test_a_clone_names_its_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(REPOSITORY)
     assert extras.how_to_install("train") == "make install, or pip install -e '.[train]'"
     assert extras.how_to_install("ray") == "make install, or pip install -e '.[ray]'"
-    assert extras.how_to_install("search") == "pip install -e '.[search]'"
+    assert extras.how_to_install("search") == "make install, or pip install -e '.[search]'"
+    assert extras.how_to_install("tensorboard") == "pip install -e '.[tensorboard]'"
     monkeypatch.chdir("/")
     relative = REPOSITORY.relative_to("/")
     assert extras.how_to_install("train") == f"make -C {REPOSITORY} install, or pip install -e '{relative}[train]'"

@@ -101,13 +101,13 @@ def test_a_damaged_file_is_said_without_verify(doctor, tmp_path):
 
 
 def test_every_extra_is_said_to_be_installed_or_how_to_add_it(doctor, monkeypatch):
-    declared = {"train": ["numpy>=2.0"], "search": ["no-such-package>=1", "numpy"]}
+    declared = {"train": ["numpy>=2.0"], "tensorboard": ["no-such-package>=1", "numpy"]}
     monkeypatch.setattr(extras, "extras", lambda: declared)
     monkeypatch.setattr(extras, "clone", Path.cwd)
     found = doctor("--json")[1]
-    assert found["extras"] == {"train": [], "search": ["no-such-package"]}
+    assert found["extras"] == {"train": [], "tensorboard": ["no-such-package"]}
     lines = doctor()[1]
-    assert lines["extra"] == "search     no-such-package missing: pip install -e '.[search]'"
+    assert lines["extra"] == "tensorboard  no-such-package missing: pip install -e '.[tensorboard]'"
 
 
 def test_no_data_set_is_loaded_for_it(doctor, tmp_path, monkeypatch):

@@ -1,9 +1,10 @@
 """Every test has its own results and data folders; property tests draw the same examples everywhere; real data sets."""
 
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -28,6 +29,14 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HASHBENCH_ROOT", str(REPOSITORY))
     monkeypatch.setenv("HASHBENCH_RESULTS", str(tmp_path / "results"))
     monkeypatch.setenv("HASHBENCH_DATA", str(tmp_path / "data"))
+
+
+@pytest.fixture(autouse=True)
+def interruptible() -> Iterator[None]:
+    """SIGINT raises KeyboardInterrupt here and in children, even if pytest itself runs in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

@@ -22,6 +22,7 @@ NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 OF_THE_MACHINE = re.compile(r"[\d,.]+ s\b.*|[\d,]+ a minute")  # times
 
 NETWORK, HOURS, OWN = "needs the internet", "takes minutes to hours", "needs data or a package that the page makes"
+CLUSTER = "needs a Ray cluster"
 CIFAR10 = "hashbench train talr-ap cifar10 --protocol s1 --bits 32"
 BACKBONE = "resnet9-w32-cifar100-s0"
 FINE_TUNED = f"{CIFAR10} --model resnet9 --weights {BACKBONE}"
@@ -29,6 +30,7 @@ LEFT_OUT = {
     "hashbench download cifar10": NETWORK,
     "hashbench run talr_table1 --seeds 3": HOURS,
     "hashbench run talr_table1 --ray auto --cores 4": HOURS,
+    "hashbench eval queries.npz --shards 'pieces/db-*.h5' --ray auto --counts counts.npz": CLUSTER,
     f"{CIFAR10} --model small_cnn": HOURS,
     f"{CIFAR10} --model small_cnn --again": HOURS,
     f"{CIFAR10} --set lr=0.1 --set epochs=20": HOURS,

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -18,14 +17,6 @@ from hashbench.cli._app import main
 
 LINE = "interrupted: the same command continues from here\n"
 needs_proc = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
-
-
-@pytest.fixture(autouse=True)
-def interruptible() -> Iterator[None]:
-    """SIGINT raises KeyboardInterrupt here and in children, even if pytest itself runs in the background."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 def call(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[int | str | None, str]:

@@ -1,6 +1,6 @@
 """Arguments and options that several commands have, each declared once."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -18,3 +18,14 @@ Splits = Annotated[
     int, typer.Option(min=1, help="Number of splits: the protocol's own seed and the SPLITS - 1 seeds after it.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+# how saved codes are to be read; None: as their shapes and names say
+Bits = Annotated[int | None, typer.Option(min=1, help="The code length; needed for packed codes.")]
+BitOrder = Annotated[
+    Literal["big", "little"] | None,
+    typer.Option(help="Which bit of a packed byte is first: the highest (big) or lowest (little)."),
+]
+Layout = Annotated[
+    Literal["items-by-bits", "bits-by-items"] | None,
+    typer.Option(help="Whether a row of the codes is an item or a bit."),
+]

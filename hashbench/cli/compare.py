@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hashbench.cli import _complete
-from hashbench.cli._options import AsJson
+from hashbench.cli._options import AsJson, BitOrder, Bits, Layout
 from hashbench.cli._program import program
 from hashbench.errors import HashbenchError
 
@@ -58,13 +58,9 @@ def command(
     interval: Annotated[float, typer.Option(help="The share of the bootstrap samples inside the interval.")] = 0.95,
     top: Annotated[int, typer.Option(min=0, help="The number of queries shown that differ most.")] = 5,
     exclude_self: Annotated[bool, typer.Option("--exclude-self", help="Of saved codes, as in hashbench eval.")] = False,
-    bits: Annotated[int | None, typer.Option(min=1, help="The code length; needed for packed codes.")] = None,
-    bit_order: Annotated[
-        Literal["big", "little"] | None, typer.Option(help="Which bit of a packed byte is first.")
-    ] = None,
-    layout: Annotated[
-        Literal["items-by-bits", "bits-by-items"] | None, typer.Option(help="Whether a row is an item or a bit.")
-    ] = None,
+    bits: Bits = None,
+    bit_order: BitOrder = None,
+    layout: Layout = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare two codes of the same queries and database.

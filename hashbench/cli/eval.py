@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from hashbench.cli import _eval_shards
-from hashbench.cli._options import AsJson
+from hashbench.cli._options import AsJson, BitOrder, Bits, Layout
 
 if TYPE_CHECKING:
     from hashbench.codes.files import CodeStream, Explicit, SavedCodes
@@ -109,15 +109,9 @@ def command(
         ),
     ] = None,
     train_labels: Annotated[str | None, typer.Option(metavar="FILE[:KEY]", help="Training labels.")] = None,
-    bits: Annotated[int | None, typer.Option(min=1, help="The code length; needed for packed codes.")] = None,
-    bit_order: Annotated[
-        Literal["big", "little"] | None,
-        typer.Option(help="Which bit of a packed byte is first: the highest (big) or lowest (little)."),
-    ] = None,
-    layout: Annotated[
-        Literal["items-by-bits", "bits-by-items"] | None,
-        typer.Option(help="Whether a row of the codes is an item or a bit."),
-    ] = None,
+    bits: Bits = None,
+    bit_order: BitOrder = None,
+    layout: Layout = None,
     stream: Annotated[
         bool | None,
         typer.Option(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from hashbench.cli import _complete, _search_codes
-from hashbench.cli._options import AsJson, Device
+from hashbench.cli._options import AsJson, BitOrder, Bits, Device, Layout
 from hashbench.cli._program import program
 
 if TYPE_CHECKING:
@@ -87,15 +87,9 @@ def command(
     database_codes: Annotated[
         str | None, typer.Option(metavar="FILE[:KEY]", help="Codes: read those of the database from here.")
     ] = None,
-    bits: Annotated[int | None, typer.Option(min=1, help="The code length; needed for packed codes.")] = None,
-    bit_order: Annotated[
-        Literal["big", "little"] | None,
-        typer.Option(help="Which bit of a packed byte is first: the highest (big) or lowest (little)."),
-    ] = None,
-    layout: Annotated[
-        Literal["items-by-bits", "bits-by-items"] | None,
-        typer.Option(help="Whether a row of the codes is an item or a bit."),
-    ] = None,
+    bits: Bits = None,
+    bit_order: BitOrder = None,
+    layout: Layout = None,
     device: Device = "auto",
 ) -> None:
     """Find the items that are nearest to queries by Hamming distance, or draw the images of a run that are.

@@ -49,12 +49,13 @@ def test_features_that_are_there_are_read_whoever_holds_the_lock(capsys: pytest.
     assert "another process" not in capsys.readouterr().err
 
 
-def stop_after(monkeypatch: pytest.MonkeyPatch, batches: int) -> None:
-    calls = iter(range(batches))
+def stop_at(monkeypatch: pytest.MonkeyPatch, row: int) -> None:
+    """Interrupts the batch that begins with the item ``row``, whichever thread takes it, and when."""
+    stops = open_dataset("digits").items[row].ravel()
     forward = Pixels.forward
 
     def stopping(self, items):
-        if next(calls, None) is None:
+        if np.array_equal(items[0].numpy().ravel(), stops):
             raise KeyboardInterrupt
         return forward(self, items)
 
@@ -63,7 +64,7 @@ def stop_after(monkeypatch: pytest.MonkeyPatch, batches: int) -> None:
 
 def interrupted(monkeypatch: pytest.MonkeyPatch, batches: int = 3, batch: int = 100) -> Path:
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        stop_after(patched, batches)
+        stop_at(patched, batches * batch)
         extract("digits", "pixels", batch=batch)
     part = paths.data() / "digits" / "features" / "pixels.h5.part"
     assert part.is_file()

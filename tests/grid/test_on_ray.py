@@ -73,7 +73,6 @@ def test_runs_on_two_nodes_are_those_of_one_process(nodes: Nodes, tmp_path: Path
     assert not work(nodes)
 
 
-@pytest.mark.ray
 def test_a_node_that_dies_loses_nothing(nodes: Nodes, tmp_path: Path) -> None:
     from threading import Thread
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from hashbench.cli._outputs import require_apart
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -40,7 +42,7 @@ def search(sources: Sequence[Path], explicit: "Explicit", how: How, out: Path | 
     from hashbench.errors import HashbenchError
     from hashbench.files import require_output
 
-    _require_apart([*sources, *_files_of(explicit)], [path for path in (out, how.index) if path is not None])
+    require_apart([*sources, *_files_of(explicit)], [path for path in (out, how.index) if path is not None])
     for path in filter(None, (out, how.index)):
         require_output(path)
     query, database, notes = load_codes(sources, explicit=explicit)
@@ -63,20 +65,6 @@ def _files_of(explicit: "Explicit") -> list[Path]:
     from hashbench.codes.files import parted
 
     return [parted(place)[0] for place in (explicit.query_codes, explicit.database_codes) if place is not None]
-
-
-def _require_apart(inputs: Sequence[Path], outputs: Sequence[Path]) -> None:
-    """Raises HashbenchError if an output file would replace another one or an input file."""
-    from hashbench.errors import HashbenchError
-    from hashbench.files import resolved
-
-    taken = [resolved(path) for path in inputs]
-    for path in outputs:
-        if resolved(path) in taken:
-            raise HashbenchError(
-                f"{path}: named twice, as what is read or written: each output needs a file of its own"
-            )
-        taken.append(resolved(path))
 
 
 def _spread(query: "Codes", wanted: int | None) -> "tuple[NDArray[Any], Codes]":

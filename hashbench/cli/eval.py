@@ -8,6 +8,7 @@ import typer
 
 from hashbench.cli import _eval_shards
 from hashbench.cli._options import AsJson, BitOrder, Bits, Layout
+from hashbench.cli._outputs import require_apart
 
 if TYPE_CHECKING:
     from hashbench.codes.files import CodeStream, Explicit, SavedCodes
@@ -183,7 +184,7 @@ def command(
         database_ids=database_ids,
     )
     outputs = [path for path in (csv, per_query, trec_run, qrels, counts) if path is not None]
-    _require_apart(files or [], outputs)
+    require_apart(files or [], outputs)
     if (train_codes is None) != (train_labels is None):
         raise HashbenchError("the training items: --train-codes and --train-labels go together")
     if not files and query_codes is None:
@@ -287,19 +288,6 @@ def _hints(saved: "SavedCodes | CodeStream", seen: "Inspection", own: "Ints | No
 def _note(notes: list[str]) -> None:
     for note in notes:
         typer.echo(f"note: {note}", err=True)
-
-
-def _require_apart(inputs: list[Path], outputs: list[Path]) -> None:
-    """Raises HashbenchError if an output file would replace another one or an input file."""
-    from hashbench.errors import HashbenchError
-    from hashbench.files import resolved
-
-    places = [resolved(path) for path in outputs]
-    for path, place in zip(outputs, places, strict=True):
-        if places.count(place) > 1 or place in [resolved(given) for given in inputs]:
-            raise HashbenchError(
-                f"{path}: named twice, as what is read or written: each output needs a file of its own"
-            )
 
 
 def _source(files: list[Path] | None, explicit: "Explicit") -> str:

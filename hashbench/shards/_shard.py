@@ -1,12 +1,11 @@
 """The shards that patterns name: each a file of database codes and labels, or one of codes and one of labels."""
 
-import glob
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from hashbench.errors import HashbenchError
 from hashbench.files import resolved
+from hashbench.shards._patterns import matching, natural
 
 
 @dataclass(frozen=True)
@@ -68,15 +67,4 @@ def _places(option: str, pattern: str, besides: Path | None) -> list[Place]:
 
 def _files(pattern: str, besides: Path | None) -> list[Path]:
     left_out = None if besides is None else resolved(besides)
-    paths = [Path(name) for name in glob.glob(str(Path(pattern).expanduser()), recursive=True)]  # noqa: PTH207
-    return [path for path in paths if path.is_file() and resolved(path) != left_out]
-
-
-def natural(path: Path) -> list[tuple[int, str]]:
-    """The key that sorts names as people do: db-2 before db-10.
-
-    >>> [path.name for path in sorted(map(Path, ["db-10", "db-2", "db-a"]), key=natural)]
-    ['db-2', 'db-10', 'db-a']
-    """
-    parts = re.split(r"([0-9]+)", str(path))
-    return [(int(part), part) if at % 2 else (-1, part) for at, part in enumerate(parts)]
+    return [path for path in matching(str(Path(pattern).expanduser())) if resolved(path) != left_out]

@@ -54,20 +54,25 @@ def done(tasks: Sequence[Callable[[], T]], names: Sequence[str], jobs: int = 1) 
 def followed(names: Sequence[str], crew: Busy, give: Callable[[int], None]) -> Generator[tuple[int, Any]]:
     """As ``done``, of tasks that ``give`` gives to the ``crew`` by their place; a result may be a HashbenchError."""
     waiting, deaths = deque(range(len(names))), Counter[int]()
-    while waiting or crew.is_busy:
+
+    def give_all() -> None:
         while waiting and crew.has_room:
             give(waiting.popleft())
+
+    give_all()
+    while crew.is_busy:
         for at, found in crew.ended():
             if isinstance(found, HashbenchError):
                 raise found
+            if isinstance(found, Died):
+                deaths[at] += 1
+                if deaths[at] == ATTEMPTS:
+                    raise HashbenchError(f"{names[at]}: {found}, {ATTEMPTS} times")
+                note(f"note: {names[at]}: {found}: it is done again")
+                waiting.appendleft(at)
+            give_all()  # before the result is used, so that nobody waits for that
             if not isinstance(found, Died):
                 yield at, found
-                continue
-            deaths[at] += 1
-            if deaths[at] == ATTEMPTS:
-                raise HashbenchError(f"{names[at]}: {found}, {ATTEMPTS} times")
-            note(f"note: {names[at]}: {found}: it is done again")
-            waiting.appendleft(at)
 
 
 @dataclass(frozen=True)

@@ -26,9 +26,10 @@ MARKERS = "osD^vPX"  # 7 and 8 have no common factor: 56 rows have 56 pairs of c
 LINE_STYLES: tuple[LineStyle, ...] = ("-", "--", "-.", ":")
 WIDTH_IN, DPI = 8.0, 150  # 1200 pixels
 LINES_ACROSS, DOTS_ACROSS = 2, 4  # panels side by side
+MOST_TICKS = 4  # intervals between the ticks below a panel of dots, so that their numbers do not touch
 LONG_LABEL = 16  # letters; two panels of dots with longer row labels fit side by side, if each names its own rows
 TITLE_WIDTH, BESIDE_LEGEND = 104, 70  # letters of the title that fit across the picture
-PANEL_TITLES_WIDTH, PANEL_TITLES_BESIDE_LEGEND = 104, 88  # the same of the panels' titles, which are smaller
+PANEL_TITLES_WIDTH, PANEL_TITLES_BESIDE_LEGEND = 96, 88  # the same of the panels' titles, which are smaller
 EXPLANATION_WIDTH = 140  # letters that fit below the panels
 
 
@@ -168,13 +169,13 @@ def _draw(figure: "Figure", table: Table, rows: list[list[_Panel]]) -> None:
     panels = [panel for row in rows for panel in row]
     looks = styles(row for panel in panels for row in _drawn_rows(panel.section))
     one_section = len({panel.section.title for panel in panels}) == 1
-    grid = figure.subplots(len(rows), max(map(len, rows)), squeeze=False)
-    axes = [ax for row, across in zip(rows, grid, strict=True) for ax in across[: len(row)]]
-    for row, across in zip(rows, grid, strict=True):
-        for ax in across[len(row) :]:
+    axes: list[Axes] = []
+    for row, row_axes in zip(rows, _axes_of_rows(figure, rows), strict=True):
+        axes += row_axes[: len(row)]
+        for ax in row_axes[len(row) :]:
             ax.set_visible(False)
-        for left, panel, ax in zip([None, *row], row, across, strict=False):
-            ax.set_title(panel.title(one_section, grid.shape[1]), fontsize=8.5, loc="left")
+        for left, panel, ax in zip([None, *row], row, row_axes, strict=False):
+            ax.set_title(panel.title(one_section, len(row_axes)), fontsize=8.5, loc="left")
             if panel.column is None:
                 _lines(ax, panel.section, looks)
             else:
@@ -188,6 +189,24 @@ def _draw(figure: "Figure", table: Table, rows: list[list[_Panel]]) -> None:
     title = textwrap.fill(table.title, BESIDE_LEGEND if has_legend else TITLE_WIDTH)
     figure.suptitle(title, fontsize=10, x=0.01, ha="left")
     figure.supxlabel(_explanation(table), fontsize=7, color="0.35", x=0.01, ha="left")
+
+
+def _axes_of_rows(figure: "Figure", rows: list[list[_Panel]]) -> "list[list[Axes]]":
+    """The axes of each row of panels, from left to right; a row may have more axes than panels.
+
+    A row of dots is laid out for itself, because long row labels in one row must not push the panels of another apart.
+    A row that goes on with the section above keeps the width of the panels there.
+    """
+    across = max(map(len, rows))
+    if rows[0][0].column is None:
+        return [list(row_axes) for row_axes in figure.subplots(len(rows), across, squeeze=False)]
+    above = [None, *rows]
+    goes_on = [up is not None and up[-1].section is row[0].section for up, row in zip(above, rows, strict=False)]
+    parts = figure.subfigures(len(rows), 1, squeeze=False)[:, 0]
+    return [
+        list(part.subplots(1, across if same else len(row), squeeze=False)[0])
+        for part, row, same in zip(parts, rows, goes_on, strict=True)
+    ]
 
 
 def _share_scales(panels: list[_Panel], axes: "list[Axes]") -> None:
@@ -312,6 +331,7 @@ def _dots(ax: "Axes", section: Section, column: str) -> None:
     ax.set_ylim(len(section.rows) - 0.5, -0.5)
     ax.grid(axis="both", color="0.9", linewidth=0.6)
     ax.margins(x=0.12)
+    ax.locator_params(axis="x", nbins=MOST_TICKS)
 
 
 def _unit(section: Section) -> str:

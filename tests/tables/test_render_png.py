@@ -4,6 +4,7 @@ import struct
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -157,3 +158,25 @@ def test_long_titles_of_panels_stay_left_of_the_legend(monkeypatch: pytest.Monke
     assert [" ".join(ax.get_title(loc="left").split()) for ax in figure.axes] == names
     (legend,) = figure.legends
     assert max(ax.get_tightbbox().x1 for ax in figure.axes) <= legend.get_window_extent().x0
+
+
+def test_long_names_of_rows_do_not_push_the_panels_of_other_rows_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    lengths = [{"label": f"{bits} bits", "settings": {"bits": bits}} for bits in (12, 24, 32, 48)]
+    long_names = [{"label": f"TALR-AP, batch 1,000, {epochs} epochs", "method": "talr_ap"} for epochs in (8, 32)]
+    spec = sample_spec(
+        groups=[{"section": "Heads", "columns": lengths, "rows": [{"label": "DPSH", "method": "dpsh"}]}]
+        + [{"section": name, "columns": lengths[2:3], "rows": long_names} for name in ("Lists", "All layers")]
+    )
+    rows = [fake_row(cell, 0, ap=0.651 + i / 1000) for i, cell in enumerate(spec.cells)]
+    figure = drawn(collect(spec, rows, None, hash_of=fake_hash), monkeypatch)
+    panels = [ax for ax in figure.axes if ax.get_visible()]
+    boxes = [ax.get_window_extent() for ax in panels]
+    steps = [right.x0 - left.x0 for left, right in pairwise(boxes[:4])]
+    assert len(boxes) == 6 and max(steps) - min(steps) < 2
+    for ax in panels:
+        ticks = [label.get_window_extent() for label in ax.get_xticklabels() if label.get_visible()]
+        shown = [
+            tick for tick, x in zip(ticks, ax.get_xticks(), strict=True) if ax.get_xlim()[0] <= x <= ax.get_xlim()[1]
+        ]
+        assert all(left.x1 < right.x0 for left, right in pairwise(shown))
+        assert ax.get_tightbbox().x1 <= figure.bbox.x1

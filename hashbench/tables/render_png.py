@@ -27,7 +27,7 @@ LINE_STYLES: tuple[LineStyle, ...] = ("-", "--", "-.", ":")
 WIDTH_IN, DPI = 8.0, 150  # 1200 pixels
 LINES_ACROSS, DOTS_ACROSS = 2, 4  # panels side by side
 MOST_TICKS = 4  # intervals between the ticks below a panel of dots, so that their numbers do not touch
-LONG_LABEL = 16  # letters; two panels of dots with longer row labels fit side by side, if each names its own rows
+LONG_LABEL = 16  # letters; two sections of dots with longer row labels fit side by side, three do not
 TITLE_WIDTH, BESIDE_LEGEND = 104, 70  # letters of the title that fit across the picture
 PANEL_TITLES_WIDTH, PANEL_TITLES_BESIDE_LEGEND = 96, 88  # the same of the panels' titles, which are smaller
 EXPLANATION_WIDTH = 140  # letters that fit below the panels
@@ -108,16 +108,19 @@ def _rows_of_panels(panels: list[_Panel]) -> list[list[_Panel]]:
         down = -(-len(panels) // LINES_ACROSS)
         return _chunks(panels, -(-len(panels) // down))
     sections = [list(of_section) for _, of_section in groupby(panels, key=lambda panel: panel.section.title)]
-    widest = max(map(len, sections))
-    across = 3 if widest == 3 else min(DOTS_ACROSS, len(panels))
-    if widest == 1 and max(len(row) for panel in panels for row in panel.section.rows) > LONG_LABEL:
-        across = min(across, 2)
+    across = 3 if max(map(len, sections)) == 3 else min(DOTS_ACROSS, len(panels))
     rows: list[list[_Panel]] = [[]]
     for part in (part for of_section in sections for part in _chunks(of_section, across)):
-        if len(rows[-1]) + len(part) > across:
+        if len(rows[-1]) + len(part) > across or _too_many_labels([*rows[-1], *part]):
             rows.append([])
         rows[-1] += part
     return rows
+
+
+def _too_many_labels(row: list[_Panel]) -> bool:
+    """Whether the row labels of so many sections leave no width for the dots beside them."""
+    sections = {panel.section.title: panel.section for panel in row}.values()
+    return len(sections) > 2 and any(len(label) > LONG_LABEL for section in sections for label in section.rows)
 
 
 def _chunks(panels: list[_Panel], size: int) -> list[list[_Panel]]:

@@ -35,24 +35,13 @@ def work(units: int = 3) -> None:
             bar.update(100)
 
 
-def until(terminal: Terminal, text: str) -> str:
-    """What the terminal shows once ``text`` is among it; an empty string if it never is."""
-    shown, deadline = "", time.monotonic() + 10
-    while time.monotonic() < deadline:
-        shown += terminal.shown()
-        if text in shown:
-            return shown
-        time.sleep(0.01)
-    return ""
-
-
 def test_on_a_terminal_a_bar_appears_before_the_first_unit_and_is_wiped_out(
     terminal: Terminal, monkeypatch: pytest.MonkeyPatch, at_once: None
 ) -> None:
     monkeypatch.setattr(sys, "stderr", terminal.side)
     with progress.bar("features", "image", 1000):
-        assert "features:   0%" in until(terminal, " 0/1000 ")
-    assert re.search(r"\r +\r$", terminal.shown())  # nothing is left of it
+        assert "features:   0%" in terminal.until(" 0/1000 ")
+    assert terminal.until(r"\r +\r$")  # nothing is left of it
 
 
 def test_what_ends_before_the_delay_shows_no_bar(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:

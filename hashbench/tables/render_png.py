@@ -5,7 +5,7 @@ import textwrap
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import cycle, groupby
+from itertools import cycle, groupby, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -203,8 +203,7 @@ def _axes_of_rows(figure: "Figure", rows: list[list[_Panel]]) -> "list[list[Axes
     across = max(map(len, rows))
     if rows[0][0].column is None:
         return [list(row_axes) for row_axes in figure.subplots(len(rows), across, squeeze=False)]
-    above = [None, *rows]
-    goes_on = [up is not None and up[-1].section is row[0].section for up, row in zip(above, rows, strict=False)]
+    goes_on = [False, *(above[-1].section is row[0].section for above, row in pairwise(rows))]
     parts = figure.subfigures(len(rows), 1, squeeze=False)[:, 0]
     return [
         list(part.subplots(1, across if same else len(row), squeeze=False)[0])

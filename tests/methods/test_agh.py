@@ -75,7 +75,8 @@ def test_the_second_layer_splits_both_sides_of_the_first() -> None:
 def test_an_odd_number_of_bits_has_one_eigenvector_with_a_first_bit_alone() -> None:
     odd, even = fitted(settings(bits=7)), fitted(settings(bits=8))
     assert (odd.projection.shape[1], len(odd.upper)) == (4, 3)
-    np.testing.assert_array_equal(odd.activations(FEATURES), even.activations(FEATURES)[:, :7])
+    # products with 7 columns and with 8 may be rounded in another way
+    np.testing.assert_allclose(odd.activations(FEATURES), even.activations(FEATURES)[:, :7], rtol=0, atol=1e-12)
 
 
 def test_separate_parts_of_the_graph_give_no_bits() -> None:

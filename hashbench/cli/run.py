@@ -10,6 +10,7 @@ import typer
 from hashbench import paths
 from hashbench.cli import _complete
 from hashbench.cli._options import Device, Splits
+from hashbench.cli._settings import pairs_of
 from hashbench.errors import CheckFailed, HashbenchError
 
 if TYPE_CHECKING:
@@ -30,6 +31,13 @@ def command(
     ],
     seeds: Annotated[int, typer.Option(min=1, help="Number of runs of each cell, with seeds 0 .. SEEDS - 1.")] = 1,
     splits: Splits = 1,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE",
+            help="Only runs with this dataset, protocol, method, seed or setting; may be repeated.",
+        ),
+    ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Number of runs at the same time.")] = 1,
     device: Device = "auto",
     budget: Annotated[
@@ -61,6 +69,9 @@ def command(
     All seeds of a cell share the protocol's own split. With --splits N each cell is run on N splits; hashbench table
     --splits N shows them together.
 
+    --only bits=32 --only method=itq --only method=lsh leaves two methods at 32 bits: several values of one key are
+    alternatives. A run that does not have a setting is left out.
+
     After an interruption the same command continues. With --jobs each run has a process of its own, with its share of
     the cores and a GPU of its own where there are several; what it prints is in output.txt of its folder. If the
     process dies, the run is tried once more; then it is stored as failed.
@@ -75,6 +86,7 @@ def command(
     from hashbench.runs.options import Options
     from hashbench.runs.store import Store
     from hashbench.tables import cell_runs
+    from hashbench.tables import only as select
 
     if not (group := parallel.from_environment()).is_alone:
         raise HashbenchError(
@@ -87,6 +99,8 @@ def command(
     how = Execution(store, Options(device=device, progress=True), processes)
     asked = [each for table in tables for each in cell_runs.cell_runs(figures.cells_of(table, budget, splits), seeds)]
     wanted = list({e.run: e for each in asked for e in each.runs}.values())
+    if only:
+        wanted = select.only(wanted, pairs_of(only, "--only", "bits=32"))
     stored = cell_runs.sort_out(wanted, store)
     left = [] if retry_failed else stored.failed
     settled = {spec.run for spec in (*stored.measured, *left)}

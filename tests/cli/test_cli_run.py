@@ -68,6 +68,30 @@ def test_a_dry_run_says_how_long_the_runs_take(root: str, capsys: pytest.Capture
         assert said[-1] == f"about {hours} hours, {unknown}"
 
 
+def test_only_some_runs_of_a_table_are_made(root: str, capsys: pytest.CaptureFixture[str]) -> None:
+    some = ["--root", root, "run", "tiny", "--seeds", "2", "--only", "method=lsh", "--only", "method=itq"]
+    code, out, err = call(capsys, *some, "--only", "seed=1", "--dry-run")
+    assert (code, err.splitlines()[0]) == (0, "2 runs, 0 done, 2 to do")
+    assert out.splitlines() == [resolve("digits", "s1", m, {"bits": 8}, seed=1).run for m in ("lsh", "itq")]
+    code, _, err = call(capsys, *some, "--only", "bits=8", "--only", "seed=0")
+    assert (code, err.splitlines()[0]) == (0, "2 runs, 0 done, 2 to do")
+    assert sorted(path.stem for path in Store.default().paths()) == sorted(of(m).run for m in ("lsh", "itq"))
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ("bits", "error: --only 'bits': KEY=VALUE is expected, as in --only bits=32"),
+        ("bits=9", "error: --only bits=9: unknown bits '9': one of 8"),
+    ],
+)
+def test_runs_that_the_table_does_not_have_are_one_line(
+    root: str, capsys: pytest.CaptureFixture[str], given: str, complaint: str
+) -> None:
+    assert call(capsys, "--root", root, "run", "tiny", "--only", given) == (2, "", f"{complaint}\n")
+    assert not list(Store.default().paths())
+
+
 def test_runs_in_workers_leave_what_they_print(root: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = call(capsys, "--root", root, "run", "tiny", "--jobs", "2")
     assert (code, err.count(" runs done, ")) == (0, 3)

@@ -62,7 +62,7 @@ NEEDS_DATA = {  # commands on data sets that are packed in the shared folder
 }
 NEEDS_EXTRA = {"hashbench search codes.npz --method ivf --index lists.npz --out near.npz": "faiss"}  # the module of it
 # what comes of a training, which another processor rounds in another way: all figures, and whether two bits are equal
-BITS_OF_A_TRAINING = re.compile(r"(?<=dead: )[^;]+|(?<=duplicate: )[^;]+")
+BITS_OF_A_TRAINING = re.compile(r"(?<=dead: )(none|[\d, ]+)(?=;)|(?<=duplicate: )(none|[\d, as]+)(?=;)")
 TRAINED = ("README.md", "comparing.md", "evaluation.md", "training.md")
 
 
@@ -160,10 +160,16 @@ def python_block(page: Path) -> str:
 @pytest.mark.parametrize("page", dict.fromkeys(page for page, _ in runnable()), ids=name)
 def test_the_commands_of_a_page_print_what_it_shows(page: Path, folder: Path) -> None:
     """All commands of a page in their order, because some need the files of those before."""
-    for step in [step for of_page, step in runnable() if of_page == page and has_extra(step)]:
+    left_out = []
+    for step in [step for of_page, step in runnable() if of_page == page]:
+        if not has_extra(step):
+            left_out.append(step.command)
+            continue
         done = shell(step.command.replace("RUN", "digits-s1-talr_ap-32b-s0"), folder)
         assert done.returncode == 0, f"{step.command}: {done.stderr}"
         compare(done.stdout + done.stderr, step, loose=page.name in TRAINED)
+    if left_out:
+        pytest.skip(f"without the extra that it needs: {', '.join(left_out)}")
 
 
 def has_extra(step: Step) -> bool:

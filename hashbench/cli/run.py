@@ -86,7 +86,7 @@ def command(
     from hashbench.runs.options import Options
     from hashbench.runs.store import Store
     from hashbench.tables import cell_runs
-    from hashbench.tables import only as select
+    from hashbench.tables.only import only as select
 
     if not (group := parallel.from_environment()).is_alone:
         raise HashbenchError(
@@ -100,7 +100,7 @@ def command(
     asked = [each for table in tables for each in cell_runs.cell_runs(figures.cells_of(table, budget, splits), seeds)]
     wanted = list({e.run: e for each in asked for e in each.runs}.values())
     if only:
-        wanted = select.only(wanted, pairs_of(only, "--only", "bits=32"))
+        wanted = select(wanted, pairs_of(only, "--only", "bits=32"))
     stored = cell_runs.sort_out(wanted, store)
     left = [] if retry_failed else stored.failed
     settled = {spec.run for spec in (*stored.measured, *left)}

@@ -7,7 +7,7 @@ from hashbench.errors import HashbenchError, unknown
 from hashbench.registry import canonical
 from hashbench.runs.spec import RunSpec
 
-NAMES = ("dataset", "protocol", "method")
+NAMES = ("dataset", "protocol", "method", "seed")  # what a run has beside its settings
 
 
 def only(runs: Sequence[RunSpec], wanted: Iterable[tuple[str, Setting]]) -> list[RunSpec]:
@@ -37,13 +37,7 @@ def only(runs: Sequence[RunSpec], wanted: Iterable[tuple[str, Setting]]) -> list
 
 
 def _properties(run: RunSpec) -> dict[str, object]:
-    return {
-        **dict(run.settings),
-        "dataset": run.dataset,
-        "protocol": run.protocol,
-        "method": run.method,
-        "seed": run.seed,
-    }
+    return {**dict(run.settings), **{name: getattr(run, name) for name in NAMES}}
 
 
 def _check(key: str, value: Setting, properties: list[dict[str, object]]) -> None:

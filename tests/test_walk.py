@@ -62,7 +62,7 @@ NEEDS_DATA = {  # commands on data sets that are packed in the shared folder
 }
 NEEDS_EXTRA = {"hashbench search codes.npz --method ivf --index lists.npz --out near.npz": "faiss"}  # the module of it
 # what comes of a training, which another processor rounds in another way: all figures, and whether two bits are equal
-BITS_OF_A_TRAINING = re.compile(r"(?<=dead: )(none|[\d, ]+)(?=;)|(?<=duplicate: )(none|[\d, as]+)(?=;)")
+BITS_OF_A_TRAINING = re.compile(r"(?<=dead: |cate: )(none|[\d, as]+( and \d+ more)?)(?=;)")
 TRAINED = ("README.md", "comparing.md", "evaluation.md", "training.md")
 
 

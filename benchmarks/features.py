@@ -16,8 +16,8 @@ import torch
 from PIL import Image
 
 from hashbench.datasets.store import open_dataset
-from hashbench.errors import HashbenchError
 from hashbench.features import FeatureModule, _gist, named
+from hashbench.foundation.errors import HashbenchError
 
 REPETITIONS = 5
 BATCH = 64

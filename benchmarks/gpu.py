@@ -35,10 +35,10 @@ from torch import Tensor
 import hashbench
 from hashbench import histogram
 from hashbench.datasets.store import file_status
-from hashbench.errors import one_line
+from hashbench.foundation.errors import one_line
+from hashbench.foundation.parallel import ComputeOptions
 from hashbench.histogram import torch_kernel
 from hashbench.losses import label_levels, tie_aware_ap, tie_aware_ndcg
-from hashbench.parallel import ComputeOptions
 from hashbench.relevance.labels import ClassRelevance
 from hashbench.runs.options import Options
 from hashbench.runs.run import run

@@ -25,10 +25,10 @@ from typing import Any
 import _record
 import numpy as np
 
-from hashbench import parallel
 from hashbench.codes import Codes, inverted_file
 from hashbench.codes.inverted_file import InvertedFile, Lists, make_lists, recall
 from hashbench.codes.nearest import neighbours_of
+from hashbench.foundation import parallel
 
 try:
     import faiss

@@ -32,7 +32,7 @@ from typing import Any
 import _record
 import numpy as np
 
-from hashbench import parallel
+from hashbench.foundation import parallel
 from hashbench.metrics.suf import speed_up
 from hashbench.sparse import index_file, search
 from hashbench.sparse.codes import SparseCodes, top_k

@@ -20,7 +20,7 @@ import _record
 import numpy as np
 from streaming import LAUNCHER
 
-from hashbench.parallel import slices
+from hashbench.foundation.parallel import slices
 
 D, K, WIDTH = 4096, 2, 64
 SHARDS = (1, 8)

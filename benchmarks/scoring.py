@@ -21,9 +21,9 @@ from sklearn.metrics import average_precision_score
 
 from hashbench import histogram, metrics
 from hashbench.codes import Codes, pack
+from hashbench.foundation.parallel import slices
 from hashbench.histogram import torch_kernel
 from hashbench.histogram.counting import Kernel
-from hashbench.parallel import slices
 from hashbench.relevance.labels import ClassRelevance, Relevance, SharedLabelRelevance
 
 REPETITIONS = 5

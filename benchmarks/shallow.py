@@ -15,7 +15,7 @@ import _record
 import numpy as np
 
 from hashbench.codes import binarize
-from hashbench.hasher import TrainingData
+from hashbench.contract import TrainingData
 from hashbench.methods import METHODS, Linear, ShallowSettings
 from hashbench.methods._shallow import ShallowHasher
 from hashbench.runs.spec import resolve

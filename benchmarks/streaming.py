@@ -21,7 +21,7 @@ import _record
 import h5py
 import numpy as np
 
-from hashbench.files import write_text
+from hashbench.foundation.files import write_text
 from hashbench.runs import provenance
 
 CLASSES = 10

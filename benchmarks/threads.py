@@ -25,8 +25,8 @@ import numpy as np
 from sklearn.datasets import load_digits
 from tqdm import tqdm
 
+from hashbench.contract import TrainingData
 from hashbench.features import extract_items
-from hashbench.hasher import TrainingData
 from hashbench.methods import METHODS
 from hashbench.runs.spec import resolve
 

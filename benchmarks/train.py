@@ -22,8 +22,8 @@ from torch.utils.data import DataLoader, Dataset
 from torchvision import transforms
 from tqdm import tqdm
 
-from hashbench import parallel
-from hashbench.hasher import TrainingData
+from hashbench.contract import TrainingData
+from hashbench.foundation import parallel
 from hashbench.losses import label_levels, supervision_of, tie_aware_ap
 from hashbench.models import MODELS
 from hashbench.runs.spec import resolve

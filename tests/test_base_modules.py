@@ -6,12 +6,12 @@ from typing import Literal
 
 import pytest
 
-from hashbench import paths
-from hashbench.config import Strict, canonical_json, derive_seed, digest, parse, read_toml
-from hashbench.errors import CheckFailed, HashbenchError, unknown
-from hashbench.files import atomic, require_writable, write_text
+from hashbench.foundation import paths
+from hashbench.foundation.config import Strict, canonical_json, derive_seed, digest, parse, read_toml
+from hashbench.foundation.errors import CheckFailed, HashbenchError, unknown
+from hashbench.foundation.files import atomic, require_writable, write_text
+from hashbench.foundation.registry import Catalogue, canonical
 from hashbench.methods import METHODS
-from hashbench.registry import Catalogue, canonical
 
 
 class Example(Strict):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hashbench import extras
+from hashbench.foundation import extras
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 REQUIRES = [

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 from support.limits import file_size_limit
 
-from hashbench.errors import HashbenchError
-from hashbench.files import atomic, part_prefix, require_output, sweep_parts, write_text
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.files import atomic, part_prefix, require_output, sweep_parts, write_text
 
 
 def left(folder: Path) -> list[str]:
@@ -26,7 +26,7 @@ def left(folder: Path) -> list[str]:
 
 def killed_while_it_writes(path: Path) -> None:
     program = (
-        "import os, signal, sys\nfrom pathlib import Path\nfrom hashbench.files import atomic\n"
+        "import os, signal, sys\nfrom pathlib import Path\nfrom hashbench.foundation.files import atomic\n"
         "with atomic(Path(sys.argv[1])) as temporary:\n"
         "    temporary.write_text('half')\n    os.kill(os.getpid(), signal.SIGKILL)"
     )
@@ -214,7 +214,7 @@ def test_the_owner_of_a_file_is_kept(tmp_path: Path) -> None:
 WRITE = """
 import sys
 from pathlib import Path
-from hashbench.files import write_text
+from hashbench.foundation.files import write_text
 print("before")
 write_text(Path(sys.argv[1]), "written\\n")
 print("after")

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from hashbench import paths
-from hashbench.errors import HashbenchError
-from hashbench.keeping import keeping, kept
+from hashbench.foundation import paths
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.keeping import keeping, kept
 from hashbench.tables.collect import cell_hash
 from hashbench.tables.spec import load
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.errors import HashbenchError
-from hashbench.files import locked
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.files import locked
 
 HOLD = """
 import sys
 from pathlib import Path
-from hashbench.files import locked
+from hashbench.foundation.files import locked
 with locked(Path(sys.argv[1]), wait=sys.argv[2] == "wait", busy="it is busy"):
     print("held", flush=True)
     sys.stdin.read()

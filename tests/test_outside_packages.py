@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hashbench import registry
-from hashbench.errors import HashbenchError
+from hashbench.foundation import registry
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.registry import Catalogue, OutsideError
 from hashbench.metrics import Metric
 from hashbench.models import MODELS, Model, Models
-from hashbench.registry import Catalogue, OutsideError
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 EXAMPLE = REPOSITORY / "tests" / "support" / "example_package"

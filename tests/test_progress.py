@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from support.terminal import Terminal
 
-from hashbench import progress
-from hashbench.progress import _bars
+from hashbench.foundation import progress
+from hashbench.foundation.progress import _bars
 
 PACKAGE = Path(progress.__file__).parents[1]
 

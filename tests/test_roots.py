@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from support.command_line import call
 
-from hashbench import paths
 from hashbench.datasets.card import cards, load_card
-from hashbench.errors import HashbenchError
+from hashbench.foundation import paths
+from hashbench.foundation.errors import HashbenchError
 from hashbench.runs import hyperparameters
 from hashbench.runs.spec import resolve
 from hashbench.tables import papers, spec

@@ -18,7 +18,7 @@ SHARED = """
 import os, sys
 import numpy
 from threadpoolctl import threadpool_info
-from hashbench import parallel
+from hashbench.foundation import parallel
 parallel._cores = lambda: 6
 parallel.share_cores(int(sys.argv[1]))
 import torch

@@ -16,7 +16,7 @@ from typing import NoReturn
 
 from hashbench.bundle import layout, manifest
 from hashbench.bundle.manifest import Manifest
-from hashbench.errors import HashbenchError, one_line, printable
+from hashbench.foundation.errors import HashbenchError, one_line, printable
 
 DIRECTORY_BYTES = 8 << 20  # of the archive's list of files, which is read into memory as a whole
 PIECE = 1 << 20

@@ -11,9 +11,9 @@ from hashbench.bundle.counts import read_histogram, read_retrieval
 from hashbench.bundle.recount import NotHere, RunCodes, read_codes, relevance_here
 from hashbench.bundle.report import Report
 from hashbench.bundle.rescore import Values, computed, computed_of_rankings, differences, is_known
+from hashbench.contract import CODES
 from hashbench.datasets.split import Split
-from hashbench.errors import FEW, HashbenchError, printable, quietly
-from hashbench.hasher import CODES
+from hashbench.foundation.errors import FEW, HashbenchError, printable, quietly
 from hashbench.histogram import Histogram
 from hashbench.relevance.labels import Relevance
 from hashbench.runs.store import Row

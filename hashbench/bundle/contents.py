@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hashbench import paths
 from hashbench.bundle import layout
 from hashbench.bundle.counts import read_histogram, read_retrieval
+from hashbench.contract import CODES
 from hashbench.datasets.card import card_files
-from hashbench.errors import FEW, HashbenchError
-from hashbench.hasher import CODES
-from hashbench.progress import bar
+from hashbench.foundation import paths
+from hashbench.foundation.errors import FEW, HashbenchError
+from hashbench.foundation.progress import bar
 from hashbench.runs import hyperparameters
 from hashbench.runs.store import Row, Store
 from hashbench.tables.cell_runs import cell_runs

@@ -8,7 +8,7 @@ from hashbench.bundle.counts import checked_arrays, read_ids
 from hashbench.datasets.card import load_card
 from hashbench.datasets.split import Split, of_first_classes, split, write
 from hashbench.datasets.store import open_labels
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.data import protocol_of
 from hashbench.runs.spec import RunSpec, of_row
 from hashbench.runs.store import Row

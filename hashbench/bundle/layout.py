@@ -5,7 +5,7 @@
 
 import re
 
-from hashbench.hasher import CODES
+from hashbench.contract import CODES
 
 README, MANIFEST = "README.md", "manifest.json"
 ROWS, RUNS, ROOT, ID_LISTS = "results/rows", "results/runs", "root", "splits"

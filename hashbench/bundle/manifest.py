@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints, field_validator
 
 from hashbench.bundle import layout
-from hashbench.config import Strict, json_object, parse
-from hashbench.errors import HashbenchError, one_line, printable
+from hashbench.foundation.config import Strict, json_object, parse
+from hashbench.foundation.errors import HashbenchError, one_line, printable
 from hashbench.runs.store import Code
 
 SCHEMA: Literal[1] = 1

@@ -3,7 +3,7 @@
 from hashbench.bundle.contents import Contents
 from hashbench.bundle.layout import ID_LISTS
 from hashbench.bundle.manifest import Manifest
-from hashbench.hasher import CODES
+from hashbench.contract import CODES
 from hashbench.tables.render_markdown import escape
 
 TEXT = """\

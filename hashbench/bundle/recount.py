@@ -11,13 +11,13 @@ from hashbench.bundle.counts import checked_arrays, read_ids, require_memory
 from hashbench.codes import Codes, files, pack
 from hashbench.codes.distinct import DistinctCodes, count_distinct
 from hashbench.codes.files import StoredArray
+from hashbench.contract import CODES, histogram_of
 from hashbench.datasets.card import load_card
 from hashbench.datasets.protocol import Percentiles
 from hashbench.datasets.relevance import relevance_of
 from hashbench.datasets.split import Split
 from hashbench.datasets.store import open_dataset
-from hashbench.errors import HashbenchError
-from hashbench.hasher import CODES, histogram_of
+from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import Histogram
 from hashbench.histogram.ranking import WeightedRankings
 from hashbench.relevance.labels import Relevance

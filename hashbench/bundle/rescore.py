@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench import metrics
-from hashbench.errors import HashbenchError, printable
+from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.histogram import Histogram
 from hashbench.metrics import METRICS, MetricValue
 from hashbench.sparse.retrieval import Retrieval

@@ -12,8 +12,8 @@ from hashbench.bundle.archive import Archive, DamagedFile
 from hashbench.bundle.check_run import RunCheck
 from hashbench.bundle.report import Report
 from hashbench.datasets.split import Split
-from hashbench.errors import HashbenchError, printable, quietly
-from hashbench.progress import bar
+from hashbench.foundation.errors import HashbenchError, printable, quietly
+from hashbench.foundation.progress import bar
 from hashbench.runs import store
 from hashbench.runs.store import Row
 

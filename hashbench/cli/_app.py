@@ -12,8 +12,8 @@ import typer
 
 from hashbench import __version__
 from hashbench.cli import _interrupts
-from hashbench.errors import HashbenchError
-from hashbench.progress import QUIET
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.progress import QUIET
 
 # The order is that in which a user needs the commands. Each name is a module of hashbench.cli whose function `command`
 # is the command. The modules import nothing heavy until they are called, so --help answers at once.
@@ -80,7 +80,7 @@ def _shared(
 
     Scores are exact where items tie, and every number names the run that gave it.
     """
-    from hashbench.files import resolved
+    from hashbench.foundation.files import resolved
 
     # in the environment, so that worker processes see them too
     for name, folder in (("HASHBENCH_ROOT", root), ("HASHBENCH_RESULTS", results), ("HASHBENCH_DATA", data)):

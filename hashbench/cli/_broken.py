@@ -2,8 +2,8 @@
 
 import typer
 
-from hashbench.errors import CheckFailed, HashbenchError
-from hashbench.registry import Broken
+from hashbench.foundation.errors import CheckFailed, HashbenchError
+from hashbench.foundation.registry import Broken
 
 
 def say(error: HashbenchError) -> None:

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
-from hashbench import paths
-from hashbench.errors import HashbenchError
+from hashbench.foundation import paths
+from hashbench.foundation.errors import HashbenchError
 
 
 def _of(names_of: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from hashbench.cli._row_text import split_text
-from hashbench.config import Setting, canonical_json
+from hashbench.foundation.config import Setting, canonical_json
 from hashbench.runs.again import made_by
 from hashbench.runs.sources import settings_of
 

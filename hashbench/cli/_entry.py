@@ -12,7 +12,7 @@ def main() -> NoReturn:
     _interrupts.end_at_once()
     _buffer_output()
     try:
-        from hashbench.parallel import let_idle_threads_sleep
+        from hashbench.foundation.parallel import let_idle_threads_sleep
 
         let_idle_threads_sleep()
         from hashbench.cli._app import main as run

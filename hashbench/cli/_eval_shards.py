@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 if TYPE_CHECKING:
     from hashbench.codes import Codes
@@ -50,7 +50,7 @@ def counted(
 
 def _shards(pattern: str, labels: str | None, how: "How", outputs: Sequence[Path]) -> "list[Shard]":
     """The shards; raises HashbenchError if there is none, or if an output would replace one."""
-    from hashbench.files import resolved
+    from hashbench.foundation.files import resolved
     from hashbench.shards import shards_of
 
     if how.ray is not None and how.jobs > 1:

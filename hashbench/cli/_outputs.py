@@ -6,8 +6,8 @@ from pathlib import Path
 
 def require_apart(inputs: Sequence[Path], outputs: Sequence[Path]) -> None:
     """Raises HashbenchError if an output file would replace another one or an input file."""
-    from hashbench.errors import HashbenchError
-    from hashbench.files import resolved
+    from hashbench.foundation.errors import HashbenchError
+    from hashbench.foundation.files import resolved
 
     places = [resolved(path) for path in outputs]
     for path, place in zip(outputs, places, strict=True):

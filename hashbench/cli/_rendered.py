@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from hashbench.cli._broken import LeftOutRows
-from hashbench.errors import HashbenchError
-from hashbench.registry import Broken, each_usable
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.registry import Broken, each_usable
 
 if TYPE_CHECKING:
     from hashbench.runs.store import Row, Store
@@ -29,8 +29,8 @@ def filled(
     left_out: LeftOutRows | None,
 ) -> list[T]:
     """Each of ``names`` filled in from the stored rows; a damaged row is ``left_out``, or an error if that is None."""
-    from hashbench.keeping import keeping
-    from hashbench.progress import bar
+    from hashbench.foundation.keeping import keeping
+    from hashbench.foundation.progress import bar
     from hashbench.runs.store import Store
 
     store, found = Store.default(), []

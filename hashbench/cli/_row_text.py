@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import typer
 
-from hashbench import paths
 from hashbench.codes.distinct import DistinctCodes
-from hashbench.config import canonical_json
+from hashbench.foundation import paths
+from hashbench.foundation.config import canonical_json
 from hashbench.metrics import MetricValue
 from hashbench.runs.again import all_metrics, compare
 from hashbench.runs.store import Row, Store, to_json

@@ -39,8 +39,8 @@ class How:
 def search(sources: Sequence[Path], explicit: "Explicit", how: How, out: Path | None, as_json: bool) -> None:
     """Prints the nearest items of each query, and writes them to the .npz ``out``."""
     from hashbench.codes.files import load_codes
-    from hashbench.errors import HashbenchError
-    from hashbench.files import require_output
+    from hashbench.foundation.errors import HashbenchError
+    from hashbench.foundation.files import require_output
 
     require_apart([*sources, *_files_of(explicit)], [path for path in (out, how.index) if path is not None])
     for path in filter(None, (out, how.index)):
@@ -114,7 +114,7 @@ def _by_lists(query: "Codes", database: "Codes", how: How) -> "tuple[Arrays, dic
 def _lists(database: "Codes", how: How) -> "Lists":
     """The lists in the file of ``--index``, or else new ones, which are written there."""
     from hashbench.codes import inverted_file
-    from hashbench.errors import HashbenchError
+    from hashbench.foundation.errors import HashbenchError
 
     if how.index is None or not how.index.exists():
         lists = inverted_file.make_lists(database, how.lists, progress=True)
@@ -169,7 +169,7 @@ def _how(summary: dict[str, Any]) -> str:
 def _write(out: Path, found: "Arrays") -> None:
     import numpy as np
 
-    from hashbench.files import atomic
+    from hashbench.foundation.files import atomic
 
     with atomic(out) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, allow_pickle=False, **found)

@@ -1,6 +1,6 @@
 """Settings given as KEY=VALUE on the command line."""
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 
 def parse_settings(pairs: list[str]) -> dict[str, int | float | str | bool]:
@@ -28,7 +28,7 @@ def pairs_of(texts: list[str], option: str, example: str) -> list[tuple[str, int
 
 
 def _value(text: str) -> int | float | str | bool:
-    from hashbench.config import toml_tables  # pydantic is not imported for --help
+    from hashbench.foundation.config import toml_tables  # pydantic is not imported for --help
 
     try:
         value = toml_tables(f"value = {text}")["value"]

@@ -2,13 +2,13 @@
 
 import typer
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 
 def show(table: str | None, *, markdown: bool, as_json: bool) -> None:
     """Prints the settings of the runs of a table beside those that the authors released."""
     from hashbench.cli._columns import in_columns
-    from hashbench.config import canonical_json
+    from hashbench.foundation.config import canonical_json
     from hashbench.tables import render_settings, spec
     from hashbench.tables.settings import settings_of_table
 

@@ -32,8 +32,8 @@ def command(
     a README.md. The same files give the same bytes. hashbench verify checks a bundle.
     """
     from hashbench.bundle.pack import Order, pack
-    from hashbench.files import is_stream, require_output
-    from hashbench.progress import note
+    from hashbench.foundation.files import is_stream, require_output
+    from hashbench.foundation.progress import note
     from hashbench.runs.store import Store
 
     order = Order(table, budget, splits, seeds, not no_codes)
@@ -46,7 +46,7 @@ def command(
 def _summary(packed: "Packed") -> str:
     from hashbench.bundle.layout import ID_LISTS
     from hashbench.bundle.readme import counted
-    from hashbench.hasher import CODES
+    from hashbench.contract import CODES
 
     found = packed.contents
     parts = [
@@ -60,7 +60,7 @@ def _summary(packed: "Packed") -> str:
 
 
 def _as_json(packed: "Packed") -> str:
-    from hashbench.config import canonical_json
+    from hashbench.foundation.config import canonical_json
 
     found = packed.contents
     return canonical_json(

@@ -10,7 +10,7 @@ import typer
 from hashbench.cli import _complete
 from hashbench.cli._options import AsJson, BitOrder, Bits, Layout
 from hashbench.cli._program import program
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 if TYPE_CHECKING:
     from hashbench.codes.files import Explicit
@@ -70,8 +70,8 @@ def command(
     would vary with other queries. They do not tell how it would vary with other seeds: hashbench table shows that.
     """
     from hashbench.codes.files import Explicit
-    from hashbench.config import canonical_json
     from hashbench.evaluation import compare, scoring
+    from hashbench.foundation.config import canonical_json
 
     names = compare.check_names(",".join(metric or scoring.DEFAULT))
     if not 0 < interval < 1:
@@ -218,7 +218,7 @@ def _different(found: "Comparison", top: int) -> Iterator[str]:
 
 
 def _shown(name: int | str) -> str:
-    from hashbench.errors import printable
+    from hashbench.foundation.errors import printable
 
     return printable(str(name))
 

@@ -61,7 +61,7 @@ def add(
     found; name others with --items and --labels. Labels are numbers, strings, or columns of 0 and 1.
     """
     from hashbench.datasets import own
-    from hashbench.progress import note
+    from hashbench.foundation.progress import note
 
     rule = own.Rule(queries_per_class, train_per_class, queries, train, seed)
     own.require_name(name, replace=replace)  # before the data are read
@@ -83,8 +83,8 @@ def _absolute(labels: str) -> str:
 
 
 def _text(card: "Card", data: "OwnData") -> str:
-    from hashbench import paths
     from hashbench.datasets.store import path_of
+    from hashbench.foundation import paths
 
     (protocol,) = card.protocols
     rule = card.protocols[protocol]
@@ -104,7 +104,7 @@ def _text(card: "Card", data: "OwnData") -> str:
 
 
 def _counts(data: "OwnData") -> str:
-    from hashbench.errors import printable
+    from hashbench.foundation.errors import printable
 
     counts = data.labels.counts
     shown = [f"{printable(data.labels.name(label), 30)} ({counts[label]:,})" for label in range(len(counts))]

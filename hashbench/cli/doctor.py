@@ -40,8 +40,8 @@ def command(
 def _found() -> dict[str, Any]:
     import shutil
 
-    from hashbench import extras, paths
     from hashbench.datasets.inventory import missing_weights, weights
+    from hashbench.foundation import extras, paths
     from hashbench.runs import provenance
 
     code = provenance.code()
@@ -78,8 +78,8 @@ def _gpu() -> str:
 def _fault_of(each: "DatasetStatus") -> str | None:
     """What is wrong with a downloaded data set; None if every byte is right."""
     from hashbench.datasets.store import open_labels, verify
-    from hashbench.errors import HashbenchError
-    from hashbench.progress import bar
+    from hashbench.foundation.errors import HashbenchError
+    from hashbench.foundation.progress import bar
 
     with bar(f"{each.name}: verify", "B", each.size_bytes, scaled=True) as verified:
         try:

@@ -36,7 +36,7 @@ def command(
     """
     from hashbench.datasets import own_items
     from hashbench.datasets.card import load_card
-    from hashbench.files import require_output
+    from hashbench.foundation.files import require_output
     from hashbench.runs.data import open_data, own_rows
     from hashbench.runs.fit import load_hasher
     from hashbench.runs.options import Options

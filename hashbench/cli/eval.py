@@ -162,9 +162,9 @@ def command(
     """
     from hashbench import metrics
     from hashbench.codes import files as saved_files
-    from hashbench.errors import HashbenchError
     from hashbench.evaluation import scoring
     from hashbench.evaluation.conventions import CONVENTIONS
+    from hashbench.foundation.errors import HashbenchError
     from hashbench.histogram.device import for_pairs, usable
     from hashbench.shards import How, Source
 
@@ -234,7 +234,7 @@ def command(
 
 
 def _refuse_with_weights(options: list[str]) -> None:
-    from hashbench.errors import HashbenchError
+    from hashbench.foundation.errors import HashbenchError
 
     if options:
         raise HashbenchError(f"{', '.join(options)}: of unweighted Hamming distances only: leave --weights out")
@@ -243,7 +243,7 @@ def _refuse_with_weights(options: list[str]) -> None:
 def _check_held(saved: "SavedCodes | CodeStream", options: list[str]) -> None:
     """Raises HashbenchError if one of the options needs the whole database and it is read piece by piece."""
     from hashbench.codes.files import CodeStream
-    from hashbench.errors import HashbenchError
+    from hashbench.foundation.errors import HashbenchError
 
     if options and isinstance(saved, CodeStream):
         raise HashbenchError(
@@ -256,7 +256,7 @@ def _own_rows(saved: "SavedCodes | CodeStream", by_ids: "Ints | None") -> "Ints"
     """The row of each query in the database: ``by_ids``, or without ids the same row; -1 for none."""
     import numpy as np
 
-    from hashbench.errors import HashbenchError
+    from hashbench.foundation.errors import HashbenchError
 
     if by_ids is None and len(saved.query) != saved.n_database:
         raise HashbenchError(NO_OWN_ROWS)

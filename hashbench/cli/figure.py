@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hashbench import paths
 from hashbench.cli import _complete, _rendered
 from hashbench.cli._broken import LeftOutRows, say_once
 from hashbench.cli._rendered import asked_for
-from hashbench.errors import HashbenchError
-from hashbench.registry import refuse
+from hashbench.foundation import paths
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.registry import refuse
 
 if TYPE_CHECKING:
     from hashbench.figures import Drawing, FigureSpec
@@ -70,7 +70,7 @@ def _print(filled: "list[tuple[FigureSpec, Drawing]]") -> None:
 
 
 def _as_json(filled: "list[tuple[FigureSpec, Drawing]]") -> str:
-    from hashbench.config import canonical_json
+    from hashbench.foundation.config import canonical_json
 
     keys = ("kind", "title", "paper", "source", "notes")
     return canonical_json(
@@ -91,7 +91,7 @@ def _as_json(filled: "list[tuple[FigureSpec, Drawing]]") -> str:
 
 def _written(filled: "list[tuple[FigureSpec, Drawing]]") -> Iterator[Path]:
     """Writes each figure and yields the paths."""
-    from hashbench.progress import bar
+    from hashbench.foundation.progress import bar
     from hashbench.runs.store import Store
 
     folder = Store.default().folder / "figures"
@@ -107,7 +107,7 @@ def _write(stem: Path, figure: "FigureSpec", drawing: "Drawing") -> Iterator[Pat
     Pictures that were drawn from the same stay as they are.
     """
     from hashbench.figures import csv_text, pictures, stamp_of
-    from hashbench.files import atomic
+    from hashbench.foundation.files import atomic
     from hashbench.tables.stamp import is_stamped
 
     if drawing.keeps_files:

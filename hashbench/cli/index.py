@@ -8,7 +8,7 @@ import typer
 
 from hashbench.cli import _index_shards
 from hashbench.cli._options import AsJson
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 if TYPE_CHECKING:
     from hashbench.sparse.index import Sizes
@@ -118,7 +118,7 @@ def query(
     """
     import numpy as np
 
-    from hashbench.progress import bar
+    from hashbench.foundation.progress import bar
     from hashbench.sparse import saved, shard_files, sharded
 
     headers = shard_files.in_order(_index_shards.index_files(files))
@@ -147,8 +147,8 @@ class _Searched(NamedTuple):
 
 def _build_one(items: Path, embeddings: Path, k: int | None, out: Path) -> tuple[dict[str, Any], str]:
     """The report of the index in one file, for --json and as text."""
-    from hashbench.files import require_output
-    from hashbench.progress import bar
+    from hashbench.foundation.files import require_output
+    from hashbench.foundation.progress import bar
     from hashbench.sparse import index, index_file, saved
 
     require_output(out)
@@ -202,7 +202,7 @@ def _as_text(searched: _Searched, found: "SearchResult", exclude_self: bool) -> 
 def _write(out: Path, found: "SearchResult") -> None:
     import numpy as np
 
-    from hashbench.files import atomic
+    from hashbench.foundation.files import atomic
 
     with atomic(out) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, allow_pickle=False, **found._asdict())

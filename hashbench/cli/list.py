@@ -10,11 +10,11 @@ import typer
 from hashbench.cli import _complete, _table_settings
 from hashbench.cli._broken import say
 from hashbench.cli._options import AsJson
-from hashbench.errors import HashbenchError, printable, unknown
-from hashbench.registry import each_usable
+from hashbench.foundation.errors import HashbenchError, printable, unknown
+from hashbench.foundation.registry import each_usable
 
 if TYPE_CHECKING:
-    from hashbench.registry import Catalogue
+    from hashbench.foundation.registry import Catalogue
     from hashbench.runs.store import Row
 
 T = TypeVar("T")
@@ -72,7 +72,7 @@ def command(
     hashbench show NAME tells more of one entry. hashbench list papers --bibtex prints entries to copy.
     hashbench list settings --table NAME prints the settings of a table's runs beside those that the authors released.
     """
-    from hashbench.config import canonical_json
+    from hashbench.foundation.config import canonical_json
 
     if kind != SETTINGS and (table is not None or markdown):
         raise HashbenchError("--table and --markdown are for hashbench list settings --table NAME")
@@ -100,7 +100,7 @@ def _overview(counts: dict[str, int]) -> str:
 
 
 def _entries(kind: str, dataset: str | None, method: str | None) -> list[Entry]:
-    from hashbench.registry import canonical
+    from hashbench.foundation.registry import canonical
 
     if kind not in KINDS:
         raise unknown("kind", kind, [*KINDS, SETTINGS])

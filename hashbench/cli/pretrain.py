@@ -6,7 +6,7 @@ import typer
 
 from hashbench.cli._options import DatasetName, Device, ProtocolName
 from hashbench.cli._settings import parse_settings
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 
 def command(
@@ -46,9 +46,9 @@ def command(
     """
     from hashbench.cli._dry_run import describe
     from hashbench.cli._row_text import show
+    from hashbench.foundation.parallel import ComputeOptions
+    from hashbench.foundation.progress import note
     from hashbench.methods import require_torch
-    from hashbench.parallel import ComputeOptions
-    from hashbench.progress import note
     from hashbench.runs.options import Options
     from hashbench.runs.pretrain import classifier_spec, pretrain
     from hashbench.runs.run import stored_row

@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from hashbench import paths
 from hashbench.cli._broken import say_once
 from hashbench.cli._options import AsJson
-from hashbench.errors import CheckFailed
+from hashbench.foundation import paths
+from hashbench.foundation.errors import CheckFailed
 
 
 def command(
@@ -23,8 +23,8 @@ def command(
     the runs behind a cell that one points at. A row, table or figure that cannot be read is left out, and named; then
     the exit code is 1.
     """
-    from hashbench.config import canonical_json
-    from hashbench.files import write_text
+    from hashbench.foundation.config import canonical_json
+    from hashbench.foundation.files import write_text
     from hashbench.report.contents import gather
     from hashbench.report.page import render
     from hashbench.runs.store import Store

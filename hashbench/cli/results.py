@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hashbench import paths
 from hashbench.cli import _complete
 from hashbench.cli._broken import LeftOutRows
 from hashbench.cli._options import AsJson
-from hashbench.errors import HashbenchError
+from hashbench.foundation import paths
+from hashbench.foundation.errors import HashbenchError
 
 if TYPE_CHECKING:
     from hashbench.runs.diff import FolderDiff, Pairs, RowDiff
@@ -55,8 +55,8 @@ def list_(
     from dataclasses import replace
 
     from hashbench.cli import list as lists
-    from hashbench.config import canonical_json
-    from hashbench.registry import canonical
+    from hashbench.foundation.config import canonical_json
+    from hashbench.foundation.registry import canonical
     from hashbench.runs.store import Store
 
     names = {"dataset": dataset, "protocol": protocol, "method": method}
@@ -100,7 +100,7 @@ def diff(
     Of rows: the settings, the metrics, and who made them. Of folders: the rows of one only, and rows of the same run
     with other values. Differences are A - B.
     """
-    from hashbench.config import canonical_json
+    from hashbench.foundation.config import canonical_json
 
     left_out = LeftOutRows()
     if Path(a).is_dir() != Path(b).is_dir():
@@ -154,7 +154,7 @@ def _text(value: object) -> str:
 
 def _shown(text: str, most: int = 300) -> str:
     """``text`` of a row of another machine, safe to print."""
-    from hashbench.errors import printable
+    from hashbench.foundation.errors import printable
 
     return printable(text, most)
 
@@ -199,7 +199,7 @@ def merge(
     No row is changed or lost. A row of a run that is here with other values is kept beside it, under the name of the
     run, ~ and a digest; tables show the mean of the two, with a note. A good row takes the place of a failed one.
     """
-    from hashbench.config import canonical_json
+    from hashbench.foundation.config import canonical_json
     from hashbench.runs.diff import store_at
     from hashbench.runs.merge import Merge
     from hashbench.runs.store import Store
@@ -244,7 +244,7 @@ def prune(
     A good row is never removed, nor a row of another schema version, nor what a process works on at the moment.
     The folder of a run that was interrupted has no row: it is lost with the work that the run would continue from.
     """
-    from hashbench.config import canonical_json
+    from hashbench.foundation.config import canonical_json
     from hashbench.runs.prune import useless
     from hashbench.runs.store import Store
 

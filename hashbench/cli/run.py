@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hashbench import paths
 from hashbench.cli import _complete
 from hashbench.cli._options import Device, Splits
 from hashbench.cli._settings import pairs_of
-from hashbench.errors import CheckFailed, HashbenchError
+from hashbench.foundation import paths
+from hashbench.foundation.errors import CheckFailed, HashbenchError
 
 if TYPE_CHECKING:
     from hashbench.grid.outcome import Outcome
@@ -79,10 +79,11 @@ def command(
     With --ray the runs are tasks of a cluster, whose nodes need the same hashbench and no shared disk: the data are
     sent to a node that lacks them, and rows and working files come back.
     """
-    from hashbench import figures, parallel
+    from hashbench import figures
+    from hashbench.foundation import parallel
+    from hashbench.foundation.progress import note
     from hashbench.grid import local, on_ray
     from hashbench.grid.execute import Execution
-    from hashbench.progress import note
     from hashbench.runs.options import Options
     from hashbench.runs.store import Store
     from hashbench.tables import cell_runs
@@ -130,7 +131,7 @@ def command(
 
 def _dry_run(todo: "list[RunSpec]", store: "Store", jobs: int) -> None:
     """Prints the names of the runs, and says how long they will take together, as far as past rows tell."""
-    from hashbench.progress import note
+    from hashbench.foundation.progress import note
     from hashbench.tables.estimate import PastSeconds
 
     past = PastSeconds.of(store.rows(damaged=lambda _: None))
@@ -161,8 +162,8 @@ def _follow(outcomes: "Iterable[Outcome]", n_runs: int, at_once: int | None, tit
     So many run ``at_once``; on a Ray cluster nobody knows (None). On a terminal that is one line: done, running and
     failed runs, the time left, and the last result.
     """
-    from hashbench.progress import bar as progress_bar
-    from hashbench.progress import note
+    from hashbench.foundation.progress import bar as progress_bar
+    from hashbench.foundation.progress import note
 
     failed, started, on_terminal = 0, time.monotonic(), sys.stderr.isatty()
     with progress_bar(title, "run", n_runs, shown=on_terminal) as bar:
@@ -195,7 +196,7 @@ def _result(outcome: "Outcome") -> str:
 
 def _explain(asked: "list[CellRuns]") -> None:
     """Prints which cells cannot be run, once for each data set, method and reason."""
-    from hashbench.progress import note
+    from hashbench.foundation.progress import note
 
     left_out = {f"{a.cell.method} on {a.cell.dataset} {a.cell.protocol}: {a.unavailable}": a for a in asked}
     for line, each in left_out.items():

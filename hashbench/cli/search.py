@@ -100,7 +100,7 @@ def command(
     unknown, none is.
     """
     from hashbench.codes.files import Explicit
-    from hashbench.errors import HashbenchError
+    from hashbench.foundation.errors import HashbenchError
 
     explicit = Explicit(query_codes, database_codes, bits=bits, bit_order=bit_order, layout=layout)
     file = _codes_file(source, explicit)
@@ -121,7 +121,7 @@ def command(
 
 def _codes_file(source: str | None, explicit: "Explicit") -> Path | None:
     """The file of codes that is meant; None if ``source`` is a run."""
-    from hashbench.errors import HashbenchError
+    from hashbench.foundation.errors import HashbenchError
 
     if source is None:
         if explicit.query_codes is None or explicit.database_codes is None:
@@ -140,7 +140,7 @@ def _of_codes(explicit: "Explicit") -> dict[str, object]:
 
 
 def _refuse_on_a_sheet(options: dict[str, object], top: int, queries: int | None) -> None:
-    from hashbench.errors import HashbenchError
+    from hashbench.foundation.errors import HashbenchError
 
     if given := [option for option, value in options.items() if value]:
         raise HashbenchError(f"{', '.join(given)}: not of a sheet of images: write --out FILE.npz, or leave --out out")
@@ -151,8 +151,8 @@ def _refuse_on_a_sheet(options: dict[str, object], top: int, queries: int | None
 
 def _codes_of_run(context: typer.Context, name: str) -> Path:
     """The file with the codes of a run; raises HashbenchError if it is not here, or if they are not binary."""
-    from hashbench.errors import HashbenchError
-    from hashbench.hasher import CODES, BitSettings
+    from hashbench.contract import CODES, BitSettings
+    from hashbench.foundation.errors import HashbenchError
     from hashbench.runs.fit import not_here
     from hashbench.runs.spec import of_row
     from hashbench.runs.store import Store
@@ -170,11 +170,11 @@ def _codes_of_run(context: typer.Context, name: str) -> Path:
 
 def _draw(context: typer.Context, run: str, items: Path | None, out: Path, top: int, queries: int, device: str) -> None:
     """Draws the sheet and prints its path."""
+    from hashbench.contract import CODES, BinaryHasher
     from hashbench.datasets.card import load_card
-    from hashbench.errors import HashbenchError
     from hashbench.evaluation.report import write_contact_sheet
-    from hashbench.files import require_output
-    from hashbench.hasher import CODES, BinaryHasher
+    from hashbench.foundation.errors import HashbenchError
+    from hashbench.foundation.files import require_output
     from hashbench.runs.data import open_data, own_rows
     from hashbench.runs.fit import load_hasher, not_here
     from hashbench.runs.options import Options

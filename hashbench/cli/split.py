@@ -43,12 +43,12 @@ def command(
     has if the levels are those of true or of squared distances, of features with or without their mean, and if the
     gain of the highest level is cut off; and the figure of a paper, where one is known.
     """
-    from hashbench import paths
     from hashbench.datasets.card import load_card
     from hashbench.datasets.split import split, write
     from hashbench.datasets.store import open_labels
-    from hashbench.errors import HashbenchError
-    from hashbench.files import require_writable
+    from hashbench.foundation import paths
+    from hashbench.foundation.errors import HashbenchError
+    from hashbench.foundation.files import require_writable
 
     card = load_card(name)
     protocol = card.protocol_name(protocol)
@@ -78,7 +78,7 @@ def command(
 def _audit(card: "Card", labels: "DatasetLabels", chosen: "Split", rule: "Protocol", seed: int) -> "Audit":
     from hashbench.datasets.audit import audit
     from hashbench.datasets.store import file_status, open_dataset
-    from hashbench.progress import bar
+    from hashbench.foundation.progress import bar
 
     has_items = file_status(card.name).state != "labels only"
     with bar(f"{card.name}: check", "list"):
@@ -89,8 +89,8 @@ def _readings(card: "Card", protocol: str, chosen: "Split") -> "list[Reading]":
     from hashbench.datasets.protocol import Percentiles
     from hashbench.datasets.random_ranking import readings
     from hashbench.datasets.store import open_dataset
-    from hashbench.errors import HashbenchError
-    from hashbench.progress import bar
+    from hashbench.foundation.errors import HashbenchError
+    from hashbench.foundation.progress import bar
     from hashbench.runs.data import compared
 
     rule = card.protocol(protocol)

@@ -11,10 +11,10 @@ from hashbench.cli import _complete
 from hashbench.cli._broken import say, say_once
 from hashbench.cli._options import Splits
 from hashbench.cli._status_map import State, legend, section_map
-from hashbench.registry import each_usable
+from hashbench.foundation.registry import each_usable
 
 if TYPE_CHECKING:
-    from hashbench.config import Setting
+    from hashbench.foundation.config import Setting
     from hashbench.runs.store import Row
     from hashbench.tables.cell import Cell
     from hashbench.tables.cell_runs import CellRuns
@@ -115,7 +115,7 @@ def command(
     before, one at a time.
     """
     from hashbench import figures
-    from hashbench.config import canonical_json
+    from hashbench.foundation.config import canonical_json
     from hashbench.runs.store import Store
     from hashbench.tables import spec
     from hashbench.tables.estimate import PastSeconds
@@ -136,8 +136,8 @@ def command(
 
 def _all(names: list[str], status_of: "Callable[[str], TableStatus]") -> list[TableStatus]:
     """The status of each table; one that is broken is a line on stderr."""
-    from hashbench.keeping import keeping
-    from hashbench.progress import bar
+    from hashbench.foundation.keeping import keeping
+    from hashbench.foundation.progress import bar
 
     found = []
     with keeping(), bar("status", "table", len(names)) as done:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hashbench import paths
 from hashbench.cli import _complete, _rendered
 from hashbench.cli._broken import LeftOutRows, say_once
 from hashbench.cli._options import Splits
 from hashbench.cli._rendered import asked_for
-from hashbench.errors import CheckFailed, HashbenchError
-from hashbench.registry import Broken, refuse
+from hashbench.foundation import paths
+from hashbench.foundation.errors import CheckFailed, HashbenchError
+from hashbench.foundation.registry import Broken, refuse
 
 if TYPE_CHECKING:
     from hashbench.runs.store import Row, Store
@@ -100,7 +100,7 @@ def _text(table: "Table", output: Format, shown: dict[str, bool]) -> str:
 
 
 def _as_json(tables: "list[Table]") -> str:
-    from hashbench.config import canonical_json
+    from hashbench.foundation.config import canonical_json
     from hashbench.tables.render_json import json_table
 
     return canonical_json({"tables": [json_table(table) for table in tables]})
@@ -108,8 +108,8 @@ def _as_json(tables: "list[Table]") -> str:
 
 def _written(tables: "list[Table]", shown: dict[str, bool], broken: Broken) -> list[Path]:
     """Writes all tables and the papers that they cite, and returns the paths."""
-    from hashbench.files import write_text
-    from hashbench.progress import bar
+    from hashbench.foundation.files import write_text
+    from hashbench.foundation.progress import bar
     from hashbench.runs.store import Store
     from hashbench.tables import papers
 
@@ -125,7 +125,7 @@ def _written(tables: "list[Table]", shown: dict[str, bool], broken: Broken) -> l
 
 def _write(table: "Table", shown: dict[str, bool]) -> Iterator[Path]:
     """Writes the table in every format and yields the paths; a picture only of something measured that has changed."""
-    from hashbench.files import atomic, write_text
+    from hashbench.foundation.files import atomic, write_text
     from hashbench.runs.store import Store
     from hashbench.tables.render_png import render_png, stamp_of
     from hashbench.tables.stamp import is_stamped
@@ -150,7 +150,7 @@ def _check(tables: "list[Table]") -> None:
 
     A check of nothing fails too.
     """
-    from hashbench.progress import note
+    from hashbench.foundation.progress import note
     from hashbench.tables.notation import outside_tolerance
 
     n_checked = n_outside = 0

@@ -7,10 +7,10 @@ import typer
 from hashbench.cli import _complete
 from hashbench.cli._options import DatasetName, Device, ProtocolName
 from hashbench.cli._settings import parse_settings
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 if TYPE_CHECKING:
-    from hashbench.config import Setting
+    from hashbench.foundation.config import Setting
     from hashbench.runs.spec import RunSpec
     from hashbench.runs.store import Row
 
@@ -79,10 +79,10 @@ def command(
     also holds TensorBoard's files. To train with N processes, one on each GPU, start torchrun --nproc-per-node N -m
     hashbench train with the same arguments; the result is that of one process, up to rounding.
     """
-    from hashbench import parallel
     from hashbench.cli._dry_run import describe
     from hashbench.cli._row_text import show
     from hashbench.datasets.card import load_card
+    from hashbench.foundation import parallel
     from hashbench.runs.options import Options
     from hashbench.runs.run import follow, run, stored_row
     from hashbench.runs.spec import resolve
@@ -127,7 +127,7 @@ def command(
 
 def _note(stored: "Row | None", *, again: bool) -> None:
     """Says on stderr that the run is stored."""
-    from hashbench.progress import note
+    from hashbench.foundation.progress import note
     from hashbench.runs.again import made_by
 
     if stored is not None:

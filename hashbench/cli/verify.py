@@ -23,7 +23,7 @@ def command(
     line each; 2: not a bundle.
     """
     from hashbench.bundle.verify import verify
-    from hashbench.errors import CheckFailed
+    from hashbench.foundation.errors import CheckFailed
 
     archive, report = verify(bundle)
     typer.echo(_as_json(bundle, archive, report) if as_json else "\n".join(_lines(archive, report)))
@@ -33,7 +33,7 @@ def command(
 
 def _lines(archive: "Archive", report: "Report") -> Iterator[str]:
     from hashbench.bundle.readme import counted
-    from hashbench.errors import printable
+    from hashbench.foundation.errors import printable
 
     yield f"table {archive.manifest.table}, packed by hashbench {printable(archive.manifest.code.version)}"
     yield f"{counted(report.n_files, 'file')}, {counted(report.n_rows, 'row')}, {counted(report.n_id_lists, 'id list')}"
@@ -48,6 +48,6 @@ def _lines(archive: "Archive", report: "Report") -> Iterator[str]:
 def _as_json(path: Path, archive: "Archive", report: "Report") -> str:
     from dataclasses import asdict
 
-    from hashbench.config import canonical_json
+    from hashbench.foundation.config import canonical_json
 
     return canonical_json({"bundle": str(path), "table": archive.manifest.table, **asdict(report)})

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes.packed import Codes
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 REVERSED = np.array([int(f"{byte:08b}"[::-1], 2) for byte in range(256)], np.uint8)
 ROWS = 1 << 16  # reversed at a time

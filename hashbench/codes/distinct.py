@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from hashbench.config import Strict
-from hashbench.parallel import slices
+from hashbench.foundation.config import Strict
+from hashbench.foundation.parallel import slices
 
 DISTINCT_BLOCK = 1 << 16  # the smallest number of new codes that is sorted at a time
 

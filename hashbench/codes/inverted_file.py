@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from hashbench.codes.files import StoredArray, arrays_in
 from hashbench.codes.packed import Codes
-from hashbench.errors import HashbenchError
-from hashbench.extras import how_to_install
-from hashbench.files import atomic
-from hashbench.parallel import available_cores, slices
-from hashbench.progress import bar
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.extras import how_to_install
+from hashbench.foundation.files import atomic
+from hashbench.foundation.parallel import available_cores, slices
+from hashbench.foundation.progress import bar
 
 PROBES = 32  # lists that a query looks into
 ITERATIONS = 5  # of k-means: 10 take twice as long and gain half a percent of recall

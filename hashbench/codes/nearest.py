@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes.packed import Codes
-from hashbench.errors import HashbenchError
-from hashbench.parallel import available_cores, slices
-from hashbench.progress import bar
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.parallel import available_cores, slices
+from hashbench.foundation.progress import bar
 
 BLOCK_WORDS = 1 << 15  # of the database, compared with a query at a time: 256 KiB, which stay in the cache
 

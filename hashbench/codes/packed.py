@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 MAX_BITS = 4096
 BLOCK_WORDS = 1 << 17  # of the database, counted at a time: 1 MiB, which fits the level-2 cache of a core

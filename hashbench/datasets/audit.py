@@ -24,7 +24,7 @@ from hashbench.datasets.protocol import (
 from hashbench.datasets.readers import Items
 from hashbench.datasets.split import Split, canonical_bytes
 from hashbench.datasets.store import Dataset, DatasetLabels
-from hashbench.errors import CheckFailed
+from hashbench.foundation.errors import CheckFailed
 from hashbench.relevance.labels import Labels
 
 DISJOINT = [("query", "database"), ("query", "train"), ("validation", "database"), ("validation", "train")]

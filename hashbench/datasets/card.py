@@ -8,8 +8,6 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Discriminator, Field, StringConstraints, Tag, field_validator, model_validator
 
-from hashbench import paths
-from hashbench.config import Strict, parse, read_toml
 from hashbench.datasets.protocol import (
     Count,
     Parts,
@@ -23,9 +21,11 @@ from hashbench.datasets.protocol import (
     Sha256,
     Stratified,
 )
-from hashbench.errors import HashbenchError, unknown
-from hashbench.keeping import kept
-from hashbench.registry import canonical
+from hashbench.foundation import paths
+from hashbench.foundation.config import Strict, parse, read_toml
+from hashbench.foundation.errors import HashbenchError, unknown
+from hashbench.foundation.keeping import kept
+from hashbench.foundation.registry import canonical
 
 Sha512 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{128}$")]
 Md5 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]

@@ -6,15 +6,15 @@ from contextlib import closing
 from pathlib import Path
 from typing import BinaryIO
 
-from hashbench import paths
 from hashbench.datasets import store
 from hashbench.datasets.card import Card, Member, Source, load_card
 from hashbench.datasets.readers import READERS, Files
 from hashbench.datasets.sources.fetch import fetch, folder_lock
 from hashbench.datasets.sources.members import locate, open_members
-from hashbench.errors import HashbenchError
-from hashbench.files import remove_parts, require_writable
-from hashbench.progress import bar
+from hashbench.foundation import paths
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.files import remove_parts, require_writable
+from hashbench.foundation.progress import bar
 
 
 def download(name: str, from_dir: Path | None = None, *, labels_only: bool = False) -> Path | None:

@@ -22,7 +22,7 @@ from hashbench.datasets.protocol import (
     RandomValidation,
     Stratified,
 )
-from hashbench.errors import HashbenchError, one_line
+from hashbench.foundation.errors import HashbenchError, one_line
 from hashbench.relevance.labels import Labels
 
 Ids = NDArray[np.int64]

@@ -13,10 +13,10 @@ from hashbench.datasets.card import Card
 from hashbench.datasets.images import decode
 from hashbench.datasets.lists import shown
 from hashbench.datasets.readers import Block
-from hashbench.errors import HashbenchError
-from hashbench.files import resolved
-from hashbench.parallel import available_cores, slices
-from hashbench.progress import bar
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.files import resolved
+from hashbench.foundation.parallel import available_cores, slices
+from hashbench.foundation.progress import bar
 from hashbench.relevance.labels import Labels
 
 FOLDERS = ("", "train", "val", "images", "ILSVRC2012_img_train", "ILSVRC2012_img_val")

@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hashbench import paths
 from hashbench.datasets.card import Card, Source, load_card
 from hashbench.datasets.store import file_status
-from hashbench.errors import HashbenchError
+from hashbench.foundation import paths
+from hashbench.foundation.errors import HashbenchError
 from hashbench.models import MODELS
 
 FOLDER = "FOLDER"  # a placeholder: the user puts the name of a folder there

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hashbench.datasets.card import Card
 from hashbench.datasets.checksums import array_sha256
 from hashbench.datasets.readers import Items
-from hashbench.errors import HashbenchError, one_line
+from hashbench.foundation.errors import HashbenchError, one_line
 from hashbench.relevance.labels import Labels
 
 if TYPE_CHECKING:

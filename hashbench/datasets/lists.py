@@ -8,7 +8,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 MOST_BYTES = 1 << 28  # the longest published list has 28 MB
 ROLES = ("train", "database", "test")

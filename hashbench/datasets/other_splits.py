@@ -1,7 +1,7 @@
 """Other splits of a protocol: the same draw with another seed than the protocol's own."""
 
 from hashbench.datasets.protocol import Protocol
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 
 def with_seed(protocol: Protocol, seed: int, title: str) -> Protocol:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from hashbench.datasets.images import SUFFIXES, decode
 from hashbench.datasets.own import arrays
 from hashbench.datasets.readers import Items
-from hashbench.errors import HashbenchError
-from hashbench.progress import bar
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.progress import bar
 
 
 @dataclass(frozen=True, eq=False)

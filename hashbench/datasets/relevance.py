@@ -12,8 +12,8 @@ from hashbench.datasets.protocol import Nearest, Percentiles, Protocol
 from hashbench.datasets.readers import Items
 from hashbench.datasets.split import Split
 from hashbench.datasets.store import Dataset
-from hashbench.errors import HashbenchError
-from hashbench.parallel import slices
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.parallel import slices
 from hashbench.relevance import percentiles
 from hashbench.relevance.distances import DistanceRelevance
 from hashbench.relevance.labels import ClassRelevance, SharedLabelRelevance, from_labels

@@ -10,9 +10,9 @@ import numpy as np
 
 from hashbench.datasets.draw import Ids, draw
 from hashbench.datasets.protocol import Protocol
-from hashbench.errors import HashbenchError
-from hashbench.files import atomic
-from hashbench.registry import canonical
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.files import atomic
+from hashbench.foundation.registry import canonical
 from hashbench.relevance.labels import Labels
 
 

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
-from hashbench import paths
-from hashbench.config import canonical_json
 from hashbench.datasets.card import Card, load_card
 from hashbench.datasets.checksums import array_sha256, content_bytes, content_sha256, head
 from hashbench.datasets.layout import (
@@ -31,8 +29,10 @@ from hashbench.datasets.layout import (
 )
 from hashbench.datasets.mismatches import checksum_mismatch, mismatches
 from hashbench.datasets.readers import READERS, Block, Files, Items
-from hashbench.errors import HashbenchError, one_line
-from hashbench.files import atomic
+from hashbench.foundation import paths
+from hashbench.foundation.config import canonical_json
+from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation.files import atomic
 from hashbench.relevance.labels import Labels
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes import Codes
-from hashbench.errors import HashbenchError
 from hashbench.evaluation import arrays
 from hashbench.evaluation.arrays import BitOrder, Bytes
 from hashbench.evaluation.scoring import DEFAULT, Empty, Scores, checked, score
+from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram.counting import AnyCodes, on_cpu
 from hashbench.histogram.device import for_arrays
 from hashbench.histogram.ties import Policy

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from hashbench import codes
 from hashbench.codes import Codes, bit_order
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram.counting import AnyCodes
 from hashbench.relevance.labels import Labels, class_ids, class_names
 

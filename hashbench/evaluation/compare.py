@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from hashbench import metrics
 from hashbench.codes.files import Ids, rows_of_ids
-from hashbench.errors import HashbenchError
 from hashbench.evaluation.paired import Difference, Floats, differences
+from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import Histogram
 from hashbench.relevance.labels import Labels
 

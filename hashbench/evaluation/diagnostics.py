@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from hashbench.codes import Codes
 from hashbench.codes.distinct import Distinct
+from hashbench.foundation.parallel import slices
 from hashbench.histogram import Histogram
-from hashbench.parallel import slices
 
 Bits = NDArray[np.int64]  # [bits], a number for each bit
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.parallel import slices
-from hashbench.progress import bar
+from hashbench.foundation.parallel import slices
+from hashbench.foundation.progress import bar
 
 if TYPE_CHECKING:
     from tqdm import tqdm

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from hashbench import metrics
 from hashbench.codes import Codes
-from hashbench.errors import HashbenchError, unknown
 from hashbench.evaluation import arrays
 from hashbench.evaluation.arrays import BitOrder
+from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.histogram import Histogram, count, own_items, ranking, ties
 from hashbench.histogram.counting import AnyCodes, on_cpu
 from hashbench.histogram.device import for_arrays

@@ -14,9 +14,9 @@ import numpy as np
 
 from hashbench.codes import Codes
 from hashbench.codes.nearest import neighbours
-from hashbench.files import atomic
+from hashbench.foundation.files import atomic
+from hashbench.foundation.parallel import slices
 from hashbench.histogram.own_items import Ints
-from hashbench.parallel import slices
 from hashbench.relevance.labels import Relevance
 
 DEPTH = 1000  # items of each query in a run file, as is usual

@@ -2,10 +2,10 @@
 
 import re
 
-from hashbench.errors import HashbenchError, unknown
 from hashbench.features._extractor import Extractor
+from hashbench.foundation.errors import HashbenchError, unknown
+from hashbench.foundation.registry import Catalogue, canonical
 from hashbench.models import MODELS, RANDOM_WEIGHTS, TORCHVISION
-from hashbench.registry import Catalogue, canonical
 from hashbench.training.settings import N_SHOWN, SHA256
 
 RANDOM = "_random"  # the end of the name of features that a network with random weights computes

@@ -13,16 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench import __version__
-from hashbench.config import canonical_json
 from hashbench.datasets.card import load_card
 from hashbench.datasets.store import Dataset, open_dataset
-from hashbench.errors import HashbenchError
 from hashbench.features import _store
 from hashbench.features._catalogue import named
 from hashbench.features._extractor import FeatureModule
-from hashbench.files import locked, require_writable
-from hashbench.parallel import available_cores, slices
-from hashbench.progress import bar
+from hashbench.foundation.config import canonical_json
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.files import locked, require_writable
+from hashbench.foundation.parallel import available_cores, slices
+from hashbench.foundation.progress import bar
 
 if TYPE_CHECKING:
     import torch
@@ -161,7 +161,7 @@ def _require_torch() -> None:
         import torch  # noqa: F401
         import torchvision  # noqa: F401
     except ImportError:
-        from hashbench.extras import how_to_install
+        from hashbench.foundation.extras import how_to_install
 
         raise HashbenchError(
             f"torch is not installed: features need the extra train: {how_to_install('train')}"

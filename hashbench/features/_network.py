@@ -6,8 +6,8 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from hashbench.config import derive_seed
 from hashbench.features._extractor import Extractor, FeatureModule
+from hashbench.foundation.config import derive_seed
 from hashbench.models import MODELS, Preprocessor, fill
 from hashbench.training.backbone import BackboneFile
 from hashbench.training.hasher import pretrained_backbone

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench import paths
-from hashbench.config import canonical_json, json_object
-from hashbench.errors import HashbenchError, one_line
-from hashbench.files import DISK_ERRORS, reported
-from hashbench.parallel import slices
-from hashbench.registry import canonical
+from hashbench.foundation import paths
+from hashbench.foundation.config import canonical_json, json_object
+from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation.files import DISK_ERRORS, reported
+from hashbench.foundation.parallel import slices
+from hashbench.foundation.registry import canonical
 
 if TYPE_CHECKING:
     import h5py

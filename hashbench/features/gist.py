@@ -5,8 +5,8 @@ of their code was available: this is written from its source text, and a test co
 implementation of that text. ``_gist.py`` explains how it is computed here.
 """
 
-from hashbench.errors import HashbenchError
 from hashbench.features._extractor import Extractor, FeatureModule
+from hashbench.foundation.errors import HashbenchError
 
 SCALES, ORIENTATIONS, GRID = 4, 8, 4
 MOST_PIXELS = 128  # the default image size of LMgist; smaller images are not enlarged

@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-from hashbench import paths
-from hashbench.config import parse, read_toml
-from hashbench.errors import HashbenchError, unknown
 from hashbench.figures._file import CellsFile, FigureFile
 from hashbench.figures._kind import FigureSpec, Kind
-from hashbench.registry import Catalogue, canonical
+from hashbench.foundation import paths
+from hashbench.foundation.config import parse, read_toml
+from hashbench.foundation.errors import HashbenchError, unknown
+from hashbench.foundation.registry import Catalogue, canonical
 from hashbench.tables import spec
 from hashbench.tables.names import check_names
 from hashbench.tables.spec import TableSpec

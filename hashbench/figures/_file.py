@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from hashbench.config import Strict
+from hashbench.foundation.config import Strict
 from hashbench.tables.file import Group, TableFile
 
 Width = Literal["column", "page"]

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hashbench.errors import HashbenchError
 from hashbench.figures._drawing import Drawing
 from hashbench.figures._file import FigureFile
+from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.store import Row, Store
 from hashbench.tables.spec import TableSpec
 

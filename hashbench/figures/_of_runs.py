@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from hashbench.errors import HashbenchError
 from hashbench.figures._drawing import Drawing
 from hashbench.figures._kind import FigureSpec
+from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.store import Row, Store
 from hashbench.tables.cell import Cell
 from hashbench.tables.collect import cell_hash

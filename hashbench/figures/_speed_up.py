@@ -2,7 +2,7 @@
 
 from math import comb
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 
 def expected(d: int, k: int) -> float:

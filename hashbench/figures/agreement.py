@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from hashbench.errors import unknown
 from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain
 from hashbench.figures._file import FigureFile
 from hashbench.figures._kind import FigureSpec, Kind
+from hashbench.foundation.errors import unknown
 from hashbench.runs.store import Row, Store
 from hashbench.tables import spec
 from hashbench.tables.collect import collect

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from hashbench.contract import CODES
 from hashbench.datasets.card import load_card
-from hashbench.errors import CheckFailed, HashbenchError
 from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain
 from hashbench.figures._file import CellsFile
 from hashbench.figures._kind import FigureSpec, Kind
-from hashbench.hasher import CODES
+from hashbench.foundation.errors import CheckFailed, HashbenchError
 from hashbench.runs.store import Row, Store
 from hashbench.tables.collect import cell_hash
 from hashbench.tables.csv_field import Value

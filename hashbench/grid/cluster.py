@@ -12,10 +12,10 @@ from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from hashbench import extras
-from hashbench.errors import HashbenchError, one_line
+from hashbench.foundation import extras
+from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation.progress import note
 from hashbench.grid.node import Reader
-from hashbench.progress import note
 
 LOCAL = "local"  # a cluster of this machine alone, which ends with the command
 

@@ -7,8 +7,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from hashbench import parallel
-from hashbench.errors import HashbenchError
+from hashbench.foundation import parallel
+from hashbench.foundation.errors import HashbenchError
 from hashbench.grid.outcome import Outcome
 from hashbench.methods import METHODS
 from hashbench.runs.command import command_of

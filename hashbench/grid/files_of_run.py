@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from hashbench import paths
+from hashbench.contract import PIXELS
 from hashbench.datasets.card import load_card
 from hashbench.datasets.protocol import Percentiles
 from hashbench.datasets.store import path_of
 from hashbench.features import path_of as features_path
+from hashbench.foundation import paths
 from hashbench.grid.execute import OUTPUT
 from hashbench.grid.node import DriverFile
-from hashbench.hasher import PIXELS
 from hashbench.models import MODELS
 from hashbench.runs.data import protocol_of
 from hashbench.runs.lock import HOLDER, LOCK

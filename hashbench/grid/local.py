@@ -7,12 +7,12 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 
+from hashbench.foundation.progress import note
 from hashbench.grid import gpus
 from hashbench.grid.crew import Crew, TookTooLong
 from hashbench.grid.execute import OUTPUT, Execution, execute, execute_unless_held, output_of, record_failure
 from hashbench.grid.outcome import Outcome
 from hashbench.grid.worker import Died
-from hashbench.progress import note
 from hashbench.runs.lock import is_held
 from hashbench.runs.run import stored_row
 from hashbench.runs.spec import RunSpec

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from hashbench.errors import HashbenchError
-from hashbench.files import atomic, file_sha256, locked, reported
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.files import atomic, file_sha256, locked, reported
 from hashbench.runs import provenance
 from hashbench.runs.store import Code
 

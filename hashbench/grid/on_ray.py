@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hashbench.errors import HashbenchError
-from hashbench.files import atomic
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.files import atomic
+from hashbench.foundation.progress import note
 from hashbench.grid.cluster import connected, files_of_driver, reader, why
 from hashbench.grid.execute import Execution, record_failure
 from hashbench.grid.files_of_run import needed_files
 from hashbench.grid.outcome import Outcome
 from hashbench.grid.ray_task import Result, Task, do
-from hashbench.progress import note
 from hashbench.runs import provenance
 from hashbench.runs.again import compare
 from hashbench.runs.fit import is_saved

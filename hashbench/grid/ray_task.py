@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from shutil import rmtree
 
-from hashbench import paths
-from hashbench.errors import HashbenchError
+from hashbench.foundation import paths
+from hashbench.foundation.errors import HashbenchError
 from hashbench.grid.crew import Crew, TookTooLong
 from hashbench.grid.execute import Execution, execute, output_of
 from hashbench.grid.files_of_run import NeededFile, files_of

@@ -14,9 +14,9 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
-from hashbench.errors import one_line
-from hashbench.files import reported
-from hashbench.parallel import end_with_parent, share_cores
+from hashbench.foundation.errors import one_line
+from hashbench.foundation.files import reported
+from hashbench.foundation.parallel import end_with_parent, share_cores
 
 GRACE_S = 10.0  # what a worker that is ended has to end in
 

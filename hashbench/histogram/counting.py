@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, Union, cast
 import numpy as np
 
 from hashbench.codes import Codes, block_items
+from hashbench.foundation.parallel import available_cores, slices
+from hashbench.foundation.progress import bar
 from hashbench.histogram.counts import Counter, Counts, Histogram, Job, joined_levels, sum_up
-from hashbench.parallel import available_cores, slices
-from hashbench.progress import bar
 from hashbench.relevance.labels import Relevance
 
 if TYPE_CHECKING:

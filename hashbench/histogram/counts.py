@@ -10,8 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.errors import HashbenchError
-from hashbench.files import atomic
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.files import atomic
 from hashbench.relevance.labels import Relevance
 
 Counts = NDArray[np.int64]

@@ -10,8 +10,8 @@ import sys
 from importlib.util import find_spec
 from typing import Any
 
-from hashbench.errors import HashbenchError, one_line
-from hashbench.parallel import available_cores
+from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation.parallel import available_cores
 
 # To import torch, start CUDA and compile the kernel takes several seconds: a GPU pays where the CPU would count longer.
 CPU_SECONDS = 10
@@ -73,7 +73,7 @@ def has_cuda_driver() -> bool:
 def require_cuda(name: str) -> str:
     """``name`` with its number, cuda:N; raises HashbenchError if there is no such device or it cannot be used."""
     if find_spec("torch") is None:
-        from hashbench.extras import how_to_install
+        from hashbench.foundation.extras import how_to_install
 
         raise HashbenchError(f"device {name}: torch is not installed: {how_to_install('train')}; or device cpu")
     import torch

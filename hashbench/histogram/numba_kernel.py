@@ -16,8 +16,8 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from hashbench.codes import Codes, pack_words
+from hashbench.foundation.parallel import slices
 from hashbench.histogram.counts import Counts, Job
-from hashbench.parallel import slices
 from hashbench.relevance.labels import ClassRelevance, Labels, Relevance, SharedLabelRelevance
 
 Words = NDArray[np.uint64]

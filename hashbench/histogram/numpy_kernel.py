@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes import Codes
+from hashbench.foundation.parallel import slices
 from hashbench.histogram.counts import Counts, Job
-from hashbench.parallel import slices
 from hashbench.relevance.labels import Relevance
 
 QUERY_BLOCK = 16  # queries of a job

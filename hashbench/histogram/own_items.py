@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes import Codes
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.parallel import slices
 from hashbench.histogram.counts import Histogram
-from hashbench.parallel import slices
 from hashbench.relevance.labels import LabelRelevance, Relevance
 
 Ints = NDArray[np.int64]

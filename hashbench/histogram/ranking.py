@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes import Codes, binarize
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.parallel import slices
+from hashbench.foundation.progress import bar as progress_bar
 from hashbench.histogram.counts import Histogram
-from hashbench.parallel import slices
-from hashbench.progress import bar as progress_bar
 from hashbench.relevance.labels import Relevance
 
 Level = NDArray[np.uint16]  # indices of relevance levels

@@ -10,7 +10,7 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.errors import unknown
+from hashbench.foundation.errors import unknown
 from hashbench.histogram.counts import Histogram
 from hashbench.histogram.ranking import Distances, RankingHistogram, blocks, finite, in_runs, without_rank
 from hashbench.relevance.labels import Relevance

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hashbench.codes import MAX_BITS, Codes, pack_words
-from hashbench.errors import HashbenchError, one_line
+from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation.parallel import slices
+from hashbench.foundation.progress import bar
 from hashbench.histogram.counts import Histogram, joined_levels, sum_up
 from hashbench.histogram.numba_kernel import is_multi_hot, is_signed
-from hashbench.parallel import slices
-from hashbench.progress import bar
 from hashbench.relevance.labels import ClassRelevance, Relevance, SharedLabelRelevance
 
 log = logging.getLogger(__name__)

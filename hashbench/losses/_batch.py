@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 
 def check(relaxed: Tensor, relevance: Tensor) -> None:

@@ -5,8 +5,8 @@ from abc import abstractmethod
 import torch
 from torch import Tensor, nn
 
-from hashbench.errors import HashbenchError
-from hashbench.hasher import TrainingData
+from hashbench.contract import TrainingData
+from hashbench.foundation.errors import HashbenchError
 from hashbench.relevance.distances import DistanceRelevance, as_float64
 
 

@@ -7,11 +7,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.parallel import slices
 from hashbench.losses._batch import check, inner_products, off_diagonal_mask, quantisation, relevant_mask
 from hashbench.losses._supervision import LabelSupervision, Supervision
 from hashbench.losses.memory import OutputMemory
-from hashbench.parallel import slices
 
 BLOCK = 1 << 18  # triplets at a time: 2 MiB, about the size of a core's cache
 DRAWN = 50  # for a query the authors draw so many positives, and so many negatives from each other class

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.losses import _soft_histogram_numba
 
 # If a group of tied items has less mass than this, a quotient 0 / 0 is replaced by its limit.

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from hashbench.hasher import Floats
+from hashbench.contract import Floats
 from hashbench.methods._kernel import random_kernel
 from hashbench.methods._linear import KernelLinear, Linear
 from hashbench.methods._pair_bits import PairMatrix, Perceptrons

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.hasher import Floats
+from hashbench.contract import Floats
 from hashbench.methods._similarity import Bools
 
 Ints = NDArray[np.int64]

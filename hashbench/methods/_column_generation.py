@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from hashbench.hasher import Floats, TrainingData
+from hashbench.contract import Floats, TrainingData
+from hashbench.foundation.progress import bar
 from hashbench.methods._bit_learners import FunctionSettings, learner
 from hashbench.methods._neighbours import Neighbours, random_neighbours
 from hashbench.methods._pair_bits import pair_matrix
 from hashbench.methods._shallow import HashFunction
 from hashbench.methods._similarity import Bools
-from hashbench.progress import bar
 from hashbench.training.failure import TrainingFailed
 
 Singles = NDArray[np.float32]

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from hashbench.config import Setting
-from hashbench.errors import HashbenchError
-from hashbench.hasher import Hasher, SavedHasher, TrainingData
+from hashbench.contract import Hasher, SavedHasher, TrainingData
+from hashbench.foundation.config import Setting
+from hashbench.foundation.errors import HashbenchError
 from hashbench.methods._method import Base, Method
 from hashbench.training.settings import N_SHOWN, SHA256, DeepSettings
 
@@ -75,7 +75,7 @@ def require_torch() -> None:
     try:
         import torch  # noqa: F401
     except ImportError:
-        from hashbench.extras import how_to_install
+        from hashbench.foundation.extras import how_to_install
 
         raise HashbenchError(
             f"torch is not installed: deep methods need the extra train: {how_to_install('train')}"

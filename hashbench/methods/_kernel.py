@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hashbench.errors import HashbenchError
-from hashbench.hasher import Floats
+from hashbench.contract import Floats
+from hashbench.foundation.errors import HashbenchError
 
 
 @dataclass(frozen=True, eq=False)

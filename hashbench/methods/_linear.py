@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from hashbench.hasher import Floats, TrainingData
+from hashbench.contract import Floats, TrainingData
+from hashbench.foundation.progress import bar
 from hashbench.methods._kernel import Kernel
 from hashbench.methods._method import Method
 from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method
-from hashbench.progress import bar
 
 
 @dataclass(frozen=True, eq=False)

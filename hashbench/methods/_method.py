@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from hashbench.config import Setting
-from hashbench.hasher import BitSettings, CodeSettings, Hasher, SavedHasher, TrainingData
-from hashbench.registry import Catalogue
+from hashbench.contract import BitSettings, CodeSettings, Hasher, SavedHasher, TrainingData
+from hashbench.foundation.config import Setting
+from hashbench.foundation.registry import Catalogue
 
 
 @dataclass(frozen=True)

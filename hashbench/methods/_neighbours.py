@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.hasher import TrainingData
+from hashbench.contract import TrainingData
 from hashbench.methods._similarity import Bools, relevant_pairs
 
 Ints = NDArray[np.int64]

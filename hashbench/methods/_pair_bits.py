@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hashbench.hasher import Floats
+from hashbench.contract import Floats
 from hashbench.methods._neighbours import Neighbours
 
 PairMatrix = Any  # W, a sparse scipy.sparse.csr_array [m, m]

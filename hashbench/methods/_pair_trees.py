@@ -7,7 +7,7 @@ lowers z'W z. The second step is a classifier for z; an error at example i costs
 
 import numpy as np
 
-from hashbench.hasher import Floats
+from hashbench.contract import Floats
 from hashbench.methods._block_cut import least_eigenvector_signs
 from hashbench.methods._pair_bits import PairMatrix
 

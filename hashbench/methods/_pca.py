@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hashbench.hasher import Floats
+from hashbench.contract import Floats
 
 
 def principal_components(features: Floats) -> tuple[Floats, Floats]:

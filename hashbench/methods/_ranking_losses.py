@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.hasher import Floats
+from hashbench.contract import Floats
 from hashbench.methods._neighbours import Neighbours
 
 Loss = Literal["auc", "ndcg", "precision", "map"]

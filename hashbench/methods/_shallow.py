@@ -10,9 +10,9 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.errors import HashbenchError
-from hashbench.files import atomic
-from hashbench.hasher import BinaryHasher, BitSettings, DamagedHasher, Floats, SavedHasher, TrainingData
+from hashbench.contract import BinaryHasher, BitSettings, DamagedHasher, Floats, SavedHasher, TrainingData
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.files import atomic
 from hashbench.methods._method import Method
 from hashbench.training.failure import TrainingFailed
 

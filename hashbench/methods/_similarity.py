@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.hasher import TrainingData
+from hashbench.contract import TrainingData
 from hashbench.relevance.labels import from_labels
 from hashbench.training.failure import TrainingFailed
 

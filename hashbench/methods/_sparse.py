@@ -4,9 +4,9 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from hashbench.config import Setting
-from hashbench.errors import HashbenchError
-from hashbench.hasher import CodeSettings, Hasher
+from hashbench.contract import CodeSettings, Hasher
+from hashbench.foundation.config import Setting
+from hashbench.foundation.errors import HashbenchError
 from hashbench.methods._method import Base
 from hashbench.sparse.codes import MAX_D
 from hashbench.sparse.hasher import ExhaustiveSearch

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from hashbench.hasher import Floats
+from hashbench.contract import Floats
 from hashbench.methods._shallow import HashFunction, ShallowSettings
 
 BINS = 64  # _trees_numba.BINS

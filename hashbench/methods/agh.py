@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from hashbench.errors import HashbenchError
-from hashbench.hasher import Floats, TrainingData
+from hashbench.contract import Floats, TrainingData
+from hashbench.foundation.errors import HashbenchError
 from hashbench.methods._kernel import squared_distances
 from hashbench.methods._shallow import HashFunction, ShallowSettings, require_bits, shallow_method
 

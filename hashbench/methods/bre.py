@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from hashbench.hasher import Floats, TrainingData
+from hashbench.contract import Floats, TrainingData
+from hashbench.foundation.progress import bar
 from hashbench.methods._kernel import require_anchors, squared_distances
 from hashbench.methods._linear import Linear
 from hashbench.methods._shallow import ShallowSettings, shallow_method
 from hashbench.methods._similarity import Bools, relevant_pairs
-from hashbench.progress import bar
 
 Indices = NDArray[np.int64]
 

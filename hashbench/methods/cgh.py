@@ -12,7 +12,7 @@ maximises the sum of dual variable * (1 if it differs from the irrelevant one - 
 
 import numpy as np
 
-from hashbench.hasher import Floats, TrainingData
+from hashbench.contract import Floats, TrainingData
 from hashbench.methods._bit_learners import FUNCTIONS
 from hashbench.methods._column_generation import ColumnSettings, Master, Rows, Singles, fit_columns
 from hashbench.methods._neighbours import Neighbours

@@ -6,7 +6,7 @@ and stores the weights.
 
 from pydantic import Field
 
-from hashbench.hasher import Hasher, SavedHasher, TrainingData
+from hashbench.contract import Hasher, SavedHasher, TrainingData
 from hashbench.methods._deep import require_torch
 from hashbench.methods._method import Method
 from hashbench.training.settings import TrainingSettings

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from hashbench.errors import HashbenchError
-from hashbench.hasher import Floats, TrainingData
+from hashbench.contract import Floats, TrainingData
+from hashbench.foundation.errors import HashbenchError
 from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method
 from hashbench.training.failure import TrainingFailed
 

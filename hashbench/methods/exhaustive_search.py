@@ -6,7 +6,7 @@ A query ranks all items by the Euclidean distance between the embeddings.
 
 from pydantic import Field
 
-from hashbench.hasher import SavedHasher, TrainingData
+from hashbench.contract import SavedHasher, TrainingData
 from hashbench.methods._deep import require_torch
 from hashbench.methods._method import Method
 from hashbench.methods._sparse import MetricLoss

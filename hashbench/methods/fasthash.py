@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from hashbench.hasher import Floats, TrainingData
+from hashbench.contract import Floats, TrainingData
+from hashbench.foundation.progress import bar
 from hashbench.methods._block_cut import Ints, Matrix, descend, eigenvector_signs, submodular_blocks
 from hashbench.methods._shallow import shallow_method
 from hashbench.methods._similarity import Bools, relevant_pairs
 from hashbench.methods._trees import Trees, TreeSettings, binned, boosted, stacked
-from hashbench.progress import bar
 
 Loss = Literal["ksh", "hinge"]
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import Field, model_validator
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.methods._deep import deep_method
 from hashbench.training.settings import DeepSettings
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from hashbench.hasher import Floats, TrainingData
+from hashbench.contract import Floats, TrainingData
 from hashbench.methods._kernel import random_kernel
 from hashbench.methods._linear import KernelLinear, Linear, columns
 from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method

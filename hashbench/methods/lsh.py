@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hashbench.hasher import Floats
+from hashbench.contract import Floats
 from hashbench.methods._linear import linear_method
 from hashbench.methods._shallow import ShallowSettings
 

@@ -23,13 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from hashbench.hasher import Floats, TrainingData
+from hashbench.contract import Floats, TrainingData
+from hashbench.foundation.progress import bar
 from hashbench.methods._block_cut import Ints, Signs, descend, eigenvector_signs, submodular_blocks
 from hashbench.methods._kernel import random_kernel
 from hashbench.methods._linear import KernelLinear, Linear
 from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method
 from hashbench.methods._similarity import Bools, relevant_pairs
-from hashbench.progress import bar
 
 Affinity = NDArray[np.float32]
 

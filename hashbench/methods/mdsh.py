@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from pydantic import Field
 
-from hashbench.hasher import Floats, TrainingData
+from hashbench.contract import Floats, TrainingData
 from hashbench.methods._kernel import squared_distances
 from hashbench.methods._pca import principal_components
 from hashbench.methods._shallow import HashFunction, ShallowSettings, require_bits, shallow_method

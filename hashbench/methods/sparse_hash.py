@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from hashbench.hasher import SavedHasher, TrainingData
+from hashbench.contract import SavedHasher, TrainingData
 from hashbench.methods._deep import require_torch
 from hashbench.methods._method import Method
 from hashbench.methods._sparse import BASE, IDENTITY, SparseSettings, metric_network

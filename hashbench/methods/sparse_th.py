@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.files import write_text
-from hashbench.hasher import SavedHasher, TrainingData
+from hashbench.contract import SavedHasher, TrainingData
+from hashbench.foundation.files import write_text
 from hashbench.methods._method import Method
 from hashbench.methods._sparse import BASE, IDENTITY, SparseSettings, metric_network
 from hashbench.sparse.hasher import BucketHasher

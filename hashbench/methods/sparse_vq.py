@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from hashbench.config import derive_seed, json_object
-from hashbench.errors import HashbenchError, one_line
-from hashbench.files import write_text
-from hashbench.hasher import DamagedHasher, SavedHasher, TrainingData
+from hashbench.contract import DamagedHasher, SavedHasher, TrainingData
+from hashbench.foundation.config import derive_seed, json_object
+from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation.files import write_text
 from hashbench.methods._method import Method
 from hashbench.methods._sparse import BASE, IDENTITY, SparseSettings, metric_network
 from hashbench.sparse import quantise

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from hashbench.errors import HashbenchError
-from hashbench.hasher import Floats, TrainingData
+from hashbench.contract import Floats, TrainingData
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.progress import bar
 from hashbench.methods._kernel import squared_distances
 from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method
-from hashbench.progress import bar
 
 
 class Settings(ShallowSettings):

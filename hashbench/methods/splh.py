@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from hashbench.hasher import Floats, TrainingData
+from hashbench.contract import Floats, TrainingData
 from hashbench.methods._linear import Linear, columns
 from hashbench.methods._shallow import ShallowSettings, require_bits, shallow_method
 from hashbench.methods._similarity import Bools, relevant_pairs

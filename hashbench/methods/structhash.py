@@ -15,7 +15,7 @@ while cuts are few, a round looks halfway between the solution and the best w so
 import numpy as np
 from pydantic import Field
 
-from hashbench.hasher import Floats, TrainingData
+from hashbench.contract import Floats, TrainingData
 from hashbench.methods._bit_learners import FUNCTIONS
 from hashbench.methods._column_generation import ColumnSettings, Master, Rows, fit_columns
 from hashbench.methods._neighbours import Neighbours

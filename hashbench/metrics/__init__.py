@@ -14,7 +14,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.parallel import slices
+from hashbench.foundation.registry import Catalogue
 from hashbench.histogram import Histogram, ties
 from hashbench.histogram.ranking import RankingHistogram, joined, merged_after
 from hashbench.histogram.ties import Policy
@@ -23,8 +25,6 @@ from hashbench.metrics._metric import Metric
 from hashbench.metrics._name import Cutoff, MetricName, listed
 from hashbench.metrics._name import read as read_name
 from hashbench.metrics._value import MetricValue
-from hashbench.parallel import slices
-from hashbench.registry import Catalogue
 from hashbench.sparse.retrieval import Retrieval
 
 __all__ = [

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.metrics._name import MetricName
 
 SAME = {"map": "ap", "p": "precision", "rr": "mrr"}

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.errors import HashbenchError, unknown
+from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.histogram import Histogram
 from hashbench.metrics._name import Cutoff, CutoffKind, MetricName
 from hashbench.sparse.retrieval import Retrieval

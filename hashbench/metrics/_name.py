@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from hashbench.errors import HashbenchError
-from hashbench.registry import canonical
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.registry import canonical
 
 CutoffKind = Literal["rank", "radius", "n_relevant"]
 

@@ -1,6 +1,6 @@
 """The type of a metric's mean and standard deviation over the queries of a run."""
 
-from hashbench.config import Strict
+from hashbench.foundation.config import Strict
 
 
 class MetricValue(Strict):

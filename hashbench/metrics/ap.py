@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from hashbench.foundation.parallel import slices
 from hashbench.histogram import Histogram
 from hashbench.metrics._cut import Cut
 from hashbench.metrics._groups import Counts, Groups
@@ -10,7 +11,6 @@ from hashbench.metrics._hypergeometric import half_width, mass
 from hashbench.metrics._metric import Metric
 from hashbench.metrics._name import MetricName
 from hashbench.metrics._precision_sums import expected, normalise, rank_sums
-from hashbench.parallel import slices
 
 WINDOW = 1 << 20  # entries of the tables of hypergeometric probabilities that are in memory at a time
 

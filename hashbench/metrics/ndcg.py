@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import Histogram
 from hashbench.metrics._groups import Counts, Groups
 from hashbench.metrics._metric import Metric

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.metrics._metric import Metric
 from hashbench.metrics._name import MetricName
 from hashbench.sparse.retrieval import Retrieval

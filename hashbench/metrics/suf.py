@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.metrics._metric import Metric
 from hashbench.metrics._name import MetricName
 from hashbench.sparse.retrieval import CUTOFFS, Retrieval

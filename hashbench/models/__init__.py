@@ -3,9 +3,9 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from hashbench.errors import unknown
+from hashbench.foundation.errors import unknown
+from hashbench.foundation.registry import Catalogue, canonical
 from hashbench.models._model import RANDOM_WEIGHTS, Input, Model, Pretrained, Weights, encoder
-from hashbench.registry import Catalogue, canonical
 
 if TYPE_CHECKING:
     from hashbench.models._prepare import Preprocessor, resize_matrix

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes.files import mat
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.models._model import Input, Model, Pretrained, Weights
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 _BLOCK = 1000  # training examples whose responses are summed at a time
 

@@ -7,7 +7,7 @@ import warnings
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from hashbench.errors import HashbenchError, one_line
+from hashbench.foundation.errors import HashbenchError, one_line
 from hashbench.models._model import Input, Model, Pretrained, Weights
 
 if TYPE_CHECKING:

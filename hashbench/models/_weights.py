@@ -7,8 +7,8 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from hashbench import paths
-from hashbench.errors import HashbenchError, one_line
+from hashbench.foundation import paths
+from hashbench.foundation.errors import HashbenchError, one_line
 from hashbench.models._matconvnet import AVERAGE
 from hashbench.models._model import RANDOM_WEIGHTS, Pretrained, Weights
 from hashbench.models._prepare import Preprocessor

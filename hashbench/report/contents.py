@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hashbench import figures
-from hashbench.errors import HashbenchError
-from hashbench.keeping import keeping
-from hashbench.progress import bar
-from hashbench.registry import Broken, each_usable
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.keeping import keeping
+from hashbench.foundation.progress import bar
+from hashbench.foundation.registry import Broken, each_usable
 from hashbench.report.missing import MissingRun, Stored, missing_runs
 from hashbench.report.pictures import Picture, picture
 from hashbench.runs.store import Row, Store

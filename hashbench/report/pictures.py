@@ -5,8 +5,8 @@ from base64 import b64encode
 from dataclasses import dataclass
 from pathlib import Path
 
-from hashbench.errors import HashbenchError, quietly
 from hashbench.figures import Drawing, FigureSpec, preview
+from hashbench.foundation.errors import HashbenchError, quietly
 
 COLOURS = 64  # of a drawn figure
 SHARPNESS = 2  # pixels of the picture for each of the page, in width and in height

@@ -5,8 +5,8 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 
-from hashbench.config import Setting
-from hashbench.errors import HashbenchError
+from hashbench.foundation.config import Setting
+from hashbench.foundation.errors import HashbenchError
 from hashbench.models import MODELS
 from hashbench.runs import hyperparameters
 from hashbench.runs.spec import BASE, RunSpec, of_row, resolve

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from hashbench.contract import PIXELS, Hasher, ItemRows, SearchItems, TrainingData
 from hashbench.datasets.card import load_card
 from hashbench.datasets.other_splits import with_seed
 from hashbench.datasets.protocol import Percentiles, Protocol
 from hashbench.datasets.relevance import relevance_of, relevance_of_training
 from hashbench.datasets.split import Split, of_first_classes, split
 from hashbench.datasets.store import Dataset, open_dataset
-from hashbench.errors import CheckFailed, HashbenchError
-from hashbench.hasher import PIXELS, Hasher, ItemRows, SearchItems, TrainingData
+from hashbench.foundation.errors import CheckFailed, HashbenchError
 from hashbench.methods import METHODS
 from hashbench.relevance.labels import Relevance
 from hashbench.runs import provenance

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.metrics import MetricValue
 from hashbench.runs.again import all_metrics
 from hashbench.runs.store import Row, Store

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from hashbench.config import json_object
-from hashbench.errors import HashbenchError
-from hashbench.files import write_text
-from hashbench.hasher import DamagedHasher, Hasher, SavedHasher
+from hashbench.contract import DamagedHasher, Hasher, SavedHasher
+from hashbench.foundation.config import json_object
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.files import write_text
 from hashbench.methods import METHODS
 from hashbench.runs import provenance
 from hashbench.runs.command import PROGRAM, train_command

@@ -13,12 +13,12 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, create_model, model_validator
 
-from hashbench import config, paths
-from hashbench.config import Setting, Strict, parse
-from hashbench.errors import HashbenchError, unknown
+from hashbench.contract import PIXELS
 from hashbench.features import FEATURES, split_checksum
-from hashbench.hasher import PIXELS
-from hashbench.keeping import kept
+from hashbench.foundation import config, paths
+from hashbench.foundation.config import Setting, Strict, parse
+from hashbench.foundation.errors import HashbenchError, unknown
+from hashbench.foundation.keeping import kept
 from hashbench.methods import METHODS
 from hashbench.models import MODELS
 from hashbench.training.settings import DeepSettings, TrainingSettings

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from hashbench.errors import printable
-from hashbench.files import is_locked, locked, remove_parts, write_text
+from hashbench.foundation.errors import printable
+from hashbench.foundation.files import is_locked, locked, remove_parts, write_text
 from hashbench.runs import provenance
 from hashbench.runs.spec import RunSpec
 from hashbench.runs.store import Store

@@ -7,8 +7,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from hashbench.errors import HashbenchError
-from hashbench.files import write_text
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.files import write_text
 from hashbench.runs.diff import says_nothing_new
 from hashbench.runs.store import REPEAT, Row, Store, file_text, read, read_with_content, repeat_name
 

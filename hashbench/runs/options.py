@@ -3,8 +3,8 @@
 import re
 from dataclasses import dataclass
 
-from hashbench.errors import HashbenchError
-from hashbench.parallel import ALONE, DEFAULT_COMPUTE, ComputeOptions, ProcessGroup
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.parallel import ALONE, DEFAULT_COMPUTE, ComputeOptions, ProcessGroup
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
-from hashbench.files import write_text
-from hashbench.hasher import Precision
-from hashbench.progress import note
+from hashbench.contract import Precision
+from hashbench.foundation.files import write_text
+from hashbench.foundation.progress import note
 from hashbench.runs.data import RunData
 from hashbench.runs.options import Options
 from hashbench.training.settings import TrainingSettings

@@ -6,9 +6,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hashbench.config import Setting
 from hashbench.datasets.card import Card, load_card
-from hashbench.errors import HashbenchError
+from hashbench.foundation.config import Setting
+from hashbench.foundation.errors import HashbenchError
 from hashbench.models import MODELS
 from hashbench.runs.command import CLASSIFIER
 from hashbench.runs.options import Options

@@ -9,7 +9,8 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from hashbench import __version__, paths
+from hashbench import __version__
+from hashbench.foundation import paths
 from hashbench.runs.store import Code
 
 LIBRARIES = ("numpy", "numba", "scikit-learn", "torch", "torchvision")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from hashbench.errors import HashbenchError
-from hashbench.files import is_locked
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.files import is_locked
 from hashbench.runs.lock import HOLDER, LOCK
 from hashbench.runs.store import OtherSchema, Store, read
 

@@ -3,8 +3,8 @@
 import time
 from contextlib import suppress
 
-from hashbench.files import require_writable, write_text
-from hashbench.hasher import Hasher
+from hashbench.contract import Hasher
+from hashbench.foundation.files import require_writable, write_text
 from hashbench.runs import provenance
 from hashbench.runs.data import open_data, require_supervision
 from hashbench.runs.fit import FITTED, fit, load_saved

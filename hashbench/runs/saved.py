@@ -3,8 +3,8 @@
 from zipfile import BadZipFile
 
 from hashbench.codes.files import arrays_in
-from hashbench.errors import HashbenchError, one_line
-from hashbench.hasher import CODES
+from hashbench.contract import CODES
+from hashbench.foundation.errors import HashbenchError, one_line
 from hashbench.histogram import Histogram
 from hashbench.relevance.labels import Labels
 from hashbench.runs.store import Row, Store

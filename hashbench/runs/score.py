@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench import metrics
-from hashbench.hasher import Counts, Evidence
+from hashbench.contract import Counts, Evidence
 from hashbench.histogram import Histogram
 from hashbench.methods import METHODS
 from hashbench.metrics import MetricValue

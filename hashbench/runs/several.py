@@ -8,10 +8,10 @@ from typing import cast
 import numpy as np
 
 from hashbench.codes import Codes
-from hashbench.errors import HashbenchError
-from hashbench.hasher import WHOLE_BATCHES, BinaryHasher, BinaryOutput, Hasher, Output, SearchItems, concatenated
+from hashbench.contract import WHOLE_BATCHES, BinaryHasher, BinaryOutput, Hasher, Output, SearchItems, concatenated
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.parallel import ProcessGroup
 from hashbench.methods import METHODS
-from hashbench.parallel import ProcessGroup
 from hashbench.runs.options import Options
 from hashbench.runs.spec import RunSpec
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from hashbench.config import Setting
 from hashbench.datasets.card import load_card
+from hashbench.foundation.config import Setting
 from hashbench.methods import METHODS
 from hashbench.runs import hyperparameters
 from hashbench.runs.hyperparameters import Sourced

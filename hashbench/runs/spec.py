@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hashbench.config import Setting, derive_seed, digest, parse
+from hashbench.contract import PIXELS, CodeSettings
 from hashbench.datasets.card import load_card
 from hashbench.datasets.other_splits import with_seed
-from hashbench.errors import HashbenchError, unknown
-from hashbench.hasher import PIXELS, CodeSettings
+from hashbench.foundation.config import Setting, derive_seed, digest, parse
+from hashbench.foundation.errors import HashbenchError, unknown
+from hashbench.foundation.registry import canonical
 from hashbench.methods import METHODS, Method
 from hashbench.models import MODELS
-from hashbench.registry import canonical
 from hashbench.runs import hyperparameters
 from hashbench.runs.store import Row
 

@@ -12,11 +12,11 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from hashbench import paths
 from hashbench.codes.distinct import DistinctCodes
-from hashbench.config import Strict, canonical_json, digest, json_object, parse
-from hashbench.errors import HashbenchError, one_line, printable, unknown
-from hashbench.files import write_text
+from hashbench.foundation import paths
+from hashbench.foundation.config import Strict, canonical_json, digest, json_object, parse
+from hashbench.foundation.errors import HashbenchError, one_line, printable, unknown
+from hashbench.foundation.files import write_text
 from hashbench.metrics import METRICS, MetricValue
 
 SCHEMA: Literal[1] = 1
@@ -119,7 +119,7 @@ class Store:
 
     @staticmethod
     def default() -> "Store":
-        """The store in the folder :func:`hashbench.paths.results`."""
+        """The store in the folder :func:`hashbench.foundation.paths.results`."""
         return Store(paths.results())
 
     def run_folder(self, run: str) -> Path:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench import config
 from hashbench.codes.files import arrays_in
-from hashbench.config import Strict
-from hashbench.errors import HashbenchError, printable, quietly
 from hashbench.evaluation.diagnostics import Tally
-from hashbench.files import atomic, locked, require_output, resolved
+from hashbench.foundation import config
+from hashbench.foundation.config import Strict
+from hashbench.foundation.errors import HashbenchError, printable, quietly
+from hashbench.foundation.files import atomic, locked, require_output, resolved
 from hashbench.histogram import Histogram
 from hashbench.runs.lock import holder_in, write_holder
 from hashbench.shards._total import Entry, Total

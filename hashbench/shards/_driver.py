@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hashbench.codes import Codes
-from hashbench.errors import HashbenchError
-from hashbench.progress import bar, note
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.progress import bar, note
 from hashbench.shards import _counts_file, _workers
 from hashbench.shards._on_ray import Cluster, cluster_at
 from hashbench.shards._shard import Shard

@@ -6,9 +6,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from hashbench.errors import HashbenchError
-from hashbench.files import file_sha256, require_writable, resolved
-from hashbench.progress import bar, note
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.files import file_sha256, require_writable, resolved
+from hashbench.foundation.progress import bar, note
 from hashbench.shards import _workers
 from hashbench.shards._patterns import files_named
 from hashbench.sparse import index, index_file, saved

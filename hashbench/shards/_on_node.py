@@ -9,8 +9,8 @@ from pathlib import Path
 from shutil import rmtree
 
 from hashbench.codes.files import files_of, parted
-from hashbench.errors import HashbenchError
-from hashbench.files import locked
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.files import locked
 from hashbench.grid.node import DriverFile, Reader, bring, require_same_code, work_folder
 from hashbench.runs import provenance
 from hashbench.runs.store import Code

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.grid.cluster import connected, files_of_driver, reader, why
 from hashbench.grid.worker import Died
 from hashbench.shards._on_node import Sent, do, sent

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 
 def files_named(names: Sequence[Path], suffix: str | None = None) -> list[Path]:

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from hashbench.errors import HashbenchError
-from hashbench.files import resolved
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.files import resolved
 from hashbench.shards._patterns import matching, natural
 
 

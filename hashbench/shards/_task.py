@@ -13,9 +13,9 @@ from hashbench import histogram
 from hashbench.codes import Codes
 from hashbench.codes import files as saved_files
 from hashbench.codes.files import CodeStream, Explicit, SavedCodes, StoredArray
-from hashbench.errors import HashbenchError
 from hashbench.evaluation.diagnostics import Tally
-from hashbench.files import file_sha256
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.files import file_sha256
 from hashbench.histogram import Histogram
 from hashbench.histogram.device import for_pairs
 from hashbench.relevance.labels import LabelRelevance, Labels

@@ -5,8 +5,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from hashbench.config import Strict
 from hashbench.evaluation.diagnostics import Tally
+from hashbench.foundation.config import Strict
 from hashbench.histogram import Histogram
 from hashbench.shards._shard import Shard
 from hashbench.shards._task import Counts, Seen

@@ -8,10 +8,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Generic, Protocol, TypeVar
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.progress import note
 from hashbench.grid.crew import Crew
 from hashbench.grid.worker import Died
-from hashbench.progress import note
 
 ATTEMPTS = 2  # of a task whose worker dies
 

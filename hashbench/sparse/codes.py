@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes.distinct import count_distinct
-from hashbench.errors import HashbenchError
-from hashbench.parallel import slices
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.parallel import slices
 
 MAX_D = 1 << 20  # the most buckets
 BLOCK_VALUES = 1 << 20  # activations that are compared at a time

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes import MAX_BITS, Codes
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.relevance.labels import Labels, from_labels
 from hashbench.sparse.codes import SparseCodes
 from hashbench.sparse.index import Index, build

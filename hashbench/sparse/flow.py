@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

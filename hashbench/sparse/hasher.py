@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from hashbench import histogram
 from hashbench.codes.distinct import DistinctCodes
-from hashbench.errors import HashbenchError
-from hashbench.files import atomic, is_stream
-from hashbench.hasher import CODES, Counts, Evidence, ItemRows
+from hashbench.contract import CODES, Counts, Evidence, ItemRows
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.files import atomic, is_stream
+from hashbench.foundation.progress import bar as progress_bar
 from hashbench.histogram import Histogram
-from hashbench.progress import bar as progress_bar
 from hashbench.relevance.labels import Labels, Relevance, from_labels
 from hashbench.sparse.codes import SparseCodes, top_k
 from hashbench.sparse.evaluate import as_hamming, evaluate
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from tqdm import tqdm
 
-    from hashbench.hasher import SearchItems
+    from hashbench.contract import SearchItems
     from hashbench.sparse.retrieval import Retrieval
     from hashbench.training.hasher import DeepHasher
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.errors import HashbenchError
-from hashbench.parallel import slices
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.parallel import slices
 from hashbench.sparse.codes import SparseCodes
 
 Floats = NDArray[np.float32]

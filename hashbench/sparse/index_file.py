@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.errors import HashbenchError, one_line
-from hashbench.files import atomic
+from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation.files import atomic
 from hashbench.sparse.codes import SparseCodes
 from hashbench.sparse.index import Index, Sizes, invert
 

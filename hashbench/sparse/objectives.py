@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hashbench.errors import HashbenchError, unknown
+from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.losses import RowObjective, hash_npairs, hash_triplet, npairs, triplet
 from hashbench.sparse.flow import assign
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.errors import HashbenchError, one_line
-from hashbench.files import atomic
-from hashbench.parallel import slices
+from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation.files import atomic
+from hashbench.foundation.parallel import slices
 from hashbench.sparse.index import Floats, as_float32, squared_norms
 
 log = logging.getLogger(__name__)

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.errors import HashbenchError, one_line
-from hashbench.files import atomic
+from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation.files import atomic
 
 CUTOFFS = (1, 4, 16)  # how many nearest items the searches are for [Jeong and Song 2018, section 6]
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes.files import Arrays, StoredArray, arrays_in
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.sparse.codes import SparseCodes, top_k
 from hashbench.sparse.index import Sizes
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.errors import HashbenchError
-from hashbench.parallel import available_cores, slices
-from hashbench.progress import bar
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.parallel import available_cores, slices
+from hashbench.foundation.progress import bar
 from hashbench.sparse._search_numba import keep_nearest, merge, open_buckets
 from hashbench.sparse.codes import preference, top_k
 from hashbench.sparse.index import Index, Sizes, as_float32, squared_norms

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from hashbench.errors import HashbenchError
-from hashbench.progress import bar
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.progress import bar
 from hashbench.sparse import index_file, saved
 from hashbench.sparse.index import embeddings_sha256
 from hashbench.sparse.index_file import Header, Position

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.errors import HashbenchError
-from hashbench.parallel import slices
-from hashbench.progress import bar
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.parallel import slices
+from hashbench.foundation.progress import bar
 from hashbench.sparse import search
 from hashbench.sparse._search_numba import count_opened
 from hashbench.sparse.codes import preference, top_k

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from hashbench.config import Setting, Strict, canonical_json
+from hashbench.foundation.config import Setting, Strict, canonical_json
 
 Evaluation = Literal["database", "weighted", "test"]
 PrintedAs = Literal["fraction", "percent", "number"]

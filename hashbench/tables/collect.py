@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from hashbench import metrics
-from hashbench.config import canonical_json, json_object
-from hashbench.errors import HashbenchError
+from hashbench.foundation.config import canonical_json, json_object
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.keeping import kept
 from hashbench.histogram import Histogram
-from hashbench.keeping import kept
 from hashbench.runs import hyperparameters
 from hashbench.runs.saved import saved_histogram
 from hashbench.runs.spec import RunSpec, resolve

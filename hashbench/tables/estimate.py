@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hashbench.config import Setting
+from hashbench.foundation.config import Setting
 from hashbench.runs.spec import RunSpec
 from hashbench.runs.store import Row
 

@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from hashbench.config import Setting, Strict, parse
-from hashbench.errors import HashbenchError
+from hashbench.foundation.config import Setting, Strict, parse
+from hashbench.foundation.errors import HashbenchError
 from hashbench.tables.cell import Cell, Evaluation, PrintedAs
 
 

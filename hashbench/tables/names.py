@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from hashbench.datasets.card import cards, load_card
-from hashbench.errors import HashbenchError, unknown
 from hashbench.features import FEATURES, split_checksum
+from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.methods import METHODS
 from hashbench.metrics import METRICS, read_name
 from hashbench.models import MODELS

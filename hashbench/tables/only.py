@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from hashbench.config import Setting
-from hashbench.errors import HashbenchError, unknown
-from hashbench.registry import canonical
+from hashbench.foundation.config import Setting
+from hashbench.foundation.errors import HashbenchError, unknown
+from hashbench.foundation.registry import canonical
 from hashbench.runs.spec import RunSpec
 
 NAMES = ("dataset", "protocol", "method", "seed")  # what a run has beside its settings

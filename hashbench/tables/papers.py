@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from hashbench import paths
-from hashbench.config import Strict, parse, read_toml
-from hashbench.errors import HashbenchError
-from hashbench.registry import Broken, each_usable, refuse
+from hashbench.foundation import paths
+from hashbench.foundation.config import Strict, parse, read_toml
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.registry import Broken, each_usable, refuse
 
 BIBLIOGRAPHY = "hashbench"  # \\bibliography{hashbench}: the file of all entries beside the tables
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]

@@ -5,7 +5,7 @@ import io
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from hashbench.config import Setting
+from hashbench.foundation.config import Setting
 from hashbench.tables.csv_field import Value, csv_field
 from hashbench.tables.table import Table, TableCell
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from hashbench.config import Setting
+from hashbench.foundation.config import Setting
 from hashbench.tables.render_markdown import escape
 from hashbench.tables.settings import Entry, Runs
 from hashbench.tables.spec import TableSpec

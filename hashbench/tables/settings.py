@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from hashbench.config import Setting, canonical_json
 from hashbench.datasets.card import load_card
+from hashbench.foundation.config import Setting, canonical_json
 from hashbench.methods import METHODS
 from hashbench.runs import hyperparameters
 from hashbench.runs.hyperparameters import Sourced

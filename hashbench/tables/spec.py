@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from hashbench import paths
-from hashbench.config import Strict, parse, read_toml
-from hashbench.errors import HashbenchError, unknown
-from hashbench.registry import canonical
+from hashbench.foundation import paths
+from hashbench.foundation.config import Strict, parse, read_toml
+from hashbench.foundation.errors import HashbenchError, unknown
+from hashbench.foundation.registry import canonical
 from hashbench.runs import hyperparameters
 from hashbench.tables.cell import Cell
 from hashbench.tables.file import OtherBudget, TableFile

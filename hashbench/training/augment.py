@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 PAD = 4
 

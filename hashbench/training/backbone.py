@@ -14,10 +14,10 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from hashbench import paths
-from hashbench.config import json_object
-from hashbench.errors import HashbenchError, one_line
-from hashbench.files import atomic, file_sha256
+from hashbench.foundation import paths
+from hashbench.foundation.config import json_object
+from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation.files import atomic, file_sha256
 from hashbench.models import MODELS
 from hashbench.training.settings import N_SHOWN, SHA256
 

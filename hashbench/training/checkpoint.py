@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
-from hashbench.errors import HashbenchError, one_line
-from hashbench.files import atomic
+from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation.files import atomic
 
 FILE, BEFORE = "checkpoint.pt", "checkpoint-before.pt"  # the last checkpoint, and the one before it
 _DIGEST = 32  # the file starts with 32 bytes of SHA-256: torch's archive does not detect a flipped bit in a tensor

@@ -9,9 +9,9 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.errors import HashbenchError
-from hashbench.files import atomic
-from hashbench.hasher import Evidence, ItemRows, SearchItems
+from hashbench.contract import Evidence, ItemRows, SearchItems
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.files import atomic
 from hashbench.relevance.labels import Relevance
 from hashbench.training import backbone
 from hashbench.training.hasher import DeepHasher

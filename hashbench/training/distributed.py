@@ -16,8 +16,8 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from hashbench.errors import HashbenchError, one_line
-from hashbench.parallel import ProcessGroup
+from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation.parallel import ProcessGroup
 
 TIMEOUT = timedelta(minutes=10)  # the others wait while process 0 works alone, never for so long
 

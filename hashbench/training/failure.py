@@ -1,6 +1,6 @@
 """The error that ends a training run."""
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 
 class TrainingFailed(HashbenchError):  # noqa: N818  (a result, not a fault: it is stored as a failed row)

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
-from hashbench.errors import HashbenchError
-from hashbench.parallel import ALONE, ProcessGroup
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.parallel import ALONE, ProcessGroup
 from hashbench.training.distributed import gather_with_gradient
 
 

@@ -14,13 +14,13 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from hashbench.config import json_object
-from hashbench.errors import HashbenchError, one_line, printable
-from hashbench.files import atomic, write_text
-from hashbench.hasher import BinaryHasher, DamagedHasher
+from hashbench.contract import BinaryHasher, DamagedHasher
+from hashbench.foundation.config import json_object
+from hashbench.foundation.errors import HashbenchError, one_line, printable
+from hashbench.foundation.files import atomic, write_text
+from hashbench.foundation.parallel import slices
+from hashbench.foundation.progress import bar as progress_bar
 from hashbench.models import MODELS, KernelResponses, Preprocessor, encoder
-from hashbench.parallel import slices
-from hashbench.progress import bar as progress_bar
 from hashbench.training import pretrained
 from hashbench.training.backbone import BackboneFile, Layout
 from hashbench.training.normalise import ChannelNormalisation, MeanSubtraction, UnitNormalisation

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from hashbench.files import atomic, reported, write_text
+from hashbench.foundation.files import atomic, reported, write_text
 
 FILE, PICTURE, BOARD = "metrics.jsonl", "training.png", "tensorboard"
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from hashbench.config import derive_seed, digest
-from hashbench.errors import HashbenchError
-from hashbench.hasher import BitSettings, TrainingData
+from hashbench.contract import BitSettings, TrainingData
+from hashbench.foundation.config import derive_seed, digest
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.progress import bar as progress_bar
 from hashbench.losses import RowObjective
-from hashbench.progress import bar as progress_bar
 from hashbench.training import augment, checkpoint, distributed, optimiser, threads
 from hashbench.training.failure import TrainingFailed
 from hashbench.training.gradient import backward, check_chunk

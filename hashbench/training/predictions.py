@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.files import atomic
+from hashbench.foundation.files import atomic
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from torch import nn
 
-from hashbench.config import Setting
-from hashbench.errors import HashbenchError
+from hashbench.foundation.config import Setting
+from hashbench.foundation.errors import HashbenchError
 from hashbench.models import MODELS, RANDOM_WEIGHTS, Preprocessor, Pretrained, fill, identify
 from hashbench.training.backbone import BackboneFile, find, has_backbone, read
 from hashbench.training.settings import OFFICIAL, SHA256

@@ -7,8 +7,8 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from hashbench.config import derive_seed
-from hashbench.errors import HashbenchError
+from hashbench.foundation.config import derive_seed
+from hashbench.foundation.errors import HashbenchError
 from hashbench.training.settings import TrainingSettings
 
 Sampler = Callable[[int], list[Tensor]]  # epoch -> its minibatches, indices into the training examples

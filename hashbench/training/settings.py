@@ -6,9 +6,9 @@ from typing import Any, Literal, Self
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from hashbench.codes import MAX_BITS
-from hashbench.errors import HashbenchError
-from hashbench.hasher import BitSettings, CodeSettings, Precision
-from hashbench.parallel import ComputeOptions
+from hashbench.contract import BitSettings, CodeSettings, Precision
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.parallel import ComputeOptions
 
 OFFICIAL, SHA256 = "official", "sha256:"
 N_SHOWN = 12  # characters of the checksum in the names of weights and of their features

@@ -4,7 +4,7 @@ import time
 
 import torch
 
-from hashbench.hasher import Precision
+from hashbench.contract import Precision
 from hashbench.training.hasher import DeepHasher
 from hashbench.training.settings import TrainingSettings
 

@@ -5,8 +5,8 @@ import pytest
 from support.stored_toy import store_toy
 from support.toy_dataset import make_toy
 
-from hashbench import paths
 from hashbench.cli._app import main
+from hashbench.foundation import paths
 
 DIGITS_S1 = "fd9d2da3b32a2450bb0c6f70a3c76e41645d7eb45ed80e892320bdbc0de8e110"
 

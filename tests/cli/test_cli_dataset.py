@@ -17,10 +17,10 @@ from PIL import Image
 from support.command_line import call
 from support.limits import file_size_limit
 
-from hashbench import paths
 from hashbench.datasets import store
 from hashbench.datasets.card import cards, load_card
 from hashbench.datasets.split import split
+from hashbench.foundation import paths
 from hashbench.runs.store import Store
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from support.stored_toy import card_of, store_toy
 
-from hashbench import extras, paths
 from hashbench.cli._app import main
 from hashbench.datasets import inventory
+from hashbench.foundation import extras, paths
 
 ITEMS, LABELS = np.zeros((6, 2, 2, 3), np.uint8), np.arange(6) % 2
 

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from hashbench.cli.eval import command
 from hashbench.codes import files, pack
 from hashbench.codes.files import SavedCodes
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.relevance.labels import ClassRelevance
 
 app = typer.Typer()

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import hashbench
 from hashbench.cli.eval import command
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 app = typer.Typer()
 app.command()(command)

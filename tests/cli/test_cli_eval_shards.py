@@ -19,7 +19,7 @@ from support.counts import shards_in
 from support.limits import file_size_limit
 from support.waiting import lives, until
 
-from hashbench.extras import how_to_install
+from hashbench.foundation.extras import how_to_install
 from hashbench.shards import _counts_file
 from hashbench.shards._task import Count
 
@@ -403,7 +403,7 @@ def test_options_of_shards_need_shards(
 
 
 def test_a_cluster_needs_ray(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hashbench.extras.missing", lambda extra: [extra])
+    monkeypatch.setattr("hashbench.foundation.extras.missing", lambda extra: [extra])
     line = refused(run("--ray", "auto", "--counts", "sum.npz"))
     assert line == f"--ray needs Ray: {how_to_install('ray')}"
     assert "[ray]" in line and not Path("sum.npz").exists()

@@ -13,7 +13,7 @@ import hashbench
 from hashbench.cli.eval import command
 from hashbench.codes import files, pack
 from hashbench.codes.files import BIT_WEIGHTS, SavedCodes
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import ranking
 from hashbench.relevance.labels import ClassRelevance
 

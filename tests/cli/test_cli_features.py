@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 from support.terminal import Terminal
 
-from hashbench import paths
 from hashbench.cli._app import main
 from hashbench.datasets.store import open_dataset
 from hashbench.features import open_features
-from hashbench.progress import _bars
+from hashbench.foundation import paths
+from hashbench.foundation.progress import _bars
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hashbench.cli.index import app
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.sparse import index_file
 
 # four items in buckets 0, 0, 1, 2, on a line

@@ -11,7 +11,7 @@ from support.command_line import call
 
 from hashbench.codes import pack
 from hashbench.codes.nearest import neighbours_of
-from hashbench.extras import how_to_install
+from hashbench.foundation.extras import how_to_install
 
 rng = np.random.default_rng(5)
 CENTRES = rng.integers(0, 2, (12, 32), np.uint8)

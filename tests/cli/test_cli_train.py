@@ -194,7 +194,7 @@ def test_doctor_names_what_is_missing(capsys: pytest.CaptureFixture[str]) -> Non
 def test_run_does_what_is_missing_and_no_more(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     table = tmp_path / "root"
     (table / "experiments" / "tables").mkdir(parents=True)
-    from hashbench import paths
+    from hashbench.foundation import paths
 
     for shared in ("datasets", "experiments/methods"):
         (table / shared).symlink_to(paths.root() / shared)

@@ -9,7 +9,7 @@ import pytest
 from hashbench.codes import Codes, inverted_file, pack
 from hashbench.codes.inverted_file import InvertedFile, Lists, codes_sha256, make_lists, recall
 from hashbench.codes.nearest import neighbours_of
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 faiss = pytest.importorskip("faiss", reason="needs the extra search")
 

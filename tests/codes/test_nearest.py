@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from hashbench.codes import nearest, pack
 from hashbench.codes.nearest import neighbours, neighbours_of
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 
 @given(st.integers(1, 9), st.integers(1, 12), st.integers(1, 15), st.data())

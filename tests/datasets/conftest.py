@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from support.toy_dataset import Toy, make_toy
 
-from hashbench import paths
+from hashbench.foundation import paths
 
 
 @pytest.fixture

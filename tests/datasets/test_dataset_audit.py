@@ -22,7 +22,7 @@ from hashbench.datasets.protocol import (
 )
 from hashbench.datasets.split import Split, split
 from hashbench.datasets.store import Dataset, DatasetLabels
-from hashbench.errors import CheckFailed
+from hashbench.foundation.errors import CheckFailed
 
 SAID = {"title": "", "citation": ""}
 N = 36

@@ -7,7 +7,7 @@ from hashbench.datasets.card import cards, load_card
 from hashbench.datasets.protocol import Parts, PerClassValidation, Random, RandomValidation, Stratified
 from hashbench.datasets.readers import READERS
 from hashbench.datasets.split import split
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 
 @pytest.mark.parametrize("name", cards())
@@ -304,7 +304,7 @@ def test_a_protocol_that_is_none_is_one_line(toy, value):
 
 
 def test_an_absurd_item_shape_is_one_line(tmp_path, monkeypatch):
-    from hashbench import paths
+    from hashbench.foundation import paths
 
     text = (paths.root() / "datasets" / "digits.toml").read_text()
     (tmp_path / "datasets").mkdir()

@@ -16,7 +16,7 @@ from support.toy_dataset import make_toy
 from hashbench.datasets.download import download
 from hashbench.datasets.sources.fetch import folder_lock
 from hashbench.datasets.store import open_dataset
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 
 def assert_is_toy(toy):

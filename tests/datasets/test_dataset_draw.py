@@ -18,7 +18,7 @@ from hashbench.datasets.protocol import (
     Stratified,
 )
 from hashbench.datasets.split import Split, split
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 SAID = {"title": "", "citation": ""}
 

@@ -19,7 +19,7 @@ from hashbench.datasets.card import load_card
 from hashbench.datasets.download import download
 from hashbench.datasets.lists import label_rows, read_list
 from hashbench.datasets.split import split
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 FORMS = ["", "image/", "./data/lists/image/", "/home/somebody/lists/val_image/", "C:\\\\Data\\\\image\\\\"]

@@ -19,10 +19,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.lzw_writer import bomb, compress
 
-from hashbench.config import parse
 from hashbench.datasets.card import Source
 from hashbench.datasets.sources.members import locate, open_members
-from hashbench.errors import HashbenchError
+from hashbench.foundation.config import parse
+from hashbench.foundation.errors import HashbenchError
 
 CONTENT = {"in/one.bin": b"first " * 500, "in/two.bin": bytes(range(256)) * 40}
 PACK = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress, ".Z": compress}

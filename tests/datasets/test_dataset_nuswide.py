@@ -10,7 +10,7 @@ from hashbench.datasets import store
 from hashbench.datasets.card import load_card
 from hashbench.datasets.download import download
 from hashbench.datasets.split import split
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 CONCEPTS = ["airport", "animal", "beach", "bear", "birds"]
 CARD = """

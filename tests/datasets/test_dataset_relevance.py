@@ -10,7 +10,7 @@ from hashbench.datasets.protocol import Nearest, Parts, Percentiles
 from hashbench.datasets.relevance import relevance_of, relevance_of_training
 from hashbench.datasets.split import Split, split
 from hashbench.datasets.store import Dataset
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.losses import DistanceSupervision
 from hashbench.relevance import distances as by_distance
 from hashbench.relevance import percentiles as by_rank

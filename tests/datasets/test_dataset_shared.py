@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from support.lzw_writer import compress
 
-from hashbench import paths
 from hashbench.cli._app import main
 from hashbench.datasets.card import load_card
 from hashbench.datasets.download import download
 from hashbench.datasets.store import open_dataset
-from hashbench.errors import HashbenchError
+from hashbench.foundation import paths
+from hashbench.foundation.errors import HashbenchError
 
 SETS = ["mnist", "usps", "isolet", pytest.param("cifar100", marks=pytest.mark.slow)]
 

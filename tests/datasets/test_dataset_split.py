@@ -8,7 +8,7 @@ from hashbench.datasets.protocol import PerClass as Protocol
 from hashbench.datasets.protocol import Stratified
 from hashbench.datasets.split import split, write
 from hashbench.datasets.store import open_dataset
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 
 def protocol(queries: int, train: int, seed: int = 0) -> Protocol:

@@ -9,7 +9,7 @@ from hashbench.datasets.checksums import array_sha256, content_sha256
 from hashbench.datasets.download import download
 from hashbench.datasets.readers import Block
 from hashbench.datasets.store import file_status, open_dataset, open_labels, path_of, verify
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from hashbench.datasets.sources import mirror
 from hashbench.datasets.sources.fetch import fetch
 from hashbench.datasets.sources.mirror import MirrorError, Origin, ask, redirected
 from hashbench.datasets.sources.resume import PartialFile
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 BODY = random.Random(7).randbytes(50_000)
 WRONG = bytes([BODY[0] ^ 1]) + BODY[1:]

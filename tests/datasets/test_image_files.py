@@ -13,7 +13,7 @@ from hashbench.datasets import image_files, store
 from hashbench.datasets.download import download
 from hashbench.datasets.image_files import find
 from hashbench.datasets.images import decode
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 LAYOUTS = [
     "{name}",

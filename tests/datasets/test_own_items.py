@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from hashbench.datasets.own_items import read
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 SHAPE = (4, 6, 3)
 ITEMS = np.random.default_rng(3).integers(0, 256, (5, *SHAPE), np.uint8)

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.reader_inputs import card, read, refusal
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 N, D = 25, 6
 OF = card("matrix", [D], N, 0)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support.strategies import CodeSet, code_sets
 
 import hashbench
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 NAMES = "ap,ap(norm=retrieved)@3,ndcg,recall@1,5,precision@r1,pr_area"
 

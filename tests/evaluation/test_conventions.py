@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from support.strategies import CodeSet, code_sets
 
 from hashbench.codes import pack
-from hashbench.errors import HashbenchError
 from hashbench.evaluation.conventions import CONVENTIONS, ConventionValue
+from hashbench.foundation.errors import HashbenchError
 from hashbench.relevance.labels import ClassRelevance, SharedLabelRelevance
 
 Order = list[int]  # the levels of the items, first rank first

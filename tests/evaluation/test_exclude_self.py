@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support.strategies import CodeSet, code_sets
 
 import hashbench
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.relevance.labels import ClassRelevance
 
 NAMES = ["ap", "ap@3", "ap(norm=retrieved)@3", "ndcg", "ndcg@2", "precision@2", "precision@r", "recall@2", "auc", "mrr"]

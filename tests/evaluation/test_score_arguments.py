@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hashbench
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 
 def example(n_bits: int = 12) -> tuple[np.ndarray, ...]:

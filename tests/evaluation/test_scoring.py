@@ -14,8 +14,8 @@ from support.strategies import CodeSet, code_sets
 import hashbench
 from hashbench import metrics
 from hashbench.codes import pack
-from hashbench.errors import HashbenchError
 from hashbench.evaluation import arrays
+from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import count
 from hashbench.relevance.labels import SharedLabelRelevance, from_labels
 

@@ -12,12 +12,12 @@ import torch
 from support import tiny_matconvnet as tiny
 from support.toy_dataset import make_toy
 
-from hashbench import paths
 from hashbench.datasets.download import download
 from hashbench.datasets.store import open_dataset
-from hashbench.errors import HashbenchError
 from hashbench.features import extract, named, open_features
-from hashbench.files import locked
+from hashbench.foundation import paths
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.files import locked
 
 Pixels = type(named("pixels", None)[1].build((8, 8, 1), 16.0).module)
 

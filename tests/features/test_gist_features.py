@@ -3,8 +3,8 @@ import pytest
 import torch
 from support import slow_gist
 
-from hashbench.errors import HashbenchError
 from hashbench.features.gist import EXTRACTOR
+from hashbench.foundation.errors import HashbenchError
 
 RNG = np.random.default_rng(5)
 

@@ -9,9 +9,9 @@ from support.command_line import call
 from support.small_training import embedding
 from support.stored_toy import parts, store_toy
 
-from hashbench import paths
-from hashbench.errors import HashbenchError
 from hashbench.features import check_name, extract, features_of_items, open_features
+from hashbench.foundation import paths
+from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.options import Options
 from hashbench.runs.run import run
 from hashbench.runs.spec import resolve

@@ -7,8 +7,8 @@ from support.declared_figures import axes_of, declare
 from support.fake_rows import row_of_cell
 
 from hashbench import figures
-from hashbench.errors import HashbenchError
 from hashbench.figures import Drawing
+from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.store import Row, Store
 from hashbench.tables import spec
 

@@ -6,7 +6,7 @@ import pytest
 from support.declared_figures import CELLS, declare
 
 from hashbench import figures
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 TABLE = 'table = "talr_table1"\n'
 

@@ -7,7 +7,7 @@ import pytest
 from support.declared_figures import axes_of, declare, filled
 
 from hashbench import figures
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.store import Store
 
 

@@ -7,8 +7,8 @@ import pytest
 from support.declared_figures import CELLS, axes_of, declare, filled, row_of, tiny
 
 from hashbench import figures
-from hashbench.errors import HashbenchError
 from hashbench.figures._speed_up import expected
+from hashbench.foundation.errors import HashbenchError
 
 SUF = """
 [defaults]

@@ -10,8 +10,8 @@ from support.declared_figures import axes_of, declare, filled, row_of, tiny
 
 from hashbench import figures
 from hashbench.codes import files
-from hashbench.errors import HashbenchError
 from hashbench.figures import csv_text
+from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.data import open_data
 from hashbench.runs.spec import of_row
 from hashbench.runs.store import Store

@@ -6,7 +6,7 @@ import pytest
 from support.declared_figures import CELLS, axes_of, declare, filled, row_of, tiny
 
 from hashbench import figures
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 
 def test_a_bar_is_the_range_and_a_dot_the_tie_aware_value(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from support.declared_figures import axes_of, declare, filled, tiny
 
 from hashbench import figures
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 EXAMPLE = "distances = [1, 1, 1, 2]\nrelevant = [true, false, true, true]\n"
 

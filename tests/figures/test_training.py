@@ -8,8 +8,8 @@ import pytest
 from support.declared_figures import CELLS, ONE_COLUMN, axes_of, declare, filled, row_of, tiny
 
 from hashbench import figures
-from hashbench.errors import HashbenchError
 from hashbench.figures import FigureSpec
+from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.store import Row, Store
 
 

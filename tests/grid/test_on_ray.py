@@ -113,7 +113,7 @@ def test_runs_end_with_a_driver_that_is_killed(nodes: Nodes, tmp_path: Path) -> 
 
 @pytest.mark.ray
 def test_an_address_without_a_cluster_is_one_line(tmp_path: Path) -> None:
-    from hashbench.errors import HashbenchError
+    from hashbench.foundation.errors import HashbenchError
 
     for address, text in (
         ("127.0.0.1:1", "--ray 127.0.0.1:1: no cluster there: "),

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from support.limits import file_size_limit
 
-from hashbench import paths
+from hashbench.foundation import paths
 from hashbench.grid import node as node_files
 from hashbench.grid import ray_task
 from hashbench.grid.files_of_run import NeededFile, needed_files

@@ -9,7 +9,7 @@ from support import oracles
 from support.strategies import CodeSet, code_sets
 
 from hashbench.codes import pack
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import Histogram, count, own_items, without_itself
 from hashbench.relevance.labels import ClassRelevance, from_labels
 

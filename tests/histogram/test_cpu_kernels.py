@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hashbench import parallel
 from hashbench.codes import Codes, pack, packed
-from hashbench.errors import HashbenchError
+from hashbench.foundation import parallel
+from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import count, count_blocks, counting, counts, numpy_kernel
 from hashbench.histogram import numba_kernel as kernels
 from hashbench.histogram.counting import Kernel

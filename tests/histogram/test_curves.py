@@ -10,7 +10,7 @@ from support.strategies import CodeSet, Ranking, code_sets, rankings
 
 from hashbench import metrics
 from hashbench.codes import pack
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import Histogram, count, curves, ties
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.parallel import available_cores
 from hashbench.histogram import device
-from hashbench.parallel import available_cores
 
 MANY = 10**15  # pairs: minutes on any CPU
 

@@ -12,7 +12,7 @@ from support.strategies import CodeSet, Ranking, code_sets, rankings
 
 from hashbench import metrics
 from hashbench.codes import pack
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import Histogram, count, ranking, ties
 from hashbench.histogram.ranking import hamming
 from hashbench.histogram.ties import Policy

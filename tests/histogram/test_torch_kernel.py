@@ -20,9 +20,9 @@ from support.torch_on_cpu import stand_in_for_cuda
 
 from hashbench import histogram
 from hashbench.codes import pack
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.parallel import slices
 from hashbench.histogram import torch_kernel
-from hashbench.parallel import slices
 from hashbench.relevance.distances import KnownRelevance
 from hashbench.relevance.labels import ClassRelevance, Relevance, from_labels
 

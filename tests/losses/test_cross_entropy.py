@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.losses.cross_entropy import CrossEntropy
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.losses import dpsh, dtsh, hashnet, mihash, tie_aware_ap, tie_aware_ndcg
 
 Loss = Callable[[Tensor, Tensor], Tensor]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support.watched_tensors import watch
 from torch import Tensor
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.losses import gated
 
 Pairwise = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]

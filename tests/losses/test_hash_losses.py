@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.losses import hash_npairs, hash_triplet, npairs
 
 N_CLASSES, D, K = 4, 7, 2

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.losses import npairs
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.losses import soft_histogram as module
 from hashbench.losses.soft_histogram import relaxed_distance, soft_histogram
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from hashbench.errors import HashbenchError
-from hashbench.hasher import TrainingData
+from hashbench.contract import TrainingData
+from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
 from hashbench.methods._kernel import squared_distances
 from hashbench.methods.agh import AnchorGraph, Settings, eigenvectors, thresholds, weights

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from hashbench.codes import binarize
+from hashbench.contract import BitSettings, SavedHasher, TrainingData
 from hashbench.datasets.card import load_card
 from hashbench.datasets.split import split
 from hashbench.datasets.store import open_dataset
-from hashbench.errors import HashbenchError
-from hashbench.hasher import BitSettings, SavedHasher, TrainingData
+from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
 from hashbench.models import MODELS
 from hashbench.runs import hyperparameters

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hashbench.contract import TrainingData
 from hashbench.datasets.store import open_dataset
-from hashbench.hasher import TrainingData
 from hashbench.methods import METHODS
 from hashbench.methods._block_cut import energy
 from hashbench.methods.fasthash import Loss, coupled, losses

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hashbench.errors import HashbenchError
-from hashbench.hasher import Floats, TrainingData
+from hashbench.contract import Floats, TrainingData
+from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import ksh
 
 KERNEL = ksh.Settings(bits=6, features="pixels", hash_functions="kernel", n_anchors=20, iterations=100, tolerance=0.01)

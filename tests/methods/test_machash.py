@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hashbench.contract import TrainingData
 from hashbench.datasets.store import open_dataset
-from hashbench.errors import HashbenchError
-from hashbench.hasher import TrainingData
+from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
 from hashbench.methods._block_cut import Matrix, energy, submodular_blocks
 from hashbench.methods.machash import CodeStep, KshCouplings, affinities, ksh_loss, machines

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hashbench.hasher import SavedHasher, TrainingData
+from hashbench.contract import SavedHasher, TrainingData
 from hashbench.methods import METHODS
 from hashbench.methods.pca_sign import Settings
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hashbench.hasher import TrainingData
+from hashbench.contract import TrainingData
 from hashbench.methods._neighbours import Neighbours, random_neighbours
 from hashbench.methods._pair_bits import Perceptrons, pair_matrix, smoothed
 from hashbench.methods._pair_trees import best_signs, flip_costs, flipped

@@ -9,7 +9,7 @@ from support.oracles import Order
 
 from hashbench import metrics
 from hashbench.codes import binarize
-from hashbench.hasher import BinaryHasher, TrainingData
+from hashbench.contract import BinaryHasher, TrainingData
 from hashbench.histogram import Histogram, count
 from hashbench.methods import METHODS
 from hashbench.relevance.labels import from_labels

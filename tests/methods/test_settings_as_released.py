@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hashbench.config import Setting
+from hashbench.contract import TrainingData
 from hashbench.datasets.card import load_card
-from hashbench.errors import HashbenchError
-from hashbench.hasher import TrainingData
+from hashbench.foundation.config import Setting
+from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
 from hashbench.relevance.distances import DistanceRelevance
 from hashbench.runs.spec import resolve

@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 
 from hashbench import metrics
 from hashbench.cli._app import main
-from hashbench.config import Setting
-from hashbench.errors import HashbenchError
-from hashbench.hasher import TrainingData
+from hashbench.contract import TrainingData
+from hashbench.foundation.config import Setting
+from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import Histogram
 from hashbench.methods import METHODS
 from hashbench.relevance.labels import ClassRelevance

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from hashbench.codes import binarize
-from hashbench.hasher import TrainingData
+from hashbench.contract import TrainingData
 from hashbench.methods import METHODS
 from hashbench.methods.spectral_hashing import BoxEigenfunctions, Settings, smoothest
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hashbench.errors import HashbenchError
-from hashbench.hasher import Floats, TrainingData
+from hashbench.contract import Floats, TrainingData
+from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import sth
 
 SETTINGS = sth.Settings(bits=5, features="pixels", n_neighbours=4, c=1.0, unit_norm=True)

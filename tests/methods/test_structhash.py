@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from hashbench.contract import TrainingData
 from hashbench.datasets.card import load_card
 from hashbench.datasets.split import split
 from hashbench.datasets.store import open_dataset
-from hashbench.hasher import TrainingData
 from hashbench.methods import METHODS
 from hashbench.methods._column_generation import Rows
 from hashbench.methods._neighbours import Neighbours
@@ -118,7 +118,7 @@ def test_more_bits_and_learned_bits_rank_better(loss: Loss, hash_functions: str)
 
 @pytest.mark.parametrize("hash_functions", ["linear", "kernel", "trees"])
 def test_weights_are_saved_with_the_hasher(hash_functions: str, tmp_path: Path) -> None:
-    from hashbench.hasher import SavedHasher
+    from hashbench.contract import SavedHasher
 
     data, entry, chosen = digits(), METHODS.get("structhash"), settings(bits=4, **few(hash_functions))
     hasher: Any = entry.fit(chosen, data)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.methods.talr_ndcg import NdcgSettings
 from hashbench.runs.spec import RunSpec, resolve
 

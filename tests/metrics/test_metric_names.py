@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hashbench import metrics
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.metrics import METRICS
 
 CANONICAL = [

@@ -8,7 +8,7 @@ from support.strategies import CodeSet, code_sets
 
 from hashbench import metrics
 from hashbench.codes import pack
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import Histogram, count
 
 NAMES = ["ap", "ap(norm=retrieved)@3", "ndcg", "precision@2", "recall@r1", "structhash_ndcg@3"]

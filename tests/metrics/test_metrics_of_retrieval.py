@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import hashbench
 from hashbench import metrics
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import Histogram
 from hashbench.metrics import METRICS, MetricValue
 from hashbench.sparse.retrieval import CUTOFFS, Reranked, Retrieval

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.sparse_oracles import expected_speed_up
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.metrics import nmi
 from hashbench.metrics.suf import speed_up
 from hashbench.sparse.codes import SparseCodes

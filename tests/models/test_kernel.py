@@ -8,8 +8,8 @@ import pytest
 import torch
 from support.small_training import Spread, examples, same, settings
 
-from hashbench.errors import HashbenchError
-from hashbench.hasher import TrainingData
+from hashbench.contract import TrainingData
+from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
 from hashbench.models import MODELS, KernelResponses
 from hashbench.training.hasher import DeepHasher

@@ -3,7 +3,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from hashbench.errors import HashbenchError  # noqa: E402
+from hashbench.foundation.errors import HashbenchError  # noqa: E402
 from hashbench.models import MODELS, encoder  # noqa: E402
 from hashbench.models.nin import BLOCKS, SLOPE, nin  # noqa: E402
 

@@ -8,7 +8,7 @@ import torch
 from PIL import Image
 from support import tiny_matconvnet as tiny
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.models import MODELS, Input, Preprocessor, encoder, resize_matrix
 
 RNG = np.random.default_rng(0)

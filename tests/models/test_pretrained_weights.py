@@ -11,8 +11,8 @@ import torch
 from support import tiny_matconvnet as tiny
 from torch import nn
 
-from hashbench import paths
-from hashbench.errors import HashbenchError
+from hashbench.foundation import paths
+from hashbench.foundation.errors import HashbenchError
 from hashbench.models import MODELS, Preprocessor, Pretrained, fill, vggf
 
 LAYERS = vggf.layers(tiny.WIDTHS)

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.models import MODELS
 
 RESNET9 = MODELS.get("resnet9")

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hashbench.codes import pack
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import count, count_blocks
 from hashbench.relevance import distances
 from hashbench.relevance.distances import DistanceRelevance, euclidean

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.relevance import percentiles as by_rank
 from hashbench.relevance.distances import DistanceRelevance, euclidean
 from hashbench.relevance.percentiles import nearest, percentiles

@@ -11,7 +11,7 @@ import pytest
 from support.command_line import call
 from support.report_root import MEANS, report_root, tiny_row
 
-from hashbench.config import digest
+from hashbench.foundation.config import digest
 from hashbench.report import page as page_module
 from hashbench.runs.store import Row, Store
 

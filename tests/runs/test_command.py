@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hashbench.cli._settings import parse_settings
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.command import train_command
 from hashbench.runs.spec import resolve
 from hashbench.runs.store import Row, read

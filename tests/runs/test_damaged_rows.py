@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hashbench.cli._app import main
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.store import Store, file_text, read
 
 REPOSITORY = Path(__file__).resolve().parents[2]

@@ -8,16 +8,16 @@ import pytest
 from numpy.typing import NDArray
 from support.stored_toy import parts, store_toy
 
-from hashbench import hasher as hasher_module
+from hashbench import contract as hasher_module
 from hashbench import histogram
 from hashbench.cli._app import main
 from hashbench.codes import files, pack
+from hashbench.contract import BinaryHasher, BinaryOutput, ItemRows, SearchItems
 from hashbench.datasets import layout
 from hashbench.datasets.split import Split
 from hashbench.datasets.store import open_dataset
-from hashbench.errors import CheckFailed, HashbenchError
 from hashbench.features import open_features
-from hashbench.hasher import BinaryHasher, BinaryOutput, ItemRows, SearchItems
+from hashbench.foundation.errors import CheckFailed, HashbenchError
 from hashbench.runs.data import open_data
 from hashbench.runs.fit import load_hasher
 from hashbench.runs.run import run

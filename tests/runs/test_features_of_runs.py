@@ -8,8 +8,8 @@ import pytest
 from support.stored_toy import parts, store_toy
 
 from hashbench.cli._app import main
-from hashbench.errors import HashbenchError
 from hashbench.features import open_features
+from hashbench.foundation.errors import HashbenchError
 from hashbench.runs import provenance
 from hashbench.runs.data import open_data, own_rows
 from hashbench.runs.fit import FITTED, load_hasher

@@ -9,9 +9,9 @@ import torch
 from support.command_line import call
 from support.stored_toy import parts, store_toy
 
-from hashbench.config import Setting
-from hashbench.errors import HashbenchError
-from hashbench.parallel import ProcessGroup
+from hashbench.foundation.config import Setting
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.parallel import ProcessGroup
 from hashbench.runs.command import train_command
 from hashbench.runs.data import open_data
 from hashbench.runs.fit import load_hasher

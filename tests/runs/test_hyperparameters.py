@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from hashbench import paths
 from hashbench.cli._app import main
-from hashbench.config import Setting
 from hashbench.datasets.card import cards, load_card
-from hashbench.errors import HashbenchError
+from hashbench.foundation import paths
+from hashbench.foundation.config import Setting
+from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
 from hashbench.runs import hyperparameters
 from hashbench.runs.spec import resolve

@@ -2,8 +2,8 @@
 
 import pytest
 
-from hashbench.config import Setting
-from hashbench.errors import HashbenchError
+from hashbench.foundation.config import Setting
+from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.spec import resolve
 
 

@@ -16,8 +16,8 @@ from safetensors.torch import load_file
 from support.command_line import call
 from support.stored_toy import parts, store_toy
 
-from hashbench import paths
-from hashbench.errors import HashbenchError
+from hashbench.foundation import paths
+from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.options import Options
 from hashbench.runs.pretrain import Pretrained, classifier_spec, pretrain
 from hashbench.runs.run import run

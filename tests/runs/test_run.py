@@ -14,10 +14,10 @@ import pytest
 
 from hashbench import histogram, metrics
 from hashbench.codes import files
+from hashbench.contract import BinaryOutput
 from hashbench.datasets.card import load_card
-from hashbench.errors import HashbenchError
-from hashbench.hasher import BinaryOutput
-from hashbench.parallel import ProcessGroup
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.parallel import ProcessGroup
 from hashbench.runs.data import open_data
 from hashbench.runs.fit import load_hasher
 from hashbench.runs.lock import HOLDER, LOCK, is_held
@@ -209,7 +209,7 @@ def test_names_are_kept_in_one_spelling() -> None:
 
 
 def test_another_split_is_another_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from hashbench import paths
+    from hashbench.foundation import paths
 
     root = paths.root()
     (tmp_path / "datasets").mkdir()

@@ -13,7 +13,7 @@ from hashbench.datasets.card import load_card
 from hashbench.datasets.draw import draw
 from hashbench.datasets.other_splits import split_seeds, with_seed
 from hashbench.datasets.split import split
-from hashbench.errors import CheckFailed, HashbenchError
+from hashbench.foundation.errors import CheckFailed, HashbenchError
 from hashbench.runs.data import open_data
 from hashbench.runs.run import run
 from hashbench.runs.spec import of_row, resolve

@@ -12,8 +12,8 @@ import pytest
 from support.limits import file_size_limit
 
 from hashbench.codes.files import Explicit
-from hashbench.errors import HashbenchError
-from hashbench.files import locked
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.files import locked
 from hashbench.grid import node
 from hashbench.shards import Shard, Source, shards_of
 from hashbench.shards._on_node import Named, Sent, do, sent, shard_lock

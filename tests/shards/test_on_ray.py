@@ -19,7 +19,7 @@ from support.counts import shards_in
 from support.ray_nodes import Nodes, two_nodes
 from support.waiting import lives, until
 
-from hashbench.files import file_sha256, locked
+from hashbench.foundation.files import file_sha256, locked
 from hashbench.grid.node import DriverFile
 from hashbench.shards import _counts_file
 from hashbench.shards._on_node import shard_lock

@@ -14,7 +14,7 @@ from support.dying import dies_once, sleeps
 from support.waiting import lives, until
 
 from hashbench.codes.files import Explicit
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.shards import Source, shards_of
 from hashbench.shards._on_ray import Cluster, _Crew
 from hashbench.shards._workers import done, followed

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.sparse import retrieval as retrieval_module
 from hashbench.sparse.retrieval import CUTOFFS, Reranked, Retrieval
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.sparse import search, sharded
 from hashbench.sparse.codes import SparseCodes, top_k
 from hashbench.sparse.index import Index, build

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from support import sparse_oracles
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.sparse.codes import SparseCodes, preference, top_k
 
 FEW_VALUES = st.sampled_from([-2.0, -0.0, 0.0, 0.5, 3.0])  # so that ties abound

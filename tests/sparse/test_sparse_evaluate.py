@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support import oracles, sparse_oracles
 
 from hashbench import histogram, metrics
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.relevance.labels import ClassRelevance
 from hashbench.sparse import search
 from hashbench.sparse.codes import SparseCodes, top_k

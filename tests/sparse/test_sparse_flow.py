@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.sparse_oracles import bits, objective
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.sparse import flow
 from hashbench.sparse.codes import top_k
 

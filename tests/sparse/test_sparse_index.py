@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.sparse import index as index_module
 from hashbench.sparse import index_file
 from hashbench.sparse.codes import SparseCodes, top_k

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support.watched_tensors import watch
 from torch import Tensor, nn
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.losses import hash_npairs, hash_triplet, npairs, triplet
 from hashbench.sparse.codes import top_k
 from hashbench.sparse.objectives import HashObjective, MetricObjective

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.sparse import quantise
 from hashbench.sparse.codes import top_k
 from hashbench.sparse.quantise import Centroids, fit

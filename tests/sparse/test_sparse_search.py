@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.sparse_oracles import exhaustive
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.sparse import search
 from hashbench.sparse.codes import SparseCodes, top_k
 from hashbench.sparse.index import Index, build

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.shards import _counts_file
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from hashbench.codes.distinct import DistinctCodes
-from hashbench.config import digest, parse
+from hashbench.foundation.config import digest, parse
 from hashbench.metrics import MetricValue
 from hashbench.runs.spec import RunSpec, resolve
 from hashbench.runs.store import Code, Row

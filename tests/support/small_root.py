@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hashbench import paths
+from hashbench.foundation import paths
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hashbench.hasher import TrainingData
+from hashbench.contract import TrainingData
 from hashbench.losses import RowObjective
 from hashbench.runs.spec import resolve
 from hashbench.training.settings import DeepSettings, TrainingSettings

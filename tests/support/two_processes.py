@@ -12,13 +12,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from hashbench import parallel
-from hashbench.errors import HashbenchError
-from hashbench.hasher import TrainingData
+from hashbench.contract import TrainingData
+from hashbench.foundation import parallel
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.parallel import ProcessGroup
 from hashbench.losses import LabelSupervision, dpsh, dtsh, hashnet, label_levels, mihash, tie_aware_ap, tie_aware_ndcg
 from hashbench.losses.memory import OutputMemory
 from hashbench.methods import METHODS
-from hashbench.parallel import ProcessGroup
 from hashbench.runs.spec import resolve
 from hashbench.training import distributed
 from hashbench.training.gradient import backward

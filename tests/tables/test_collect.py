@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.fake_rows import fake_hash, fake_row, sample_rows, sample_spec, sample_table
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import Histogram
 from hashbench.runs.spec import resolve
 from hashbench.runs.store import Row, Store

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hashbench.contract import CodeSettings, Hasher, TrainingData
 from hashbench.datasets.card import Card, load_card
 from hashbench.datasets.protocol import Percentiles
-from hashbench.hasher import CodeSettings, Hasher, TrainingData
 from hashbench.methods import METHODS
 from hashbench.models import MODELS, alexnet_caffe, caffenet, vggf
 from hashbench.models._matconvnet import Conv, Full, Layer, backbone_of

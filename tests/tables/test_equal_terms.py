@@ -4,9 +4,9 @@ from collections import defaultdict
 
 import pytest
 
+from hashbench.contract import CodeSettings
 from hashbench.datasets.card import load_card
 from hashbench.datasets.protocol import RandomValidation
-from hashbench.hasher import CodeSettings
 from hashbench.methods import METHODS
 from hashbench.runs.spec import resolve
 from hashbench.tables import spec

@@ -12,9 +12,9 @@ import pytest
 import yaml
 
 from hashbench import __version__
-from hashbench.config import read_toml
 from hashbench.datasets.card import cards, load_card
-from hashbench.errors import HashbenchError
+from hashbench.foundation.config import read_toml
+from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
 from hashbench.metrics import METRICS
 from hashbench.runs import hyperparameters

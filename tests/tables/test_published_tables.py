@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from hashbench import metrics, paths
-from hashbench.config import parse, read_toml
+from hashbench import metrics
 from hashbench.datasets.card import load_card
+from hashbench.foundation import paths
+from hashbench.foundation.config import parse, read_toml
 from hashbench.methods import METHODS
 from hashbench.tables import names, spec
 from hashbench.tables.cell import Cell

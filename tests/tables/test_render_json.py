@@ -2,7 +2,7 @@
 
 from support.fake_rows import assert_golden, sample_table
 
-from hashbench.config import canonical_json
+from hashbench.foundation.config import canonical_json
 from hashbench.tables.render_json import json_table
 
 

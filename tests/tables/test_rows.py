@@ -12,7 +12,7 @@ from support.fake_rows import SAMPLE_CELLS, fake_row
 
 import hashbench
 from hashbench.codes.distinct import DistinctCodes
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.metrics import MetricValue
 from hashbench.runs.store import Code, Row, Seconds, Store
 from hashbench.tables.rows import COUNTS, FIXED, NAMES, PROVENANCE, STATE

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from hashbench.config import parse
-from hashbench.errors import HashbenchError
+from hashbench.foundation.config import parse
+from hashbench.foundation.errors import HashbenchError
 from hashbench.tables import names, spec
 from hashbench.tables.cell import Cell
 from hashbench.tables.file import TableFile

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-from hashbench.errors import HashbenchError
-from hashbench.hasher import TrainingData
+from hashbench.contract import TrainingData
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.parallel import DEFAULT_COMPUTE as USUAL
+from hashbench.foundation.parallel import ComputeOptions
 from hashbench.methods import METHODS
-from hashbench.parallel import DEFAULT_COMPUTE as USUAL
-from hashbench.parallel import ComputeOptions
 from hashbench.runs.options import Options
 from hashbench.runs.run import run
 from hashbench.runs.spec import RunSpec, resolve

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.spec import resolve
 from hashbench.training.hasher import SHAPE, DeepHasher
 from hashbench.training.settings import TrainingSettings

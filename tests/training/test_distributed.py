@@ -14,9 +14,9 @@ import pytest
 import torch
 from support import two_processes
 
-from hashbench import parallel
-from hashbench.errors import HashbenchError
-from hashbench.parallel import ALONE, ProcessGroup
+from hashbench.foundation import parallel
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.parallel import ALONE, ProcessGroup
 from hashbench.training.distributed import device_for, with_synchronised_batch_norm
 
 

@@ -9,9 +9,9 @@ import torch
 from support import two_processes
 from torch import Tensor
 
+from hashbench.foundation.parallel import DEFAULT_COMPUTE, ComputeOptions
 from hashbench.losses import label_levels, tie_aware_ap, tie_aware_ndcg
 from hashbench.methods import METHODS
-from hashbench.parallel import DEFAULT_COMPUTE, ComputeOptions
 from hashbench.runs.data import open_data
 from hashbench.runs.fit import load_hasher
 from hashbench.runs.options import Options

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from hashbench.errors import HashbenchError
-from hashbench.hasher import TrainingData
+from hashbench.contract import TrainingData
+from hashbench.foundation.errors import HashbenchError
 from hashbench.losses import dpsh, tie_aware_ap
 from hashbench.methods import METHODS
 from hashbench.runs.spec import resolve

@@ -10,8 +10,8 @@ from safetensors.torch import load_file, save
 from support.command_line import call
 from support.small_training import embedding, examples
 
-from hashbench import paths
-from hashbench.errors import HashbenchError
+from hashbench.foundation import paths
+from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.store import Store
 from hashbench.training import backbone
 from hashbench.training.backbone import BackboneFile, find, read

@@ -20,8 +20,8 @@ import pytest
 import torch
 
 from hashbench.cli._app import main
-from hashbench.errors import HashbenchError
-from hashbench.hasher import TrainingData
+from hashbench.contract import TrainingData
+from hashbench.foundation.errors import HashbenchError
 from hashbench.losses import mihash, supervision_of
 from hashbench.methods import METHODS
 from hashbench.runs.run import run

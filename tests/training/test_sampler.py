@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.small_training import ROUNDS, settings
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.training.sampler import ClassRounds, different, epoch_batches, sampler
 
 

@@ -8,8 +8,8 @@ import pytest
 import torch
 from support.small_training import ROUNDS, Spread, embedding, examples, same, settings
 
-from hashbench.errors import HashbenchError
-from hashbench.hasher import TrainingData
+from hashbench.contract import TrainingData
+from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
 from hashbench.runs.spec import resolve
 from hashbench.training import checkpoint, loop

@@ -9,8 +9,8 @@ import torch
 from support.small_training import CLASSES, ROUNDS, Spread, embedding, examples, same, settings
 from torch import Tensor
 
-from hashbench.errors import HashbenchError
-from hashbench.hasher import TrainingData
+from hashbench.contract import TrainingData
+from hashbench.foundation.errors import HashbenchError
 from hashbench.losses import RowObjective, supervision_of
 from hashbench.training import checkpoint, log, loop
 from hashbench.training.failure import TrainingFailed

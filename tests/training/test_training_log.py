@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hashbench import progress
-from hashbench.hasher import TrainingData
+from hashbench.contract import TrainingData
+from hashbench.foundation import progress
+from hashbench.foundation.progress import _bars
 from hashbench.methods import METHODS
-from hashbench.progress import _bars
 from hashbench.runs.spec import resolve
 from hashbench.training import log
 

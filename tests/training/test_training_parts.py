@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.losses import label_levels
 from hashbench.relevance.labels import ClassRelevance
 from hashbench.runs.spec import RunSpec, resolve

@@ -11,10 +11,11 @@ import torch
 from support import tiny_matconvnet as tiny
 from typer.testing import CliRunner
 
-from hashbench import models, paths
+from hashbench import models
 from hashbench.cli import app
-from hashbench.errors import HashbenchError
-from hashbench.hasher import SavedHasher, TrainingData
+from hashbench.contract import SavedHasher, TrainingData
+from hashbench.foundation import paths
+from hashbench.foundation.errors import HashbenchError
 from hashbench.losses import supervision_of
 from hashbench.methods import METHODS
 from hashbench.models import Model, vggf

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from support.small_training import ROUNDS, embedding, settings
 
-from hashbench import paths
-from hashbench.errors import HashbenchError
-from hashbench.hasher import BitSettings
+from hashbench.contract import BitSettings
+from hashbench.foundation import paths
+from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.spec import RunSpec, of_row, resolve
 from hashbench.runs.store import read
 from hashbench.training.settings import DeepSettings

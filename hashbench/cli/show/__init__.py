@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from hashbench.cli import _complete
-from hashbench.errors import HashbenchError, nearest, unknown
+from hashbench.foundation.errors import HashbenchError, nearest, unknown
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def command(
     protocols, and whether it is here. Of a table: its rows, columns, what is measured. Of a figure: its kind, what
     of it is measured. Of a run: its configuration, scores, provenance and commands.
     """
-    from hashbench.config import canonical_json
+    from hashbench.foundation.config import canonical_json
 
     if kind is not None and kind not in KINDS:
         raise unknown("kind", kind, KINDS)
@@ -68,7 +68,7 @@ def command(
 
 def _found(name: str, kinds: dict[str, Kind]) -> dict[str, str]:
     """The kinds that have an entry called ``name``, with its name; else the run whose name begins so."""
-    from hashbench.registry import canonical
+    from hashbench.foundation.registry import canonical
 
     names = {each: kind.names() for each, kind in kinds.items()}
     exact = {each: spelt for each in kinds for spelt in dict.fromkeys((canonical(name), name)) if spelt in names[each]}

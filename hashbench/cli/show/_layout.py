@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from hashbench.cli._columns import in_columns, wrapped
-from hashbench.config import Setting
+from hashbench.foundation.config import Setting
 
 
 def title(name: str, kind: str, text: str) -> Iterator[str]:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from hashbench import paths
 from hashbench.cli.show import _layout
+from hashbench.foundation import paths
 
 if TYPE_CHECKING:
     from hashbench.methods import Method

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from hashbench import paths
 from hashbench.cli.show import _layout
+from hashbench.foundation import paths
 
 
 def describe(name: str) -> dict[str, Any]:

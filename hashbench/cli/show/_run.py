@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from hashbench import paths
 from hashbench.cli._row_text import distinct_text, split_text
 from hashbench.cli.show import _layout
 from hashbench.codes.distinct import DistinctCodes
+from hashbench.foundation import paths
 
 if TYPE_CHECKING:
     from hashbench.runs.store import Row
@@ -37,7 +37,7 @@ def _commands(row: "Row", kept: list[str]) -> tuple[list[str], str | None]:
 
     Without a hasher that is kept the run is trained again first.
     """
-    from hashbench.errors import HashbenchError
+    from hashbench.foundation.errors import HashbenchError
     from hashbench.runs.command import train_command
 
     has_hasher = any(name.startswith("hasher.") for name in kept)
@@ -57,7 +57,7 @@ def _commands(row: "Row", kept: list[str]) -> tuple[list[str], str | None]:
 def _has_images(dataset: str) -> bool:
     """Whether there are images to draw; False if the data set is gone."""
     from hashbench.datasets.card import load_card
-    from hashbench.errors import HashbenchError
+    from hashbench.foundation.errors import HashbenchError
 
     try:
         return load_card(dataset).kind == "images"

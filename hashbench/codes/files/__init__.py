@@ -26,8 +26,8 @@ from hashbench.codes.files._names import CODE_ROLES, IDS, NAMINGS, ROLES
 from hashbench.codes.files._stored import Arrays, StoredArray
 from hashbench.codes.files._stream import CodeStream
 from hashbench.codes.packed import MAX_BITS, Codes
-from hashbench.errors import HashbenchError, printable, unknown
-from hashbench.files import atomic
+from hashbench.foundation.errors import HashbenchError, printable, unknown
+from hashbench.foundation.files import atomic
 from hashbench.relevance.labels import LabelRelevance, Labels
 
 __all__ = [

@@ -5,7 +5,7 @@ import numpy as np
 from hashbench.codes.bit_order import check
 from hashbench.codes.files._layout import StoredPair, is_packed
 from hashbench.codes.files._stored import StoredArray
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 
 def choose(codes: StoredPair, last_byte: int, bit_order: str | None) -> tuple[str, list[str]]:

@@ -11,7 +11,7 @@ from hashbench.codes.files import _bit_order
 from hashbench.codes.files._layout import StoredPair, is_packed
 from hashbench.codes.files._stored import StoredArray
 from hashbench.codes.packed import Codes
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 Bytes = NDArray[np.uint8]
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from hashbench.codes.files._names import CODE_ROLES, IDS, LAYOUT, N_BITS, NAMINGS, ROLES, Naming
 from hashbench.codes.files._stored import Arrays, Format, StoredArray
-from hashbench.errors import HashbenchError, printable, quietly, unknown
-from hashbench.registry import Catalogue
+from hashbench.foundation.errors import HashbenchError, printable, quietly, unknown
+from hashbench.foundation.registry import Catalogue
 
 FORMATS = Catalogue("format", "hashbench.codes.files", "FORMAT", Format)
 KNOWN = {name for naming in NAMINGS for role in ROLES for name in naming.names(role)}

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes.files._stored import StoredArray
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 Ids = NDArray[Any]  # [n], integers or texts
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes.files._layout import StoredLabels
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.relevance.labels import ClassRelevance, LabelRelevance, Labels, class_ids, class_names, from_labels
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from hashbench.codes.files._stored import StoredArray
 from hashbench.codes.packed import MAX_BITS
-from hashbench.errors import HashbenchError, printable
+from hashbench.foundation.errors import HashbenchError, printable
 
 LAYOUTS = ("items-by-bits", "bits-by-items")
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from hashbench.errors import HashbenchError, one_line, printable
+from hashbench.foundation.errors import HashbenchError, one_line, printable
 
 SLAB_BYTES = 4 << 20
 BOMB_BYTES = 256 << 20

@@ -13,7 +13,7 @@ from hashbench.codes.files._ids import Ids, ids_in, read, rows_in
 from hashbench.codes.files._layout import StoredCodes
 from hashbench.codes.files._stored import StoredArray
 from hashbench.codes.packed import Codes, block_items
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.relevance.labels import LabelRelevance, Labels
 
 

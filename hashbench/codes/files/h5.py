@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes.files._stored import Arrays, Format, StoredArray, refuse_bomb
-from hashbench.errors import HashbenchError, printable
+from hashbench.foundation.errors import HashbenchError, printable
 
 MOST_SLABS = 4  # read together
 MOST_TEXT_BYTES = 1 << 30  # texts read together take at most so many bytes, whatever the file refers to

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes.files._stored import Arrays, Format, StoredArray, refuse_bomb
-from hashbench.errors import HashbenchError, one_line, printable, quietly
+from hashbench.foundation.errors import HashbenchError, one_line, printable, quietly
 
 # Types of elements.
 MATRIX, COMPRESSED, MOST_TYPE = 14, 15, 18

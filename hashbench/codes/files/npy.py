@@ -10,7 +10,7 @@ from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
 from hashbench.codes.files._stored import Arrays, Format, StoredArray
-from hashbench.errors import HashbenchError, printable
+from hashbench.foundation.errors import HashbenchError, printable
 
 Opener = Callable[[], IO[bytes]]
 

@@ -10,7 +10,7 @@ from typing import IO
 
 from hashbench.codes.files import npy
 from hashbench.codes.files._stored import Arrays, Format, StoredArray, refuse_bomb
-from hashbench.errors import HashbenchError, printable
+from hashbench.foundation.errors import HashbenchError, printable
 
 
 def _recognises(head: bytes) -> bool:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from hashbench.codes.files import pt
 from hashbench.codes.files._stored import Arrays, Format
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 
 def _recognises(head: bytes) -> bool:

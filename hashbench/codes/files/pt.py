@@ -11,7 +11,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from hashbench.codes.files._stored import Arrays, Format, StoredArray
-from hashbench.errors import HashbenchError, printable
+from hashbench.foundation.errors import HashbenchError, printable
 
 LEGACY = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19"
 
@@ -24,7 +24,7 @@ def _arrays(path: Path) -> Arrays:
     try:
         import torch
     except ImportError:
-        from hashbench.extras import how_to_install
+        from hashbench.foundation.extras import how_to_install
 
         raise HashbenchError(f"{path}: PyTorch is needed to read this: {how_to_install('train')}") from None
     try:

@@ -12,8 +12,6 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from hashbench import paths
-from hashbench.config import parse
 from hashbench.datasets import store
 from hashbench.datasets.card import Card, card_files
 from hashbench.datasets.own.data import OwnData
@@ -21,10 +19,12 @@ from hashbench.datasets.own.open import Options
 from hashbench.datasets.own.rule import NAME, Rule
 from hashbench.datasets.readers import Block
 from hashbench.datasets.split import split
-from hashbench.errors import HashbenchError, printable
-from hashbench.files import atomic, locked, remove_parts, require_writable
-from hashbench.progress import bar
-from hashbench.registry import canonical
+from hashbench.foundation import paths
+from hashbench.foundation.config import parse
+from hashbench.foundation.errors import HashbenchError, printable
+from hashbench.foundation.files import atomic, locked, remove_parts, require_writable
+from hashbench.foundation.progress import bar
+from hashbench.foundation.registry import canonical
 
 TAKEN = {"cards", "weights"}  # folders of the data folder
 MADE_LATER = ("features", "splits")  # folders of a data set that other commands write

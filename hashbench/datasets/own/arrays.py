@@ -12,7 +12,7 @@ from hashbench.codes.files import Arrays, StoredArray, arrays_in
 from hashbench.datasets.own import labels as own_labels
 from hashbench.datasets.own.data import OwnData
 from hashbench.datasets.readers import Items
-from hashbench.errors import HashbenchError, printable, quietly, unknown
+from hashbench.foundation.errors import HashbenchError, printable, quietly, unknown
 
 ITEMS = ("items", "images", "data", "features", "x")  # names that are recognised, in any case
 LABELS = ("labels", "label", "targets", "target", "classes", "y")

@@ -14,9 +14,9 @@ from hashbench.datasets.images import SUFFIXES, size_of
 from hashbench.datasets.own import labels
 from hashbench.datasets.own.data import OwnData
 from hashbench.datasets.readers import Items
-from hashbench.errors import HashbenchError, printable
-from hashbench.parallel import available_cores, slices
-from hashbench.progress import bar
+from hashbench.foundation.errors import HashbenchError, printable
+from hashbench.foundation.parallel import available_cores, slices
+from hashbench.foundation.progress import bar
 
 BLOCK_BYTES = 64 << 20
 ADVICE = "give --size N to resize each to N x N (32 for small networks, 224 for pretrained ones)"

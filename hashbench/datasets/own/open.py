@@ -5,7 +5,7 @@ from pathlib import Path
 
 from hashbench.datasets.own import arrays, folder, text_table
 from hashbench.datasets.own.data import OwnData
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hashbench.datasets.own.labels import OwnLabels
-from hashbench.errors import HashbenchError, printable
+from hashbench.foundation.errors import HashbenchError, printable
 
 NAME = "own"  # of the protocol
 MOST_PER_CLASS = 100

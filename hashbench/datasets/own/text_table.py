@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from hashbench.datasets.own import labels as own_labels
 from hashbench.datasets.own.arrays import LABELS
 from hashbench.datasets.own.data import OwnData
-from hashbench.errors import HashbenchError, printable, quietly, unknown
-from hashbench.progress import bar
+from hashbench.foundation.errors import HashbenchError, printable, quietly, unknown
+from hashbench.foundation.progress import bar
 
 if TYPE_CHECKING:
     from pandas import DataFrame

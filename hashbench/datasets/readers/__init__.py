@@ -1,7 +1,7 @@
 """The catalogue of readers: each module decodes one file format."""
 
 from hashbench.datasets.readers._reader import Block, Files, Items, Reader
-from hashbench.registry import Catalogue
+from hashbench.foundation.registry import Catalogue
 
 __all__ = ["READERS", "Block", "Files", "Items", "Reader"]
 

@@ -5,7 +5,7 @@ import numpy as np
 from hashbench.datasets.card import Card
 from hashbench.datasets.readers._classes import class_ids
 from hashbench.datasets.readers._reader import Block
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 
 def decode(card: Card, path: str, data: bytes, label_bytes: int) -> Block:

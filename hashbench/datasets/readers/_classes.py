@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.datasets.card import Card
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 
 def class_ids(card: Card, path: str, stated: NDArray[Any], first: int = 0) -> NDArray[np.int64]:

@@ -5,7 +5,7 @@ from typing import BinaryIO
 from hashbench.datasets.card import Card
 from hashbench.datasets.readers import _text
 from hashbench.datasets.readers._reader import Block
-from hashbench.errors import HashbenchError, one_line
+from hashbench.foundation.errors import HashbenchError, one_line
 
 
 def decode(card: Card, path: str, file: BinaryIO) -> Block:

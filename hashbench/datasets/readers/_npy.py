@@ -5,7 +5,7 @@ from typing import IO, Any, Literal, NamedTuple
 import numpy as np
 from numpy.lib import format as npy
 
-from hashbench.errors import one_line
+from hashbench.foundation.errors import one_line
 
 
 class Header(NamedTuple):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from hashbench.datasets.card import Card
 from hashbench.datasets.readers._classes import class_ids
 from hashbench.datasets.readers._reader import Block
-from hashbench.errors import HashbenchError, one_line
+from hashbench.foundation.errors import HashbenchError, one_line
 
 
 def table(path: str, file: BinaryIO, delimiter: str | None, n_columns: int) -> NDArray[np.float64]:

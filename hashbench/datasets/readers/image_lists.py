@@ -15,7 +15,7 @@ from hashbench.datasets.card import Card
 from hashbench.datasets.image_files import blocks
 from hashbench.datasets.lists import ROLES, ImageList, joined, merge_by_role, read_list, shown
 from hashbench.datasets.readers._reader import Block, Files, Reader
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.relevance.labels import Labels
 
 

@@ -17,7 +17,7 @@ from hashbench.datasets.card import Card
 from hashbench.datasets.readers._classes import class_ids
 from hashbench.datasets.readers._npy import Header, header
 from hashbench.datasets.readers._reader import Block, Files, Reader
-from hashbench.errors import HashbenchError, one_line
+from hashbench.foundation.errors import HashbenchError, one_line
 
 BLOCK = 8192  # images; 25 MB
 VALIDATED_BATCH, VALIDATED_PER_CLASS = "train_data_batch_10", 50

@@ -9,12 +9,12 @@ from typing import BinaryIO
 
 import numpy as np
 
-from hashbench import paths
 from hashbench.codes.files import arrays_in
 from hashbench.datasets.card import Card
 from hashbench.datasets.readers._reader import Block, Files, Reader
-from hashbench.errors import HashbenchError, printable, unknown
-from hashbench.files import part_prefix
+from hashbench.foundation import paths
+from hashbench.foundation.errors import HashbenchError, printable, unknown
+from hashbench.foundation.files import part_prefix
 
 VARIABLE = "gist"
 

@@ -15,7 +15,7 @@ from hashbench.codes.files import mat
 from hashbench.datasets.card import Card
 from hashbench.datasets.readers._npy import header
 from hashbench.datasets.readers._reader import Block, Files, Reader
-from hashbench.errors import HashbenchError, one_line
+from hashbench.foundation.errors import HashbenchError, one_line
 
 if TYPE_CHECKING:
     import h5py

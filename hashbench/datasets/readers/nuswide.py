@@ -15,7 +15,7 @@ from hashbench.datasets.card import Card
 from hashbench.datasets.image_files import blocks
 from hashbench.datasets.lists import label_rows, lines_of
 from hashbench.datasets.readers._reader import Block, Files, Reader
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 
 def _read(card: Card, files: Files) -> Iterator[Block]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hashbench.datasets.card import Card
 from hashbench.datasets.readers._classes import class_ids
 from hashbench.datasets.readers._reader import Block, Files, Reader
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 BLOCK = 1000  # images; 28 MB
 

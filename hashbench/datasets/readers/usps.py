@@ -13,7 +13,7 @@ import numpy as np
 from hashbench.datasets.card import Card
 from hashbench.datasets.readers import _libsvm, _text
 from hashbench.datasets.readers._reader import Block, Files, Reader
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 DECIMALS = 3
 

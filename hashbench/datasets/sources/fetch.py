@@ -21,10 +21,10 @@ from hashbench.datasets.sources import mirror
 from hashbench.datasets.sources.members import verify_file
 from hashbench.datasets.sources.mirror import MirrorError, Reply, StaleError, TemporaryError, ask
 from hashbench.datasets.sources.resume import PartialFile
-from hashbench.errors import HashbenchError, one_line
-from hashbench.files import locked, require_writable
-from hashbench.progress import bar as progress_bar
-from hashbench.progress import note
+from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation.files import locked, require_writable
+from hashbench.foundation.progress import bar as progress_bar
+from hashbench.foundation.progress import note
 
 if TYPE_CHECKING:
     from tqdm import tqdm

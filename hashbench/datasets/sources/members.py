@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO, BinaryIO, Literal, cast
 
 from hashbench.datasets.card import ExpectedFile, Member, Source
-from hashbench.errors import HashbenchError, one_line
+from hashbench.foundation.errors import HashbenchError, one_line
 
 PIECE = 1 << 20
 MAX_NAME_BYTES = 1 << 20  # of a name record in a tar, which is read into memory as a whole

@@ -24,8 +24,8 @@ from urllib3.exceptions import HTTPError, InvalidHeader
 from urllib3.util import Retry
 
 from hashbench import __version__
-from hashbench.config import Strict
-from hashbench.errors import one_line
+from hashbench.foundation.config import Strict
+from hashbench.foundation.errors import one_line
 
 CONNECT_S = 20.0  # until the server answers
 STALL_S = 60.0  # without a byte

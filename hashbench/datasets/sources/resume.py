@@ -5,7 +5,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from hashbench.datasets.sources.mirror import Origin
-from hashbench.files import write_text
+from hashbench.foundation.files import write_text
 
 
 class PartialFile:

@@ -6,7 +6,7 @@ Use them to check published values; use the metrics to compare methods.
 """
 
 from hashbench.evaluation.conventions._convention import Convention, ConventionValue
-from hashbench.registry import Catalogue
+from hashbench.foundation.registry import Catalogue
 
 __all__ = ["CONVENTIONS", "Convention", "ConventionValue"]
 

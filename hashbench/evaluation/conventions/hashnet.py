@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from hashbench import metrics
 from hashbench.codes import Codes
-from hashbench.errors import HashbenchError
 from hashbench.evaluation.conventions._convention import Convention, ConventionValue, mean, unstable_order, with_cutoff
+from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import ranking, ties
 from hashbench.relevance.labels import Relevance
 

@@ -9,7 +9,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from hashbench.evaluation.report._values import write_columns
-from hashbench.files import atomic
+from hashbench.foundation.files import atomic
 from hashbench.histogram import Histogram, curves
 
 COLOUR = "#0072B2"

@@ -7,8 +7,8 @@ from hashbench.codes import Codes
 from hashbench.evaluation.conventions import CONVENTIONS, ConventionValue
 from hashbench.evaluation.diagnostics import CodeDiagnostics, QueryDiagnostics
 from hashbench.evaluation.scoring import Scores
+from hashbench.foundation.registry import canonical
 from hashbench.metrics import parse
-from hashbench.registry import canonical
 from hashbench.relevance.labels import Relevance
 
 

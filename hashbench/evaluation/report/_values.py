@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hashbench.evaluation.diagnostics import CodeDiagnostics
 from hashbench.evaluation.report._evaluation import ConventionScores, Evaluation
 from hashbench.evaluation.scoring import Scores
-from hashbench.files import write_text
+from hashbench.foundation.files import write_text
 from hashbench.histogram import Histogram
 
 COLUMNS = ("metric", "ties", "mean", "std", "worst", "best", "n_queries", "n_empty")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.files import atomic
+from hashbench.foundation.files import atomic
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -18,7 +18,7 @@ from support.small_pieces import small_pieces
 
 from hashbench.codes import files
 from hashbench.codes.files import FORMATS, NAMINGS, Explicit, SavedCodes
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 rng = np.random.default_rng(3)
 BITS = rng.integers(0, 2, (4, 20), np.uint8), rng.integers(0, 2, (30, 20), np.uint8)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hashbench.codes import files
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 rng = np.random.default_rng(3)
 QUERY, DATABASE = rng.integers(0, 2, (3, 12), np.uint8), rng.integers(0, 2, (5, 12), np.uint8)

@@ -12,7 +12,7 @@ import pytest
 from support import damaged_codes
 
 from hashbench.codes import files
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import count_blocks
 
 MOST_SECONDS, MOST_BYTES = 5, 500 << 20

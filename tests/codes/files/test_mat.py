@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hashbench.codes.files import arrays_in, mat
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 NUMBERS = st.sampled_from(["f4", "f8", "u1", "i2", "u4", "i8"]).flatmap(
     lambda kind: st.tuples(st.integers(1, 3), st.integers(1, 4), st.integers(1, 3)).map(

@@ -13,7 +13,7 @@ from support.small_pieces import small_pieces
 
 from hashbench.codes import files
 from hashbench.codes.files import CodeStream, SavedCodes
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.relevance.labels import LabelRelevance
 
 NAMES = np.array(["cat", "Häschen", "dog", ""])

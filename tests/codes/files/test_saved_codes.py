@@ -12,7 +12,7 @@ from support.strategies import CodeSet, code_sets
 
 from hashbench.codes import files, pack
 from hashbench.codes.files import SavedCodes
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.relevance.labels import ClassRelevance, SharedLabelRelevance
 
 rng = np.random.default_rng(7)

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from hashbench.errors import HashbenchError
-from hashbench.files._links import descriptor, followed, is_stream
-from hashbench.files._parts import part_prefix, sweep_parts
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.files._links import descriptor, followed, is_stream
+from hashbench.foundation.files._parts import part_prefix, sweep_parts
 
 DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO})
 

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
 
-from hashbench.errors import HashbenchError, one_line, unknown
+from hashbench.foundation.errors import HashbenchError, one_line, unknown
 
 if TYPE_CHECKING:
     from importlib.metadata import Distribution, EntryPoint

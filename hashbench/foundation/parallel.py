@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from multiprocessing import parent_process
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK")  # the environment variables that torchrun sets
 N_THREADS = "OMP_NUM_THREADS"  # read by OpenMP, OpenBLAS and MKL when they are loaded

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from hashbench.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError
 
 MOST_LINKS = 40  # as Linux follows them
 

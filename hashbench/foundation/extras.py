@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from hashbench import paths
+from hashbench.foundation import paths
 
 LOCKED = ("ray", "search", "train")  # make install adds them, as requirements.lock has them
 OF_EXTRA = re.compile(r"""(?P<package>[^;]+?)\s*;.*\bextra == ["'](?P<extra>[\w-]+)["']""")

@@ -4,9 +4,9 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from hashbench.errors import HashbenchError
-from hashbench.files._links import followed, is_stream, resolved
-from hashbench.files._parts import part_prefix
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.files._links import followed, is_stream, resolved
+from hashbench.foundation.files._parts import part_prefix
 
 
 def require_output(path: Path, instead: str = "--out") -> None:

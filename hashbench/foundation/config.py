@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from hashbench.errors import HashbenchError, unknown
+from hashbench.foundation.errors import HashbenchError, unknown
 
 
 class Strict(BaseModel):

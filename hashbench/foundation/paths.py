@@ -8,11 +8,11 @@ from pathlib import Path
 
 import platformdirs
 
-from hashbench.errors import HashbenchError
-from hashbench.keeping import kept
-from hashbench.registry import canonical
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.keeping import kept
+from hashbench.foundation.registry import canonical
 
-PACKAGE = Path(__file__).resolve().parent
+PACKAGE = Path(__file__).resolve().parent.parent  # hashbench/
 
 
 def root() -> Path:

@@ -19,7 +19,7 @@ def bar(
     standard error is a file or a pipe, there is a plain line a minute instead. There is nothing where ``shown`` is
     false or with ``--quiet``. ``scaled`` writes numbers as 1.2M, ``done`` is what an earlier process has finished.
     """
-    from hashbench.progress import _bars
+    from hashbench.foundation.progress import _bars
 
     kind = _bars.TerminalBar if sys.stderr.isatty() else _bars.Lines
     return kind(

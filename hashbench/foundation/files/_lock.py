@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from hashbench.errors import HashbenchError, one_line
-from hashbench.progress import note
+from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation.progress import note
 
 
 def is_locked(path: Path) -> bool:

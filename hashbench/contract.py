@@ -19,13 +19,13 @@ from hashbench import histogram
 from hashbench.codes import MAX_BITS, Codes, binarize, files
 from hashbench.codes.distinct import DistinctCodes, count_distinct
 from hashbench.codes.nearest import Neighbours, neighbours_of
-from hashbench.config import Strict
-from hashbench.errors import HashbenchError
-from hashbench.files import atomic
+from hashbench.foundation.config import Strict
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.files import atomic
+from hashbench.foundation.parallel import ALONE, DEFAULT_COMPUTE, ComputeOptions, ProcessGroup
+from hashbench.foundation.progress import bar as progress_bar
 from hashbench.histogram import Histogram
 from hashbench.histogram.ranking import WeightedRankings
-from hashbench.parallel import ALONE, DEFAULT_COMPUTE, ComputeOptions, ProcessGroup
-from hashbench.progress import bar as progress_bar
 from hashbench.relevance.distances import DistanceRelevance
 from hashbench.relevance.labels import Labels, Relevance, from_labels
 

@@ -1,0 +1,1 @@
+"""What every folder may use: errors, strict configuration, catalogues, folders and files, processes, progress bars."""

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hashbench.foundation import parallel
+from hashbench.foundation import parallel, provenance
 from hashbench.foundation.files import write_text
-from hashbench.runs import provenance
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 FOLDER = REPOSITORY / "results" / "benchmarks"

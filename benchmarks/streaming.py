@@ -21,8 +21,8 @@ import _record
 import h5py
 import numpy as np
 
+from hashbench.foundation import provenance
 from hashbench.foundation.files import write_text
-from hashbench.runs import provenance
 
 CLASSES = 10
 WRITTEN = 1 << 24  # bytes at a time

@@ -3,12 +3,13 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from hashbench.foundation import __version__
+
 if TYPE_CHECKING:
     from hashbench.evaluation.accumulator import ScoreAccumulator
     from hashbench.evaluation.scoring import Scores, score
     from hashbench.tables.rows import rows
 
-__version__ = "0.1.0"
 __all__ = ["ScoreAccumulator", "Scores", "__version__", "rows", "score"]
 
 _MODULE_OF = {

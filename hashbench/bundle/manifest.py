@@ -7,7 +7,7 @@ from pydantic import Field, StringConstraints, field_validator
 from hashbench.bundle import layout
 from hashbench.foundation.config import Strict, json_object, parse
 from hashbench.foundation.errors import HashbenchError, one_line, printable
-from hashbench.runs.store import Code
+from hashbench.foundation.provenance import Code
 
 SCHEMA: Literal[1] = 1
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]

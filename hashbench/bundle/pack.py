@@ -15,11 +15,11 @@ from hashbench.bundle import id_lists, layout
 from hashbench.bundle.contents import Contents, Say, contents, rows_of
 from hashbench.bundle.manifest import SCHEMA, Manifest
 from hashbench.bundle.readme import readme
+from hashbench.foundation import provenance
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import atomic, file_sha256
 from hashbench.foundation.progress import bar
 from hashbench.foundation.registry import canonical
-from hashbench.runs import provenance
 from hashbench.runs.store import Store
 from hashbench.tables import spec
 

@@ -32,7 +32,7 @@ def index_files(names: Sequence[Path]) -> list[Path]:
     """The index files that ``names`` are, match or hold, in the order of their names."""
     if len(names) == 1 and not are_shards(names) and not names[0].is_dir():
         return list(names)
-    from hashbench.shards import files_named
+    from hashbench.foundation.files import files_named
 
     return files_named(names, ".h5")
 
@@ -49,7 +49,7 @@ def opened(headers: "Sequence[Header]", codes: Path | None, embeddings: Path | N
             None if embeddings is None else saved.read_matrix(embeddings, saved.EMBEDDINGS),
         )
         return ShardedIndex((Shard(0, whole.sizes, lambda: whole),))
-    from hashbench.shards import files_named
+    from hashbench.foundation.files import files_named
 
     files = [None if name is None else files_named([name]) for name in (codes, embeddings)]
     shard_files.require(headers, *files)

@@ -41,8 +41,7 @@ def _found() -> dict[str, Any]:
     import shutil
 
     from hashbench.datasets.inventory import missing_weights, weights
-    from hashbench.foundation import extras, paths
-    from hashbench.runs import provenance
+    from hashbench.foundation import extras, paths, provenance
 
     code = provenance.code()
     folders = {"root": paths.root(), "shipped": paths.shipped(), "results": paths.results(), "data": paths.data()}
@@ -67,7 +66,7 @@ def _nearest_existing(folder: Path) -> Path:
 
 
 def _gpu() -> str:
-    from hashbench.runs import provenance
+    from hashbench.foundation import provenance
 
     try:
         return provenance.gpu_name() or "none: training runs on the CPU"

@@ -33,7 +33,7 @@ def command(
     continues where it stopped. Finished features of the same data, weights and constants are not made again.
     """
     from hashbench.features import extract
-    from hashbench.runs import provenance
+    from hashbench.foundation import provenance
 
     made_by = {"code": provenance.code().model_dump(), "utc": provenance.utc()}
     done = extract(dataset, model, weights, device=device, batch=batch, made_by=made_by, progress=True)

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench import __version__
 from hashbench.datasets.card import load_card
 from hashbench.datasets.store import Dataset, open_dataset
 from hashbench.features import _store
 from hashbench.features._catalogue import named
 from hashbench.features._extractor import FeatureModule
+from hashbench.foundation import __version__
 from hashbench.foundation.config import canonical_json
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import locked, require_writable

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from hashbench.foundation import provenance
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import atomic, file_sha256, locked, reported
-from hashbench.runs import provenance
-from hashbench.runs.store import Code
+from hashbench.foundation.provenance import Code
 
 PIECE = 32 << 20  # bytes of a file that travel at once
 

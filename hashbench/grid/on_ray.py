@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from hashbench.foundation import provenance
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import atomic
 from hashbench.foundation.progress import note
@@ -19,7 +20,6 @@ from hashbench.grid.execute import Execution, record_failure
 from hashbench.grid.files_of_run import needed_files
 from hashbench.grid.outcome import Outcome
 from hashbench.grid.ray_task import Result, Task, do
-from hashbench.runs import provenance
 from hashbench.runs.again import compare
 from hashbench.runs.fit import is_saved
 from hashbench.runs.lock import is_held, locked_folder

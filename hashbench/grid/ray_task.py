@@ -10,6 +10,7 @@ from shutil import rmtree
 
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.provenance import Code
 from hashbench.grid.crew import Crew, TookTooLong
 from hashbench.grid.execute import Execution, execute, output_of
 from hashbench.grid.files_of_run import NeededFile, files_of
@@ -18,7 +19,7 @@ from hashbench.grid.outcome import Outcome
 from hashbench.grid.worker import Died
 from hashbench.runs.options import Options
 from hashbench.runs.spec import RunSpec
-from hashbench.runs.store import Code, Store
+from hashbench.runs.store import Store
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from hashbench.datasets.protocol import Percentiles, Protocol
 from hashbench.datasets.relevance import relevance_of, relevance_of_training
 from hashbench.datasets.split import Split, of_first_classes, split
 from hashbench.datasets.store import Dataset, open_dataset
+from hashbench.foundation import provenance
 from hashbench.foundation.errors import CheckFailed, HashbenchError
 from hashbench.methods import METHODS
 from hashbench.relevance.labels import Relevance
-from hashbench.runs import provenance
 from hashbench.runs.options import DEFAULT_OPTIONS, Options
 from hashbench.runs.spec import RunSpec
 

@@ -7,11 +7,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from hashbench.contract import DamagedHasher, Hasher, SavedHasher
+from hashbench.foundation import provenance
 from hashbench.foundation.config import json_object
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import write_text
 from hashbench.methods import METHODS
-from hashbench.runs import provenance
 from hashbench.runs.command import PROGRAM, train_command
 from hashbench.runs.data import RunData
 from hashbench.runs.options import Options

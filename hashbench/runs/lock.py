@@ -1,14 +1,10 @@
 """The lock of a run's folder: one process executes a run, and others wait for its row."""
 
-import os
-import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from hashbench.foundation.errors import printable
-from hashbench.foundation.files import is_locked, locked, remove_parts, write_text
-from hashbench.runs import provenance
+from hashbench.foundation.files import holder_in, is_locked, locked, remove_parts, write_holder
 from hashbench.runs.spec import RunSpec
 from hashbench.runs.store import Store
 
@@ -33,16 +29,3 @@ def locked_folder(folder: Path, *, wait: bool) -> Iterator[None]:
 def is_held(spec: RunSpec, store: Store) -> bool:
     """Whether another process executes the run at this moment."""
     return is_locked(store.run_folder(spec.run) / LOCK)
-
-
-def write_holder(path: Path) -> None:
-    """Writes who holds a lock: this process, on this machine, since now."""
-    write_text(path, f"process {os.getpid()} of {platform.node()}, since {provenance.utc()},")
-
-
-def holder_in(path: Path) -> str:
-    """What ``write_holder`` wrote; "another process" where that cannot be read."""
-    try:
-        return printable(path.read_text(encoding="utf-8"), 200) or "another process"
-    except (OSError, ValueError):
-        return "another process"

@@ -4,8 +4,8 @@ import time
 from contextlib import suppress
 
 from hashbench.contract import Hasher
+from hashbench.foundation import provenance
 from hashbench.foundation.files import require_writable, write_text
-from hashbench.runs import provenance
 from hashbench.runs.data import open_data, require_supervision
 from hashbench.runs.fit import FITTED, fit, load_saved
 from hashbench.runs.lock import locked_folder

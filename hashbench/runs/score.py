@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from hashbench import metrics
 from hashbench.contract import Counts, Evidence
+from hashbench.foundation import provenance
 from hashbench.histogram import Histogram
 from hashbench.methods import METHODS
 from hashbench.metrics import MetricValue
-from hashbench.runs import provenance
 from hashbench.runs.data import RunData
 from hashbench.runs.options import Options
 from hashbench.runs.store import ACCURACY, SCHEMA, Arithmetic, Row, Seconds

@@ -17,6 +17,7 @@ from hashbench.foundation import paths
 from hashbench.foundation.config import Strict, canonical_json, digest, json_object, parse
 from hashbench.foundation.errors import HashbenchError, one_line, printable, unknown
 from hashbench.foundation.files import write_text
+from hashbench.foundation.provenance import Code
 from hashbench.metrics import METRICS, MetricValue
 
 SCHEMA: Literal[1] = 1
@@ -28,14 +29,6 @@ REPEAT = "~"  # in a file's name, between the run and a digest: the same run wit
 
 class OtherSchema(HashbenchError):  # noqa: N818  (what is found: such a row is not damaged)
     """A row of another schema version than this code reads."""
-
-
-class Code(Strict):
-    """The version of the code that made a row, from the package's own source tree (not the current folder)."""
-
-    version: str
-    commit: str | None  # null where the package was installed without its repository
-    dirty: bool | None
 
 
 class Seconds(Strict):

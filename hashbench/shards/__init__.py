@@ -2,7 +2,6 @@
 
 from hashbench.shards._driver import How, count_shards
 from hashbench.shards._index_build import IndexSource, build_index, index_sources
-from hashbench.shards._patterns import files_named
 from hashbench.shards._shard import Shard, shards_of
 from hashbench.shards._task import Source
 from hashbench.shards._total import Total
@@ -15,7 +14,6 @@ __all__ = [
     "Total",
     "build_index",
     "count_shards",
-    "files_named",
     "index_sources",
     "shards_of",
 ]

@@ -14,9 +14,8 @@ from hashbench.evaluation.diagnostics import Tally
 from hashbench.foundation import config
 from hashbench.foundation.config import Strict
 from hashbench.foundation.errors import HashbenchError, printable, quietly
-from hashbench.foundation.files import atomic, locked, require_output, resolved
+from hashbench.foundation.files import atomic, holder_in, locked, require_output, resolved, write_holder
 from hashbench.histogram import Histogram
-from hashbench.runs.lock import holder_in, write_holder
 from hashbench.shards._total import Entry, Total
 
 OPTION = "--counts"

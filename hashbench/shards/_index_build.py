@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.files import file_sha256, require_writable, resolved
+from hashbench.foundation.files import file_sha256, files_named, require_writable, resolved
 from hashbench.foundation.progress import bar, note
 from hashbench.shards import _workers
-from hashbench.shards._patterns import files_named
 from hashbench.sparse import index, index_file, saved
 from hashbench.sparse.index import Sizes
 from hashbench.sparse.index_file import Header, Position

@@ -9,11 +9,11 @@ from pathlib import Path
 from shutil import rmtree
 
 from hashbench.codes.files import files_of, parted
+from hashbench.foundation import provenance
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import locked
+from hashbench.foundation.provenance import Code
 from hashbench.grid.node import DriverFile, Reader, bring, require_same_code, work_folder
-from hashbench.runs import provenance
-from hashbench.runs.store import Code
 from hashbench.shards._shard import Place, Shard
 from hashbench.shards._task import Count, Counts, Seen, Source
 

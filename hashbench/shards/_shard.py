@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.files import resolved
-from hashbench.shards._patterns import matching, natural
+from hashbench.foundation.files import matching, natural, resolved
 
 
 @dataclass(frozen=True)

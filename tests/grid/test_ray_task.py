@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 from support.limits import file_size_limit
 
-from hashbench.foundation import paths
+from hashbench.foundation import paths, provenance
 from hashbench.grid import node as node_files
 from hashbench.grid import ray_task
 from hashbench.grid.files_of_run import NeededFile, needed_files
 from hashbench.grid.node import DriverFile
 from hashbench.grid.ray_task import Task, do
-from hashbench.runs import provenance
 from hashbench.runs.options import Options
 from hashbench.runs.run import run
 from hashbench.runs.spec import RunSpec, resolve
@@ -28,7 +27,7 @@ SKEW_S = 5 * 3600
 SKEWED = f"""
 import time
 from datetime import datetime
-from hashbench.runs import provenance
+from hashbench.foundation import provenance
 real = time.time
 class Later(datetime):
     @classmethod

@@ -9,14 +9,15 @@ from support.stored_toy import parts, store_toy
 
 from hashbench.cli._app import main
 from hashbench.features import open_features
+from hashbench.foundation import provenance
 from hashbench.foundation.errors import HashbenchError
-from hashbench.runs import provenance
+from hashbench.foundation.provenance import Code
 from hashbench.runs.data import open_data, own_rows
 from hashbench.runs.fit import FITTED, load_hasher
 from hashbench.runs.options import Options
 from hashbench.runs.run import run, run_steps
 from hashbench.runs.spec import of_row, resolve
-from hashbench.runs.store import Code, Store
+from hashbench.runs.store import Store
 
 PARTS = parts(10, 60, 120)
 RANDOM_NETWORK = "squeezenet1_1_random"

@@ -6,9 +6,10 @@ from typing import Any
 
 from hashbench.codes.distinct import DistinctCodes
 from hashbench.foundation.config import digest, parse
+from hashbench.foundation.provenance import Code
 from hashbench.metrics import MetricValue
 from hashbench.runs.spec import RunSpec, resolve
-from hashbench.runs.store import Code, Row
+from hashbench.runs.store import Row
 from hashbench.tables import spec
 from hashbench.tables.cell import Cell
 from hashbench.tables.collect import collect

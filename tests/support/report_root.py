@@ -8,7 +8,8 @@ from support.declared_figures import declare
 from support.fake_rows import row_of_cell
 from support.small_root import small_root
 
-from hashbench.runs.store import Code, Row, Seconds, Store
+from hashbench.foundation.provenance import Code
+from hashbench.runs.store import Row, Seconds, Store
 from hashbench.tables import spec
 
 TINY = """

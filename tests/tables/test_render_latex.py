@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.fake_rows import SAMPLE, assert_golden, fake_hash, fake_row, sample_spec, sample_table
 
-from hashbench.runs.store import Code
+from hashbench.foundation.provenance import Code
 from hashbench.tables import spec
 from hashbench.tables.collect import collect
 from hashbench.tables.latex_page import TEXT_HEIGHT, TEXT_WIDTH

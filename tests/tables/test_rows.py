@@ -13,8 +13,9 @@ from support.fake_rows import SAMPLE_CELLS, fake_row
 import hashbench
 from hashbench.codes.distinct import DistinctCodes
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.provenance import Code
 from hashbench.metrics import MetricValue
-from hashbench.runs.store import Code, Row, Seconds, Store
+from hashbench.runs.store import Row, Seconds, Store
 from hashbench.tables.rows import COUNTS, FIXED, NAMES, PROVENANCE, STATE
 
 ROOT = Path(__file__).resolve().parents[2]

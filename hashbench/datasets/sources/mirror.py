@@ -23,7 +23,7 @@ import requests
 from urllib3.exceptions import HTTPError, InvalidHeader
 from urllib3.util import Retry
 
-from hashbench import __version__
+from hashbench.foundation import __version__
 from hashbench.foundation.config import Strict
 from hashbench.foundation.errors import one_line
 

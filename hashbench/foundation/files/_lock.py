@@ -1,11 +1,15 @@
 """Lock files, for processes that use the same folder."""
 
+import os
+import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation.errors import HashbenchError, one_line, printable
+from hashbench.foundation.files._write import write_text
 from hashbench.foundation.progress import note
+from hashbench.foundation.provenance import utc
 
 
 def is_locked(path: Path) -> bool:
@@ -56,3 +60,16 @@ def locked(path: Path, *, wait: bool, busy: str = "", instead: str = "--results"
         yield
     finally:
         lock.release()
+
+
+def write_holder(path: Path) -> None:
+    """Writes who holds a lock: this process, on this machine, since now."""
+    write_text(path, f"process {os.getpid()} of {platform.node()}, since {utc()},")
+
+
+def holder_in(path: Path) -> str:
+    """What ``write_holder`` wrote; "another process" where that cannot be read."""
+    try:
+        return printable(path.read_text(encoding="utf-8"), 200) or "another process"
+    except (OSError, ValueError):
+        return "another process"

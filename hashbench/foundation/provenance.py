@@ -9,13 +9,20 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from hashbench import __version__
-from hashbench.foundation import paths
-from hashbench.runs.store import Code
+from hashbench.foundation import __version__, paths
+from hashbench.foundation.config import Strict
 
 LIBRARIES = ("numpy", "numba", "scikit-learn", "torch", "torchvision")
 # the files that decide results; changes of results/, tests and docs do not count as dirty
 SOURCES = ("hashbench", "datasets", "experiments", "pyproject.toml", "requirements.lock")
+
+
+class Code(Strict):
+    """The version of the code that made a result, from the package's own source tree (not the current folder)."""
+
+    version: str
+    commit: str | None  # null where the package was installed without its repository
+    dirty: bool | None
 
 
 @cache

@@ -40,9 +40,9 @@ from hashbench.foundation.parallel import ComputeOptions
 from hashbench.histogram import torch_kernel
 from hashbench.losses import label_levels, tie_aware_ap, tie_aware_ndcg
 from hashbench.relevance.labels import ClassRelevance
+from hashbench.runs.guard import row_of
 from hashbench.runs.options import Options
-from hashbench.runs.run import run
-from hashbench.runs.spec import RunSpec, resolve
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 
 Found = dict[str, object]  # figures by name
@@ -198,7 +198,7 @@ def short_training(found: Found, epochs: int) -> None:
     for name, compute in WAYS.items():
         with tempfile.TemporaryDirectory() as folder:
             options = Options("cuda", compute=compute)
-            rows = [run(cell(dataset, seed, epochs), Store(Path(folder)), options) for seed in SEEDS]
+            rows = [row_of(cell(dataset, seed, epochs), Store(Path(folder)), options) for seed in SEEDS]
         assert all(row.status == "ok" for row in rows), [row.reason for row in rows]
         found[f"ap, {name}"] = ap[name] = [round(row.metrics["ap"].mean or 0.0, 4) for row in rows]
         print(f"{dataset} S1, {epochs} epochs, {name}: AP {' '.join(map(str, ap[name]))}", flush=True)
@@ -206,8 +206,8 @@ def short_training(found: Found, epochs: int) -> None:
         raise ArithmeticError(f"outside of seed noise: {'; '.join(outside)}")
 
 
-def cell(dataset: str, seed: int, epochs: int) -> RunSpec:
-    return resolve(dataset, "s1", "talr-ap", {"bits": 32, "model": "small_cnn", "epochs": epochs}, seed=seed)
+def cell(dataset: str, seed: int, epochs: int) -> Run:
+    return Run.resolve(dataset, "s1", "talr-ap", {"bits": 32, "model": "small_cnn", "epochs": epochs}, seed=seed)
 
 
 def outside_noise(found: dict[str, list[float]]) -> list[str]:

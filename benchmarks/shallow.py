@@ -18,7 +18,7 @@ from hashbench.codes import binarize
 from hashbench.contract import TrainingData
 from hashbench.methods import METHODS, Linear, ShallowSettings
 from hashbench.methods._shallow import ShallowHasher
-from hashbench.runs.spec import resolve
+from hashbench.runs.run import Run
 
 ITEMS, FEATURES, CLASSES, BITS = 2000, 617, 26, 64
 ENCODED, WIDTH = 1_000_000, 512
@@ -36,7 +36,7 @@ def training_data(folder: Path) -> TrainingData:
 
 def seconds_to_fit(method: str) -> dict[str, float]:
     """Wall-clock and processor seconds of one fit."""
-    settings = resolve("digits", "s1", method, {"bits": BITS}).settings
+    settings = Run.resolve("digits", "s1", method, {"bits": BITS}).settings
     with tempfile.TemporaryDirectory() as folder:
         data = training_data(Path(folder))
         started = time.perf_counter(), time.process_time()

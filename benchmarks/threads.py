@@ -28,7 +28,7 @@ from tqdm import tqdm
 from hashbench.contract import TrainingData
 from hashbench.features import extract_items
 from hashbench.methods import METHODS
-from hashbench.runs.spec import resolve
+from hashbench.runs.run import Run
 
 REPETITIONS = 5
 POLICIES = {"sleep": "PASSIVE", "spin": None}
@@ -51,7 +51,7 @@ def train(model: str, epochs: int) -> bytes:
         digits = load_digits()
         dataset, items, labels = "digits", digits.images[..., None].astype(np.uint8), digits.target
         value_max = 16.0
-    spec = resolve(dataset, "s1", "talr-ap", {"bits": BITS, "model": model, "epochs": epochs})
+    spec = Run.resolve(dataset, "s1", "talr-ap", {"bits": BITS, "model": model, "epochs": epochs})
     with tempfile.TemporaryDirectory() as folder:
         data = TrainingData(items, labels, value_max, 0, Path(folder), "cpu")
         return METHODS.get("talr-ap").fit(spec.settings, data).encode(items).tobytes()

@@ -26,7 +26,7 @@ from hashbench.contract import TrainingData
 from hashbench.foundation import parallel
 from hashbench.losses import label_levels, supervision_of, tie_aware_ap
 from hashbench.models import MODELS
-from hashbench.runs.spec import resolve
+from hashbench.runs.run import Run
 from hashbench.training.hasher import DeepHasher, pick_device
 from hashbench.training.loop import Trainer
 from hashbench.training.objective import as_row_objective
@@ -108,7 +108,7 @@ def ours(run: Trainer, epoch: int, bar: tqdm) -> float:
 def of_cell(model: str) -> DeepSettings:
     """The settings of CIFAR-10 S1 with this network, from random weights."""
     starts = {"weights": "none", "augment": "flip"} if MODELS.get(model).pretrained is not None else {}
-    settings = resolve("cifar10", "s1", "talr-ap", {"bits": BITS, "model": model, **starts}).settings
+    settings = Run.resolve("cifar10", "s1", "talr-ap", {"bits": BITS, "model": model, **starts}).settings
     assert isinstance(settings, DeepSettings)
     return settings
 

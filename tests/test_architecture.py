@@ -176,7 +176,7 @@ def test_help_imports_nothing_heavy() -> None:
 
 
 def test_naming_a_run_imports_no_torch() -> None:
-    statement = "from hashbench.runs import spec\nspec.resolve('digits', 's1', 'talr-ap', {'bits': 12})"
+    statement = "from hashbench.runs.run import Run\nRun.resolve('digits', 's1', 'talr-ap', {'bits': 12})"
     assert not loaded_by(statement) & HEAVY
 
 

@@ -11,7 +11,7 @@ from hashbench.datasets.card import cards, load_card
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs import hyperparameters
-from hashbench.runs.spec import resolve
+from hashbench.runs.run import Run
 from hashbench.tables import papers, spec
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -131,11 +131,11 @@ def test_a_folder_with_neither_is_refused(tmp_path: Path, hashbench: Call) -> No
 
 
 def test_an_entry_of_the_named_root_hides_the_shipped_one_of_its_name(root: Path) -> None:
-    shipped = resolve("digits", "s1", "lsh", {"bits": 8})
+    shipped = Run.resolve("digits", "s1", "lsh", {"bits": 8})
     digits_card(root, "digits", "queries_per_class = 50", "queries_per_class = 40")
     text = (REPOSITORY / "experiments" / "methods" / "lsh.toml").read_text()
     (root / "experiments" / "methods" / "lsh.toml").write_text(text.replace('title = "LSH"', 'title = "My LSH"'))
-    own = resolve("digits", "s1", "lsh", {"bits": 8})
+    own = Run.resolve("digits", "s1", "lsh", {"bits": 8})
     assert own.run != shipped.run  # no row is taken for one of another split
     assert hyperparameters.load("lsh").title == "My LSH"
     (root / "experiments" / "papers.toml").write_text(

@@ -12,8 +12,8 @@ CODE = """
 import hashbench, numpy
 from sklearn.datasets import load_wine
 assert hashbench.__file__.startswith(site), hashbench.__file__
-from hashbench.runs.spec import resolve
-chosen = resolve('digits', 's1', 'talr-ap', {'bits': 12}).settings
+from hashbench.runs.run import Run
+chosen = Run.resolve('digits', 's1', 'talr-ap', {'bits': 12}).settings
 assert (chosen.model, chosen.batch_size) == ('mlp', 100), chosen
 from hashbench.cli._app import main
 

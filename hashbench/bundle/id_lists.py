@@ -10,7 +10,7 @@ from hashbench.datasets.split import Split, of_first_classes, split, write
 from hashbench.datasets.store import open_labels
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.data import protocol_of
-from hashbench.runs.spec import RunSpec, of_row
+from hashbench.runs.run import Run
 from hashbench.runs.store import Row
 
 LISTS = {"query_ids", "database_ids", "train_ids"}
@@ -22,9 +22,9 @@ def written(rows: Iterable[Row], folder: Path, say: Callable[[str], object]) -> 
     ``say`` is told of those that cannot be written, because the labels of a data set are not here, or because other
     ids are drawn from them today.
     """
-    by_name: dict[str, tuple[RunSpec, str]] = {}
+    by_name: dict[str, tuple[Run, str]] = {}
     for row in rows:
-        spec = of_row(row)
+        spec = Run.from_row(row)
         by_name.setdefault(_name(spec), (spec, row.ids_sha256))
     for name, (spec, sha256) in sorted(by_name.items()):
         try:
@@ -41,13 +41,13 @@ def written(rows: Iterable[Row], folder: Path, say: Callable[[str], object]) -> 
         yield name, path
 
 
-def _name(spec: RunSpec) -> str:
+def _name(spec: Run) -> str:
     seed = load_card(spec.dataset).protocol(spec.protocol).seed if spec.split_seed is None else spec.split_seed
     classes = f"-classes{spec.n_classes}" if spec.n_classes else ""
     return f"{layout.ID_LISTS}/{spec.dataset}/{spec.protocol}-seed{seed}{classes}.npz"
 
 
-def _split(spec: RunSpec) -> Split:
+def _split(spec: Run) -> Split:
     labels = open_labels(spec.dataset).labels
     chosen = split(labels, protocol_of(spec), spec.dataset, spec.protocol)
     return of_first_classes(chosen, labels, spec.n_classes) if spec.n_classes else chosen

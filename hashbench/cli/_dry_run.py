@@ -11,11 +11,11 @@ from hashbench.runs.again import made_by
 from hashbench.runs.sources import settings_of
 
 if TYPE_CHECKING:
-    from hashbench.runs.spec import RunSpec
+    from hashbench.runs.run import Run
     from hashbench.runs.store import Row
 
 
-def describe(spec: "RunSpec", given: dict[str, Setting], stored: "Row | None", *, as_json: bool) -> None:
+def describe(spec: "Run", given: dict[str, Setting], stored: "Row | None", *, as_json: bool) -> None:
     """Prints the run's name, whether it is stored, and all its settings with their sources."""
     settings = settings_of(spec, given)
     names = {"dataset": spec.dataset, "protocol": spec.protocol, "method": spec.method}

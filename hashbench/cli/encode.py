@@ -40,13 +40,13 @@ def command(
     from hashbench.runs.data import open_data, own_rows
     from hashbench.runs.fit import load_hasher
     from hashbench.runs.options import Options
-    from hashbench.runs.spec import of_row
+    from hashbench.runs.run import Run
     from hashbench.runs.store import Store
 
     require_output(out)
     store = Store.default()
     row = store.named(run)
-    spec, hasher = of_row(row), load_hasher(row, store, device, program(context))
+    spec, hasher = Run.from_row(row), load_hasher(row, store, device, program(context))
     written = [out]
     if items is None:
         written = hasher.export(open_data(spec, Options(device=device, progress=True)).search_items, out)

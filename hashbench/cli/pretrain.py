@@ -49,9 +49,9 @@ def command(
     from hashbench.foundation.parallel import ComputeOptions
     from hashbench.foundation.progress import note
     from hashbench.methods import require_torch
+    from hashbench.runs.guard import stored_row
     from hashbench.runs.options import Options
-    from hashbench.runs.pretrain import classifier_spec, pretrain
-    from hashbench.runs.run import stored_row
+    from hashbench.runs.pretrain import classifier_run, pretrain
     from hashbench.runs.store import Store
 
     require_torch()
@@ -60,7 +60,7 @@ def command(
         remedy = "the data set has its number" if key == "classes" else f"give it as --{key}"
         raise HashbenchError(f"--set {key}=...: {remedy}")
     given = given | ({} if epochs is None else {"epochs": epochs})
-    spec = classifier_spec(dataset, protocol, model, given, channels=width, seed=seed)
+    spec = classifier_run(dataset, protocol, model, given, channels=width, seed=seed)
     store = Store.default()
     if dry_run:
         chosen = {"model", "classes", *given, *([] if width is None else ["width"])}

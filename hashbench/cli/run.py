@@ -15,7 +15,7 @@ from hashbench.foundation.errors import CheckFailed, HashbenchError
 
 if TYPE_CHECKING:
     from hashbench.grid.outcome import Outcome
-    from hashbench.runs.spec import RunSpec
+    from hashbench.runs.run import Run
     from hashbench.runs.store import Store
     from hashbench.tables.cell_runs import CellRuns
 
@@ -129,7 +129,7 @@ def command(
         raise CheckFailed(f"{failed} of {len(wanted)} runs failed")
 
 
-def _dry_run(todo: "list[RunSpec]", store: "Store", jobs: int) -> None:
+def _dry_run(todo: "list[Run]", store: "Store", jobs: int) -> None:
     """Prints the names of the runs, and says how long they will take together, as far as past rows tell."""
     from hashbench.foundation.progress import note
     from hashbench.tables.estimate import PastSeconds

@@ -154,12 +154,12 @@ def _codes_of_run(context: typer.Context, name: str) -> Path:
     from hashbench.contract import CODES, BitSettings
     from hashbench.foundation.errors import HashbenchError
     from hashbench.runs.fit import not_here
-    from hashbench.runs.spec import of_row
+    from hashbench.runs.run import Run
     from hashbench.runs.store import Store
 
     store = Store.default()
     row = store.named(name)
-    if not isinstance(of_row(row).settings, BitSettings):
+    if not isinstance(Run.from_row(row).settings, BitSettings):
         raise HashbenchError(
             f"{row.run}: its codes are not binary: hashbench encode writes what hashbench index searches"
         )
@@ -178,13 +178,13 @@ def _draw(context: typer.Context, run: str, items: Path | None, out: Path, top: 
     from hashbench.runs.data import open_data, own_rows
     from hashbench.runs.fit import load_hasher, not_here
     from hashbench.runs.options import Options
-    from hashbench.runs.spec import of_row
+    from hashbench.runs.run import Run
     from hashbench.runs.store import Store
 
     require_output(out)
     store = Store.default()
     row = store.named(run)
-    spec, hasher = of_row(row), load_hasher(row, store, device, program(context))
+    spec, hasher = Run.from_row(row), load_hasher(row, store, device, program(context))
     if isinstance(hasher, BinaryHasher) and not (store.run_folder(row.run) / CODES).exists():
         raise not_here(row, store, program(context))
     data = open_data(spec, Options(device=device, progress=True))

@@ -11,7 +11,7 @@ from hashbench.foundation.errors import HashbenchError
 
 if TYPE_CHECKING:
     from hashbench.foundation.config import Setting
-    from hashbench.runs.spec import RunSpec
+    from hashbench.runs.run import Run
     from hashbench.runs.store import Row
 
 
@@ -83,9 +83,9 @@ def command(
     from hashbench.cli._row_text import show
     from hashbench.datasets.card import load_card
     from hashbench.foundation import parallel
+    from hashbench.runs.guard import follow, row_of, stored_row
     from hashbench.runs.options import Options
-    from hashbench.runs.run import follow, run, stored_row
-    from hashbench.runs.spec import resolve
+    from hashbench.runs.run import Run
     from hashbench.runs.store import Store
 
     chosen = parse_settings(settings or [])
@@ -100,10 +100,10 @@ def command(
     if weights is not None:
         without_head = {key: value for key, value in given.items() if key != "head" and not key.startswith("base.")}
         found, file = _start(
-            resolve(dataset, protocol, method, without_head, seed=seed, budget=budget, split_seed=split), weights
+            Run.resolve(dataset, protocol, method, without_head, seed=seed, budget=budget, split_seed=split), weights
         )
         given = {**found, **given, "weights": found["weights"]}
-    spec = resolve(dataset, protocol, method, given, seed=seed, budget=budget, split_seed=split)
+    spec = Run.resolve(dataset, protocol, method, given, seed=seed, budget=budget, split_seed=split)
     options = Options(
         device=device,
         progress=group.is_first,
@@ -121,7 +121,7 @@ def command(
         describe(spec, given, stored, as_json=as_json)
     else:
         _note(stored, again=again)
-        row = run(spec, store, options, again=again)
+        row = row_of(spec, store, options, again=again)
         show(row, stored if again else None, store, as_json=as_json)
 
 
@@ -135,7 +135,7 @@ def _note(stored: "Row | None", *, again: bool) -> None:
         note(f"note: this run is stored: {made_by(stored)}; {done}")
 
 
-def _start(spec: "RunSpec", weights: str) -> tuple["dict[str, Setting]", str | None]:
+def _start(spec: "Run", weights: str) -> tuple["dict[str, Setting]", str | None]:
     """The settings that the weights decide, and the path of the file that holds them."""
     model = getattr(spec.settings, "model", None)
     if model is None:

@@ -185,10 +185,10 @@ def _data(row: Row) -> "tuple[Dataset, Split]":
     from hashbench.datasets.split import split
     from hashbench.datasets.store import open_dataset
     from hashbench.runs.data import protocol_of
-    from hashbench.runs.spec import of_row
+    from hashbench.runs.run import Run
 
     dataset = open_dataset(row.dataset)
-    ids = split(dataset.labels, protocol_of(of_row(row)), row.dataset, row.protocol)
+    ids = split(dataset.labels, protocol_of(Run.from_row(row)), row.dataset, row.protocol)
     if (dataset.sha256, ids.sha256) != (row.data_sha256, row.ids_sha256):
         raise CheckFailed(f"{row.run}: the data or the split are no longer those of the row")
     return dataset, ids

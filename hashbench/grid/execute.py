@@ -13,11 +13,11 @@ from hashbench.grid.outcome import Outcome
 from hashbench.methods import METHODS
 from hashbench.runs.command import command_of
 from hashbench.runs.data import open_data
+from hashbench.runs.guard import row_of, stored_row
 from hashbench.runs.lock import is_held, locked_folder
 from hashbench.runs.options import Options
-from hashbench.runs.run import run, stored_row
+from hashbench.runs.run import Run
 from hashbench.runs.score import failed_row
-from hashbench.runs.spec import RunSpec
 from hashbench.runs.store import Row, Store
 
 OUTPUT = "output.txt"  # in the folder of a run: what the run printed in a worker
@@ -32,27 +32,27 @@ class Execution:
     processes: int = 1
 
 
-def output_of(spec: RunSpec, store: Store) -> Path:
+def output_of(spec: Run, store: Store) -> Path:
     """The file of what the run prints in a worker."""
     return store.run_folder(spec.run) / OUTPUT
 
 
-def execute(spec: RunSpec, how: Execution) -> Outcome:
+def execute(spec: Run, how: Execution) -> Outcome:
     """Executes the run, unless its row is stored; a run that another process executes is waited for."""
     try:
         return Outcome(
-            spec, _row_of_several(spec, how) if _takes_several(spec, how) else run(spec, how.store, how.options)
+            spec, _row_of_several(spec, how) if _takes_several(spec, how) else row_of(spec, how.store, how.options)
         )
     except HashbenchError as error:
         return Outcome(spec, None, str(error))
 
 
-def execute_unless_held(spec: RunSpec, how: Execution) -> Outcome | None:
+def execute_unless_held(spec: Run, how: Execution) -> Outcome | None:
     """Executes the run; None if another process executes it at this moment."""
     return None if is_held(spec, how.store) else execute(spec, how)
 
 
-def record_failure(spec: RunSpec, how: Execution, reason: str) -> Outcome:
+def record_failure(spec: Run, how: Execution, reason: str) -> Outcome:
     """Stores a row that says that the run failed, and why, unless there is a measurement; returns the row."""
     try:
         with locked_folder(how.store.run_folder(spec.run), wait=True):
@@ -65,12 +65,12 @@ def record_failure(spec: RunSpec, how: Execution, reason: str) -> Outcome:
     return Outcome(spec, row)
 
 
-def _takes_several(spec: RunSpec, how: Execution) -> bool:
+def _takes_several(spec: Run, how: Execution) -> bool:
     """Whether several processes train this run: not every method can, and a run that starts from another one cannot."""
     return how.processes > 1 and spec.base is None and METHODS.get(spec.method).several_processes
 
 
-def _row_of_several(spec: RunSpec, how: Execution) -> Row:
+def _row_of_several(spec: Run, how: Execution) -> Row:
     """The row that ``hashbench train`` stores, started by torchrun; raises HashbenchError if it stores none."""
     if (row := stored_row(spec, how.store)) is not None:
         return row

@@ -16,7 +16,7 @@ from hashbench.grid.node import DriverFile
 from hashbench.models import MODELS
 from hashbench.runs.data import protocol_of
 from hashbench.runs.lock import HOLDER, LOCK
-from hashbench.runs.spec import RunSpec
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.training.settings import N_SHOWN, OFFICIAL, SHA256
 
@@ -33,7 +33,7 @@ class NeededFile:
     file: DriverFile
 
 
-def needed_files(spec: RunSpec, store: Store) -> list[NeededFile]:
+def needed_files(spec: Run, store: Store) -> list[NeededFile]:
     """The files here that the run needs; what is not here the run will say itself."""
     found = {name: path for name, path in _data_files(spec) if path.is_file()}
     files = [NeededFile("data", name, DriverFile.at(path)) for name, path in found.items()]
@@ -50,7 +50,7 @@ def _is_kept(name: str) -> bool:
     return name not in LEFT and not name.startswith(("checkpoint", "."))
 
 
-def _data_files(spec: RunSpec) -> Iterator[tuple[str, Path]]:
+def _data_files(spec: Run) -> Iterator[tuple[str, Path]]:
     """Names inside the data folder, and paths."""
     card = load_card(spec.dataset)
     own_card = paths.own_cards() / f"{card.name}.toml"
@@ -65,7 +65,7 @@ def _data_files(spec: RunSpec) -> Iterator[tuple[str, Path]]:
     yield from ((f"weights/{path.name}", path) for path in _weights_of(spec))
 
 
-def _weights_of(spec: RunSpec) -> Iterator[Path]:
+def _weights_of(spec: Run) -> Iterator[Path]:
     """The files of pretrained weights that the run starts from."""
     given, model = getattr(spec.settings, "weights", None), getattr(spec.settings, "model", None)
     if isinstance(given, str) and given.startswith(SHA256):
@@ -75,7 +75,7 @@ def _weights_of(spec: RunSpec) -> Iterator[Path]:
         yield paths.weights() / pretrained.weights.file
 
 
-def _files_of_base(base: RunSpec, store: Store) -> list[NeededFile]:
+def _files_of_base(base: Run, store: Store) -> list[NeededFile]:
     """The row and the working files of a run that others start from, and what it needed itself."""
     row = store.row_path(base.dataset, base.protocol, base.run)
     folder = store.run_folder(base.run)

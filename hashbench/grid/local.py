@@ -13,9 +13,9 @@ from hashbench.grid.crew import Crew, TookTooLong
 from hashbench.grid.execute import OUTPUT, Execution, execute, execute_unless_held, output_of, record_failure
 from hashbench.grid.outcome import Outcome
 from hashbench.grid.worker import Died
+from hashbench.runs.guard import stored_row
 from hashbench.runs.lock import is_held
-from hashbench.runs.run import stored_row
-from hashbench.runs.spec import RunSpec
+from hashbench.runs.run import Run
 
 ATTEMPTS = 2  # of a run whose worker dies
 POLL_S = 2.0  # how often a run that another process executes is looked at
@@ -41,12 +41,12 @@ class Plan:
 class _Attempt:
     """A run that is to be executed; ``failure`` is set where it has failed for good, and is to be recorded."""
 
-    spec: RunSpec
+    spec: Run
     number: int = 1
     failure: str | None = None
 
 
-def run_all(specs: list[RunSpec], how: Execution, plan: Plan = Plan()) -> Iterator[Outcome]:
+def run_all(specs: list[Run], how: Execution, plan: Plan = Plan()) -> Iterator[Outcome]:
     """Executes ``specs`` and yields how each one ended.
 
     A run that fails does not stop the others; an interrupt stops all of them at once. A run whose worker dies is tried
@@ -61,7 +61,7 @@ def run_all(specs: list[RunSpec], how: Execution, plan: Plan = Plan()) -> Iterat
             yield from _Grid(how, crew).outcomes(specs)
 
 
-def _here(specs: list[RunSpec], how: Execution) -> Iterator[Outcome]:
+def _here(specs: list[Run], how: Execution) -> Iterator[Outcome]:
     held = []
     for spec in specs:
         outcome = execute_unless_held(spec, how)
@@ -81,7 +81,7 @@ class _Grid:
     waiting: deque[_Attempt] = field(default_factory=deque)
     held: list[_Attempt] = field(default_factory=list)
 
-    def outcomes(self, specs: list[RunSpec]) -> Iterator[Outcome]:
+    def outcomes(self, specs: list[Run]) -> Iterator[Outcome]:
         """The outcome of each run, as they end."""
         self.waiting.extend(map(_Attempt, specs))
         while self.waiting or self.held or self.crew.is_busy:

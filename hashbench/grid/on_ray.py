@@ -22,9 +22,9 @@ from hashbench.grid.outcome import Outcome
 from hashbench.grid.ray_task import Result, Task, do
 from hashbench.runs.again import compare
 from hashbench.runs.fit import is_saved
+from hashbench.runs.guard import stored_row
 from hashbench.runs.lock import is_held, locked_folder
-from hashbench.runs.run import stored_row
-from hashbench.runs.spec import RunSpec
+from hashbench.runs.run import Run
 
 RETRIES = 1  # of a run whose process or node dies
 POLL_S = 2.0
@@ -40,7 +40,7 @@ class Cluster:
     timeout_s: float | None = None
 
 
-def run_all(specs: list[RunSpec], how: Execution, cluster: Cluster) -> Iterator[Outcome]:
+def run_all(specs: list[Run], how: Execution, cluster: Cluster) -> Iterator[Outcome]:
     """Executes ``specs`` on the cluster and yields how each one ended; a run that fails does not stop the others."""
     if not specs:
         return
@@ -57,10 +57,10 @@ class _Grid:
     locks: ExitStack
     on_node: Any  # the task
     files: Any  # the actor that reads the driver's files for the nodes
-    running: dict[Any, tuple[RunSpec, ExitStack]] = field(default_factory=dict)
+    running: dict[Any, tuple[Run, ExitStack]] = field(default_factory=dict)
     ended: dict[str, Outcome] = field(default_factory=dict)
 
-    def outcomes(self, specs: list[RunSpec]) -> Iterator[Outcome]:
+    def outcomes(self, specs: list[Run]) -> Iterator[Outcome]:
         """The outcome of each run, as they end. Runs that others start from come before these, and are not yielded."""
         asked = {spec.run for spec in specs}
         waiting = _with_bases(specs, self.how)
@@ -72,7 +72,7 @@ class _Grid:
                 if outcome.spec.run in asked:
                     yield outcome
 
-    def _submit(self, waiting: list[RunSpec]) -> list[RunSpec]:
+    def _submit(self, waiting: list[Run]) -> list[Run]:
         """Gives the cluster what can begin; those are left that wait for their base, or that others execute."""
         left = []
         for spec in waiting:
@@ -81,7 +81,7 @@ class _Grid:
                 left.append(spec)
         return left
 
-    def _begin(self, spec: RunSpec) -> bool:
+    def _begin(self, spec: Run) -> bool:
         """Gives the run to the cluster; False if another process has just taken it."""
         lock = ExitStack()
         try:
@@ -121,7 +121,7 @@ class _Grid:
                 return self._stored(spec, result)
         return record_failure(spec, self.how, str(result.outcome.error))
 
-    def _stored(self, spec: RunSpec, result: Result) -> Outcome:
+    def _stored(self, spec: Run, result: Result) -> Outcome:
         """Writes the working files and the row, unless there is a row by now; an error on the way is the outcome."""
         row = result.outcome.row
         if row is None:
@@ -140,7 +140,7 @@ class _Grid:
             return Outcome(spec, None, str(error))
         return Outcome(spec, row)
 
-    def _failed_with_base(self, waiting: list[RunSpec]) -> list[Outcome]:
+    def _failed_with_base(self, waiting: list[Run]) -> list[Outcome]:
         return [
             Outcome(spec, None, f"{spec.base.run}, which it starts from, failed: {of_base.failure}")
             for spec in waiting
@@ -160,9 +160,9 @@ def _on_node(task: Task, files: Any, cores: int) -> Result:
     return do(task, reader(files), cores)
 
 
-def _with_bases(specs: list[RunSpec], how: Execution) -> list[RunSpec]:
+def _with_bases(specs: list[Run], how: Execution) -> list[Run]:
     """``specs`` with the runs that they start from and that are not here, each once, before those that need it."""
-    found: dict[str, RunSpec] = {}
+    found: dict[str, Run] = {}
     for spec in specs:
         if spec.base is not None and not _has_base(spec, how):
             found.setdefault(spec.base.run, spec.base)
@@ -170,7 +170,7 @@ def _with_bases(specs: list[RunSpec], how: Execution) -> list[RunSpec]:
     return list(found.values())
 
 
-def _has_base(spec: RunSpec, how: Execution) -> bool:
+def _has_base(spec: Run, how: Execution) -> bool:
     """Whether the run starts from none, or from one whose row and working files are here."""
     base = spec.base
     return base is None or (stored_row(base, how.store) is not None and is_saved(base, how.store))

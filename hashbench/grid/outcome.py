@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from hashbench.runs.spec import RunSpec
+from hashbench.runs.run import Run
 from hashbench.runs.store import Row
 
 
@@ -10,7 +10,7 @@ from hashbench.runs.store import Row
 class Outcome:
     """How one run ended: with a row, which may say that it failed, or with an error before there was a result."""
 
-    spec: RunSpec
+    spec: Run
     row: Row | None
     error: str | None = None
 

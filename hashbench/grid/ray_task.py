@@ -18,7 +18,7 @@ from hashbench.grid.node import Reader, bring, require_same_code, work_folder
 from hashbench.grid.outcome import Outcome
 from hashbench.grid.worker import Died
 from hashbench.runs.options import Options
-from hashbench.runs.spec import RunSpec
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 
 
@@ -26,7 +26,7 @@ from hashbench.runs.store import Store
 class Task:
     """A run, what it needs, and how it is executed; ``code`` is that of the machine that started the grid."""
 
-    spec: RunSpec
+    spec: Run
     files: Sequence[NeededFile]
     options: Options
     processes: int
@@ -65,7 +65,7 @@ def do(task: Task, read: Reader, cores: int) -> Result:
     return Result(outcome, files)
 
 
-def _failed_here(spec: RunSpec, error: str) -> Outcome:
+def _failed_here(spec: Run, error: str) -> Outcome:
     """The outcome of a run without a row: it may be the fault of this machine, which is named."""
     return Outcome(spec, None, f"on {platform.node()}: {error}")
 
@@ -81,7 +81,7 @@ def _executed(task: Task, store: Store, cores: int) -> Outcome | TookTooLong:
     """How the run ended in a process of its own; where that one dies, an error is raised and Ray tries again."""
     environment = {"HASHBENCH_DATA": str(store.folder.parent / "data"), "OMP_NUM_THREADS": str(cores)}
     how = Execution(store, replace(task.options, progress=True), task.processes)
-    with closing(Crew[RunSpec]([environment], task.timeout_s)) as crew:
+    with closing(Crew[Run]([environment], task.timeout_s)) as crew:
         crew.give(task.spec, partial(execute, task.spec, how), output_of(task.spec, store))
         ((_, found),) = crew.ended()
     if isinstance(found, Died) and not isinstance(found, TookTooLong):

@@ -9,7 +9,7 @@ from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
 from hashbench.models import MODELS
 from hashbench.runs import hyperparameters
-from hashbench.runs.spec import BASE, RunSpec, of_row, resolve
+from hashbench.runs.run import BASE, Run
 from hashbench.runs.store import Row
 from hashbench.training.settings import SHA256
 
@@ -28,7 +28,7 @@ def train_command(row: Row, program: Sequence[str] = PROGRAM, *, again: bool = F
 
 
 def command_of(
-    run: Row | RunSpec, given: Mapping[str, Setting], program: Sequence[str] = PROGRAM, *, again: bool = False
+    run: Row | Run, given: Mapping[str, Setting], program: Sequence[str] = PROGRAM, *, again: bool = False
 ) -> str:
     """The command line, quoted for a shell, that trains ``run``; ``given`` are the settings that name it."""
     if run.method == CLASSIFIER:
@@ -42,7 +42,7 @@ def command_of(
     return shlex.join([*words, "--again"] if again else words)
 
 
-def _pretrain_command(row: Row | RunSpec, given: Mapping[str, Setting], program: Sequence[str]) -> str:
+def _pretrain_command(row: Row | Run, given: Mapping[str, Setting], program: Sequence[str]) -> str:
     """The command of a classifier: it trains the run again by itself where the weights are not here."""
     settings = row.config["settings"]
     channels = MODELS.get(settings["model"]).channels
@@ -61,14 +61,14 @@ def _settings(row: Row) -> dict[str, Setting]:
         raise HashbenchError(
             f"{row.run}: its settings are not known to its method any more: it cannot be trained again"
         )
-    given = {**row.settings, **_changed(of_row(row), now)}
+    given = {**row.settings, **_changed(Run.from_row(row), now)}
     found = _resolved(row, given)
     if found is None or found.run != row.run:
         raise HashbenchError(f"{row.run}: its data or its split have changed since: it cannot be trained again")
     return given
 
 
-def _changed(spec: RunSpec, now: RunSpec, prefix: str = "") -> dict[str, Setting]:
+def _changed(spec: Run, now: Run, prefix: str = "") -> dict[str, Setting]:
     """The settings of ``spec`` that differ from those of ``now``, the same run with the files of today."""
     wanted, other = spec.settings.model_dump(), now.settings.model_dump()
     found = {f"{prefix}{key}": value for key, value in wanted.items() if other[key] != value}
@@ -87,16 +87,16 @@ def _shortest(row: Row, given: dict[str, Setting]) -> dict[str, Setting]:
     return given
 
 
-def _resolved(row: Row, given: Mapping[str, Setting]) -> RunSpec | None:
+def _resolved(row: Row, given: Mapping[str, Setting]) -> Run | None:
     """The run that ``given`` names today; None if they name none."""
     try:
         names = row.dataset, row.protocol, row.method
-        return resolve(*names, given, seed=row.seed, budget=row.budget, split_seed=row.split_seed)
+        return Run.resolve(*names, given, seed=row.seed, budget=row.budget, split_seed=row.split_seed)
     except HashbenchError:
         return None
 
 
-def _option(key: str, value: Setting, row: Row | RunSpec) -> str:
+def _option(key: str, value: Setting, row: Row | Run) -> str:
     """The value of an option; of a user's own weights of a network of ImageNet only the checksum is known."""
     of_file = key == "weights" and str(value).startswith(SHA256)
     # weights that hashbench pretrain made are found by their checksum

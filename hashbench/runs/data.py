@@ -18,7 +18,7 @@ from hashbench.foundation.errors import CheckFailed, HashbenchError
 from hashbench.methods import METHODS
 from hashbench.relevance.labels import Relevance
 from hashbench.runs.options import DEFAULT_OPTIONS, Options
-from hashbench.runs.spec import RunSpec
+from hashbench.runs.run import Run
 
 if TYPE_CHECKING:
     from hashbench.features import Features
@@ -33,7 +33,7 @@ class RunData:
     they do.
     """
 
-    spec: RunSpec
+    spec: Run
     dataset: Dataset
     protocol: Protocol
     ids: Split
@@ -75,7 +75,7 @@ class RunData:
         )
 
 
-def open_data(spec: RunSpec, options: Options = DEFAULT_OPTIONS) -> RunData:
+def open_data(spec: Run, options: Options = DEFAULT_OPTIONS) -> RunData:
     """The data of a run; features that are missing are extracted first, with a progress bar.
 
     Raises HashbenchError where the data set is not here, and CheckFailed where it, or the split, is no longer the one
@@ -117,7 +117,7 @@ def _features(dataset: str, name: str, options: Options) -> "Features":
     return features_of_run(dataset, name, made_by, device=options.device, progress=options.progress)
 
 
-def own_rows(spec: RunSpec, items: NDArray[Any], device: str = "auto", labels: NDArray[Any] | None = None) -> ItemRows:
+def own_rows(spec: Run, items: NDArray[Any], device: str = "auto", labels: NDArray[Any] | None = None) -> ItemRows:
     """The user's own ``items`` [n, *shape of the data set's items], in the form that the hasher of a run takes."""
     import numpy as np
 
@@ -128,13 +128,13 @@ def own_rows(spec: RunSpec, items: NDArray[Any], device: str = "auto", labels: N
     return ItemRows(items, np.arange(len(items)), labels)
 
 
-def protocol_of(spec: RunSpec) -> Protocol:
+def protocol_of(spec: Run) -> Protocol:
     """The protocol of a run, from the card of its data set, with the seed of the run's split."""
     own = load_card(spec.dataset).protocol(spec.protocol)
     return own if spec.split_seed is None else with_seed(own, spec.split_seed, f"{spec.dataset} {spec.protocol}")
 
 
-def require_supervision(spec: RunSpec) -> None:
+def require_supervision(spec: Run) -> None:
     """Raises HashbenchError if the method needs labels or relevance and the data set has none."""
     supervision = METHODS.get(spec.method).supervision
     by_distance = supervision == "relevance" and isinstance(protocol_of(spec).relevance, Percentiles)

@@ -15,7 +15,7 @@ from hashbench.methods import METHODS
 from hashbench.runs.command import PROGRAM, train_command
 from hashbench.runs.data import RunData
 from hashbench.runs.options import Options
-from hashbench.runs.spec import RunSpec, of_row
+from hashbench.runs.run import Run
 from hashbench.runs.store import Row, Store
 from hashbench.training import log
 
@@ -54,18 +54,18 @@ def _seconds_of_saved(folder: Path) -> float | None:
         return None
 
 
-def load(spec: RunSpec, folder: Path, device: str, base: Hasher | None) -> Hasher:
+def load(spec: Run, folder: Path, device: str, base: Hasher | None) -> Hasher:
     """The hasher that was saved in ``folder``."""
     return METHODS.get(spec.method).load(spec.settings, SavedHasher(folder, device, base))
 
 
-def is_saved(spec: RunSpec, store: Store) -> bool:
+def is_saved(spec: Run, store: Store) -> bool:
     """Whether the hasher of a run, and those that it starts from, are saved."""
     saved = any(store.run_folder(spec.run).glob("hasher.*"))  # every hasher saves such a file
     return saved and (spec.base is None or is_saved(spec.base, store))
 
 
-def load_saved(spec: RunSpec, store: Store, device: str = "auto") -> Hasher | None:
+def load_saved(spec: Run, store: Store, device: str = "auto") -> Hasher | None:
     """The saved hasher of a run; None if its working files, or those of its base, are missing."""
     if not is_saved(spec, store):
         return None
@@ -82,7 +82,7 @@ def load_hasher(row: Row, store: Store, device: str = "auto", program: Sequence[
         command = train_command(row, program)
         raise HashbenchError(f"{row.run}: this run failed ({row.reason}); this tries it again: {command}")
     try:
-        hasher = load_saved(of_row(row), store, device)
+        hasher = load_saved(Run.from_row(row), store, device)
     except DamagedHasher as damage:
         raise HashbenchError(f"{damage}: {_remedy(row, program)}") from None
     if hasher is None:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hashbench.foundation.files import holder_in, is_locked, locked, remove_parts, write_holder
-from hashbench.runs.spec import RunSpec
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 
 LOCK, HOLDER = "lock", "lock-holder.txt"  # who holds the lock is in a file of its own: the lock file is emptied
@@ -26,6 +26,6 @@ def locked_folder(folder: Path, *, wait: bool) -> Iterator[None]:
         yield
 
 
-def is_held(spec: RunSpec, store: Store) -> bool:
+def is_held(spec: Run, store: Store) -> bool:
     """Whether another process executes the run at this moment."""
     return is_locked(store.run_folder(spec.run) / LOCK)

@@ -11,9 +11,9 @@ from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
 from hashbench.models import MODELS
 from hashbench.runs.command import CLASSIFIER
+from hashbench.runs.guard import row_of, stored_row
 from hashbench.runs.options import Options
-from hashbench.runs.run import run, stored_row
-from hashbench.runs.spec import RunSpec, resolve
+from hashbench.runs.run import Run
 from hashbench.runs.store import Row, Store
 from hashbench.training.settings import TrainingSettings
 
@@ -29,9 +29,9 @@ class Pretrained:
     weights: BackboneFile | None
 
 
-def classifier_spec(
+def classifier_run(
     dataset: str, protocol: str | None, model: str, given: dict[str, Setting], *, channels: int | None, seed: int
-) -> RunSpec:
+) -> Run:
     """The run that pretrains ``model`` on the training part of a data set.
 
     ``channels`` is the number of channels of the first layer, None for the model's own. Without a ``protocol`` it is
@@ -45,13 +45,13 @@ def classifier_spec(
         raise HashbenchError(f"{card.name}: a classifier needs one class for each item, and its labels are others")
     width = {} if channels is None else {"width": channels / _channels(model)}
     settings = {"model": model, "classes": card.n_classes, **width, **given}
-    spec = resolve(card.name, _protocol(card, protocol), CLASSIFIER, settings, seed=seed)
+    spec = Run.resolve(card.name, _protocol(card, protocol), CLASSIFIER, settings, seed=seed)
     assert isinstance(spec.settings, TrainingSettings)
     require_layers(spec.settings, tuple(card.item_shape))
     return spec
 
 
-def pretrain(spec: RunSpec, store: Store, options: Options) -> Pretrained:
+def pretrain(spec: Run, store: Store, options: Options) -> Pretrained:
     """Trains the classifier unless its row and its weights are here, and puts the weights into the data folder.
 
     The row of a clone comes without weights. Then they are trained again, and the row stays as it is; on another kind
@@ -60,13 +60,13 @@ def pretrain(spec: RunSpec, store: Store, options: Options) -> Pretrained:
     row = stored_row(spec, store)
     weights = None if row is None else _weights(row, spec, store)
     if weights is None:
-        row = run(spec, store, options, again=row is not None)
+        row = row_of(spec, store, options, again=row is not None)
         weights = _weights(row, spec, store) if row.status == "ok" else None
     assert row is not None, "it is stored, or it was made now"
     return Pretrained(row, weights)
 
 
-def _weights(row: Row, spec: RunSpec, store: Store) -> BackboneFile | None:
+def _weights(row: Row, spec: Run, store: Store) -> BackboneFile | None:
     """The weights in the data folder: those with the checksum of the row, or those that this run saved; None: none."""
     from hashbench.training import backbone
     from hashbench.training.classifier import WEIGHTS
@@ -77,7 +77,7 @@ def _weights(row: Row, spec: RunSpec, store: Store) -> BackboneFile | None:
     return backbone.read(backbone.store(saved.read_bytes(), _name(spec))) if saved.is_file() else None
 
 
-def _name(spec: RunSpec) -> str:
+def _name(spec: Run) -> str:
     """The beginning of the name of the weights, such as ``resnet9-w32-cifar100-s0``."""
     values = spec.settings.model_dump()
     channels = MODELS.get(values["model"]).channels

@@ -13,11 +13,11 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import ProcessGroup
 from hashbench.methods import METHODS
 from hashbench.runs.options import Options
-from hashbench.runs.spec import RunSpec
+from hashbench.runs.run import Run
 
 
 @contextmanager
-def process_group(spec: RunSpec, options: Options) -> Iterator[Options]:
+def process_group(spec: Run, options: Options) -> Iterator[Options]:
     """The options with this process's own device; the processes are connected during the block."""
     if options.group.is_alone:
         yield options

@@ -8,17 +8,17 @@ from hashbench.foundation.config import Setting
 from hashbench.methods import METHODS
 from hashbench.runs import hyperparameters
 from hashbench.runs.hyperparameters import Sourced
-from hashbench.runs.spec import BASE, RunSpec
+from hashbench.runs.run import BASE, Run
 
 
-def settings_of(spec: RunSpec, given: Mapping[str, Setting]) -> dict[str, Sourced]:
+def settings_of(spec: Run, given: Mapping[str, Setting]) -> dict[str, Sourced]:
     """All settings of ``spec``, which ``resolve`` made from ``given``; those of its base begin with ``base.``."""
     of_base = {key.removeprefix(BASE): value for key, value in given.items() if key.startswith(BASE)}
     own = {key: value for key, value in given.items() if not key.startswith(BASE)}
     return _own(spec, own) | {f"{BASE}{key}": found for key, found in _of_base(spec, of_base).items()}
 
 
-def _own(spec: RunSpec, given: Mapping[str, Setting]) -> dict[str, Sourced]:
+def _own(spec: Run, given: Mapping[str, Setting]) -> dict[str, Sourced]:
     protocol = load_card(spec.dataset).protocol(spec.protocol).stands_for(spec.protocol)
     names = {"dataset": spec.dataset, "protocol": protocol, "method": spec.method, "budget": spec.budget}
     known = hyperparameters.sourced(hyperparameters.load(spec.method), names, given)
@@ -29,7 +29,7 @@ def _own(spec: RunSpec, given: Mapping[str, Setting]) -> dict[str, Sourced]:
     }
 
 
-def _of_base(spec: RunSpec, given: Mapping[str, Setting]) -> dict[str, Sourced]:
+def _of_base(spec: Run, given: Mapping[str, Setting]) -> dict[str, Sourced]:
     """The settings of the base's run; some of them follow from those of ``spec``."""
     base = METHODS.get(spec.method).base
     following = None if base is None else base.settings(spec.settings)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from hashbench.runs.spec import RunSpec, resolve
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.tables.cell import Cell
 from hashbench.tables.names import names_to_come
@@ -15,7 +15,7 @@ class CellRuns:
     """The runs that a cell needs. Cells that differ in their metric only share them; ``cell`` is the first of these."""
 
     cell: Cell
-    runs: list[RunSpec]  # one for each seed on each split; none where the cell cannot be run yet
+    runs: list[Run]  # one for each seed on each split; none where the cell cannot be run yet
     unavailable: str | None  # why it cannot be run yet
 
 
@@ -38,7 +38,7 @@ def _runs_of(cell: Cell, spec: TableSpec, seeds: int) -> CellRuns:
         return CellRuns(cell, [], f"needs {', '.join(needs)}, still to come")
     names = cell.dataset, cell.protocol, cell.method, cell.settings
     runs = [
-        resolve(*names, seed=seed, budget=cell.budget, split_seed=split)
+        Run.resolve(*names, seed=seed, budget=cell.budget, split_seed=split)
         for split in splits_of(cell, spec.n_splits)
         for seed in range(seeds)
     ]
@@ -49,12 +49,12 @@ def _runs_of(cell: Cell, spec: TableSpec, seeds: int) -> CellRuns:
 class Sorted:
     """Runs by what is stored of them: a measurement, a failure, or nothing."""
 
-    measured: list[RunSpec]
-    failed: list[RunSpec]
-    missing: list[RunSpec]
+    measured: list[Run]
+    failed: list[Run]
+    missing: list[Run]
 
 
-def sort_out(specs: list[RunSpec], store: Store) -> Sorted:
+def sort_out(specs: list[Run], store: Store) -> Sorted:
     """``specs`` by what ``store`` holds of them, each list in their order."""
     found = Sorted([], [], [])
     for spec in specs:

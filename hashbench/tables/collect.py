@@ -13,8 +13,8 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.keeping import kept
 from hashbench.histogram import Histogram
 from hashbench.runs import hyperparameters
+from hashbench.runs.run import Run
 from hashbench.runs.saved import saved_histogram
-from hashbench.runs.spec import RunSpec, resolve
 from hashbench.runs.store import Row, Store
 from hashbench.tables.cell import Cell, Evaluation
 from hashbench.tables.names import names_to_come
@@ -36,15 +36,15 @@ def cell_hash(cell: Cell, split_seed: int | None = None) -> str:
     return run_of(cell, split_seed).cell_hash
 
 
-def run_of(cell: Cell, split_seed: int | None = None) -> RunSpec:
+def run_of(cell: Cell, split_seed: int | None = None) -> Run:
     """The run with seed 0 that the cell needs; raises HashbenchError where a name or a setting does not exist."""
     # as text: 1, 1.0 and true are one key of a dict, and not one setting
     return _run_of(cell.dataset, cell.protocol, cell.method, canonical_json(cell.settings), cell.budget, split_seed)
 
 
 @kept
-def _run_of(dataset: str, protocol: str, method: str, settings: str, budget: str, split_seed: int | None) -> RunSpec:
-    return resolve(dataset, protocol, method, json_object(settings), budget=budget, split_seed=split_seed)
+def _run_of(dataset: str, protocol: str, method: str, settings: str, budget: str, split_seed: int | None) -> Run:
+    return Run.resolve(dataset, protocol, method, json_object(settings), budget=budget, split_seed=split_seed)
 
 
 def collect(spec: TableSpec, rows: Iterable[Row], store: Store | None, *, hash_of: CellHash = cell_hash) -> Table:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hashbench.foundation.config import Setting
-from hashbench.runs.spec import RunSpec
+from hashbench.runs.run import Run
 from hashbench.runs.store import Row
 
 LIKE = ("model", "features")  # a network of ImageNet says nothing of how long a linear one takes
@@ -31,7 +31,7 @@ class PastSeconds:
                     found[key].append(total)
         return PastSeconds(dict(found))
 
-    def of_run(self, spec: RunSpec) -> float | None:
+    def of_run(self, spec: Run) -> float | None:
         """The median of past runs of the same method, network or features, on this data set and with this size.
 
         Where there are none, of any size; then on any data set. None if the method was never run so.

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Sequence
 from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.foundation.registry import canonical
-from hashbench.runs.spec import RunSpec
+from hashbench.runs.run import Run
 
 NAMES = ("dataset", "protocol", "method", "seed")  # what a run has beside its settings
 
 
-def only(runs: Sequence[RunSpec], wanted: Iterable[tuple[str, Setting]]) -> list[RunSpec]:
+def only(runs: Sequence[Run], wanted: Iterable[tuple[str, Setting]]) -> list[Run]:
     """Those of ``runs`` that have what is ``wanted``, in their order.
 
     ``wanted`` holds pairs of a key and a value; a key is dataset, protocol, method, seed, or a setting. A run must have
@@ -36,7 +36,7 @@ def only(runs: Sequence[RunSpec], wanted: Iterable[tuple[str, Setting]]) -> list
     return found
 
 
-def _properties(run: RunSpec) -> dict[str, object]:
+def _properties(run: Run) -> dict[str, object]:
     return {**dict(run.settings), **{name: getattr(run, name) for name in NAMES}}
 
 

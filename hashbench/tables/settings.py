@@ -8,8 +8,8 @@ from hashbench.foundation.config import Setting, canonical_json
 from hashbench.methods import METHODS
 from hashbench.runs import hyperparameters
 from hashbench.runs.hyperparameters import Sourced
+from hashbench.runs.run import BASE, Run
 from hashbench.runs.sources import settings_of
-from hashbench.runs.spec import BASE, RunSpec, resolve
 from hashbench.tables.names import names_to_come
 from hashbench.tables.spec import TableSpec
 
@@ -87,12 +87,12 @@ def settings_of_table(spec: TableSpec) -> list[Runs]:
     for cell in spec.cells:
         if names_to_come(cell, spec.to_come):
             continue
-        run = resolve(cell.dataset, cell.protocol, cell.method, cell.settings, budget=cell.budget)
+        run = Run.resolve(cell.dataset, cell.protocol, cell.method, cell.settings, budget=cell.budget)
         _add(found, run, cell.settings, settings_of(run, cell.settings))
     return list(found.values())
 
 
-def _add(found: dict[str, Runs], run: RunSpec, given: Mapping[str, Setting], settings: Mapping[str, Sourced]) -> None:
+def _add(found: dict[str, Runs], run: Run, given: Mapping[str, Setting], settings: Mapping[str, Sourced]) -> None:
     """Adds ``run`` and the run of its base to the runs that were ``found``."""
     base = METHODS.get(run.method).base
     if run.base is not None and base is not None:
@@ -107,7 +107,7 @@ def _add(found: dict[str, Runs], run: RunSpec, given: Mapping[str, Setting], set
     runs.found.setdefault(size, _of_files(run, settings))
 
 
-def _of_files(run: RunSpec, settings: Mapping[str, Sourced]) -> dict[str, Sourced]:
+def _of_files(run: Run, settings: Mapping[str, Sourced]) -> dict[str, Sourced]:
     """The settings that the files of method and recipe give; those given by the table are in the heading."""
     known = METHODS.get(run.method).settings.model_fields
     of_files = ("paper", "code", "ours", "recipe")

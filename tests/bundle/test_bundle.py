@@ -13,8 +13,8 @@ from support.small_root import REPOSITORY, small_root
 
 from hashbench.bundle.contents import rows_of
 from hashbench.bundle.manifest import Manifest
-from hashbench.runs.run import run
-from hashbench.runs.spec import resolve
+from hashbench.runs.guard import row_of
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store, file_text
 from hashbench.tables import spec
 
@@ -121,7 +121,7 @@ def test_the_runs_of_some_seeds(capsys: pytest.CaptureFixture[str], results: Pat
 
 
 def test_several_splits(capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path) -> None:
-    other = run(resolve("digits", "s1", "lsh", {"bits": 12}, split_seed=1), Store(results))
+    other = row_of(Run.resolve("digits", "s1", "lsh", {"bits": 12}, split_seed=1), Store(results))
     assert other.run not in json.loads(call(capsys, "bundle", "digits", "-o", tmp_path / "1.zip", "--json")[1])["rows"]
     path = tmp_path / "2.zip"
     code, out, _ = call(capsys, "bundle", "digits", "--splits", 2, "-o", path)

@@ -13,8 +13,8 @@ from support.small_root import small_root
 from support.stored_toy import parts, store_toy
 
 from hashbench.runs import hyperparameters
-from hashbench.runs.run import run
-from hashbench.runs.spec import resolve
+from hashbench.runs.guard import row_of
+from hashbench.runs.run import Run
 from hashbench.runs.store import Row, Store
 
 TABLE = """
@@ -47,7 +47,7 @@ def declare(root: Path, method: str, settings: dict[str, object], metric: str, d
 
 
 def trained(tmp_path: Path, method: str, settings: dict[str, object], dataset: str = "digits") -> Row:
-    return run(resolve(dataset, "s1", method, settings), Store(tmp_path / "results"))
+    return row_of(Run.resolve(dataset, "s1", method, settings), Store(tmp_path / "results"))
 
 
 def recipes(root: Path) -> None:

@@ -10,13 +10,13 @@ from filelock import FileLock
 from support.command_line import call
 from support.fake_rows import row_of_run
 
-from hashbench.runs.spec import resolve
+from hashbench.runs.run import Run
 from hashbench.runs.store import Row, Store, repeat_name
 
 
 def row(method: str = "lsh", bits: int = 12, seed: int = 0, status: str = "ok", ap: float = 0.5, **changes: Any) -> Row:
     """The row of a run on the digits; ``changes`` go over its keys."""
-    named = resolve("digits", "s1", method, {"bits": bits}, seed=seed)
+    named = Run.resolve("digits", "s1", method, {"bits": bits}, seed=seed)
     return row_of_run(named, status, **({"ap": ap} if status == "ok" else {})).model_copy(update=changes)
 
 

@@ -8,8 +8,8 @@ import pytest
 from support.command_line import call
 from support.fake_rows import row_of_run
 
-from hashbench.runs.run import run
-from hashbench.runs.spec import RunSpec, resolve
+from hashbench.runs.guard import row_of
+from hashbench.runs.run import Run
 from hashbench.runs.store import Seconds, Store
 
 TABLE = """title = "Tiny"
@@ -31,8 +31,8 @@ def root(tmp_path: Path) -> str:
     return str(tmp_path / "root")
 
 
-def of(method: str) -> RunSpec:
-    return resolve("digits", "s1", method, {"bits": 8})
+def of(method: str) -> Run:
+    return Run.resolve("digits", "s1", method, {"bits": 8})
 
 
 def test_a_failed_run_is_tried_again_only_when_asked(root: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,7 +56,9 @@ def test_a_dry_run_says_how_long_the_runs_take(root: str, capsys: pytest.Capture
     for method, hours in (("lsh", 2), ("itq", 1)):
         seconds = Seconds(train=3600.0 * hours, encode=0.0, score=0.0)
         store.write(
-            row_of_run(resolve("digits", "s1", method, {"bits": 16}), ap=0.5).model_copy(update={"seconds": seconds})
+            row_of_run(Run.resolve("digits", "s1", method, {"bits": 16}), ap=0.5).model_copy(
+                update={"seconds": seconds}
+            )
         )
     dry = ["--root", root, "run", "tiny", "--dry-run"]
     code, out, err = call(capsys, *dry)
@@ -72,7 +74,7 @@ def test_only_some_runs_of_a_table_are_made(root: str, capsys: pytest.CaptureFix
     some = ["--root", root, "run", "tiny", "--seeds", "2", "--only", "method=lsh", "--only", "method=itq"]
     code, out, err = call(capsys, *some, "--only", "seed=1", "--dry-run")
     assert (code, err.splitlines()[0]) == (0, "2 runs, 0 done, 2 to do")
-    assert out.splitlines() == [resolve("digits", "s1", m, {"bits": 8}, seed=1).run for m in ("lsh", "itq")]
+    assert out.splitlines() == [Run.resolve("digits", "s1", m, {"bits": 8}, seed=1).run for m in ("lsh", "itq")]
     code, _, err = call(capsys, *some, "--only", "bits=8", "--only", "seed=0")
     assert (code, err.splitlines()[0]) == (0, "2 runs, 0 done, 2 to do")
     assert sorted(path.stem for path in Store.default().paths()) == sorted(of(m).run for m in ("lsh", "itq"))
@@ -106,8 +108,8 @@ def test_two_commands_at_once_share_the_work(root: str, tmp_path: Path) -> None:
     said = [process.communicate(timeout=200)[1] for process in both]
     assert [process.returncode for process in both] == [0, 0], said
     store = Store.default()
-    specs = [resolve("digits", "s1", m, {"bits": 8}, seed=seed) for m in ("lsh", "itq", "agh") for seed in range(3)]
+    specs = [Run.resolve("digits", "s1", m, {"bits": 8}, seed=seed) for m in ("lsh", "itq", "agh") for seed in range(3)]
     assert sorted(path.stem for path in store.paths()) == sorted(spec.run for spec in specs)
     for spec in specs[:1]:
-        row, alone = store.find("digits", "s1", spec.run), run(spec, Store(tmp_path / "alone"))
+        row, alone = store.find("digits", "s1", spec.run), row_of(spec, Store(tmp_path / "alone"))
         assert row is not None and (row.metrics, row.histogram_sha256) == (alone.metrics, alone.histogram_sha256)

@@ -11,7 +11,7 @@ from support.command_line import call
 from hashbench.codes import files
 from hashbench.evaluation.report.contact_sheet import FRAME, GAP, INK, TEXT, TILE, WRONG
 from hashbench.runs.data import open_data
-from hashbench.runs.spec import of_row
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 
 TRAIN = ["train", "lsh", "digits", "--protocol", "s1", "--bits", "16", "--json"]
@@ -39,7 +39,7 @@ def test_wrong_classes_are_framed_in_red(capsys: pytest.CaptureFixture[str], run
     seen = frames(out, 5, 7)
     store = Store.default()
     row = store.named(run)
-    data, ids = (opened := open_data(of_row(row))).dataset, opened.ids
+    data, ids = (opened := open_data(Run.from_row(row))).dataset, opened.ids
     saved = files.load(store.run_folder(row.run) / "codes.npz")
     n_wrong = 0
     for line, q in zip(seen, range(0, 500, 100), strict=True):
@@ -58,7 +58,7 @@ def test_a_digit_is_as_bright_as_its_values_out_of_16(
     """Each of its 8 x 8 pixels is a square of 12 x 12."""
     out = tmp_path / "sheet.png"
     assert call(capsys, "search", run, "--out", str(out), "--top", "1", "--queries", "1")[0] == 0
-    opened = open_data(of_row(Store.default().named(run)))
+    opened = open_data(Run.from_row(Store.default().named(run)))
     digit = opened.dataset.items[opened.ids.query_ids[0]][:, :, 0]
     shown = Image.open(out).convert("L").crop((GAP + FRAME, GAP + FRAME, GAP + FRAME + TILE, GAP + FRAME + TILE))
     expected = np.rint(digit.repeat(12, axis=0).repeat(12, axis=1) * (255 / 16))

@@ -9,13 +9,13 @@ from support.command_line import status as run
 from support.fake_rows import row_of_run
 
 from hashbench.runs import hyperparameters
-from hashbench.runs.spec import RunSpec, resolve
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store, file_text
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
-def store_run(named: RunSpec, **means: float) -> str:
+def store_run(named: Run, **means: float) -> str:
     """Stores a row of the run and returns its name."""
     Store.default().write(row_of_run(named, **means))
     return named.run
@@ -71,7 +71,7 @@ def test_a_name_of_two_kinds_shows_both(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_a_table_shows_what_is_measured_of_it(capsys: pytest.CaptureFixture[str]) -> None:
-    store_run(resolve("digits", "s1", "lsh", {"bits": 12}), ap=0.5)
+    store_run(Run.resolve("digits", "s1", "lsh", {"bits": 12}), ap=0.5)
     assert run("show", "digits", "--kind", "table") == 0
     lines = capsys.readouterr().out.splitlines()
     assert "cells      64, 0 of them with a published value" in lines
@@ -90,7 +90,7 @@ def test_a_table_shows_what_is_measured_of_it(capsys: pytest.CaptureFixture[str]
 def test_the_command_of_a_run_makes_that_run(
     capsys: pytest.CaptureFixture[str], method: str, settings: dict[str, int | str], options: str
 ) -> None:
-    named = resolve("digits", "s1", method, settings, seed=3)
+    named = Run.resolve("digits", "s1", method, settings, seed=3)
     name = store_run(named, ap=0.5)
     assert run("show", name, "--json") == 0
     found = json.loads(capsys.readouterr().out)["run"]
@@ -103,7 +103,7 @@ def test_the_command_of_a_run_makes_that_run(
 
 
 def test_a_run_shows_scores_machine_and_configuration(capsys: pytest.CaptureFixture[str]) -> None:
-    name = store_run(resolve("digits", "s1", "talr_ap", {"bits": 12, "model": "mlp"}), ap=0.75)
+    name = store_run(Run.resolve("digits", "s1", "talr_ap", {"bits": 12, "model": "mlp"}), ap=0.75)
     assert run("show", name[:-3]) == 0  # the start of the name is enough
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == f"{name} (run): talr_ap on digits s1"
@@ -121,7 +121,7 @@ def test_a_run_shows_scores_machine_and_configuration(capsys: pytest.CaptureFixt
 
 
 def test_a_run_that_no_command_makes_any_more_says_why(capsys: pytest.CaptureFixture[str]) -> None:
-    name = store_run(resolve("digits", "s1", "lsh", {"bits": 12}), ap=0.75)
+    name = store_run(Run.resolve("digits", "s1", "lsh", {"bits": 12}), ap=0.75)
     (path,) = (Store.default().folder / "rows").glob("*/*.json")
     old = path.read_text().replace(f'"run": "{name}"', '"run": "digits-s1-lsh-12b-s0-of-old"')
     path.write_text(file_text(json.loads(old)))
@@ -159,7 +159,7 @@ def test_an_unknown_name_is_one_line(
     capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], complaint: str
 ) -> None:
     for seed in range(2):
-        store_run(resolve("digits", "s1", "lsh", {"bits": 12}, seed=seed), ap=0.5)
+        store_run(Run.resolve("digits", "s1", "lsh", {"bits": 12}, seed=seed), ap=0.5)
     assert run("show", *arguments) == 2
     captured = capsys.readouterr()
     assert captured.out == "" and captured.err.count("\n") == 1

@@ -14,7 +14,7 @@ from support.command_line import status as run
 from support.fake_rows import row_of_cell
 from support.small_root import small_root
 
-from hashbench.runs.spec import resolve
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store, file_text
 from hashbench.tables import render_png, spec
 
@@ -343,7 +343,7 @@ def test_hours_left_are_those_that_past_runs_took(capsys: pytest.CaptureFixture[
     (path,) = (Store.default().folder / "rows").glob("*/*.json")
     row = json.loads(path.read_text())
     row["seconds"] = {"train": 3600.0, "encode": 1000.0, "score": 800.0}
-    row["config"] = resolve("digits", "s1", "lsh", {"bits": 12}).config
+    row["config"] = Run.resolve("digits", "s1", "lsh", {"bits": 12}).config
     path.write_text(file_text(row))
     assert run("status", "tiny", "--seeds", "2") == 0  # three runs are missing
     assert capsys.readouterr().out.endswith("hours left: 4.5\n")

@@ -15,7 +15,7 @@ from support.stored_toy import parts, store_toy
 
 from hashbench.cli._app import main
 from hashbench.methods import METHODS
-from hashbench.runs.spec import resolve
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.training import checkpoint, log, loop
 from hashbench.training.settings import DeepSettings
@@ -221,7 +221,7 @@ def test_two_damaged_checkpoints_are_refused(interrupted: Path, train: Train) ->
 
 def test_a_checkpoint_of_another_configuration_is_refused(interrupted: Path, train: Train) -> None:
     given = {"bits": BITS, "model": "mlp", **QUICK, "epochs": 6}
-    other = Store.default().run_folder(resolve("toy", "s1", "mihash", given).run)
+    other = Store.default().run_folder(Run.resolve("toy", "s1", "mihash", given).run)
     interrupted.rename(other)
     said = refused(train("mihash", "toy", *CHECKPOINTS, epochs=6))
     remedy = "remove checkpoint.pt and checkpoint-before.pt to start over"

@@ -175,11 +175,11 @@ def test_the_released_relevance_has_the_same_items_and_levels(monkeypatch):
 
 @pytest.mark.parametrize("method", ["talr_ndcg", "dpsh", "mihash"])
 def test_a_run_of_the_released_relevance_has_the_same_settings_and_another_name(monkeypatch, method):
-    from hashbench.runs.spec import resolve
+    from hashbench.runs.run import Run
 
     monkeypatch.undo()
     given = {"bits": 16, "model": "linear"}
-    spec, released = (resolve("labelme", protocol, method, given) for protocol in ("s1", "s1_released"))
+    spec, released = (Run.resolve("labelme", protocol, method, given) for protocol in ("s1", "s1_released"))
     assert released.settings == spec.settings
     assert released.config_hash != spec.config_hash
 

@@ -12,9 +12,9 @@ from support.stored_toy import parts, store_toy
 from hashbench.features import check_name, extract, features_of_items, open_features
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
+from hashbench.runs.guard import row_of
 from hashbench.runs.options import Options
-from hashbench.runs.run import run
-from hashbench.runs.spec import resolve
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.training import backbone
 from hashbench.training.backbone import BackboneFile
@@ -97,8 +97,8 @@ def test_a_head_is_trained_on_them(images: np.ndarray, tmp_path: Path) -> None:
     own = stored(1)
     name = f"resnet9_{own.sha256[:12]}"
     given = {"model": "linear", "features": name, "normalise": "unit_norm", "epochs": 5, "batch_size": 30}
-    spec = resolve("toy", "s1", "talr_ap", {"bits": 8, **given})
-    row = run(spec, Store(tmp_path / "results"), Options(device="cpu"))
+    spec = Run.resolve("toy", "s1", "talr_ap", {"bits": 8, **given})
+    row = row_of(spec, Store(tmp_path / "results"), Options(device="cpu"))
     assert row.settings["features"] == name
     assert row.features_sha256 == open_features("toy", name).sha256
     np.testing.assert_allclose(

@@ -13,7 +13,7 @@ from hashbench.codes import files
 from hashbench.figures import csv_text
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.data import open_data
-from hashbench.runs.spec import of_row
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 
 KEYS = "queries = 5\ntop = 6\n"
@@ -34,7 +34,7 @@ def test_the_nearest_images_are_shown_and_false_ones_boxed(tmp_path: Path, capsy
     figure, store = tiny(tmp_path, "ranking_examples", KEYS, CELL), Store.default()
     (row,) = store.rows()
     drawing = filled(figure, row)
-    opened = open_data(of_row(row))
+    opened = open_data(Run.from_row(row))
     labels, ids = opened.dataset.labels, opened.ids
     saved = files.load(store.run_folder(row.run) / "codes.npz")
     expected = []

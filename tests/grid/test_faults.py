@@ -14,21 +14,21 @@ from support.waiting import until
 from hashbench.grid.execute import OUTPUT, Execution
 from hashbench.grid.local import Plan, run_all
 from hashbench.grid.outcome import Outcome
+from hashbench.runs.guard import row_of
 from hashbench.runs.lock import HOLDER
 from hashbench.runs.options import Options
-from hashbench.runs.run import run
-from hashbench.runs.spec import RunSpec, resolve
+from hashbench.runs.run import Run
 from hashbench.runs.store import Row, Store
 
 pytest.importorskip("torch")
 
 
-def talr(seed: int = 0, epochs: int = 30) -> RunSpec:
-    return resolve("digits", "s1", "talr_ap", {"bits": 8, "epochs": epochs}, seed=seed)
+def talr(seed: int = 0, epochs: int = 30) -> Run:
+    return Run.resolve("digits", "s1", "talr_ap", {"bits": 8, "epochs": epochs}, seed=seed)
 
 
 @contextmanager
-def killer(store: Store, spec: RunSpec, times: int) -> Iterator[list[int]]:
+def killer(store: Store, spec: Run, times: int) -> Iterator[list[int]]:
     """Kills so many processes, one after another, that execute the run; the list is of those that were killed."""
     killed: list[int] = []
     over = Event()
@@ -50,14 +50,14 @@ def killer(store: Store, spec: RunSpec, times: int) -> Iterator[list[int]]:
         thread.join()
 
 
-def outcomes(specs: list[RunSpec], store: Store, plan: Plan) -> dict[int, Outcome]:
+def outcomes(specs: list[Run], store: Store, plan: Plan) -> dict[int, Outcome]:
     """How each run ended, by its seed; each ends once."""
     ended = list(run_all(specs, Execution(store, Options(device="cpu")), plan))
     assert sorted(each.spec.seed for each in ended) == sorted(spec.seed for spec in specs)
     return {each.spec.seed: each for each in ended}
 
 
-def stored(store: Store, spec: RunSpec) -> Row | None:
+def stored(store: Store, spec: Run) -> Row | None:
     return store.find(spec.dataset, spec.protocol, spec.run)
 
 
@@ -69,7 +69,7 @@ def test_a_run_whose_worker_is_killed_is_tried_again(tmp_path: Path, capsys: pyt
     assert [found[seed].failure for seed in range(3)] == [None] * 3
     said = capsys.readouterr().err
     assert f"note: {specs[1].run}: the worker was ended by SIGKILL: out of memory?: it is tried again\n" in said
-    row, undisturbed = stored(store, specs[1]), run(specs[1], Store(tmp_path / "alone"), Options(device="cpu"))
+    row, undisturbed = stored(store, specs[1]), row_of(specs[1], Store(tmp_path / "alone"), Options(device="cpu"))
     assert row is not None and row == found[1].row
     assert (row.metrics, row.histogram_sha256) == (undisturbed.metrics, undisturbed.histogram_sha256)
     assert len(list(tmp_path.glob("grid/rows/*/*.json"))) == 3
@@ -112,7 +112,7 @@ def test_a_run_that_another_process_executes_is_waited_for(tmp_path: Path, capsy
     from hashbench.runs.lock import locked_folder
 
     store, specs = Store(tmp_path), [talr(0, 1), talr(1, 1)]
-    theirs = run(specs[0], Store(tmp_path / "others"), Options(device="cpu"))
+    theirs = row_of(specs[0], Store(tmp_path / "others"), Options(device="cpu"))
     let_go = Event()
 
     def hold() -> None:

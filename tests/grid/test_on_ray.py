@@ -13,9 +13,9 @@ from support.waiting import lives, until
 
 from hashbench.grid.execute import Execution
 from hashbench.grid.on_ray import Cluster, run_all
+from hashbench.runs.guard import row_of
 from hashbench.runs.options import Options
-from hashbench.runs.run import run
-from hashbench.runs.spec import RunSpec, resolve
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 
 pytest.importorskip("ray")
@@ -30,15 +30,15 @@ on_ray(endless(), Path(sys.argv[1]), sys.argv[2])
 """
 
 
-def short() -> list[RunSpec]:
-    return [resolve("digits", "s1", "talr_ap", {"bits": 8, "epochs": 40}, seed=seed) for seed in range(4)]
+def short() -> list[Run]:
+    return [Run.resolve("digits", "s1", "talr_ap", {"bits": 8, "epochs": 40}, seed=seed) for seed in range(4)]
 
 
-def endless() -> list[RunSpec]:
-    return [resolve("digits", "s1", "talr_ap", {"bits": 8, "epochs": 10**6}, seed=seed) for seed in range(2)]
+def endless() -> list[Run]:
+    return [Run.resolve("digits", "s1", "talr_ap", {"bits": 8, "epochs": 10**6}, seed=seed) for seed in range(2)]
 
 
-def on_ray(specs: list[RunSpec], results: Path, address: str) -> list[str | None]:
+def on_ray(specs: list[Run], results: Path, address: str) -> list[str | None]:
     """How each run failed, in the order of ``specs``."""
     how = Execution(Store(results), Options(device="cpu"))
     found = {each.spec.run: each.failure for each in run_all(specs, how, Cluster(address))}
@@ -56,12 +56,12 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
         yield started
 
 
-def assert_undisturbed(specs: list[RunSpec], results: Path, alone: Path) -> None:
+def assert_undisturbed(specs: list[Run], results: Path, alone: Path) -> None:
     """Each run has one row, with the codes that it has alone."""
     assert len(list(results.glob("rows/*/*.json"))) == len(specs)
     for spec in specs[:1]:
         row = Store(results).find(spec.dataset, spec.protocol, spec.run)
-        own = run(spec, Store(alone), Options(device="cpu"))
+        own = row_of(spec, Store(alone), Options(device="cpu"))
         assert row is not None and (row.metrics, row.histogram_sha256) == (own.metrics, own.histogram_sha256)
 
 

@@ -14,21 +14,21 @@ from support.waiting import lives, until
 from hashbench.grid import execute
 from hashbench.grid.execute import Execution
 from hashbench.grid.local import run_all
+from hashbench.runs.guard import row_of
 from hashbench.runs.lock import HOLDER, LOCK
 from hashbench.runs.options import Options
-from hashbench.runs.run import run
-from hashbench.runs.spec import RunSpec, resolve
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 
 GRID = """
 import signal, sys
 from pathlib import Path
 from hashbench.runs.options import Options
-from hashbench.runs.spec import resolve
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.grid.execute import Execution
 from hashbench.grid.local import Plan, run_all
-specs = [resolve("digits", "s1", "talr_ap", {"bits": 8, "epochs": 10**6}, seed=seed) for seed in range(3)]
+specs = [Run.resolve("digits", "s1", "talr_ap", {"bits": 8, "epochs": 10**6}, seed=seed) for seed in range(3)]
 signal.signal(signal.SIGINT, signal.default_int_handler)
 try:
     how = Execution(Store(Path(sys.argv[1])), Options(device="cpu", checkpoint_every_s=1e9))
@@ -38,8 +38,8 @@ except KeyboardInterrupt:
 """
 
 
-def lsh(seed: int = 0) -> RunSpec:
-    return resolve("digits", "s1", "lsh", {"bits": 16}, seed=seed)
+def lsh(seed: int = 0) -> Run:
+    return Run.resolve("digits", "s1", "lsh", {"bits": 16}, seed=seed)
 
 
 def workers(store: Path) -> list[int]:
@@ -95,7 +95,7 @@ def test_runs_of_other_processes_come_last(tmp_path: Path, monkeypatch: pytest.M
     store, others = Store(tmp_path), Store(tmp_path / "others")
     held = {lsh(seed).run for seed in (0, 2)}
     monkeypatch.setattr(execute, "is_held", lambda spec, _store: spec.run in held)
-    stored = {spec.run: run(spec, others) for spec in map(lsh, (0, 2))}
+    stored = {spec.run: row_of(spec, others) for spec in map(lsh, (0, 2))}
     ended = []
     for outcome in run_all([lsh(seed) for seed in range(4)], Execution(store, Options())):
         ended.append(outcome.spec.seed)

@@ -12,14 +12,14 @@ from hashbench.grid.execute import Execution
 from hashbench.grid.on_ray import Cluster, _Grid
 from hashbench.grid.outcome import Outcome
 from hashbench.grid.ray_task import Result, Task
+from hashbench.runs.guard import row_of
 from hashbench.runs.options import Options
-from hashbench.runs.run import run
-from hashbench.runs.spec import RunSpec, resolve
+from hashbench.runs.run import Run
 from hashbench.runs.store import Row, Store
 
 
-def lsh(seed: int = 0) -> RunSpec:
-    return resolve("digits", "s1", "lsh", {"bits": 8}, seed=seed)
+def lsh(seed: int = 0) -> Run:
+    return Run.resolve("digits", "s1", "lsh", {"bits": 8}, seed=seed)
 
 
 class _Nodes:
@@ -43,10 +43,10 @@ class _Nodes:
 
 @pytest.fixture(scope="module")
 def row(tmp_path_factory: pytest.TempPathFactory) -> Row:
-    return run(lsh(), Store(tmp_path_factory.mktemp("row")), Options(device="cpu"))
+    return row_of(lsh(), Store(tmp_path_factory.mktemp("row")), Options(device="cpu"))
 
 
-def outcomes(nodes: _Nodes, specs: list[RunSpec], store: Store) -> list[Outcome]:
+def outcomes(nodes: _Nodes, specs: list[Run], store: Store) -> list[Outcome]:
     with ExitStack() as locks:
         how = Execution(store, Options(device="cpu"))
         return list(_Grid(nodes, how, Cluster("auto"), locks, nodes, None).outcomes(specs))
@@ -77,7 +77,7 @@ def test_a_row_that_is_there_by_now_stays_with_its_files(
 def test_a_full_disk_of_the_driver_costs_one_run(row: Row, tmp_path: Path) -> None:
     store, specs = Store(tmp_path), [lsh(0), lsh(1)]
     large = Result(Outcome(specs[0], row), {"codes.npz": bytes(200_000)})
-    second = run(specs[1], Store(tmp_path / "other"), Options(device="cpu"))
+    second = row_of(specs[1], Store(tmp_path / "other"), Options(device="cpu"))
     small = Result(Outcome(specs[1], second), {"codes.npz": b"small"})
     with file_size_limit(100_000):
         found = outcomes(_Nodes({specs[0].run: large, specs[1].run: small}), specs, store)

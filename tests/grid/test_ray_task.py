@@ -16,9 +16,9 @@ from hashbench.grid import ray_task
 from hashbench.grid.files_of_run import NeededFile, needed_files
 from hashbench.grid.node import DriverFile
 from hashbench.grid.ray_task import Task, do
+from hashbench.runs.guard import row_of
 from hashbench.runs.options import Options
-from hashbench.runs.run import run
-from hashbench.runs.spec import RunSpec, resolve
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 
 LSH = ("lsh", {"bits": 8})
@@ -50,7 +50,7 @@ def read(path: Path, start: int, n_bytes: int) -> bytes:
     return path.read_bytes()[start : start + n_bytes]
 
 
-def task(spec: RunSpec, *files: NeededFile, timeout_s: float | None = None) -> Task:
+def task(spec: Run, *files: NeededFile, timeout_s: float | None = None) -> Task:
     return Task(spec, files, Options(device="cpu"), 1, timeout_s, provenance.code())
 
 
@@ -64,9 +64,9 @@ def elsewhere(needed: NeededFile, path: Path) -> NeededFile:
 
 
 def test_a_node_returns_the_row_and_the_files_and_keeps_neither(node: Path, tmp_path: Path) -> None:
-    spec = resolve("digits", "s1", "lsh", {"bits": 8})
+    spec = Run.resolve("digits", "s1", "lsh", {"bits": 8})
     result = do(task(spec), read, cores=1)
-    here = run(spec, Store(tmp_path / "here"), Options(device="cpu"))
+    here = row_of(spec, Store(tmp_path / "here"), Options(device="cpu"))
     row = result.outcome.row
     assert row is not None and row.metrics == here.metrics and row.histogram_sha256 == here.histogram_sha256
     folder = Store(tmp_path / "here").run_folder(spec.run)
@@ -82,7 +82,7 @@ def test_a_file_that_the_node_lacks_is_sent_in_pieces(
     node: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(node_files, "PIECE", 7)
-    source, spec = tmp_path / "toy.h5", resolve("digits", "s1", *LSH)
+    source, spec = tmp_path / "toy.h5", Run.resolve("digits", "s1", *LSH)
     source.write_bytes(os.urandom(50))
     file = elsewhere(needed(source), tmp_path / "elsewhere.h5")  # no disk is shared
     pieces = []
@@ -107,7 +107,7 @@ def test_the_node_uses_its_own_file_if_that_has_the_same_content(node: Path, tmp
     for path in (source, own):
         path.write_bytes(b"the same")
     file = elsewhere(needed(source), tmp_path / "elsewhere.h5")
-    assert do(task(resolve("digits", "s1", *LSH), file), read, 1).outcome.failure is None
+    assert do(task(Run.resolve("digits", "s1", *LSH), file), read, 1).outcome.failure is None
     assert (node / "data" / "toy" / "toy.h5").resolve() == own.resolve()
 
 
@@ -115,13 +115,13 @@ def test_a_file_that_changes_on_the_way_is_refused(node: Path, tmp_path: Path) -
     source = tmp_path / "toy.h5"
     source.write_bytes(b"as it was")
     file = elsewhere(needed(source), tmp_path / "elsewhere.h5")
-    result = do(task(resolve("digits", "s1", *LSH), file), lambda *_: b"not so!!!", 1)
+    result = do(task(Run.resolve("digits", "s1", *LSH), file), lambda *_: b"not so!!!", 1)
     assert result.outcome.error == (f"{HERE}{file.file.path}: changed while the command ran: start it again")
     assert not (node / "data" / "toy" / "toy.h5").exists()
 
 
 def test_other_code_is_refused(node: Path) -> None:
-    spec = resolve("digits", "s1", *LSH)
+    spec = Run.resolve("digits", "s1", *LSH)
     other = provenance.code().model_copy(update={"version": "9.9", "commit": "c0ffee", "dirty": False})
     result = do(replace(task(spec), code=other), read, 1)
     assert result.outcome.row is None
@@ -132,7 +132,7 @@ def test_other_code_is_refused(node: Path) -> None:
 
 def test_a_run_that_takes_too_long_is_ended(node: Path) -> None:
     pytest.importorskip("torch")
-    spec = resolve("digits", "s1", "talr_ap", {"bits": 8, "epochs": 10**6})
+    spec = Run.resolve("digits", "s1", "talr_ap", {"bits": 8, "epochs": 10**6})
     result = do(task(spec, timeout_s=12), read, 1)
     assert result.outcome.error == "it took longer than 0.2 minutes (--timeout)"
 
@@ -143,19 +143,19 @@ def test_a_run_needs_its_data_its_features_and_its_base(tmp_path: Path) -> None:
         path = paths.data() / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(name)
-    spec = resolve("cifar10", "s1", "lsh", {"bits": 8, "features": "gist"})
+    spec = Run.resolve("cifar10", "s1", "lsh", {"bits": 8, "features": "gist"})
     found = needed_files(spec, store)
     assert [(file.folder, file.name) for file in found] == [
         ("data", "cifar10/cifar10.h5"),
         ("data", "cifar10/features/gist.h5"),
     ]
     assert [file.file.path.read_text() for file in found] == [file.name for file in found]
-    assert needed_files(resolve("digits", "s1", *LSH), store) == []  # it comes with scikit-learn
+    assert needed_files(Run.resolve("digits", "s1", *LSH), store) == []  # it comes with scikit-learn
 
 
 def test_the_base_of_a_run_is_sent_with_its_row(tmp_path: Path) -> None:
     store = Store(tmp_path / "results")
-    spec = resolve("cifar100", "sparse_hash", "sparse_th", {"k": 1}, budget="smoke")
+    spec = Run.resolve("cifar100", "sparse_hash", "sparse_th", {"k": 1}, budget="smoke")
     assert spec.base is not None
     assert [file.folder for file in needed_files(spec, store)] == []
     row = store.row_path("cifar100", "sparse_hash", spec.base.run)
@@ -176,7 +176,7 @@ def test_a_node_s_own_file_is_never_written(node: Path, tmp_path: Path) -> None:
     for path in (source, own):
         path.write_bytes(b"the same")
     own.chmod(0o600)
-    spec, place = resolve("digits", "s1", *LSH), node / "data" / "toy" / "toy.h5"
+    spec, place = Run.resolve("digits", "s1", *LSH), node / "data" / "toy" / "toy.h5"
     assert do(task(spec, elsewhere(needed(source), tmp_path / "elsewhere.h5")), read, 1).outcome.failure is None
     assert place.is_symlink() and own.stat().st_mode & 0o777 == 0o600
     source.write_bytes(b"another one")
@@ -191,8 +191,8 @@ def test_a_full_disk_of_a_node_is_one_line_and_leaves_nothing(
 ) -> None:
     """Whether a file that is sent or a result does not fit; the same run is done when there is room."""
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")  # of the process that executes the run: it would be cut off
-    spec = resolve("digits", "s1", *LSH)
-    here = run(spec, Store(tmp_path / "here"), Options(device="cpu"))
+    spec = Run.resolve("digits", "s1", *LSH)
+    here = row_of(spec, Store(tmp_path / "here"), Options(device="cpu"))
     source = tmp_path / "toy.h5"
     source.write_bytes(bytes(9000))
     file = elsewhere(needed(source), tmp_path / "elsewhere.h5")
@@ -216,8 +216,8 @@ def test_the_clock_of_a_node_decides_nothing(node: Path, tmp_path: Path, monkeyp
     (tmp_path / "skew" / "sitecustomize.py").write_text(SKEWED)
     search = [str(tmp_path / "skew"), str(Path(ray_task.__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(search))
-    spec = resolve("digits", "s1", *LSH)
-    here = run(spec, Store(tmp_path / "here"), Options(device="cpu"))
+    spec = Run.resolve("digits", "s1", *LSH)
+    here = row_of(spec, Store(tmp_path / "here"), Options(device="cpu"))
     row = do(task(spec, timeout_s=200), read, 1).outcome.row
     assert row is not None and row.histogram_sha256 == here.histogram_sha256
     ahead = datetime.fromisoformat(row.utc) - datetime.fromisoformat(here.utc)
@@ -225,4 +225,4 @@ def test_the_clock_of_a_node_decides_nothing(node: Path, tmp_path: Path, monkeyp
     assert row.seconds is not None and 0 <= row.seconds.train + row.seconds.encode + row.seconds.score < 200
     store = Store(tmp_path / "driver")
     store.write(row)
-    assert run(spec, store, Options(device="cpu")) == row  # it is taken as it is
+    assert row_of(spec, store, Options(device="cpu")) == row  # it is taken as it is

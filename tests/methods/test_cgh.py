@@ -14,13 +14,13 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
 from hashbench.methods._neighbours import Neighbours, random_neighbours
 from hashbench.methods.cgh import Settings, TripletMaster, triplet_losses
-from hashbench.runs.spec import resolve
+from hashbench.runs.run import Run
 from hashbench.training.failure import TrainingFailed
 
 
 def settings(**changes: Any) -> Settings:
     given = {"bits": 16, "n_relevant": 10, "n_irrelevant": 10, **changes}
-    chosen = resolve("digits", "s1", "cgh", given).settings
+    chosen = Run.resolve("digits", "s1", "cgh", given).settings
     assert isinstance(chosen, Settings)
     return chosen
 

@@ -14,7 +14,7 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
 from hashbench.models import MODELS
 from hashbench.runs import hyperparameters
-from hashbench.runs.spec import RunSpec, resolve
+from hashbench.runs.run import Run
 from hashbench.training.settings import DeepSettings
 
 FAST = {"epochs": 3, "n_trees": 20}
@@ -32,9 +32,9 @@ def training_data(folder: Path, seed: int = 3, every: int = 2) -> TrainingData:
     return TrainingData(digits.items[train], digits.labels[train], 16.0, seed, folder, device="cpu")
 
 
-def resolved(method: str, **changes: int | str) -> RunSpec:
+def resolved(method: str, **changes: int | str) -> Run:
     given = {key: value for key, value in {**FAST, **FEWER_ANCHORS}.items() if key in hyperparameters_of(method)}
-    return resolve("digits", "s1", method, {"bits": 12, **given, **changes})
+    return Run.resolve("digits", "s1", method, {"bits": 12, **given, **changes})
 
 
 def hyperparameters_of(method: str) -> set[str]:
@@ -126,7 +126,7 @@ def test_lsh_projections_are_normal_and_centred_on_request(tmp_path: Path) -> No
     data = training_data(tmp_path)
     mean = data.items.reshape(len(data.items), -1).mean(0) / 16.0
     centred = METHODS.get("lsh").fit(resolved("lsh", bits=2000).settings, data)
-    raw = METHODS.get("lsh").fit(resolve("digits", "s1", "lsh", {"bits": 2000, "centre": False}).settings, data)
+    raw = METHODS.get("lsh").fit(Run.resolve("digits", "s1", "lsh", {"bits": 2000, "centre": False}).settings, data)
     np.testing.assert_allclose(centred.function.mean, mean)  # type: ignore[attr-defined]
     np.testing.assert_array_equal(raw.function.mean, 0)  # type: ignore[attr-defined]
     assert abs(float(raw.function.projection.mean())) < 0.02  # type: ignore[attr-defined]

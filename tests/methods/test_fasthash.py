@@ -10,7 +10,7 @@ from hashbench.datasets.store import open_dataset
 from hashbench.methods import METHODS
 from hashbench.methods._block_cut import energy
 from hashbench.methods.fasthash import Loss, coupled, losses
-from hashbench.runs.spec import resolve
+from hashbench.runs.run import Run
 from hashbench.training.failure import TrainingFailed
 
 LOSSES: list[Loss] = ["ksh", "hinge"]
@@ -72,7 +72,7 @@ def data(folder: Path, labels: np.ndarray | None = None) -> TrainingData:
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_codes_of_one_class_are_near_and_those_of_two_far(loss: Loss, tmp_path: Path) -> None:
-    settings = resolve("digits", "s1", "fasthash", {"bits": 16, "loss": loss, "n_trees": 30}).settings
+    settings = Run.resolve("digits", "s1", "fasthash", {"bits": 16, "loss": loss, "n_trees": 30}).settings
     given = data(tmp_path)
     codes = np.where(METHODS.get("fasthash").fit(settings, given).encode(given.items) > 0, 1.0, -1.0)
     near = codes @ codes.T / 16
@@ -83,6 +83,6 @@ def test_codes_of_one_class_are_near_and_those_of_two_far(loss: Loss, tmp_path: 
 
 
 def test_one_class_is_refused(tmp_path: Path) -> None:
-    settings = resolve("digits", "s1", "fasthash", {"bits": 4}).settings
+    settings = Run.resolve("digits", "s1", "fasthash", {"bits": 4}).settings
     with pytest.raises(TrainingFailed, match="one class only"):
         METHODS.get("fasthash").fit(settings, data(tmp_path, np.zeros(300, np.int64)))

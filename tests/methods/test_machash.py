@@ -11,7 +11,7 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
 from hashbench.methods._block_cut import Matrix, energy, submodular_blocks
 from hashbench.methods.machash import CodeStep, KshCouplings, affinities, ksh_loss, machines
-from hashbench.runs.spec import resolve
+from hashbench.runs.run import Run
 from hashbench.training.failure import TrainingFailed
 
 
@@ -113,20 +113,22 @@ def test_the_schedule_lowers_the_loss_of_the_hash_functions(hash_functions: str,
     found = []
     for iterations in (0, 12):
         chosen = {"bits": 16, "hash_functions": hash_functions, "n_anchors": 100, "iterations": iterations}
-        hasher = METHODS.get("machash").fit(resolve("digits", "s1", "machash", chosen).settings, given)
+        hasher = METHODS.get("machash").fit(Run.resolve("digits", "s1", "machash", chosen).settings, given)
         found.append(ksh_loss(np.where(hasher.encode(given.items) > 0, 1, -1).astype(np.int8), affinity))
     assert found[1] < found[0]
 
 
 def test_more_bits_than_features(tmp_path: Path) -> None:
-    settings = resolve("digits", "s1", "machash", {"bits": 80, "iterations": 1}).settings
+    settings = Run.resolve("digits", "s1", "machash", {"bits": 80, "iterations": 1}).settings
     assert METHODS.get("machash").fit(settings, data(tmp_path)).encode(data(tmp_path).items).shape == (300, 80)
 
 
 def test_bad_data_is_refused(tmp_path: Path) -> None:
-    settings = resolve("digits", "s1", "machash", {"bits": 4}).settings
+    settings = Run.resolve("digits", "s1", "machash", {"bits": 4}).settings
     with pytest.raises(TrainingFailed, match="one class only"):
         METHODS.get("machash").fit(settings, data(tmp_path, np.zeros(300, np.int64)))
-    settings = resolve("digits", "s1", "machash", {"bits": 4, "hash_functions": "kernel", "n_anchors": 301}).settings
+    settings = Run.resolve(
+        "digits", "s1", "machash", {"bits": 4, "hash_functions": "kernel", "n_anchors": 301}
+    ).settings
     with pytest.raises(HashbenchError, match="301 anchors from 300"):
         METHODS.get("machash").fit(settings, data(tmp_path))

@@ -46,10 +46,10 @@ def test_an_item_at_the_mean_stays_there() -> None:
 
 @pytest.mark.parametrize("method", ["bre", "machash", "fasthash", "structhash", "itq", "lsh"])
 def test_every_shallow_method_has_the_setting_and_names_its_runs_by_it(method: str) -> None:
-    from hashbench.runs.spec import resolve
+    from hashbench.runs.run import Run
 
     plain, other = (
-        resolve("usps", "structhash", method, {"bits": 8, **more}) for more in ({}, {"normalise": "unit_norm"})
+        Run.resolve("usps", "structhash", method, {"bits": 8, **more}) for more in ({}, {"normalise": "unit_norm"})
     )
     assert "normalise" not in plain.identity
     assert other.identity["normalise"] == "unit_norm"

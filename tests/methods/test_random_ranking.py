@@ -13,11 +13,11 @@ from hashbench.contract import BinaryHasher, TrainingData
 from hashbench.histogram import Histogram, count
 from hashbench.methods import METHODS
 from hashbench.relevance.labels import from_labels
-from hashbench.runs.spec import resolve
+from hashbench.runs.run import Run
 
 
 def fitted(folder: Path, items: np.ndarray, bits: int) -> BinaryHasher:
-    settings = resolve("digits", "s1", "random_ranking", {"bits": bits}).settings
+    settings = Run.resolve("digits", "s1", "random_ranking", {"bits": bits}).settings
     return METHODS.get("random_ranking").fit(settings, TrainingData(items, np.zeros(len(items)), 1.0, 0, folder))
 
 

@@ -12,11 +12,11 @@ from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
 from hashbench.relevance.distances import DistanceRelevance
-from hashbench.runs.spec import resolve
+from hashbench.runs.run import Run
 
 
 def settings_of(method: str, dataset: str, protocol: str, **given: Setting) -> dict[str, Any]:
-    return resolve(dataset, protocol, method, {"bits": 48, **given}).settings.model_dump()
+    return Run.resolve(dataset, protocol, method, {"bits": 48, **given}).settings.model_dump()
 
 
 @pytest.mark.parametrize("dataset", ["cifar10", "nuswide21"])
@@ -90,7 +90,9 @@ def test_hashnet_here_has_the_gradient_of_its_loss() -> None:
 
 
 def test_continuous_similarity_needs_labels() -> None:
-    chosen = resolve("labelme", "s1", "hashnet", {"bits": 8, "model": "linear", "continuous_similarity": True}).settings
+    chosen = Run.resolve(
+        "labelme", "s1", "hashnet", {"bits": 8, "model": "linear", "continuous_similarity": True}
+    ).settings
     items = np.arange(8, dtype=np.float32)[:, None].repeat(512, 1)
     near = DistanceRelevance(items, items, (30.0,), (1,))
     data = TrainingData(items, np.zeros((8, 0), np.uint8), 1.0, 0, Path("nowhere"), relevance=near)

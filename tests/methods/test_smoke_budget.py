@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from hashbench.cli._app import main
+from hashbench.runs.guard import row_of
 from hashbench.runs.options import Options
-from hashbench.runs.run import run
-from hashbench.runs.spec import resolve
+from hashbench.runs.run import Run
 from hashbench.runs.store import Row, Store
 
 
@@ -36,8 +36,8 @@ def test_learned_codes_retrieve_fewer_items_than_the_largest_dimensions(
 
 
 def smoke_run(method: str, store: Store) -> Row:
-    cell = resolve("cifar100", "sparse_hash", method, {"base": "npairs", "k": 1}, budget="smoke")
-    row = run(cell, store, Options(device="cpu"))
+    cell = Run.resolve("cifar100", "sparse_hash", method, {"base": "npairs", "k": 1}, budget="smoke")
+    row = row_of(cell, store, Options(device="cpu"))
     assert row.status == "ok"
     assert row.budget == "smoke"
     return row

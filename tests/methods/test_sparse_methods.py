@@ -21,10 +21,10 @@ from hashbench.methods import METHODS
 from hashbench.relevance.labels import ClassRelevance
 from hashbench.runs.data import open_data
 from hashbench.runs.fit import load_hasher
+from hashbench.runs.guard import row_of
 from hashbench.runs.options import Options
-from hashbench.runs.run import run
+from hashbench.runs.run import Run
 from hashbench.runs.score import OF_CODES, OF_RETRIEVAL
-from hashbench.runs.spec import RunSpec, of_row, resolve
 from hashbench.runs.store import Row, Store
 from hashbench.sparse.codes import top_k
 from hashbench.sparse.hasher import SparseHasher
@@ -39,9 +39,9 @@ HASH = {**SMALL, "d": 8, **OF_BASE}
 OPTIONS = Options(device="cpu")
 
 
-def cell(method: str, **changes: Setting) -> RunSpec:
+def cell(method: str, **changes: Setting) -> Run:
     given: Mapping[str, Setting] = {"exhaustive_search": {**SMALL, "d": 8}, "sparse_hash": HASH}.get(method, TH)
-    return resolve("digits", "s1", method, {**given, **changes})
+    return Run.resolve("digits", "s1", method, {**given, **changes})
 
 
 @pytest.fixture(scope="module")
@@ -53,8 +53,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 def rows(store: Store) -> dict[str, Row]:
     """A row of each method, the base's among them; the sparse codes set two of eight bits."""
     sparse = ("sparse_hash", "sparse_th", "sparse_vq")
-    found = {method: run(cell(method, k=2), store, OPTIONS) for method in sparse}
-    return found | {"exhaustive_search": run(cell("exhaustive_search"), store, OPTIONS)}
+    found = {method: row_of(cell(method, k=2), store, OPTIONS) for method in sparse}
+    return found | {"exhaustive_search": row_of(cell("exhaustive_search"), store, OPTIONS)}
 
 
 def test_one_base_serves_all_and_is_a_row_of_its_own(store: Store, rows: dict[str, Row]) -> None:
@@ -62,7 +62,7 @@ def test_one_base_serves_all_and_is_a_row_of_its_own(store: Store, rows: dict[st
     of_bases = [name.name for name in (store.folder / "runs").iterdir() if "exhaustive_search" in name.name]
     assert of_bases == [base.run]
     for method in ("sparse_hash", "sparse_th", "sparse_vq"):
-        of_it = of_row(rows[method]).base
+        of_it = Run.from_row(rows[method]).base
         assert of_it is not None and of_it.run == base.run
         assert rows[method].config["base"] == base.config
 
@@ -104,7 +104,7 @@ def hasher_of(row: Row, store: Store) -> SparseHasher:
 def test_a_loaded_hasher_finds_what_the_run_found(store: Store, rows: dict[str, Row]) -> None:
     for method in ("sparse_hash", "sparse_th", "sparse_vq"):
         row = rows[method]
-        data = open_data(of_row(row))
+        data = open_data(Run.from_row(row))
         dataset, ids = data.dataset, data.ids
         items, queries = dataset.items[ids.database_ids], dataset.items[ids.query_ids]
         hasher = hasher_of(row, store)
@@ -118,7 +118,7 @@ def test_a_loaded_hasher_finds_what_the_run_found(store: Store, rows: dict[str, 
 
 def test_queries_among_each_other_are_scored_without_themselves(store: Store, rows: dict[str, Row]) -> None:
     row = rows["sparse_th"]
-    data = open_data(of_row(row))
+    data = open_data(Run.from_row(row))
     dataset, ids = data.dataset, data.ids
     queries, labels = dataset.items[ids.query_ids], dataset.labels[ids.query_ids]
     embeddings = hasher_of(row, store).embed(queries)
@@ -137,20 +137,20 @@ def precision_at_r2(distance: np.ndarray, relevant: np.ndarray) -> float:
 
 def test_a_base_whose_files_are_gone_is_trained_again_and_its_row_stays(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    first = run(cell("sparse_th", k=1), store, OPTIONS)
+    first = row_of(cell("sparse_th", k=1), store, OPTIONS)
     base = cell("exhaustive_search")
     path = store.row_path(base.dataset, base.protocol, base.run)
     before = path.stat().st_mtime_ns
     shutil.rmtree(store.run_folder(base.run))  # with TensorBoard's folder, where the extra is installed
     with pytest.raises(HashbenchError, match="working files"):
         load_hasher(first, store, "cpu")
-    run(cell("sparse_th", k=3), store, OPTIONS)
+    row_of(cell("sparse_th", k=3), store, OPTIONS)
     assert path.stat().st_mtime_ns == before
     assert hasher_of(first, store).k == 1
 
 
 def test_a_base_that_fails_fails_what_starts_from_it(tmp_path: Path) -> None:
-    row = run(cell("sparse_th", k=1, **{"base.lr": 1e30}), Store(tmp_path), OPTIONS)
+    row = row_of(cell("sparse_th", k=1, **{"base.lr": 1e30}), Store(tmp_path), OPTIONS)
     assert row.status == "failed"
     assert row.reason is not None
     assert "exhaustive_search" in row.reason
@@ -163,12 +163,12 @@ def test_the_name_of_a_run_holds_what_its_base_is() -> None:
     assert other.identity["base.epochs"] == 3
     assert plain.run.startswith("digits-s1-sparse_hash-8d-2k-s0-")
     assert cell("sparse_hash", k=3).base == plain.base
-    assert resolve("digits", "s1", "sparse_hash", HASH, seed=1).base != plain.base
+    assert Run.resolve("digits", "s1", "sparse_hash", HASH, seed=1).base != plain.base
 
 
 def test_centroids_are_of_what_is_searched_or_of_the_training_examples(store: Store, rows: dict[str, Row]) -> None:
     searched = hasher_of(rows["sparse_vq"], store)
-    trained = hasher_of(run(cell("sparse_vq", k=2, fit_on="train", n_init=1), store, OPTIONS), store)
+    trained = hasher_of(row_of(cell("sparse_vq", k=2, fit_on="train", n_init=1), store, OPTIONS), store)
     items = np.random.default_rng(0).integers(0, 16, (40, 8, 8, 1)).astype(np.uint8)
     embeddings = trained.embed(items)
     assert trained.searching(embeddings) is trained
@@ -197,13 +197,13 @@ def test_wrong_settings_are_one_line(method: str, changes: dict[str, Setting], c
 
 
 def test_budgets_are_those_of_the_method() -> None:
-    runs = {resolve("digits", "s1", "sparse_hash", HASH, budget=name).run for name in ("paper", "smoke")}
+    runs = {Run.resolve("digits", "s1", "sparse_hash", HASH, budget=name).run for name in ("paper", "smoke")}
     assert len(runs) == 2
     with pytest.raises(HashbenchError, match="unknown budget of Sparse hash 'smoek': did you mean smoke"):
-        resolve("digits", "s1", "sparse_hash", HASH, budget="smoek")
+        Run.resolve("digits", "s1", "sparse_hash", HASH, budget="smoek")
     with pytest.raises(HashbenchError, match="unknown budget of DPSH 'smoke': one of full"):
-        resolve("digits", "s1", "dpsh", {"bits": 8}, budget="smoke")
-    smoke = resolve("cifar100", "sparse_hash", "sparse_hash", {}, budget="smoke")
+        Run.resolve("digits", "s1", "dpsh", {"bits": 8}, budget="smoke")
+    smoke = Run.resolve("cifar100", "sparse_hash", "sparse_hash", {}, budget="smoke")
     assert (smoke.base or smoke).n_classes == smoke.n_classes == 10
 
 
@@ -212,7 +212,7 @@ def test_the_first_classes_are_all_that_a_run_sees(store: Store) -> None:
     dataset, ids = (opened := open_data(few)).dataset, opened.ids
     for chosen in (ids.query_ids, ids.database_ids, ids.train_ids):
         assert set(dataset.labels[chosen].tolist()) == {0, 1, 2}
-    row = run(few, store, OPTIONS)
+    row = row_of(few, store, OPTIONS)
     assert row.metrics["rerank_precision@1"].n_queries == 150
     with pytest.raises(HashbenchError, match="n_classes = 11"):
         open_data(cell("exhaustive_search", n_classes=11))

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hashbench.runs.spec import RunSpec, resolve
+from hashbench.runs.run import Run
 
 # from the paper: iterations, batch, decay of the learning rate and its interval; from the code: the rest
 BOTH = {"optimiser": "adam", "augment": "crop_flip", "normalise": "pixel_mean", "model": "nin", "width": 1.0}
@@ -53,8 +53,8 @@ CASES: dict[tuple[str, str], tuple[int, dict[str, Any], int, dict[str, Any]]] = 
 
 def of_run(dataset: str, base: str, budget: str = "paper") -> tuple[Any, Any]:
     """The settings of the base's stage and of the hash stage."""
-    spec = resolve(dataset, "sparse_hash", "sparse_hash", {"base": base}, budget=budget)
-    assert isinstance(spec.base, RunSpec)
+    spec = Run.resolve(dataset, "sparse_hash", "sparse_hash", {"base": base}, budget=budget)
+    assert isinstance(spec.base, Run)
     return spec.base.settings, spec.settings
 
 
@@ -89,11 +89,11 @@ def test_the_cpu_budget_is_some_thousand_iterations_at_half_width(dataset: str, 
 
 @pytest.mark.parametrize(("dataset", "base"), CASES)
 def test_the_baselines_have_the_embedding_of_the_same_base(dataset: str, base: str) -> None:
-    of_hash = resolve(dataset, "sparse_hash", "sparse_hash", {"base": base}).base
+    of_hash = Run.resolve(dataset, "sparse_hash", "sparse_hash", {"base": base}).base
     assert of_hash is not None
     for method in ("sparse_th", "sparse_vq"):
-        spec = resolve(dataset, "sparse_hash", method, {"base": base})
+        spec = Run.resolve(dataset, "sparse_hash", method, {"base": base})
         assert spec.base is not None
         assert spec.base.run == of_hash.run
-    vq: Any = resolve(dataset, "sparse_hash", "sparse_vq", {"base": base}).settings
+    vq: Any = Run.resolve(dataset, "sparse_hash", "sparse_vq", {"base": base}).settings
     assert vq.fit_on == "searched"  # the test embeddings, for a search among them

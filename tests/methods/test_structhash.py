@@ -17,7 +17,7 @@ from hashbench.methods._column_generation import Rows
 from hashbench.methods._neighbours import Neighbours
 from hashbench.methods._ranking_losses import COSTS, Loss
 from hashbench.methods.structhash import Settings, StructuredMaster
-from hashbench.runs.spec import resolve
+from hashbench.runs.run import Run
 from hashbench.training.failure import TrainingFailed
 
 LOSSES: tuple[Loss, ...] = ("auc", "ndcg", "precision", "map")
@@ -25,7 +25,7 @@ LOSSES: tuple[Loss, ...] = ("auc", "ndcg", "precision", "map")
 
 def settings(**changes: Any) -> Settings:
     given = {"bits": 16, "n_relevant": 10, "n_irrelevant": 10, **changes}
-    chosen = resolve("digits", "s1", "structhash", given).settings
+    chosen = Run.resolve("digits", "s1", "structhash", given).settings
     assert isinstance(chosen, Settings)
     return chosen
 

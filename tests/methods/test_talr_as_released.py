@@ -4,11 +4,11 @@ import pytest
 
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods.talr_ndcg import NdcgSettings
-from hashbench.runs.spec import RunSpec, resolve
+from hashbench.runs.run import Run
 
 
-def spec(**given: object) -> RunSpec:
-    return resolve("digits", "s1", "talr_ndcg", {"bits": 12, **given})  # type: ignore[dict-item]
+def spec(**given: object) -> Run:
+    return Run.resolve("digits", "s1", "talr_ndcg", {"bits": 12, **given})  # type: ignore[dict-item]
 
 
 def arguments(**given: object) -> dict[str, object]:
@@ -40,4 +40,4 @@ def test_integers_without_as_released_are_refused(given: dict[str, object], says
 
 def test_average_precision_has_no_such_integers() -> None:
     with pytest.raises(HashbenchError, match="released_levels"):
-        resolve("digits", "s1", "talr_ap", {"bits": 12, "as_released": True, "released_levels": "int16"})
+        Run.resolve("digits", "s1", "talr_ap", {"bits": 12, "as_released": True, "released_levels": "int16"})

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from hashbench.contract import TrainingData
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS, ShallowSettings
-from hashbench.runs.spec import resolve
+from hashbench.runs.run import Run
 from hashbench.training.failure import TrainingFailed
 
 SHALLOW = [name for name in METHODS.names if issubclass(METHODS.get(name).settings, ShallowSettings)]
@@ -22,7 +22,7 @@ def data(folder: Path, features: NDArray[np.floating], labels: NDArray[np.int64]
 
 
 def fitted(method: str, given: TrainingData, bits: int = 4) -> NDArray[np.float32]:
-    settings = resolve("digits", "s1", method, {"bits": bits}).settings
+    settings = Run.resolve("digits", "s1", method, {"bits": bits}).settings
     hasher = METHODS.get(method).fit(settings, given)
     return hasher.encode(given.items)  # type: ignore[attr-defined,no-any-return]
 
@@ -86,7 +86,7 @@ def test_fewer_examples_than_bits_fit_or_say_what_is_needed(method: str, tmp_pat
 @pytest.mark.parametrize("method", SHALLOW)
 def test_items_of_another_width_are_refused(method: str, tmp_path: Path) -> None:
     given = data(tmp_path, features(), classes())
-    settings = resolve("digits", "s1", method, {"bits": 4}).settings
+    settings = Run.resolve("digits", "s1", method, {"bits": 4}).settings
     hasher = METHODS.get(method).fit(settings, given)
     with pytest.raises(HashbenchError, match="the hasher takes 8"):
         hasher.encode(features(3, 9))  # type: ignore[attr-defined]

@@ -7,7 +7,7 @@ import pytest
 from hashbench.cli._settings import parse_settings
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.command import train_command
-from hashbench.runs.spec import resolve
+from hashbench.runs.run import Run
 from hashbench.runs.store import Row, read
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -34,7 +34,7 @@ def named_by(words: list[str]) -> str:
     settings |= {key: given[f"--{key}"] for key in ("model", "weights") if f"--{key}" in given}
     settings |= {"bits": int(given["--bits"])} if "--bits" in given else {}
     seed, budget = int(given.get("--seed", 0)), given.get("--budget")
-    return resolve(dataset, given["--protocol"], method, settings, seed=seed, budget=budget).run
+    return Run.resolve(dataset, given["--protocol"], method, settings, seed=seed, budget=budget).run
 
 
 @pytest.mark.parametrize("path", one_of_each_kind(), ids=lambda path: path.stem)
@@ -47,7 +47,7 @@ def test_the_command_of_a_committed_row_names_its_run(path: Path) -> None:
 
 def a_row() -> Row:
     """A committed row without settings of its own but the bits."""
-    run = resolve("cifar10", "s1", "talr_ap", {"bits": 32}).run
+    run = Run.resolve("cifar10", "s1", "talr_ap", {"bits": 32}).run
     return read(REPOSITORY / "results" / "rows" / "cifar10-s1" / f"{run}.json")
 
 
@@ -68,6 +68,6 @@ def test_a_row_of_other_data_has_no_command() -> None:
 
 def test_a_setting_whose_default_has_changed_is_in_the_command() -> None:
     row = a_row()
-    made = resolve("cifar10", "s1", "talr_ap", {"bits": 32, "batch_size": 123}, seed=row.seed)
+    made = Run.resolve("cifar10", "s1", "talr_ap", {"bits": 32, "batch_size": 123}, seed=row.seed)
     older = row.model_copy(update={"run": made.run, "config": made.config, "config_hash": made.config_hash})
     assert train_command(older).endswith(" --set batch_size=123")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.runs.spec import of_row, resolve
+from hashbench.runs.run import Run
 from hashbench.runs.store import ROW_DIGEST, Store, read
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -20,10 +20,10 @@ def test_there_are_rows() -> None:
 @pytest.mark.parametrize("path", ROWS, ids=lambda path: path.stem)
 def test_a_committed_row_is_found_by_the_names_and_settings_of_its_run(path: Path) -> None:
     row = read(path)
-    spec = resolve(row.dataset, row.protocol, row.method, row.settings, seed=row.seed, budget=row.budget)
+    spec = Run.resolve(row.dataset, row.protocol, row.method, row.settings, seed=row.seed, budget=row.budget)
     assert (spec.run, spec.config_hash, spec.cell_hash) == (row.run, row.config_hash, row.cell_hash)
     assert spec.config == row.config
-    assert of_row(row).run == row.run
+    assert Run.from_row(row).run == row.run
     assert Store(REPOSITORY / "results").find(row.dataset, row.protocol, row.run) == row
 
 

@@ -20,8 +20,8 @@ from hashbench.features import open_features
 from hashbench.foundation.errors import CheckFailed, HashbenchError
 from hashbench.runs.data import open_data
 from hashbench.runs.fit import load_hasher
-from hashbench.runs.run import run
-from hashbench.runs.spec import RunSpec, resolve
+from hashbench.runs.guard import row_of
+from hashbench.runs.run import Run
 from hashbench.runs.store import Row, Store
 
 MULTI = """
@@ -42,9 +42,9 @@ def features(n: int = 200) -> NDArray[np.float32]:
     return np.random.default_rng(0).standard_normal((n, 16)).astype(np.float32)
 
 
-def measured(cell: RunSpec, tmp_path: Path) -> tuple[Row, Path]:
+def measured(cell: Run, tmp_path: Path) -> tuple[Row, Path]:
     results = Store(tmp_path / "results")
-    row = run(cell, results)
+    row = row_of(cell, results)
     assert row.status == "ok", row.reason
     return row, results.run_folder(row.run)
 
@@ -57,7 +57,7 @@ def test_several_labels_train_encode_and_score(method: str, tmp_path: Path) -> N
     images = (rng.integers(0, 60, (120, 4, 4, 3)) + hot[:, :, None, None] * 150).astype(np.uint8)
     store_toy(tmp_path, images, hot, MULTI)
     settings = {"bits": 12, **({"model": "mlp", "epochs": 40, "batch_size": 16} if method == "talr-ap" else {})}
-    row, folder = measured(resolve("toy", "s1", method, settings), tmp_path)
+    row, folder = measured(Run.resolve("toy", "s1", method, settings), tmp_path)
     counted = histogram.Histogram.load(folder / "histogram.npz")
     assert counted.levels.tolist() == [0, 1, 2, 3, 4][: len(counted.levels)]
     saved = files.load(folder / "codes.npz")
@@ -71,7 +71,7 @@ def test_several_labels_train_encode_and_score(method: str, tmp_path: Path) -> N
 def test_relevance_by_distance_is_scored(relevance: str, tmp_path: Path) -> None:
     items = features()
     store_toy(tmp_path, items, NO_LABELS, PARTS + relevance)
-    row, folder = measured(resolve("toy", "s1", "lsh", {"bits": 16}), tmp_path)
+    row, folder = measured(Run.resolve("toy", "s1", "lsh", {"bits": 16}), tmp_path)
     counted = histogram.Histogram.load(folder / "histogram.npz")
     assert counted.levels.tolist() == ([0, 1, 2, 5] if relevance is PERCENTILES else [0, 1])
     assert counted.counts.shape[0] == row.metrics["ap"].n_queries == 20
@@ -86,7 +86,7 @@ def test_relevance_by_distance_is_scored(relevance: str, tmp_path: Path) -> None
         assert file["query_ids"].tolist() == list(range(20))
         assert file["dataset"] == "toy"
         codes = pack(file["query_codes"]), pack(file["database_codes"])
-    data = open_data(resolve("toy", "s1", "lsh", {"bits": 16}))
+    data = open_data(Run.resolve("toy", "s1", "lsh", {"bits": 16}))
     relevance = data.relevance
     again = BinaryOutput(*codes, data.search_items)
     np.testing.assert_array_equal(again.histogram(relevance).counts, counted.counts)
@@ -98,7 +98,7 @@ def test_relevance_may_be_by_distances_of_features(tmp_path: Path) -> None:
     images = np.random.default_rng(0).integers(0, 256, (70, 32, 32, 3)).astype(np.uint8)
     of_gist = PERCENTILES.replace("[protocols.s1.relevance]", '[protocols.s1.relevance]\nfeatures = "gist"')
     store_toy(tmp_path, images, np.zeros((70, 0), np.uint8), parts(10, 40, 70) + of_gist)
-    _, folder = measured(resolve("toy", "s1", "lsh", {"bits": 16}), tmp_path)
+    _, folder = measured(Run.resolve("toy", "s1", "lsh", {"bits": 16}), tmp_path)
     gist = open_features("toy", "gist").array.astype(np.float64)
     gist -= gist[10:50].mean(axis=0)
     gist /= np.linalg.norm(gist, axis=1, keepdims=True)
@@ -112,7 +112,7 @@ def test_relevance_may_be_by_distances_of_features(tmp_path: Path) -> None:
 
 def test_labels_beside_distances_are_not_what_is_scored(tmp_path: Path) -> None:
     store_toy(tmp_path, features(), np.arange(200) % 3, PARTS + NEAREST)
-    _, folder = measured(resolve("toy", "s1", "itq", {"bits": 8}), tmp_path)
+    _, folder = measured(Run.resolve("toy", "s1", "itq", {"bits": 8}), tmp_path)
     assert histogram.Histogram.load(folder / "histogram.npz").n_relevant.tolist() == [4] * 20
 
 
@@ -135,8 +135,8 @@ LINEAR = {"model": "linear", "bits": 12, "epochs": 20, "batch_size": 60, "lr": 0
 def test_what_is_near_is_learned_without_labels(method: str, settings: dict[str, str | float], tmp_path: Path) -> None:
     groups = features(8)[np.arange(200) % 8] + 0.7 * features()
     store_toy(tmp_path, groups, NO_LABELS, PARTS + PERCENTILES.replace("5.0,", "12.0,"))
-    random, _ = measured(resolve("toy", "s1", "lsh", {"bits": 12}), tmp_path)
-    row, folder = measured(resolve("toy", "s1", method, {**LINEAR, **settings}), tmp_path)
+    random, _ = measured(Run.resolve("toy", "s1", "lsh", {"bits": 12}), tmp_path)
+    row, folder = measured(Run.resolve("toy", "s1", method, {**LINEAR, **settings}), tmp_path)
     assert row.metrics["ndcg"].mean > random.metrics["ndcg"].mean + 0.03
     losses = [json.loads(line)["loss"] for line in (folder / "metrics.jsonl").read_text().splitlines()]
     assert losses[-1] < losses[0]
@@ -146,7 +146,7 @@ def test_labels_beside_distances_are_not_what_is_learned(tmp_path: Path) -> None
     learned = []
     for name, labels in (("without", NO_LABELS), ("beside", np.arange(200) % 3)):
         store_toy(tmp_path, features(), labels, PARTS + PERCENTILES)
-        row, _ = measured(resolve("toy", "s1", "talr-ndcg", {**LINEAR, "tanh_scale": 2.0}), tmp_path / name)
+        row, _ = measured(Run.resolve("toy", "s1", "talr-ndcg", {**LINEAR, "tanh_scale": 2.0}), tmp_path / name)
         learned.append(row.histogram_sha256)
     assert learned[0] == learned[1]
 
@@ -154,11 +154,11 @@ def test_labels_beside_distances_are_not_what_is_learned(tmp_path: Path) -> None
 def test_a_method_that_needs_labels_says_so_before_anything_is_done(tmp_path: Path) -> None:
     store_toy(tmp_path, features(), NO_LABELS, PARTS + NEAREST)
     results = Store(tmp_path / "results")
-    cell = resolve("toy", "s1", "talr-ap", {"bits": 8, "model": "linear"})
+    cell = Run.resolve("toy", "s1", "talr-ap", {"bits": 8, "model": "linear"})
     with pytest.raises(
         HashbenchError, match=r"^talr_ap learns from labels or percentiles of distances, and toy has neither: .*lsh"
     ) as caught:
-        run(cell, results)
+        row_of(cell, results)
     assert caught.value.exit_code == 2
     assert not results.run_folder(cell.run).exists()
 
@@ -190,14 +190,14 @@ def test_the_command_line_says_it_on_one_line_and_trains_what_needs_none(
 def test_without_labels_and_relevance_there_is_nothing_to_score(tmp_path: Path) -> None:
     store_toy(tmp_path, features(), NO_LABELS, PARTS)
     with pytest.raises(HashbenchError, match="toy: it has no labels: its protocol needs relevance"):
-        run(resolve("toy", "s1", "lsh", {"bits": 8}), Store(tmp_path / "results"))
+        row_of(Run.resolve("toy", "s1", "lsh", {"bits": 8}), Store(tmp_path / "results"))
 
 
 def test_another_relevance_is_another_cell(tmp_path: Path) -> None:
     store_toy(tmp_path, features(), NO_LABELS, PARTS + NEAREST)
-    before = resolve("toy", "s1", "lsh", {"bits": 8})
+    before = Run.resolve("toy", "s1", "lsh", {"bits": 8})
     store_toy(tmp_path, features(), NO_LABELS, PARTS + NEAREST.replace("2.0", "3.0"))
-    assert resolve("toy", "s1", "lsh", {"bits": 8}).cell_hash != before.cell_hash
+    assert Run.resolve("toy", "s1", "lsh", {"bits": 8}).cell_hash != before.cell_hash
     with pytest.raises(CheckFailed, match="no longer those that the run is named by"):
         open_data(before)
 
@@ -245,7 +245,7 @@ def test_blocks_are_whole_batches_of_bounded_size(shape: tuple[int, ...], kind: 
 
 def test_codes_of_the_blocks_are_those_of_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store_toy(tmp_path, features(), np.arange(200) % 3, PARTS)
-    row, folder = measured(cell := resolve("toy", "s1", "lsh", {"bits": 24}), tmp_path)
+    row, folder = measured(cell := Run.resolve("toy", "s1", "lsh", {"bits": 24}), tmp_path)
     saved = files.load(folder / "codes.npz")
     monkeypatch.setattr(hasher_module, "BLOCK_BYTES", 1)
     monkeypatch.setattr(hasher_module, "WHOLE_BATCHES", 50)

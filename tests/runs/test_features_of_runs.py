@@ -13,10 +13,11 @@ from hashbench.foundation import provenance
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.provenance import Code
 from hashbench.runs.data import open_data, own_rows
+from hashbench.runs.execute import execute
 from hashbench.runs.fit import FITTED, load_hasher
+from hashbench.runs.guard import row_of
 from hashbench.runs.options import Options
-from hashbench.runs.run import run, run_steps
-from hashbench.runs.spec import of_row, resolve
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 
 PARTS = parts(10, 60, 120)
@@ -33,21 +34,21 @@ def images(tmp_path: Path) -> np.ndarray:
 
 def test_pixels_are_the_items_and_change_no_name() -> None:
     given = {"bits": 8, "model": "linear"}
-    assert resolve("cifar10", "s1", "talr_ap", {**given, "features": "Pixels"}) == resolve(
+    assert Run.resolve("cifar10", "s1", "talr_ap", {**given, "features": "Pixels"}) == Run.resolve(
         "cifar10", "s1", "talr_ap", given
     )
-    lsh = resolve("cifar10", "s1", "lsh", {"bits": 8})
+    lsh = Run.resolve("cifar10", "s1", "lsh", {"bits": 8})
     assert (lsh.identity["features"], lsh.config["settings"]["features"]) == ("pixels", "pixels")
 
 
 def test_features_name_the_run() -> None:
     given = {"bits": 8, "model": "linear"}
-    gist = resolve("cifar10", "s1", "talr_ap", {**given, "features": "gist"})
+    gist = Run.resolve("cifar10", "s1", "talr_ap", {**given, "features": "gist"})
     assert gist.identity["features"] == "gist"
-    assert gist.cell_hash != resolve("cifar10", "s1", "talr_ap", given).cell_hash
-    network = resolve("cifar10", "s1", "lsh", {"bits": 8, "features": "AlexNet-Caffe"})
+    assert gist.cell_hash != Run.resolve("cifar10", "s1", "talr_ap", given).cell_hash
+    network = Run.resolve("cifar10", "s1", "lsh", {"bits": 8, "features": "AlexNet-Caffe"})
     assert network.identity["features"] == "alexnet_caffe"
-    sparse = resolve("cifar100", "sparse_hash", "sparse_th", {"base": "npairs", "k": 1, "features": "gist"})
+    sparse = Run.resolve("cifar100", "sparse_hash", "sparse_th", {"base": "npairs", "k": 1, "features": "gist"})
     assert sparse.base is not None
     assert sparse.base.settings.features == "gist"
 
@@ -58,7 +59,7 @@ def test_features_name_the_run() -> None:
 )
 def test_features_that_do_not_exist_are_one_line(name: str, complaint: str) -> None:
     with pytest.raises(HashbenchError) as caught:
-        resolve("cifar10", "s1", "lsh", {"bits": 8, "features": name})
+        Run.resolve("cifar10", "s1", "lsh", {"bits": 8, "features": name})
     assert complaint in str(caught.value)
 
 
@@ -74,22 +75,22 @@ def test_features_that_do_not_exist_are_one_line(name: str, complaint: str) -> N
 def test_a_method_hashes_features_that_are_extracted_when_missing(
     method: str, settings: dict[str, str | int], images: np.ndarray, tmp_path: Path
 ) -> None:
-    spec, store = resolve("toy", "s1", method, {"bits": 8, **settings}), Store(tmp_path / "results")
-    row = run(spec, store, Options(device="cpu"))
+    spec, store = Run.resolve("toy", "s1", method, {"bits": 8, **settings}), Store(tmp_path / "results")
+    row = row_of(spec, store, Options(device="cpu"))
     assert row.status == "ok", row.reason
     found = open_features("toy", "gist")
     assert row.features_sha256 == found.sha256
     assert open_data(spec).items.shape == (120, 512)
     hasher = load_hasher(row, store, "cpu")
-    of_images, of_features = own_rows(of_row(row), images[:7], "cpu").whole(), found.array[:7]
+    of_images, of_features = own_rows(Run.from_row(row), images[:7], "cpu").whole(), found.array[:7]
     np.testing.assert_allclose(of_images, of_features, rtol=1e-5, atol=1e-6)
     codes = hasher.output(open_data(spec).search_items).query.bits()
     np.testing.assert_array_equal(codes[:7], hasher.encode(of_features) > 0)
 
 
 def test_features_of_a_network_with_random_weights(images: np.ndarray, tmp_path: Path) -> None:
-    spec = resolve("toy", "s1", "lsh", {"bits": 8, "features": RANDOM_NETWORK})
-    row = run(spec, Store(tmp_path / "results"), Options(device="cpu"))
+    spec = Run.resolve("toy", "s1", "lsh", {"bits": 8, "features": RANDOM_NETWORK})
+    row = row_of(spec, Store(tmp_path / "results"), Options(device="cpu"))
     assert row.features_sha256 == open_features("toy", RANDOM_NETWORK).sha256
 
 
@@ -106,20 +107,20 @@ def test_a_network_of_images_says_that_features_are_none(
 
 def test_a_hasher_is_not_fitted_twice_by_one_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(provenance, "code", lambda: Code(version="1", commit="abc", dirty=False))
-    store, spec = Store(tmp_path), resolve("digits", "s1", "lsh", {"bits": 8})
+    store, spec = Store(tmp_path), Run.resolve("digits", "s1", "lsh", {"bits": 8})
     folder = store.run_folder(spec.run)
-    first = run_steps(spec, store, Options())
+    first = execute(spec, store, Options())
     fitted = (folder / "hasher.npz").stat().st_mtime_ns
-    again = run_steps(spec, store, Options())
+    again = execute(spec, store, Options())
     assert (folder / "hasher.npz").stat().st_mtime_ns == fitted
     assert again.histogram_sha256 == first.histogram_sha256
     for code in (Code(version="1", commit="abd", dirty=False), Code(version="1", commit="abc", dirty=True)):
         monkeypatch.setattr(provenance, "code", lambda code=code: code)
-        assert run_steps(spec, store, Options()).histogram_sha256 == first.histogram_sha256
+        assert execute(spec, store, Options()).histogram_sha256 == first.histogram_sha256
         assert (folder / "hasher.npz").stat().st_mtime_ns > fitted
         fitted = (folder / "hasher.npz").stat().st_mtime_ns
     (folder / FITTED).write_text("{")
-    assert run_steps(spec, store, Options()).histogram_sha256 == first.histogram_sha256
+    assert execute(spec, store, Options()).histogram_sha256 == first.histogram_sha256
     assert (folder / "hasher.npz").stat().st_mtime_ns > fitted
 
 
@@ -128,8 +129,8 @@ def test_a_saved_hasher_that_is_damaged_or_gone_is_fitted_again(
     damage: Callable[[Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(provenance, "code", lambda: Code(version="1", commit="abc", dirty=False))
-    store, spec = Store(tmp_path), resolve("digits", "s1", "lsh", {"bits": 8})
-    first = run_steps(spec, store, Options())
+    store, spec = Store(tmp_path), Run.resolve("digits", "s1", "lsh", {"bits": 8})
+    first = execute(spec, store, Options())
     damage(store.run_folder(spec.run) / "hasher.npz")
-    assert run_steps(spec, store, Options()).histogram_sha256 == first.histogram_sha256
+    assert execute(spec, store, Options()).histogram_sha256 == first.histogram_sha256
     assert (store.run_folder(spec.run) / "hasher.npz").stat().st_size > 100

@@ -15,10 +15,10 @@ from hashbench.foundation.parallel import ProcessGroup
 from hashbench.runs.command import train_command
 from hashbench.runs.data import open_data
 from hashbench.runs.fit import load_hasher
+from hashbench.runs.guard import base_hasher, row_of
 from hashbench.runs.options import Options
-from hashbench.runs.pretrain import classifier_spec, pretrain
-from hashbench.runs.run import base_hasher, run
-from hashbench.runs.spec import RunSpec, of_row, resolve
+from hashbench.runs.pretrain import classifier_run, pretrain
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.training.backbone import BackboneFile
 from hashbench.training.hasher import DeepHasher
@@ -49,15 +49,15 @@ def images(tmp_path: Path) -> np.ndarray:
 
 @pytest.fixture
 def weights(images: np.ndarray, tmp_path: Path) -> BackboneFile:
-    spec = classifier_spec("toy", None, "resnet9", {"epochs": 4, "batch_size": 20}, channels=4, seed=0)
+    spec = classifier_run("toy", None, "resnet9", {"epochs": 4, "batch_size": 20}, channels=4, seed=0)
     found = pretrain(spec, Store(tmp_path / "results"), Options(device="cpu")).weights
     assert found is not None
     return found
 
 
-def fine_tuned(of: BackboneFile, **changes: Setting) -> RunSpec:
+def fine_tuned(of: BackboneFile, **changes: Setting) -> Run:
     given = {**FINE_TUNED, "weights": f"sha256:{of.sha256}", **changes}
-    return resolve("toy", "s1", "talr_ap", given)
+    return Run.resolve("toy", "s1", "talr_ap", given)
 
 
 def test_the_base_is_a_linear_head_on_the_features_of_the_weights(weights: BackboneFile) -> None:
@@ -98,7 +98,7 @@ def test_at_the_first_step_the_codes_are_the_heads(weights: BackboneFile, images
 
 def test_every_layer_is_trained_and_the_centre_stays(weights: BackboneFile, images: np.ndarray, tmp_path: Path) -> None:
     spec, store = fine_tuned(weights), Store(tmp_path / "results")
-    row = run(spec, store, Options(device="cpu"))
+    row = row_of(spec, store, Options(device="cpu"))
     assert row.status == "ok", row.reason
     assert spec.base is not None
     assert store.named(spec.base.run).status == "ok"
@@ -109,9 +109,9 @@ def test_every_layer_is_trained_and_the_centre_stays(weights: BackboneFile, imag
     assert torch.equal(state["0.normalised.mean"], head.normalised.mean)
     assert not torch.equal(state["1.weight"], head.encoder[1].weight)
     assert hasher.encode(images[:3]).shape == (3, 8)
-    assert of_row(row).run == row.run
+    assert Run.from_row(row).run == row.run
     assert "--set head=trained" in train_command(row)
-    again = run(spec, store, Options(device="cpu"), again=True)
+    again = row_of(spec, store, Options(device="cpu"), again=True)
     assert again.histogram_sha256 == row.histogram_sha256
 
 
@@ -147,13 +147,13 @@ def test_a_head_that_cannot_be_is_one_line(changes: dict[str, Setting], complain
 
 def test_a_head_of_another_kind_is_one_line(weights: BackboneFile, tmp_path: Path) -> None:
     with pytest.raises(HashbenchError, match="base: no linear head on features that are centred and of norm 1"):
-        run(fine_tuned(weights, **{"base.normalise": "channel"}), Store(tmp_path / "results"), Options(device="cpu"))
+        row_of(fine_tuned(weights, **{"base.normalise": "channel"}), Store(tmp_path / "results"), Options(device="cpu"))
 
 
 def test_several_processes_have_no_base(weights: BackboneFile, tmp_path: Path) -> None:
     several = Options(device="cpu", group=ProcessGroup(0, 2, 0))
     with pytest.raises(HashbenchError, match=r"talr_ap starts from toy-s1-talr_ap-8b-s0-.*, in one process"):
-        run(fine_tuned(weights), Store(tmp_path / "results"), several)
+        row_of(fine_tuned(weights), Store(tmp_path / "results"), several)
 
 
 def test_the_command_takes_a_name_of_weights(weights: BackboneFile, capsys: pytest.CaptureFixture[str]) -> None:

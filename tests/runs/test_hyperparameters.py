@@ -14,7 +14,7 @@ from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
 from hashbench.runs import hyperparameters
-from hashbench.runs.spec import resolve
+from hashbench.runs.run import Run
 from hashbench.training.settings import DeepSettings
 
 DEEP = [name for name in METHODS.names if issubclass(METHODS.get(name).settings, DeepSettings)]
@@ -64,7 +64,7 @@ def change(root: Path, file: str, old: str, new: str) -> Path:
 def resolved(
     method: str = "talr_ap", dataset: str = "digits", protocol: str = "s1", **given: Setting
 ) -> dict[str, Any]:
-    return resolve(dataset, protocol, method, {"bits": 12, **given}).settings.model_dump()
+    return Run.resolve(dataset, protocol, method, {"bits": 12, **given}).settings.model_dump()
 
 
 @pytest.mark.parametrize("method", DEEP)
@@ -163,9 +163,9 @@ def test_a_variant_may_be_for_one_kind_of_features(root: Path) -> None:
 def test_the_row_of_a_run_on_features_has_no_setting_of_its_recipe(root: Path) -> None:
     recipe(root, "heads", 'dataset = "digits"\nmodel = "linear"\nfeatures = "resnet9"', {"epochs": 7})
     given: dict[str, Setting] = {"bits": 12, "model": "linear", "features": "resnet9_0123456789ab", "lr": 0.7}
-    found = resolve("digits", "s1", "mihash", given)
+    found = Run.resolve("digits", "s1", "mihash", given)
     assert found.identity == given
-    assert resolve("digits", "s1", "mihash", found.identity).run == found.run
+    assert Run.resolve("digits", "s1", "mihash", found.identity).run == found.run
 
 
 def test_a_recipe_of_unknown_features_is_refused(root: Path) -> None:
@@ -193,8 +193,8 @@ def test_a_recipe_may_be_that_of_other_data(root: Path) -> None:
     on_mnist = 'dataset = "mnist"\nmodel = "mlp"\nsame_as = "mlp_digits"'
     recipe(root, "mlp_mnist", on_mnist, {}).write_text(f'title = "New"\nwhy = "a test"\n{on_mnist}\n')
     for method in DEEP:
-        on_digits = resolve("digits", "s1", method, {"bits": 12, "model": "mlp"}).settings
-        assert resolve("mnist", "structhash", method, {"bits": 12, "model": "mlp"}).settings == on_digits
+        on_digits = Run.resolve("digits", "s1", method, {"bits": 12, "model": "mlp"}).settings
+        assert Run.resolve("mnist", "structhash", method, {"bits": 12, "model": "mlp"}).settings == on_digits
     assert resolved("talr_ap", "mnist", "structhash", model="mlp", epochs=3)["epochs"] == 3
 
 
@@ -274,7 +274,7 @@ def test_a_wrong_recipe_is_one_line_that_names_its_file(old: str, new: str, comp
     assert str(caught.value).startswith(f"{path}: ")
     assert complaint in str(caught.value)
     assert "\n" not in str(caught.value)
-    assert resolve("digits", "s1", "lsh", {"bits": 12})  # no method of recipes
+    assert Run.resolve("digits", "s1", "lsh", {"bits": 12})  # no method of recipes
 
 
 @pytest.mark.parametrize(
@@ -310,7 +310,7 @@ def test_without_a_default_model_one_has_to_be_named(root: Path) -> None:
 def test_metric_networks_keep_their_authors_schedule(model: str, root: Path) -> None:
     recipe(root, "nin", 'model = "nin"\ndefault_model = true')
     for method in ("exhaustive_search", "sparse_hash"):
-        settings = resolve("cifar100", "sparse_hash", method, {"model": model}).settings.model_dump()
+        settings = Run.resolve("cifar100", "sparse_hash", method, {"model": model}).settings.model_dump()
         assert settings["optimiser"] == "adam"
         assert settings["batch_size"] == 128
 
@@ -342,7 +342,7 @@ def test_recipes_are_of_what_exists() -> None:
 @pytest.mark.parametrize("method", DEEP)
 def test_a_protocol_of_validation_has_the_settings_of_the_one_it_is_of(method: str, model: str) -> None:
     own, other = (
-        resolve("usps", protocol, method, {"bits": 64, "model": model, "lr": 0.7})
+        Run.resolve("usps", protocol, method, {"bits": 64, "model": model, "lr": 0.7})
         for protocol in ("structhash", "structhash_validation")
     )
     assert own.settings == other.settings

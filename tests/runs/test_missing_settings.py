@@ -4,7 +4,7 @@ import pytest
 
 from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
-from hashbench.runs.spec import resolve
+from hashbench.runs.run import Run
 
 
 @pytest.mark.parametrize(
@@ -18,5 +18,5 @@ from hashbench.runs.spec import resolve
 )
 def test_the_error_says_what_to_give(method: str, settings: dict[str, Setting], complaint: str) -> None:
     with pytest.raises(HashbenchError) as caught:
-        resolve("digits", "s1", method, settings)
+        Run.resolve("digits", "s1", method, settings)
     assert str(caught.value) == complaint

@@ -18,10 +18,10 @@ from support.stored_toy import parts, store_toy
 
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
+from hashbench.runs.guard import row_of
 from hashbench.runs.options import Options
-from hashbench.runs.pretrain import Pretrained, classifier_spec, pretrain
-from hashbench.runs.run import run
-from hashbench.runs.spec import RunSpec
+from hashbench.runs.pretrain import Pretrained, classifier_run, pretrain
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store, read
 from hashbench.training import backbone, log
 from hashbench.training.backbone import Layout
@@ -42,9 +42,9 @@ def images(tmp_path: Path) -> np.ndarray:
     return made
 
 
-def spec(**given: int | float | str) -> RunSpec:
+def spec(**given: int | float | str) -> Run:
     settings = {"epochs": 4, "batch_size": 20, **given}
-    return classifier_spec("toy", None, "resnet9", settings, channels=4, seed=0)
+    return classifier_run("toy", None, "resnet9", settings, channels=4, seed=0)
 
 
 def pretrained(tmp_path: Path, options: Options | None = None) -> Pretrained:
@@ -86,8 +86,8 @@ def test_the_rate_is_one_cycle_over_all_epochs(images: np.ndarray, tmp_path: Pat
 def test_the_same_seed_gives_the_same_weights(images: np.ndarray, tmp_path: Path) -> None:
     one, two = (pretrained(tmp_path / name).row.weights_sha256 for name in "ab")
     assert one == two
-    other = classifier_spec("toy", None, "resnet9", {"epochs": 4, "batch_size": 20}, channels=4, seed=1)
-    assert run(other, Store(tmp_path / "c"), Options(device="cpu")).weights_sha256 != one
+    other = classifier_run("toy", None, "resnet9", {"epochs": 4, "batch_size": 20}, channels=4, seed=1)
+    assert row_of(other, Store(tmp_path / "c"), Options(device="cpu")).weights_sha256 != one
 
 
 def test_the_file_holds_tensors_and_its_layout(images: np.ndarray, tmp_path: Path) -> None:
@@ -192,17 +192,17 @@ def test_what_cannot_be_pretrained_is_one_line(
 
 
 def test_the_default_protocol_trains_on_the_most_items() -> None:
-    assert classifier_spec("cifar100", None, "resnet9", {}, channels=32, seed=0).protocol == "full"
-    assert classifier_spec("cifar100", "sparse-hash", "resnet9", {}, channels=32, seed=0).protocol == "sparse_hash"
+    assert classifier_run("cifar100", None, "resnet9", {}, channels=32, seed=0).protocol == "full"
+    assert classifier_run("cifar100", "sparse-hash", "resnet9", {}, channels=32, seed=0).protocol == "sparse_hash"
     with pytest.raises(HashbenchError, match="cifar10: which protocol"):  # s2 and s2_official have as many
-        classifier_spec("cifar10", None, "resnet9", {}, channels=32, seed=0)
-    wide = classifier_spec("cifar100", None, "resnet9", {}, channels=32, seed=0)
+        classifier_run("cifar10", None, "resnet9", {}, channels=32, seed=0)
+    wide = classifier_run("cifar100", None, "resnet9", {}, channels=32, seed=0)
     assert (wide.settings.model_dump()["width"], wide.settings.model_dump()["classes"]) == (0.5, 100)
 
 
 def test_a_data_set_without_classes_is_refused() -> None:
     with pytest.raises(HashbenchError, match="labelme: a classifier needs one class for each item"):
-        classifier_spec("labelme", None, "resnet9", {}, channels=32, seed=0)
+        classifier_run("labelme", None, "resnet9", {}, channels=32, seed=0)
 
 
 def test_a_classifier_makes_no_codes(images: np.ndarray, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,15 +20,15 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import ProcessGroup
 from hashbench.runs.data import open_data
 from hashbench.runs.fit import load_hasher
+from hashbench.runs.guard import _row_under_lock, row_of
 from hashbench.runs.lock import HOLDER, LOCK, is_held
 from hashbench.runs.options import Options
-from hashbench.runs.run import _run_locked, run
-from hashbench.runs.spec import RunSpec, of_row, resolve
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 
 
-def lsh(seed: int = 0, **settings: int | bool) -> RunSpec:
-    return resolve("digits", "s1", "lsh", {"bits": 16, **settings}, seed=seed)
+def lsh(seed: int = 0, **settings: int | bool) -> Run:
+    return Run.resolve("digits", "s1", "lsh", {"bits": 16, **settings}, seed=seed)
 
 
 def test_seeds_share_the_cell_and_not_the_run() -> None:
@@ -50,12 +50,12 @@ def test_saying_what_holds_anyway_changes_nothing() -> None:
 
 
 def test_the_model_decides_which_variant_holds() -> None:
-    on_cifar = resolve("cifar10", "s1", "talr-ap", {"bits": 32})
+    on_cifar = Run.resolve("cifar10", "s1", "talr-ap", {"bits": 32})
     assert on_cifar.identity["model"] == "small_cnn"
     assert on_cifar.settings.model_dump()["augment"] == "crop_flip"
-    linear = resolve("cifar10", "s1", "talr-ap", {"bits": 32, "model": "linear"})
+    linear = Run.resolve("cifar10", "s1", "talr-ap", {"bits": 32, "model": "linear"})
     assert linear.settings.model_dump()["augment"] == "none"
-    assert resolve("digits", "s1", "talr-ap", {"bits": 32}).identity["model"] == "mlp"
+    assert Run.resolve("digits", "s1", "talr-ap", {"bits": 32}).identity["model"] == "mlp"
 
 
 @pytest.mark.parametrize(
@@ -78,14 +78,14 @@ def test_wrong_names_and_settings_are_one_line(
     names: tuple[str, str, str], settings: dict[str, int | float | str], complaint: str
 ) -> None:
     with pytest.raises(HashbenchError) as caught:
-        resolve(*names, settings)
+        Run.resolve(*names, settings)
     assert complaint in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 def test_a_row_says_what_its_histogram_gives(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    row = run(lsh(), store)
+    row = row_of(lsh(), store)
     assert store.find("digits", "s1", row.run) == row
     folder = store.run_folder(row.run)
     kept = histogram.Histogram.load(folder / "histogram.npz")
@@ -103,10 +103,10 @@ def test_a_row_says_what_its_histogram_gives(tmp_path: Path) -> None:
 
 def test_what_is_done_is_not_done_again(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    row = run(lsh(), store)
+    row = row_of(lsh(), store)
     path = store.row_path("digits", "s1", row.run)
     before = path.stat().st_mtime_ns
-    assert run(lsh(), store) == row
+    assert row_of(lsh(), store) == row
     assert path.stat().st_mtime_ns == before
     with pytest.raises(HashbenchError, match="written once"):
         store.write(row)
@@ -114,8 +114,8 @@ def test_what_is_done_is_not_done_again(tmp_path: Path) -> None:
 
 def test_a_loaded_hasher_gives_the_same_codes(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    row = run(lsh(), store)
-    cell = of_row(row)
+    row = row_of(lsh(), store)
+    cell = Run.from_row(row)
     assert cell == lsh()
     hasher = load_hasher(row, store)
     again = hasher.output(open_data(cell).search_items)
@@ -127,7 +127,7 @@ def test_a_loaded_hasher_gives_the_same_codes(tmp_path: Path) -> None:
 
 def test_a_hasher_whose_files_are_gone_is_one_line(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    row = run(lsh(), store)
+    row = row_of(lsh(), store)
     with pytest.raises(HashbenchError, match="working files"):
         load_hasher(row, Store(tmp_path / "elsewhere"))
 
@@ -150,13 +150,13 @@ def test_a_run_that_another_process_executes_is_waited_for(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Its row is taken, even if it says that the run failed: a second training would fail too."""
-    row = run(lsh(), Store(tmp_path / "other")).model_copy(update={"status": status, "reason": "a test"})
+    row = row_of(lsh(), Store(tmp_path / "other")).model_copy(update={"status": status, "reason": "a test"})
     store = Store(tmp_path)
     folder = store.run_folder(row.run)
-    monkeypatch.setattr("hashbench.runs.run.run_steps", None)
+    monkeypatch.setattr("hashbench.runs.guard.execute", None)
     with ThreadPoolExecutor() as pool:
         with held(folder):
-            waiting = pool.submit(run, lsh(), store)
+            waiting = pool.submit(row_of, lsh(), store)
             while "waiting" not in (said := capsys.readouterr().err):
                 assert not waiting.done()
                 time.sleep(0.01)
@@ -172,12 +172,12 @@ def test_processes_that_train_together_do_not_wait(tmp_path: Path) -> None:
     """The others would wait for the first one, until PyTorch ends them."""
     store = Store(tmp_path)
     with held(store.run_folder(lsh().run)), pytest.raises(HashbenchError, match=r"executes this run: wait for it$"):
-        _run_locked(lsh(), store, Options(group=ProcessGroup(0, 2)), again=False)
+        _row_under_lock(lsh(), store, Options(group=ProcessGroup(0, 2)), again=False)
 
 
 def test_a_row_says_who_holds_its_run(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    run(lsh(), store)
+    row_of(lsh(), store)
     said = (store.run_folder(lsh().run) / HOLDER).read_text()
     assert said.startswith(f"process {os.getpid()} of ")
     assert not is_held(lsh(), store)
@@ -188,12 +188,12 @@ def test_a_row_says_who_holds_its_run(tmp_path: Path) -> None:
 def test_an_unwritable_results_folder_fails_before_training(tmp_path: Path) -> None:
     (tmp_path / "results").write_text("a file, not a folder")
     with pytest.raises(HashbenchError, match="cannot be written"):
-        run(resolve("digits", "s1", "talr-ap", {"bits": 8, "epochs": 100_000}), Store(tmp_path / "results"))
+        row_of(Run.resolve("digits", "s1", "talr-ap", {"bits": 8, "epochs": 100_000}), Store(tmp_path / "results"))
 
 
 def test_a_damaged_row_is_one_line(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    row = run(lsh(), store)
+    row = row_of(lsh(), store)
     path = store.row_path("digits", "s1", row.run)
     for damage in ("{", "[]", path.read_text().replace('"seed": 0', '"seed": "0"')):
         path.write_text(damage)
@@ -203,8 +203,8 @@ def test_a_damaged_row_is_one_line(tmp_path: Path) -> None:
 
 
 def test_names_are_kept_in_one_spelling() -> None:
-    typed = resolve("Digits", "S1", "TALR-AP", {"bits": 8, "model": "small-cnn"})
-    assert typed == resolve("digits", "s1", "talr_ap", {"bits": 8, "model": "small_cnn"})
+    typed = Run.resolve("Digits", "S1", "TALR-AP", {"bits": 8, "model": "small-cnn"})
+    assert typed == Run.resolve("digits", "s1", "talr_ap", {"bits": 8, "model": "small_cnn"})
     assert typed.run.startswith("digits-s1-talr_ap-8b-s0-")
 
 
@@ -225,7 +225,7 @@ def test_another_split_is_another_cell(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_a_half_written_row_of_a_killed_process_is_not_met(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    row = run(lsh(), store)
+    row = row_of(lsh(), store)
     path = store.row_path("digits", "s1", row.run)
     (path.parent / f".{path.name}.abc.part").write_text("{")
     assert [each.run for each in store.rows()] == [row.run]
@@ -233,6 +233,8 @@ def test_a_half_written_row_of_a_killed_process_is_not_met(tmp_path: Path) -> No
 
 
 def test_weights_that_are_not_finite_fail_the_run(tmp_path: Path) -> None:
-    row = run(resolve("digits", "s1", "dpsh", {"bits": 8, "lr": 1e38, "epochs": 1, "clip_norm": 0.0}), Store(tmp_path))
+    row = row_of(
+        Run.resolve("digits", "s1", "dpsh", {"bits": 8, "lr": 1e38, "epochs": 1, "clip_norm": 0.0}), Store(tmp_path)
+    )
     assert row.status == "failed"
     assert not list(tmp_path.glob("runs/*/hasher.safetensors"))

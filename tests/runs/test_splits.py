@@ -15,8 +15,8 @@ from hashbench.datasets.other_splits import split_seeds, with_seed
 from hashbench.datasets.split import split
 from hashbench.foundation.errors import CheckFailed, HashbenchError
 from hashbench.runs.data import open_data
-from hashbench.runs.run import run
-from hashbench.runs.spec import of_row, resolve
+from hashbench.runs.guard import row_of
+from hashbench.runs.run import Run
 from hashbench.runs.store import Row, Store
 
 LSH = ["train", "lsh", "digits", "--bits", "8"]
@@ -30,16 +30,16 @@ SPARSE |= {"base.augment_per": "item"}
 
 @pytest.fixture
 def row(tmp_path: Path) -> Row:
-    return run(resolve("digits", "s1", "lsh", {"bits": 8}, split_seed=7), Store(tmp_path / "results"))
+    return row_of(Run.resolve("digits", "s1", "lsh", {"bits": 8}, split_seed=7), Store(tmp_path / "results"))
 
 
 def test_the_seed_of_the_split_is_in_the_name_the_row_and_the_configuration(row: Row, tmp_path: Path) -> None:
     assert row.run.startswith(OTHER)
     assert (row.split_seed, row.seed, row.config["data"]["split"]["seed"]) == (7, 0, 7)
     assert "ids_sha256" not in row.config["data"]["split"]
-    own = resolve("digits", "s1", "lsh", {"bits": 8})
+    own = Run.resolve("digits", "s1", "lsh", {"bits": 8})
     assert own.run.startswith(OWN) and own.cell_hash != row.cell_hash
-    assert own.derived_seed != of_row(row).derived_seed
+    assert own.derived_seed != Run.from_row(row).derived_seed
     assert Store(tmp_path / "results").find("digits", "s1", row.run) == row
 
 
@@ -47,22 +47,22 @@ def test_the_own_seed_of_a_protocol_names_the_same_run() -> None:
     for names in (("digits", "s1"), ("cifar100", "sparse_hash")):
         own = load_card(names[0]).protocol(names[1]).seed
         method, settings = ("lsh", {"bits": 8})
-        given = resolve(*names, method, settings, split_seed=own)
-        assert given == resolve(*names, method, settings) and given.split_seed is None
+        given = Run.resolve(*names, method, settings, split_seed=own)
+        assert given == Run.resolve(*names, method, settings) and given.split_seed is None
 
 
 def test_the_run_is_on_the_split_that_the_seed_draws(row: Row) -> None:
-    data = open_data(of_row(row))
+    data = open_data(Run.from_row(row))
     labels = data.dataset.labels
     expected = draw(data.protocol, labels, "digits/s1-7", 7)
     assert np.array_equal(data.ids.query_ids, expected["query"])
-    own = open_data(resolve("digits", "s1", "lsh", {"bits": 8}))
+    own = open_data(Run.resolve("digits", "s1", "lsh", {"bits": 8}))
     assert not np.array_equal(data.ids.query_ids, own.ids.query_ids)
     assert row.ids_sha256 == data.ids.sha256 != own.ids.sha256
 
 
 def test_a_row_of_another_rule_than_that_of_the_card_is_refused(row: Row) -> None:
-    spec = of_row(row)
+    spec = Run.from_row(row)
     other = {**spec.data, "split": {**spec.data["split"], "queries_per_class": 40}}
     with pytest.raises(CheckFailed, match="the data or the split are no longer those that the run is named by"):
         open_data(replace(spec, data=other))
@@ -76,13 +76,13 @@ def test_a_row_whose_two_seeds_disagree_is_damaged(row: Row, tmp_path: Path) -> 
 
 
 def test_the_base_is_on_the_same_split_and_comes_back_from_the_row(tmp_path: Path) -> None:
-    store, spec = Store(tmp_path), resolve("digits", "s1", "sparse_th", SPARSE, split_seed=3)
+    store, spec = Store(tmp_path), Run.resolve("digits", "s1", "sparse_th", SPARSE, split_seed=3)
     assert spec.base is not None
     assert (spec.base.split_seed, spec.base.data) == (3, spec.data)
-    found = run(spec, store)
+    found = row_of(spec, store)
     (base,) = (row for row in store.rows() if row.method == "exhaustive_search")
     assert (base.run, base.split_seed, base.ids_sha256) == (spec.base.run, 3, found.ids_sha256)
-    again = of_row(found)
+    again = Run.from_row(found)
     assert (again.run, again.base and again.base.run) == (found.run, base.run)
 
 
@@ -97,13 +97,13 @@ def test_held_out_queries_leave_out_the_queries_of_the_split_with_the_same_seed(
         held = np.concatenate([held_out.query_ids, held_out.database_ids])
         assert np.array_equal(np.sort(np.concatenate([held, own.query_ids])), np.arange(9298))
         assert np.array_equal(held_out.train_ids, own.train_ids)
-        spec = resolve("usps", "structhash_validation", "lsh", {"bits": 8}, split_seed=seed)
+        spec = Run.resolve("usps", "structhash_validation", "lsh", {"bits": 8}, split_seed=seed)
         assert spec.data["split"]["seed"] == seed
 
 
 def test_a_published_split_has_no_other() -> None:
     with pytest.raises(HashbenchError) as caught:
-        resolve("cifar10", "s2_official", "lsh", {"bits": 8}, split_seed=7)
+        Run.resolve("cifar10", "s2_official", "lsh", {"bits": 8}, split_seed=7)
     said = "split 7: nothing is drawn in cifar10 s2_official, its ids are published: it has one split"
     assert str(caught.value) == said
     fixed = load_card("cifar10").protocol("s2_official")

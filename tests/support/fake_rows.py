@@ -8,7 +8,7 @@ from hashbench.codes.distinct import DistinctCodes
 from hashbench.foundation.config import digest, parse
 from hashbench.foundation.provenance import Code
 from hashbench.metrics import MetricValue
-from hashbench.runs.spec import RunSpec, resolve
+from hashbench.runs.run import Run
 from hashbench.runs.store import Row
 from hashbench.tables import spec
 from hashbench.tables.cell import Cell
@@ -75,7 +75,7 @@ def fake_row(
     )
 
 
-def row_of_run(named: RunSpec, status: str = "ok", **means: float) -> Row:
+def row_of_run(named: Run, status: str = "ok", **means: float) -> Row:
     """The row of a run under the names, the settings and the digests that it would have."""
     row = fake_row(sample_spec().cells[0], named.seed, status, named.cell_hash, **means)
     same = ("run", "dataset", "protocol", "method", "budget", "seed", "config", "config_hash")
@@ -84,7 +84,7 @@ def row_of_run(named: RunSpec, status: str = "ok", **means: float) -> Row:
 
 def row_of_cell(cell: Cell, seed: int = 0, status: str = "ok", **means: float) -> Row:
     """The row of a run that fills ``cell``, under the names that it would have."""
-    named = resolve(cell.dataset, cell.protocol, cell.method, cell.settings, seed=seed)
+    named = Run.resolve(cell.dataset, cell.protocol, cell.method, cell.settings, seed=seed)
     return row_of_run(named, status, **means)
 
 

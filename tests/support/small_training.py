@@ -9,7 +9,7 @@ from torch import Tensor
 
 from hashbench.contract import TrainingData
 from hashbench.losses import RowObjective
-from hashbench.runs.spec import resolve
+from hashbench.runs.run import Run
 from hashbench.training.settings import DeepSettings, TrainingSettings
 
 CLASSES = 5
@@ -29,7 +29,7 @@ class Embedding(TrainingSettings):
 def settings(**changes: Any) -> DeepSettings:
     """Those of TALR-AP on the digits, small."""
     given = {"bits": 6, "epochs": 3, "batch_size": 20, **changes}
-    chosen = resolve("digits", "s1", "talr_ap", given).settings
+    chosen = Run.resolve("digits", "s1", "talr_ap", given).settings
     assert isinstance(chosen, DeepSettings)
     return chosen
 

@@ -19,7 +19,7 @@ from hashbench.foundation.parallel import ProcessGroup
 from hashbench.losses import LabelSupervision, dpsh, dtsh, hashnet, label_levels, mihash, tie_aware_ap, tie_aware_ndcg
 from hashbench.losses.memory import OutputMemory
 from hashbench.methods import METHODS
-from hashbench.runs.spec import resolve
+from hashbench.runs.run import Run
 from hashbench.training import distributed
 from hashbench.training.gradient import backward
 from hashbench.training.loop import Trainer
@@ -83,7 +83,7 @@ def fit(method: str, changes: dict[str, Any], folder: Path, group: ProcessGroup)
     """The weights after three epochs; the last batch of an epoch is one of two."""
     folder.mkdir(exist_ok=True)
     given = {"bits": BITS, "epochs": 3, "batch_size": 29, **changes}
-    chosen = resolve("digits", "s1", method, given)
+    chosen = Run.resolve("digits", "s1", method, given)
     rng = np.random.default_rng(0)
     items = rng.integers(0, 17, (60, 8, 8, 1), np.uint8)
     data = TrainingData(

@@ -4,14 +4,14 @@ from pathlib import Path
 
 from support.fake_rows import row_of_run
 
-from hashbench.runs.spec import RunSpec, resolve
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.tables import spec
 from hashbench.tables.cell_runs import cell_runs, sort_out
 
 
-def lsh(seed: int = 0) -> RunSpec:
-    return resolve("digits", "s1", "lsh", {"bits": 16}, seed=seed)
+def lsh(seed: int = 0) -> Run:
+    return Run.resolve("digits", "s1", "lsh", {"bits": 16}, seed=seed)
 
 
 def test_the_grid_of_a_table_is_its_distinct_runs() -> None:

@@ -10,7 +10,7 @@ from support.fake_rows import fake_hash, fake_row, sample_rows, sample_spec, sam
 
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import Histogram
-from hashbench.runs.spec import resolve
+from hashbench.runs.run import Run
 from hashbench.runs.store import Row, Store
 from hashbench.tables.cell import Cell
 from hashbench.tables.collect import cell_hash, collect
@@ -266,8 +266,8 @@ def test_a_cell_is_filled_by_the_runs_of_its_names_settings_and_budget() -> None
         cell = load(table, None if budget == "full" else budget).cells[-1]
         names = cell.dataset, cell.protocol, cell.method
         assert cell.budget == budget
-        assert cell_hash(cell) == resolve(*names, cell.settings, budget=budget).cell_hash
-        assert cell_hash(cell) == resolve(*names, cell.settings, budget=budget, seed=7).cell_hash
+        assert cell_hash(cell) == Run.resolve(*names, cell.settings, budget=budget).cell_hash
+        assert cell_hash(cell) == Run.resolve(*names, cell.settings, budget=budget, seed=7).cell_hash
     looked_up: list[Cell] = []
 
     def hash_of(cell: Cell, split_seed: int | None) -> str:

@@ -21,7 +21,7 @@ from hashbench.methods import METHODS
 from hashbench.models import MODELS, alexnet_caffe, caffenet, vggf
 from hashbench.models._matconvnet import Conv, Full, Layer, backbone_of
 from hashbench.relevance.distances import DistanceRelevance
-from hashbench.runs.spec import RunSpec, resolve
+from hashbench.runs.run import Run
 from hashbench.tables import spec
 from hashbench.tables.cell import Cell
 from hashbench.training.failure import TrainingFailed
@@ -92,13 +92,13 @@ def thin(layer: Layer) -> Layer:
 @pytest.mark.parametrize("cell", CELLS, ids=name)
 @pytest.mark.usefixtures("narrow")
 def test_a_declared_cell_trains_for_a_few_steps(cell: Cell, tmp_path: Path) -> None:
-    trained(resolve(cell.dataset, cell.protocol, cell.method, cell.settings, budget=cell.budget), tmp_path)
+    trained(Run.resolve(cell.dataset, cell.protocol, cell.method, cell.settings, budget=cell.budget), tmp_path)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("cell", WIDE, ids=name)
 def test_a_declared_cell_trains_at_its_full_width(cell: Cell, tmp_path: Path) -> None:
-    trained(resolve(cell.dataset, cell.protocol, cell.method, cell.settings, budget=cell.budget), tmp_path)
+    trained(Run.resolve(cell.dataset, cell.protocol, cell.method, cell.settings, budget=cell.budget), tmp_path)
 
 
 def test_the_cells_of_all_deep_methods_are_among_them() -> None:
@@ -109,7 +109,7 @@ def test_the_cells_of_all_deep_methods_are_among_them() -> None:
     }
 
 
-def trained(run: RunSpec, folder: Path) -> Hasher | None:
+def trained(run: Run, folder: Path) -> Hasher | None:
     """The hasher of the run, which was trained for a few steps; None if its random weights gave equal codes."""
     base = None if run.base is None else trained(run.base, folder / "base")
     folder.mkdir(parents=True, exist_ok=True)
@@ -141,7 +141,7 @@ def few_steps(settings: TrainingSettings) -> CodeSettings:
     return type(settings).model_validate({**settings.model_dump(), **changed})
 
 
-def fake(run: RunSpec) -> TrainingData:
+def fake(run: Run) -> TrainingData:
     """Random items of the shape of the data set's, with labels of its kind, or with relevance by their distances."""
     card = load_card(run.dataset)
     rng = np.random.default_rng(0)
@@ -171,7 +171,7 @@ def labels_of(card: Card) -> np.ndarray:
     return labels
 
 
-def near(run: RunSpec, items: np.ndarray) -> DistanceRelevance | None:
+def near(run: Run, items: np.ndarray) -> DistanceRelevance | None:
     rule = load_card(run.dataset).protocol(run.protocol).relevance
     if not isinstance(rule, Percentiles):
         return None

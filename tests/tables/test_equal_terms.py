@@ -8,7 +8,7 @@ from hashbench.contract import CodeSettings
 from hashbench.datasets.card import load_card
 from hashbench.datasets.protocol import RandomValidation
 from hashbench.methods import METHODS
-from hashbench.runs.spec import resolve
+from hashbench.runs.run import Run
 from hashbench.tables import spec
 from hashbench.tables.cell import Cell
 from hashbench.training.settings import DeepSettings
@@ -21,7 +21,7 @@ OF_NETWORKS = [
 
 
 def settings_of(cell: Cell) -> CodeSettings:
-    return resolve(cell.dataset, cell.protocol, cell.method, cell.settings).settings
+    return Run.resolve(cell.dataset, cell.protocol, cell.method, cell.settings).settings
 
 
 def test_every_objective_is_compared_on_the_same_terms() -> None:

@@ -3,7 +3,7 @@
 import pytest
 from support.fake_rows import fake_row, sample_spec
 
-from hashbench.runs.spec import resolve
+from hashbench.runs.run import Run
 from hashbench.runs.store import Row, Seconds
 from hashbench.tables.estimate import PastSeconds
 
@@ -17,7 +17,7 @@ def past(seconds: float, dataset: str, status: str = "ok", **settings: int | str
     )
 
 
-WANTED = resolve("digits", "s1", "dpsh", {"bits": 12, "model": "mlp"})
+WANTED = Run.resolve("digits", "s1", "dpsh", {"bits": 12, "model": "mlp"})
 CLOSE = [past(seconds, "digits", model="mlp", bits=12) for seconds in (10, 20, 90)]
 OTHER_SIZE = [past(200, "digits", model="mlp", bits=48)]
 OTHER_DATA = [past(3000, "cifar10", model="mlp", bits=12)]

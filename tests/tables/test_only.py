@@ -4,19 +4,19 @@ import pytest
 
 from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
-from hashbench.runs.spec import RunSpec, resolve
+from hashbench.runs.run import Run
 from hashbench.tables.only import only
 
 METHODS = {"lsh": {}, "itq": {}, "talr_ap": {"model": "linear"}}
 RUNS = [
-    resolve("digits", "s1", method, {"bits": bits, **settings}, seed=seed)
+    Run.resolve("digits", "s1", method, {"bits": bits, **settings}, seed=seed)
     for method, settings in METHODS.items()
     for bits in (8, 16)
     for seed in (0, 1)
 ]
 
 
-def named(runs: list[RunSpec]) -> list[tuple[str, int, int]]:
+def named(runs: list[Run]) -> list[tuple[str, int, int]]:
     return [(run.method, run.settings.bits, run.seed) for run in runs]
 
 

@@ -6,7 +6,7 @@ from hashbench.contract import CodeSettings
 from hashbench.datasets.card import load_card
 from hashbench.datasets.protocol import PerClassValidation
 from hashbench.methods import METHODS
-from hashbench.runs.spec import resolve
+from hashbench.runs.run import Run
 from hashbench.tables import spec
 from hashbench.tables.cell import Cell
 from hashbench.training.settings import DeepSettings
@@ -23,7 +23,7 @@ SEARCHED_FINETUNED = spec.load("finetune_resnet9_search").cells
 
 
 def settings_of(cell: Cell) -> CodeSettings:
-    return resolve(cell.dataset, cell.protocol, cell.method, cell.settings).settings
+    return Run.resolve(cell.dataset, cell.protocol, cell.method, cell.settings).settings
 
 
 def test_all_cells_hash_the_same_features_at_unit_norm() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from support.command_line import call
 
-from hashbench.runs.spec import resolve
+from hashbench.runs.run import Run
 from hashbench.tables import render_settings, spec
 from hashbench.tables.settings import settings_of_table
 
@@ -46,7 +46,7 @@ MIHASH_DIARIES = {
 
 
 def of_run(method: str, dataset: str, protocol: str, **settings: Any) -> dict[str, Any]:
-    return resolve(dataset, protocol, method, settings).settings.model_dump()
+    return Run.resolve(dataset, protocol, method, settings).settings.model_dump()
 
 
 def assert_has(found: dict[str, Any], expected: dict[str, Any]) -> None:
@@ -111,7 +111,7 @@ TALR_BINS = {
 def test_talr_is_trained_as_in_its_run_scripts(method: str, dataset: str, protocol: str) -> None:
     network, batch, lr, decay, every, lrmult, gamma, epochs, augment, per = TALR_SCRIPTS[method, dataset, protocol]
     for bits, bins in TALR_BINS[method, dataset, protocol].items():
-        run = resolve(dataset, protocol, method, {"bits": bits, "model": network})
+        run = Run.resolve(dataset, protocol, method, {"bits": bits, "model": network})
         assert getattr(run.settings, "bins", None) == bins
         assert_has(
             run.settings.model_dump(),

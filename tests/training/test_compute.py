@@ -13,16 +13,16 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import DEFAULT_COMPUTE as USUAL
 from hashbench.foundation.parallel import ComputeOptions
 from hashbench.methods import METHODS
+from hashbench.runs.guard import row_of
 from hashbench.runs.options import Options
-from hashbench.runs.run import run
-from hashbench.runs.spec import RunSpec, resolve
+from hashbench.runs.run import Run
 from hashbench.runs.store import Row, Store
 from hashbench.training.hasher import DeepHasher
 from hashbench.training.settings import DeepSettings
 
 
-def cell(seed: int = 0, **given: int | str) -> RunSpec:
-    return resolve("digits", "s1", "talr_ap", {"bits": 16, **given}, seed=seed)
+def cell(seed: int = 0, **given: int | str) -> Run:
+    return Run.resolve("digits", "s1", "talr_ap", {"bits": 16, **given}, seed=seed)
 
 
 def settings(**given: int | str) -> DeepSettings:
@@ -59,7 +59,7 @@ def fit(folder: Path, compute: ComputeOptions) -> DeepHasher:
     items = rng.integers(0, 256, (60, 16, 16, 3), np.uint8)
     data = TrainingData(items, np.arange(60) % 3, 255.0, seed=1, folder=folder, device="cpu", compute=compute)
     given: Any = {"bits": 8, "model": "small_cnn", "epochs": 2, "batch_size": 30, "lr": 0.01, "augment": "crop_flip"}
-    hasher = METHODS.get("talr_ap").fit(resolve("cifar10", "s1", "talr_ap", given).settings, data)
+    hasher = METHODS.get("talr_ap").fit(Run.resolve("cifar10", "s1", "talr_ap", given).settings, data)
     assert isinstance(hasher, DeepHasher)
     return hasher
 
@@ -97,13 +97,13 @@ def test_a_compiled_encoder_changes_rounding_alone(tmp_path: Path) -> None:
 
 
 def measured(folder: Path, seed: int, compute: ComputeOptions) -> Row:
-    return run(cell(seed), Store(folder), Options(device="cpu", compute=compute))
+    return row_of(cell(seed), Store(folder), Options(device="cpu", compute=compute))
 
 
 def test_a_row_says_how_it_was_computed_and_is_the_same_cell(tmp_path: Path) -> None:
     chosen = cell(epochs=1)
     rows = [
-        run(chosen, Store(tmp_path / str(compute)), Options(device="cpu", compute=compute))
+        row_of(chosen, Store(tmp_path / str(compute)), Options(device="cpu", compute=compute))
         for compute in (USUAL, ComputeOptions("bfloat16", channels_last=False))
     ]
     assert rows[0].run == rows[1].run
@@ -111,8 +111,8 @@ def test_a_row_says_how_it_was_computed_and_is_the_same_cell(tmp_path: Path) -> 
         {"precision": "float32", "compiled": False, "channels_last": True, "processes": 1},
         {"precision": "bfloat16", "compiled": False, "channels_last": False, "processes": 1},
     ]
-    shallow = resolve("digits", "s1", "lsh", {"bits": 8})
-    assert run(shallow, Store(tmp_path)).arithmetic is None
+    shallow = Run.resolve("digits", "s1", "lsh", {"bits": 8})
+    assert row_of(shallow, Store(tmp_path)).arithmetic is None
 
 
 @pytest.mark.slow

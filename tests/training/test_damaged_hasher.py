@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from hashbench.foundation.errors import HashbenchError
-from hashbench.runs.spec import resolve
+from hashbench.runs.run import Run
 from hashbench.training.hasher import SHAPE, DeepHasher
 from hashbench.training.settings import TrainingSettings
 
 
 @pytest.fixture
 def settings() -> TrainingSettings:
-    chosen = resolve("digits", "s1", "mihash", {"bits": 8}).settings
+    chosen = Run.resolve("digits", "s1", "mihash", {"bits": 8}).settings
     assert isinstance(chosen, TrainingSettings)
     return chosen
 

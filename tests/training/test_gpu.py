@@ -14,9 +14,9 @@ from hashbench.losses import label_levels, tie_aware_ap, tie_aware_ndcg
 from hashbench.methods import METHODS
 from hashbench.runs.data import open_data
 from hashbench.runs.fit import load_hasher
+from hashbench.runs.guard import row_of
 from hashbench.runs.options import Options
-from hashbench.runs.run import run
-from hashbench.runs.spec import RunSpec, resolve
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.training import loop
 from hashbench.training.settings import DeepSettings
@@ -42,15 +42,15 @@ CELLS: list[tuple[str, Settings, float]] = [(name, {}, 0.9) for name in DEEP] + 
 ]
 
 
-def cell(method: str = "talr_ap", **settings: int | float | str) -> RunSpec:
-    return resolve("digits", "s1", method, {"bits": 16, **settings})
+def cell(method: str = "talr_ap", **settings: int | float | str) -> Run:
+    return Run.resolve("digits", "s1", method, {"bits": 16, **settings})
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_training_on_the_gpu_is_as_good_as_on_the_cpu(precision: str, tmp_path: Path) -> None:
     chosen = cell(precision=precision)
-    on_gpu = run(chosen, Store(tmp_path / "gpu"), Options(device="cuda"))
-    on_cpu = run(cell(), Store(tmp_path / "cpu"), Options(device="cpu"))
+    on_gpu = row_of(chosen, Store(tmp_path / "gpu"), Options(device="cuda"))
+    on_cpu = row_of(cell(), Store(tmp_path / "cpu"), Options(device="cpu"))
     assert on_gpu.hardware["gpu"]
     assert on_gpu.arithmetic is not None
     assert on_gpu.arithmetic.precision == precision
@@ -63,7 +63,7 @@ def test_training_on_the_gpu_is_as_good_as_on_the_cpu(precision: str, tmp_path: 
     ids=str,
 )
 def test_every_way_to_compute_trains(compute: ComputeOptions, tmp_path: Path) -> None:
-    row = run(cell(), Store(tmp_path), Options(device="cuda", compute=compute))
+    row = row_of(cell(), Store(tmp_path), Options(device="cuda", compute=compute))
     assert row.arithmetic is not None
     assert row.arithmetic.precision == ("float32" if compute.precision == "float32" else "bfloat16")
     assert (row.metrics["ap"].mean or 0) > 0.9
@@ -71,7 +71,7 @@ def test_every_way_to_compute_trains(compute: ComputeOptions, tmp_path: Path) ->
 
 @pytest.mark.parametrize(("method", "settings", "least"), CELLS, ids=str)
 def test_every_objective_trains(method: str, settings: Settings, least: float, tmp_path: Path) -> None:
-    row = run(cell(method, **settings), Store(tmp_path), Options(device="cuda"))
+    row = row_of(cell(method, **settings), Store(tmp_path), Options(device="cuda"))
     assert row.status == "ok", row.reason
     assert (row.metrics["ap"].mean or 0) > least
 
@@ -88,19 +88,19 @@ def test_a_resumed_run_goes_on_from_its_checkpoint(tmp_path: Path, monkeypatch: 
     options = Options(device="cuda", checkpoint_every_s=0)
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(loop.Trainer, "save_checkpoint_if_due", save_and_stop)
-        run(chosen, Store(tmp_path), options)
+        row_of(chosen, Store(tmp_path), options)
     epochs: list[int] = []
     epoch = loop.Trainer.epoch
     with monkeypatch.context() as patch:
         patch.setattr(loop.Trainer, "epoch", lambda run, at, bar: epochs.append(at) or epoch(run, at, bar))
-        row = run(chosen, Store(tmp_path), options)
+        row = row_of(chosen, Store(tmp_path), options)
     assert epochs == list(range(30, 60))
     assert row.status == "ok"
 
 
 def test_a_hasher_gives_the_same_codes_on_both(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    row = run(cell(), store, Options(device="cpu"))
+    row = row_of(cell(), store, Options(device="cpu"))
     data, ids = (opened := open_data(cell())).dataset, opened.ids
     items = data.items[ids.query_ids]
     activations = [load_hasher(row, store, device).encode(items) for device in ("cpu", "cuda")]

@@ -11,7 +11,7 @@ from hashbench.contract import TrainingData
 from hashbench.foundation.errors import HashbenchError
 from hashbench.losses import dpsh, tie_aware_ap
 from hashbench.methods import METHODS
-from hashbench.runs.spec import resolve
+from hashbench.runs.run import Run
 from hashbench.training.gradient import backward
 
 M, BITS = 23, 6
@@ -75,7 +75,7 @@ def test_training_in_chunks_ends_where_plain_training_does(method: str, tmp_path
     for chunk in (0, 7):
         (tmp_path / str(chunk)).mkdir()
         given = {"bits": 8, "epochs": 2, "batch_size": 30, "chunk": chunk, "model": "mlp", "augment": "crop_flip"}
-        chosen = resolve("digits", "s1", method, given).settings
+        chosen = Run.resolve("digits", "s1", method, given).settings
         hasher = METHODS.get(method).fit(chosen, training_data(tmp_path / str(chunk)))
         weights.append(hasher.state_dict())  # type: ignore[attr-defined]
     torch.testing.assert_close(weights[1], weights[0], rtol=1e-4, atol=1e-5)
@@ -83,7 +83,7 @@ def test_training_in_chunks_ends_where_plain_training_does(method: str, tmp_path
 
 def test_batch_normalisation_is_refused_in_one_line(tmp_path: Path) -> None:
     given = {"bits": 8, "chunk": 7, "model": "small_cnn"}
-    chosen = resolve("digits", "s1", "talr_ap", given).settings
+    chosen = Run.resolve("digits", "s1", "talr_ap", given).settings
     with pytest.raises(HashbenchError, match="normalises by batch") as caught:
         METHODS.get("talr_ap").fit(chosen, training_data(tmp_path))
     assert "\n" not in str(caught.value)

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from hashbench.runs.spec import resolve
+from hashbench.runs.run import Run
 from hashbench.training import optimiser
 from hashbench.training.settings import DeepSettings
 
@@ -12,7 +12,7 @@ RATES = [0.1, 0.1, 0.02, 0.02, 0.5]
 
 
 def settings(**changes: object) -> DeepSettings:
-    chosen = resolve("digits", "s1", "talr_ap", {"bits": 3}).settings
+    chosen = Run.resolve("digits", "s1", "talr_ap", {"bits": 3}).settings
     assert isinstance(chosen, DeepSettings)
     return chosen.model_copy(update={"momentum": 0.9, "weight_decay": 0.01, **changes})
 

@@ -24,8 +24,8 @@ from hashbench.contract import TrainingData
 from hashbench.foundation.errors import HashbenchError
 from hashbench.losses import mihash, supervision_of
 from hashbench.methods import METHODS
-from hashbench.runs.run import run
-from hashbench.runs.spec import RunSpec, resolve
+from hashbench.runs.guard import row_of
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.training import checkpoint, log, loop
 from hashbench.training.failure import TrainingFailed
@@ -120,7 +120,7 @@ def test_sigterm_leaves_a_resumable_state(tmp_path: Path, undisturbed: Path) -> 
 def forked() -> Callable[[Path], BaseProcess]:
     """Starts the command in a fork of a process that has imported everything: no start takes ten seconds then."""
     context = get_context("forkserver")
-    context.set_forkserver_preload(["hashbench.runs.run", "hashbench.training.loop", *USED])
+    context.set_forkserver_preload(["hashbench.runs.guard", "hashbench.training.loop", *USED])
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OMP_NUM_THREADS", "1")
         forkserver.ensure_running()
@@ -169,9 +169,9 @@ def test_kill_9_at_twenty_moments(
     same_codes(tmp_path, undisturbed)
 
 
-def small_training_data(folder: Path, method: str = "mihash", **changes: object) -> tuple[RunSpec, TrainingData]:
+def small_training_data(folder: Path, method: str = "mihash", **changes: object) -> tuple[Run, TrainingData]:
     given = {"bits": 8, "epochs": 3, "batch_size": 30, **changes}
-    chosen = resolve("digits", "s1", method, given)  # type: ignore[arg-type]
+    chosen = Run.resolve("digits", "s1", method, given)  # type: ignore[arg-type]
     rng = np.random.default_rng(0)
     items = rng.integers(0, 17, (60, 8, 8, 1), np.uint8)
     return chosen, TrainingData(
@@ -313,8 +313,8 @@ def test_a_finished_run_keeps_no_checkpoint(tmp_path: Path) -> None:
 
 
 def test_a_loss_that_is_not_finite_fails_the_run_and_leaves_a_row(tmp_path: Path) -> None:
-    wild = resolve("digits", "s1", "dpsh", {"bits": 8, "lr": 1e30})
-    row = run(wild, Store(tmp_path))
+    wild = Run.resolve("digits", "s1", "dpsh", {"bits": 8, "lr": 1e30})
+    row = row_of(wild, Store(tmp_path))
     assert (row.status, row.metrics) == ("failed", {})
     assert row.reason is not None
     assert re.fullmatch(r"dpsh: epoch 0, step \d: the loss is (nan|inf): a smaller lr may help", row.reason)
@@ -346,7 +346,7 @@ def test_a_value_that_is_not_finite_stops_with_step_and_method_and_keeps_the_goo
     assert_same(weights(tmp_path), weights(tmp_path / "undisturbed"))
 
 
-def torch_config(chosen: RunSpec, data: TrainingData) -> str:
+def torch_config(chosen: Run, data: TrainingData) -> str:
     settings = chosen.settings
     assert isinstance(settings, DeepSettings)
     return loop.Trainer(settings, as_row_objective(mihash.loss, supervision_of(data)), data, "mihash").config

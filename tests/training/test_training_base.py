@@ -11,7 +11,7 @@ from support.small_training import ROUNDS, Spread, embedding, examples, same, se
 from hashbench.contract import TrainingData
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
-from hashbench.runs.spec import resolve
+from hashbench.runs.run import Run
 from hashbench.training import checkpoint, loop
 from hashbench.training.hasher import DeepHasher
 from hashbench.training.loop import Trainer
@@ -92,7 +92,9 @@ def test_a_base_that_does_not_fit_is_one_line(
 
 
 def test_a_base_that_is_no_network_is_one_line(tmp_path: Path) -> None:
-    projection: Any = METHODS.get("lsh").fit(resolve("digits", "s1", "lsh", {"bits": 8}).settings, examples(tmp_path))
+    projection: Any = METHODS.get("lsh").fit(
+        Run.resolve("digits", "s1", "lsh", {"bits": 8}).settings, examples(tmp_path)
+    )
     with pytest.raises(HashbenchError, match="base: a ShallowHasher; a trained network is expected"):
         started(embedding(**MLP), examples(tmp_path, base=projection))
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hashbench.contract import TrainingData
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
-from hashbench.runs.spec import resolve
+from hashbench.runs.run import Run
 from hashbench.training.failure import TrainingFailed
 from hashbench.training.settings import DeepSettings
 
@@ -22,7 +22,7 @@ def fit(folder: Path, method: str, labels: NDArray[Any], items: NDArray[Any] | N
         items = np.random.default_rng(0).integers(0, 17, (len(labels), 8, 8, 1), np.uint8)
     data = TrainingData(items, labels, 16.0, seed=1, folder=folder, device="cpu")
     given = {"bits": 8, "epochs": 2, "batch_size": 5, **changes}
-    return METHODS.get(method).fit(resolve("digits", "s1", method, given).settings, data)
+    return METHODS.get(method).fit(Run.resolve("digits", "s1", method, given).settings, data)
 
 
 def complaint(folder: Path, method: str, labels: NDArray[Any], **changes: Any) -> str:

@@ -14,7 +14,7 @@ from hashbench.contract import TrainingData
 from hashbench.foundation import progress
 from hashbench.foundation.progress import _bars
 from hashbench.methods import METHODS
-from hashbench.runs.spec import resolve
+from hashbench.runs.run import Run
 from hashbench.training import log
 
 
@@ -30,7 +30,7 @@ def trained(folder: Path, *, progress: bool = False, **changes: int | float | st
         progress=progress,
     )
     given = {"bits": 8, "epochs": 4, "batch_size": 16, **changes}
-    METHODS.get("hashnet").fit(resolve("digits", "s1", "hashnet", given).settings, data)
+    METHODS.get("hashnet").fit(Run.resolve("digits", "s1", "hashnet", given).settings, data)
     return [json.loads(line) for line in (folder / log.FILE).read_text().splitlines()]
 
 

@@ -8,14 +8,14 @@ import torch
 from hashbench.foundation.errors import HashbenchError
 from hashbench.losses import label_levels
 from hashbench.relevance.labels import ClassRelevance
-from hashbench.runs.spec import RunSpec, resolve
+from hashbench.runs.run import Run
 from hashbench.training import augment
 from hashbench.training.schedule import learning_rate, tanh_scale
 from hashbench.training.settings import DeepSettings, PulseSettings
 
 
 def settings(**changes: object) -> DeepSettings:
-    chosen = resolve("digits", "s1", "talr_ap", {"bits": 12}).settings
+    chosen = Run.resolve("digits", "s1", "talr_ap", {"bits": 12}).settings
     assert isinstance(chosen, DeepSettings)
     return chosen.model_copy(update=changes)
 
@@ -71,13 +71,13 @@ def test_one_cycle_is_torchs(n_steps: int) -> None:
 )
 def test_settings_that_do_not_go_together_are_one_line(changes: dict[str, int | float | str], complaint: str) -> None:
     with pytest.raises(HashbenchError, match=complaint) as caught:
-        resolve("digits", "s1", "talr_ap", {"bits": 12, **changes})
+        Run.resolve("digits", "s1", "talr_ap", {"bits": 12, **changes})
     assert "\n" not in str(caught.value)
 
 
 def test_a_setting_at_its_default_is_no_part_of_the_digest() -> None:
-    def named(**given: int | float | str | bool) -> RunSpec:
-        return resolve("digits", "s1", "talr_ap", {"bits": 12, **given})
+    def named(**given: int | float | str | bool) -> Run:
+        return Run.resolve("digits", "s1", "talr_ap", {"bits": 12, **given})
 
     before = named()
     assert "chunk" not in before.config["settings"]
@@ -88,7 +88,7 @@ def test_a_setting_at_its_default_is_no_part_of_the_digest() -> None:
 
 def test_bins_are_given_or_follow_the_bits() -> None:
     def bins(**changes: object) -> int:
-        chosen = resolve("digits", "s1", "talr_ap", {"bits": 12}).settings.model_copy(update=changes)
+        chosen = Run.resolve("digits", "s1", "talr_ap", {"bits": 12}).settings.model_copy(update=changes)
         assert isinstance(chosen, PulseSettings)
         return chosen.bins
 

@@ -20,7 +20,7 @@ from hashbench.losses import supervision_of
 from hashbench.methods import METHODS
 from hashbench.models import Model, vggf
 from hashbench.runs.fit import load_hasher
-from hashbench.runs.spec import resolve
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.training.hasher import DeepHasher
 from hashbench.training.loop import Trainer
@@ -45,7 +45,7 @@ def mat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def settings(**given: int | float | str) -> DeepSettings:
-    chosen = resolve(
+    chosen = Run.resolve(
         "digits", "s1", "talr_ap", {"bits": 8, "model": "vggf", "epochs": 2, "batch_size": 20, **given}
     ).settings
     assert isinstance(chosen, DeepSettings)
@@ -129,7 +129,7 @@ def test_without_weights_it_starts_from_random_ones(mat: Path, tmp_path: Path) -
     hasher = start(settings(weights="none"), examples(tmp_path))
     assert all(torch.isfinite(values).all() for values in hasher.parameters())
     assert (
-        resolve("digits", "s1", "talr_ap", {"bits": 8, "model": "vggf", "weights": "none"}).identity["weights"]
+        Run.resolve("digits", "s1", "talr_ap", {"bits": 8, "model": "vggf", "weights": "none"}).identity["weights"]
         == "none"
     )
 

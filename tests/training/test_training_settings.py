@@ -9,7 +9,7 @@ from support.small_training import ROUNDS, embedding, settings
 from hashbench.contract import BitSettings
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
-from hashbench.runs.spec import RunSpec, of_row, resolve
+from hashbench.runs.run import Run
 from hashbench.runs.store import read
 from hashbench.training.settings import DeepSettings
 
@@ -19,7 +19,7 @@ ROWS = sorted((paths.root() / "results" / "rows").glob("*/*.json"))
 @pytest.mark.parametrize("path", ROWS, ids=lambda path: path.stem)
 def test_a_stored_row_is_still_the_cell_that_names_it(path: Path) -> None:
     row = read(path)
-    assert of_row(row).run == row.run == path.stem
+    assert Run.from_row(row).run == row.run == path.stem
 
 
 WRITTEN = {  # what a row's configuration held before other settings joined
@@ -80,8 +80,8 @@ def test_outputs_are_bits_or_what_the_settings_say() -> None:
 
 
 def test_a_setting_away_from_its_default_names_another_cell() -> None:
-    def named(**given: int | float | str | bool) -> RunSpec:
-        return resolve("digits", "s1", "talr_ap", {"bits": 12, **given})
+    def named(**given: int | float | str | bool) -> Run:
+        return Run.resolve("digits", "s1", "talr_ap", {"bits": 12, **given})
 
     for given in ({"width": 0.25}, {"optimiser": "adam", "momentum": 0.0}, {"hash_weight_decay": 0.0}, ROUNDS):
         changed = named(**given)

@@ -78,7 +78,7 @@ def mapped() -> NDArray[Any]:
     """The items of CIFAR-10, memory-mapped as those of a larger data set are."""
     layout.IN_MEMORY_BYTES = 0
     try:
-        return store.open_dataset("cifar10").items
+        return store.open_dataset(load_card("cifar10")).items
     finally:
         layout.IN_MEMORY_BYTES = 1 << 30
 
@@ -116,9 +116,9 @@ def read_chunked_plain(path: Path, seed: int) -> int:
 
 
 def reading(folder: Path) -> list[Timing]:
-    data = store.open_dataset("cifar10")
+    data = store.open_dataset(load_card("cifar10"))
     n, chunked = BATCH * N_BATCHES, write_alternatives(data.items, folder)
-    found = [timed("CIFAR-10 into memory, verified", 60_000, "image", lambda: store.open_dataset("cifar10"))]
+    found = [timed("CIFAR-10 into memory, verified", 60_000, "image", lambda: store.open_dataset(load_card("cifar10")))]
     items = mapped()
     ids = batches(len(items), 0)
     found += [
@@ -146,7 +146,7 @@ def together(workers: int) -> Timing:
 
 
 def auditing() -> list[Timing]:
-    card, data = load_card("cifar10"), store.open_dataset("cifar10")
+    card, data = load_card("cifar10"), store.open_dataset(load_card("cifar10"))
     rule = card.protocol("s1")
     chosen = split(data.labels, rule, "cifar10", "s1")
     million = np.random.default_rng(0).random((1_000_000, 128), np.float32)

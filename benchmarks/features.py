@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from PIL import Image
 
+from hashbench.datasets.card import load_card
 from hashbench.datasets.store import open_dataset
 from hashbench.features import FeatureModule, _gist, named
 from hashbench.foundation.errors import HashbenchError
@@ -95,7 +96,7 @@ def plain_gist(items: np.ndarray) -> Timing:
 
 
 def measure() -> list[Timing]:
-    items = open_dataset("cifar10").items
+    items = open_dataset(load_card("cifar10")).items
     timings = []
     for name, n in IMAGES.items():
         chosen = np.array(items[:n])

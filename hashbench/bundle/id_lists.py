@@ -48,7 +48,7 @@ def _name(spec: Run) -> str:
 
 
 def _split(spec: Run) -> Split:
-    labels = open_labels(spec.dataset).labels
+    labels = open_labels(load_card(spec.dataset)).labels
     chosen = split(labels, protocol_of(spec), spec.dataset, spec.protocol)
     return of_first_classes(chosen, labels, spec.n_classes) if spec.n_classes else chosen
 

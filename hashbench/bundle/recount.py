@@ -117,7 +117,8 @@ def relevance_here(row: Row, ids: Split | None) -> Relevance:
     if ids is None:
         raise NotHere("the id lists are not in the bundle")
     try:
-        data, rule = open_dataset(row.dataset), load_card(row.dataset).protocol(row.protocol)
+        card = load_card(row.dataset)
+        data, rule = open_dataset(card), card.protocol(row.protocol)
     except HashbenchError as error:
         raise NotHere(str(error)) from None
     if data.sha256 != row.data_sha256:

@@ -76,13 +76,15 @@ def _gpu() -> str:
 
 def _fault_of(each: "DatasetStatus") -> str | None:
     """What is wrong with a downloaded data set; None if every byte is right."""
+    from hashbench.datasets.card import load_card
     from hashbench.datasets.store import open_labels, verify
     from hashbench.foundation.errors import HashbenchError
     from hashbench.foundation.progress import bar
 
     with bar(f"{each.name}: verify", "B", each.size_bytes, scaled=True) as verified:
         try:
-            open_labels(each.name) if each.state == "labels only" else verify(each.name, verified.update)
+            card = load_card(each.name)
+            open_labels(card) if each.state == "labels only" else verify(card, verified.update)
         except HashbenchError as error:
             return str(error)
     return None

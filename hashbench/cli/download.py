@@ -37,7 +37,7 @@ def command(
     from hashbench.datasets.store import labels_path_of
 
     for card in [load_card(name) for name in names]:  # an unknown name stops the command before the first download
-        path = download(card.name, from_dir, labels_only=labels_only)
+        path = download(card, from_dir, labels_only=labels_only)
         where = f"in {path}" if path else "ships with an installed package, nothing to download"
         what = "the labels of " if path == labels_path_of(card) else ""
         typer.echo(f"{card.name}: {what}{card.n_items:,} items, {where}")

@@ -32,11 +32,12 @@ def command(
     The features of a network are the inputs of its last layer (fc7 after its ReLU). An interrupted extraction
     continues where it stopped. Finished features of the same data, weights and constants are not made again.
     """
+    from hashbench.datasets.card import load_card
     from hashbench.features import extract
     from hashbench.foundation import provenance
 
     made_by = {"code": provenance.code().model_dump(), "utc": provenance.utc()}
-    done = extract(dataset, model, weights, device=device, batch=batch, made_by=made_by, progress=True)
+    done = extract(load_card(dataset), model, weights, device=device, batch=batch, made_by=made_by, progress=True)
     typer.echo(str(done.path))
     typer.echo(f"{done.shape[0]:,} items x {done.shape[1]:,}, float32: --set features={done.path.stem}")
     if done.n_made == 0:

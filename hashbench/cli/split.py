@@ -56,7 +56,7 @@ def command(
     if seed not in (None, rule.seed) and rule.draw == "parts":
         raise HashbenchError(f"--seed {seed}: nothing is drawn in {card.name} {protocol}, its ids are published")
     seed = rule.seed if seed is None else seed
-    data = open_labels(card.name)
+    data = open_labels(card)
     chosen = split(data.labels, rule, card.name, protocol, seed)
     found = _audit(card, data, chosen, rule, seed) if check else None
     read = _readings(card, protocol, chosen) if relevance else []
@@ -80,9 +80,9 @@ def _audit(card: "Card", labels: "DatasetLabels", chosen: "Split", rule: "Protoc
     from hashbench.datasets.store import file_status, open_dataset
     from hashbench.foundation.progress import bar
 
-    has_items = file_status(card.name).state != "labels only"
+    has_items = file_status(card).state != "labels only"
     with bar(f"{card.name}: check", "list"):
-        return audit(open_dataset(card.name) if has_items else labels, chosen, rule, seed)
+        return audit(open_dataset(card) if has_items else labels, chosen, rule, seed)
 
 
 def _readings(card: "Card", protocol: str, chosen: "Split") -> "list[Reading]":
@@ -96,7 +96,7 @@ def _readings(card: "Card", protocol: str, chosen: "Split") -> "list[Reading]":
     rule = card.protocol(protocol)
     if not isinstance(rule.relevance, Percentiles):
         raise HashbenchError(f"--relevance: {card.name} {protocol} has no relevance by percentiles of distances")
-    items = compared(open_dataset(card.name), rule)
+    items = compared(open_dataset(card), rule)
     with bar(f"{card.name}: relevance", "reading"):
         return readings(rule.relevance, items, chosen)
 

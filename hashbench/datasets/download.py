@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from hashbench.datasets import store
-from hashbench.datasets.card import Card, Member, Source, load_card
+from hashbench.datasets.card import Card, Member, Source
 from hashbench.datasets.readers import READERS, Files
 from hashbench.datasets.sources.fetch import fetch, folder_lock
 from hashbench.datasets.sources.members import locate, open_members
@@ -17,7 +17,7 @@ from hashbench.foundation.files import remove_parts, require_writable
 from hashbench.foundation.progress import bar
 
 
-def download(name: str, from_dir: Path | None = None, *, labels_only: bool = False) -> Path | None:
+def download(card: Card, from_dir: Path | None = None, *, labels_only: bool = False) -> Path | None:
     """The path of the converted data set; None for an embedded one, which needs no download.
 
     Sources come from ``from_dir`` (:func:`hashbench.datasets.sources.members.locate` says what it may hold) or from the
@@ -31,7 +31,6 @@ def download(name: str, from_dir: Path | None = None, *, labels_only: bool = Fal
     Raises:
         HashbenchError: a source is missing, damaged or not what the card says. In that case no data set is written.
     """
-    card = load_card(name)
     if card.embedded:
         return None
     if (stored := _stored(card, labels_only)) is not None:
@@ -50,7 +49,7 @@ def download(name: str, from_dir: Path | None = None, *, labels_only: bool = Fal
 def _stored(card: Card, labels_only: bool) -> Path | None:
     """The path of the converted data set; None if it does not exist or is damaged."""
     try:
-        store.open_labels(card.name) if labels_only else store.verify(card.name)
+        store.open_labels(card) if labels_only else store.verify(card)
     except HashbenchError:
         return None
     return store.path_of(card) if store.path_of(card).is_file() else store.labels_path_of(card)

@@ -46,7 +46,8 @@ class DatasetStatus:
 def dataset_status(name: str) -> DatasetStatus:
     """The status of the data set named ``name``; reads only the headers of its files."""
     try:
-        card, found = load_card(name), file_status(name)
+        card = load_card(name)
+        found = file_status(card)
     except HashbenchError as error:  # one invalid card must not hide the other data sets
         return DatasetStatus(name, "damaged", 0, 0, 0, pinned=False, fault=str(error))
     steps = [] if found.state in ("embedded", "stored") else download_steps(card)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
-from hashbench.datasets.card import Card, load_card
+from hashbench.datasets.card import Card
 from hashbench.datasets.checksums import array_sha256, content_bytes, content_sha256, head
 from hashbench.datasets.layout import (
     Names,
@@ -96,22 +96,19 @@ def labels_path_of(card: Card) -> Path:
     return paths.data() / card.name / f"{card.name}.labels.h5"
 
 
-def open_dataset(name: str) -> Dataset:
-    """The data set named ``name``; its size, class counts and probes are compared with its card.
+def open_dataset(card: Card) -> Dataset:
+    """The data set of ``card``; its size, class counts and probes are compared with the card.
 
-    Raises:
-        HashbenchError: the data set is unknown, not downloaded, damaged or not what the card says.
+    Raises HashbenchError if it is not downloaded, damaged or not what the card says.
     """
-    card = load_card(name)
     return _embedded(card) if card.embedded else _stored(card)
 
 
-def open_labels(name: str) -> DatasetLabels:
-    """The labels of the data set named ``name``, which are enough on the disk; raises as :func:`open_dataset` does."""
-    card = load_card(name)
+def open_labels(card: Card) -> DatasetLabels:
+    """The labels of the data set, which are enough on the disk; raises as :func:`open_dataset` does."""
     path = path_of(card) if path_of(card).is_file() else labels_path_of(card)
     if not path.is_file():
-        data = open_dataset(name)
+        data = open_dataset(card)
         return DatasetLabels(card.name, data.labels, data.names, array_sha256(data.labels))
     with opened(card, path) as file:
         labels, names = labels_of(card, file)
@@ -123,13 +120,12 @@ def open_labels(name: str) -> DatasetLabels:
     return DatasetLabels(card.name, labels, names, array_sha256(labels))
 
 
-def file_status(name: str) -> FileStatus:
-    """The status of the file of the data set named ``name``; takes milliseconds for any size.
+def file_status(card: Card) -> FileStatus:
+    """The status of the file of the data set; takes milliseconds for any size.
 
     Shapes and types are compared with the card, and the length of the file with the shapes. The bytes are not read;
     :func:`verify` reads them.
     """
-    card = load_card(name)
     if card.embedded:
         return FileStatus("embedded")
     path = next((path for path in (path_of(card), labels_path_of(card)) if path.is_file()), None)
@@ -165,14 +161,14 @@ def stated_sha256(card: Card) -> str:
         return str(file.attrs["content_sha256"])
 
 
-def verify(name: str, progress: Callable[[int], object] = int) -> Dataset:
-    """The data set named ``name``, with every byte checked; raises HashbenchError if one is wrong.
+def verify(card: Card, progress: Callable[[int], object] = int) -> Dataset:
+    """The data set, with every byte checked; raises HashbenchError if one is wrong.
 
     ``progress`` is called with the number of bytes hashed since its last call.
     """
-    data = open_dataset(name)
+    data = open_dataset(card)
     if content_sha256(data.items, data.labels, progress) != data.sha256:
-        raise damaged(path_of(load_card(name)), load_card(name), WRONG_CHECKSUM)
+        raise damaged(path_of(card), card, WRONG_CHECKSUM)
     return data
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hashbench.datasets.card import Card
 from hashbench.datasets.store import file_status, open_dataset
 from hashbench.features import _store
 from hashbench.features._catalogue import FEATURES, RANDOM, known, named, split_checksum, stored_name
@@ -33,22 +34,22 @@ __all__ = [
 ]
 
 
-def open_features(dataset: str, name: str) -> Features:
+def open_features(card: Card, name: str) -> Features:
     """The stored features of a data set; raises HashbenchError if they are missing, damaged or of other data.
 
     ``name`` is the name of the extractor; with random weights it ends in ``_random``, such as ``vggf_random``.
     """
-    found = _store.read(dataset, canonical(name))
-    sha256 = file_status(dataset).sha256 or open_dataset(dataset).sha256
+    found = _store.read(card.name, canonical(name))
+    sha256 = file_status(card).sha256 or open_dataset(card).sha256
     if found.provenance["data_sha256"] != sha256:
         raise HashbenchError(
-            f"{found.path}: features of other data than {dataset} is now: run hashbench features {dataset} again"
+            f"{found.path}: features of other data than {card.name} is now: run hashbench features {card.name} again"
         )
     return found
 
 
 def features_of_run(
-    dataset: str, name: str, made_by: Mapping[str, Any], *, device: str = "auto", progress: bool = False
+    card: Card, name: str, made_by: Mapping[str, Any], *, device: str = "auto", progress: bool = False
 ) -> Features:
     """The features called ``name`` of a data set; they are extracted now if they are not stored yet.
 
@@ -56,8 +57,8 @@ def features_of_run(
     weights are replaced. ``made_by`` is stored with the features.
     """
     model, weights = _model_and_weights(name)
-    extract(dataset, model, weights, device=device, made_by=made_by, progress=progress)
-    return open_features(dataset, name)
+    extract(card, model, weights, device=device, made_by=made_by, progress=progress)
+    return open_features(card, name)
 
 
 def features_of_items(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.datasets.card import load_card
+from hashbench.datasets.card import Card
 from hashbench.datasets.store import Dataset, open_dataset
 from hashbench.features import _store
 from hashbench.features._catalogue import named
@@ -39,7 +39,7 @@ class ExtractionResult:
 
 
 def extract(
-    dataset: str,
+    card: Card,
     name: str,
     weights: str | None = None,
     *,
@@ -59,8 +59,7 @@ def extract(
     """
     _require_torch()
     stem, extractor = named(name, weights)
-    card = load_card(dataset)
-    data = open_dataset(card.name)
+    data = open_dataset(card)
     chosen = _device(device)
     built = extractor.build(tuple(data.items.shape[1:]), card.value_max)
     identity = _identity(data, stem, built, chosen.type)

@@ -187,7 +187,7 @@ def _data(row: Row) -> "tuple[Dataset, Split]":
     from hashbench.runs.data import protocol_of
     from hashbench.runs.run import Run
 
-    dataset = open_dataset(row.dataset)
+    dataset = open_dataset(load_card(row.dataset))
     ids = split(dataset.labels, protocol_of(Run.from_row(row)), row.dataset, row.protocol)
     if (dataset.sha256, ids.sha256) != (row.data_sha256, row.ids_sha256):
         raise CheckFailed(f"{row.run}: the data or the split are no longer those of the row")

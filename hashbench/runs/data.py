@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from hashbench.contract import PIXELS, Hasher, ItemRows, SearchItems, TrainingData
-from hashbench.datasets.card import load_card
+from hashbench.datasets.card import Card, load_card
 from hashbench.datasets.other_splits import with_seed
 from hashbench.datasets.protocol import Percentiles, Protocol
 from hashbench.datasets.relevance import relevance_of, relevance_of_training
@@ -81,7 +81,8 @@ def open_data(spec: Run, options: Options = DEFAULT_OPTIONS) -> RunData:
     Raises HashbenchError where the data set is not here, and CheckFailed where it, or the split, is no longer the one
     that the run is named by.
     """
-    dataset, protocol = open_dataset(spec.dataset), protocol_of(spec)
+    card, protocol = load_card(spec.dataset), protocol_of(spec)
+    dataset = open_dataset(card)
     ids = split(dataset.labels, protocol, spec.dataset, spec.protocol)
     # where a card pins no checksum yet, there is nothing to hold the data against
     rule, today = spec.data["split"], protocol.deciding()
@@ -94,8 +95,8 @@ def open_data(spec: Run, options: Options = DEFAULT_OPTIONS) -> RunData:
     chosen = of_first_classes(ids, dataset.labels, spec.n_classes) if spec.n_classes else ids
     apart = compared(dataset, protocol, options)
     if spec.settings.features == PIXELS:
-        return RunData(spec, dataset, protocol, chosen, dataset.items, load_card(spec.dataset).value_max or 1.0, apart)
-    found = _features(spec.dataset, spec.settings.features, options)
+        return RunData(spec, dataset, protocol, chosen, dataset.items, card.value_max or 1.0, apart)
+    found = _features(card, spec.settings.features, options)
     return RunData(spec, dataset, protocol, chosen, found.array, 1.0, apart, found.sha256)
 
 
@@ -107,14 +108,14 @@ def compared(dataset: Dataset, protocol: Protocol, options: Options = DEFAULT_OP
     rule = protocol.relevance
     if not isinstance(rule, Percentiles) or rule.features is None:
         return dataset
-    return replace(dataset, items=_features(dataset.name, rule.features, options).array)
+    return replace(dataset, items=_features(load_card(dataset.name), rule.features, options).array)
 
 
-def _features(dataset: str, name: str, options: Options) -> "Features":
+def _features(card: Card, name: str, options: Options) -> "Features":
     from hashbench.features import features_of_run
 
     made_by = {"code": provenance.code().model_dump(), "utc": provenance.utc()}
-    return features_of_run(dataset, name, made_by, device=options.device, progress=options.progress)
+    return features_of_run(card, name, made_by, device=options.device, progress=options.progress)
 
 
 def own_rows(spec: Run, items: NDArray[Any], device: str = "auto", labels: NDArray[Any] | None = None) -> ItemRows:

@@ -78,7 +78,7 @@ def test_a_folder_is_added_with_one_command(flowers: Path, hashbench: Call) -> N
         f"card      {paths.data()}/cards/my_flowers.toml",
         "next      hashbench train itq my_flowers --protocol own --bits 32",
     ]
-    card, data = load_card("my-flowers"), store.verify("my_flowers")
+    card, data = load_card("my-flowers"), store.verify(load_card("my_flowers"))
     assert (card.class_names, card.class_counts) == (list(CLASSES), [10, 10, 10])
     assert (card.own, card.citation, card.licence, card.sources) == (True, "", "", [])
     assert card.content_sha256 == data.sha256
@@ -128,7 +128,7 @@ def test_codes_of_own_items_keep_their_labels(flowers: Path, hashbench: Call, he
     assert hashbench("encode", row.run, flowers, "--out", "own.npz")[0] == 0
     with np.load("own.npz", allow_pickle=False) as file:  # classes that the data set does not have keep their names
         assert file["labels"].tolist() == ["lily"] * 10 + ["sun flower"] * 10
-    np.savez("items.npz", items=store.open_dataset("flowers").items, labels=np.arange(30) % 3)
+    np.savez("items.npz", items=store.open_dataset(load_card("flowers")).items, labels=np.arange(30) % 3)
     assert hashbench("encode", row.run, "items.npz", "--out", "own.npz")[0] == 0
     with np.load("own.npz", allow_pickle=False) as file:
         assert file["labels"].tolist() == list(range(3)) * 10
@@ -200,7 +200,7 @@ def test_a_file_of_features_is_added(case: str, here: Path, hashbench: Call) -> 
     make, options, names = NAMED[case]
     code, out, err = hashbench("dataset", "add", "own", make(), *options)
     assert (code, err) == (0, "")
-    data, card = store.verify("own"), load_card("own")
+    data, card = store.verify(load_card("own")), load_card("own")
     np.testing.assert_array_equal(data.items, FEATURES.astype(np.float32))
     np.testing.assert_array_equal(data.labels, IDS)
     assert (card.kind, card.class_names, card.class_counts) == ("features", names, [20, 20, 20])
@@ -215,7 +215,7 @@ def test_images_of_a_file_are_added(here: Path, hashbench: Call) -> None:
         "note: the first images have values up to 16, and 255 is white: if 16 is, give --value-max 16 --replace\n"
     )
     assert hashbench("dataset", "add", "own", "file.npz", "--value-max", 16, "--replace")[::2] == (0, "")
-    np.testing.assert_array_equal(store.verify("own").items, images[..., None])
+    np.testing.assert_array_equal(store.verify(load_card("own")).items, images[..., None])
     assert load_card("own").value_max == 16
 
 
@@ -224,7 +224,7 @@ def test_several_labels_are_kept_and_split_at_random_or_by_label(here: Path, has
     labels[:, 0] |= 1 - labels.any(1).astype(np.uint8)
     code, out, _ = hashbench("dataset", "add", "own", write_npz(items=FEATURES, labels=labels))
     assert code == 0 and "6 queries, 54 in the database, 54 to train" in out
-    np.testing.assert_array_equal(store.verify("own").labels, labels)
+    np.testing.assert_array_equal(store.verify(load_card("own")).labels, labels)
     assert load_card("own").protocols["own"].draw == "random"
     code, out, _ = hashbench("train", "lsh", "own", "--protocol", "own", "--bits", 8)
     assert code == 0
@@ -234,7 +234,7 @@ def test_several_labels_are_kept_and_split_at_random_or_by_label(here: Path, has
     rows = "\n".join(",".join(map(str, [*row, *own])) for row, own in zip(FEATURES, labels, strict=True))
     Path("file.csv").write_text(f"a,b,c,d,e,f,red,green,blue\n{rows}\n")
     assert hashbench("dataset", "add", "own", "file.csv", "--labels", "red,green,blue", "--replace")[0] == 0
-    np.testing.assert_array_equal(store.verify("own").labels, labels)
+    np.testing.assert_array_equal(store.verify(load_card("own")).labels, labels)
     assert load_card("own").class_names == ["red", "green", "blue"]
 
 
@@ -300,7 +300,7 @@ def test_a_data_set_is_removed_and_nothing_else(flowers: Path, hashbench: Call) 
     folder = paths.data() / "own"
     gone = [paths.data() / "cards" / "own.toml", folder / "own.h5", folder / "features", folder / "splits"]
     assert out.splitlines() == [f"removed {path}" for path in gone]
-    assert not folder.exists() and "own" not in cards() and store.verify("other").name == "other"
+    assert not folder.exists() and "own" not in cards() and store.verify(load_card("other")).name == "other"
     for name in ("digits", "own", "../other"):
         code, out, err = hashbench("dataset", "remove", name)
         assert (code, out) == (2, "")
@@ -335,7 +335,7 @@ def test_images_of_several_sizes_need_a_size(flowers: Path, hashbench: Call) -> 
         "flowers",
     )
     assert hashbench("dataset", "add", "own", "flowers", "--size", 8)[0] == 0
-    assert store.open_dataset("own").items.shape == (31, 8, 8, 3)
+    assert store.open_dataset(load_card("own")).items.shape == (31, 8, 8, 3)
 
 
 def test_grey_images_stay_grey(flowers: Path, hashbench: Call) -> None:
@@ -355,10 +355,10 @@ def test_a_broken_image_leaves_nothing_and_an_old_data_set_as_it_was(flowers: Pa
     assert not (paths.data() / "own").exists()
     (flowers / "tulip" / "9.png").write_bytes(whole)
     assert hashbench("dataset", "add", "own", "flowers")[0] == 0
-    before = store.verify("own").sha256
+    before = store.verify(load_card("own")).sha256
     (flowers / "tulip" / "9.png").write_bytes(b"no image")
     refused(hashbench, "flowers/tulip/9.png: not an image that can be read", "flowers", "--replace")
-    assert store.verify("own").sha256 == before
+    assert store.verify(load_card("own")).sha256 == before
 
 
 def test_a_full_disk_leaves_nothing(flowers: Path, hashbench: Call, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -470,7 +470,7 @@ def test_missing_data_are_added_again_by_the_command_that_is_shown(flowers: Path
         assert code == 2 and again in err and err.count("\n") == 1
     assert f"missing: {again}" in hashbench("doctor")[1]
     assert hashbench(*again.split()[1:])[0] == 0
-    assert store.verify("own").labels.shape == (30,)
+    assert store.verify(load_card("own")).labels.shape == (30,)
 
 
 def test_the_card_keeps_the_arguments(here: Path, hashbench: Call) -> None:
@@ -555,4 +555,4 @@ def test_two_processes_may_add_at_once(flowers: Path) -> None:
     said = [each.communicate(timeout=60)[1] for each in both]
     assert sorted(each.returncode for each in both) == [0, 2]
     assert sum("own is there already: give --replace" in text for text in said) == 1
-    assert store.verify("own").labels.shape == (30,)
+    assert store.verify(load_card("own")).labels.shape == (30,)

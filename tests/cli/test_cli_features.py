@@ -6,6 +6,7 @@ import pytest
 from support.terminal import Terminal
 
 from hashbench.cli._app import main
+from hashbench.datasets.card import load_card
 from hashbench.datasets.store import open_dataset
 from hashbench.features import open_features
 from hashbench.foundation import paths
@@ -32,8 +33,8 @@ def test_features_says_where_what_and_how_fast(hashbench):
     assert shape == "1,797 items x 64, float32: --set features=pixels"
     assert rate.startswith("1,797 items in ")
     assert rate.endswith(" a minute")
-    found = open_features("digits", "pixels")
-    np.testing.assert_array_equal(found.array, open_dataset("digits").items.reshape(1797, 64))
+    found = open_features(load_card("digits"), "pixels")
+    np.testing.assert_array_equal(found.array, open_dataset(load_card("digits")).items.reshape(1797, 64))
     assert set(found.provenance["code"]) == {"version", "commit", "dirty"}
     code, out, err = hashbench("features", "digits", "--model", "pixels")
     assert (code, out.splitlines()[2]) == (0, "there already, of the same data, weights and constants")

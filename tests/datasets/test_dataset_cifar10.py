@@ -24,8 +24,8 @@ SPLITS = {
 def cifar10(official_cifar10, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HASHBENCH_DATA", str(tmp_path_factory.mktemp("cifar10")))
-        download("cifar10", official_cifar10)
-        return open_dataset("cifar10")
+        download(load_card("cifar10"), official_cifar10)
+        return open_dataset(load_card("cifar10"))
 
 
 def test_items_are_the_official_rows_in_the_official_order(cifar10, official_cifar10):

@@ -13,6 +13,7 @@ import pytest
 from support.fault_server import Answer, FaultServer
 from support.toy_dataset import make_toy
 
+from hashbench.datasets.card import load_card
 from hashbench.datasets.download import download
 from hashbench.datasets.sources.fetch import folder_lock
 from hashbench.datasets.store import open_dataset
@@ -20,7 +21,7 @@ from hashbench.foundation.errors import HashbenchError
 
 
 def assert_is_toy(toy):
-    data = open_dataset("toy")
+    data = open_dataset(load_card("toy"))
     np.testing.assert_array_equal(data.items, toy.images)
     np.testing.assert_array_equal(data.labels, toy.labels)
 
@@ -32,7 +33,7 @@ def left_over(folder):
 @pytest.mark.parametrize("inside", ["", "toy-bin"])
 def test_a_folder_may_hold_the_files_or_the_folder_of_files(toy, tmp_path, data_folder, inside):
     toy.write_files(tmp_path / "given" / inside)
-    path = download("toy", tmp_path / "given")
+    path = download(load_card("toy"), tmp_path / "given")
     assert path == data_folder / "toy" / "toy.h5"
     assert_is_toy(toy)
     assert left_over(data_folder) == [path]
@@ -41,21 +42,21 @@ def test_a_folder_may_hold_the_files_or_the_folder_of_files(toy, tmp_path, data_
 def test_an_archive_is_read_without_being_extracted(toy, tmp_path, data_folder):
     (tmp_path / "given").mkdir()
     (tmp_path / "given" / "toy.tar.gz").write_bytes(toy.archive())
-    path = download("toy", tmp_path / "given")
+    path = download(load_card("toy"), tmp_path / "given")
     assert_is_toy(toy)
     assert left_over(data_folder) == [path]
     assert [file.name for file in (tmp_path / "given").iterdir()] == ["toy.tar.gz"]
 
 
 def test_a_second_call_does_nothing(toy, tmp_path):
-    path = download("toy", toy.write_files(tmp_path / "given"))
+    path = download(load_card("toy"), toy.write_files(tmp_path / "given"))
     before = path.stat()
-    assert download("toy", tmp_path / "nowhere") == path
+    assert download(load_card("toy"), tmp_path / "nowhere") == path
     assert (path.stat().st_mtime_ns, path.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
 
 
 def test_an_embedded_set_needs_none(data_folder):
-    assert download("digits") is None
+    assert download(load_card("digits")) is None
     assert not data_folder.exists()
 
 
@@ -85,7 +86,7 @@ ARCHIVE_FAULTS = {
 
 def refused(message, folder, data_folder):
     with pytest.raises(HashbenchError, match=message) as caught:
-        download("toy", folder)
+        download(load_card("toy"), folder)
     assert "\n" not in str(caught.value)
     assert left_over(data_folder) == []
 
@@ -169,11 +170,11 @@ def served_toy(tmp_path, monkeypatch, data_folder):
 
 def test_the_network_gives_the_same_and_the_archive_is_kept(served_toy, capfd):
     toy, server = served_toy
-    path = download("toy")
+    path = download(load_card("toy"))
     assert_is_toy(toy)
     assert capfd.readouterr().out == ""  # progress goes to stderr
     path.unlink()
-    assert download("toy") == path  # from the archive that was kept
+    assert download(load_card("toy")) == path  # from the archive that was kept
     assert len(server.requests) == 1
 
 
@@ -212,10 +213,10 @@ def test_what_no_checksum_vouches_for_is_fetched_anew_once_refused(served_toy, d
     unpin(toy)
     server.files["/toy.tar.gz"] = archive[: len(archive) // 2]
     with pytest.raises(HashbenchError, match="damaged"):
-        download("toy")
+        download(load_card("toy"))
     assert left_over(data_folder) == []
     server.files["/toy.tar.gz"] = archive
-    download("toy")
+    download(load_card("toy"))
     assert_is_toy(toy)
 
 
@@ -230,7 +231,7 @@ def test_what_a_killed_process_left_is_removed(toy, tmp_path, data_folder):
     left = data_folder / "toy" / ".toy.h5.abcdefgh.part"
     left.parent.mkdir(parents=True)
     left.write_bytes(b"half")
-    path = download("toy", toy.write_files(tmp_path / "given"))
+    path = download(load_card("toy"), toy.write_files(tmp_path / "given"))
     assert left_over(data_folder) == [path]
 
 
@@ -257,7 +258,7 @@ def test_a_full_disk_is_no_reason_to_fetch_anew(served_toy, data_folder, monkeyp
     with monkeypatch.context() as patch:
         patch.setattr("hashbench.datasets.store.content_bytes", full)
         with pytest.raises(HashbenchError, match="No space left"):
-            download("toy")
-    download("toy")
+            download(load_card("toy"))
+    download(load_card("toy"))
     assert_is_toy(toy)
     assert len(server.requests) == 1

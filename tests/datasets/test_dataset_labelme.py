@@ -88,8 +88,8 @@ def write(request):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_features_are_read_and_nothing_else(tmp_path, write, dtype):
     write(tmp_path / "LabelMe_gist.mat", gist=GIST.astype(dtype))
-    download("features", tmp_path)
-    data = store.open_dataset("features")
+    download(load_card("features"), tmp_path)
+    data = store.open_dataset(load_card("features"))
     assert np.array_equal(data.items, GIST.astype(np.float32))
     assert data.labels.shape == (30, 0)
 
@@ -98,8 +98,8 @@ def test_inside_an_archive_too(tmp_path, write):
     write(tmp_path / "unpacked.mat", gist=GIST)
     with zipfile.ZipFile(tmp_path / "code.zip", "w") as archive:
         archive.write(tmp_path / "unpacked.mat", "code/LabelMe_gist.mat")
-    download("features", tmp_path)
-    assert np.array_equal(store.open_dataset("features").items, GIST.astype(np.float32))
+    download(load_card("features"), tmp_path)
+    assert np.array_equal(store.open_dataset(load_card("features")).items, GIST.astype(np.float32))
 
 
 def infinite():
@@ -121,7 +121,7 @@ def test_other_variables_are_refused(tmp_path, data_folder, write, fault):
     variables, message = FAULTS[fault]
     write(tmp_path / "LabelMe_gist.mat", **variables)
     with pytest.raises(HashbenchError, match=message) as caught:
-        download("features", tmp_path)
+        download(load_card("features"), tmp_path)
     assert "\n" not in str(caught.value)
     assert not [path for path in data_folder.rglob("*") if path.is_file() and path.name != ".lock"]
 
@@ -132,20 +132,20 @@ def test_a_truncated_file_is_refused(tmp_path, write, share):
     write(path, gist=GIST)
     path.write_bytes(path.read_bytes()[: int(share * path.stat().st_size)])
     with pytest.raises(HashbenchError, match=r"LabelMe_gist.mat: ") as caught:
-        download("features", tmp_path)
+        download(load_card("features"), tmp_path)
     assert "\n" not in str(caught.value)
 
 
 def test_a_page_instead_of_the_file_is_refused(tmp_path):
     (tmp_path / "LabelMe_gist.mat").write_bytes(b"<!DOCTYPE html><html>quota exceeded</html>" * 20)
     with pytest.raises(HashbenchError, match=r"LabelMe_gist.mat: not a readable"):
-        download("features", tmp_path)
+        download(load_card("features"), tmp_path)
 
 
 def test_labels_of_none_are_no_columns(tmp_path):
     version_5(tmp_path / "LabelMe_gist.mat", gist=GIST)
-    download("features", tmp_path, labels_only=True)
-    labels = store.open_labels("features").labels
+    download(load_card("features"), tmp_path, labels_only=True)
+    labels = store.open_labels(load_card("features")).labels
     chosen = split(labels, load_card("features").protocol("s1"), "features", "s1")
     assert [len(ids) for ids in chosen.lists().values()] == [4, 26, 9]
 
@@ -202,7 +202,7 @@ def test_split_shows_what_a_random_ranking_scores_in_each_reading(tmp_path, caps
     card = tmp_path / "root" / "datasets" / "features.toml"
     card.write_text(CARD.replace("train = 9\n", "train = 9\nrandom_ndcg = 0.5\n").replace("[1, 2]", "[1, 10]"))
     version_5(tmp_path / "LabelMe_gist.mat", gist=GIST)
-    download("features", tmp_path)
+    download(load_card("features"), tmp_path)
     code, out, err = call(capsys, "split", "features", "--relevance")
     assert (code, err) == (0, "")
     assert out.splitlines()[5:] == READINGS.splitlines()

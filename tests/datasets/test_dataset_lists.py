@@ -38,7 +38,7 @@ def lists(root):
 
 def refused(message, folder, data_folder, **options):
     with pytest.raises(HashbenchError, match=message) as caught:
-        download("lists", folder, **options)
+        download(load_card("lists"), folder, **options)
     assert "\n" not in str(caught.value)
     assert not [path for path in data_folder.rglob("*") if path.is_file() and path.name != ".lock"]
 
@@ -46,8 +46,8 @@ def refused(message, folder, data_folder, **options):
 @pytest.mark.parametrize("before", FORMS)
 def test_roles_are_ranges_of_ids_in_the_order_of_names_whatever_the_folders(root, tmp_path, before):
     make_lists(root, before).write(tmp_path / "given")
-    path = download("lists", tmp_path / "given", labels_only=True)
-    found = store.open_labels("lists")
+    path = download(load_card("lists"), tmp_path / "given", labels_only=True)
+    found = store.open_labels(load_card("lists"))
     assert path == store.labels_path_of(load_card("lists"))
     assert [name.decode() for name in found.names] == ORDER
     assert found.labels.tolist() == CLASSES
@@ -59,21 +59,21 @@ def test_a_role_may_come_in_several_files(lists, tmp_path):
     first, second = lists.lines.pop("test")
     lists.lines |= {"test0": [first], "test1": [second]}
     lists.write_card()
-    download("lists", lists.write(tmp_path / "given"), labels_only=True)
-    assert [name.decode() for name in store.open_labels("lists").names] == ORDER
+    download(load_card("lists"), lists.write(tmp_path / "given"), labels_only=True)
+    assert [name.decode() for name in store.open_labels(load_card("lists")).names] == ORDER
 
 
 def test_a_folder_of_the_packed_lists_is_found_by_their_path(lists, tmp_path):
     lists.write(tmp_path / "given" / "lists" / "lists")
-    download("lists", tmp_path / "given", labels_only=True)
-    assert store.open_labels("lists").labels.tolist() == CLASSES
+    download(load_card("lists"), tmp_path / "given", labels_only=True)
+    assert store.open_labels(load_card("lists")).labels.tolist() == CLASSES
 
 
 def test_several_labels_an_image_and_none(lists, tmp_path):
     lists.lines["test"] = ["val_2.JPEG 0 0 0", "val_1.JPEG 1 0 1"]
     lists.write_card(labels="multi")
-    download("lists", lists.write(tmp_path / "given"), labels_only=True)
-    labels = store.open_labels("lists").labels
+    download(load_card("lists"), lists.write(tmp_path / "given"), labels_only=True)
+    labels = store.open_labels(load_card("lists")).labels
     assert labels.dtype == np.uint8
     assert labels[5:].tolist() == [[1, 0, 1], [0, 0, 0]]
 
@@ -160,10 +160,10 @@ def test_lists_that_the_folder_of_the_images_has_not_are_fetched(lists, tmp_path
     lists.write_card(urls=True)
     images = lists.write_images(tmp_path / "images")
     with pytest.raises(HashbenchError, match=r"images: holds neither .*, and http://127.0.0.1:9/none: "):
-        download("lists", images)
+        download(load_card("lists"), images)
     lists.write(data_folder / "lists" / "sources")  # where fetched files are kept
-    download("lists", images)
-    assert np.array_equal(store.open_dataset("lists").items, [pixels(row) for row in range(7)])
+    download(load_card("lists"), images)
+    assert np.array_equal(store.open_dataset(load_card("lists")).items, [pixels(row) for row in range(7)])
 
 
 def test_without_images_it_says_what_is_missing_and_that_labels_can_be_had_alone(lists, tmp_path, data_folder):
@@ -176,30 +176,30 @@ def test_without_a_folder_the_images_are_looked_for_beside_the_data(lists, data_
     lists.write_card(urls=True)
     lists.write(data_folder / "lists" / "sources")
     with pytest.raises(HashbenchError, match=r"7 of 7 images are not in .*data/lists/images, "):
-        download("lists")
+        download(load_card("lists"))
     lists.write_images(data_folder / "lists" / "images")
-    assert download("lists") == store.path_of(load_card("lists"))
+    assert download(load_card("lists")) == store.path_of(load_card("lists"))
 
 
 def test_labels_first_and_images_later(lists, tmp_path):
     folder = lists.write(tmp_path / "given")
-    alone = download("lists", folder, labels_only=True)
+    alone = download(load_card("lists"), folder, labels_only=True)
     stamp = alone.stat().st_mtime_ns
-    assert download("lists", folder, labels_only=True) == alone
+    assert download(load_card("lists"), folder, labels_only=True) == alone
     assert alone.stat().st_mtime_ns == stamp  # whole: left alone
     lists.write_images(folder)
-    whole = download("lists", folder)
+    whole = download(load_card("lists"), folder)
     assert whole == store.path_of(load_card("lists"))
-    assert download("lists", folder, labels_only=True) == whole  # it has the labels too
-    assert store.open_labels("lists").labels.tolist() == CLASSES
+    assert download(load_card("lists"), folder, labels_only=True) == whole  # it has the labels too
+    assert store.open_labels(load_card("lists")).labels.tolist() == CLASSES
 
 
 def test_damaged_labels_are_made_anew(lists, tmp_path):
     folder = lists.write(tmp_path / "given")
-    path = download("lists", folder, labels_only=True)
+    path = download(load_card("lists"), folder, labels_only=True)
     path.write_bytes(path.read_bytes()[:100])
-    assert download("lists", folder, labels_only=True) == path
-    assert store.open_labels("lists").labels.tolist() == CLASSES
+    assert download(load_card("lists"), folder, labels_only=True) == path
+    assert store.open_labels(load_card("lists")).labels.tolist() == CLASSES
 
 
 def test_a_split_is_checked_with_the_labels_alone(lists, tmp_path, capsys):
@@ -227,8 +227,9 @@ def published(tmp_path_factory):
 
 @pytest.mark.parametrize("name", ["imagenet100", "mirflickr25k"])
 def test_the_published_lists_are_what_the_card_says(published, name):
-    download(name, published, labels_only=True)  # class counts and the checksum of the labels are compared there
-    card, found = load_card(name), store.open_labels(name)
+    # class counts and the checksum of the labels are compared there
+    download(load_card(name), published, labels_only=True)
+    card, found = load_card(name), store.open_labels(load_card(name))
     assert card.labels_sha256 == found.sha256
     (protocol_name,) = card.protocols
     rule = card.protocol(protocol_name)
@@ -238,8 +239,8 @@ def test_the_published_lists_are_what_the_card_says(published, name):
 
 
 def test_imagenet100_has_the_published_counts(published):
-    download("imagenet100", published, labels_only=True)
-    found, card = store.open_labels("imagenet100"), load_card("imagenet100")
+    download(load_card("imagenet100"), published, labels_only=True)
+    found, card = store.open_labels(load_card("imagenet100")), load_card("imagenet100")
     train, database, query = found.labels[:13000], found.labels[:128503], found.labels[128503:]
     assert set(np.bincount(train)) == {130}
     assert set(np.bincount(query)) == {50}
@@ -249,8 +250,8 @@ def test_imagenet100_has_the_published_counts(published):
 
 
 def test_mirflickr_keeps_the_images_without_a_label(published):
-    download("mirflickr25k", published, labels_only=True)
-    bare = ~store.open_labels("mirflickr25k").labels.any(axis=1)
+    download(load_card("mirflickr25k"), published, labels_only=True)
+    bare = ~store.open_labels(load_card("mirflickr25k")).labels.any(axis=1)
     assert [int(bare[4000:24000].sum()), int(bare[:4000].sum()), int(bare[24000:].sum())] == [328, 72, 19]
 
 
@@ -287,7 +288,7 @@ def test_a_set_without_its_database_list_says_so(published, monkeypatch, name, f
         "partial: holds neither .*database.txt(, and https://.*/nuswide_81/database.txt|; to get it, run .*code.py)"
     )
     with pytest.raises(HashbenchError, match=message) as caught:
-        download(name, published / "lists" / folder, labels_only=True)
+        download(load_card(name), published / "lists" / folder, labels_only=True)
     assert "\n" not in str(caught.value)
 
 

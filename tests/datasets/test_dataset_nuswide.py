@@ -100,9 +100,9 @@ def nus(tmp_path, monkeypatch):
 @pytest.mark.parametrize("n_classes", [1, 3, 5])
 def test_the_most_frequent_concepts_and_the_images_that_carry_one(nus, tmp_path, n_classes, paths):
     nus.write_card(n_classes, paths)
-    download("nus", nus.write(tmp_path / "given"), labels_only=True)
+    download(load_card("nus"), nus.write(tmp_path / "given"), labels_only=True)
     kept, labels = nus.expected(n_classes)
-    found = store.open_labels("nus")
+    found = store.open_labels(load_card("nus"))
     assert found.labels.tolist() == labels
     assert [name.decode() for name in found.names] == [nus.names[row] for row in kept]
     assert (np.diff(found.labels.sum(axis=0, dtype=int)) <= 0).all()
@@ -113,8 +113,8 @@ def test_images_are_found_by_the_end_of_their_windows_path(nus, tmp_path):
     folder = nus.write(tmp_path / "given")
     for row, line in enumerate(nus.lines):
         write_image(folder.joinpath(*line.split("\\")[2:]), pixels(row))  # Flickr/airport/0_1000.jpg
-    download("nus", folder)
-    data = store.open_dataset("nus")
+    download(load_card("nus"), folder)
+    data = store.open_dataset(load_card("nus"))
     assert np.array_equal(data.items, [pixels(row) for row in nus.expected(3)[0]])
     chosen = split(data.labels, load_card("nus").protocol("s1"), "nus", "s1")
     assert [len(chosen.query_ids), len(chosen.train_ids)] == [6, 9]
@@ -157,7 +157,7 @@ def test_lists_that_do_not_fit_are_refused(nus, tmp_path, data_folder, fault):
     folder = nus.write(tmp_path / "given")
     fault(nus, folder)
     with pytest.raises(HashbenchError, match=FAULTS[fault]) as caught:
-        download("nus", folder, labels_only=True)
+        download(load_card("nus"), folder, labels_only=True)
     assert "\n" not in str(caught.value)
     assert not [path for path in data_folder.rglob("*") if path.is_file() and path.name != ".lock"]
 
@@ -166,4 +166,4 @@ def test_fewer_images_than_the_card_states_are_refused(nus, tmp_path):
     nus.write_card(3, TOGETHER)
     nus.lines, nus.labels, nus.names = nus.lines[:-5], nus.labels[:-5], nus.names[:-5]
     with pytest.raises(HashbenchError, match=r"nus: \d+ items; the card states \d+"):
-        download("nus", nus.write(tmp_path / "given"), labels_only=True)
+        download(load_card("nus"), nus.write(tmp_path / "given"), labels_only=True)

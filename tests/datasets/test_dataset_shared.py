@@ -32,7 +32,7 @@ def downloaded(kept, unpacked, monkeypatch):
         with pytest.raises(SystemExit) as done:
             main(["download", name, "--from-dir", str(unpacked(name))])
         assert done.value.code == 0
-        return open_dataset(name)
+        return open_dataset(load_card(name))
 
     return run
 
@@ -78,13 +78,13 @@ def test_usps_from_its_archives_is_the_same(shared_data, tmp_path):
             rows = np.column_stack([pack[f"y_{part}"], pack[f"x_{part}"] / 1000])
             text = "".join(" ".join(f"{value:.4f}" for value in row) + " \n" for row in rows.tolist())
             (tmp_path / name).write_bytes(gzip.compress(text.replace(" 0.0000", " -0.0000").encode(), 1))
-    download("usps", tmp_path)
-    assert open_dataset("usps").sha256 == load_card("usps").content_sha256
+    download(load_card("usps"), tmp_path)
+    assert open_dataset(load_card("usps")).sha256 == load_card("usps").content_sha256
 
 
 def test_the_folder_of_the_files_will_do_as_well(unpacked):
-    download("usps", unpacked("usps") / "usps")
-    assert open_dataset("usps").sha256 == load_card("usps").content_sha256
+    download(load_card("usps"), unpacked("usps") / "usps")
+    assert open_dataset(load_card("usps")).sha256 == load_card("usps").content_sha256
 
 
 def test_isolet_is_what_the_pack_holds(downloaded, shared_data):
@@ -104,8 +104,8 @@ def test_isolet_from_its_archive_in_another_order_is_the_same(unpacked, tmp_path
         for file in sorted((unpacked("isolet") / "isolet").iterdir()):
             rows = file.read_bytes().splitlines(keepends=True)
             archive.writestr(f"{file.name}.Z", compress(b"".join(rows[::-1])))
-    download("isolet", tmp_path)
-    assert open_dataset("isolet").sha256 == load_card("isolet").content_sha256
+    download(load_card("isolet"), tmp_path)
+    assert open_dataset(load_card("isolet")).sha256 == load_card("isolet").content_sha256
 
 
 @pytest.mark.slow
@@ -155,6 +155,6 @@ def test_a_garbled_copy_puts_nothing_in_place(unpacked, tmp_path, fault):
         else:
             copy.symlink_to(official)
     with pytest.raises(HashbenchError, match=message) as caught:
-        download(name, tmp_path)
+        download(load_card(name), tmp_path)
     assert "\n" not in str(caught.value)
     assert not [path for path in paths.data().rglob("*") if path.is_file() and path.name != ".lock"]

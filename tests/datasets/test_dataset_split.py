@@ -20,7 +20,7 @@ GOLDEN = "fd9d2da3b32a2450bb0c6f70a3c76e41645d7eb45ed80e892320bdbc0de8e110"
 
 
 def test_digits_s1_is_what_it_always_was():
-    data = open_dataset("digits")
+    data = open_dataset(load_card("digits"))
     chosen = split(data.labels, load_card("digits").protocol("s1"), "digits", "s1")
     assert chosen.sha256 == GOLDEN
     assert [len(ids) for ids in chosen.lists().values()] == [500, 1297, 500]

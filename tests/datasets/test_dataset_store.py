@@ -15,20 +15,20 @@ from hashbench.foundation.errors import HashbenchError
 @pytest.fixture
 def stored(toy, tmp_path):
     """The path of the toy, converted."""
-    return download("toy", toy.write_files(tmp_path / "toy-bin"))
+    return download(load_card("toy"), toy.write_files(tmp_path / "toy-bin"))
 
 
 def test_digits_need_no_download(data_folder):
-    data = open_dataset("digits")
+    data = open_dataset(load_card("digits"))
     assert (data.items.shape, data.items.dtype) == ((1797, 8, 8, 1), np.uint8)
     assert (data.items.min(), data.items.max()) == (0, load_card("digits").value_max)
     assert data.labels.dtype == np.int64
-    assert data.sha256 == verify("digits").sha256 == load_card("digits").content_sha256
+    assert data.sha256 == verify(load_card("digits")).sha256 == load_card("digits").content_sha256
     assert not data_folder.exists()
 
 
 def test_what_is_stored_is_what_is_opened(toy, stored):
-    data = open_dataset("toy")
+    data = open_dataset(load_card("toy"))
     np.testing.assert_array_equal(data.items, toy.images)
     np.testing.assert_array_equal(data.labels, toy.labels)
     assert (data.items.dtype, data.labels.dtype) == (np.uint8, np.int64)
@@ -47,7 +47,7 @@ def test_the_checksum_knows_values_types_and_shapes():
 
 def test_a_missing_one_names_the_command(toy):
     with pytest.raises(HashbenchError, match=r"^toy is not downloaded: run hashbench download toy \(or --from-dir DIR"):
-        open_dataset("toy")
+        open_dataset(load_card("toy"))
 
 
 def truncate(path):
@@ -94,57 +94,57 @@ def drop_checksum(path):
 def test_damage_is_one_line_and_download_mends_it(toy, stored, tmp_path, damage):
     damage(stored)
     with pytest.raises(HashbenchError, match=r"run hashbench download toy again$") as caught:
-        open_dataset("toy")
+        open_dataset(load_card("toy"))
     assert str(caught.value).startswith(f"{stored}: damaged (")
     assert "\n" not in str(caught.value)
-    download("toy", tmp_path / "toy-bin")
-    np.testing.assert_array_equal(open_dataset("toy").items, toy.images)
+    download(load_card("toy"), tmp_path / "toy-bin")
+    np.testing.assert_array_equal(open_dataset(load_card("toy")).items, toy.images)
 
 
 def test_verify_reads_every_byte_of_a_set_too_large_for_memory(toy, stored, monkeypatch):
     monkeypatch.setattr(layout, "IN_MEMORY_BYTES", 0)
     flip_a_pixel(stored)
-    assert isinstance(open_dataset("toy").items, np.memmap)
+    assert isinstance(open_dataset(load_card("toy")).items, np.memmap)
     with pytest.raises(HashbenchError, match="another checksum than when it was written"):
-        verify("toy")
+        verify(load_card("toy"))
 
 
 def test_progress_adds_up_to_every_byte(toy, stored, monkeypatch):
     monkeypatch.setattr(checksums, "HASHED_BYTES", 100)
     seen = []
-    verify("toy", seen.append)
+    verify(load_card("toy"), seen.append)
     assert sum(seen) == toy.images.nbytes + toy.labels.nbytes
     assert max(seen) == 100
 
 
 def test_standing_looks_at_the_head_alone(toy, stored, tmp_path):
-    found = file_status("toy")
+    found = file_status(load_card("toy"))
     assert (found.state, found.path, found.size_bytes) == ("stored", stored, stored.stat().st_size)
-    assert (found.sha256, found.pinned) == (open_dataset("toy").sha256, False)
+    assert (found.sha256, found.pinned) == (open_dataset(load_card("toy")).sha256, False)
     toy.card.write_text(f'content_sha256 = "{found.sha256}"\n{toy.card.read_text()}')
     flip_a_pixel(stored)
-    assert file_status("toy").pinned  # what the file says of itself; verify reads the bytes
+    assert file_status(load_card("toy")).pinned  # what the file says of itself; verify reads the bytes
     with pytest.raises(HashbenchError, match="another checksum"):
-        verify("toy")
+        verify(load_card("toy"))
     stored.unlink()
-    assert file_status("toy").state == "missing"
+    assert file_status(load_card("toy")).state == "missing"
 
 
 def test_standing_of_a_file_that_the_card_no_longer_means(toy, stored):
     toy.card.write_text(f'content_sha256 = "{"0" * 64}"\n{toy.card.read_text()}')
-    found = file_status("toy")
+    found = file_status(load_card("toy"))
     assert found.state == "damaged"
     assert "the card states 000000000000" in found.fault
 
 
 def test_an_embedded_set_stands_nowhere():
-    assert file_status("digits").state == "embedded"
+    assert file_status(load_card("digits")).state == "embedded"
 
 
 @pytest.mark.parametrize("damage", [truncate, garble, drop_labels, reshape, group_for_data, drop_checksum])
 def test_standing_notices_a_damaged_head(toy, stored, damage):
     damage(stored)
-    found = file_status("toy")
+    found = file_status(load_card("toy"))
     assert found.state == "damaged"
     assert found.fault.endswith("run hashbench download toy again")
 
@@ -153,21 +153,21 @@ def test_labels_alone_are_opened_where_there_are_no_items(tmp_path):
     names = np.array([b"a.jpg", b"b.jpg", b"c.jpg"])
     hot = np.array([[1, 0], [1, 1], [0, 1]], np.uint8)
     card = store_toy(tmp_path, np.zeros((3, 2, 2, 3), np.uint8), hot, "", names=names, labels_only=True)
-    found = open_labels("toy")
-    assert file_status("toy").state == "labels only"
+    found = open_labels(load_card("toy"))
+    assert file_status(load_card("toy")).state == "labels only"
     assert found.labels.tolist() == hot.tolist()
     assert found.names.tolist() == names.tolist()
     with pytest.raises(HashbenchError, match="toy is not downloaded"):
-        open_dataset("toy")
+        open_dataset(load_card("toy"))
     store.write(card, [Block(np.zeros((3, 2, 2, 3), np.uint8), hot, names)], {})
-    assert file_status("toy").state == "stored"
-    assert open_labels("toy").sha256 == found.sha256 == array_sha256(open_dataset("toy").labels)
+    assert file_status(load_card("toy")).state == "stored"
+    assert open_labels(load_card("toy")).sha256 == found.sha256 == array_sha256(open_dataset(load_card("toy")).labels)
 
 
 def test_a_file_of_another_card_is_noticed(toy, stored):
     toy.edit("class_counts = [8, 8, 8]", "class_counts = [9, 8, 7]")
     with pytest.raises(HashbenchError, match=r"class counts are \[8, 8, 8\]; the card states \[9, 8, 7\]"):
-        open_dataset("toy")
+        open_dataset(load_card("toy"))
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_a_file_of_another_card_is_noticed(toy, stored):
 def test_probes_are_compared(toy, stored, label, sha256, message):
     toy.card.write_text(toy.card.read_text() + f'\n[[probes]]\nid = 3\nlabel = {label}\nsha256 = "{sha256}"\n')
     with pytest.raises(HashbenchError, match=message):
-        open_dataset("toy")
+        open_dataset(load_card("toy"))
 
 
 def long_names(file):
@@ -196,10 +196,10 @@ def numbered_names(file):
 def test_names_that_are_not_one_an_item_are_damage(toy, stored, spoil):
     with h5py.File(stored, "a") as file:
         spoil(file)
-    assert file_status("toy").state == "damaged"
+    assert file_status(load_card("toy")).state == "damaged"
     for opened in (open_dataset, open_labels):
         with pytest.raises(HashbenchError, match=r"toy\.h5: damaged \(names are .* again$"):
-            opened("toy")
+            opened(load_card("toy"))
 
 
 def test_a_changed_label_is_noticed_where_there_are_no_items(tmp_path):
@@ -208,13 +208,13 @@ def test_a_changed_label_is_noticed_where_there_are_no_items(tmp_path):
     with h5py.File(store.labels_path_of(card), "a") as file:
         file["labels"][2, 0] = 0
     with pytest.raises(HashbenchError, match="another checksum than when it was written"):
-        open_labels("toy")
+        open_labels(load_card("toy"))
 
 
 def test_a_changed_name_is_noticed(tmp_path):
     names = np.array([b"a.jpg", b"b.jpg", b"c.jpg"])
     card = store_toy(tmp_path, np.zeros((3, 2, 2, 3), np.uint8), np.arange(3), "", names=names)
-    assert open_dataset("toy").names.tolist() == names.tolist()
+    assert open_dataset(load_card("toy")).names.tolist() == names.tolist()
     with h5py.File(path_of(card), "a") as file:
         file["names"][1] = b"x.jpg"
     for opened in (open_dataset, open_labels):
@@ -227,7 +227,7 @@ def test_files_that_do_not_fit_their_card_are_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr(store, "load_card", lambda _: card)
     stated = r"\(item_shape \[8, 9, 1\], n_items 1797\)"
     with pytest.raises(HashbenchError, match=f"^digits: its files do not fit its card {stated}: cannot reshape array"):
-        open_dataset("digits")
+        open_dataset(load_card("digits"))
     blocks = [Block(np.zeros((1797, 8, 8, 1), np.uint8), np.zeros(1797, np.int64))]
     with pytest.raises(HashbenchError, match=f"^digits: its files do not fit its card {stated}: .*broadcast"):
         store.write(card, blocks, {})

@@ -10,6 +10,7 @@ from PIL import Image
 from support.toy_lists import ORDER, SHAPE, make_lists, pixels, write_image
 
 from hashbench.datasets import image_files, store
+from hashbench.datasets.card import load_card
 from hashbench.datasets.download import download
 from hashbench.datasets.image_files import find
 from hashbench.datasets.images import decode
@@ -37,8 +38,8 @@ def lists(tmp_path, monkeypatch):
 def test_images_are_found_in_every_layout_and_stored_by_id(lists, tmp_path, monkeypatch, layout):
     monkeypatch.setattr(image_files, "BLOCK", 3)  # the last block is not full
     folder = lists.write_images(lists.write(tmp_path / "given"), layout)
-    download("lists", folder)
-    data = store.open_dataset("lists")
+    download(load_card("lists"), folder)
+    data = store.open_dataset(load_card("lists"))
     assert np.array_equal(data.items, [pixels(row) for row in range(7)])
     assert [name.decode() for name in data.names] == ORDER
 
@@ -46,8 +47,8 @@ def test_images_are_found_in_every_layout_and_stored_by_id(lists, tmp_path, monk
 def test_the_path_of_the_list_comes_before_a_namesake(lists, tmp_path):
     folder = lists.write_images(lists.write(tmp_path / "given"), "data/lists/image/{name}")
     write_image(folder / ORDER[0], pixels(99))
-    download("lists", folder)
-    assert np.array_equal(store.open_dataset("lists").items[0], pixels(0))
+    download(load_card("lists"), folder)
+    assert np.array_equal(store.open_dataset(load_card("lists")).items[0], pixels(0))
 
 
 def test_one_missing_image_is_counted_before_any_is_decoded(lists, tmp_path, data_folder, monkeypatch):
@@ -55,7 +56,7 @@ def test_one_missing_image_is_counted_before_any_is_decoded(lists, tmp_path, dat
     folder = lists.write_images(lists.write(tmp_path / "given"))
     (folder / ORDER[3]).unlink()
     with pytest.raises(HashbenchError, match=f"1 of 7 images are not in .*, the first is .*{ORDER[3]}: "):
-        download("lists", folder)
+        download(load_card("lists"), folder)
 
 
 @pytest.mark.parametrize("content", [b"", b"<!DOCTYPE html>", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff\xe0"])
@@ -63,7 +64,7 @@ def test_one_bad_image_puts_nothing_in_place(lists, tmp_path, data_folder, conte
     folder = lists.write_images(lists.write(tmp_path / "given"))
     (folder / ORDER[3]).write_bytes(content)
     with pytest.raises(HashbenchError, match=f"{ORDER[3]}: not an image that can be read") as caught:
-        download("lists", folder)
+        download(load_card("lists"), folder)
     assert "\n" not in str(caught.value)
     assert not [path for path in data_folder.rglob("*") if path.is_file() and path.name != ".lock"]
 

@@ -12,6 +12,7 @@ import torch
 from support import tiny_matconvnet as tiny
 from support.toy_dataset import make_toy
 
+from hashbench.datasets.card import load_card
 from hashbench.datasets.download import download
 from hashbench.datasets.store import open_dataset
 from hashbench.features import extract, named, open_features
@@ -23,10 +24,10 @@ Pixels = type(named("pixels", None)[1].build((8, 8, 1), 16.0).module)
 
 
 def test_pixels_are_the_stored_values() -> None:
-    done = extract("digits", "pixels", made_by={"code": {"commit": "abc"}})
+    done = extract(load_card("digits"), "pixels", made_by={"code": {"commit": "abc"}})
     assert done.path == paths.data() / "digits" / "features" / "pixels.h5"
     assert (done.shape, done.n_made) == ((1797, 64), 1797)
-    found, data = open_features("digits", "pixels"), open_dataset("digits")
+    found, data = open_features(load_card("digits"), "pixels"), open_dataset(load_card("digits"))
     np.testing.assert_array_equal(found.array, data.items.reshape(1797, 64))
     assert found.array.dtype == np.float32
     assert found.provenance["data_sha256"] == data.sha256
@@ -35,23 +36,23 @@ def test_pixels_are_the_stored_values() -> None:
 
 
 def test_features_that_are_there_are_left_alone() -> None:
-    first = extract("digits", "gist", batch=500)
+    first = extract(load_card("digits"), "gist", batch=500)
     stamp = first.path.stat().st_mtime_ns
-    assert extract("digits", "gist").n_made == 0
+    assert extract(load_card("digits"), "gist").n_made == 0
     assert first.path.stat().st_mtime_ns == stamp
     assert not list(first.path.parent.glob("*.part"))
 
 
 def test_features_that_are_there_are_read_whoever_holds_the_lock(capsys: pytest.CaptureFixture[str]) -> None:
-    stored = extract("digits", "pixels").path
+    stored = extract(load_card("digits"), "pixels").path
     with locked(stored.with_name(f"{stored.name}.lock"), wait=False):
-        assert extract("digits", "pixels").n_made == 0
+        assert extract(load_card("digits"), "pixels").n_made == 0
     assert "another process" not in capsys.readouterr().err
 
 
 def stop_at(monkeypatch: pytest.MonkeyPatch, row: int) -> None:
     """Interrupts the batch that begins with the item ``row``, whichever thread takes it, and when."""
-    stops = open_dataset("digits").items[row].ravel()
+    stops = open_dataset(load_card("digits")).items[row].ravel()
     forward = Pixels.forward
 
     def stopping(self, items):
@@ -65,7 +66,7 @@ def stop_at(monkeypatch: pytest.MonkeyPatch, row: int) -> None:
 def interrupted(monkeypatch: pytest.MonkeyPatch, batches: int = 3, batch: int = 100) -> Path:
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         stop_at(patched, batches * batch)
-        extract("digits", "pixels", batch=batch)
+        extract(load_card("digits"), "pixels", batch=batch)
     part = paths.data() / "digits" / "features" / "pixels.h5.part"
     assert part.is_file()
     assert not part.with_suffix("").exists()
@@ -75,10 +76,10 @@ def interrupted(monkeypatch: pytest.MonkeyPatch, batches: int = 3, batch: int = 
 def test_an_interrupted_extraction_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     interrupted(monkeypatch)
     with pytest.raises(HashbenchError, match="no such features"):
-        open_features("digits", "pixels")
-    assert extract("digits", "pixels").n_made == 1797 - 300
+        open_features(load_card("digits"), "pixels")
+    assert extract(load_card("digits"), "pixels").n_made == 1797 - 300
     np.testing.assert_array_equal(
-        open_features("digits", "pixels").array, open_dataset("digits").items.reshape(1797, -1)
+        open_features(load_card("digits"), "pixels").array, open_dataset(load_card("digits")).items.reshape(1797, -1)
     )
 
 
@@ -86,7 +87,7 @@ def test_a_part_with_a_wrong_row_is_begun_anew(monkeypatch: pytest.MonkeyPatch) 
     part = interrupted(monkeypatch)
     with h5py.File(part, "r+") as file:
         file["features"][7, 3] += 1
-    assert extract("digits", "pixels").n_made == 1797
+    assert extract(load_card("digits"), "pixels").n_made == 1797
 
 
 @pytest.mark.parametrize("damage", ["cut", "empty", "other"])
@@ -97,12 +98,13 @@ def test_a_part_that_cannot_be_used_is_begun_anew(monkeypatch: pytest.MonkeyPatc
             file.attrs["identity"] = file.attrs["identity"].replace("digits", "digitz")
     else:
         part.write_bytes(part.read_bytes()[: 500 if damage == "cut" else 0])
-    assert extract("digits", "pixels").n_made == 1797
-    open_features("digits", "pixels").verify()
+    assert extract(load_card("digits"), "pixels").n_made == 1797
+    open_features(load_card("digits"), "pixels").verify()
 
 
 SLOWLY = """
 import sys, time
+from hashbench.datasets.card import load_card
 from hashbench.features import extract, named
 Pixels = type(named("pixels", None)[1].build((8, 8, 1), 16.0).module)
 forward = Pixels.forward
@@ -111,7 +113,7 @@ def slow(self, items):
     return forward(self, items)
 Pixels.forward = slow
 print("go", flush=True)
-print(extract("digits", "pixels", batch={batch}).n_made)
+print(extract(load_card("digits"), "pixels", batch={batch}).n_made)
 """
 
 
@@ -137,10 +139,10 @@ def test_an_extraction_that_was_killed_goes_on() -> None:
             time.sleep(0.01)
         os.kill(process.pid, signal.SIGKILL)
     assert part.is_file()
-    done = extract("digits", "pixels")
+    done = extract(load_card("digits"), "pixels")
     assert 0 < done.n_made <= 1797 - 200
     np.testing.assert_array_equal(
-        open_features("digits", "pixels").array, open_dataset("digits").items.reshape(1797, -1)
+        open_features(load_card("digits"), "pixels").array, open_dataset(load_card("digits")).items.reshape(1797, -1)
     )
 
 
@@ -148,50 +150,50 @@ def test_two_at_once_do_the_work_once() -> None:
     with start(0.05, 200) as one, start(0.05, 200) as two:
         made = sorted(int(process.communicate(timeout=120)[0].split()[-1]) for process in (one, two))
     assert made == [0, 1797]
-    open_features("digits", "pixels").verify()
+    open_features(load_card("digits"), "pixels").verify()
 
 
 def test_damage_is_one_line_and_is_mended_by_the_same_command() -> None:
-    path = extract("digits", "pixels").path
+    path = extract(load_card("digits"), "pixels").path
     whole = path.read_bytes()
     with h5py.File(path) as file:
         at = file["features"].id.get_offset() + 1000
     for damaged in (whole[: len(whole) // 2], whole[:at] + b"\xff" + whole[at + 1 :], b"nonsense", b""):
         path.write_bytes(damaged)
         with pytest.raises(HashbenchError, match=r"damaged .*hashbench features digits --model pixels again") as caught:
-            open_features("digits", "pixels").array  # noqa: B018
+            open_features(load_card("digits"), "pixels").array  # noqa: B018
         assert "\n" not in str(caught.value)
-    assert extract("digits", "pixels").n_made == 1797
-    open_features("digits", "pixels").verify()
+    assert extract(load_card("digits"), "pixels").n_made == 1797
+    open_features(load_card("digits"), "pixels").verify()
 
 
 def test_features_of_other_data_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HASHBENCH_ROOT", str(tmp_path / "root"))
     toy = make_toy(tmp_path / "root")
-    download("toy", toy.write_files(tmp_path / "files"))
-    path = extract("toy", "pixels").path
+    download(load_card("toy"), toy.write_files(tmp_path / "files"))
+    path = extract(load_card("toy"), "pixels").path
     with h5py.File(path, "r+") as file:
-        text = file.attrs["identity"].replace(open_dataset("toy").sha256, "0" * 64)
+        text = file.attrs["identity"].replace(open_dataset(load_card("toy")).sha256, "0" * 64)
         file.attrs["identity"] = text
     with pytest.raises(HashbenchError, match="features of other data than toy is now"):
-        open_features("toy", "pixels")
-    assert extract("toy", "pixels").n_made == 24
-    np.testing.assert_array_equal(open_features("toy", "pixels").array, toy.images.reshape(24, -1))
+        open_features(load_card("toy"), "pixels")
+    assert extract(load_card("toy"), "pixels").n_made == 24
+    np.testing.assert_array_equal(open_features(load_card("toy"), "pixels").array, toy.images.reshape(24, -1))
 
 
 def test_large_features_are_mapped(monkeypatch: pytest.MonkeyPatch) -> None:
-    extract("digits", "pixels")
+    extract(load_card("digits"), "pixels")
     # a private limit: only features of more than 1 GiB are mapped without it
     monkeypatch.setattr("hashbench.features._store.IN_MEMORY_BYTES", 1000)
-    found = open_features("digits", "pixels").array
+    found = open_features(load_card("digits"), "pixels").array
     assert isinstance(found, np.memmap)
-    np.testing.assert_array_equal(found, open_dataset("digits").items.reshape(1797, -1))
+    np.testing.assert_array_equal(found, open_dataset(load_card("digits")).items.reshape(1797, -1))
 
 
 def test_values_that_are_not_finite_are_never_stored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Pixels, "forward", lambda self, items: torch.full((len(items), 64), torch.nan))
     with pytest.raises(HashbenchError, match="items 0 to 999 are not all finite"):
-        extract("digits", "pixels")
+        extract(load_card("digits"), "pixels")
 
 
 def test_a_networks_features_are_its_last_layers_input(tmp_path: Path) -> None:
@@ -204,7 +206,7 @@ def test_a_networks_features_are_its_last_layers_input(tmp_path: Path) -> None:
     _, extractor = named("torchvision:squeezenet1_1", str(tmp_path / "net.pth"))
     built = extractor.build((8, 8, 1), 16.0)
     assert (built.width, built.constants["weights"], built.constants["weights_official"]) == (width, "net.pth", False)
-    items = torch.from_numpy(open_dataset("digits").items[:2].copy())
+    items = torch.from_numpy(open_dataset(load_card("digits")).items[:2].copy())
     with torch.inference_mode():
         torch.testing.assert_close(
             built.module(items), backbone.eval()(built.module.prepared(items)), rtol=1e-3, atol=1e-4
@@ -236,9 +238,9 @@ def test_a_matconvnet_file_reaches_the_features(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(vggf, "MODEL", small)
     assert MODELS.get("vggf") is small
     path = tiny.save(tmp_path / "net.mat", tiny.layers(), tiny.average_image())
-    done = extract("digits", "vggf", str(path), batch=200)
+    done = extract(load_card("digits"), "vggf", str(path), batch=200)
     assert done.shape == (1797, tiny.WIDTHS[-1])
-    digit = open_dataset("digits").items[11].astype(np.float64) * 255 / 16
+    digit = open_dataset(load_card("digits")).items[11].astype(np.float64) * 255 / 16
     from hashbench.models import resize_matrix
 
     weights = resize_matrix(8, 224)
@@ -246,7 +248,7 @@ def test_a_matconvnet_file_reaches_the_features(tmp_path: Path, monkeypatch: pyt
     expected = tiny.forward(tiny.layers(), image - tiny.average_image())
     assert expected.max() > 0
     np.testing.assert_allclose(
-        open_features("digits", "vggf").array[11], expected, rtol=2e-3, atol=1e-3 * expected.max()
+        open_features(load_card("digits"), "vggf").array[11], expected, rtol=2e-3, atol=1e-3 * expected.max()
     )
 
 
@@ -264,7 +266,7 @@ def test_a_matconvnet_file_reaches_the_features(tmp_path: Path, monkeypatch: pyt
 )
 def test_what_cannot_be_extracted_is_one_line(name: str, weights: str | None, complaint: str) -> None:
     with pytest.raises(HashbenchError) as caught:
-        extract("digits", name, weights)
+        extract(load_card("digits"), name, weights)
     assert complaint in str(caught.value)
     assert "\n" not in str(caught.value)
 

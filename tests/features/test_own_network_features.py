@@ -9,6 +9,7 @@ from support.command_line import call
 from support.small_training import embedding
 from support.stored_toy import parts, store_toy
 
+from hashbench.datasets.card import load_card
 from hashbench.features import check_name, extract, features_of_items, open_features
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
@@ -48,24 +49,24 @@ def stored(seed: int, shape: tuple[int, ...] = (8, 8, 3)) -> BackboneFile:
 
 def test_features_are_what_the_last_layer_sees_and_name_the_weights(images: np.ndarray) -> None:
     one, two = stored(1), stored(2)
-    done = [extract("toy", "resnet9", weights) for weights in (one.path.stem, str(two.path))]
+    done = [extract(load_card("toy"), "resnet9", weights) for weights in (one.path.stem, str(two.path))]
     assert [each.shape for each in done] == [(150, 32)] * 2
     for own, seed in ((one, 1), (two, 2)):
         name = f"resnet9_{own.sha256[:12]}"
-        found = open_features("toy", name)
+        found = open_features(load_card("toy"), name)
         assert found.path == paths.data() / "toy" / "features" / f"{name}.h5"
         assert found.provenance["constants"]["weights_sha256"] == own.sha256
         made = network(seed).eval()
         with torch.inference_mode():
             expected = made.backbone(made.normalised(torch.from_numpy(images)))
         np.testing.assert_allclose(found.array, expected.numpy(), rtol=1e-4, atol=1e-5)
-    assert extract("toy", f"resnet9-{one.sha256[:12]}").n_made == 0
+    assert extract(load_card("toy"), f"resnet9-{one.sha256[:12]}").n_made == 0
 
 
 def test_a_name_without_its_weights_names_a_run_and_nothing_more(images: np.ndarray) -> None:
     assert check_name("ResNet9-0123456789ab") == "resnet9_0123456789ab"
     with pytest.raises(HashbenchError, match="the weights of sha256:0123456789ab are not in"):
-        extract("toy", "resnet9_0123456789ab")
+        extract(load_card("toy"), "resnet9_0123456789ab")
 
 
 @pytest.mark.parametrize(
@@ -83,14 +84,14 @@ def test_what_cannot_be_extracted_is_one_line(
 ) -> None:
     stored(1)
     with pytest.raises(HashbenchError, match=complaint) as caught:
-        extract("toy", name, weights)
+        extract(load_card("toy"), name, weights)
     assert "\n" not in str(caught.value)
 
 
 def test_images_of_another_shape_are_one_line(images: np.ndarray) -> None:
     stored(1, (16, 8, 3))
     with pytest.raises(HashbenchError, match="its item shape is 16 x 8 x 3, this run's 8 x 8 x 3"):
-        extract("toy", "resnet9", "resnet9-w4-toy-s1")
+        extract(load_card("toy"), "resnet9", "resnet9-w4-toy-s1")
 
 
 def test_a_head_is_trained_on_them(images: np.ndarray, tmp_path: Path) -> None:
@@ -100,9 +101,11 @@ def test_a_head_is_trained_on_them(images: np.ndarray, tmp_path: Path) -> None:
     spec = Run.resolve("toy", "s1", "talr_ap", {"bits": 8, **given})
     row = row_of(spec, Store(tmp_path / "results"), Options(device="cpu"))
     assert row.settings["features"] == name
-    assert row.features_sha256 == open_features("toy", name).sha256
+    assert row.features_sha256 == open_features(load_card("toy"), name).sha256
     np.testing.assert_allclose(
-        features_of_items(images[:5], name, 255, device="cpu"), open_features("toy", name).array[:5], rtol=1e-5
+        features_of_items(images[:5], name, 255, device="cpu"),
+        open_features(load_card("toy"), name).array[:5],
+        rtol=1e-5,
     )
 
 

@@ -26,7 +26,7 @@ def settings(**changes: Any) -> Settings:
 
 
 def digits(n: int) -> TrainingData:
-    stored = open_dataset("digits")
+    stored = open_dataset(load_card("digits"))
     ids = split(stored.labels, load_card("digits").protocol("s1"), "digits", "s1").train_ids[:n]
     return TrainingData(stored.items[ids], stored.labels[ids], 16.0, 3, Path(), device="cpu")
 

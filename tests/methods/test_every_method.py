@@ -26,7 +26,7 @@ OF_BITS = [name for name in METHODS.names if issubclass(METHODS.get(name).settin
 
 
 def training_data(folder: Path, seed: int = 3, every: int = 2) -> TrainingData:
-    digits = open_dataset("digits")
+    digits = open_dataset(load_card("digits"))
     ids = split(digits.labels, load_card("digits").protocol("s1"), "digits", "s1")
     train = ids.train_ids[::every]
     return TrainingData(digits.items[train], digits.labels[train], 16.0, seed, folder, device="cpu")
@@ -43,7 +43,7 @@ def hyperparameters_of(method: str) -> set[str]:
 
 @pytest.mark.parametrize("method", OF_BITS)
 def test_fit_encode_save_load(method: str, tmp_path: Path) -> None:
-    chosen, items = resolved(method).settings, open_dataset("digits").items[:100]
+    chosen, items = resolved(method).settings, open_dataset(load_card("digits")).items[:100]
     folders = [tmp_path / name for name in "abc"]
     for folder in folders:
         folder.mkdir()
@@ -95,7 +95,7 @@ def test_training_lowers_the_loss(method: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("model", [name for name in MODELS.names if MODELS.get(name).pretrained is None])
 def test_every_model_trains(model: str, tmp_path: Path) -> None:
     hasher = METHODS.get("talr_ap").fit(resolved("talr_ap", model=model).settings, training_data(tmp_path, every=1))
-    assert hasher.encode(open_dataset("digits").items[:5]).shape == (5, 12)
+    assert hasher.encode(open_dataset(load_card("digits")).items[:5]).shape == (5, 12)
 
 
 def test_itq_rotates_the_principal_components(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from hashbench.contract import TrainingData
+from hashbench.datasets.card import load_card
 from hashbench.datasets.store import open_dataset
 from hashbench.methods import METHODS
 from hashbench.methods._block_cut import energy
@@ -65,7 +66,7 @@ def test_relevant_pairs_attract_and_others_repel(loss: Loss) -> None:
 
 
 def data(folder: Path, labels: np.ndarray | None = None) -> TrainingData:
-    digits = open_dataset("digits")
+    digits = open_dataset(load_card("digits"))
     chosen = digits.labels[:300] if labels is None else labels
     return TrainingData(digits.items[:300], chosen, 16.0, 0, folder)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from hashbench.contract import TrainingData
+from hashbench.datasets.card import load_card
 from hashbench.datasets.store import open_dataset
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
@@ -102,7 +103,7 @@ def test_machines_are_those_of_scikit_learn() -> None:
 
 
 def data(folder: Path, labels: np.ndarray | None = None) -> TrainingData:
-    digits = open_dataset("digits")
+    digits = open_dataset(load_card("digits"))
     return TrainingData(digits.items[:300], digits.labels[:300] if labels is None else labels, 16.0, 0, folder)
 
 

@@ -14,6 +14,7 @@ from hashbench.cli._app import main
 from hashbench.codes import files, pack
 from hashbench.contract import BinaryHasher, BinaryOutput, ItemRows, SearchItems
 from hashbench.datasets import layout
+from hashbench.datasets.card import load_card
 from hashbench.datasets.split import Split
 from hashbench.datasets.store import open_dataset
 from hashbench.features import open_features
@@ -99,7 +100,7 @@ def test_relevance_may_be_by_distances_of_features(tmp_path: Path) -> None:
     of_gist = PERCENTILES.replace("[protocols.s1.relevance]", '[protocols.s1.relevance]\nfeatures = "gist"')
     store_toy(tmp_path, images, np.zeros((70, 0), np.uint8), parts(10, 40, 70) + of_gist)
     _, folder = measured(Run.resolve("toy", "s1", "lsh", {"bits": 16}), tmp_path)
-    gist = open_features("toy", "gist").array.astype(np.float64)
+    gist = open_features(load_card("toy"), "gist").array.astype(np.float64)
     gist -= gist[10:50].mean(axis=0)
     gist /= np.linalg.norm(gist, axis=1, keepdims=True)
     far = np.linalg.norm(gist[:, None] - gist[None], axis=2)
@@ -220,7 +221,7 @@ def test_a_set_larger_than_memory_is_encoded_block_by_block(tmp_path: Path, monk
     monkeypatch.setattr(hasher_module, "BLOCK_BYTES", 1)
     monkeypatch.setattr(hasher_module, "WHOLE_BATCHES", 7)
     store_toy(tmp_path, items := features(), NO_LABELS, PARTS + NEAREST)
-    data = open_dataset("toy")
+    data = open_dataset(load_card("toy"))
     assert isinstance(data.items, np.memmap)
     order = np.arange(199, 19, -1)
     ids = Split(np.arange(20), order, np.arange(20))

@@ -8,6 +8,7 @@ import pytest
 from support.stored_toy import parts, store_toy
 
 from hashbench.cli._app import main
+from hashbench.datasets.card import load_card
 from hashbench.features import open_features
 from hashbench.foundation import provenance
 from hashbench.foundation.errors import HashbenchError
@@ -78,7 +79,7 @@ def test_a_method_hashes_features_that_are_extracted_when_missing(
     spec, store = Run.resolve("toy", "s1", method, {"bits": 8, **settings}), Store(tmp_path / "results")
     row = row_of(spec, store, Options(device="cpu"))
     assert row.status == "ok", row.reason
-    found = open_features("toy", "gist")
+    found = open_features(load_card("toy"), "gist")
     assert row.features_sha256 == found.sha256
     assert open_data(spec).items.shape == (120, 512)
     hasher = load_hasher(row, store, "cpu")
@@ -91,7 +92,7 @@ def test_a_method_hashes_features_that_are_extracted_when_missing(
 def test_features_of_a_network_with_random_weights(images: np.ndarray, tmp_path: Path) -> None:
     spec = Run.resolve("toy", "s1", "lsh", {"bits": 8, "features": RANDOM_NETWORK})
     row = row_of(spec, Store(tmp_path / "results"), Options(device="cpu"))
-    assert row.features_sha256 == open_features("toy", RANDOM_NETWORK).sha256
+    assert row.features_sha256 == open_features(load_card("toy"), RANDOM_NETWORK).sha256
 
 
 def test_a_network_of_images_says_that_features_are_none(

@@ -1,14 +1,16 @@
-"""Arguments and options that several commands have, each declared once."""
+"""Arguments and options that several commands have, each declared once; the options before a command."""
 
 from typing import Annotated, Literal
 
 import typer
 
-from hashbench.cli import _complete
+from hashbench.cli.catalogue import complete
 
 DatasetName = Annotated[
     str,
-    typer.Argument(help="Name of a data set; `hashbench list datasets` shows them.", autocompletion=_complete.datasets),
+    typer.Argument(
+        help="Name of a data set; `hashbench list datasets` shows them.", autocompletion=complete("datasets")
+    ),
 ]
 ProtocolName = Annotated[
     str | None, typer.Option(help="Name of one of the data set's protocols. Needed where there are several.")
@@ -29,3 +31,15 @@ Layout = Annotated[
     Literal["items-by-bits", "bits-by-items"] | None,
     typer.Option(help="Whether a row of the codes is an item or a bit."),
 ]
+
+SHARED = ("root", "results", "data")  # the options before the command that decide what it finds
+
+
+def program(context: typer.Context) -> list[str]:
+    """The first words of a command to print: ``hashbench`` and the shared options that this command was given.
+
+    So the printed command finds the same.
+    """
+    given = context.find_root().params
+    named = ((f"--{name}", given.get(name)) for name in SHARED)
+    return ["hashbench", *(word for option, value in named if value is not None for word in (option, str(value)))]

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from hashbench.cli._broken import LeftOutRows
+from hashbench.cli._terminal import LeftOutRows
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.registry import Broken, each_usable
 

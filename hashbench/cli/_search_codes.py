@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from hashbench.cli._outputs import require_apart
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -40,7 +38,7 @@ def search(sources: Sequence[Path], explicit: "Explicit", how: How, out: Path | 
     """Prints the nearest items of each query, and writes them to the .npz ``out``."""
     from hashbench.codes.files import load_codes
     from hashbench.foundation.errors import HashbenchError
-    from hashbench.foundation.files import require_output
+    from hashbench.foundation.files import require_apart, require_output
 
     require_apart([*sources, *_files_of(explicit)], [path for path in (out, how.index) if path is not None])
     for path in filter(None, (out, how.index)):

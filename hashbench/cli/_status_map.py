@@ -7,7 +7,7 @@ from enum import Enum
 
 import typer
 
-from hashbench.cli._columns import width, wrapped
+from hashbench.cli._terminal import width, wrapped
 
 KEPT = "\u00a0"  # a space at which no line is cut
 

@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hashbench.cli import _complete
 from hashbench.cli._options import AsJson, Splits
+from hashbench.cli.catalogue import complete
 
 if TYPE_CHECKING:
     from hashbench.bundle.pack import Packed
 
 
 def command(
-    table: Annotated[str, typer.Argument(help="See hashbench list tables.", autocompletion=_complete.tables)],
+    table: Annotated[str, typer.Argument(help="See hashbench list tables.", autocompletion=complete("tables"))],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The archive. Default: TABLE-bundle.zip in the current folder.")
     ] = None,

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hashbench.cli import _complete
-from hashbench.cli._options import AsJson, BitOrder, Bits, Layout
-from hashbench.cli._program import program
+from hashbench.cli._options import AsJson, BitOrder, Bits, Layout, program
+from hashbench.cli.catalogue import complete
 from hashbench.foundation.errors import HashbenchError
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ class Given:
 
 
 def _complete_side(incomplete: str) -> list[str]:
-    return _complete.runs(incomplete) if incomplete else []
+    return complete("runs")(incomplete) if incomplete else []
 
 
 def command(

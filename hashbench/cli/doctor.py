@@ -101,7 +101,7 @@ def _as_json(found: dict[str, Any], statuses: "list[DatasetStatus]", verified: d
 
 def _as_text(found: dict[str, Any], statuses: "list[DatasetStatus]", verified: dict[str, str | None]) -> str:
     """The report in lines that fit the terminal."""
-    from hashbench.cli._columns import wrapped
+    from hashbench.cli._terminal import wrapped
 
     state = {True: ", with local changes", False: "", None: ""}[found["dirty"]]
     commit = found["commit"] or "unknown (installed without its repository)"

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from hashbench.cli import _complete
+from hashbench.cli.catalogue import complete
 
 
 def command(
@@ -14,7 +14,7 @@ def command(
         typer.Argument(
             metavar="NAME...",
             help="Names of data sets; `hashbench list datasets` shows them.",
-            autocompletion=_complete.datasets,
+            autocompletion=complete("datasets"),
         ),
     ],
     from_dir: Annotated[

@@ -5,9 +5,8 @@ from typing import Annotated
 
 import typer
 
-from hashbench.cli import _complete
-from hashbench.cli._options import Device
-from hashbench.cli._program import program
+from hashbench.cli._options import Device, program
+from hashbench.cli.catalogue import complete
 
 
 def command(
@@ -15,7 +14,7 @@ def command(
     run: Annotated[
         str,
         typer.Argument(
-            help="Name of a run, as train prints it, or the start of the name.", autocompletion=_complete.runs
+            help="Name of a run, as train prints it, or the start of the name.", autocompletion=complete("runs")
         ),
     ],
     items: Annotated[

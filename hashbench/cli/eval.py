@@ -8,7 +8,7 @@ import typer
 
 from hashbench.cli import _eval_shards
 from hashbench.cli._options import AsJson, BitOrder, Bits, Layout
-from hashbench.cli._outputs import require_apart
+from hashbench.foundation.files import require_apart
 
 if TYPE_CHECKING:
     from hashbench.codes.files import CodeStream, Explicit, SavedCodes

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hashbench.cli import _complete, _rendered
-from hashbench.cli._broken import LeftOutRows, say_once
+from hashbench.cli import _rendered
 from hashbench.cli._rendered import asked_for
+from hashbench.cli._terminal import LeftOutRows, print_each_error_once
+from hashbench.cli.catalogue import complete
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.registry import refuse
@@ -23,7 +24,7 @@ CSV = ".csv"
 def command(
     figures: Annotated[
         list[str] | None,
-        typer.Argument(metavar="FIGURE...", help="See hashbench list figures.", autocompletion=_complete.figures),
+        typer.Argument(metavar="FIGURE...", help="See hashbench list figures.", autocompletion=complete("figures")),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Every declared figure.")] = False,
     write: Annotated[
@@ -45,7 +46,7 @@ def command(
         return figure, figure.fill(rows, store)
 
     left_out = None if write else LeftOutRows()  # a kept figure needs every row
-    filled = _rendered.filled(names, fill, say_once() if every else refuse, "figure", left_out=left_out)
+    filled = _rendered.filled(names, fill, print_each_error_once() if every else refuse, "figure", left_out=left_out)
     for figure, drawing in filled:
         if drawing.missing:
             typer.echo(f"{figure.name}: {drawing.missing}", err=True)

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from hashbench.cli._broken import say_once
 from hashbench.cli._options import AsJson
+from hashbench.cli._terminal import print_each_error_once
 from hashbench.foundation import paths
 from hashbench.foundation.errors import CheckFailed
 
@@ -30,7 +30,7 @@ def command(
     from hashbench.runs.store import Store
 
     store = Store.default()
-    contents = gather(store, say_once())
+    contents = gather(store, print_each_error_once())
     path, text = out or store.folder / "report.html", render(contents)
     write_text(path, text)
     counts = {

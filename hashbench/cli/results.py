@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hashbench.cli import _complete
-from hashbench.cli._broken import LeftOutRows
 from hashbench.cli._options import AsJson
+from hashbench.cli._terminal import LeftOutRows
+from hashbench.cli.catalogue import complete, run_entry, text_of
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
 
@@ -41,11 +41,11 @@ class Prunable(StrEnum):
 @app.command("list", short_help="List the stored rows.")
 def list_(
     dataset: Annotated[
-        str | None, typer.Option(help="Only runs on this data set.", autocompletion=_complete.datasets)
+        str | None, typer.Option(help="Only runs on this data set.", autocompletion=complete("datasets"))
     ] = None,
     protocol: Annotated[str | None, typer.Option(help="Only runs under this protocol.")] = None,
     method: Annotated[
-        str | None, typer.Option(help="Only runs of this method.", autocompletion=_complete.methods)
+        str | None, typer.Option(help="Only runs of this method.", autocompletion=complete("methods"))
     ] = None,
     bits: Annotated[int | None, typer.Option(min=1, help="Only runs with codes of this length.")] = None,
     status: Annotated[Status | None, typer.Option(help="Only runs that ended so.")] = None,
@@ -54,7 +54,6 @@ def list_(
     """List the stored rows, each with its first metric and its date."""
     from dataclasses import replace
 
-    from hashbench.cli import list as lists
     from hashbench.foundation.config import canonical_json
     from hashbench.foundation.registry import canonical
     from hashbench.runs.store import Store
@@ -64,20 +63,20 @@ def list_(
     wanted |= {} if status is None else {"status": status.value}
     left_out = LeftOutRows()
     entries = [
-        replace(lists._run(row), name=_shown(path.stem))
+        replace(run_entry(row), name=_shown(path.stem))
         for path, row in Store.default().files(left_out)
         if all(getattr(row, key) == value for key, value in wanted.items()) and bits in (None, row.settings.get("bits"))
     ]
     if as_json:
         typer.echo(canonical_json({"runs": [{"name": each.name, **each.more} for each in entries]}))
     elif entries:
-        typer.echo(lists._as_text(entries))
+        typer.echo(text_of(entries))
     left_out.check()
 
 
 @app.command("show", short_help="Show one row.")
 def show(
-    run: Annotated[str, typer.Argument(help="The name of a run, or the start of it.", autocompletion=_complete.runs)],
+    run: Annotated[str, typer.Argument(help="The name of a run, or the start of it.", autocompletion=complete("runs"))],
     as_json: AsJson = False,
 ) -> None:
     """Show one row: its settings, scores, machine and commands. The same as hashbench show RUN --kind run."""
@@ -90,9 +89,9 @@ def show(
 def diff(
     a: Annotated[
         str,
-        typer.Argument(metavar="A", help="A run, the file of a row, or a folder.", autocompletion=_complete.runs),
+        typer.Argument(metavar="A", help="A run, the file of a row, or a folder.", autocompletion=complete("runs")),
     ],
-    b: Annotated[str, typer.Argument(metavar="B", help="The same.", autocompletion=_complete.runs)],
+    b: Annotated[str, typer.Argument(metavar="B", help="The same.", autocompletion=complete("runs"))],
     as_json: AsJson = False,
 ) -> None:
     """Say what differs between two rows, or between the rows of two results folders.

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hashbench.cli import _complete
 from hashbench.cli._options import Device, Splits
 from hashbench.cli._settings import pairs_of
+from hashbench.cli.catalogue import complete
 from hashbench.foundation import paths
 from hashbench.foundation.errors import CheckFailed, HashbenchError
 
@@ -26,7 +26,7 @@ def command(
         typer.Argument(
             metavar="TABLE...",
             help="Names of tables, or of figures; `hashbench list tables` and `... figures` show them.",
-            autocompletion=_complete.tables_and_figures,
+            autocompletion=complete("tables", "figures"),
         ),
     ],
     seeds: Annotated[int, typer.Option(min=1, help="Number of runs of each cell, with seeds 0 .. SEEDS - 1.")] = 1,

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hashbench.cli import _complete, _search_codes
-from hashbench.cli._options import AsJson, BitOrder, Bits, Device, Layout
-from hashbench.cli._program import program
+from hashbench.cli import _search_codes
+from hashbench.cli._options import AsJson, BitOrder, Bits, Device, Layout, program
+from hashbench.cli.catalogue import complete
 
 if TYPE_CHECKING:
     from hashbench.codes.files import Explicit
@@ -31,7 +31,7 @@ def command(
             metavar="RUN|CODES",
             help="Name of a run, as train prints it, or the start of the name; or a file with codes of queries and "
             "database, as eval reads it.",
-            autocompletion=_complete.runs,
+            autocompletion=complete("runs"),
         ),
     ] = None,
     items: Annotated[

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hashbench.cli import _complete
-from hashbench.cli._broken import say, say_once
 from hashbench.cli._options import Splits
 from hashbench.cli._status_map import State, legend, section_map
+from hashbench.cli._terminal import print_each_error_once, print_error
+from hashbench.cli.catalogue import complete
 from hashbench.foundation.registry import each_usable
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def command(
         typer.Argument(
             metavar="TABLE",
             help="A table or a figure: hashbench list tables, hashbench list figures.",
-            autocompletion=_complete.tables_and_figures,
+            autocompletion=complete("tables", "figures"),
         ),
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Look for seeds 0 .. SEEDS - 1.")] = 1,
@@ -120,7 +120,7 @@ def command(
     from hashbench.tables import spec
     from hashbench.tables.estimate import PastSeconds
 
-    stored = {row.run: row for row in Store.default().rows(say)}
+    stored = {row.run: row for row in Store.default().rows(print_error)}
     past = PastSeconds.of(stored.values())
     if table is None:
         names = [*spec.names(), *figures.names_with_own_cells()]
@@ -141,7 +141,7 @@ def _all(names: list[str], status_of: "Callable[[str], TableStatus]") -> list[Ta
 
     found = []
     with keeping(), bar("status", "table", len(names)) as done:
-        for _, each in each_usable(names, status_of, say_once()):
+        for _, each in each_usable(names, status_of, print_each_error_once()):
             found.append(each)
             done.update()
     return found

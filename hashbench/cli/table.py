@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hashbench.cli import _complete, _rendered
-from hashbench.cli._broken import LeftOutRows, say_once
+from hashbench.cli import _rendered
 from hashbench.cli._options import Splits
 from hashbench.cli._rendered import asked_for
+from hashbench.cli._terminal import LeftOutRows, print_each_error_once
+from hashbench.cli.catalogue import complete
 from hashbench.foundation import paths
 from hashbench.foundation.errors import CheckFailed, HashbenchError
 from hashbench.foundation.registry import Broken, refuse
@@ -35,7 +36,7 @@ SUFFIXES = {Format.csv: ".csv", Format.latex: ".tex", Format.markdown: ".md", Fo
 def command(
     tables: Annotated[
         list[str] | None,
-        typer.Argument(metavar="TABLE...", help="See hashbench list tables.", autocompletion=_complete.tables),
+        typer.Argument(metavar="TABLE...", help="See hashbench list tables.", autocompletion=complete("tables")),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Every declared table.")] = False,
     output: Annotated[Format, typer.Option("--format", help="What to print.")] = Format.markdown,
@@ -64,7 +65,7 @@ def command(
     from hashbench.tables.collect import collect
 
     names = asked_for(tables or [], every, spec.names, "table", "render")
-    broken = say_once() if every else refuse
+    broken = print_each_error_once() if every else refuse
 
     def fill(name: str, rows: "list[Row]", store: "Store") -> "Table":
         return collect(spec.load(name, budget, splits), rows, store)

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hashbench.cli import _complete
 from hashbench.cli._options import DatasetName, Device, ProtocolName
 from hashbench.cli._settings import parse_settings
+from hashbench.cli.catalogue import complete
 from hashbench.foundation.errors import HashbenchError
 
 if TYPE_CHECKING:
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 def command(
     method: Annotated[
         str,
-        typer.Argument(help="Name of a method; `hashbench list methods` shows them.", autocompletion=_complete.methods),
+        typer.Argument(
+            help="Name of a method; `hashbench list methods` shows them.", autocompletion=complete("methods")
+        ),
     ],
     dataset: DatasetName,
     protocol: ProtocolName = None,

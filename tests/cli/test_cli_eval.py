@@ -455,6 +455,6 @@ def test_an_output_never_replaces_the_codes_or_another_output(file: Path, tmp_pa
     before = file.read_bytes()
     for options in (["--csv", str(file)], ["--csv", str(tmp_path / "a"), "--per-query", f"{tmp_path}/./a"]):
         result = CliRunner().invoke(app, [str(file), *options])
-        assert "named twice, as what is read or written" in str(result.exception)
+        assert "named twice, as an input or an output" in str(result.exception)
     assert file.read_bytes() == before
     assert not (tmp_path / "a").exists()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from support.command_line import status as run
 
-from hashbench.cli.list import KINDS
+from hashbench.cli.catalogue import KINDS
 from hashbench.methods import METHODS
 from hashbench.tables.papers import bibtex, papers
 
@@ -33,7 +33,7 @@ def test_papers_are_printed_as_bibtex(capsys: pytest.CaptureFixture[str]) -> Non
         (("methods", "--bibtex"), "hashbench list papers --bibtex"),
         (("--bibtex",), "hashbench list papers --bibtex"),
         (("paper",), "unknown kind 'paper': did you mean papers"),
-        (("tables", "--method", "lsh"), "--method is for hashbench list runs"),
+        (("tables", "--method", "lsh"), "--method can be used with hashbench list runs only"),
     ],
 )
 def test_bad_usage_exits_2_with_one_line(

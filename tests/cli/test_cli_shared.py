@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 import typer
 
-from hashbench.cli import _complete, app
+from hashbench.cli import app
 from hashbench.cli._app import main
+from hashbench.cli.catalogue import complete
 from hashbench.runs.store import Store
 
 CLI: Any = typer.main.get_command(app)
@@ -90,8 +91,8 @@ def completed(*typed: str) -> str:
 
 def test_completion_imports_nothing_heavy() -> None:
     code = (
-        "import sys\nfrom hashbench.cli import _complete\n"
-        "assert _complete.methods('lsh') == ['lsh'] and _complete.entries('dig')\n"
+        "import sys\nfrom hashbench.cli.catalogue import complete\n"
+        "assert complete('methods')('lsh') == ['lsh'] and complete('datasets', 'tables', 'runs')('dig')\n"
         "assert not {'numpy', 'pydantic', 'hashbench.methods'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
@@ -99,7 +100,7 @@ def test_completion_imports_nothing_heavy() -> None:
 
 def test_a_wrong_root_is_not_said_while_one_types(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HASHBENCH_ROOT", "/nowhere")
-    assert _complete.methods("") == _complete.tables("") == []
+    assert complete("methods")("") == complete("tables", "figures")("") == []
 
 
 def test_the_script_for_bash_is_shown() -> None:

@@ -144,15 +144,15 @@ def test_it_fits_80_columns_but_for_addresses_and_commands(capsys: pytest.Captur
     [
         (
             ("talr",),
-            "nothing is called 'talr'; it is near to talr_ap (method), talr_appendix_d (table), talr_figure1 (figure),",
+            "nothing is called 'talr': did you mean talr_ap (method), talr_appendix_d (table), talr_figure1 (figure),",
         ),
         (
             ("zzzzz",),
-            "nothing is called 'zzzzz' of the kinds method, dataset, table, figure, run, metric, model, features: hash",
+            "nothing is called 'zzzzz': it is no method, dataset, table, figure, run, metric, model, features (hash",
         ),
         (("lsh", "--kind", "tabel"), "unknown kind 'tabel': did you mean table"),
-        (("lsh", "--kind", "table"), "nothing is called 'lsh' of the kinds table: hashbench list shows what there is"),
-        (("digits-s1",), "nothing is called 'digits-s1'; it is the start of 2 runs (hashbench list runs)"),
+        (("lsh", "--kind", "table"), "nothing is called 'lsh': it is no table (hashbench list shows what there is)"),
+        (("digits-s1",), "nothing is called 'digits-s1': 2 runs begin so (hashbench list runs)"),
     ],
 )
 def test_an_unknown_name_is_one_line(
@@ -169,5 +169,5 @@ def test_an_unknown_name_is_one_line(
 def test_a_figure_that_needs_no_run_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("show", "talr_figure1") == 0
     out = capsys.readouterr().out
-    assert "drawn  from its file alone: nothing has to be measured" in out.splitlines()
+    assert "drawn  from its file alone: it needs no run" in out.splitlines()
     assert out.splitlines()[-1] == "$ hashbench figure talr_figure1"

@@ -5,7 +5,7 @@ from hashbench.foundation.files._links import is_stream, resolved
 from hashbench.foundation.files._lock import holder_in, is_locked, locked, write_holder
 from hashbench.foundation.files._parts import part_prefix, remove_parts, sweep_parts
 from hashbench.foundation.files._patterns import files_named, matching, natural
-from hashbench.foundation.files._space import require_output, require_writable
+from hashbench.foundation.files._space import require_apart, require_output, require_writable
 from hashbench.foundation.files._write import DISK_ERRORS, atomic, reported, write_text
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "part_prefix",
     "remove_parts",
     "reported",
+    "require_apart",
     "require_output",
     "require_writable",
     "resolved",

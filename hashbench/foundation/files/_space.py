@@ -1,6 +1,7 @@
 """Whether a folder or a file can be written, before hours of work are spent on what goes there."""
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -41,3 +42,11 @@ def require_writable(folder: Path, free_bytes: int = 64 << 20, instead: str = "-
         raise HashbenchError(
             f"{folder}: less than {free_bytes >> 20} MiB free: make room or name another with {instead}"
         )
+
+
+def require_apart(inputs: Sequence[Path], outputs: Sequence[Path]) -> None:
+    """Raises HashbenchError if an output file would replace another one or an input file."""
+    places = [resolved(path) for path in outputs]
+    for path, place in zip(outputs, places, strict=True):
+        if places.count(place) > 1 or place in [resolved(given) for given in inputs]:
+            raise HashbenchError(f"{path}: named twice, as an input or an output; each output needs a file of its own")

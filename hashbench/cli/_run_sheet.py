@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from hashbench.cli import _sheet
 from hashbench.cli._row_text import distinct_text, split_text
-from hashbench.cli.show import _layout
+from hashbench.cli._sheet import Block, Sheet
 from hashbench.codes.distinct import DistinctCodes
 from hashbench.foundation import paths
 
@@ -12,8 +13,8 @@ if TYPE_CHECKING:
     from hashbench.runs.store import Row
 
 
-def describe(name: str) -> dict[str, Any]:
-    """What --json prints of the run called ``name``: its row, and the commands."""
+def run(name: str) -> Sheet:
+    """All about the run called ``name``: its row, and the commands that make it and use it."""
     from hashbench.runs.store import Store, read
 
     store = Store.default()
@@ -22,7 +23,7 @@ def describe(name: str) -> dict[str, Any]:
     folder = store.run_folder(row.run)
     kept = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
     commands, why = _commands(row, kept)
-    return {
+    found = {
         **row.model_dump(by_alias=True),
         "row": paths.shown(path),
         "folder": paths.shown(folder),
@@ -30,6 +31,8 @@ def describe(name: str) -> dict[str, Any]:
         "commands": commands,
         "not_again": why,  # why no command trains it today; null where one does
     }
+    title = f"{row.run} (run): {row.method} on {row.dataset} {row.protocol}"
+    return Sheet(title, found, _facts(found), list(_blocks(found)), commands)
 
 
 def _commands(row: "Row", kept: list[str]) -> tuple[list[str], str | None]:
@@ -65,37 +68,35 @@ def _has_images(dataset: str) -> bool:
         return False
 
 
-def lines(found: dict[str, Any]) -> Iterator[str]:
-    """The same as text."""
-    yield from _layout.title(found["run"], "run", f"{found['method']} on {found['dataset']} {found['protocol']}")
+def _facts(found: dict[str, Any]) -> dict[str, object]:
     code, seconds = found["code"], found["seconds"]
     commit = (code["commit"] or "unknown commit")[:12] + (" with local changes" if code["dirty"] else "")
-    yield from _layout.facts(
-        {
-            "status": found["status"] + (f": {found['reason']}" if found["reason"] else ""),
-            "settings": _layout.settings(found["settings"]),
-            "budget": found["budget"],
-            "distinct codes": distinct_text(DistinctCodes(**codes)) if (codes := found["distinct_codes"]) else None,
-            "seed": found["seed"],
-            "split": split_text(found["split_seed"]),
-            "made": f"{found['utc']} by hashbench {code['version']}, {commit}",
-            "machine": ", ".join(f"{key} {value}" for key, value in found["hardware"].items() if value is not None),
-            "versions": ", ".join(f"{key} {value}" for key, value in found["versions"].items() if value is not None),
-            "seconds": ", ".join(f"{key} {value:,.1f}" for key, value in seconds.items()) if seconds else "unknown",
-            "row": found["row"],
-            "again": found["not_again"],
-            "kept": f"{found['folder']}: {', '.join(found['kept'])}" if found["kept"] else "no codes and no hasher",
-        }
-    )
+    return {
+        "status": found["status"] + (f": {found['reason']}" if found["reason"] else ""),
+        "settings": _sheet.settings(found["settings"]),
+        "budget": found["budget"],
+        "distinct codes": distinct_text(DistinctCodes(**codes)) if (codes := found["distinct_codes"]) else None,
+        "seed": found["seed"],
+        "split": split_text(found["split_seed"]),
+        "made": f"{found['utc']} by hashbench {code['version']}, {commit}",
+        "machine": ", ".join(f"{key} {value}" for key, value in found["hardware"].items() if value is not None),
+        "versions": ", ".join(f"{key} {value}" for key, value in found["versions"].items() if value is not None),
+        "seconds": ", ".join(f"{key} {value:,.1f}" for key, value in seconds.items()) if seconds else "unknown",
+        "row": found["row"],
+        "again": found["not_again"],
+        "kept": f"{found['folder']}: {', '.join(found['kept'])}" if found["kept"] else "no codes and no hasher",
+    }
+
+
+def _blocks(found: dict[str, Any]) -> Iterator[Block]:
     searches = (("", "metrics"), ("weighted: ", "metrics_weighted"), ("among the queries: ", "metrics_of_test"))
     for heading, key in searches:
-        yield from _layout.block(f"{heading}scores", ((name, _score(value)) for name, value in found[key].items()))
+        yield f"{heading}scores", ((name, _score(value)) for name, value in found[key].items())
     values = {key: value for key, value in found["config"].get("settings", {}).items() if key not in found["settings"]}
-    others = ((key, _layout.setting(value)) for key, value in sorted(values.items()))
-    yield from _layout.block("other settings that are not the defaults of the code", others)
+    others = ((key, _sheet.setting(value)) for key, value in sorted(values.items()))
+    yield "other settings that are not the defaults of the code", others
     checksums = {key: value for key, value in found.items() if key.endswith("_sha256") and value is not None}
-    yield from _layout.block("checksums", ((key.removesuffix("_sha256"), value) for key, value in checksums.items()))
-    yield from _layout.commands(found["commands"])
+    yield "checksums", ((key.removesuffix("_sha256"), value) for key, value in checksums.items())
 
 
 def _score(value: dict[str, Any]) -> str:

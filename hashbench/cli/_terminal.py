@@ -1,0 +1,83 @@
+"""Text that fits the terminal, and the lines on stderr about what a command leaves out."""
+
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable, Iterator
+
+import typer
+
+from hashbench.foundation.errors import CheckFailed, HashbenchError
+from hashbench.foundation.registry import Broken
+
+COLUMNS = 80  # where the output is a file or a pipe
+NARROWEST = 40  # of a terminal: nothing is cut into shorter lines than that
+
+
+def width() -> int:
+    """The number of columns that a line of the output may have."""
+    return max(NARROWEST, shutil.get_terminal_size((COLUMNS, 24)).columns) if sys.stdout.isatty() else COLUMNS
+
+
+def wrapped(lead: str, text: str) -> Iterator[str]:
+    """``lead`` and the words of ``text`` beside it, in lines that fit; a longer word, such as a URL, is not cut.
+
+    A lead that is longer than half of the width gets a line of its own.
+    """
+    lead = lead if text else lead.rstrip()
+    if len(lead) > width() // 2 and len(lead) + len(text) > width():
+        yield lead.rstrip()
+        lead = " " * 4
+    yield from textwrap.wrap(
+        text,
+        width(),
+        initial_indent=lead,
+        subsequent_indent=" " * len(lead),
+        break_long_words=False,
+        break_on_hyphens=False,
+    ) or [lead]
+
+
+def in_columns(lines: Iterable[tuple[str, str]], indent: str = "") -> Iterator[str]:
+    """Each name with its text beside it, the texts one below the other."""
+    rows = list(lines)
+    longest = max((len(name) for name, _ in rows), default=0)
+    for name, text in rows:
+        yield from wrapped(f"{indent}{name:{longest}}  ", text)
+
+
+def print_error(error: HashbenchError) -> None:
+    """Prints the error as one line on stderr."""
+    typer.echo(f"error: {' '.join(str(error).split())}", err=True)
+
+
+def print_each_error_once() -> Broken:
+    """A function that prints an error as one line on stderr, unless it has printed the same line before.
+
+    Several tables may need one broken entry.
+    """
+    printed: set[str] = set()
+
+    def print_new(error: HashbenchError) -> None:
+        if str(error) not in printed:
+            printed.add(str(error))
+            print_error(error)
+
+    return print_new
+
+
+class LeftOutRows:
+    """Prints each row that cannot be read as one line, and counts them; the command then ends with status 1."""
+
+    def __init__(self) -> None:
+        self.n = 0
+
+    def __call__(self, error: HashbenchError) -> None:
+        """Prints the error of a row."""
+        self.n += 1
+        typer.echo(f"left out: {error}", err=True)
+
+    def check(self) -> None:
+        """Raises CheckFailed if a row was left out; call it when all else is printed."""
+        if self.n:
+            raise CheckFailed(f"{self.n} {'row' if self.n == 1 else 'rows'} cannot be read: see the lines above")

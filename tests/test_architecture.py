@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "hashbench"
 # The folders in the order of the pipeline: a module may import from its own line and from those above it.
 ORDER = [
     {"foundation", ""},
-    {"codes", "relevance"},
+    {"codes", "relevance", "jobs"},
     {"histogram"},
     {"contract"},
     {"losses", "models"},
@@ -24,7 +24,6 @@ ORDER = [
     {"features"},
     {"runs"},
     {"grid"},
-    {"shards"},
     {"tables", "figures"},
     {"bundle", "report"},
     {"cli", "__main__", "__init__"},  # __init__ opens what is asked for, and nothing before

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from hashbench.codes.files import Explicit
     from hashbench.evaluation.report import Evaluation
     from hashbench.evaluation.scoring import Empty
-    from hashbench.shards import How, Shard, Source, Total
+    from hashbench.evaluation.shard_total import Total
+    from hashbench.evaluation.shards import How, Shard, Source
 
 MOST_NOTES = 3  # of those about shards, in the terminal
 
@@ -40,7 +41,7 @@ def counted(
     pattern: str, labels: str | None, source: "Source", how: "How", outputs: Sequence[Path]
 ) -> "tuple[Total, Codes]":
     """The total of the shards, and the codes of the queries; prints the notes about them."""
-    from hashbench.shards import count_shards
+    from hashbench.evaluation.count_shards import count_shards
 
     total, query = count_shards(source, _shards(pattern, labels, how, outputs), how)
     for note in _shown(total.notes):
@@ -50,13 +51,13 @@ def counted(
 
 def _shards(pattern: str, labels: str | None, how: "How", outputs: Sequence[Path]) -> "list[Shard]":
     """The shards; raises HashbenchError if there is none, or if an output would replace one."""
+    from hashbench.evaluation.shards import shards_of
     from hashbench.foundation.files import resolved
-    from hashbench.shards import shards_of
 
     if how.ray is not None and how.jobs > 1:
         raise HashbenchError("--jobs with --ray: the cluster counts as many as fit: leave one of them out")
     if how.append and how.counts is None:
-        raise HashbenchError("--append: to what? name the file of the shards that are finished with --counts")
+        raise HashbenchError("--append needs --counts FILE, which holds the shards that are finished")
     shards = shards_of(pattern, labels, how.counts)
     inputs = {resolved(path) for shard in shards for path in shard.paths}
     if taken := [path for path in outputs if resolved(path) in inputs]:

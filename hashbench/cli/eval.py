@@ -164,9 +164,9 @@ def command(
     from hashbench.codes import files as saved_files
     from hashbench.evaluation import scoring
     from hashbench.evaluation.conventions import CONVENTIONS
+    from hashbench.evaluation.shards import How, Source
     from hashbench.foundation.errors import HashbenchError
     from hashbench.histogram.device import for_pairs, usable
-    from hashbench.shards import How, Source
 
     default = scoring.DEFAULT if weights is None else scoring.DEFAULT_WEIGHTED
     names, device = list(metrics.parse_all(metrics.listed(metric or default))), usable(device)

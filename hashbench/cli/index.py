@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from hashbench.cli import _index_shards
 from hashbench.cli._options import AsJson
 from hashbench.foundation.errors import HashbenchError
 
@@ -55,12 +54,14 @@ def build(
     --out. The memory needed is that of one shard, or of as many as --jobs builds at the same time. A shard whose index
     is there is not built again, so the same command continues a build, and takes further files in.
     """
-    if _index_shards.are_shards(items):
-        report, text = _index_shards.build(items, embeddings, k, out, jobs)
+    from hashbench.sparse.shard_files import are_shards
+
+    if are_shards(items):
+        report, text = _build_shards(items, embeddings, k, out, jobs)
     else:
         if jobs > 1:
             raise HashbenchError(
-                "--jobs: of several files of items: name them, or quote a pattern such as 'items-*.npz'"
+                "--jobs needs several files of items: name them, or quote a pattern such as 'items-*.npz'"
             )
         report, text = _build_one(items[0], embeddings, k, out)
     typer.echo(json.dumps(report) if as_json else text)
@@ -121,9 +122,9 @@ def query(
     from hashbench.foundation.progress import bar
     from hashbench.sparse import saved, shard_files, sharded
 
-    headers = shard_files.in_order(_index_shards.index_files(files))
+    headers = shard_files.index_files(files)
     with bar("read", "file"):
-        index = _index_shards.opened(headers, codes, embeddings, verify)
+        index = shard_files.index_of(headers, codes, embeddings, verify=verify)
     activations = saved.read_matrix(queries, saved.ACTIVATIONS)
     n_items = index.sizes.n_items
     if exclude_self and len(activations) != n_items:
@@ -159,7 +160,35 @@ def _build_one(items: Path, embeddings: Path, k: int | None, out: Path) -> tuple
         done.update()
         size_bytes = index_file.save(built, out)
     report = {"index": str(out), **built.sizes._asdict(), "size_bytes": size_bytes}
-    return report, f"{out}: {_index_shards.text_of(built.sizes)}; {size_bytes:,} bytes"
+    return report, f"{out}: {_in_words(built.sizes)}; {size_bytes:,} bytes"
+
+
+def _build_shards(
+    items: list[Path], embeddings: Path, k: int | None, out: Path, jobs: int
+) -> tuple[dict[str, Any], str]:
+    """The report of the index of several files, for --json and as text."""
+    from hashbench.sparse.shard_build import build_index, index_sources
+    from hashbench.sparse.shard_files import sharded_index
+
+    headers = build_index(index_sources(items, embeddings, k, out), jobs)
+    sizes, size_bytes = sharded_index(headers).sizes, sum(header.path.stat().st_size for header in headers)
+    report = {"index": str(out), **sizes._asdict(), "size_bytes": size_bytes, "shards": _shards(headers)}
+    shards = f"{len(headers):,} shards" if len(headers) > 1 else "1 shard"
+    return report, f"{out}: {_in_words(sizes)}; {shards}, {size_bytes:,} bytes"
+
+
+def _shards(headers: "list[Header]") -> list[dict[str, Any]]:
+    """For --json: the file of each shard, the number of its items, and the id of the first one."""
+    from hashbench.sparse.shard_files import sharded_index
+
+    return [
+        {"file": str(header.path), "n_items": header.sizes.n_items, "first_id": shard.first}
+        for header, shard in zip(headers, sharded_index(headers).shards, strict=True)
+    ]
+
+
+def _in_words(sizes: "Sizes") -> str:
+    return f"{sizes.n_items:,} items in {sizes.d} buckets, {sizes.k} an item, embeddings of width {sizes.width}"
 
 
 def _summary(sizes: "Sizes", found: "SearchResult", exclude_self: bool) -> dict[str, float]:
@@ -176,7 +205,7 @@ def _summary(sizes: "Sizes", found: "SearchResult", exclude_self: bool) -> dict[
 def _as_json(searched: _Searched, found: "SearchResult", exclude_self: bool) -> str:
     report = {"index": searched.name, **searched.sizes._asdict()}
     if len(searched.headers) > 1:
-        report["shards"] = _index_shards.listed(searched.headers)
+        report["shards"] = _shards(searched.headers)
     arrays = {name: array.tolist() for name, array in found._asdict().items()}
     return json.dumps({**report, **_summary(searched.sizes, found, exclude_self), **arrays})
 
@@ -187,7 +216,7 @@ def _as_text(searched: _Searched, found: "SearchResult", exclude_self: bool) -> 
     retrieved = f"{summary['mean_candidates']:,.1f} candidates a query, SUF {summary['suf']:.2f}"
     further = f"{summary['n_opened_more']:,} opened more than {k}"
     lines = [
-        f"{searched.name}: {_index_shards.text_of(searched.sizes)}{shards}",
+        f"{searched.name}: {_in_words(searched.sizes)}{shards}",
         f"{summary['n_queries']:,} queries: {retrieved}; {further}",
         "query  candidates  items (distance)",
     ]

@@ -19,9 +19,9 @@ from support.counts import shards_in
 from support.limits import file_size_limit
 from support.waiting import lives, until
 
+from hashbench.evaluation.shard_total import held, read_total
+from hashbench.evaluation.shards import CountTask
 from hashbench.foundation.extras import how_to_install
-from hashbench.shards import _counts_file
-from hashbench.shards._task import Count
 
 N, BITS = 300, 16
 Arrays = dict[str, np.ndarray]
@@ -129,7 +129,7 @@ def test_plain_arrays_go_by_pairs_of_names_in_their_natural_order(run: Call, who
         "--shards c*.npy: 4 files, --shard-labels l1*.npy: 2: a file of labels for each file of codes is expected"
     )
     line = refused(run("--shards", "c*.npy"))
-    assert line == "c8.npy: one array is no codes and labels: name the labels with --shard-labels"
+    assert line == "c8.npy: one array cannot be both codes and labels: name the labels with --shard-labels"
 
 
 def test_arrays_are_named_by_keys(run: Call, whole: dict[str, Any]) -> None:
@@ -142,22 +142,22 @@ def test_arrays_are_named_by_keys(run: Call, whole: dict[str, Any]) -> None:
     assert line == "x8.h5: which array is it? say --shards x8.h5:KEY; it holds c, l, other"
 
 
-class _Interrupted(Count):
+class _Interrupted(CountTask):
     """A task that an interrupt ends, in place of the third shard."""
 
     done = 0
 
-    def __call__(self) -> Any:
+    def run(self) -> Any:
         type(self).done += 1
         if type(self).done == 3:
             raise KeyboardInterrupt
-        return super().__call__()
+        return super().run()
 
 
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[_Interrupted]]:
     """Interrupts the third shard that is counted; its ``done`` are the shards that were begun."""
-    monkeypatch.setattr("hashbench.shards._driver.Count", _Interrupted)
+    monkeypatch.setattr("hashbench.evaluation.count_shards.CountTask", _Interrupted)
     monkeypatch.setattr(_Interrupted, "done", 0)
     yield _Interrupted
 
@@ -165,7 +165,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[_Interrupted]]:
 def test_an_interrupted_command_continues(run: Call, whole: dict[str, Any], counted: type[_Interrupted]) -> None:
     code, text, errors = run("--counts", "sum.npz")
     assert (code, text) == (130, "") and "interrupted: the same command continues from here" in errors
-    kept = _counts_file.read(Path("sum.npz"))
+    kept = read_total(Path("sum.npz"))
     assert kept is not None and [entry.file for entry in kept.entries] == ["db-8.npz", "db-9.npz"]
     counted.done = 10
     Path("db-8.npz").rename("db-30.npz")  # a shard is known by its bytes
@@ -180,8 +180,8 @@ HANGS = """
 import sys
 from support.dying import Hangs
 from hashbench.cli import main
-from hashbench.shards import _driver
-_driver.Count = Hangs
+from hashbench.evaluation import count_shards
+count_shards.CountTask = Hangs
 if __name__ == "__main__":
     main(sys.argv[1:])
 """
@@ -223,7 +223,7 @@ def test_a_killed_worker_costs_nothing(folder: Path, whole: dict[str, Any]) -> N
         os.kill(workers[0], signal.SIGKILL)
         out, errors = driver.communicate(timeout=120)
     assert of_json((driver.returncode, out, errors)) == whole
-    assert re.search(r"^note: db-\d+\.npz: the worker was ended by SIGKILL.*: it is done again$", errors, re.MULTILINE)
+    assert re.search(r"^note: db-\d+\.npz: the worker was ended by SIGKILL.*: it is tried again$", errors, re.MULTILINE)
 
 
 def cmdline(process: str) -> bytes:
@@ -348,7 +348,7 @@ def test_a_pickle_is_not_opened(run: Call) -> None:
 
 
 def test_one_driver_at_a_time(run: Call) -> None:
-    with _counts_file.held(Path("sum.npz")):
+    with held(Path("sum.npz")):
         line = refused(run("--counts", "sum.npz"))
     assert re.fullmatch(r"sum\.npz: process \d+ of \S+, since \S+, adds shards to it: wait for it", line)
     assert not Path("sum.npz").exists()
@@ -373,7 +373,7 @@ def test_a_full_disk_leaves_the_file_as_it_was(run: Call) -> None:
         (["--train-codes", "x.npy", "--train-labels", "y.npy"], "--train-codes: the whole database"),
         (["--database-codes", "x.npy"], "--database-codes: with --shards the shards are the database: leave it out"),
         (["--query-ids", "x.npy"], "--query-ids: with --shards"),
-        (["--append"], "--append: to what? name the file of the shards that are finished with --counts"),
+        (["--append"], "--append needs --counts FILE, which holds the shards that are finished"),
         (["--append", "--counts", "no.npz"], "--append: no.npz: no such file: leave --append out to begin one"),
         (["--counts", "no.h5"], "--counts no.h5: a file that ends in .npz is expected"),
         (["--csv", "db-9.npz"], "db-9.npz: is one of the shards: name another file to be written"),
@@ -427,7 +427,7 @@ def changed(change: Callable[[Arrays], Arrays]) -> None:
         (lambda one: {**one, "database_labels": one["database_labels"] * 3}, "are 0 or 1 (or -1 or 1); others"),
         (lambda one: {**one, "database_codes": one["database_codes"] * 7}, "7 is in it; 0 and 1, or -1 and +1"),
         (lambda one: {**one, "n_bits": np.array(12)}, "n_bits is 12, but the codes are read as 16 bits"),
-        (lambda one: {"database_codes": one["database_codes"]}, "one array is no codes and labels"),
+        (lambda one: {"database_codes": one["database_codes"]}, "one array cannot be both codes and labels"),
         (lambda one: {**one, "database_codes": one["database_codes"][:0]}, "0 items of 16 bits"),
     ],
 )
@@ -441,7 +441,7 @@ def test_a_wrong_shard_ends_the_workers_and_the_others_are_kept(run: Call) -> No
     changed(lambda one: {**one, "database_labels": one["database_labels"] * 3})  # seen when it is counted
     line = refused(run("--jobs", 2, "--counts", "sum.npz"))
     assert line.startswith("db-9.npz: database_labels: multi-hot labels [n, labels] are 0 or 1")
-    kept = _counts_file.read(Path("sum.npz"))
+    kept = read_total(Path("sum.npz"))
     assert kept is None or "db-9.npz" not in [entry.file for entry in kept.entries]
 
 

@@ -293,7 +293,9 @@ def test_what_is_no_index_in_shards_is_one_line(folder: Path, capsys: Capture) -
         "--embeddings vectors-1?.npy: 2 files, but 3 files of items: one for each is expected; quote a pattern, such "
         "as 'embeddings-*.npy'"
     )
-    assert asked("items-2.npz", "items-2.npz", "--k", 2, "--jobs", 2).startswith("--jobs: of several files of items: ")
+    assert asked("items-2.npz", "items-2.npz", "--k", 2, "--jobs", 2).startswith(
+        "--jobs needs several files of items: "
+    )
     assert "say with --k how many" in asked("items-*.npz", "items-*.npz")
     assert asked("items-*.npz", "items-*.npz", "--k", 5).endswith("k = 5 of 4 buckets: k from 1 to 4 is expected")
     assert asked("items-*.npz", "vectors-?*.npy", "--k", 2, "items-2.npz").startswith(
@@ -372,7 +374,8 @@ def test_shards_that_do_not_fit_are_one_line(folder: Path, capsys: Capture) -> N
         "one.h5: not of the build of index/items-2.h5: finish that build, or leave one of them out"
     )
     assert refused(capsys, "query", "one.h5", "wide.h5", "queries.npz") == (
-        "wide.h5: d = 4, k = 3, width 2, but d = 4, k = 2, width 2 in one.h5: the shards of an index have the same"
+        "wide.h5: d = 4, k = 3, embeddings of width 2, but d = 4, k = 2, embeddings of width 2 in one.h5: "
+        "the shards of an index have the same"
     )
     assert refused(capsys, "query", "no-*.h5", "queries.npz").startswith("no-*.h5: no such file")
     (folder / "empty").mkdir()

@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
+from hashbench.evaluation.shard_total import read_total
 from hashbench.foundation.errors import HashbenchError
-from hashbench.shards import _counts_file
 
 
 def shards_in(path: Path) -> list[str]:
     """The shards in a file of counts, sorted; none while there is no file, or while it is being replaced."""
     try:
-        kept = _counts_file.read(path)
+        kept = read_total(path)
     except HashbenchError:  # its arrays are read one after another: some of the old file, some of the new one
         return []
     return [] if kept is None else sorted(entry.file for entry in kept.entries)

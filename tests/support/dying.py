@@ -3,9 +3,26 @@
 import os
 import signal
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from hashbench.shards._task import Count, Counts
+from hashbench.evaluation.shard_total import Total
+from hashbench.evaluation.shards import CountTask
+from hashbench.jobs.task import Task
+
+
+@dataclass(frozen=True)
+class Calls(Task):
+    """Calls a function, which must be picklable."""
+
+    work: Callable[[], Any]
+    name: str = "a"
+    output: Path | None = None
+
+    def run(self) -> Any:
+        return self.work()
 
 
 def dies_once(mark: Path) -> str:
@@ -22,10 +39,10 @@ def sleeps(folder: Path, seconds: float = 600) -> None:
     time.sleep(seconds)
 
 
-class Hangs(Count):
+class Hangs(CountTask):
     """The task that counts a shard, which does not end for db-10 and later ones."""
 
-    def __call__(self) -> Counts:
+    def run(self) -> Total:
         if self.shard.codes.path.stem.startswith("db-1"):
             time.sleep(600)
-        return super().__call__()
+        return super().run()

@@ -2,7 +2,6 @@
 
 import os
 import platform
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import Thread
@@ -12,14 +11,14 @@ import pytest
 from support.limits import file_size_limit
 
 from hashbench.codes.files import Explicit
+from hashbench.evaluation.shard_total import Total
+from hashbench.evaluation.shards import CountTask, Shard, Source, folder_on_node, shards_of
+from hashbench.foundation import provenance
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import locked
-from hashbench.grid import node
-from hashbench.shards import Shard, Source, shards_of
-from hashbench.shards._on_node import Named, Sent, do, sent, shard_lock
-from hashbench.shards._task import Count, Counts
-
-Read = Callable[[Path, int, int], bytes]
+from hashbench.jobs import node
+from hashbench.jobs.node import Reader, Sent, lock_of, run_on_this_node
+from hashbench.jobs.task import NodeError
 
 
 @pytest.fixture
@@ -45,43 +44,41 @@ def shard() -> Shard:
     return shards_of("db.npy", "labels/db.npy")[0]
 
 
+def count(of: Source) -> CountTask:
+    return CountTask(of, shard(), of.seen(shard()))
+
+
 def task(of: Source) -> Sent:
-    (found,) = sent(of, [shard()], [of.seen(shard())])
-    return found
+    found = count(of.in_files())
+    return Sent(found, found.inputs(), provenance.code())
 
 
-def elsewhere(task: Sent) -> tuple[Sent, Read, list[str]]:
+def elsewhere(task: Sent) -> tuple[Sent, Reader, list[str]]:
     """The task of a driver whose disk is not shared, how its files are read, and the names of those that were."""
-    back = {Path("/elsewhere") / str(name): file.path for name, file in (*task.of_queries, *task.of_shard)}
+    back = {Path("/elsewhere") / needed.path: needed.file.path for needed in task.inputs}
     names: list[str] = []
-
-    def away(files: Sequence[Named]) -> list[Named]:
-        return [(name, replace(file, path=Path("/elsewhere") / str(name))) for name, file in files]
+    away = [replace(each, file=replace(each.file, path=Path("/elsewhere") / each.path)) for each in task.inputs]
 
     def read(path: Path, start: int, n_bytes: int) -> bytes:
         names.append(str(path.relative_to("/elsewhere")))
         return back[path].read_bytes()[start : start + n_bytes]
 
-    return replace(task, of_queries=away(task.of_queries), of_shard=away(task.of_shard)), read, names
+    return replace(task, inputs=away), read, names
 
 
 def unread(path: Path, start: int, n_bytes: int) -> bytes:
     pytest.fail(f"{path} is sent")
 
 
-def assert_equal(found: Counts, expected: Counts) -> None:
+def assert_equal(found: Total, expected: Total) -> None:
     assert found.histogram.sha256() == expected.histogram.sha256()
-    assert (found.query_sha256, found.without_class, found.notes) == (
-        expected.query_sha256,
-        expected.without_class,
-        expected.notes,
-    )
+    assert (found.query_sha256, found.entries) == (expected.query_sha256, expected.entries)
     for name, array in expected.tally.arrays().items():
         np.testing.assert_array_equal(found.tally.arrays()[name], array)
 
 
 def test_files_on_a_shared_disk_are_read_where_they_are(kept: Path) -> None:
-    assert_equal(do(task(source()), unread), Count(source(), shard())())
+    assert_equal(run_on_this_node(task(source()), unread), count(source()).run())
     assert not list(kept.glob("shards/*/"))
     (queries,) = kept.glob("queries/*/q.npz")
     assert queries.resolve() == Path("q.npz").resolve()
@@ -89,12 +86,12 @@ def test_files_on_a_shared_disk_are_read_where_they_are(kept: Path) -> None:
 
 def test_files_that_the_node_lacks_are_sent_and_the_shard_is_removed(kept: Path) -> None:
     away, read, names = elsewhere(task(source()))
-    expected = Count(source(), shard())()
-    assert_equal(do(away, read), expected)
+    expected = count(source()).run()
+    assert_equal(run_on_this_node(away, read), expected)
     assert names == ["q.npz", "db.npy", "labels/db.npy"]
     assert [path.suffix for path in kept.glob("shards/*")] == [".lock"]
     names.clear()
-    assert_equal(do(away, read), expected)
+    assert_equal(run_on_this_node(away, read), expected)
     assert names == ["db.npy", "labels/db.npy"]  # the queries are kept
 
 
@@ -107,7 +104,7 @@ def test_queries_are_found_however_they_are_named(kept: Path) -> None:
     by_key = Explicit("./a:b.npz:x", query_labels="a:b.npz:y", layout="items-by-bits")
     for of in (Source((Path("folder"),), source().explicit), Source((), by_key)):
         away, read, names = elsewhere(task(of))
-        assert_equal(do(away, read), Count(of, shard())())
+        assert_equal(run_on_this_node(away, read), count(of).run())
         assert names[0] in ("folder/codes.npz", "a:b.npz")
 
 
@@ -115,9 +112,9 @@ def test_a_wrong_shard_is_the_line_of_one_machine(kept: Path) -> None:
     np.save("db.npy", 7 * np.load("db.npy"))
     away, read, _ = elsewhere(task(source()))
     lines = []
-    for count in (Count(source(), shard()), lambda: do(away, read)):
+    for work in (count(source()).run, lambda: run_on_this_node(away, read)):
         with pytest.raises(HashbenchError) as error:
-            count()
+            work()
         lines.append(str(error.value))
     assert lines[0] == lines[1] and lines[0].startswith("db.npy: ") and "7 is in it" in lines[0]
     assert [path.suffix for path in kept.glob("shards/*")] == [".lock"]
@@ -126,43 +123,45 @@ def test_a_wrong_shard_is_the_line_of_one_machine(kept: Path) -> None:
 def test_notes_have_the_names_of_the_driver(kept: Path) -> None:
     np.save("db.npy", np.asfortranarray(np.load("db.npy")))
     away, read, _ = elsewhere(task(source()))
-    found = do(away, read)
-    assert found.notes == Count(source(), shard())().notes
+    found = run_on_this_node(away, read)
+    assert found.notes == count(source()).run().notes
     assert any(note.startswith("db.npy: ") for note in found.notes)
 
 
 def test_a_full_disk_of_a_node_is_one_line_and_leaves_nothing(kept: Path) -> None:
     away, read, _ = elsewhere(task(source()))
     with file_size_limit(5000), pytest.raises(HashbenchError) as error:
-        do(away, read)
+        run_on_this_node(away, read)
     line = str(error.value)
-    assert line.startswith(f"db.npy: on {platform.node()}: {kept}/shards/")
+    assert line.startswith(f"on {platform.node()}: {kept}/shards/")
     assert line.endswith("db.npy: cannot be written (File too large): make room or write elsewhere")
     assert [path.suffix for path in kept.glob("shards/*")] == [".lock"]
-    assert_equal(do(away, read), Count(source(), shard())())
+    assert_equal(run_on_this_node(away, read), count(source()).run())
 
 
 def test_other_code_and_a_shard_that_changes_are_refused(kept: Path) -> None:
     found = task(source())
-    with pytest.raises(HashbenchError) as error:
-        do(replace(found, code=found.code.model_copy(update={"version": "9.9", "commit": None, "dirty": None})), unread)
-    assert str(error.value).startswith(f"db.npy: on {platform.node()}: this node has hashbench ")
-    assert str(error.value).endswith("the command is of 9.9 (no commit): install the same")
+    with pytest.raises(NodeError) as error:
+        run_on_this_node(
+            replace(found, code=found.code.model_copy(update={"version": "9.9", "commit": None, "dirty": None})), unread
+        )
+    assert str(error.value).startswith(f"on {platform.node()}: this node has hashbench ")
+    assert str(error.value).endswith("the command has 9.9 (no commit): install the same on all machines")
     away, read, _ = elsewhere(found)
     np.save("db.npy", np.load("db.npy") ^ 1)
     with pytest.raises(HashbenchError) as error:
-        do(away, read)
+        run_on_this_node(away, read)
     assert str(error.value) == (
-        f"db.npy: on {platform.node()}: /elsewhere/db.npy: changed while the command ran: start it again"
+        f"on {platform.node()}: /elsewhere/db.npy: changed while the command ran: start it again"
     )
 
 
 def test_who_counts_the_same_shard_on_the_same_node_waits(kept: Path) -> None:
     """Else the first would remove the file under the second."""
     found = task(source())
-    done: list[Counts] = []
-    with locked(shard_lock(kept / "shards", found.of_shard), wait=False):
-        second = Thread(target=lambda: done.append(do(found, unread)))
+    done: list[Total] = []
+    with locked(lock_of(kept / folder_on_node(count(source()).seen.sha256)), wait=False):
+        second = Thread(target=lambda: done.append(run_on_this_node(found, unread)))
         second.start()
         second.join(0.5)
         assert not done

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.dying import Calls
 from support.waiting import lives, until
 
-from hashbench.grid.worker import Died, Worker
+from hashbench.jobs.local import VISIBLE, Worker, gpus_in_turn
+from hashbench.jobs.task import Died
 
 
 @pytest.fixture
@@ -23,7 +25,7 @@ def worker() -> Iterator[Worker]:
 
 
 def done(worker: Worker, work: Callable[[], Any], folder: Path) -> Any:
-    worker.give(work, folder / "runs" / "a" / "output.txt")
+    worker.give(Calls(work, output=folder / "runs" / "a" / "output.txt"))
     return worker.result()
 
 
@@ -46,32 +48,62 @@ def test_a_worker_does_one_piece_of_work_after_another_in_its_own_environment(wo
     ],
 )
 def test_how_a_worker_died_is_one_line(worker: Worker, tmp_path: Path, work: Callable[[], Any], text: str) -> None:
-    with pytest.raises(Died) as death:
-        done(worker, work, tmp_path)
-    assert str(death.value) == text
+    found = done(worker, work, tmp_path)
+    assert isinstance(found, Died) and str(found) == text
 
 
 def test_an_error_is_told_whole_where_the_work_printed(worker: Worker, tmp_path: Path) -> None:
-    with pytest.raises(Died):
-        done(worker, partial(int, "x"), tmp_path)
+    assert isinstance(done(worker, partial(int, "x"), tmp_path), Died)
     assert "Traceback" in (tmp_path / "runs" / "a" / "output.txt").read_text()
 
 
 def test_an_output_that_cannot_be_written_is_one_line(worker: Worker, tmp_path: Path) -> None:
     (tmp_path / "runs").write_text("a file where the folder should be")
-    with pytest.raises(Died) as death:
-        done(worker, partial(print, "one"), tmp_path)
-    assert "\n" not in str(death.value) and str(tmp_path / "runs") in str(death.value)
+    found = str(done(worker, partial(print, "one"), tmp_path))
+    assert "\n" not in found and str(tmp_path / "runs") in found
 
 
 def test_what_a_worker_started_ends_with_it(tmp_path: Path) -> None:
     file = tmp_path / "child"
     code = f"import os, pathlib, time; pathlib.Path({str(file)!r}).write_text(str(os.getpid())); time.sleep(600)"
     worker = Worker(1, {})
-    worker.give(partial(subprocess.call, [sys.executable, "-c", code]), tmp_path / "output.txt")
+    worker.give(Calls(partial(subprocess.call, [sys.executable, "-c", code])))
     assert until(lambda: file.exists() and file.read_text())
     child, started = int(file.read_text()), time.monotonic()
     assert lives(child)
     worker.kill()
     assert until(lambda: not lives(child))
     assert time.monotonic() - started < 60
+
+
+@pytest.mark.parametrize(
+    ("jobs", "device", "per_run", "visible"),
+    [
+        (2, "auto", 1, ["2", "GPU-7f"]),
+        (3, "cuda", 1, ["2", "GPU-7f", "5"]),
+        (5, "auto", 1, ["2", "GPU-7f", "5", "2", "GPU-7f"]),  # more runs than GPUs: some share one
+        (2, "auto", 2, ["2,GPU-7f", "5,2"]),
+        (2, "auto", 4, ["2,GPU-7f,5", "GPU-7f,5,2"]),
+        (1, "auto", 1, [None]),  # it may use all
+        (2, "cpu", 1, [None, None]),
+        (2, "cuda:1", 1, [None, None]),  # the user chose
+    ],
+)
+def test_gpus_are_given_in_turn(
+    monkeypatch: pytest.MonkeyPatch, jobs: int, device: str, per_run: int, visible: list[str | None]
+) -> None:
+    monkeypatch.setenv(VISIBLE, "2, GPU-7f,5")
+    assert [found.get(VISIBLE) for found in gpus_in_turn(jobs, device, per_run)] == visible
+
+
+@pytest.mark.parametrize("none", ["", "-1"])
+def test_without_gpus_nothing_is_set(monkeypatch: pytest.MonkeyPatch, none: str) -> None:
+    monkeypatch.setenv(VISIBLE, none)
+    assert gpus_in_turn(2, "auto", 1) == [{}, {}]
+
+
+def test_without_the_variable_torch_counts_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    monkeypatch.delenv(VISIBLE, raising=False)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    assert [found[VISIBLE] for found in gpus_in_turn(3, "auto", 1)] == ["0", "1", "0"]

@@ -9,10 +9,12 @@ from pathlib import Path
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import file_sha256, files_named, require_writable, resolved
 from hashbench.foundation.progress import bar, note
-from hashbench.shards import _workers
+from hashbench.jobs.follow import all_done
+from hashbench.jobs.local import local_pool
+from hashbench.jobs.task import Task
 from hashbench.sparse import index, index_file, saved
-from hashbench.sparse.index import Sizes
 from hashbench.sparse.index_file import Header, Position
+from hashbench.sparse.shard_files import sizes_in_words
 
 
 @dataclass(frozen=True)
@@ -51,18 +53,28 @@ def build_index(sources: Sequence[IndexSource], jobs: int = 1) -> list[Header]:
     """
     _refuse_outputs(sources)
     there = [_there(source.out) for source in sources]
-    sizes = _sizes(sources)
+    sizes = [saved.sizes_of(source.items, source.embeddings, source.k) for source in sources]
+    for source, one in zip(sources, sizes, strict=True):
+        if one[1:] != sizes[0][1:]:
+            raise HashbenchError(
+                f"{source.items}: {sizes_in_words(one)}, but {sizes_in_words(sizes[0])} in {sources[0].items}: the "
+                "shards of an index have the same"
+            )
     require_writable(sources[0].out.parent, instead="--out")
     positions = _positions(sources, sizes[0].k, jobs)
-    missing = []
-    for at, (old, new) in enumerate(zip(there, positions, strict=True)):
+    tasks, n_items = list[IndexTask](), list[int]()
+    for source, old, new, one in zip(sources, there, positions, sizes, strict=True):
         if old is None or old.source_sha256 != new.source_sha256:
-            missing.append(at)
+            tasks.append(IndexTask(source, new))
+            n_items.append(one.n_items)
         elif old != new:  # shards were added
-            index_file.mark(sources[at].out, new)
-    if len(missing) < len(sources):
-        note(f"note: {len(sources) - len(missing):,} of {len(sources):,} shards are there already")
-    _build([_Build(sources[at], positions[at]) for at in missing], [sizes[at].n_items for at in missing], jobs)
+            index_file.mark(source.out, new)
+    if len(tasks) < len(sources):
+        note(f"note: {len(sources) - len(tasks):,} of {len(sources):,} shards are there already")
+    results = all_done(tasks, local_pool(min(jobs, len(tasks))))
+    with bar("build", "item", sum(n_items), scaled=True) as shown, closing(results):
+        for at, _ in results:
+            shown.update(n_items[at])
     return [index_file.header(source.out) for source in sources]
 
 
@@ -88,70 +100,59 @@ def _there(out: Path) -> Position | None:
         raise HashbenchError(f"{error}: remove it, or name another folder with --out") from None
 
 
-def _sizes(sources: Sequence[IndexSource]) -> list[Sizes]:
-    """The sizes of each shard, by the headers of its files; raises HashbenchError if d, k or the width differ."""
-    sizes = [saved.sizes_of(source.items, source.embeddings, source.k) for source in sources]
-    for source, one in zip(sources, sizes, strict=True):
-        if one[1:] != sizes[0][1:]:
-            raise HashbenchError(
-                f"{source.items}: {_others(one)}, but {_others(sizes[0])} in {sources[0].items}: the shards of an "
-                "index have the same"
-            )
-    return sizes
-
-
-def _others(sizes: Sizes) -> str:
-    return f"d = {sizes.d}, k = {sizes.k}, embeddings of width {sizes.width}"
-
-
 def _positions(sources: Sequence[IndexSource], k: int, jobs: int) -> list[Position]:
     """The position of each shard; raises HashbenchError where two shards have the same files."""
-    looks, names = [_Look(source, k) for source in sources], [str(source.items) for source in sources]
     found: dict[int, str] = {}
-    with bar("check", "shard", len(sources)) as shown, closing(_workers.done(looks, names, jobs)) as done:
-        for at, sha256 in done:
+    tasks = [ChecksumTask(source, k) for source in sources]
+    results = all_done(tasks, local_pool(min(jobs, len(tasks))))
+    with bar("check", "shard", len(sources)) as shown, closing(results):
+        for at, sha256 in results:
             found[at] = sha256
             shown.update()
     first: dict[str, int] = {}
-    for at in range(len(sources)):
+    for at, task in enumerate(tasks):
         if (other := first.setdefault(found[at], at)) != at:
             raise HashbenchError(
-                f"{names[at]}: the same items and embeddings as {names[other]}: each shard is indexed once: leave one "
-                "out"
+                f"{task.name}: the same items and embeddings as {tasks[other].name}: each shard is indexed once: "
+                "leave one out"
             )
     whole = _sha256(*(found[at] for at in range(len(sources))))
     return [Position(at + 1, len(sources), whole, found[at]) for at in range(len(sources))]
 
 
-def _build(tasks: Sequence["_Build"], n_items: Sequence[int], jobs: int) -> None:
-    names = [str(task.source.items) for task in tasks]
-    shown = bar("build", "item", sum(n_items), scaled=True)
-    with shown, closing(_workers.done(tasks, names, jobs)) as done:
-        for at, _ in done:
-            shown.update(n_items[at])
-
-
 @dataclass(frozen=True)
-class _Look:
-    """The task that returns the checksum of what a shard is built from."""
+class ChecksumTask(Task):
+    """Returns the checksum of what a shard is built from."""
 
     source: IndexSource
     k: int
 
-    def __call__(self) -> str:
+    @property
+    def name(self) -> str:
+        """The items."""
+        return str(self.source.items)
+
+    def run(self) -> str:
+        """The checksum of the files and of k."""
         items, embeddings = resolved(self.source.items), resolved(self.source.embeddings)
         of_items = file_sha256(items)
         return _sha256(of_items, of_items if embeddings == items else file_sha256(embeddings), str(self.k))
 
 
 @dataclass(frozen=True)
-class _Build:
-    """The task that writes the index of a shard; it returns the size of the file."""
+class IndexTask(Task):
+    """Writes the index of a shard."""
 
     source: IndexSource
     position: Position
 
-    def __call__(self) -> int:
+    @property
+    def name(self) -> str:
+        """The items."""
+        return str(self.source.items)
+
+    def run(self) -> int:
+        """The size of the file."""
         source = self.source
         codes = saved.read_codes(source.items, source.k)
         embeddings = saved.read_matrix(source.embeddings, saved.EMBEDDINGS)

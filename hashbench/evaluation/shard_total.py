@@ -1,13 +1,15 @@
-"""The file of ``--counts``: the total of the shards that are finished, in an .npz, written whole or not at all."""
+"""The sum of what shards gave, and the file of ``--counts``, an .npz that holds it."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from hashbench.codes.files import arrays_in
 from hashbench.evaluation.diagnostics import Tally
@@ -16,13 +18,69 @@ from hashbench.foundation.config import Strict
 from hashbench.foundation.errors import HashbenchError, printable, quietly
 from hashbench.foundation.files import atomic, holder_in, locked, require_output, resolved, write_holder
 from hashbench.histogram import Histogram
-from hashbench.shards._total import Entry, Total
 
 OPTION = "--counts"
 SCHEMA = 1
 NOT_COUNTS = "not a file that --counts wrote: name another file"
 
 Arrays = Mapping[str, NDArray[Any]]
+Count = Annotated[int, Field(ge=0)]
+
+
+class Entry(Strict):
+    """A shard that was counted: its name at that time, what it is (``Seen``), its items, and notes about them."""
+
+    file: str
+    sha256: list[str]
+    keys: list[str]
+    items: Annotated[int, Field(ge=1)]
+    without_class: list[Count]  # queries and items
+    notes: list[str]
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """As ``Seen.identity``."""
+        return *self.sha256, *self.keys
+
+
+@dataclass(frozen=True)
+class Total:
+    """The histogram and the tally of all shards in ``entries``, against the queries with this digest.
+
+    ``pending`` are the identities of the shards that an unfinished --append adds.
+    """
+
+    histogram: Histogram
+    tally: Tally
+    query_sha256: str
+    entries: tuple[Entry, ...]
+    pending: frozenset[tuple[str, ...]] = frozenset()
+
+    @property
+    def n_items(self) -> int:
+        """The items of all shards."""
+        return sum(entry.items for entry in self.entries)
+
+    @property
+    def without_class(self) -> tuple[int, int]:
+        """The queries and the items that have no class, or no label."""
+        return self.entries[0].without_class[0], sum(entry.without_class[1] for entry in self.entries)
+
+    @property
+    def identities(self) -> dict[tuple[str, ...], Entry]:
+        """The entries by what the shards are."""
+        return {entry.identity: entry for entry in self.entries}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The notes about all shards, each once."""
+        return tuple(dict.fromkeys(note for entry in self.entries for note in entry.notes))
+
+    def merged(self, other: "Total") -> "Total":
+        """The total with other shards; this one cannot be used any more."""
+        self.tally.merge(other.tally)
+        joined = self.histogram.joined(other.histogram)
+        return replace(self, histogram=joined, entries=(*self.entries, *other.entries))
 
 
 class _About(Strict):
@@ -35,7 +93,7 @@ class _About(Strict):
     arrays_sha256: str
 
 
-def write(path: Path, total: Total) -> None:
+def write_total(path: Path, total: Total) -> None:
     """Writes the total, whole or not at all."""
     arrays = {"counts": total.histogram.counts, "levels": total.histogram.levels, **total.tally.arrays()}
     about = _About(
@@ -50,8 +108,8 @@ def write(path: Path, total: Total) -> None:
         np.savez(file, allow_pickle=False, about=text, **arrays)
 
 
-def read(path: Path) -> Total | None:
-    """The total that ``write`` wrote; None where there is no file.
+def read_total(path: Path) -> Total | None:
+    """The total that ``write_total`` wrote; None where there is no file.
 
     Raises HashbenchError for a file that is damaged, of another schema or of something else. Nothing is unpickled.
     """
@@ -64,10 +122,13 @@ def _read(path: Path) -> Total:
     stored = arrays_in(path)
     if not {"about", "counts", "levels"} <= stored.keys():
         raise HashbenchError(f"{path}: {NOT_COUNTS}")
-    about = _about(path, stored["about"]().whole().tobytes().decode())
+    values = config.json_object(stored["about"]().whole().tobytes().decode())
+    if (version := values.get("schema_version")) != SCHEMA:
+        raise HashbenchError(f"{path}: of schema {printable(str(version))}; this version of hashbench has {SCHEMA}")
+    about = config.parse(_About, values, str(path))
     arrays = {name: stored[name]().whole() for name in stored if name != "about"}
     total = Total(
-        Histogram(arrays.pop("counts"), arrays.pop("levels")),
+        Histogram(arrays["counts"], arrays["levels"]),
         Tally.of_arrays(arrays),
         about.query_sha256,
         tuple(about.entries),
@@ -77,13 +138,6 @@ def _read(path: Path) -> Total:
     if _sha256(arrays) != about.arrays_sha256 or not _adds_up(total):
         raise HashbenchError(f"{path}: damaged: its counts are not those of its shards: name another file")
     return total
-
-
-def _about(path: Path, text: str) -> _About:
-    values = config.json_object(text)
-    if (version := values.get("schema_version")) != SCHEMA:
-        raise HashbenchError(f"{path}: of schema {printable(str(version))}; this version of hashbench has {SCHEMA}")
-    return config.parse(_About, values, str(path))
 
 
 def _adds_up(total: Total) -> bool:

@@ -15,11 +15,9 @@ from hashbench import histogram
 from hashbench.codes import files
 from hashbench.codes.files import Explicit
 from hashbench.evaluation import diagnostics
+from hashbench.evaluation.shard_total import Total, read_total, write_total
+from hashbench.evaluation.shards import CountTask, Source, shards_of
 from hashbench.relevance.labels import ClassRelevance
-from hashbench.shards import Source, Total, shards_of
-from hashbench.shards._counts_file import read, write
-from hashbench.shards._task import Count
-from hashbench.shards._total import Entry
 
 BY_ITEMS = Explicit(layout="items-by-bits")
 
@@ -49,9 +47,8 @@ def total_of(folder: Path, order: st.DataObject | None = None) -> Total:
     source, shards = Source((folder / "queries.npz",), BY_ITEMS), shards_of(str(folder / "db-*.npz"))
     total = None
     for shard in shards if order is None else order.draw(st.permutations(shards)):
-        counts = Count(source, shard)()
-        entry = Entry.of(shard, source.seen(shard), counts)
-        total = Total.of(entry, counts) if total is None else total.with_(entry, counts)
+        counted = CountTask(source, shard, source.seen(shard)).run()
+        total = counted if total is None else total.merged(counted)
     assert total is not None
     return total
 
@@ -66,8 +63,8 @@ def test_any_shards_in_any_order_are_the_whole(
     whole = files.load(folder / "whole.npz", explicit=BY_ITEMS)
     expected = histogram.count(whole.query, whole.database, whole.relevance)
     total = total_of(folder, order)
-    write(folder / "counts.npz", total)
-    kept = read(folder / "counts.npz")
+    write_total(folder / "counts.npz", total)
+    kept = read_total(folder / "counts.npz")
     assert kept is not None and kept.entries == total.entries and len(kept.entries) == len(bounds)
     for found in (total, kept):
         assert found.n_items == len(codes.database)
@@ -95,8 +92,8 @@ def test_distinct_codes_beyond_the_limit_stay_beyond_it(tmp_path: Path, monkeypa
     written(tmp_path, of_one_class(database), [4])
     total = total_of(tmp_path)
     assert total.tally.diagnostics().n_distinct is None  # 4 and 4, each below the limit
-    write(tmp_path / "counts.npz", total)
-    kept = read(tmp_path / "counts.npz")
+    write_total(tmp_path / "counts.npz", total)
+    kept = read_total(tmp_path / "counts.npz")
     assert kept is not None and kept.tally.diagnostics().n_distinct is None
 
 
@@ -111,10 +108,11 @@ def test_the_memory_of_a_task_does_not_grow_with_its_shard(tmp_path: Path, monke
         np.save(tmp_path / f"codes-{n_items}.npy", rng.integers(0, 2, (n_items, 64), np.uint8))
         np.save(tmp_path / f"labels-{n_items}.npy", rng.integers(0, 3, n_items))
         (shard,) = shards_of(str(tmp_path / f"codes-{n_items}.npy"), str(tmp_path / f"labels-{n_items}.npy"))
-        task = Count(Source((tmp_path / "queries.npz",), BY_ITEMS, device="cpu"), shard)
-        task()  # imports
+        source = Source((tmp_path / "queries.npz",), BY_ITEMS, device="cpu")
+        task = CountTask(source, shard, source.seen(shard))
+        task.run()  # imports
         tracemalloc.start()
-        assert task().histogram.counts.sum() == 3 * n_items
+        assert task.run().histogram.counts.sum() == 3 * n_items
         peaks[n_items] = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     assert peaks[200_000] < 1.2 * peaks[20_000], peaks  # the larger file alone takes 12 MiB more

@@ -19,17 +19,17 @@ from support.counts import shards_in
 from support.ray_nodes import Nodes, two_nodes
 from support.waiting import lives, until
 
+from hashbench.evaluation.shard_total import read_total
+from hashbench.evaluation.shards import folder_on_node
 from hashbench.foundation.files import file_sha256, locked
-from hashbench.grid.node import DriverFile
-from hashbench.shards import _counts_file
-from hashbench.shards._on_node import shard_lock
+from hashbench.jobs.node import lock_of
 
 pytest.importorskip("ray")
 pytestmark = [pytest.mark.slow, pytest.mark.ray, pytest.mark.timeout(600)]
 
 SHARDS = 6
 EVAL = ["eval", "queries.npz", "--shards", "db-*.npz", "--json"]
-AGAIN = re.compile(r"^note: db-\d\.npz: .*: it is done again$", re.MULTILINE)
+AGAIN = re.compile(r"^note: db-\d\.npz: .*: it is tried again$", re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
@@ -68,9 +68,8 @@ def hold(stack: ExitStack, nodes: Nodes, node: int, shards: range = range(SHARDS
     folder = nodes.work_folder(node)
     folder.mkdir(mode=0o700, exist_ok=True)
     for number in shards:
-        path = Path(f"db-{number}.npz")
-        file = DriverFile(path, path.stat().st_size, file_sha256(path))
-        stack.enter_context(locked(shard_lock(folder / "shards", [(path, file)]), wait=False))
+        own = folder / folder_on_node([file_sha256(Path(f"db-{number}.npz"))])
+        stack.enter_context(locked(lock_of(own), wait=False))
     return stack
 
 
@@ -81,7 +80,7 @@ def test_two_nodes_count_what_one_process_counts(
     assert (code, json.loads(out)) == (0, alone)
     assert errors == "Ray: 2 nodes, 2 cores\nnote: 6 shards, 3,015 items\n"
     assert call(capsys, *EVAL, "--counts", "here.npz")[0] == 0
-    ours, theirs = _counts_file.read(Path("here.npz")), _counts_file.read(Path("sum.npz"))
+    ours, theirs = read_total(Path("here.npz")), read_total(Path("sum.npz"))
     assert ours is not None and theirs is not None
     assert ours.histogram.sha256() == theirs.histogram.sha256()
     for node in range(2):

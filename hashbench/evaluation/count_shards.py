@@ -1,0 +1,127 @@
+"""Counts all shards: those that are not counted yet, several at a time, with their sum kept after each."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from typing import Any
+
+from hashbench.codes import Codes
+from hashbench.evaluation.shard_total import Total, held, read_total, write_total
+from hashbench.evaluation.shards import CountTask, How, LookTask, Seen, Shard, Source, query_sha256
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.progress import bar, note
+from hashbench.jobs import ray
+from hashbench.jobs.follow import all_done
+from hashbench.jobs.local import local_pool
+from hashbench.jobs.task import Pool
+
+
+def count_shards(source: Source, shards: Sequence[Shard], how: How) -> tuple[Total, Codes]:
+    """The total of the shards, with those that ``how.append`` adds them to; and the codes of the queries.
+
+    With a file of counts, shards that are in it are not counted again, and it holds the total after each shard. Raises
+    HashbenchError, before anything is counted or written, where the shards are not of one kind, where one is there
+    twice, and where the file is not of these queries and shards.
+    """
+    with ExitStack() as stack:
+        cluster = None if how.ray is None else stack.enter_context(ray.connected(how.ray))
+        stack.enter_context(held(how.counts))
+        before = None if how.counts is None else read_total(how.counts)
+        if how.append and before is None:
+            raise HashbenchError(f"--append: {how.counts}: no such file: leave --append out to begin one")
+        first = source.opened(shards[0])
+        query, digest = first.query, query_sha256(first)
+        del first  # it may hold the shard
+        if before is not None:
+            _require_queries(before, query, digest, how)
+        seen = _seen(source, shards, how.jobs)
+        if before is not None:
+            _require_shards(before, {one.identity: shard for one, shard in zip(seen, shards, strict=True)}, how)
+        note(f"note: {len(shards):,} shards, {sum(one.n_items for one in seen):,} items")
+        tasks = [CountTask(source, *each) for each in zip(shards, seen, strict=True)]
+        return _total(tasks, before, digest, how, cluster), query
+
+
+def _seen(source: Source, shards: Sequence[Shard], jobs: int) -> list[Seen]:
+    """What each shard is; raises HashbenchError where two are the same."""
+    seen: dict[int, Seen] = {}
+    results = all_done([LookTask(source, shard) for shard in shards], local_pool(min(jobs, len(shards))))
+    with bar("check", "shard", len(shards)) as shown, closing(results):
+        for at, one in results:
+            seen[at] = one
+            shown.update()
+    first: dict[tuple[str, ...], Shard] = {}
+    for at, shard in enumerate(shards):
+        if (other := first.setdefault(seen[at].identity, shard)) is not shard:
+            raise HashbenchError(f"{shard}: the same bytes as {other}: each shard is counted once, so leave one out")
+    return [seen[at] for at in range(len(shards))]
+
+
+def _require_queries(before: Total, query: Codes, digest: str, how: How) -> None:
+    """Raises HashbenchError unless the file is of these queries."""
+    old = before.histogram
+    if (old.n_queries, old.n_bits) != query.shape:
+        raise HashbenchError(
+            f"{how.counts}: of {old.n_queries} queries of {old.n_bits} bits, but {len(query)} of {query.n_bits} bits "
+            "are given: name another file"
+        )
+    if before.query_sha256 != digest:
+        raise HashbenchError(f"{how.counts}: of other queries: their codes or labels differ: name another file")
+
+
+def _require_shards(before: Total, given: Mapping[tuple[str, ...], Shard], how: How) -> None:
+    """Raises HashbenchError unless the shards in the file are among those given, or with --append none of them is."""
+    others = [entry.file for identity, entry in before.identities.items() if identity not in given]
+    if not how.append and others:
+        more = f" and {len(others) - 1:,} more" if len(others) > 1 else ""
+        raise HashbenchError(
+            f"{how.counts}: holds {others[0]}{more}, not among the given shards: give all of them, or --append to add "
+            "these"
+        )
+    if not how.append or given.keys() == before.pending:
+        return  # the last: the same --append was interrupted, and goes on
+    if before.pending:
+        raise HashbenchError(f"{how.counts}: an --append of other shards was interrupted: run that command again first")
+    for identity, shard in given.items():
+        if (entry := before.identities.get(identity)) is not None:
+            name = "" if entry.file == str(shard) else f" as {entry.file}"
+            raise HashbenchError(f"{shard}: is in {how.counts} already{name}: nothing is added")
+
+
+def _total(tasks: Sequence[CountTask], total: Total | None, digest: str, how: How, cluster: Any) -> Total:
+    """The total with the shards that are not in it yet; it is written after each of them."""
+    known = {} if total is None else total.identities
+    missing = [task for task in tasks if task.seen.identity not in known]
+    if len(missing) < len(tasks):
+        note(f"note: {len(tasks) - len(missing):,} of them are in {how.counts} already")
+    pending = frozenset(task.seen.identity for task in tasks) if how.append else frozenset()
+    n_items, n_missing = (sum(task.seen.n_items for task in each) for each in (tasks, missing))
+    pool: Pool = local_pool(min(how.jobs, len(missing)))
+    if cluster is not None:
+        missing, pool = _on_cluster(missing, cluster)
+    results = all_done(missing, pool)
+    with bar("count", "item", n_items, scaled=True, done=n_items - n_missing) as shown, closing(results):
+        for left, (at, counted) in zip(reversed(range(len(missing))), results, strict=True):
+            if counted.query_sha256 != digest:
+                raise HashbenchError(
+                    f"{missing[at].name}: beside it the queries are read otherwise than beside {tasks[0].name}: packed "
+                    "in another bit order? say --bit-order big or --bit-order little for all"
+                )
+            total = counted if total is None else total.merged(counted)
+            total = replace(total, pending=pending if left else frozenset())
+            if how.counts is not None:
+                write_total(how.counts, total)
+            shown.update(missing[at].seen.n_items)
+    assert total is not None
+    return total
+
+
+def _on_cluster(tasks: Sequence[CountTask], cluster: Any) -> tuple[list[CountTask], Pool]:
+    """The tasks as nodes do them, and the pool; a task sees its own GPU alone, or without --device its core."""
+    device = tasks[0].source.device if tasks else "cpu"
+    on_gpu = device.startswith("cuda")
+    if on_gpu and not ray.has_gpus(cluster):
+        raise HashbenchError(f"--device {device}: no node of the cluster has a GPU: leave --device out")
+    device = "cuda:0" if on_gpu else "cpu"
+    moved = [replace(task, source=replace(task.source.in_files(), device=device)) for task in tasks]
+    return moved, ray.RayPool(cluster, gpus=int(on_gpu))

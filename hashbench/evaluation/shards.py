@@ -1,0 +1,322 @@
+"""The shards of a database: files that are counted one by one, by any process; their histograms add up to the whole."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from hashbench import histogram
+from hashbench.codes import Codes
+from hashbench.codes import files as saved_files
+from hashbench.codes.files import CodeStream, Explicit, SavedCodes, StoredArray
+from hashbench.evaluation.diagnostics import Tally
+from hashbench.evaluation.shard_total import Entry, Total
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.files import file_sha256, matching, natural, resolved
+from hashbench.histogram.device import for_pairs
+from hashbench.jobs.task import DriverFile, Input, Task
+from hashbench.relevance.labels import LabelRelevance, Labels
+
+Opened = SavedCodes | CodeStream
+
+
+@dataclass(frozen=True)
+class How:
+    """How many shards are counted at the same time, the file of the total, and whether the shards are new in it.
+
+    ``ray`` is the address of a Ray cluster that counts them, in place of this machine.
+    """
+
+    jobs: int = 1
+    counts: Path | None = None
+    append: bool = False
+    ray: str | None = None
+
+
+@dataclass(frozen=True)
+class Place:
+    """A file, and the key of the array in it, if the user named it."""
+
+    path: Path
+    key: str | None = None
+
+    def __str__(self) -> str:
+        return str(self.path) if self.key is None else f"{self.path}:{self.key}"
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One part of a database: where its codes and its labels are; ``str()`` names it by the file of the codes."""
+
+    codes: Place
+    labels: Place
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """Its file, or the file of the codes and that of the labels."""
+        return tuple(dict.fromkeys((self.codes.path, self.labels.path)))
+
+    def __str__(self) -> str:
+        return str(self.codes.path)
+
+    @contextmanager
+    def named_in_errors(self) -> Iterator[None]:
+        """Errors in the block name the shard."""
+        try:
+            yield
+        except HashbenchError as error:
+            if any(str(path) in str(error) for path in self.paths):
+                raise
+            raise HashbenchError(f"{self}: {error}") from None
+
+
+def shards_of(codes: str, labels: str | None = None, besides: Path | None = None) -> list[Shard]:
+    """The shards whose codes the pattern ``codes`` names, ``PATTERN`` or ``PATTERN:KEY``, in the order of their names.
+
+    ``labels`` is the pattern of their labels; without it they are in the files of the codes. The files of the two
+    patterns belong together in the order of their names. The file ``besides`` is not a shard, whatever its name.
+    """
+    of_codes = _places("--shards", codes, besides)
+    if labels is None:
+        return [Shard(place, Place(place.path)) for place in of_codes]
+    of_labels = _places("--shard-labels", labels, besides)
+    if len(of_codes) != len(of_labels):
+        raise HashbenchError(
+            f"--shards {codes}: {len(of_codes)} files, --shard-labels {labels}: {len(of_labels)}: a file of labels for "
+            "each file of codes is expected"
+        )
+    return [Shard(*both) for both in zip(of_codes, of_labels, strict=True)]
+
+
+def _places(option: str, pattern: str, besides: Path | None) -> list[Place]:
+    found, key = _files(pattern, besides), None
+    if not found and ":" in pattern:
+        before, _, key = pattern.rpartition(":")
+        found = _files(before, besides)
+    if not found:
+        raise HashbenchError(
+            f"{option} {pattern}: no such file: a quoted pattern is expected, such as 'pieces/db-*.h5'"
+        )
+    return [Place(path, key) for path in sorted(found, key=natural)]
+
+
+def _files(pattern: str, besides: Path | None) -> list[Path]:
+    left_out = None if besides is None else resolved(besides)
+    return [path for path in matching(str(Path(pattern).expanduser())) if resolved(path) != left_out]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a shard is, whatever its name: the digests of its files and the keys in them; and its size."""
+
+    sha256: tuple[str, ...]
+    keys: tuple[str, str]
+    n_items: int
+    n_bits: int
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """Equal for the same shard under another name, and different for others."""
+        return *self.sha256, *self.keys
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the queries are, and how codes are read: what all shards share."""
+
+    files: tuple[Path, ...]
+    explicit: Explicit
+    streamed: bool | None = None  # None: where the file can be read item by item
+    device: str = "auto"
+
+    def opened(self, shard: Shard) -> Opened:
+        """The queries, and the shard as their database."""
+        with shard.named_in_errors():
+            explicit, _ = self._beside(shard)
+            return saved_files.opened(
+                self.files, explicit=explicit, streamed=self.streamed, held_bytes=0, with_ids=False
+            )
+
+    def seen(self, shard: Shard) -> Seen:
+        """The size of the shard by its headers, and the digests of its files."""
+        with shard.named_in_errors():
+            explicit, keys = self._beside(shard)
+            n_items, n_bits = saved_files.shape_of(self.files, explicit=explicit)
+            stated = _stated(shard, "n_bits")
+            if stated is not None and stated.shape in ((), (1,), (1, 1)) and stated.small().ravel()[0] != n_bits:
+                raise HashbenchError(
+                    f"{stated.where} is {stated.small().ravel()[0]}, but the codes are read as {n_bits} bits"
+                )
+            return Seen(tuple(map(_sha256, shard.paths)), keys, n_items, n_bits)
+
+    def in_files(self) -> "Source":
+        """The same source, where folders are given by their files, and arrays by the paths of these and keys."""
+        files = tuple(path for each in self.files for path in saved_files.files_of(each))
+        named = {role: str(Place(*saved_files.parted(place))) for role, place in self._named_arrays().items()}
+        return replace(self, files=files, explicit=replace(self.explicit, **named))  # type: ignore[arg-type]
+
+    @property
+    def paths(self) -> list[Path]:
+        """The files that hold the queries."""
+        return [*self.files, *(saved_files.parted(place)[0] for place in self._named_arrays().values())]
+
+    def moved(self, places: Mapping[Path, Path]) -> "Source":
+        """The same source with each of its files in another place."""
+        named = {role: _moved(place, places) for role, place in self._named_arrays().items()}
+        explicit = replace(self.explicit, **named)  # type: ignore[arg-type]
+        return replace(self, files=tuple(places[path] for path in self.files), explicit=explicit)
+
+    def _named_arrays(self) -> dict[str, str]:
+        """Where the arrays of the queries are, as far as the user named them."""
+        named = {role: getattr(self.explicit, role) for role in ("query_codes", "query_labels")}
+        return {role: place for role, place in named.items() if place is not None}
+
+    def _beside(self, shard: Shard) -> tuple[Explicit, tuple[str, str]]:
+        """What the user said of the files, with the shard as the database; and the keys of its two arrays."""
+        codes = saved_files.array_at(str(shard.codes), "database_codes", "--shards")
+        labels = saved_files.array_at(str(shard.labels), "database_labels", "--shard-labels")
+        if codes.where == labels.where:
+            raise HashbenchError(
+                f"{codes.where}: one array cannot be both codes and labels: name the labels with --shard-labels"
+            )
+        stated = _stated(shard, "layout")
+        layout = str(stated.small().item()) if stated is not None and stated.shape == () else None
+        explicit = replace(
+            self.explicit,
+            database_codes=f"{shard.codes.path}:{codes.name}",
+            database_labels=f"{shard.labels.path}:{labels.name}",
+            layout=self.explicit.layout or layout,  # type: ignore[arg-type]
+        )
+        return explicit, (_key(shard.codes, codes), _key(shard.labels, labels))
+
+
+def _key(place: Place, stored: StoredArray) -> str:
+    """The key of an array; empty for an .npy, which has none: there it is the name of the file."""
+    return "" if stored.where == str(place.path) else stored.name
+
+
+def _stated(shard: Shard, name: str) -> StoredArray | None:
+    arrays = saved_files.arrays_in(shard.codes.path)
+    return arrays[name]() if name in arrays else None
+
+
+def _sha256(path: Path) -> str:
+    try:
+        return file_sha256(path)
+    except OSError as error:
+        raise HashbenchError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _moved(place: str, places: Mapping[Path, Path]) -> str:
+    """FILE or FILE:KEY with the place of the file; whether a colon is part of its name, only the driver can see."""
+    name = max((path for path in places if f"{place}:".startswith(f"{path}:")), key=lambda path: len(str(path)))
+    return f"{places[name]}{place.removeprefix(str(name))}"
+
+
+@dataclass(frozen=True)
+class LookTask(Task):
+    """Returns what a shard is."""
+
+    source: Source
+    shard: Shard
+
+    @property
+    def name(self) -> str:
+        """The shard."""
+        return str(self.shard)
+
+    def run(self) -> Seen:
+        """What the shard is."""
+        return self.source.seen(self.shard)
+
+
+@dataclass(frozen=True)
+class CountTask(Task):
+    """Counts a shard against the queries, some thousands of items at a time."""
+
+    source: Source
+    shard: Shard
+    seen: Seen
+
+    @property
+    def name(self) -> str:
+        """The shard."""
+        return str(self.shard)
+
+    def run(self) -> Total:
+        """The total of this shard alone."""
+        saved = self.source.opened(self.shard)
+        device = for_pairs(self.source.device, len(saved.query) * saved.n_database, saved.query.n_bits)
+        tally, without_class = Tally(saved.query.n_bits), [0, 0]
+
+        def tallied() -> Iterator[tuple[Codes, LabelRelevance]]:
+            for codes, relevance in saved.pieces():
+                tally.add(codes)
+                queries, items = relevance.without_class()
+                without_class[:] = queries, without_class[1] + items
+                yield codes, relevance
+
+        with self.shard.named_in_errors():
+            counted = histogram.count_blocks(saved.query, tallied(), n_items=saved.n_database, device=device)
+        entry = Entry(
+            file=str(self.shard),
+            sha256=list(self.seen.sha256),
+            keys=list(self.seen.keys),
+            items=self.seen.n_items,
+            without_class=without_class,
+            notes=list(saved.notes),
+        )
+        return Total(counted, tally, query_sha256(saved), (entry,))
+
+    def inputs(self) -> list[Input]:
+        """The files of the queries, which a node keeps, and those of the shard."""
+        queries = [(path, DriverFile.at(path)) for path in dict.fromkeys(self.source.paths)]
+        found = [Input(path, file, f"queries/{file.sha256}/{path.name}") for path, file in queries]
+        for path, sha256 in zip(self.shard.paths, self.seen.sha256, strict=True):
+            place = f"{folder_on_node(self.seen.sha256)}/{sha256}/{path.name}"
+            found.append(Input(path, DriverFile(path.resolve(), path.stat().st_size, sha256), place, is_kept=False))
+        return found
+
+    def run_on_node(self, folder: Path, places: Mapping[Path, Path]) -> Total:  # noqa: ARG002
+        """The same total from the files in their ``places``; notes and errors name the files as the driver does."""
+        shard = Shard(*(replace(place, path=places[place.path]) for place in (self.shard.codes, self.shard.labels)))
+
+        def named(text: str) -> str:
+            for name, place in places.items():
+                text = text.replace(str(place), str(name))
+            return text
+
+        try:
+            total = CountTask(self.source.moved(places), shard, self.seen).run()
+        except HashbenchError as error:
+            raise HashbenchError(named(str(error))) from None
+        (entry,) = total.entries
+        own = entry.model_copy(update={"file": self.name, "notes": [named(note) for note in entry.notes]})
+        return replace(total, entries=(own,))
+
+
+def folder_on_node(sha256: Sequence[str]) -> str:
+    """The folder of a shard's files on a node, named by their content."""
+    return f"shards/{hashlib.sha256(' '.join(sha256).encode()).hexdigest()}"
+
+
+def query_sha256(saved: Opened) -> str:
+    """The digest of the codes and the labels of the queries, however they are stored."""
+    labels = _as_ids(saved.query_labels)
+    names = None if saved.class_names is None else saved.class_names.tolist()
+    about = json.dumps([saved.query.shape, labels.shape, labels.dtype.kind, names])
+    digest = hashlib.sha256(about.encode())
+    digest.update(np.ascontiguousarray(saved.query.words, "<u8").tobytes())
+    digest.update(np.ascontiguousarray(labels, "<i8").tobytes())
+    return digest.hexdigest()
+
+
+def _as_ids(labels: Labels) -> Labels:
+    """Class ids, also for multi-hot labels of which no query has two: a reader may give the one or the other."""
+    if labels.ndim == 1 or (labels.sum(axis=1, dtype=np.int64) > 1).any():
+        return labels.astype(np.int64)
+    return np.where(labels.any(axis=1), labels.argmax(axis=1), -1).astype(np.int64)

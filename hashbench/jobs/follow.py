@@ -1,0 +1,100 @@
+"""Tasks given to a pool until each has a result: what waits for another process, and what is tried again."""
+
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from typing import Any
+
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.progress import note
+from hashbench.jobs.task import Died, NodeError, Pool, Postponed, Task, TookTooLong
+
+ATTEMPTS = 2  # of a task whose worker dies
+POLL_S = 2.0  # how often a task that waits for another process is looked at
+
+Ready = Callable[[Task], bool]
+Instead = Callable[[Task, Died], Task | None]
+
+
+def follow(
+    tasks: Sequence[Task],
+    pool: Pool,
+    *,
+    attempts: int = ATTEMPTS,
+    ready: Ready = lambda _: True,
+    instead: Instead = lambda _task, _died: None,
+) -> Generator[tuple[int, Any]]:
+    """(place among ``tasks``, result) of each task, as they end; no worker of the pool is left behind.
+
+    The result is a HashbenchError where the task raised one, and Died where it failed for good: its worker died
+    ``attempts`` times, or it took too long. Then the task that ``instead`` returns takes its place, if there is one.
+    ``ready`` says whether a task can be given to the pool now; a HashbenchError that it raises is the task's result.
+    """
+    current, waiting, deaths = list(tasks), deque(range(len(tasks))), Counter[int]()
+    is_told = False
+    with closing(pool):
+        while waiting or pool.is_busy:
+            yield from _give(current, waiting, pool, ready)
+            if not pool.is_busy:
+                if waiting and not is_told:
+                    note(f"note: {len(waiting)} of {len(tasks)} wait for other processes, which do them now")
+                    is_told = True
+                if waiting:
+                    time.sleep(POLL_S)
+                continue
+            for at, found in pool.ended(POLL_S if waiting and pool.has_room else None):
+                if isinstance(found, Postponed):
+                    waiting.append(at)
+                    continue
+                result = found
+                if isinstance(found, Died):
+                    deaths[at] += 1
+                    result = _after(found, current[at], deaths[at], attempts, instead)
+                if isinstance(result, Task):
+                    current[at] = result
+                    waiting.appendleft(at)
+                    continue
+                yield from _give(current, waiting, pool, ready)  # no worker waits for the use of the result
+                yield at, result
+
+
+def _give(
+    current: Sequence[Task], waiting: deque[int], pool: Pool, ready: Ready
+) -> Generator[tuple[int, HashbenchError]]:
+    """Gives the pool what is ready, as long as it has room; the tasks whose ``ready`` raises an error."""
+    for _ in range(len(waiting)):
+        if not pool.has_room:
+            return
+        at = waiting.popleft()
+        try:
+            is_ready = ready(current[at])
+        except HashbenchError as error:
+            yield at, error
+            continue
+        if is_ready:
+            pool.give(at, current[at])
+        else:
+            waiting.append(at)
+
+
+def _after(died: Died, task: Task, n_deaths: int, attempts: int, instead: Instead) -> Task | Died:
+    """The task that is done next, or why there is none."""
+    if isinstance(died, TookTooLong):
+        return instead(task, died) or died
+    if n_deaths < attempts:
+        note(f"note: {task.name}: {died}: it is tried again")
+        return task
+    failure = Died(f"{died}, {n_deaths} times")
+    return instead(task, failure) or failure
+
+
+def all_done(tasks: Sequence[Task], pool: Pool) -> Generator[tuple[int, Any]]:
+    """As ``follow``, for tasks that are all needed: raises HashbenchError where one fails, in a line that names it."""
+    with closing(follow(tasks, pool)) as results:
+        for at, found in results:
+            if isinstance(found, Died | NodeError):
+                raise HashbenchError(f"{tasks[at].name}: {found}")
+            if isinstance(found, HashbenchError):
+                raise found
+            yield at, found

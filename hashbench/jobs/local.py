@@ -1,0 +1,266 @@
+"""Tasks done on this machine: by this process, or by worker processes, which may die without harm to it."""
+
+import os
+import signal
+import sys
+import time
+import traceback
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from threading import RLock
+from typing import Any
+
+from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation.files import reported
+from hashbench.foundation.parallel import end_with_parent, share_cores
+from hashbench.jobs.task import Died, Pool, Task, TookTooLong, result_of
+
+GRACE_S = 10.0  # what a worker that is ended has to end in
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+
+Environment = Mapping[str, str]
+
+
+def local_pool(jobs: int, timeout_s: float | None = None, environments: Sequence[Environment] | None = None) -> Pool:
+    """This process for one task at a time without a limit, else ``jobs`` workers, with a variable each of their own."""
+    if jobs == 1 and timeout_s is None:
+        return ThisProcess()
+    return LocalPool(environments or [{}] * jobs, timeout_s)
+
+
+class ThisProcess:
+    """Does one task after another in this process; an error that is not for the user ends it."""
+
+    def __init__(self) -> None:
+        self._given: tuple[int, Task] | None = None
+
+    @property
+    def has_room(self) -> bool:
+        """Whether it has no task."""
+        return self._given is None
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether it has a task."""
+        return self._given is not None
+
+    def give(self, at: int, task: Task) -> None:
+        """Takes a task, which ``ended`` does."""
+        self._given = at, task
+
+    def ended(self, seconds: float | None = None) -> Iterator[tuple[int, Any]]:  # noqa: ARG002
+        """Does the task."""
+        assert self._given is not None
+        (at, task), self._given = self._given, None
+        try:
+            found = task.run()
+        except HashbenchError as error:
+            found = error
+        yield at, found
+
+    def close(self) -> None:
+        """There is nothing to end."""
+
+
+class LocalPool:
+    """Places for workers, one for each of ``environments``, the variables that the worker there has of its own.
+
+    A worker is started when there is a task for it. A task that takes longer than ``timeout_s`` ends it (None: no
+    limit). A worker that dies is replaced.
+    """
+
+    def __init__(self, environments: Sequence[Environment], timeout_s: float | None = None) -> None:
+        self._jobs, self._timeout_s = len(environments), timeout_s
+        self._free: deque[tuple[Environment, Worker | None]] = deque((each, None) for each in environments)
+        self._busy: dict[Worker, tuple[Environment, int]] = {}
+
+    @property
+    def has_room(self) -> bool:
+        """Whether a worker is free."""
+        return bool(self._free)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a worker is at work."""
+        return bool(self._busy)
+
+    def give(self, at: int, task: Task) -> None:
+        """Gives the task to a free worker."""
+        environment, worker = self._free.popleft()
+        worker = worker or Worker(self._jobs, environment)
+        self._busy[worker] = environment, at
+        worker.give(task)
+
+    def ended(self, seconds: float | None = None) -> Iterator[tuple[int, Any]]:
+        """(place, result) of tasks that have ended; waits for the first, so many ``seconds`` at most."""
+        limits = [] if seconds is None else [seconds]
+        if self._timeout_s is not None:
+            began = min(worker.started for worker in self._busy)
+            limits.append(max(0.0, began + self._timeout_s - time.monotonic()))
+        ready = wait([worker.pipe for worker in self._busy], min(limits, default=None))
+        for worker in list(self._busy):
+            if worker.pipe in ready:
+                yield self._put_back(worker, worker.result())
+            elif self._timeout_s is not None and time.monotonic() - worker.started >= self._timeout_s:
+                limit = f"it took longer than {self._timeout_s / 60:g} minutes (--timeout)"
+                yield self._put_back(worker, TookTooLong(limit))
+
+    def close(self) -> None:
+        """Ends all workers: those without work by themselves, the others at once."""
+        for worker in self._busy:
+            worker.kill()
+        for _, free in self._free:
+            if free is not None:
+                free.stop()
+
+    def _put_back(self, worker: "Worker", result: Any) -> tuple[int, Any]:
+        """The place of the worker's task, with the ``result``; the worker is free again."""
+        environment, at = self._busy.pop(worker)
+        if isinstance(result, Died):
+            worker.kill()
+            self._free.append((environment, None))  # last: another place is the next one to try
+        else:
+            self._free.appendleft((environment, worker))
+        return at, result
+
+
+class Worker:
+    """A process of its own, and of its own group of processes: what it starts ends with it.
+
+    ``environment`` are its variables beside those of this process, ``jobs`` the number of workers that share the cores.
+    """
+
+    def __init__(self, jobs: int, environment: Environment) -> None:
+        context = get_context("spawn")  # a fork of a process that has used threads or a GPU does not work
+        self.pipe, theirs = context.Pipe()
+        self._process = context.Process(target=_work, args=(theirs, jobs, dict(environment)), daemon=False)
+        with _interrupts_blocked():  # inherited: Ctrl-C reaches this process, which ends its workers
+            self._process.start()
+        theirs.close()  # so that the pipe ends with the worker
+        self.started = 0.0
+
+    def give(self, task: Task) -> None:
+        """Starts the task."""
+        self.started = time.monotonic()
+        with suppress(OSError):  # the worker is dead: ``result`` says so
+            self.pipe.send(task)
+
+    def result(self) -> Any:
+        """What the task returned, or its HashbenchError, or Died; waits for it."""
+        try:
+            found = self.pipe.recv()
+        except (EOFError, OSError):
+            self._process.join()
+            return Died(_how_it_ended(self._process.exitcode))
+        return Died(found.text) if isinstance(found, _Crash) else found
+
+    def stop(self) -> None:
+        """Lets the worker end after its work; waits for it."""
+        self.pipe.close()
+        self._process.join()
+
+    def kill(self) -> None:
+        """Ends the worker and all that it started, at once."""
+        self._signal(signal.SIGTERM)
+        self._process.join(GRACE_S)
+        self._signal(signal.SIGKILL)
+        self._process.join()
+        self.pipe.close()
+
+    def _signal(self, number: signal.Signals) -> None:
+        assert self._process.pid is not None
+        for send in (os.killpg, os.kill):  # it has no group yet at its very beginning
+            with suppress(OSError):
+                send(self._process.pid, number)
+
+
+@dataclass(frozen=True)
+class _Crash:
+    """The error that ended a task, in one line."""
+
+    text: str
+
+
+def _work(pipe: Connection, jobs: int, environment: Environment) -> None:
+    """The life of a worker: it does the tasks that it is given, until the pipe ends."""
+    from tqdm import tqdm
+
+    os.setsid()
+    end_with_parent()
+    os.environ.update(environment)
+    tqdm.set_lock(RLock())  # its own lock is a semaphore between processes, which a worker that is ended leaves behind
+    share_cores(jobs)
+    while True:
+        try:
+            task = pipe.recv()
+        except EOFError:
+            return
+        pipe.send(_done(task))
+
+
+def _done(task: Task) -> Any:
+    try:
+        _write_to(task.output or Path(os.devnull))
+        return result_of(task.run)
+    except Exception as error:
+        traceback.print_exc()
+        return _Crash(f"{type(error).__name__}: {one_line(error)}")
+
+
+def _write_to(output: Path) -> None:
+    """From now on everything that this process and its children print is added to the file."""
+    with reported(output):
+        output.parent.mkdir(parents=True, exist_ok=True)
+        file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    for stream in (1, 2):
+        os.dup2(file, stream)
+    os.close(file)
+
+
+def _how_it_ended(code: int | None) -> str:
+    if code is None or code >= 0:
+        return f"the worker ended with exit code {code}"
+    name = signal.Signals(-code).name
+    return f"the worker was ended by {name}" + (": out of memory?" if name == "SIGKILL" else "")
+
+
+@contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Holds an interrupt back until the block ends."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def gpus_in_turn(jobs: int, device: str, per_task: int) -> list[dict[str, str]]:
+    """The environment of each of ``jobs`` workers: the ``per_task`` GPUs that it sees, in turn.
+
+    Empty where there is no GPU, where the ``device`` names one or none, or where a single worker sees all.
+    """
+    gpus = _visible_gpus() if device in ("auto", "cuda") and jobs > 1 else []
+    if not gpus:
+        return [{} for _ in range(jobs)]
+    seen = [[gpus[(job * per_task + place) % len(gpus)] for place in range(per_task)] for job in range(jobs)]
+    return [{VISIBLE: ",".join(dict.fromkeys(names))} for names in seen]
+
+
+def _visible_gpus() -> list[str]:
+    """The names of the GPUs that this process may use, as CUDA_VISIBLE_DEVICES has them."""
+    chosen = os.environ.get(VISIBLE)
+    if chosen is not None:
+        return [name.strip() for name in chosen.split(",") if name.strip() not in ("", "-1")]
+    if find_spec("torch") is None:
+        return []
+    import torch
+
+    return [str(number) for number in range(torch.cuda.device_count())]

@@ -1,0 +1,133 @@
+"""A task on a node of a cluster: the node must have the driver's code, and gets the files that it lacks."""
+
+import hashlib
+import os
+import platform
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import rmtree
+from typing import Any
+
+from hashbench.foundation import paths, provenance
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.files import atomic, locked, reported
+from hashbench.foundation.provenance import Code
+from hashbench.jobs.task import DriverFile, Input, NodeError, Task, checksum
+
+PIECE = 32 << 20  # bytes of a file that travel at once
+RESULTS = "results"  # the folder of inputs that a task may write
+
+Reader = Callable[[Path, int, int], bytes]  # reads a piece of a file of the driver's machine
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A task on its way to a node, with its files; ``code`` is that of the driver's machine."""
+
+    task: Task
+    inputs: Sequence[Input]
+    code: Code
+
+
+def run_on_this_node(sent: Sent, read: Reader) -> Any:
+    """The result of the task on this machine, whose own data and results are left as they are.
+
+    Raises NodeError, which names the machine, where the task cannot be begun.
+    """
+    with ExitStack() as reserved:
+        try:
+            _require_same_code(sent.code)
+            folder = work_folder()
+            for used_once in dict.fromkeys((folder / i.place).parents[1] for i in sent.inputs if not i.is_kept):
+                reserved.enter_context(_reserved(used_once))
+            for needed in sent.inputs:
+                _bring(needed, folder, read)
+        except HashbenchError as error:
+            raise NodeError(f"on {platform.node()}: {error}") from None
+        return sent.task.run_on_node(folder, {needed.path: folder / needed.place for needed in sent.inputs})
+
+
+def _require_same_code(code: Code) -> None:
+    """Raises HashbenchError if this machine has another hashbench: its results would name code that did not run."""
+    own = provenance.code()
+    if own != code:
+        raise HashbenchError(
+            f"this node has hashbench {_shown(own)}, the command has {_shown(code)}: install the same on all machines"
+        )
+
+
+def _shown(code: Code) -> str:
+    return f"{code.version} ({(code.commit or 'no commit')[:10]}{', changed' if code.dirty else ''})"
+
+
+def work_folder() -> Path:
+    """The folder on this machine that keeps what this user's tasks need: data, and what is unfinished."""
+    folder = Path(tempfile.gettempdir()) / f"hashbench-{os.getuid()}"
+    with reported(folder):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if folder.stat().st_uid != os.getuid() or folder.is_symlink():
+            raise HashbenchError(f"{folder}: not a folder of this user: set TMPDIR to another one")
+    return folder
+
+
+@contextmanager
+def _reserved(folder: Path) -> Iterator[None]:
+    """Holds the folder's lock during the block and removes the folder after it; another task with these files waits.
+
+    What a killed task has left there is found and removed by the next one.
+    """
+    with locked(lock_of(folder), wait=True, instead="TMPDIR"):
+        try:
+            yield
+        finally:
+            rmtree(folder, ignore_errors=True)
+
+
+def lock_of(folder: Path) -> Path:
+    """The lock file of a folder that one task at a time uses."""
+    return folder.with_name(f"{folder.name}.lock")
+
+
+def _bring(needed: Input, folder: Path, read: Reader) -> None:
+    """Puts the file in its place: a link to a file of this machine with that content, else a copy is sent."""
+    file, place = needed.file, folder / needed.place
+    with reported(place):
+        place.parent.mkdir(parents=True, exist_ok=True)
+    with locked(lock_of(place), wait=True, instead="TMPDIR"):
+        if _is(place, file):
+            return
+        with reported(place):
+            place.unlink(missing_ok=True)  # a link would be followed, and the machine's own file be written
+            for path in _own(needed):
+                if _is(path, file):
+                    place.symlink_to(path)
+                    return
+        _receive(file, place, read)
+
+
+def _own(needed: Input) -> Sequence[Path]:
+    """Where this machine may have the file: in its data folder, or on a disk that it shares with the driver."""
+    kind, _, name = needed.place.partition("/")
+    return () if kind == RESULTS else (paths.data() / name, needed.file.path)  # results are written: no link to them
+
+
+def _is(path: Path, file: DriverFile) -> bool:
+    try:
+        stat = path.stat()
+        return stat.st_size == file.n_bytes and checksum(path, stat.st_size, stat.st_mtime_ns) == file.sha256
+    except OSError:
+        return False
+
+
+def _receive(file: DriverFile, place: Path, read: Reader) -> None:
+    digest = hashlib.sha256()
+    with reported(place), atomic(place) as temporary, temporary.open("wb") as target:
+        for start in range(0, file.n_bytes, PIECE):
+            piece = read(file.path, start, min(PIECE, file.n_bytes - start))
+            digest.update(piece)
+            target.write(piece)
+        if digest.hexdigest() != file.sha256:
+            raise HashbenchError(f"{file.path}: changed while the command ran: start it again")

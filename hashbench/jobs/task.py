@@ -1,0 +1,128 @@
+"""A task: work with a name that any process can do. A task and its result are picklable."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Protocol
+
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.files import file_sha256
+
+
+class Died(Exception):  # noqa: N818  (what happened, as the reader of a row is told)
+    """The worker ended without a result, or its task raised an error that is not for the user; the text says how."""
+
+
+class TookTooLong(Died):
+    """The worker was ended, because its task took longer than the limit."""
+
+
+class NodeError(HashbenchError):
+    """A node of a cluster cannot do tasks: it has other code, or no room for their files."""
+
+
+@dataclass(frozen=True)
+class Postponed:
+    """The result of a task that another process does at this moment: it waits until that has ended."""
+
+
+@dataclass(frozen=True)
+class DriverFile:
+    """A file on the driver's machine: its whole path, its size and the checksum of its content."""
+
+    path: Path
+    n_bytes: int
+    sha256: str
+
+    @staticmethod
+    def at(path: Path) -> "DriverFile":
+        """The file at ``path`` on this machine, which is the driver's."""
+        stat = path.stat()
+        return DriverFile(path.resolve(), stat.st_size, checksum(path, stat.st_size, stat.st_mtime_ns))
+
+
+@lru_cache(maxsize=1024)
+def checksum(path: Path, n_bytes: int, mtime_ns: int) -> str:  # noqa: ARG001  (a changed file is read again)
+    """The SHA-256 (hex) of a file, kept while its size and its time stay the same."""
+    return file_sha256(path)
+
+
+@dataclass(frozen=True)
+class Input:
+    """A file that a task needs: ``path`` is the task's name for it, ``place`` its path in the folder of a node.
+
+    A node keeps the file for later tasks, unless ``is_kept`` is false: then the folder two levels above is locked for
+    the task and removed after it.
+    """
+
+    path: Path
+    file: DriverFile
+    place: str
+    is_kept: bool = True
+
+
+class Task(ABC):
+    """Work with a name, which notes and errors show; a HashbenchError that it raises is its result."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def output(self) -> Path | None:
+        """The file to which a worker adds what the task prints; None where nobody reads it."""
+        return None
+
+    @abstractmethod
+    def run(self) -> Any:
+        """The result."""
+
+    def inputs(self) -> Sequence[Input]:
+        """The files of this machine that a node of a cluster needs for the task."""
+        return ()
+
+    def run_on_node(self, folder: Path, places: Mapping[Path, Path]) -> Any:  # noqa: ARG002
+        """The result on a node, where ``places`` in its ``folder`` has each input by its path."""
+        return self.run()
+
+
+class Pool(Protocol):
+    """Workers, or a cluster; tasks are known by their place in the caller's list."""
+
+    @property
+    def has_room(self) -> bool:
+        """Whether it takes one more task."""
+        ...
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether it has a task."""
+        ...
+
+    def give(self, at: int, task: Task) -> None:
+        """Starts a task, or puts it into the queue of a cluster."""
+        ...
+
+    def ended(self, seconds: float | None = None) -> Iterator[tuple[int, Any]]:
+        """(place, result) of tasks that have ended; waits for the first, so many ``seconds`` at most.
+
+        The result is a HashbenchError where the task raised one, and Died where there is none.
+        """
+        ...
+
+    def close(self) -> None:
+        """Ends all workers."""
+        ...
+
+
+def result_of(work: Callable[[], Any]) -> Any:
+    """What ``work`` returns, or the HashbenchError that it raises, as a type that can be pickled."""
+    try:
+        return work()
+    except NodeError as error:
+        return error
+    except HashbenchError as error:
+        return HashbenchError(str(error))

@@ -24,6 +24,7 @@ from hashbench.codes import Codes, pack
 from hashbench.foundation.parallel import slices
 from hashbench.histogram import torch_kernel
 from hashbench.histogram.counting import Kernel
+from hashbench.metrics import Metrics
 from hashbench.relevance.labels import ClassRelevance, Relevance, SharedLabelRelevance
 
 REPETITIONS = 5
@@ -110,7 +111,7 @@ def score(case: Case) -> Timing:
     relevance = ClassRelevance(*case.classes)
 
     def run() -> object:
-        return metrics.evaluate(histogram.count(query, database, relevance, kernel="numba"), ["ap"])
+        return metrics.evaluate(histogram.count(query, database, relevance, kernel="numba"), Metrics.parse(["ap"]))
 
     return timed("count and ap, classes", case.bits, QUERIES * ITEMS, run)
 
@@ -180,7 +181,7 @@ def report_peak(mode: str) -> None:
     Modes: "whole" counts the database at once, "streamed" piece by piece, "ap" counts it at once and computes the AP.
     """
     small, ids = pack(np.eye(64, dtype=np.uint8)), np.arange(64)
-    metrics.evaluate(histogram.count(small, small, ClassRelevance(ids, ids), kernel="numba"), ["ap"])
+    metrics.evaluate(histogram.count(small, small, ClassRelevance(ids, ids), kernel="numba"), Metrics.parse(["ap"]))
     before = resident_mib("VmRSS:")
     query, database, relevance = large(LARGE[2])
     started = time.perf_counter()
@@ -194,7 +195,7 @@ def report_peak(mode: str) -> None:
     else:
         counted = histogram.count(query, database, relevance, kernel="numba")
     if mode == "ap":
-        metrics.evaluate(counted, ["ap"])
+        metrics.evaluate(counted, Metrics.parse(["ap"]))
     seconds = time.perf_counter() - started
     assert counted.counts.sum() == LARGE[0] * LARGE[1]
     packed = (query.words.nbytes + database.words.nbytes) / 2**20

@@ -120,9 +120,9 @@ def test_no_folder_imports_private_names_of_another() -> None:
 @pytest.mark.parametrize(
     ("name", "owner"),
     [
-        ("hashbench.metrics.parse", None),
+        ("hashbench.metrics.Metrics", None),
         ("hashbench.__version__", None),
-        ("hashbench.metrics._name.read", "hashbench.metrics"),
+        ("hashbench.metrics._name.split_names", "hashbench.metrics"),
         ("hashbench.metrics._name", "hashbench.metrics"),
         ("hashbench.metrics.ap._x", "hashbench.metrics"),
         ("hashbench.datasets.readers._reader.Items", "hashbench.datasets.readers"),

@@ -15,9 +15,9 @@ from hashbench.contract import CODES
 from hashbench.datasets.split import Split
 from hashbench.foundation.errors import FEW, HashbenchError, printable, quietly
 from hashbench.histogram import Histogram
+from hashbench.histogram.retrieval import Retrieval
 from hashbench.relevance.labels import Relevance
 from hashbench.runs.store import Row
-from hashbench.sparse.retrieval import Retrieval
 
 FIELDS = ("metrics", "metrics_of_test", "metrics_weighted")  # of a row
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from hashbench.codes.files import StoredArray, arrays_in
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import Histogram
-from hashbench.sparse.retrieval import CUTOFFS, Retrieval
+from hashbench.histogram.retrieval import CUTOFFS, Retrieval
 
 MOST_BYTES = 4 << 30  # of one array in memory
 MOST_COUNT = 1 << 40  # of items at a distance: a sum of such counts does not overflow

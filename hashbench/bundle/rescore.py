@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from hashbench import metrics
 from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.histogram import Histogram
-from hashbench.metrics import METRICS, MetricValue
-from hashbench.sparse.retrieval import Retrieval
+from hashbench.histogram.retrieval import Retrieval
+from hashbench.metrics import Metrics, MetricValue, NamedMetric
 
 ROUNDING = 1e-9  # another machine may round a sum in another way
 Values = Mapping[str, MetricValue]
@@ -18,32 +18,31 @@ Values = Mapping[str, MetricValue]
 
 def computed(counts: Histogram | Retrieval, stated: Values) -> dict[str, MetricValue]:
     """The values of those of the ``stated`` metrics that are computed from such counts."""
-    names = [name for name in stated if is_known(name) and METRICS.get(stem(name)).source is type(counts)]
+    wanted = _known(stated).where(lambda metric: metric.entry.source is type(counts))
     if isinstance(counts, Retrieval):
-        return metrics.evaluate_retrieval(counts, names)
-    return _summarised(metrics.evaluate(counts, names))
+        return metrics.evaluate_retrieval(counts, wanted)
+    return _summarised(metrics.evaluate(counts, wanted))
 
 
 def computed_of_rankings(rankings: Iterable[Histogram], stated: Values) -> dict[str, MetricValue]:
     """The values of the ``stated`` metrics, of rankings by the weighted Hamming distance."""
-    return _summarised(metrics.evaluate_rankings(rankings, [name for name in stated if is_known(name)]))
+    return _summarised(metrics.evaluate(rankings, _known(stated)))
 
 
 def _summarised(values: Mapping[str, NDArray[np.float64]]) -> dict[str, MetricValue]:
     return {name: metrics.summarise(of_queries) for name, of_queries in values.items()}
 
 
+def _known(names: Iterable[str]) -> Metrics:
+    return Metrics.parse(filter(is_known, names), source=None)
+
+
 def is_known(name: str) -> bool:
     """Whether this hashbench, with the packages beside it, has the metric."""
     try:
-        return str(metrics.parse(name)) == name
+        return str(NamedMetric.parse(name)) == name
     except HashbenchError:
         return False
-
-
-def stem(name: str) -> str:
-    """The metric's name without parameters and cutoff."""
-    return metrics.read_name(name).metric
 
 
 def differences(field: str, stated: Values, found: Values, by: str) -> Iterator[str]:

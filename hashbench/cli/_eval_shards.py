@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hashbench.evaluation.scoring import Empty
     from hashbench.evaluation.shard_total import Total
     from hashbench.evaluation.shards import How, Shard, Source
+    from hashbench.metrics import Metrics
 
 MOST_NOTES = 3  # of those about shards, in the terminal
 
@@ -65,7 +66,7 @@ def _shards(pattern: str, labels: str | None, how: "How", outputs: Sequence[Path
     return shards
 
 
-def evaluation(named: str, total: "Total", query: "Codes", names: list[str], ties: str, empty: "Empty") -> "Evaluation":
+def evaluation(named: str, total: "Total", query: "Codes", names: "Metrics", ties: str, empty: "Empty") -> "Evaluation":
     """The scores and the diagnostics of the shards, ``named`` in the report."""
     from hashbench.evaluation import diagnostics, scoring
     from hashbench.evaluation.report import Evaluation, Leak

@@ -72,7 +72,7 @@ def command(
     from hashbench.evaluation import compare, scoring
     from hashbench.foundation.config import canonical_json
 
-    names = compare.check_names(",".join(metric or scoring.DEFAULT))
+    names = compare.check_names(metric or scoring.DEFAULT)
     if not 0 < interval < 1:
         raise HashbenchError(f"--interval {interval:g}: more than 0 and less than 1 is expected, such as 0.95")
     explicit = Explicit(bits=bits, bit_order=bit_order, layout=layout)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from hashbench.evaluation.scoring import Empty, Scores
     from hashbench.histogram import Histogram
     from hashbench.histogram.own_items import Ints
+    from hashbench.metrics import Metrics
 
 Array = Annotated[
     str | None, typer.Option(metavar="FILE[:KEY]", help="Read this array from FILE (its array KEY), without a search.")
@@ -160,16 +161,16 @@ def command(
     of the codes. Means are over the queries with a relevant item. The values are the same on every --device; options
     that need the order of the items (--ties order, --as, the TREC files) always use the CPU.
     """
-    from hashbench import metrics
     from hashbench.codes import files as saved_files
     from hashbench.evaluation import scoring
     from hashbench.evaluation.conventions import CONVENTIONS
     from hashbench.evaluation.shards import How, Source
     from hashbench.foundation.errors import HashbenchError
     from hashbench.histogram.device import for_pairs, usable
+    from hashbench.metrics import Metrics
 
     default = scoring.DEFAULT if weights is None else scoring.DEFAULT_WEIGHTED
-    names, device = list(metrics.parse_all(metrics.listed(metric or default))), usable(device)
+    names, device = Metrics.parse(metric or default), usable(device)
     for name in as_ or []:
         CONVENTIONS.get(name)  # an unknown one is refused before anything is counted
     explicit = saved_files.Explicit(
@@ -297,7 +298,7 @@ def _source(files: list[Path] | None, explicit: "Explicit") -> str:
 def _scores(
     saved: "SavedCodes | CodeStream",
     counted: "Histogram",
-    names: list[str],
+    names: "Metrics",
     ties: str,
     empty: "Empty",
     weights: str | None,

@@ -90,9 +90,9 @@ class _Protocol(Strict):
     @field_validator("metrics")
     @classmethod
     def _metrics_exist(cls, names: list[str]) -> list[str]:
-        from hashbench.metrics import parse_all
+        from hashbench.metrics import Metrics
 
-        return list(parse_all(names))
+        return Metrics.parse(names).names
 
     def deciding(self) -> dict[str, Any]:
         """The fields that decide a result, so no title, notes or expected sizes; the name of a run depends on them."""

@@ -15,6 +15,7 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram.counting import AnyCodes, on_cpu
 from hashbench.histogram.device import for_arrays
 from hashbench.histogram.ties import Policy
+from hashbench.metrics import Metrics
 
 
 class _Side:
@@ -108,7 +109,8 @@ class ScoreAccumulator:
         empty: Empty = "skip",
         exclude_self: Any = False,
     ) -> None:
-        checked(metrics, ties, empty)  # a wrong name is said before the first batch
+        checked(ties, empty)
+        Metrics.parse(metrics)  # a wrong name is said before the first batch
         self._device, self._bits, self._bit_order = device, bits, bit_order
         self._options: dict[str, Any] = {
             "metrics": metrics,

@@ -11,6 +11,7 @@ from hashbench.codes.files import Ids, rows_of_ids
 from hashbench.evaluation.paired import Difference, Floats, differences
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import Histogram
+from hashbench.metrics import Metrics
 from hashbench.relevance.labels import Labels
 
 
@@ -70,19 +71,19 @@ def _printable(ids: Ids | None, query: int) -> int | str | None:
     return found.decode("utf-8", "backslashreplace") if isinstance(found, bytes) else found
 
 
-def check_names(names: str | Sequence[str]) -> list[str]:
-    """The canonical names of the metrics; raises HashbenchError for one that is no mean over queries of their own."""
-    parsed = metrics.parse_all(names)
-    for canonical, name in parsed.items():
-        if metrics.METRICS.get(name.metric).needs_all_queries:
+def check_names(names: str | Sequence[str]) -> Metrics:
+    """The metrics; raises HashbenchError for one that is no mean over queries of their own."""
+    parsed = Metrics.parse(names)
+    for metric in parsed:
+        if metric.entry.needs_all_queries:
             raise HashbenchError(
-                f"metric '{canonical}': its value for a query depends on the other queries, so queries cannot be "
+                f"metric '{metric}': its value for a query depends on the other queries, so queries cannot be "
                 "resampled: name a metric of single queries, such as ap"
             )
-    return list(parsed)
+    return parsed
 
 
-def compare(a: Side, b: Side, names: Sequence[str], *, samples: int, seed: int, interval: float) -> Comparison:
+def compare(a: Side, b: Side, names: Metrics, *, samples: int, seed: int, interval: float) -> Comparison:
     """The comparison of two codes in the metrics ``names``; raises HashbenchError if their queries are not the same."""
     rows, same_by = _matched(a, b)
     of_a, of_b = metrics.evaluate(a.histogram, names), metrics.evaluate(b.histogram, names)

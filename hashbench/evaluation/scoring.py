@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench import metrics
 from hashbench.codes import Codes
 from hashbench.evaluation import arrays
 from hashbench.evaluation.arrays import BitOrder
@@ -19,7 +18,7 @@ from hashbench.histogram.device import for_arrays
 from hashbench.histogram.own_items import Ints, OwnPairs
 from hashbench.histogram.ranking import WeightedRankings
 from hashbench.histogram.ties import Policy
-from hashbench.metrics import MetricName, MetricValue
+from hashbench.metrics import Extremes, Metrics, MetricValue, NamedMetric, Values, evaluate_with_extremes, summarise
 from hashbench.relevance.labels import LabelRelevance, Relevance, from_labels
 
 if TYPE_CHECKING:
@@ -120,7 +119,7 @@ class Scores(Mapping[str, float | None]):
         return np.nan_to_num(values, nan=0.0) if self.empty == "zero" else values
 
     def _summary(self, values: Floats) -> MetricValue:
-        summary = metrics.summarise(self._filled(values))
+        summary = summarise(self._filled(values))
         return summary.model_copy(update={"n_empty": int(np.isnan(values).sum())})
 
     def __repr__(self) -> str:
@@ -177,7 +176,7 @@ def score(
     metric    mean     std  [worst, best]
     ap      0.7500  0.0000  [0.5000, 1.0000]
     """
-    names, policy = checked(metrics, ties, empty)
+    policy, wanted = checked(ties, empty), Metrics.parse(metrics)
     chosen = for_arrays(device, query_codes, database_codes)
     given = zip(arrays.NAMES, (query_codes, database_codes), strict=True)
     query, database = arrays.unpacked(
@@ -189,11 +188,11 @@ def score(
     if weights is not None:
         numbers = arrays.numbers("weights", weights)
         ranked = WeightedRankings(on_cpu(query), on_cpu(database), numbers, relevance, own=own)
-        scores = evaluate_weighted(ranked, names, policy, empty=empty)
+        scores = evaluate_weighted(ranked, wanted, policy, empty=empty)
     else:
         counted = _counted(query, database, relevance, chosen, own)
         ordered = in_order(on_cpu(query), on_cpu(database), relevance, own) if policy == "order" else None
-        scores = evaluate(counted, len(database), names, policy, empty=empty, ordered=ordered)
+        scores = evaluate(counted, len(database), wanted, policy, empty=empty, ordered=ordered)
     if exclude_self is None and query_codes is database_codes:
         warnings.warn(SAME_ARRAY, stacklevel=2)
     return scores
@@ -243,54 +242,48 @@ def in_order(query: Codes, database: Codes, relevance: Relevance, own: Ints | No
 def evaluate(
     histogram: Histogram,
     n_database: int,
-    names: str | Sequence[str],
+    metrics: Metrics,
     policy: str = "expected",
     *,
     empty: Empty = "skip",
     ordered: Iterable[Histogram] | None = None,
 ) -> Scores:
-    """The scores of the metrics ``names``, from the histogram of queries against ``n_database`` items.
+    """The scores of ``metrics``, from the histogram of queries against ``n_database`` items.
 
     The tie policy ``order`` needs ``ordered``, the rankings that ``in_order`` returns.
     """
-    parsed, chosen = checked(names, policy, empty)
-    values = metrics.evaluate_ties(histogram, parsed, chosen, ordered)
-    ends = {name: (same, same) for name, same in values.items() if _ignores_ties(metrics.parse(name))}
-    ends |= metrics.extremes(histogram, parsed)
-    per_query = {name: PerQuery(found, *ends.get(name, (None, None))) for name, found in values.items()}
-    return Scores(histogram.n_queries, n_database, histogram.n_bits, chosen, empty, per_query)
+    chosen = checked(policy, empty)
+    found = evaluate_with_extremes(histogram, metrics, chosen, ordered)
+    return Scores(histogram.n_queries, n_database, histogram.n_bits, chosen, empty, _per_query(*found))
 
 
 def evaluate_weighted(
-    ranked: WeightedRankings, names: str | Sequence[str], policy: str = "expected", *, empty: Empty = "skip"
+    ranked: WeightedRankings, metrics: Metrics, policy: str = "expected", *, empty: Empty = "skip"
 ) -> Scores:
-    """The scores of the metrics ``names`` where the database is ranked by the weighted Hamming distance."""
-    parsed, chosen = checked(names, policy, empty)
-    require_weighted(parsed)
-    values, ends = metrics.evaluate_with_extremes(ranked, parsed, None if chosen == "order" else chosen)
-    if chosen == "order":
-        values = metrics.evaluate_rankings(ties.in_order(ranked.distances, ranked.relevance, own=ranked.own), parsed)
-    per_query = {name: PerQuery(found, *ends.get(name, (None, None))) for name, found in values.items()}
+    """The scores of ``metrics`` where the database is ranked by the weighted Hamming distance."""
+    chosen = checked(policy, empty)
+    require_weighted(metrics)
+    ordered = ties.in_order(ranked.distances, ranked.relevance, own=ranked.own) if chosen == "order" else None
+    found = evaluate_with_extremes(ranked, metrics, chosen, ordered)
     query, database = ranked.query, ranked.database
-    return Scores(len(query), len(database), query.n_bits, chosen, empty, per_query)
+    return Scores(len(query), len(database), query.n_bits, chosen, empty, _per_query(*found))
 
 
-def require_weighted(names: Iterable[str]) -> None:
+def _per_query(values: Values, extremes: Extremes) -> dict[str, PerQuery]:
+    return {name: PerQuery(found, *extremes.get(name, (None, None))) for name, found in values.items()}
+
+
+def require_weighted(metrics: Metrics) -> None:
     """Raises HashbenchError if a metric is not defined for weighted Hamming distances."""
-    if at_radii := [name for name in names if metrics.needs_radii(name)]:
+    if at_radii := metrics.where(lambda metric: metric.needs_radii).names:
         raise HashbenchError(f"metric '{at_radii[0]}' needs Hamming radii, which weighted distances do not have")
 
 
-def checked(names: str | Sequence[str], policy: str, empty: str) -> tuple[list[str], Policy]:
-    """The canonical names of the metrics and the policy; raises HashbenchError if one of the three does not exist."""
+def checked(policy: str, empty: str) -> Policy:
+    """The policy; raises HashbenchError if one of the two does not exist."""
     if empty not in get_args(Empty):
         raise unknown("value of empty", empty, get_args(Empty))
-    return list(metrics.parse_all(metrics.listed(names))), ties.check(policy)
-
-
-def _ignores_ties(name: MetricName) -> bool:
-    """Whether a metric depends on Hamming radii alone, so that the order of tied items does not change it."""
-    return name.cutoff.kind == "radius" if name.cutoff else metrics.METRICS.get(name.metric).over_radii
+    return ties.check(policy)
 
 
 def table(scores: Scores) -> str:
@@ -318,6 +311,6 @@ def number(value: float | None) -> str:
 
 def _canonical(name: str) -> str:
     try:
-        return str(metrics.parse(name))
+        return str(NamedMetric.parse(name))
     except HashbenchError:
         return name  # a KeyError will name it

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from hashbench import metrics
 from hashbench.figures import _legend, _speed_up
 from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain, how_much
 from hashbench.figures._file import CellsFile
 from hashbench.figures._kind import FigureSpec, Kind
 from hashbench.figures._panels import Panel, Point, axes_of, drawn, explanation, filled, line_of
+from hashbench.metrics import MetricName
 from hashbench.runs.store import Row, Store
 from hashbench.tables.cell import Cell
 from hashbench.tables.csv_field import Value
@@ -116,7 +116,7 @@ def _varying(cells: Sequence[Cell]) -> list[str]:
 
 def _place(cell: Cell, name: str) -> int | None:
     if name == "cutoff":
-        cutoff = metrics.read_name(cell.metric).cutoff
+        cutoff = MetricName.read(cell.metric).cutoff
         return None if cutoff is None else cutoff.value
     value = cell.settings.get(name)
     return value if isinstance(value, int) else None

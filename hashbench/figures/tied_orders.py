@@ -105,11 +105,12 @@ def _ap(ranking: list[tuple[int, bool]]) -> float:
 
     from hashbench import metrics
     from hashbench.histogram import Histogram
+    from hashbench.metrics import Metrics
 
     counts = np.zeros((1, 1 + ranking[-1][0], 2), np.int64)
     for distance, relevant in ranking:
         counts[0, distance, int(relevant)] += 1
-    return float(metrics.evaluate(Histogram(counts, np.array([0, 1])), ["ap"])["ap"][0])
+    return float(metrics.evaluate(Histogram(counts, np.array([0, 1])), Metrics.parse(["ap"]))["ap"][0])
 
 
 def _points(drawn: _Orders) -> Iterator[dict[str, Value]]:

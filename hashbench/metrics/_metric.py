@@ -7,12 +7,25 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hashbench.foundation.config import Strict
 from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.histogram import Histogram
+from hashbench.histogram.retrieval import Retrieval
 from hashbench.metrics._name import Cutoff, CutoffKind, MetricName
-from hashbench.sparse.retrieval import Retrieval
 
 EXAMPLES: dict[CutoffKind, str] = {"rank": "@100", "radius": "@r2 (Hamming radius 2)", "n_relevant": "@r (rank N+)"}
+
+
+class MetricValue(Strict):
+    """Mean and standard deviation of a metric over the queries of a run; None if every query is empty.
+
+    They are fractions, except for a speed-up. A metric that is a single number for all queries has a mean and no std.
+    """
+
+    mean: float | None
+    std: float | None
+    n_queries: int  # all queries
+    n_empty: int  # queries without a relevant item, left out of the mean
 
 
 Source = TypeVar("Source", Histogram, Retrieval)

@@ -1,9 +1,9 @@
-"""The grammar of a metric's name: ``name[(key=value,...)][@k | @rR | @r]``."""
+"""The grammar of a metric's name, ``name[(key=value,...)][@k | @rR | @r]``, and other names of metrics."""
 
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from hashbench.foundation.errors import HashbenchError
@@ -32,7 +32,7 @@ class Cutoff:
 
 @dataclass(frozen=True)
 class MetricName:
-    """A metric with its parameters and its cutoff; ``str()`` is the canonical name, and ``parse`` reads it back.
+    """A metric with its parameters and its cutoff; ``str()`` is the canonical name, and ``read`` reads it back.
 
     ``parameters`` are the (key, value) pairs that differ from their defaults, sorted by key.
     """
@@ -45,13 +45,29 @@ class MetricName:
         inner = ",".join(f"{key}={value}" for key, value in self.parameters)
         return self.metric + (f"({inner})" if inner else "") + str(self.cutoff or "")
 
+    @staticmethod
+    def read(text: str) -> "MetricName":
+        """The parts of a metric's name as they are written; does not check that the metric exists.
 
-def listed(written: str | Iterable[str]) -> list[str]:
+        Raises HashbenchError for a text that does not follow the grammar.
+
+        >>> MetricName.read("ap(norm=retrieved)@5000")
+        MetricName(metric='ap', parameters=(('norm', 'retrieved'),), cutoff=Cutoff(kind='rank', value=5000))
+        """
+        match = _NAME.fullmatch(text)
+        if match is None:
+            raise HashbenchError(f"metric {text!r} is not written name, name@100, name@r2 or name(key=value)@100")
+        stem, inner, cutoff = match.groups()
+        parameters = () if inner is None else _parameters(inner, text)
+        return MetricName(canonical(stem), parameters, None if cutoff is None else _cutoff(cutoff, text))
+
+
+def split_names(written: str | Iterable[str]) -> list[str]:
     """The names in ``written``, one text or several, each of which may hold several names between commas.
 
     A comma inside parentheses belongs to the name. A cutoff alone repeats the metric before it.
 
-    >>> listed("ap(norm=min)@9,recall@1,5,r2")
+    >>> split_names("ap(norm=min)@9,recall@1,5,r2")
     ['ap(norm=min)@9', 'recall@1', 'recall@5', 'recall@r2']
     """
     names: list[str] = []
@@ -62,22 +78,6 @@ def listed(written: str | Iterable[str]) -> list[str]:
             names.append(f"{metric}@{part}" if repeats else part)
             metric = names[-1].rpartition("@")[0]
     return names
-
-
-def read(text: str) -> MetricName:
-    """The parts of a metric's name as they are written; does not check that the metric exists.
-
-    Raises HashbenchError for a text that does not follow the grammar.
-
-    >>> read("ap(norm=retrieved)@5000")
-    MetricName(metric='ap', parameters=(('norm', 'retrieved'),), cutoff=Cutoff(kind='rank', value=5000))
-    """
-    match = _NAME.fullmatch(text)
-    if match is None:
-        raise HashbenchError(f"metric {text!r} is not written name, name@100, name@r2 or name(key=value)@100")
-    stem, inner, cutoff = match.groups()
-    parameters = () if inner is None else _parameters(inner, text)
-    return MetricName(canonical(stem), parameters, None if cutoff is None else _cutoff(cutoff, text))
 
 
 def _parameters(inner: str, text: str) -> tuple[tuple[str, str], ...]:
@@ -101,3 +101,29 @@ def _cutoff(written: str, text: str) -> Cutoff:
     if radius:
         return Cutoff("radius", int(digits)) if digits else Cutoff("n_relevant")
     return Cutoff("rank", int(digits))
+
+
+SAME = {"map": "ap", "p": "precision", "rr": "mrr"}
+
+
+def own_name(name: MetricName) -> MetricName:
+    """``name`` with the name that the metric has here.
+
+    Raises HashbenchError, which says what to write, for ``map@k`` without a norm and for ``r@k``: other code means
+    different metrics by them.
+
+    >>> str(own_name(MetricName("map")))
+    'ap'
+    """
+    cutoff = str(name.cutoff or "@k")
+    if name.metric == "map" and name.cutoff is not None and not name.parameters:
+        raise HashbenchError(
+            f"metric '{name}': divided by what? ap(norm=retrieved){cutoff} divides by the relevant items retrieved, as "
+            f"most hashing papers do, ap{cutoff} by all relevant items, as trec_eval does"
+        )
+    if name.metric == "r":
+        raise HashbenchError(
+            f"metric '{name}': recall{cutoff} is the share of the relevant items that is retrieved; the share of "
+            "queries whose first item is relevant (R@1 of metric learning) is precision@1"
+        )
+    return replace(name, metric=SAME.get(name.metric, name.metric))

@@ -4,11 +4,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.histogram import Histogram
-from hashbench.metrics._cut import Cut
 from hashbench.metrics._groups import Counts, Groups
 from hashbench.metrics._metric import Metric
 from hashbench.metrics._name import MetricName
-from hashbench.metrics._precision_sums import in_a_row, normalise
+from hashbench.metrics._precision_sums import Cut, in_a_row, normalise
 
 
 def evaluate(histogram: Histogram, name: MetricName) -> NDArray[np.float64]:

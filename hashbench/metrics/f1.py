@@ -19,8 +19,7 @@ def evaluate(histogram: Histogram, name: MetricName) -> NDArray[np.float64]:
 
     One of two retrieved items is relevant, of two relevant ones: precision, recall and F1 are 1/2.
 
-    >>> from hashbench.metrics import parse
-    >>> evaluate(Histogram(np.array([[[1, 1], [2, 1]]]), np.array([0, 1])), parse("f1@r0"))
+    >>> evaluate(Histogram(np.array([[[1, 1], [2, 1]]]), np.array([0, 1])), MetricName.read("f1@r0"))
     array([0.5])
     """
     groups = Groups.of(histogram)

@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.foundation.errors import HashbenchError
+from hashbench.histogram.retrieval import Retrieval
 from hashbench.metrics._metric import Metric
 from hashbench.metrics._name import MetricName
-from hashbench.sparse.retrieval import Retrieval
 
 Counts = NDArray[np.integer]
 

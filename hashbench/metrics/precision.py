@@ -16,8 +16,7 @@ def evaluate(histogram: Histogram, name: MetricName) -> NDArray[np.float64]:
     [McSherry and Najork 2008]. ``precision@rR`` is P@H<=R, over the items within Hamming radius R; a query that
     retrieves nothing scores 0. ``precision@r`` is R-precision, k = N^+ of the query.
 
-    >>> from hashbench.metrics import parse
-    >>> evaluate(Histogram(np.array([[[1, 1], [2, 0]]]), np.array([0, 1])), parse("precision@1"))
+    >>> evaluate(Histogram(np.array([[[1, 1], [2, 0]]]), np.array([0, 1])), MetricName.read("precision@1"))
     array([0.5])
     """
     groups = Groups.of(histogram)

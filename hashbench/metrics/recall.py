@@ -15,8 +15,7 @@ def evaluate(histogram: Histogram, name: MetricName) -> NDArray[np.float64]:
     ``recall@k`` is R_T@k: the group that contains rank k counts in proportion, the groups before it in full
     [McSherry and Najork 2008]. ``recall@rR`` is over the items within Hamming radius R.
 
-    >>> from hashbench.metrics import parse
-    >>> evaluate(Histogram(np.array([[[1, 1], [2, 1]]]), np.array([0, 1])), parse("recall@r0"))
+    >>> evaluate(Histogram(np.array([[[1, 1], [2, 1]]]), np.array([0, 1])), MetricName.read("recall@r0"))
     array([0.5])
     """
     groups = Groups.of(histogram)

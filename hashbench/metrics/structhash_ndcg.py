@@ -20,8 +20,7 @@ def evaluate(histogram: Histogram, name: MetricName) -> NDArray[np.float64]:
 
     A relevant item tied with an irrelevant one: half of S(1) + S(2) = 2, divided by 2.
 
-    >>> from hashbench.metrics import parse
-    >>> evaluate(Histogram(np.array([[[1, 1]]]), np.array([0, 1])), parse("structhash_ndcg@2"))
+    >>> evaluate(Histogram(np.array([[[1, 1]]]), np.array([0, 1])), MetricName.read("structhash_ndcg@2"))
     array([0.5])
     """
     groups = Groups.of(histogram)

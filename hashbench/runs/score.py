@@ -10,12 +10,12 @@ from hashbench import metrics
 from hashbench.contract import Counts, Evidence
 from hashbench.foundation import provenance
 from hashbench.histogram import Histogram
+from hashbench.histogram.retrieval import Retrieval
 from hashbench.methods import METHODS
-from hashbench.metrics import MetricValue
+from hashbench.metrics import Metrics, MetricValue
 from hashbench.runs.data import RunData
 from hashbench.runs.options import Options
 from hashbench.runs.store import ACCURACY, SCHEMA, Arithmetic, Row, Seconds
-from hashbench.sparse.retrieval import Retrieval
 from hashbench.training.predictions import Predictions
 
 # The metrics in every row of codes. The saved histogram gives any other metric later, without a new run.
@@ -37,7 +37,7 @@ OF_WEIGHTED = ("ap", "ndcg@100", "precision@100")
 OF_RETRIEVAL = ("suf", "suf@4", "suf@16", "rerank_precision@1", "rerank_precision@4", "rerank_precision@16")
 
 
-class Metrics(NamedTuple):
+class RowMetrics(NamedTuple):
     """The metrics of a row: of the queries among the database, and of the queries among each other.
 
     ``weighted`` are those of the queries among the database by the weighted Hamming distance.
@@ -48,16 +48,16 @@ class Metrics(NamedTuple):
     weighted: dict[str, MetricValue]
 
 
-def score(evidence: Evidence, of_protocol: Sequence[str] = ()) -> Metrics:
+def score(evidence: Evidence, of_protocol: Sequence[str] = ()) -> RowMetrics:
     """The metrics computed from ``evidence``; codes have the metrics ``of_protocol`` besides those of every row."""
-    return Metrics(
+    return RowMetrics(
         _metrics(evidence.database, of_protocol),
         _metrics(evidence.test, of_protocol),
         {} if evidence.weighted is None else _of_rankings(evidence.weighted, of_protocol),
     )
 
 
-def measured_row(data: RunData, evidence: Evidence, metrics: Metrics, seconds: Seconds, options: Options) -> Row:
+def measured_row(data: RunData, evidence: Evidence, metrics: RowMetrics, seconds: Seconds, options: Options) -> Row:
     """The row of a run that did not fail."""
     return Row(
         metrics=metrics.database,
@@ -145,12 +145,12 @@ def _metrics(evidence: Mapping[str, Counts], of_protocol: Sequence[str]) -> dict
 
 
 def _of_histogram(histogram: Histogram, of_protocol: Sequence[str]) -> dict[str, MetricValue]:
-    return _summarised(metrics.evaluate(histogram, [*OF_CODES, *of_protocol]))
+    return _summarised(metrics.evaluate(histogram, Metrics.parse([*OF_CODES, *of_protocol])))
 
 
 def _of_rankings(rankings: Iterable[Histogram], of_protocol: Sequence[str]) -> dict[str, MetricValue]:
-    ranked = [name for name in metrics.parse_all([*OF_WEIGHTED, *of_protocol]) if not metrics.needs_radii(name)]
-    return _summarised(metrics.evaluate_rankings(rankings, ranked))
+    ranked = Metrics.parse([*OF_WEIGHTED, *of_protocol]).where(lambda metric: not metric.needs_radii)
+    return _summarised(metrics.evaluate(rankings, ranked))
 
 
 def _summarised(values: Mapping[str, NDArray[np.float64]]) -> dict[str, MetricValue]:
@@ -159,7 +159,7 @@ def _summarised(values: Mapping[str, NDArray[np.float64]]) -> dict[str, MetricVa
 
 def _of_retrieval(retrieval: Retrieval, of_protocol: Sequence[str]) -> dict[str, MetricValue]:  # noqa: ARG001
     names = [*OF_RETRIEVAL, *(["nmi"] if retrieval.contingency is not None else [])]
-    return metrics.evaluate_retrieval(retrieval, names)
+    return metrics.evaluate_retrieval(retrieval, Metrics.parse(names, Retrieval))
 
 
 def _of_predictions(predictions: Predictions, of_protocol: Sequence[str]) -> dict[str, MetricValue]:  # noqa: ARG001

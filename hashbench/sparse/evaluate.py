@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from hashbench.codes import MAX_BITS, Codes
 from hashbench.foundation.errors import HashbenchError
+from hashbench.histogram.retrieval import CUTOFFS, Reranked, Retrieval
 from hashbench.relevance.labels import Labels, from_labels
 from hashbench.sparse.codes import SparseCodes
 from hashbench.sparse.index import Index, build
-from hashbench.sparse.retrieval import CUTOFFS, Reranked, Retrieval
 from hashbench.sparse.search import SearchResult, query
 
 Floats = NDArray[np.floating]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tqdm import tqdm
 
     from hashbench.contract import SearchItems
-    from hashbench.sparse.retrieval import Retrieval
+    from hashbench.histogram.retrieval import Retrieval
     from hashbench.training.hasher import DeepHasher
 
 Floats = NDArray[np.float32]

@@ -12,6 +12,7 @@ from hashbench.foundation.config import canonical_json, json_object
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.keeping import kept
 from hashbench.histogram import Histogram
+from hashbench.metrics import Metrics, NamedMetric
 from hashbench.runs import hyperparameters
 from hashbench.runs.run import Run
 from hashbench.runs.saved import saved_histogram
@@ -128,13 +129,13 @@ class _StoredResults:
 
     def measured(self, cell: Cell, n_splits: int) -> Measured | None:
         """The cell's metric over the seeds and splits; None where there is none."""
-        name, rows = metrics.parse(cell.metric), list(self._rows_of(cell, n_splits))
+        name, rows = NamedMetric.parse(cell.metric), list(self._rows_of(cell, n_splits))
         found = list(self._means(rows, str(name), cell.evaluation))
         if not found:
             return None
         means, measured = [mean for _, mean in found], [row for row, _ in found]
         n_seeds, n_measured = len({row.seed for row in measured}), len({row.cell_hash for row in measured})
-        worst, best = self._tie_interval(rows, cell) if name.metric == "ap" else (None, None)
+        worst, best = self._tie_interval(rows, cell) if name.name.metric == "ap" else (None, None)
         of_queries, of_database = _distinct_codes(measured)
         return Measured(
             mean=statistics.fmean(means),
@@ -194,7 +195,7 @@ class _StoredResults:
         if histogram is None:
             return None
         try:
-            return metrics.summarise(metrics.evaluate(histogram, [metric])[metric]).mean
+            return metrics.summarise(metrics.evaluate(histogram, Metrics.parse([metric]))[metric]).mean
         except HashbenchError as error:
             log.warning("%s: %s cannot be computed: %s", row.run, metric, error)
             return None

@@ -6,7 +6,7 @@ from hashbench.datasets.card import cards, load_card
 from hashbench.features import FEATURES, split_checksum
 from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.methods import METHODS
-from hashbench.metrics import METRICS, read_name
+from hashbench.metrics import METRICS, MetricName
 from hashbench.models import MODELS
 from hashbench.tables.cell import Cell
 
@@ -20,7 +20,7 @@ def names_of(cell: Cell) -> Iterator[tuple[str, str]]:
     yield "dataset", cell.dataset
     yield "protocol", f"{cell.dataset}/{cell.protocol}"
     yield "method", cell.method
-    yield "metric", read_name(cell.metric).metric
+    yield "metric", MetricName.read(cell.metric).metric
     networks = [cell.settings.get("model"), cell.settings.get("features")]
     named = (split_checksum(str(name))[0] for name in networks if name is not None)
     yield from (("model", name) for name in named if name not in FEATURES.names)

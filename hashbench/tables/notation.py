@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from hashbench.metrics import METRICS, parse
+from hashbench.metrics import NamedMetric
 from hashbench.tables.cell import PrintedAs
 from hashbench.tables.table import TIE_RANGE, Position, Section, Table, TableCell
 
@@ -56,7 +56,7 @@ class Notation:
     def distinct_of(self, cell: TableCell) -> str:
         """The distinct codes of the queries and of the database beside an AP; empty where not shown or not known."""
         measured = cell.measured
-        is_ap = parse(cell.declared.metric).metric == "ap"
+        is_ap = NamedMetric.parse(cell.declared.metric).name.metric == "ap"
         if not self.distinct or not is_ap or measured is None:
             return ""
         if measured.distinct_queries is None or measured.distinct_database is None:
@@ -110,7 +110,7 @@ class Notation:
         """
         compared: dict[tuple[Any, ...], list[tuple[float, Position]]] = defaultdict(list)
         for position, cell in section.cells.items():
-            if cell.measured is not None and not METRICS.get(parse(cell.declared.metric).metric).is_bound:
+            if cell.measured is not None and not NamedMetric.parse(cell.declared.metric).entry.is_bound:
                 printed = float(self.measured(cell, cell.measured.mean))
                 compared[_all_but_method(cell)].append((printed, position))
         several = [values for values in compared.values() if len(values) > 1]

@@ -74,6 +74,7 @@ def test_metrics_over_all_queries_see_the_smaller_databases() -> None:
     from hashbench import metrics
     from hashbench.codes import pack
     from hashbench.histogram import Histogram, count
+    from hashbench.metrics import Metrics
 
     rows = []
     for q in range(12):
@@ -81,7 +82,7 @@ def test_metrics_over_all_queries_see_the_smaller_databases() -> None:
         one = ClassRelevance(labels[q : q + 1], labels[kept])
         rows.append(count(pack(codes[q : q + 1]), pack(codes[kept]), one).counts)
     together = Histogram(np.concatenate(rows), np.array([0, 1]))
-    for name, values in metrics.evaluate(together, ["pr_area", "pr_area_by_rank"]).items():
+    for name, values in metrics.evaluate(together, Metrics.parse(["pr_area", "pr_area_by_rank"])).items():
         np.testing.assert_array_equal(found.per_query(name), values)
 
 

@@ -17,6 +17,7 @@ from hashbench.codes import pack
 from hashbench.evaluation import arrays
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import count
+from hashbench.metrics import Metrics
 from hashbench.relevance.labels import SharedLabelRelevance, from_labels
 
 NAMES = ["ap", "ap@3", "ap(norm=retrieved)@3", "ndcg", "precision@2", "recall@2", "precision@r1", "auc"]
@@ -32,7 +33,7 @@ def scored(codes: CodeSet, names: list[str] = NAMES, ties: Any = "expected") -> 
 def test_scores_are_those_of_the_histogram(codes: CodeSet) -> None:
     scores = scored(codes)
     counted = count(pack(codes.query), pack(codes.database), codes.relevance)
-    for name, values in metrics.evaluate(counted, NAMES).items():
+    for name, values in metrics.evaluate(counted, Metrics.parse(NAMES)).items():
         np.testing.assert_allclose(scores.per_query(name), values, atol=1e-12)
         assert scores.value(name) == metrics.summarise(scores.per_query(name))
         assert scores[name] == scores.value(name).mean

@@ -13,6 +13,7 @@ from hashbench.codes import pack
 from hashbench.evaluation import trec
 from hashbench.histogram import count, ties
 from hashbench.histogram.ranking import hamming
+from hashbench.metrics import Metrics
 from hashbench.relevance.labels import from_labels
 
 
@@ -55,7 +56,7 @@ def test_ap_of_the_files_is_ap_in_database_order(codes: CodeSet, tmp_path_factor
     run, qrels = read_run(folder / "run"), read_qrels(folder / "qrels")
     counted = count(query, database, codes.relevance)
     in_order = ties.in_order(hamming(query, database), codes.relevance)
-    ordered = metrics.evaluate_ties(counted, ["ap"], "order", in_order)["ap"]
+    ordered = metrics.evaluate_with_extremes(counted, Metrics.parse(["ap"]), "order", in_order)[0]["ap"]
     assert len(run) == len(query)
     for q, (name, ranking) in enumerate(sorted(run.items())):
         assert len(ranking) == len(database)

@@ -12,6 +12,7 @@ from hashbench import metrics
 from hashbench.codes import pack
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import Histogram, count, curves, ties
+from hashbench.metrics import Metrics
 
 
 def counted(drawn: CodeSet) -> Histogram:
@@ -19,7 +20,7 @@ def counted(drawn: CodeSet) -> Histogram:
 
 
 def mean(histogram: Histogram, name: str) -> float:
-    value = metrics.summarise(next(iter(metrics.evaluate(histogram, [name]).values()))).mean
+    value = metrics.summarise(next(iter(metrics.evaluate(histogram, Metrics.parse([name])).values()))).mean
     assert value is not None
     return value
 
@@ -95,8 +96,8 @@ def test_pr_area_with_a_cutoff_reads_the_first_ranks_only(drawn: CodeSet) -> Non
 def test_pr_area_sees_all_queries_whatever_the_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
     histogram = Histogram(rng.integers(0, 5, (20, 9, 3)), np.array([0, 1, 2]))
-    whole = metrics.evaluate(histogram, ["pr_area", "ap"])
-    monkeypatch.setattr(metrics, "BLOCK", 1)
-    pieces = metrics.evaluate(histogram, ["pr_area", "ap"])
+    whole = metrics.evaluate(histogram, Metrics.parse(["pr_area", "ap"]))
+    monkeypatch.setattr("hashbench.metrics._evaluate.BLOCK", 1)
+    pieces = metrics.evaluate(histogram, Metrics.parse(["pr_area", "ap"]))
     for name in whole:
         np.testing.assert_allclose(pieces[name], whole[name], atol=1e-15)

@@ -15,6 +15,7 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import count, ranking, ties
 from hashbench.histogram.ranking import Distances, hamming
 from hashbench.histogram.ties import Policy
+from hashbench.metrics import Metrics
 from hashbench.relevance.labels import ClassRelevance, Relevance
 
 NAMES = ["ap", "ap(norm=retrieved)@3", "ap_worst", "ndcg", "ndcg@2", "precision@2", "recall@2", "auc"]
@@ -25,9 +26,9 @@ def evaluate_distances(
 ) -> dict[str, np.ndarray]:
     """The values per query of each metric on a ranking by weighted or real distances; equal distances tie."""
     if policy == "order":
-        return metrics.evaluate_rankings(ties.in_order(distances, relevance), names)
+        return metrics.evaluate(ties.in_order(distances, relevance), Metrics.parse(names))
     blocks = ranking.rankings(distances, relevance)
-    return metrics.evaluate_rankings((ties.apply(block, policy) for block in blocks), names)
+    return metrics.evaluate((ties.apply(block, policy) for block in blocks), Metrics.parse(names))
 
 
 @given(rankings())
@@ -51,7 +52,7 @@ def test_hamming_is_the_kernel_of_the_histogram(drawn: CodeSet) -> None:
 def test_equal_weights_rank_as_plain_hamming(weight: float, drawn: CodeSet) -> None:
     query, database = pack(drawn.query), pack(drawn.database)
     weighted = ranking.weighted_hamming(query, database, np.full(query.n_bits, weight))
-    plain = metrics.evaluate(count(query, database, drawn.relevance, workers=1), NAMES)
+    plain = metrics.evaluate(count(query, database, drawn.relevance, workers=1), Metrics.parse(NAMES))
     for name, value in evaluate_distances(weighted, drawn.relevance, NAMES).items():
         np.testing.assert_allclose(value, plain[name], atol=1e-14, err_msg=name)
 
@@ -62,7 +63,9 @@ def test_policies_hold_for_any_distances(policy: str, drawn: CodeSet) -> None:
     query, database = pack(drawn.query), pack(drawn.database)
     weighted = ranking.weighted_hamming(query, database, np.ones(query.n_bits))
     counted = count(query, database, drawn.relevance, workers=1)
-    truth = metrics.evaluate_ties(counted, NAMES, policy, ties.in_order(hamming(query, database), drawn.relevance))  # type: ignore[arg-type]
+    truth = metrics.evaluate_with_extremes(
+        counted, Metrics.parse(NAMES), policy, ties.in_order(hamming(query, database), drawn.relevance)
+    )[0]  # type: ignore[arg-type]
     found = evaluate_distances(weighted, drawn.relevance, NAMES, policy)  # type: ignore[arg-type]
     for name in NAMES:
         np.testing.assert_allclose(found[name], truth[name], atol=1e-14, err_msg=name)
@@ -148,8 +151,8 @@ def test_groups_after_the_cutoff_decide_nothing(drawn: CodeSet, k: int) -> None:
     names += [f"pr_area_by_rank@{k}", f"structhash_ndcg@{k}"]
     cut = ranking.merged_after(counted, k)
     assert cut.counts.shape[1] <= counted.counts.shape[1] + 1
-    whole = metrics.evaluate(counted, names)
-    for name, value in metrics.evaluate(cut, names).items():
+    whole = metrics.evaluate(counted, Metrics.parse(names))
+    for name, value in metrics.evaluate(cut, Metrics.parse(names)).items():
         np.testing.assert_allclose(value, whole[name], atol=1e-14, err_msg=name)
 
 
@@ -171,8 +174,8 @@ def test_blocks_of_queries_do_not_change_a_metric_of_all_queries(
     query, database = (pack(rng.integers(0, 2, (n, 10)) > 0) for n in (9, 40))
     relevance = ClassRelevance(rng.integers(0, 3, 9), rng.integers(0, 3, 40))
     weighted = ranking.WeightedRankings(query, database, rng.random(10), relevance)
-    whole = metrics.evaluate_rankings(weighted, names)
+    whole = metrics.evaluate(weighted, Metrics.parse(names))
     monkeypatch.setattr(ranking, "PAIRS", 90)
     assert len(list(weighted)) == 5
-    for name, value in metrics.evaluate_rankings(weighted, names).items():
+    for name, value in metrics.evaluate(weighted, Metrics.parse(names)).items():
         np.testing.assert_allclose(value, whole[name], atol=1e-14, err_msg=name)

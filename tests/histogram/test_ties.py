@@ -16,6 +16,7 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import Histogram, count, ranking, ties
 from hashbench.histogram.ranking import hamming
 from hashbench.histogram.ties import Policy
+from hashbench.metrics import Metrics
 from hashbench.relevance.labels import ClassRelevance
 
 K = 3
@@ -50,7 +51,7 @@ def in_groups(drawn: Ranking, descending: bool) -> Order:
 @given(drawn=rankings(max_items=8))
 def test_best_and_worst_are_the_metric_of_the_sorted_ties(policy: Policy, drawn: Ranking) -> None:
     order = in_groups(drawn, descending=policy == "best")
-    values = metrics.evaluate(ties.apply(histogram_of(drawn), policy), NAMES)
+    values = metrics.evaluate(ties.apply(histogram_of(drawn), policy), Metrics.parse(NAMES))
     for name, measure in MEASURES.items():
         assert values[name][0] == pytest.approx(float(measure(order)), abs=1e-13), name  # type: ignore[arg-type]
 
@@ -58,7 +59,7 @@ def test_best_and_worst_are_the_metric_of_the_sorted_ties(policy: Policy, drawn:
 @settings(max_examples=60)
 @given(rankings(max_items=7))
 def test_extremes_are_those_of_all_orders(drawn: Ranking) -> None:
-    found = metrics.extremes(histogram_of(drawn), NAMES)
+    found = metrics.evaluate_with_extremes(histogram_of(drawn), Metrics.parse(NAMES))[1]
     assert list(found) == NAMES
     for name, measure in MEASURES.items():
         values = [float(value) for value in oracles.scores(measure, drawn.distances, drawn.levels)]  # type: ignore[arg-type]
@@ -69,7 +70,11 @@ def test_extremes_are_those_of_all_orders(drawn: Ranking) -> None:
 
 def test_what_ties_do_not_change_has_no_extremes() -> None:
     histogram = Histogram(np.ones((2, 3, 2), np.int64), np.array([0, 1]))
-    assert not metrics.extremes(histogram, ["precision@r1", "recall@r0", "pr_area", "ap_best"])
+    fixed = ["precision@r1", "recall@r0", "pr_area"]
+    values, extremes = metrics.evaluate_with_extremes(histogram, Metrics.parse([*fixed, "ap_best", "pr_area@2"]))
+    assert list(extremes) == fixed
+    for name in fixed:
+        assert extremes[name] == (values[name], values[name])
 
 
 @given(rankings())
@@ -81,7 +86,9 @@ def test_expected_is_the_histogram_itself(drawn: Ranking) -> None:
 def evaluate(drawn: CodeSet, names: list[str], policy: Policy) -> dict[str, np.ndarray]:
     query, database = pack(drawn.query), pack(drawn.database)
     counted = count(query, database, drawn.relevance, workers=1)
-    return metrics.evaluate_ties(counted, names, policy, ties.in_order(hamming(query, database), drawn.relevance))
+    return metrics.evaluate_with_extremes(
+        counted, Metrics.parse(names), policy, ties.in_order(hamming(query, database), drawn.relevance)
+    )[0]
 
 
 def levels_in_order(drawn: CodeSet, q: int) -> Order:
@@ -108,7 +115,7 @@ def test_blocks_of_queries_change_nothing(drawn: CodeSet) -> None:
     whole = evaluate(drawn, NAMES, "order")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ranking, "PAIRS", 1)
-        patch.setattr(metrics, "BLOCK", 1)
+        patch.setattr("hashbench.metrics._evaluate.BLOCK", 1)
         for policy in ties.POLICIES:
             pieces = evaluate(drawn, NAMES, policy)  # type: ignore[arg-type]
             for name in NAMES if policy == "order" else ():
@@ -141,7 +148,7 @@ def test_a_radius_has_no_meaning_on_a_ranking_without_radii() -> None:
     ranked = ties.apply(Histogram(np.ones((1, 3, 2), np.int64), np.array([0, 1])), "best")
     for name in ("precision@r1", "recall@r1", "pr_area"):
         with pytest.raises(HashbenchError, match="needs Hamming radii"):
-            metrics.evaluate(ranked, [name])
+            metrics.evaluate(ranked, Metrics.parse([name]))
 
 
 def test_what_rank_and_radius_cut_both_has_no_other_policy() -> None:
@@ -166,7 +173,7 @@ def test_extremes_over_the_retrieved_with_large_ties(seed: int, k: int) -> None:
     name = f"ap(norm=retrieved)@{k}"
     if p.sum() == 0:
         return
-    worst, best = metrics.extremes(histogram, [name])[name]
+    worst, best = metrics.evaluate_with_extremes(histogram, Metrics.parse([name]))[1][name]
     values = list(over_retrieved(n[0].tolist(), p[0].tolist(), k))
     assert worst[0] == pytest.approx(min(worst_of for worst_of, _ in values), abs=1e-13)
     assert best[0] == pytest.approx(max(best_of for _, best_of in values), abs=1e-13)

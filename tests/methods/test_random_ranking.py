@@ -12,6 +12,7 @@ from hashbench.codes import binarize
 from hashbench.contract import BinaryHasher, TrainingData
 from hashbench.histogram import Histogram, count
 from hashbench.methods import METHODS
+from hashbench.metrics import Metrics
 from hashbench.relevance.labels import from_labels
 from hashbench.runs.run import Run
 
@@ -30,7 +31,7 @@ def ranked(folder: Path, query_labels: np.ndarray, labels: np.ndarray, bits: int
 
 
 def values(counts: Histogram, name: str) -> np.ndarray:
-    (found,) = metrics.evaluate(counts, [name]).values()
+    (found,) = metrics.evaluate(counts, Metrics.parse([name])).values()
     return np.asarray(found)
 
 

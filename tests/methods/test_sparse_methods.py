@@ -17,7 +17,9 @@ from hashbench.contract import TrainingData
 from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import Histogram
+from hashbench.histogram.retrieval import Retrieval
 from hashbench.methods import METHODS
+from hashbench.metrics import Metrics
 from hashbench.relevance.labels import ClassRelevance
 from hashbench.runs.data import open_data
 from hashbench.runs.fit import load_hasher
@@ -28,7 +30,6 @@ from hashbench.runs.score import OF_CODES, OF_RETRIEVAL
 from hashbench.runs.store import Row, Store
 from hashbench.sparse.codes import top_k
 from hashbench.sparse.hasher import SparseHasher
-from hashbench.sparse.retrieval import Retrieval
 
 # two epochs of ten steps of ten images, two of each of five classes, in a network without convolutions
 SMALL = {"model": "mlp", "augment": "none", "augment_per": "item", "epochs": 2, "steps_per_epoch": 10}
@@ -89,7 +90,7 @@ def test_rows_are_what_the_kept_files_give(store: Store, rows: dict[str, Row]) -
         ):
             kept = Retrieval.load(folder / name)
             assert kept.sha256() == sha256
-            again = metrics.evaluate_retrieval(kept, OF_RETRIEVAL)
+            again = metrics.evaluate_retrieval(kept, Metrics.parse(OF_RETRIEVAL, Retrieval))
             assert {key: values[key] for key in again} == again
         if row.histogram_sha256:
             assert Histogram.load(folder / "histogram.npz").sha256() == row.histogram_sha256

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hashbench import metrics
 from hashbench.foundation.errors import HashbenchError
-from hashbench.metrics import METRICS
+from hashbench.metrics import METRICS, NamedMetric
+from hashbench.metrics._name import split_names
 
 CANONICAL = [
     "ap",
@@ -44,8 +44,8 @@ CANONICAL = [
 
 @pytest.mark.parametrize("name", CANONICAL)
 def test_a_canonical_name_reads_back_to_itself(name: str) -> None:
-    assert str(metrics.parse(name)) == name
-    assert metrics.parse(str(metrics.parse(name))) == metrics.parse(name)
+    assert str(NamedMetric.parse(name)) == name
+    assert NamedMetric.parse(str(NamedMetric.parse(name))) == NamedMetric.parse(name)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_a_canonical_name_reads_back_to_itself(name: str) -> None:
     ],
 )
 def test_other_spellings_have_one_canonical_name(written: str, canonical: str) -> None:
-    assert str(metrics.parse(written)) == canonical
+    assert str(NamedMetric.parse(written)) == canonical
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_other_spellings_have_one_canonical_name(written: str, canonical: str) -
 )
 def test_what_is_wrong_is_said_in_one_line(name: str, says: str) -> None:
     with pytest.raises(HashbenchError) as caught:
-        metrics.parse(name)
+        NamedMetric.parse(name)
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -129,16 +129,16 @@ def test_what_is_wrong_is_said_in_one_line(name: str, says: str) -> None:
     ],
 )
 def test_names_between_commas_are_several_names(written: str | list[str], names: list[str]) -> None:
-    assert metrics.listed(written) == names
+    assert split_names(written) == names
 
 
 @given(st.text(max_size=20) | st.from_regex(r"(ap|ndcg|recall|suf)(\(norm=[a-z]*\))?(@r?-?[0-9]*)?", fullmatch=True))
 def test_any_text_is_a_name_or_a_hashbench_error(text: str) -> None:
     try:
-        name = metrics.parse(text)
+        name = NamedMetric.parse(text)
     except HashbenchError:
         return
-    assert metrics.parse(str(name)) == name
+    assert NamedMetric.parse(str(name)) == name
 
 
 def test_every_file_of_the_catalogue_is_a_metric_that_says_what_it_is() -> None:

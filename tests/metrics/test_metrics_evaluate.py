@@ -10,6 +10,7 @@ from hashbench import metrics
 from hashbench.codes import pack
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import Histogram, count
+from hashbench.metrics import Metrics
 
 NAMES = ["ap", "ap(norm=retrieved)@3", "ndcg", "precision@2", "recall@r1", "structhash_ndcg@3"]
 
@@ -20,15 +21,15 @@ def random_histogram(n_queries: int, n_levels: int = 2) -> Histogram:
 
 
 def test_values_are_keyed_by_canonical_name_in_the_order_asked() -> None:
-    values = metrics.evaluate(random_histogram(3), ["ndcg", "ap(norm=all)@5", "ap"])
+    values = metrics.evaluate(random_histogram(3), Metrics.parse(["ndcg", "ap(norm=all)@5", "ap"]))
     assert list(values) == ["ndcg", "ap@5", "ap"]
 
 
 def test_blocks_of_queries_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = metrics.evaluate(random_histogram(23, 3), NAMES)
-    monkeypatch.setattr(metrics, "BLOCK", 40)
+    whole = metrics.evaluate(random_histogram(23, 3), Metrics.parse(NAMES))
+    monkeypatch.setattr("hashbench.metrics._evaluate.BLOCK", 40)
     monkeypatch.setattr("hashbench.metrics.ap.WINDOW", 1)
-    pieces = metrics.evaluate(random_histogram(23, 3), NAMES)
+    pieces = metrics.evaluate(random_histogram(23, 3), Metrics.parse(NAMES))
     for name in NAMES:
         np.testing.assert_allclose(whole[name], pieces[name], rtol=0, atol=1e-15)
 
@@ -37,32 +38,34 @@ def test_nan_marks_exactly_the_queries_without_a_relevant_item() -> None:
     counts = np.zeros((3, 2, 2), np.int64)
     counts[:, 0, 0] = 4
     counts[1, 1, 1] = 2
-    for name, value in metrics.evaluate(Histogram(counts, np.array([0, 1])), NAMES).items():
+    for name, value in metrics.evaluate(Histogram(counts, np.array([0, 1])), Metrics.parse(NAMES)).items():
         assert np.isnan(value).tolist() == [True, False, True], name
 
 
 def test_no_query_and_no_item_are_no_error() -> None:
     for shape in [(0, 3, 2), (2, 3, 2)]:
-        for value in metrics.evaluate(Histogram(np.zeros(shape, np.int64), np.array([0, 1])), NAMES).values():
+        for value in metrics.evaluate(
+            Histogram(np.zeros(shape, np.int64), np.array([0, 1])), Metrics.parse(NAMES)
+        ).values():
             assert len(value) == shape[0]
             assert metrics.summarise(value).mean is None
 
 
 def test_a_radius_that_retrieves_nothing_scores_zero() -> None:
     histogram = Histogram(np.array([[[0, 0], [0, 0], [1, 1]]]), np.array([0, 1]))
-    assert metrics.evaluate(histogram, ["precision@r1"])["precision@r1"].tolist() == [0.0]
+    assert metrics.evaluate(histogram, Metrics.parse(["precision@r1"]))["precision@r1"].tolist() == [0.0]
 
 
 def test_the_gain_is_of_the_levels_value_not_of_its_index() -> None:
     histogram = Histogram(np.array([[[1, 0, 0], [0, 1, 0], [0, 0, 1]]]), np.array([0, 2, 10]))
-    value = metrics.evaluate(histogram, ["ndcg"])["ndcg"][0]
+    value = metrics.evaluate(histogram, Metrics.parse(["ndcg"]))["ndcg"][0]
     ideal = 1023 + 3 / np.log2(3)
     assert value == pytest.approx((3 / np.log2(3) + 1023 / 2) / ideal)
 
 
 def test_a_level_whose_gain_no_float_holds_is_refused() -> None:
     with pytest.raises(HashbenchError, match="level 1024"):
-        metrics.evaluate(Histogram(np.ones((1, 1, 2), np.int64), np.array([0, 1024])), ["ndcg"])
+        metrics.evaluate(Histogram(np.ones((1, 1, 2), np.int64), np.array([0, 1024])), Metrics.parse(["ndcg"]))
 
 
 def test_a_summary_leaves_nan_out_and_says_so() -> None:
@@ -84,13 +87,13 @@ def test_the_order_of_the_database_changes_nothing(drawn: CodeSet, random: objec
     one = count(pack(drawn.query), pack(drawn.database), drawn.relevance, workers=1)
     other = count(pack(drawn.query), pack(drawn.database[order]), shuffled, workers=1)
     assert np.array_equal(one.counts, other.counts)
-    for name, value in metrics.evaluate(one, NAMES).items():
-        assert np.array_equal(value, metrics.evaluate(other, [name])[name], equal_nan=True)
+    for name, value in metrics.evaluate(one, Metrics.parse(NAMES)).items():
+        assert np.array_equal(value, metrics.evaluate(other, Metrics.parse([name]))[name], equal_nan=True)
 
 
 def test_names_in_one_text_are_not_letters() -> None:
     counted = random_histogram(3)
-    found = metrics.evaluate(counted, "ap,recall@1,5")
+    found = metrics.evaluate(counted, Metrics.parse("ap,recall@1,5"))
     assert list(found) == ["ap", "recall@1", "recall@5"]
-    assert list(metrics.evaluate_rankings([counted], "map")) == ["ap"]
-    np.testing.assert_array_equal(found["ap"], metrics.evaluate(counted, ["ap"])["ap"])
+    assert list(metrics.evaluate([counted], Metrics.parse("map"))) == ["ap"]
+    np.testing.assert_array_equal(found["ap"], metrics.evaluate(counted, Metrics.parse(["ap"]))["ap"])

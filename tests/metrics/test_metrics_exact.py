@@ -12,11 +12,12 @@ from support.strategies import Ranking, rankings
 
 from hashbench import metrics
 from hashbench.histogram import Histogram
+from hashbench.metrics import Metrics
 
 
 def measured(name: str, ranking: Ranking) -> float:
     counted = oracles.histogram(ranking.distances, ranking.levels, Ranking.N_BITS)
-    (value,) = metrics.evaluate(counted, [name]).values()
+    (value,) = metrics.evaluate(counted, Metrics.parse([name])).values()
     return float(value[0])
 
 
@@ -153,7 +154,7 @@ def test_pr_area_by_rank(drawn: list[Ranking], k: int | None) -> None:
     together = Histogram(np.concatenate([each.counts for each in counted]), counted[0].levels)
     name = "pr_area_by_rank" if k is None else f"pr_area_by_rank@{k}"
     curves = [oracles.precision_recall(each.distances, each.levels, min(k or size, size)) for each in ranked]
-    (found,) = metrics.evaluate(together, [name]).values()
+    (found,) = metrics.evaluate(together, Metrics.parse([name])).values()
     judged = [curve for curve in curves if curve is not None]
     assert np.isnan(found).tolist() == [curve is None for curve in curves]
     if judged:
@@ -169,7 +170,7 @@ ALL += ["pr_area_by_rank", "pr_area_by_rank@K", "mrr", "mrr@K", "f1@K", "f1@r1"]
 def test_every_metric_lies_in_range_and_the_expectation_between_worst_and_best(rows: list[list[int]], k: int) -> None:
     counted = Histogram(np.array(rows, np.int64).reshape(-1, 4, 2), np.array([0, 1]))
     bounds = [f"ap_{end}(norm={norm})@{k}" for norm in NORMS for end in ("worst", "best")]
-    values = metrics.evaluate(counted, [*(name.replace("K", str(k)) for name in ALL), *bounds])
+    values = metrics.evaluate(counted, Metrics.parse([*(name.replace("K", str(k)) for name in ALL), *bounds]))
     empty = counted.n_relevant == 0
     for value in values.values():
         assert np.array_equal(np.isnan(value), empty)

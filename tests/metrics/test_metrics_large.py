@@ -9,12 +9,13 @@ import pytest
 
 from hashbench import metrics
 from hashbench.histogram import Histogram
+from hashbench.metrics import Metrics
 
 # The parts of the closed forms: they are exact to the last place, which a metric, a mean of their sums, does not show.
 from hashbench.metrics._groups import Groups
-from hashbench.metrics._hypergeometric import half_width, mass
 from hashbench.metrics._precision_sums import expected, rank_sums
 from hashbench.metrics._prefix import STEP, TABLE, discount, harmonic
+from hashbench.metrics.ap import half_width, mass
 
 MILLION = 1_000_000
 
@@ -54,7 +55,7 @@ def test_ap_of_a_million_items_is_the_sum_over_its_ranks() -> None:
     histogram = Histogram(np.stack([n - p, p], axis=1)[None], np.array([0, 1]))
     starts = zip(n.cumsum() - n, p.cumsum() - p, n, p, strict=True)
     truth = math.fsum(direct_group_sum(*map(int, group), int(group[2])) for group in starts) / p.sum()
-    assert metrics.evaluate(histogram, ["ap"])["ap"][0] == pytest.approx(truth, abs=1e-13)
+    assert metrics.evaluate(histogram, Metrics.parse(["ap"]))["ap"][0] == pytest.approx(truth, abs=1e-13)
 
 
 @pytest.mark.parametrize(
@@ -73,18 +74,20 @@ def test_the_reciprocal_rank_in_a_large_tie_is_the_sum_over_its_places(n0: int, 
     for j in range(1, min(k - n0, n - p + 1) + 1):
         terms.append(chance / (n0 + j))
         chance *= (n - p - j + 1) / max(n - j, 1)
-    assert metrics.evaluate(histogram, [f"mrr@{k}"])["mrr" + f"@{k}"][0] == pytest.approx(math.fsum(terms), rel=1e-9)
+    assert metrics.evaluate(histogram, Metrics.parse([f"mrr@{k}"]))["mrr" + f"@{k}"][0] == pytest.approx(
+        math.fsum(terms), rel=1e-9
+    )
 
 
 def test_one_relevant_item_in_a_tie_has_the_mean_of_the_reciprocal_ranks() -> None:
     histogram = Histogram(np.array([[[MILLION - 1, 1]]]), np.array([0, 1]))
     truth = math.fsum(1 / t for t in range(1, MILLION + 1)) / MILLION
-    assert metrics.evaluate(histogram, ["mrr"])["mrr"][0] == pytest.approx(truth, rel=1e-11)
+    assert metrics.evaluate(histogram, Metrics.parse(["mrr"]))["mrr"][0] == pytest.approx(truth, rel=1e-11)
 
 
 def test_ndcg_of_one_relevant_item_at_the_very_end_keeps_its_digits() -> None:
     counts = np.array([[[MILLION - 1, 0], [0, 1]]])
-    value = metrics.evaluate(Histogram(counts, np.array([0, 1])), ["ndcg"])["ndcg"][0]
+    value = metrics.evaluate(Histogram(counts, np.array([0, 1])), Metrics.parse(["ndcg"]))["ndcg"][0]
     assert value == pytest.approx(1 / math.log2(MILLION + 1), rel=1e-14)
 
 
@@ -171,7 +174,7 @@ def test_ap_over_the_retrieved_with_large_counts_is_the_mean_over_x() -> None:
     n0, p0, n, p, k = 500, 100, 3000, 1200, 1700
     m = k - n0
     counts = np.array([[[n0 - p0, p0], [n - p, p], [1000, 5]]])
-    value = metrics.evaluate(Histogram(counts, np.array([0, 1])), [f"ap(norm=retrieved)@{k}"])
+    value = metrics.evaluate(Histogram(counts, np.array([0, 1])), Metrics.parse([f"ap(norm=retrieved)@{k}"]))
     head = direct_group_sum(0, 0, n0, p0, n0)
     truth = 0.0
     for x in range(max(0, m - (n - p)), min(m, p) + 1):

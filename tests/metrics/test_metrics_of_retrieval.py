@@ -9,8 +9,8 @@ import hashbench
 from hashbench import metrics
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import Histogram
-from hashbench.metrics import METRICS, MetricValue
-from hashbench.sparse.retrieval import CUTOFFS, Reranked, Retrieval
+from hashbench.histogram.retrieval import CUTOFFS, Reranked, Retrieval
+from hashbench.metrics import METRICS, Metrics, MetricValue, NamedMetric
 
 OF_RETRIEVAL = sorted(name for name in METRICS.names if METRICS.get(name).source is Retrieval)
 HISTOGRAM = Histogram(np.array([[[1, 1], [2, 0]]]), np.array([0, 1]))
@@ -31,7 +31,7 @@ def test_the_catalogue_has_the_metrics_of_a_search() -> None:
 
 
 def test_precision_is_a_mean_over_the_queries_and_a_speed_up_is_one_number() -> None:
-    values = metrics.evaluate_retrieval(TWO, ["rerank-precision@4", "SUF@1", "suf@16"])
+    values = metrics.evaluate_retrieval(TWO, Metrics.parse(["rerank-precision@4", "SUF@1", "suf@16"], Retrieval))
     assert values == {
         "rerank_precision@4": MetricValue(mean=0.875, std=0.125, n_queries=2, n_empty=0),
         "suf": MetricValue(mean=2.0, std=None, n_queries=2, n_empty=0),
@@ -40,7 +40,9 @@ def test_precision_is_a_mean_over_the_queries_and_a_speed_up_is_one_number() -> 
 
 
 def test_a_query_without_a_relevant_item_counts() -> None:
-    value = metrics.evaluate_retrieval(retrieval([16 * [0], 16 * [1]], [16, 16]), ["rerank_precision@1"])
+    value = metrics.evaluate_retrieval(
+        retrieval([16 * [0], 16 * [1]], [16, 16]), Metrics.parse(["rerank_precision@1"], Retrieval)
+    )
     assert (value["rerank_precision@1"].mean, value["rerank_precision@1"].n_empty) == (0.5, 0)
 
 
@@ -51,7 +53,7 @@ def test_nmi_is_scikit_learns(pairs: list[tuple[int, int]]) -> None:
     buckets, classes = np.array(pairs).T
     counts = np.zeros((6, 5), np.int64)
     np.add.at(counts, (buckets, classes), 1)
-    value = metrics.evaluate_retrieval(retrieval([], [], contingency=counts), ["nmi"])["nmi"]
+    value = metrics.evaluate_retrieval(retrieval([], [], contingency=counts), Metrics.parse(["nmi"], Retrieval))["nmi"]
     truth = normalized_mutual_info_score(classes, buckets, average_method="arithmetic")
     assert value.mean == pytest.approx(truth, abs=1e-12)
     assert value.std is None
@@ -59,17 +61,17 @@ def test_nmi_is_scikit_learns(pairs: list[tuple[int, int]]) -> None:
 
 def test_nmi_needs_one_bucket_and_one_class_an_item() -> None:
     with pytest.raises(HashbenchError, match="metric 'nmi' needs buckets with k = 1 and class labels"):
-        metrics.evaluate_retrieval(TWO, ["nmi"])
+        metrics.evaluate_retrieval(TWO, Metrics.parse(["nmi"], Retrieval))
 
 
 @pytest.mark.parametrize("name", ["suf", "suf@4", "rerank_precision@16", "nmi"])
 def test_a_histogram_does_not_have_the_metrics_of_a_search(name: str) -> None:
     says = f"metric '{name}' is computed from a bucket search \\(k-sparse codes\\), not from items ranked"
     with pytest.raises(HashbenchError, match=says) as caught:
-        metrics.evaluate(HISTOGRAM, ["ap", name])
+        metrics.evaluate(HISTOGRAM, Metrics.parse(["ap", name]))
     assert "\n" not in str(caught.value)
     with pytest.raises(HashbenchError, match=says):
-        metrics.extremes(HISTOGRAM, [name])
+        metrics.evaluate_with_extremes(HISTOGRAM, Metrics.parse([name]))[1]
 
 
 @pytest.mark.parametrize("ties", ["expected", "worst", "order"])
@@ -82,7 +84,7 @@ def test_scores_of_codes_do_not_either(ties: str) -> None:
 def test_a_search_does_not_have_the_metrics_of_a_histogram(name: str) -> None:
     says = f"metric '{name}' is computed from items ranked by distance, not from a bucket search"
     with pytest.raises(HashbenchError, match=says):
-        metrics.evaluate_retrieval(TWO, ["suf", name])
+        metrics.evaluate_retrieval(TWO, Metrics.parse(["suf", name], Retrieval))
 
 
 @pytest.mark.parametrize(
@@ -98,7 +100,7 @@ def test_a_search_does_not_have_the_metrics_of_a_histogram(name: str) -> None:
 )
 def test_a_cutoff_that_no_search_has_is_refused(name: str, says: str) -> None:
     with pytest.raises(HashbenchError) as caught:
-        metrics.parse(name)
+        NamedMetric.parse(name)
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -108,5 +110,5 @@ def test_a_cutoff_that_no_search_has_is_refused(name: str, says: str) -> None:
     [("suf", "suf"), ("suf@1", "suf"), ("suf@16", "suf@16"), ("rerank_precision@1", "rerank_precision@1")],
 )
 def test_a_cutoff_that_is_meant_anyway_is_not_written(written: str, canonical: str) -> None:
-    assert str(metrics.parse(written)) == canonical
-    assert metrics.parse(canonical) == metrics.parse(written)
+    assert str(NamedMetric.parse(written)) == canonical
+    assert NamedMetric.parse(canonical) == NamedMetric.parse(written)

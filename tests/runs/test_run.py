@@ -18,6 +18,7 @@ from hashbench.contract import BinaryOutput
 from hashbench.datasets.card import load_card
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import ProcessGroup
+from hashbench.metrics import Metrics
 from hashbench.runs.data import open_data
 from hashbench.runs.fit import load_hasher
 from hashbench.runs.guard import _row_under_lock, row_of
@@ -91,7 +92,7 @@ def test_a_row_says_what_its_histogram_gives(tmp_path: Path) -> None:
     kept = histogram.Histogram.load(folder / "histogram.npz")
     assert row.histogram_sha256 == kept.sha256()
     for name, value in row.metrics.items():
-        assert metrics.summarise(metrics.evaluate(kept, [name])[name]) == value
+        assert metrics.summarise(metrics.evaluate(kept, Metrics.parse([name]))[name]) == value
     saved = files.load(folder / "codes.npz")
     counted = histogram.count(saved.query, saved.database, saved.relevance)
     np.testing.assert_array_equal(counted.counts, kept.counts)

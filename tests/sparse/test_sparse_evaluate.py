@@ -10,12 +10,13 @@ from support import oracles, sparse_oracles
 
 from hashbench import histogram, metrics
 from hashbench.foundation.errors import HashbenchError
+from hashbench.histogram.retrieval import CUTOFFS, Retrieval
+from hashbench.metrics import Metrics
 from hashbench.relevance.labels import ClassRelevance
 from hashbench.sparse import search
 from hashbench.sparse.codes import SparseCodes, top_k
 from hashbench.sparse.evaluate import as_hamming, contingency, evaluate
 from hashbench.sparse.index import build
-from hashbench.sparse.retrieval import CUTOFFS, Retrieval
 
 Rows = list[list[int]]
 
@@ -96,7 +97,7 @@ def test_metrics_are_those_of_the_definition(seed: int, itself: bool) -> None:
     drawn = Drawn(seed, itself=itself, exhaustive=False, multi_hot=False)
     found = drawn.evaluated()
     names = ["suf", "suf@4", "suf@16", "rerank_precision@1", "rerank_precision@4", "rerank_precision@16"]
-    values = metrics.evaluate_retrieval(found, names)
+    values = metrics.evaluate_retrieval(found, Metrics.parse(names, Retrieval))
     assert list(values) == names
     for cutoff in CUTOFFS:
         relevant, n_candidates = drawn.slow(cutoff)
@@ -112,7 +113,11 @@ def test_exhaustive_search_has_no_speed_up_and_the_best_order(seed: int, itself:
     drawn = Drawn(seed, itself=itself, exhaustive=True, multi_hot=False)
     found = drawn.evaluated()
     names = ["suf", "suf@4", "suf@16"]
-    assert [value.mean for value in metrics.evaluate_retrieval(found, names).values()] == [1, 1, 1]
+    assert [value.mean for value in metrics.evaluate_retrieval(found, Metrics.parse(names, Retrieval)).values()] == [
+        1,
+        1,
+        1,
+    ]
     assert found.contingency is None
     # one bucket that holds everything is the same search
     drawn.codes = SparseCodes(np.zeros((len(drawn.labels[drawn.items]), 1), int), 1)
@@ -173,15 +178,17 @@ def test_a_small_set_asks_for_all_there_is() -> None:
         4: (3, 2),
         16: (3, 2),
     }
-    assert metrics.evaluate_retrieval(found, ["rerank_precision@16"])["rerank_precision@16"].mean == pytest.approx(
-        1 / 3
-    )
+    assert metrics.evaluate_retrieval(found, Metrics.parse(["rerank_precision@16"], Retrieval))[
+        "rerank_precision@16"
+    ].mean == pytest.approx(1 / 3)
 
 
 def test_no_query_is_no_error() -> None:
     nothing = np.zeros((0, 2)), np.zeros((0, 1)), np.zeros(0, int)
     items = SparseCodes(np.array([[0], [1]]), 2), np.zeros((2, 1)), np.array([3, 4])
-    values = metrics.evaluate_retrieval(evaluate(*items, *nothing, itself=False), ["suf", "rerank_precision@1", "nmi"])
+    values = metrics.evaluate_retrieval(
+        evaluate(*items, *nothing, itself=False), Metrics.parse(["suf", "rerank_precision@1", "nmi"], Retrieval)
+    )
     assert [value.mean for value in values.values()] == [None, None, 1.0]
     assert {value.n_queries for value in values.values()} == {0}
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from hashbench import metrics
 from hashbench.datasets.card import load_card
 from hashbench.foundation import paths
 from hashbench.foundation.config import parse, read_toml
 from hashbench.methods import METHODS
+from hashbench.metrics import NamedMetric
 from hashbench.tables import names, spec
 from hashbench.tables.cell import Cell
 from hashbench.tables.file import TableFile
@@ -236,7 +236,7 @@ def test_cells_whose_names_exist_can_be_run_and_scored(table: str) -> None:
     for cell in table_spec.cells:
         to_come = names.names_to_come(cell, table_spec.to_come)
         if not any(name.startswith("metric ") for name in to_come):
-            assert str(metrics.parse(cell.metric)) == cell.metric
+            assert str(NamedMetric.parse(cell.metric)) == cell.metric
         if not any(name.startswith("method ") for name in to_come):
             assert set(cell.settings) <= set(METHODS.get(cell.method).settings.model_fields)
 

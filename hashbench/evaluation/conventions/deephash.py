@@ -17,6 +17,7 @@ from hashbench.evaluation.conventions._convention import (
     with_cutoff,
 )
 from hashbench.histogram import ranking, ties
+from hashbench.metrics import Metrics
 from hashbench.relevance.labels import Relevance
 
 
@@ -28,7 +29,7 @@ def evaluate(
     if ranks == 0:  # one item, and the slice loses it
         return {with_cutoff("mAP", cutoff): ConventionValue(0.0 if len(query) else None)}
     ordered = ties.in_order(ranking.hamming(query, database), relevance, unstable_order)
-    (values,) = metrics.evaluate_rankings(ordered, [f"ap(norm=retrieved)@{ranks}"]).values()
+    (values,) = metrics.evaluate(ordered, Metrics.parse(f"ap(norm=retrieved)@{ranks}")).values()
     return {with_cutoff("mAP", cutoff): ConventionValue(mean(nan_to_zero(values)), of_this_machine=True)}
 
 

@@ -22,6 +22,7 @@ from hashbench.codes import Codes
 from hashbench.evaluation.conventions._convention import Convention, ConventionValue, mean, nan_to_zero, with_cutoff
 from hashbench.histogram import Histogram, count, ranking, ties
 from hashbench.histogram.ties import Policy
+from hashbench.metrics import Metrics
 from hashbench.metrics.ndcg import of_gains
 from hashbench.relevance.labels import Relevance
 
@@ -35,14 +36,15 @@ def evaluate(
     """AP in database order and its bounds, with the cutoff in their names, then tieAP and tieNDCG."""
     histogram = count(query, database, relevance)
     ranks = len(database) if cutoff is None else min(cutoff, len(database))
-    names = [f"ap(norm=retrieved)@{ranks}", "precision@1", f"recall@{ranks}"]
+    of_ap = f"ap(norm=retrieved)@{ranks}"
+    wanted = Metrics.parse([of_ap, "precision@1", f"recall@{ranks}"])
     printed = {}
     for name, policy in BOUNDS.items():
-        ordered = ties.in_order(ranking.hamming(query, database), relevance) if policy == "order" else None
-        values = metrics.evaluate_ties(histogram, names, policy, ordered)
+        in_order = ties.in_order(ranking.hamming(query, database), relevance)
+        values = metrics.evaluate(in_order if policy == "order" else [ties.apply(histogram, policy)], wanted)
         lost = _first_rank(values["precision@1"], nan_to_zero(values[f"recall@{ranks}"]) * histogram.n_relevant)
-        printed[with_cutoff(name, cutoff)] = ConventionValue(mean(nan_to_zero(values[names[0]] - lost)))
-    average = metrics.evaluate(histogram, ["ap"])["ap"]
+        printed[with_cutoff(name, cutoff)] = ConventionValue(mean(nan_to_zero(values[of_ap] - lost)))
+    average = metrics.evaluate(histogram, Metrics.parse("ap"))["ap"]
     printed["tieAP"] = ConventionValue(mean(_grown(average)))
     printed["tieNDCG"] = ConventionValue(mean(_ndcg(histogram)))
     return printed

@@ -19,6 +19,7 @@ from hashbench import metrics
 from hashbench.codes import Codes
 from hashbench.evaluation.conventions._convention import Convention, ConventionValue, mean
 from hashbench.histogram import Histogram, ranking, ties
+from hashbench.metrics import Metrics
 from hashbench.metrics.ndcg import of_gains
 from hashbench.relevance.labels import Relevance
 
@@ -32,7 +33,7 @@ def evaluate(
     """The measures of the whole ranking, or those at ``cutoff``, by trec_eval's names."""
     names = WHOLE if cutoff is None else {name.format(cutoff): of.format(cutoff) for name, of in CUT.items()}
     ordered = ties.in_order(ranking.hamming(query, database), relevance, last_first)
-    blocks = [_block(block, list(names.values())) for block in ordered]
+    blocks = [_block(block, Metrics.parse(names.values())) for block in ordered]
     values = {name: np.concatenate([block[of] for block in blocks]) for name, of in names.items()}
     if cutoff is not None:
         values[f"P_{cutoff}"] *= min(cutoff, len(database)) / cutoff
@@ -44,12 +45,12 @@ def last_first(distances: NDArray[Any]) -> NDArray[np.intp]:
     return distances.shape[1] - 1 - np.argsort(distances[:, ::-1], axis=1, kind="stable")
 
 
-def _block(ranked: Histogram, names: list[str]) -> dict[str, NDArray[np.float64]]:
+def _block(ranked: Histogram, names: Metrics) -> dict[str, NDArray[np.float64]]:
     values = metrics.evaluate(ranked, names)
-    for name in names:
-        if name.startswith("ndcg"):
-            linear = of_gains(ranked, ranked.levels.astype(np.float64), metrics.parse(name).cutoff)
-            values[name] = np.where(np.isnan(values[name]), np.nan, linear)
+    for metric in names:
+        if metric.name.metric == "ndcg":
+            linear = of_gains(ranked, ranked.levels.astype(np.float64), metric.name.cutoff)
+            values[str(metric)] = np.where(np.isnan(values[str(metric)]), np.nan, linear)
     return values
 
 

@@ -8,7 +8,7 @@ from hashbench.evaluation.conventions import CONVENTIONS, ConventionValue
 from hashbench.evaluation.diagnostics import CodeDiagnostics, QueryDiagnostics
 from hashbench.evaluation.scoring import Scores
 from hashbench.foundation.registry import canonical
-from hashbench.metrics import parse
+from hashbench.metrics import NamedMetric
 from hashbench.relevance.labels import Relevance
 
 
@@ -71,6 +71,6 @@ def cutoffs(names: Sequence[str]) -> list[int | None]:
     >>> cutoffs(["ap@1000", "ndcg@1000", "precision@r2"]), cutoffs(["precision@r2"])
     ([1000], [None])
     """
-    at = [parse(name).cutoff for name in names]
+    at = [NamedMetric.parse(name).name.cutoff for name in names]
     ranks = dict.fromkeys(each.value if each else None for each in at if each is None or each.kind == "rank")
     return list(ranks) or [None]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from hashbench.foundation.errors import HashbenchError
-from hashbench.sparse import retrieval as retrieval_module
-from hashbench.sparse.retrieval import CUTOFFS, Reranked, Retrieval
+from hashbench.histogram import retrieval as retrieval_module
+from hashbench.histogram.retrieval import CUTOFFS, Reranked, Retrieval
 
 
 def sample(n_items: int = 30, q: int = 3, *, contingency: bool = True) -> Retrieval:

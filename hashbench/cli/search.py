@@ -1,23 +1,20 @@
 """``hashbench search`` finds the items nearest to queries: in saved codes, or in a run, whose images it can draw."""
 
+import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from hashbench.cli import _search_codes
 from hashbench.cli._options import AsJson, BitOrder, Bits, Device, Layout, program
 from hashbench.cli.catalogue import complete
+from hashbench.foundation.errors import HashbenchError
 
 if TYPE_CHECKING:
+    from hashbench.codes import Codes
     from hashbench.codes.files import Explicit
-    from hashbench.codes.nearest import Neighbours
-    from hashbench.datasets.readers import Items
-    from hashbench.datasets.split import Split
-    from hashbench.datasets.store import Dataset
-    from hashbench.evaluation.report import Tile
-    from hashbench.relevance.labels import Labels
+    from hashbench.codes.search import Found
 
 SUFFIXES = (".npz", ".npy", ".mat", ".h5", ".hdf5", ".pt", ".pth")  # of files of codes; a run's name ends in none
 SHEET_TOP, SHEET_QUERIES, SHOWN_QUERIES = 50, 100, 8  # of a sheet: the most images, the most queries, the default
@@ -99,60 +96,72 @@ def command(
     images share their ranks, for example 2-5. Irrelevant images are marked red; for your own queries, whose labels are
     unknown, none is.
     """
+    from hashbench.codes import search
     from hashbench.codes.files import Explicit
-    from hashbench.foundation.errors import HashbenchError
 
     explicit = Explicit(query_codes, database_codes, bits=bits, bit_order=bit_order, layout=layout)
     file = _codes_file(source, explicit)
-    of_ivf = {"--probes": probes, "--lists": lists, "--index": index, "--check": check}
-    if method != "ivf" and (given := [option for option, value in of_ivf.items() if value is not None]):
-        raise HashbenchError(f"{', '.join(given)}: of an approximate search: say --method ivf")
-    if file is None and out is not None and out.suffix != ".npz":
-        _refuse_on_a_sheet({"--json": as_json, "--method ivf": method == "ivf", **_of_codes(explicit)}, top, queries)
+    of_lists = {"--probes": probes, "--lists": lists, "--index": index, "--check": check}
+    if method != "ivf" and (given := [option for option, value in of_lists.items() if value is not None]):
+        raise HashbenchError(f"{', '.join(given)}: can be used with --method ivf only")
+    if out is not None and out.suffix != ".npz":
+        if file is not None:
+            raise HashbenchError(f"{out}: a file of codes has no images to draw: name a FILE.npz for ids and distances")
+        _check_sheet({"--json": as_json, "--method ivf": method == "ivf", **_given(explicit)}, top, queries)
         return _draw(context, str(source), items, out, top, queries or SHOWN_QUERIES, device)
     if items is not None:
-        raise HashbenchError(f"{items}: of a sheet, --out sheet.png: encode it and name its codes with --query-codes")
-    if out is not None and out.suffix != ".npz":
-        raise HashbenchError(f"{out}: codes have no images to draw: FILE.npz is expected, for ids and distances")
+        raise HashbenchError(f"{items}: your own queries need --out sheet.png; or encode them and use --query-codes")
     sources = [file or _codes_of_run(context, str(source))] if source is not None else []
-    how = _search_codes.How(top, queries, method == "ivf", probes, lists, index, check)
-    return _search_codes.search(sources, explicit, how, out, as_json)
+    query, database = _load(sources, explicit, [path for path in (out, index) if path is not None])
+    options = search.Lists(lists, probes or search.PROBES, index, search.N_CHECKED if check is None else check)
+    found = search.search(query, database, top, queries, options if method == "ivf" else None)
+    if out is not None:
+        found.save(out)
+    named = ", ".join(map(str, sources or (query_codes, database_codes)))
+    typer.echo(_as_json(named, found) if as_json else _as_text(named, found))
+    return None
 
 
 def _codes_file(source: str | None, explicit: "Explicit") -> Path | None:
     """The file of codes that is meant; None if ``source`` is a run."""
-    from hashbench.foundation.errors import HashbenchError
-
     if source is None:
         if explicit.query_codes is None or explicit.database_codes is None:
             raise HashbenchError(
-                "nothing to search: name a run or a file of codes, or --query-codes and --database-codes"
+                "nothing to search: name a run or a file of codes, or use --query-codes and --database-codes"
             )
         return Path(explicit.query_codes)
     path = Path(source)
     return path if path.is_file() or os.sep in source or path.suffix in SUFFIXES else None
 
 
-def _of_codes(explicit: "Explicit") -> dict[str, object]:
+def _given(explicit: "Explicit") -> dict[str, object]:
     """The options that say where and how codes are stored, and their values."""
     names = ("query_codes", "database_codes", "bits", "bit_order", "layout")
     return {f"--{name.replace('_', '-')}": getattr(explicit, name) for name in names}
 
 
-def _refuse_on_a_sheet(options: dict[str, object], top: int, queries: int | None) -> None:
-    from hashbench.foundation.errors import HashbenchError
-
+def _check_sheet(options: dict[str, object], top: int, queries: int | None) -> None:
     if given := [option for option, value in options.items() if value]:
-        raise HashbenchError(f"{', '.join(given)}: not of a sheet of images: write --out FILE.npz, or leave --out out")
+        raise HashbenchError(
+            f"{', '.join(given)}: cannot be used with a sheet of images: use --out FILE.npz or leave --out out"
+        )
     for option, value, most in (("--top", top, SHEET_TOP), ("--queries", queries or 1, SHEET_QUERIES)):
         if value > most:
             raise HashbenchError(f"{option} {value}: a sheet shows at most {most}")
 
 
+def _draw(context: typer.Context, run: str, items: Path | None, out: Path, top: int, n: int, device: str) -> None:
+    from hashbench.runs import contact_sheet
+    from hashbench.runs.store import Store
+
+    first = program(context)
+    contact_sheet.draw(run, Store.default(), items, out, top=top, n_queries=n, device=device, program=first)
+    typer.echo(str(out))
+
+
 def _codes_of_run(context: typer.Context, name: str) -> Path:
     """The file with the codes of a run; raises HashbenchError if it is not here, or if they are not binary."""
     from hashbench.contract import CODES, BitSettings
-    from hashbench.foundation.errors import HashbenchError
     from hashbench.runs.fit import not_here
     from hashbench.runs.run import Run
     from hashbench.runs.store import Store
@@ -160,81 +169,50 @@ def _codes_of_run(context: typer.Context, name: str) -> Path:
     store = Store.default()
     row = store.named(name)
     if not isinstance(Run.from_row(row).settings, BitSettings):
-        raise HashbenchError(
-            f"{row.run}: its codes are not binary: hashbench encode writes what hashbench index searches"
-        )
+        raise HashbenchError(f"{row.run}: its codes are not binary; hashbench encode and hashbench index search them")
     if not (path := store.run_folder(row.run) / CODES).exists():
         raise not_here(row, store, program(context))
     return path
 
 
-def _draw(context: typer.Context, run: str, items: Path | None, out: Path, top: int, queries: int, device: str) -> None:
-    """Draws the sheet and prints its path."""
-    from hashbench.contract import CODES, BinaryHasher
-    from hashbench.datasets.card import load_card
-    from hashbench.evaluation.report import write_contact_sheet
-    from hashbench.foundation.errors import HashbenchError
-    from hashbench.foundation.files import require_output
-    from hashbench.runs.data import open_data, own_rows
-    from hashbench.runs.fit import load_hasher, not_here
-    from hashbench.runs.options import Options
-    from hashbench.runs.run import Run
-    from hashbench.runs.store import Store
+def _load(sources: list[Path], explicit: "Explicit", outputs: list[Path]) -> "tuple[Codes, Codes]":
+    """The codes of queries and database, once it is sure that the outputs can be written."""
+    from hashbench.codes.files import load_codes, parted
+    from hashbench.foundation.files import require_apart, require_output
 
-    require_output(out)
-    store = Store.default()
-    row = store.named(run)
-    spec, hasher = Run.from_row(row), load_hasher(row, store, device, program(context))
-    if isinstance(hasher, BinaryHasher) and not (store.run_folder(row.run) / CODES).exists():
-        raise not_here(row, store, program(context))
-    data = open_data(spec, Options(device=device, progress=True))
-    if data.dataset.items.ndim != 4:
-        raise HashbenchError(f"{row.run}: {data.dataset.name} has features, and no images to show")
-    chosen, labels, names = _chosen(items, data.dataset, data.ids, queries)
-    found = hasher.nearest(own_rows(spec, chosen, device).whole(), store.run_folder(row.run), top)
-    value_max = load_card(spec.dataset).value_max or 255
-    write_contact_sheet(out, _rows(found, chosen, labels, names, data.dataset, data.ids), value_max)
-    typer.echo(str(out))
+    named = [parted(place)[0] for place in (explicit.query_codes, explicit.database_codes) if place is not None]
+    require_apart([*sources, *named], outputs)
+    for path in outputs:
+        require_output(path)
+    query, database, notes = load_codes(sources, explicit=explicit)
+    for note in notes:
+        typer.echo(f"note: {note}", err=True)
+    return query, database
 
 
-def _chosen(path: Path | None, data: "Dataset", ids: "Split", queries: int) -> "tuple[Items, Labels | None, list[str]]":
-    """The query images, their labels if they are known, and a name for each."""
-    from hashbench.datasets import own_items
-    from hashbench.datasets.card import load_card
-
-    if path is not None:
-        own = own_items.read(path, data.items.shape[1:], value_max=load_card(data.name).value_max)
-        rows = _evenly(len(own.names), queries)
-        return own.items[rows], None, [own.names[row] for row in rows]
-    chosen = ids.query_ids[_evenly(len(ids.query_ids), queries)]
-    return data.items[chosen], data.labels[chosen], [f"query {item}" for item in chosen]
+def _as_json(named: str, found: "Found") -> str:
+    return json.dumps(
+        {"codes": named, **found.summary, **{name: array.tolist() for name, array in found.arrays.items()}}
+    )
 
 
-def _evenly(n: int, wanted: int) -> list[int]:
-    """``wanted`` of the rows 0 .. n - 1, evenly spaced; all of them if there are fewer."""
-    return list(range(n)) if n <= wanted else [n * place // wanted for place in range(wanted)]
+def _as_text(named: str, found: "Found") -> str:
+    summary, arrays = found.summary, found.arrays
+    sizes = f"{summary['n_queries']:,} queries, {summary['n_items']:,} items, {summary['n_bits']} bits"
+    lines = [f"{named}: {sizes}", _method(summary), "query  items (distance)"]
+    for q, ids, distances in zip(arrays["queries"], arrays["ids"], arrays["distances"], strict=True):
+        nearest = "  ".join(f"{item} ({distance})" for item, distance in zip(ids, distances, strict=True))
+        lines.append(f"{q:5}  {nearest}")
+    return "\n".join(lines)
 
 
-def _rows(
-    nearest: "list[Neighbours]",
-    images: "Items",
-    labels: "Labels | None",
-    names: list[str],
-    data: "Dataset",
-    ids: "Split",
-) -> "list[list[Tile]]":
-    from hashbench.evaluation.report import Tile
-    from hashbench.relevance.labels import from_labels
-
-    rows = []
-    for q, (name, found) in enumerate(zip(names, nearest, strict=True)):
-        items = ids.database_ids[found.items]
-        wrong = [False] * len(items)
-        if labels is not None:
-            relevance = from_labels(labels[q : q + 1], data.labels[items])
-            wrong = (relevance.block(slice(0, 1), slice(0, len(items)))[0] == 0).tolist()
-        places = zip(found.first.tolist(), found.last.tolist(), found.distances.tolist(), strict=True)
-        captions = [f"{first if first == last else f'{first}-{last}'}, d={d}" for first, last, d in places]
-        tiles = zip(data.items[items], captions, wrong, strict=True)
-        rows.append([Tile(images[q], name), *(Tile(*tile) for tile in tiles)])
-    return rows
+def _method(summary: dict[str, Any]) -> str:
+    """How the items were found, and what the search may have left out."""
+    seconds = f"{summary['search_s']:.3g} s"
+    if summary["method"] == "exhaustive":
+        return f"exhaustive: {summary['n_cut_ties']:,} queries have more items as near as the last one shown; {seconds}"
+    what = f"approximate: {summary['probes']:,} of {summary['lists']:,} lists searched"
+    if "recall" not in summary:
+        return f"{what}; {seconds}"
+    recall = f"recall@{summary['top']} {summary['recall']:.4f} on {summary['n_checked']:,} queries"
+    return f"{what}, {recall}; {seconds}, exhaustively about {summary['exhaustive_s']:.3g} s"

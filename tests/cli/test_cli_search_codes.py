@@ -112,7 +112,7 @@ def test_an_index_of_other_codes_or_lists_is_refused(
 ) -> None:
     index = tmp_path / "lists.npz"
     assert call(capsys, "search", codes, *IVF, "--index", index)[0] == 0
-    said = f"error: {index}: 19 lists, not 7: leave --lists out or name another file\n"
+    said = f"error: {index}: has 19 lists, not 7: leave --lists out or name another file\n"
     assert call(capsys, "search", codes, *IVF, "--index", index, "--lists", 7) == (2, "", said)
     np.savez(codes, query_codes=QUERY, database_codes=DATABASE[::-1])
     said = f"error: {index}: the lists of other codes than these: name another file to be written\n"
@@ -137,20 +137,23 @@ def test_without_faiss_the_error_has_the_command(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["{codes}", "--top", 361], "--top 361: the database has 360 items: at most as many can be found"),
-        (["{codes}", "--probes", 3], "--probes: of an approximate search: say --method ivf"),
-        (["{codes}", "--check", 0, "--lists", 3], "--lists, --check: of an approximate search: say --method ivf"),
-        (["{codes}", "--out", "sheet.png"], "sheet.png: codes have no images to draw: FILE.npz is expected"),
+        (["{codes}", "--top", 361], "--top 361: the database has 360 items, and no more can be found"),
+        (["{codes}", "--probes", 3], "--probes: can be used with --method ivf only"),
+        (["{codes}", "--check", 0, "--lists", 3], "--lists, --check: can be used with --method ivf only"),
+        (["{codes}", "--out", "sheet.png"], "sheet.png: a file of codes has no images to draw: name a FILE.npz"),
         (["{codes}", "--out", "{codes}"], "{codes}: named twice, as an input or an output"),
         (["{codes}", *IVF, "--index", "a.npz", "--out", "a.npz"], "a.npz: named twice, as an input or an output"),
-        (["{codes}", "images"], "images: of a sheet, --out sheet.png: encode it and name its codes with --query-codes"),
+        (["{codes}", "images"], "images: your own queries need --out sheet.png; or encode them and use --query-codes"),
         (["no/such.npz"], "no/such.npz: no such file"),
         (["none.npy"], "none.npy: no such file"),
-        ([], "nothing to search: name a run or a file of codes, or --query-codes and --database-codes"),
+        ([], "nothing to search: name a run or a file of codes, or use --query-codes and --database-codes"),
         (["--query-codes", "{codes}"], "nothing to search: name a run or a file of codes"),
-        (["run", "--out", "a.png", "--json"], "--json: not of a sheet of images: write --out FILE.npz, or leave"),
-        (["run", "--out", "a.png", *IVF], "--method ivf: not of a sheet of images: write --out FILE.npz, or leave"),
-        (["run", "--out", "a.png", "--bits", 8], "--bits: not of a sheet of images: write --out FILE.npz, or leave"),
+        (["run", "--out", "a.png", "--json"], "--json: cannot be used with a sheet of images: use --out FILE.npz or"),
+        (["run", "--out", "a.png", *IVF], "--method ivf: cannot be used with a sheet of images: use --out FILE.npz or"),
+        (
+            ["run", "--out", "a.png", "--bits", 8],
+            "--bits: cannot be used with a sheet of images: use --out FILE.npz or",
+        ),
         (["run", "--out", "a.png", "--top", 51], "--top 51: a sheet shows at most 50"),
         (["run", "--out", "a.png", "--queries", 101], "--queries 101: a sheet shows at most 100"),
     ],

@@ -1,0 +1,83 @@
+"""The contact sheet of a run: images of queries, and beside each the images that the run finds nearest."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from hashbench.codes.nearest import Neighbours
+from hashbench.contract import CODES, BinaryHasher
+from hashbench.datasets import own_items
+from hashbench.datasets.card import load_card
+from hashbench.datasets.readers import Items
+from hashbench.datasets.split import Split
+from hashbench.datasets.store import Dataset
+from hashbench.evaluation.report import Tile, write_contact_sheet
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.files import require_output
+from hashbench.relevance.labels import Labels, from_labels
+from hashbench.runs.command import PROGRAM
+from hashbench.runs.data import open_data, own_rows
+from hashbench.runs.fit import load_hasher, not_here
+from hashbench.runs.options import Options
+from hashbench.runs.run import Run
+from hashbench.runs.store import Store
+
+
+def draw(
+    name: str,
+    store: Store,
+    own: Path | None,
+    out: Path,
+    *,
+    top: int,
+    n_queries: int,
+    device: str = "auto",
+    program: Sequence[str] = PROGRAM,
+) -> None:
+    """Draws the ``top`` nearest images of each query of the run ``name``, and writes the sheet to ``out``.
+
+    The queries are the images in ``own``, or the run's; ``n_queries`` of them, spread evenly. Raises HashbenchError
+    where the run has no images, or its hasher or its codes are not here; the error names a command of ``program``.
+    """
+    require_output(out)
+    row = store.named(name)
+    run, folder = Run.from_row(row), store.run_folder(row.run)
+    hasher = load_hasher(row, store, device, program)
+    if isinstance(hasher, BinaryHasher) and not (folder / CODES).exists():
+        raise not_here(row, store, program)
+    data = open_data(run, Options(device=device, progress=True))
+    if data.dataset.items.ndim != 4:
+        raise HashbenchError(f"{row.run}: {data.dataset.name} has features, and no images to show")
+    images, labels, names = _queries(own, data.dataset, data.ids, n_queries)
+    found = hasher.nearest(own_rows(run, images, device).whole(), folder, top)
+    rows = []
+    for q, nearest in enumerate(found):
+        tiles = _tiles(nearest, data.dataset, data.ids, None if labels is None else labels[q : q + 1])
+        rows.append([Tile(images[q], names[q]), *tiles])
+    write_contact_sheet(out, rows, load_card(run.dataset).value_max or 255)
+
+
+def _queries(own: Path | None, data: Dataset, ids: Split, wanted: int) -> tuple[Items, Labels | None, list[str]]:
+    """The query images, their labels if they are known, and a name for each."""
+    if own is not None:
+        read = own_items.read(own, data.items.shape[1:], value_max=load_card(data.name).value_max)
+        rows = _evenly(len(read.names), wanted)
+        return read.items[rows], None, [read.names[row] for row in rows]
+    chosen = ids.query_ids[_evenly(len(ids.query_ids), wanted)]
+    return data.items[chosen], data.labels[chosen], [f"query {item}" for item in chosen]
+
+
+def _evenly(n: int, wanted: int) -> list[int]:
+    """``wanted`` of the rows 0 .. n - 1, evenly spaced; all of them if there are fewer."""
+    return list(range(n)) if n <= wanted else [n * place // wanted for place in range(wanted)]
+
+
+def _tiles(found: Neighbours, data: Dataset, ids: Split, label: Labels | None) -> list[Tile]:
+    """The items that were found, each with its rank and distance; red if ``label`` says that it is not relevant."""
+    items = ids.database_ids[found.items]
+    wrong = [False] * len(items)
+    if label is not None:
+        relevance = from_labels(label, data.labels[items])
+        wrong = (relevance.block(slice(0, 1), slice(0, len(items)))[0] == 0).tolist()
+    places = zip(found.first.tolist(), found.last.tolist(), found.distances.tolist(), strict=True)
+    captions = [f"{first if first == last else f'{first}-{last}'}, d={d}" for first, last, d in places]
+    return [Tile(*tile) for tile in zip(data.items[items], captions, wrong, strict=True)]

@@ -1,6 +1,7 @@
-"""What ``table`` and ``figure`` share: the entries that are asked for, each filled in from the stored rows."""
+"""What ``table`` and ``figure`` share: the entries that are named, each filled in from the stored rows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from hashbench.cli._terminal import LeftOutRows
@@ -20,23 +21,27 @@ def asked_for(named: list[str], every: bool, names: Callable[[], list[str]], wha
     return names() if every else named
 
 
-def filled(
-    names: list[str],
-    fill: "Callable[[str, list[Row], Store], T]",
-    broken: Broken,
-    what: str,
-    *,
-    left_out: LeftOutRows | None,
-) -> list[T]:
-    """Each of ``names`` filled in from the stored rows; a damaged row is ``left_out``, or an error if that is None."""
+@contextmanager
+def stored_rows(left_out: LeftOutRows | None) -> "Iterator[tuple[list[Row], Store]]":
+    """All stored rows and their store; a damaged row is ``left_out``, or an error if that is None.
+
+    Inside the block a run is resolved once, however many tables and figures have it.
+    """
     from hashbench.foundation.keeping import keeping
-    from hashbench.foundation.progress import bar
     from hashbench.runs.store import Store
 
-    store, found = Store.default(), []
-    with keeping(), bar("collect", what, len(names)) as collected:
-        rows = list(store.rows(left_out))
-        for _, each in each_usable(names, lambda name: fill(name, rows, store), broken):
+    store = Store.default()
+    with keeping():
+        yield list(store.rows(left_out)), store
+
+
+def filled(names: list[str], fill: Callable[[str], T], broken: Broken, what: str) -> list[T]:
+    """Each of ``names`` filled in, with a bar; ``broken`` is called for those that cannot be."""
+    from hashbench.foundation.progress import bar
+
+    found = []
+    with bar("collect", what, len(names)) as collected:
+        for _, each in each_usable(names, fill, broken):
             found.append(each)
             collected.update()
     return found

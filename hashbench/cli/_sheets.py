@@ -200,7 +200,7 @@ def figure(name: str) -> Sheet:
 
     figure, store = figures.load(name), Store.default()
     drawing, file = figure.fill(list(store.rows(print_error)), store), figure.file
-    n_cells, of_table = len(figure.cells.cells) if figure.cells else 0, getattr(file, "table", None)
+    n_cells, of_table = len(figure.cells), getattr(file, "table", None)
     values: dict[str, Any] = {
         "name": figure.name,
         **file.model_dump(include={"kind", "title", "paper", "source", "notes", "width"}),

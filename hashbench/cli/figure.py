@@ -1,13 +1,11 @@
 """``hashbench figure``: figures drawn from the stored rows, with the published values where there are some."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hashbench.cli import _rendered
-from hashbench.cli._rendered import asked_for
+from hashbench.cli._rendered import asked_for, stored_rows
+from hashbench.cli._rendered import filled as fill_in
 from hashbench.cli._terminal import LeftOutRows, print_each_error_once
 from hashbench.cli.catalogue import complete
 from hashbench.foundation import paths
@@ -17,8 +15,6 @@ from hashbench.foundation.registry import refuse
 if TYPE_CHECKING:
     from hashbench.figures import Drawing, FigureSpec
     from hashbench.runs.store import Row, Store
-
-CSV = ".csv"
 
 
 def command(
@@ -38,36 +34,45 @@ def command(
     out, and a line says so.
     """
     from hashbench import figures as declared
+    from hashbench.report import files
 
     names = asked_for(figures or [], every, declared.names, "figure", "draw")
-
-    def fill(name: str, rows: "list[Row]", store: "Store") -> "tuple[FigureSpec, Drawing]":
-        figure = declared.load(name)
-        return figure, figure.fill(rows, store)
-
     left_out = None if write else LeftOutRows()  # a kept figure needs every row
-    filled = _rendered.filled(names, fill, print_each_error_once() if every else refuse, "figure", left_out=left_out)
-    for figure, drawing in filled:
-        if drawing.missing:
-            typer.echo(f"{figure.name}: {drawing.missing}", err=True)
+    with stored_rows(left_out) as (rows, store):
+        drawn, n_broken = filled(None if every else names, rows, store)
     if as_json:
-        typer.echo(_as_json(filled))
+        typer.echo(_as_json(drawn))
     if write:
-        for path in _written(filled):
+        for path in files.write(store.folder, [], drawn):
             typer.echo(paths.shown(path), err=as_json)
     elif not as_json:
-        _print(filled)
-    if n_broken := len(names) - len(filled):
+        texts = [declared.csv_text(drawing) for _, drawing in drawn]
+        typer.echo("\n".join(text for text in texts if text), nl=False)
+    if n_broken:
         raise HashbenchError(f"{n_broken} of {len(names)} figures cannot be drawn: see the errors above")
     if left_out is not None:
         left_out.check()
 
 
-def _print(filled: "list[tuple[FigureSpec, Drawing]]") -> None:
-    from hashbench.figures import csv_text
+def filled(
+    named: list[str] | None, rows: "list[Row]", store: "Store"
+) -> "tuple[list[tuple[FigureSpec, Drawing]], int]":
+    """The figures filled in from ``rows``, and how many cannot be; None as ``named``: every figure.
 
-    texts = [csv_text(drawing) for _, drawing in filled]
-    typer.echo("\n".join(text for text in texts if text), nl=False)
+    A line on stderr says what is missing of a figure.
+    """
+    from hashbench import figures
+
+    def fill(name: str) -> "tuple[FigureSpec, Drawing]":
+        figure = figures.load(name)
+        return figure, figure.fill(rows, store)
+
+    names = figures.names() if named is None else named
+    found = fill_in(names, fill, print_each_error_once() if named is None else refuse, "figure")
+    for figure, drawing in found:
+        if drawing.missing:
+            typer.echo(f"{figure.name}: {drawing.missing}", err=True)
+    return found, len(names) - len(found)
 
 
 def _as_json(filled: "list[tuple[FigureSpec, Drawing]]") -> str:
@@ -88,41 +93,3 @@ def _as_json(filled: "list[tuple[FigureSpec, Drawing]]") -> str:
             ]
         }
     )
-
-
-def _written(filled: "list[tuple[FigureSpec, Drawing]]") -> Iterator[Path]:
-    """Writes each figure and yields the paths."""
-    from hashbench.foundation.progress import bar
-    from hashbench.runs.store import Store
-
-    folder = Store.default().folder / "figures"
-    with bar("write", "figure", len(filled)) as done:
-        for figure, drawing in filled:
-            yield from _write(folder / figure.name, figure, drawing)
-            done.update()
-
-
-def _write(stem: Path, figure: "FigureSpec", drawing: "Drawing") -> Iterator[Path]:
-    """Writes one figure and yields the paths; where there is nothing to draw, what an earlier one left is removed.
-
-    Pictures that were drawn from the same stay as they are.
-    """
-    from hashbench.figures import csv_text, pictures, stamp_of
-    from hashbench.foundation.files import atomic
-    from hashbench.tables.stamp import is_stamped
-
-    if drawing.keeps_files:
-        return
-    if not drawing.points:
-        for suffix in (".png", ".pdf", CSV):
-            stem.with_name(stem.name + suffix).unlink(missing_ok=True)
-        return
-    png, pdf, csv = (stem.with_name(stem.name + suffix) for suffix in (".png", ".pdf", CSV))
-    stamp = stamp_of(figure, drawing)
-    is_drawn = pdf.is_file() and is_stamped(png, stamp)
-    drawn = {} if is_drawn else pictures(drawing, stamp)
-    for path, content in ((png, drawn.get(".png")), (pdf, drawn.get(".pdf")), (csv, csv_text(drawing).encode())):
-        if content is not None:
-            with atomic(path) as temporary:
-                temporary.write_bytes(content)
-        yield path

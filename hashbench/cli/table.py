@@ -1,15 +1,15 @@
 """``hashbench table``: tables with the measured values beside the published ones."""
 
-from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hashbench.cli import _rendered
+from hashbench.cli import figure
 from hashbench.cli._options import Splits
-from hashbench.cli._rendered import asked_for
+from hashbench.cli._rendered import asked_for, stored_rows
+from hashbench.cli._rendered import filled as fill_in
 from hashbench.cli._terminal import LeftOutRows, print_each_error_once
 from hashbench.cli.catalogue import complete
 from hashbench.foundation import paths
@@ -17,7 +17,7 @@ from hashbench.foundation.errors import CheckFailed, HashbenchError
 from hashbench.foundation.registry import Broken, refuse
 
 if TYPE_CHECKING:
-    from hashbench.runs.store import Row, Store
+    from hashbench.figures import Drawing, FigureSpec
     from hashbench.tables.table import Table, TableCell
 
 
@@ -28,9 +28,6 @@ class Format(StrEnum):
     latex = "latex"
     markdown = "markdown"
     html = "html"
-
-
-SUFFIXES = {Format.csv: ".csv", Format.latex: ".tex", Format.markdown: ".md", Format.html: ".html"}
 
 
 def command(
@@ -54,6 +51,9 @@ def command(
     write: Annotated[
         bool, typer.Option("--write", help="Write .csv, .tex, .md, .html, .png and hashbench.bib to results/tables/.")
     ] = False,
+    with_figures: Annotated[
+        bool, typer.Option("--figures", help="With --all --write: write every figure too, as hashbench figure does.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object with all tables.")] = False,
 ) -> None:
     r"""Render tables from the stored rows; a cell without a measurement is blank.
@@ -61,43 +61,34 @@ def command(
     Values are those of the protocol's own split. With --splits N they are means over all runs on N splits, and the
     table says so. The LaTeX cites papers by \cite; --write puts their BibTeX entries beside it, in hashbench.bib.
     """
+    from hashbench.report.files import render
     from hashbench.tables import spec
     from hashbench.tables.collect import collect
 
+    if with_figures and not (every and write):
+        raise HashbenchError("--figures needs --all and --write; hashbench figure draws single figures")
     names = asked_for(tables or [], every, spec.names, "table", "render")
     broken = print_each_error_once() if every else refuse
-
-    def fill(name: str, rows: "list[Row]", store: "Store") -> "Table":
-        return collect(spec.load(name, budget, splits), rows, store)
-
     left_out = None if check or write else LeftOutRows()  # a kept table needs every row
-    filled = _rendered.filled(names, fill, broken, "table", left_out=left_out)
     shown = {"interval": interval, "distinct": distinct}
+    with stored_rows(left_out) as (rows, store):
+        filled = fill_in(names, lambda name: collect(spec.load(name, budget, splits), rows, store), broken, "table")
+        figures, undrawn = figure.filled(None, rows, store) if with_figures else ([], 0)
     if as_json:
         typer.echo(_as_json(filled))
     elif not (every and write):
-        typer.echo("\n".join(_text(table, output, shown) for table in filled), nl=False)
+        typer.echo("\n".join(render(table, output, **shown) for table in filled), nl=False)
     if write:
-        for path in _written(filled, shown, broken):
+        for path in _write(filled, figures, shown, broken):
             typer.echo(paths.shown(path), err=as_json)
     if check:
         _check(filled)
     if n_broken := len(names) - len(filled):
         raise HashbenchError(f"{n_broken} of {len(names)} tables cannot be rendered: see the errors above")
+    if undrawn:
+        raise HashbenchError(f"{undrawn} figures cannot be drawn: see the errors above")
     if left_out is not None:
         left_out.check()
-
-
-def _text(table: "Table", output: Format, shown: dict[str, bool]) -> str:
-    from hashbench.tables.render_csv import render_csv
-    from hashbench.tables.render_html import render_html
-    from hashbench.tables.render_latex import render_latex
-    from hashbench.tables.render_markdown import render_markdown
-
-    if output is Format.csv:
-        return render_csv(table)
-    renderers = {Format.latex: render_latex, Format.markdown: render_markdown, Format.html: render_html}
-    return renderers[output](table, **shown)
 
 
 def _as_json(tables: "list[Table]") -> str:
@@ -107,43 +98,20 @@ def _as_json(tables: "list[Table]") -> str:
     return canonical_json({"tables": [json_table(table) for table in tables]})
 
 
-def _written(tables: "list[Table]", shown: dict[str, bool], broken: Broken) -> list[Path]:
-    """Writes all tables and the papers that they cite, and returns the paths."""
+def _write(
+    tables: "list[Table]", drawn: "list[tuple[FigureSpec, Drawing]]", shown: dict[str, bool], broken: Broken
+) -> "list[Path]":
+    """Writes the tables, the papers that they cite, and the figures, and returns the paths."""
     from hashbench.foundation.files import write_text
-    from hashbench.foundation.progress import bar
+    from hashbench.report import files
     from hashbench.runs.store import Store
     from hashbench.tables import papers
 
-    written: list[Path] = []
-    with bar("write", "table", len(tables)) as done:
-        for table in tables:
-            written += _write(table, shown)
-            done.update()
-    bibliography = Store.default().folder / "tables" / f"{papers.BIBLIOGRAPHY}.bib"
+    folder = Store.default().folder
+    written = files.write(folder, tables, drawn, **shown)
+    bibliography = folder / "tables" / f"{papers.BIBLIOGRAPHY}.bib"
     write_text(bibliography, papers.all_bibtex(broken))
     return [*written, bibliography]
-
-
-def _write(table: "Table", shown: dict[str, bool]) -> Iterator[Path]:
-    """Writes the table in every format and yields the paths; a picture only of something measured that has changed."""
-    from hashbench.foundation.files import atomic, write_text
-    from hashbench.runs.store import Store
-    from hashbench.tables.render_png import render_png, stamp_of
-    from hashbench.tables.stamp import is_stamped
-
-    stem = Store.default().folder / "tables" / table.name
-    for output, suffix in SUFFIXES.items():
-        path = stem.with_name(stem.name + suffix)
-        write_text(path, _text(table, output, shown))
-        yield path
-    path = stem.with_name(stem.name + ".png")
-    if not table.has_measured:
-        path.unlink(missing_ok=True)  # an old picture would show rows that are gone
-        return
-    if not is_stamped(path, stamp_of(table)) and (picture := render_png(table)) is not None:
-        with atomic(path) as temporary:
-            temporary.write_bytes(picture)
-    yield path
 
 
 def _check(tables: "list[Table]") -> None:

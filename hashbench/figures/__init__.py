@@ -1,13 +1,21 @@
-"""The figures of papers, and our own: declared in experiments/figures/, drawn from stored rows.
+"""The figures of papers, our own, and the pictures of tables: drawn from stored rows.
 
-Each public file of this folder is a kind of figure, exporting ``KIND``.
+Each public file of this folder is a kind of figure, exporting ``KIND``; experiments/figures/ declares the figures.
 """
 
-from hashbench.figures._declared import KINDS, cells_of, load, names, names_with_own_cells
-from hashbench.figures._drawing import Drawing
-from hashbench.figures._file import CellsFile, FigureFile
-from hashbench.figures._kind import FigureSpec, Kind
-from hashbench.figures._render import csv_text, pictures, preview, stamp_of
+from hashbench.figures._declared import (
+    KINDS,
+    CellsFile,
+    FigureFile,
+    FigureSpec,
+    Kind,
+    cells_of,
+    load,
+    names,
+    names_with_own_cells,
+)
+from hashbench.figures._drawing import Drawing, csv_text, is_stamped, pictures, preview, stamp_of
+from hashbench.figures._table import drawing_of_table
 
 __all__ = [
     "KINDS",
@@ -18,6 +26,8 @@ __all__ = [
     "Kind",
     "cells_of",
     "csv_text",
+    "drawing_of_table",
+    "is_stamped",
     "load",
     "names",
     "names_with_own_cells",

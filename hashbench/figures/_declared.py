@@ -1,17 +1,88 @@
-"""The declared figures, loaded from experiments/figures/, and the cells that must be run for them."""
+"""The declared figures: the keys of their files in experiments/figures/, their kinds, and the cells they need."""
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from hashbench.figures._file import CellsFile, FigureFile
-from hashbench.figures._kind import FigureSpec, Kind
+from pydantic import Field
+
+from hashbench.figures._drawing import Drawing
 from hashbench.foundation import paths
-from hashbench.foundation.config import parse, read_toml
+from hashbench.foundation.config import Strict, parse, read_toml
 from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.foundation.registry import Catalogue, canonical
+from hashbench.runs.store import Row, Store
 from hashbench.tables import spec
+from hashbench.tables.cell import Cell, Group, TableFile
 from hashbench.tables.names import check_names
 from hashbench.tables.spec import TableSpec
+
+
+class FigureFile(Strict):
+    """The keys that every figure has; ``kind`` is the file of hashbench/figures that draws it."""
+
+    kind: str
+    title: str
+    paper: str  # a key of experiments/papers.toml
+    source: str  # which figure of which paper
+    notes: list[str] = []
+    width: Literal["column", "page"] = "page"  # of one column of a paper, or of both
+
+
+class CellsFile(FigureFile, TableFile):
+    """A figure made of cells: those of a declared ``table``, or its own, which are written as in a table's file.
+
+    ``sections``, ``rows`` and ``columns`` are the labels of the table's cells that are drawn; empty: all.
+    """
+
+    table: str | None = None
+    sections: list[str] = []
+    rows: list[str] = []
+    columns: list[str] = []
+    groups: list[Group] = []
+    panels_across: int = Field(default=3, ge=1, le=8)
+
+
+@dataclass(frozen=True)
+class FigureSpec:
+    """A declared figure; ``name`` is the stem of its file.
+
+    ``table`` holds the cells that must be run for it; None where it is drawn without runs of its own.
+    """
+
+    name: str
+    path: Path
+    file: FigureFile
+    kind: "Kind"
+    table: TableSpec | None
+
+    @property
+    def cells(self) -> list[Cell]:
+        """The cells that must be run for it; none where it is drawn without runs of its own."""
+        return [] if self.table is None else self.table.cells
+
+    def fill(self, rows: Sequence[Row], store: Store) -> Drawing:
+        """The figure filled in from stored ``rows``."""
+        return self.kind.fill(self, rows, store)
+
+    def error(self, message: str) -> HashbenchError:
+        """An error in the declaration."""
+        return HashbenchError(f"{self.path}: {message}")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of figure: the keys of its file, and the function that fills it from stored rows.
+
+    ``check`` raises HashbenchError for a declaration that this kind cannot draw.
+    """
+
+    summary: str
+    file: type[FigureFile]
+    fill: Callable[[FigureSpec, Sequence[Row], Store], Drawing]
+    check: Callable[[FigureSpec], None] = lambda _: None
+
 
 KINDS = Catalogue("kind of figure", "hashbench.figures", "KIND", Kind)
 
@@ -39,7 +110,7 @@ def load(name: str) -> FigureSpec:
     values = read_toml(path)
     kind = _kind(values, path)
     file = parse(kind.file, values, str(path))
-    figure = FigureSpec(stem, path, file, kind, _cells(stem, file, path))
+    figure = FigureSpec(stem, path, file, kind, _table(stem, file, path))
     kind.check(figure)
     return figure
 
@@ -54,10 +125,10 @@ def cells_of(name: str, budget: str | None = None, splits: int = 1) -> TableSpec
         return spec.load(name, budget, splits)
     if stem not in names():
         raise unknown("table", name, {*tables, *names()})
-    cells = load(stem).cells
-    if cells is None:
+    table = load(stem).table
+    if table is None:
         raise HashbenchError(f"figure {stem}: it has no cells to run")
-    return (cells if budget is None else cells.at_budget(budget)).on_splits(splits)
+    return (table if budget is None else table.at_budget(budget)).on_splits(splits)
 
 
 def _files() -> dict[str, Path]:
@@ -73,22 +144,17 @@ def _kind(values: dict[str, Any], path: Path) -> Kind:
     return KINDS.get(named)
 
 
-def _cells(name: str, file: FigureFile, path: Path) -> TableSpec | None:
-    """The cells that a figure shows; None for a kind that is not made of cells."""
+def _table(name: str, file: FigureFile, path: Path) -> TableSpec | None:
+    """The cells that a figure shows, in the order of their table; None for a kind that is not made of cells."""
     if not isinstance(file, CellsFile):
         return None
     if (file.table is None) == (not file.groups):
         raise HashbenchError(f"{path}: either table, the name of a table, or groups of its own cells are expected")
     if file.table is None:
-        own = spec.from_file(name, file, path)
-        check_names(name, own.cells, own.to_come)
+        table = spec.from_file(name, file, path)
+        check_names(name, table.cells, table.to_come)
     else:
-        own = spec.load(file.table)
-    return _selected(own, file, path).model_copy(update={"name": name, "title": file.title, "notes": file.notes})
-
-
-def _selected(table: TableSpec, file: CellsFile, path: Path) -> TableSpec:
-    """The table with those of its cells that the figure's file selects, in the table's order."""
+        table = spec.load(file.table)
     cells = table.cells
     for key, axis in (("sections", "section"), ("rows", "row"), ("columns", "column")):
         wanted = getattr(file, key)
@@ -97,4 +163,4 @@ def _selected(table: TableSpec, file: CellsFile, path: Path) -> TableSpec:
             if label not in there:
                 raise HashbenchError(f"{path}: {key}: {unknown(f'{axis} of table {table.name}', label, there)}")
         cells = [cell for cell in cells if not wanted or getattr(cell, axis) in wanted]
-    return table.model_copy(update={"cells": cells})
+    return table.model_copy(update={"name": name, "title": file.title, "notes": file.notes, "cells": cells})

@@ -1,17 +1,51 @@
-"""What a figure shows: its points, and how they are drawn."""
+"""What a figure shows, and its files: PNG, PDF and the CSV of its points, the same bytes each time."""
 
+import csv
+import hashlib
+import io
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from hashbench.tables.csv_field import Value
+from hashbench.tables import notation
+from hashbench.tables.render_csv import Value, csv_field
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.figure import Figure
 
-CHARACTERS_PER_IN = 22  # of the small print below a figure
 WIDTHS_IN = {"column": 3.3, "page": 6.9}  # of a paper with two columns, and of its page
+DPI, PREVIEW_DPI = 300, 200  # of a preview: two pixels for each of a page on which the figure is 690 wide
+CHARACTERS_PER_IN = 22  # of the small print below a figure
+LEGEND_LINE_IN, LEGEND_LABEL_IN = 0.14, 1.1  # the height of a line, and the width of a label
+STAMP = "hashbench"  # the key of the stamp in the text of a PNG
+HEAD = 4096  # the bytes of a PNG in which its stamp is
+END = b"IEND\xaeB`\x82"  # the last bytes of every whole PNG
+# no time and no versions: the same drawing gives the same bytes
+METADATA: dict[str, dict[str, Any]] = {
+    "png": {"Software": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+STYLE: dict[Any, Any] = {
+    "font.size": 7,
+    "axes.titlesize": 7.5,
+    "axes.labelsize": 7,
+    "xtick.labelsize": 6.5,
+    "ytick.labelsize": 6.5,
+    "legend.fontsize": 6.5,
+    "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "grid.color": "0.9",
+    "grid.linewidth": 0.5,
+    "pdf.fonttype": 42,  # TrueType: journals refuse the Type 3 fonts that are matplotlib's default
+}
 
 
 @dataclass(frozen=True)
@@ -19,7 +53,7 @@ class Drawing:
     """A figure that is filled in: its points by column, and the function that draws it on an empty canvas.
 
     ``missing`` says in one line what is not measured; None where everything is. With ``keeps_files`` the figure needs
-    files that are not here, so the pictures that were drawn where they were stay.
+    files that are not here, so the pictures that were drawn elsewhere stay. Another process can draw it: it pickles.
     """
 
     points: Sequence[Mapping[str, Value]]  # all with the same keys; none: there is nothing to draw
@@ -30,16 +64,113 @@ class Drawing:
     keeps_files: bool = False
 
 
+def nothing(missing: str, *, keeps_files: bool = False) -> Drawing:
+    """A drawing without points; ``missing`` says why."""
+    return Drawing([], (0, 0), lambda _: None, 0, missing, keeps_files=keeps_files)
+
+
 def explain(figure: "Figure", text: str) -> None:
     """Writes below the panels what the marks mean, in lines as long as the figure is wide."""
     per_line = int(figure.get_figwidth() * CHARACTERS_PER_IN)
-    wrapped = "\n".join(textwrap.fill(line, per_line) for line in text.splitlines())
+    wrapped = "\n".join(textwrap.fill(line, per_line, break_on_hyphens=False) for line in text.splitlines())
     if wrapped:
         figure.supxlabel(wrapped, fontsize=6, color="0.35", x=0.01, ha="left")
 
 
-def how_much(n_measured: int, n_cells: int, otherwise: str) -> str | None:
-    """The line that says how much is measured; None where all is. ``otherwise`` says what is drawn without it."""
-    if n_measured == 0:
-        return f"nothing is measured; {otherwise}"
-    return None if n_measured == n_cells else f"{n_measured} of {n_cells} points are measured"
+def legend(figure: "Figure", samples: "Mapping[str, Artist]", *, beside: bool = False) -> None:
+    """Writes the labels of ``samples`` in their order above the panels, or with ``beside`` to the right of them."""
+    figure.legend(
+        list(samples.values()),
+        list(samples),
+        loc="outside right upper" if beside else "outside upper left",
+        ncols=1 if beside else _legend_columns(figure.get_figwidth()),
+        frameon=False,
+        handlelength=2.6,
+        columnspacing=1.2,
+        borderaxespad=0.1,
+    )
+
+
+def legend_height_in(n_labels: int, width_in: float) -> float:
+    """The height of a legend of so many labels above the panels, in inches."""
+    return LEGEND_LINE_IN * -(-n_labels // _legend_columns(width_in))
+
+
+def _legend_columns(width_in: float) -> int:
+    return max(2, int(width_in / LEGEND_LABEL_IN))
+
+
+def csv_text(drawing: Drawing) -> str:
+    """The points as CSV, a line each, numbers with six decimals; empty where there is nothing to draw."""
+    if not drawing.points:
+        return ""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(drawing.points[0])
+    writer.writerows([csv_field(value) for value in point.values()] for point in drawing.points)
+    return text.getvalue()
+
+
+def pictures(drawing: Drawing, stamp: str = "") -> dict[str, bytes]:
+    """The drawing as PNG and as PDF, by the suffix of the file; the user's settings of matplotlib change nothing.
+
+    The PNG holds the ``stamp``.
+    """
+    with _drawn(drawing, DPI) as figure:
+        return {f".{kind}": _saved(figure, kind, stamp) for kind in METADATA}
+
+
+def preview(drawing: Drawing, stamp: str = "") -> bytes:
+    """The drawing as PNG, without the PDF and with fewer pixels than :func:`pictures` gives it."""
+    with _drawn(drawing, PREVIEW_DPI) as figure:
+        return _saved(figure, "png", stamp)
+
+
+@contextmanager
+def _drawn(drawing: Drawing, dpi: int) -> Iterator["Figure"]:
+    """The drawing as a figure of matplotlib, which is saved inside the block: there its settings are hashbench's."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(STYLE)
+        figure = Figure(figsize=drawing.size_in, dpi=dpi, layout="constrained")
+        drawing.draw(figure)
+        engine = figure.get_layout_engine()
+        assert engine is not None
+        engine.execute(figure)
+        figure.set_layout_engine(None)  # laid out once: with an engine each file would be laid out and drawn twice
+        yield figure
+
+
+def _saved(figure: "Figure", kind: str, stamp: str) -> bytes:
+    picture = io.BytesIO()
+    stamped = {**METADATA[kind], STAMP: stamp} if kind == "png" and stamp else METADATA[kind]
+    figure.savefig(picture, format=kind, dpi="figure", metadata=stamped)
+    return picture.getvalue()
+
+
+def stamp_of(*texts: str) -> str:
+    """The stamp of a picture of which ``texts`` say all that it shows, so that the same is not drawn again.
+
+    It changes with the texts, with the code that draws, and with the version of matplotlib.
+    """
+    sources = [*sorted(Path(__file__).parent.glob("*.py")), Path(notation.__file__)]
+    return _digest([version("matplotlib").encode(), *(text.encode() for text in texts), *map(Path.read_bytes, sources)])
+
+
+def _digest(parts: Iterable[bytes]) -> str:
+    found = hashlib.sha256()
+    for part in parts:
+        found.update(hashlib.sha256(part).digest())
+    return found.hexdigest()
+
+
+def is_stamped(path: Path, stamp: str) -> bool:
+    """Whether the PNG at ``path`` is whole and has this stamp; False where there is none."""
+    try:
+        picture = path.read_bytes()
+    except OSError:
+        return False
+    return f"{STAMP}\0{stamp}".encode() in picture[:HEAD] and picture.endswith(END)

@@ -1,44 +1,125 @@
-"""A figure that is drawn from the working files of runs: one cell for each row, and the files of its runs."""
+"""A figure of two panels with a line for each row, drawn from the working files of runs: one cell for each row."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from hashbench.figures._drawing import Drawing
-from hashbench.figures._kind import FigureSpec
+from hashbench.figures._declared import FigureSpec
+from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain, legend, legend_height_in, nothing
+from hashbench.figures._panels import Look, line_samples, looks_of
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.store import Row, Store
-from hashbench.tables.cell import Cell
 from hashbench.tables.collect import cell_hash
+from hashbench.tables.render_csv import Value
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+HEIGHT_IN = 2.2  # of the panels
+
+
+class OfRuns(Protocol):
+    """The values of the runs of one cell."""
+
+    @property
+    def n_runs(self) -> int:
+        """The number of runs."""
+
+    def lines(self, label: str) -> Iterable[Mapping[str, Value]]:
+        """The lines of the CSV; ``label`` is that of the series."""
+
+    def draw(self, left: "Axes", right: "Axes", look: Look) -> None:
+        """Draws the values into the two panels."""
+
+
+S = TypeVar("S")
+T = TypeVar("T", bound=OfRuns)
+
+
+@dataclass(frozen=True)
+class _TwoPanels:
+    """Two panels, whose lines have one legend; ``axes`` holds the labels and limits of each."""
+
+    series: Mapping[str, OfRuns]
+    axes: tuple[dict[str, Any], dict[str, Any]]
+    explanation: str
+
+    def draw(self, figure: "Figure") -> None:
+        looks = looks_of(self.series)
+        left, right = panels = figure.subplots(1, 2)
+        for label, of in self.series.items():
+            of.draw(left, right, looks[label])
+        for ax, properties in zip(panels, self.axes, strict=True):
+            ax.set(**properties)
+            ax.grid(axis="y")
+        legend(figure, line_samples(looks))
+        explain(figure, self.explanation)
+
+
+def fill(
+    figure: FigureSpec,
+    rows: Sequence[Row],
+    store: Store,
+    *,
+    read: Callable[[Row], S | None],
+    mean: Callable[[list[S]], T],
+    axes: tuple[dict[str, Any], dict[str, Any]],
+    explanation: str,
+) -> Drawing:
+    """The figure of what ``read`` finds of each run of a cell (None: no files) and ``mean`` makes of these.
+
+    Where a cell is measured and the files of all its runs are elsewhere, the drawing keeps the pictures that there are.
+    ``explanation`` has ``{cell}``, ``{runs}`` and ``{spread}`` in it.
+    """
+    try:
+        series = {label: mean(values) for label, values in _found(figure, rows, store, read)}
+    except HashbenchError as error:  # the rows are kept in the repository, the working files are not
+        return nothing(f"not drawn here: {error}", keeps_files=True)
+    if not series:
+        return nothing("nothing is measured; nothing is drawn")
+    first, width, n_cells = figure.cells[0], WIDTHS_IN[figure.file.width], len(figure.cells)
+    counts = {of.n_runs for of in series.values()}
+    text = explanation.format(
+        cell=f"{first.dataset} {first.protocol}, {first.column}",
+        runs=_how_many(counts),
+        spread="; shaded: least to most of them" if max(counts) > 1 else "",
+    )
+    return Drawing(
+        points=[line for label, of in series.items() for line in of.lines(label)],
+        size_in=(width, HEIGHT_IN + legend_height_in(len(series), width)),
+        draw=_TwoPanels(series, axes, text).draw,
+        n_measured=len(series),
+        missing=None if len(series) == n_cells else f"{len(series)} of {n_cells} methods are measured",
+    )
 
 
 def check(figure: FigureSpec) -> None:
     """Raises HashbenchError unless each row has one cell, all in one section and on one database."""
-    cells = cells_of(figure)
-    labels = [cell.row for cell in cells]
+    labels = [cell.row for cell in figure.cells]
     if again := next((label for label in labels if labels.count(label) > 1), None):
         raise figure.error(f"row {again!r} has several cells; a figure of curves draws one run of each row")
-    if len({(cell.section, cell.dataset, cell.protocol) for cell in cells}) > 1:
+    if len({(cell.section, cell.dataset, cell.protocol) for cell in figure.cells}) > 1:
         raise figure.error("several sections or data sets; a figure of curves shows one")
 
 
-def cells_of(figure: FigureSpec) -> Sequence[Cell]:
-    """The cells that are drawn, one for each row."""
-    assert figure.cells is not None
-    return figure.cells.cells
+def draw_line(ax: "Axes", x: Any, y: Any, look: Look, every: int) -> None:
+    """Draws the line of a row, with a marker at ``every`` so many points."""
+    ax.plot(
+        x, y, color=look.colour, marker=look.marker, linestyle=look.line, linewidth=1, markersize=3, markevery=every
+    )
 
 
-def found(
-    figure: FigureSpec, rows: Sequence[Row], store: Store, read: Callable[[Row], T | None]
-) -> Iterator[tuple[str, list[T]]]:
-    """What ``read`` finds of the runs of each measured cell, by the label of its row; None of a run without files.
+def _found(
+    figure: FigureSpec, rows: Sequence[Row], store: Store, read: Callable[[Row], S | None]
+) -> Iterator[tuple[str, list[S]]]:
+    """The values of the runs of each measured cell, by the label of its row.
 
     Raises HashbenchError where a cell is measured and ``read`` finds nothing of any of its runs.
     """
     from hashbench.runs.fit import not_here
 
-    for cell in cells_of(figure):
+    for cell in figure.cells:
         digest = cell_hash(cell)
         measured = [row for row in rows if row.cell_hash == digest and row.status == "ok"]
         values = [value for row in measured if (value := read(row)) is not None]
@@ -48,29 +129,8 @@ def found(
             yield cell.row, values
 
 
-def nothing(missing: str, *, keeps_files: bool = False) -> Drawing:
-    """A drawing of which nothing is drawn; ``missing`` says why."""
-    return Drawing([], (0, 0), lambda _: None, 0, missing, keeps_files=keeps_files)
-
-
-def how_many(counts: Iterable[int]) -> str:
-    """The runs behind each curve: "3 runs", or "1 to 3 runs"."""
-    counts = set(counts)
+def _how_many(counts: set[int]) -> str:
+    """The runs behind each line: "3 runs", or "1 to 3 runs"."""
     least, most = min(counts), max(counts)
     runs = "run" if most == 1 else "runs"
     return f"{most} {runs}" if least == most else f"{least} to {most} {runs}"
-
-
-def measured_line(n: int, figure: FigureSpec) -> str | None:
-    """The line that says of how many methods something is drawn; None where that is all."""
-    n_cells = len(cells_of(figure))
-    return None if n == n_cells else f"{n} of {n_cells} methods are measured"
-
-
-def unless_not_here(draw: Callable[[], Drawing | None]) -> Drawing:
-    """What ``draw`` returns; where it finds nothing measured, or the files are not here, a drawing of nothing."""
-    try:
-        drawing = draw()
-    except HashbenchError as error:  # the rows are kept in the repository, the working files are not
-        return nothing(f"not drawn here: {error}", keeps_files=True)
-    return drawing or nothing("nothing is measured; nothing is drawn")

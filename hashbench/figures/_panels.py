@@ -1,23 +1,46 @@
-"""A filled table as panels of points: what most kinds of figures draw."""
+"""Cells as points, and the two kinds of panels that show them: a line for each row, or a dot for each row."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import cycle
+from typing import TYPE_CHECKING, Any, Literal
 
-from hashbench.figures._file import CellsFile
-from hashbench.figures._kind import FigureSpec
+from hashbench.figures._declared import FigureSpec
+from hashbench.metrics import MetricName
 from hashbench.runs.store import Row, Store
 from hashbench.tables import notation
+from hashbench.tables.cell import Cell
 from hashbench.tables.collect import collect
-from hashbench.tables.csv_field import Value
+from hashbench.tables.render_csv import Value
 from hashbench.tables.table import Measured, Table, TableCell
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+# the palette of Okabe and Ito, which colour-blind readers can tell apart; brown for its yellow, too faint on white
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D46")
+MARKERS = "osD^vPX"  # 7 and 8 have no common factor: 56 rows have 56 pairs of colour and marker
+LINE_STYLES: tuple[Literal["-", "--", "-.", ":"], ...] = ("-", "--", "-.", ":")
+DOT, HOLLOW, BAR, EDGE = "#0072B2", "#D55E00", "#BFE0F5", "#56B4E9"
 # the columns of the CSV that hold what was measured
 MEASURED = {"measured": "mean", "std": "std", "n_seeds": "n_seeds", "worst": "worst", "best": "best"}
+
+
+@dataclass(frozen=True)
+class Look:
+    """How the marks of one row look, the same in all panels."""
+
+    colour: str
+    marker: str
+    line: Literal["-", "--", "-.", ":"]
+
+
+def looks_of(labels: Iterable[str]) -> dict[str, Look]:
+    """A look for each label, no two alike among the first 56."""
+    looks = zip(cycle(COLOURS), cycle(MARKERS), cycle(LINE_STYLES), strict=False)
+    return {label: Look(*look) for label, look in zip(dict.fromkeys(labels), looks, strict=False)}
 
 
 @dataclass(frozen=True)
@@ -30,20 +53,24 @@ class Point:
     @property
     def published(self) -> float | None:
         """The published value, in the unit of the paper."""
-        return self.scaled(self.cell.declared.published)
+        return self._scaled(self.cell.declared.published)
 
     @property
     def measured(self) -> Measured | None:
-        """What was measured, as the metric gives it."""
+        """The measurements, as the metric gives them."""
         return self.cell.measured
 
     @property
     def mean(self) -> float | None:
         """The measured mean, in the unit of the paper."""
-        return self.scaled(self.measured.mean if self.measured else None)
+        return self._scaled(self.measured.mean if self.measured else None)
 
-    def scaled(self, value: float | None) -> float | None:
-        """``value`` in the unit in which the paper prints this cell."""
+    @property
+    def std(self) -> float:
+        """The standard deviation over the runs, in the unit of the paper; 0 with one run."""
+        return self._scaled(self.measured.std if self.measured else None) or 0.0
+
+    def _scaled(self, value: float | None) -> float | None:
         return None if value is None else value * notation.scale(self.cell.declared.printed_as)
 
 
@@ -62,19 +89,26 @@ class Panel:
             yield from series
 
 
-def file_of(figure: FigureSpec) -> CellsFile:
-    """The file of a figure that is made of cells."""
-    assert isinstance(figure.file, CellsFile)
-    return figure.file
+def place_of(cell: Cell, name: str) -> int | None:
+    """The cell's cutoff, or its setting called ``name``; None where it has no such whole number."""
+    if name == "cutoff":
+        cutoff = MetricName.read(cell.metric).cutoff
+        return None if cutoff is None else cutoff.value
+    value = cell.settings.get(name)
+    return value if isinstance(value, int) else None
 
 
-def filled(figure: FigureSpec, rows: Iterable[Row], store: Store) -> Table:
-    """The figure's cells with what ``rows`` hold for them."""
-    assert figure.cells is not None
-    return collect(figure.cells, rows, store)
+def filled(figure: FigureSpec, rows: Iterable[Row], store: Store, *, published: bool = True) -> Table:
+    """The figure's cells with what ``rows`` hold for them, and without their published values if not ``published``."""
+    assert figure.table is not None
+    table = figure.table
+    if not published:
+        cells = [cell.model_copy(update={"published": None}) for cell in figure.cells]
+        table = table.model_copy(update={"cells": cells})
+    return collect(table, rows, store)
 
 
-def drawn(panels: Iterable[Panel]) -> list[str]:
+def labels_of(panels: Iterable[Panel]) -> list[str]:
     """The labels of the series with a measured or a published value, in order of appearance."""
     return list(
         dict.fromkeys(
@@ -92,6 +126,85 @@ def axes_of(figure: "Figure", panels: Sequence[Panel], across: int, *, share: bo
     for ax in grid[len(panels) :]:
         ax.set_visible(False)
     return list(grid[: len(panels)])
+
+
+def draw_lines(ax: "Axes", panel: Panel, looks: Mapping[str, Look], *, marks_ties: bool = False) -> None:
+    """A line for each row: filled marks with the deviation are measured, hollow ones on a thin line published.
+
+    With ``marks_ties`` a sign stands beside the measured values that are tie-dependent.
+    """
+    for label, look in looks.items():
+        points = sorted(panel.series.get(label, []), key=lambda point: point.x or 0)
+        style: dict[str, Any] = {"color": look.colour, "marker": look.marker, "linestyle": look.line}
+        if published := [(point.x, point.published) for point in points if point.published is not None]:
+            hollow: dict[str, Any] = {"markersize": 4, "markerfacecolor": "w", "markeredgewidth": 0.8}
+            ax.plot(*zip(*published, strict=True), **style, **hollow, linewidth=0.6)
+        if measured := [(point.x, point.mean, point.std) for point in points if point.mean is not None]:
+            ax.errorbar(*zip(*measured, strict=True), **style, markersize=3, linewidth=1.0, elinewidth=0.6, capsize=1.5)
+        if marks_ties:
+            _sign(ax, [(point.x, point.mean) for point in points if notation.is_tie_dependent(point.cell)], look.colour)
+    ax.set_xticks(sorted({point.x for point in panel.points() if point.x is not None}))
+    ax.set_title(panel.title, loc="left")
+    ax.set_xlabel(panel.x_label)
+    ax.grid(axis="y")
+
+
+def line_samples(looks: Mapping[str, Look], *, hollow: bool = False) -> "dict[str, Artist]":
+    """The lines of the legend of :func:`draw_lines`; ``hollow`` where only published values are drawn."""
+    from matplotlib.lines import Line2D
+
+    face, width = ("w", 0.6) if hollow else (None, 1.0)
+    return {
+        label: Line2D(
+            [],
+            [],
+            color=look.colour,
+            marker=look.marker,
+            linestyle=look.line,
+            markersize=3,
+            markerfacecolor=face,
+            linewidth=width,
+        )
+        for label, look in looks.items()
+    }
+
+
+def draw_dots(ax: "Axes", panel: Panel, labels: Sequence[str], *, ranges: bool) -> None:
+    """A dot for each label from the top, hollow where it is published.
+
+    A measured dot has a bar from the worst to the best AP over orders of ties with ``ranges``, and else its deviation
+    over the runs and a sign where it is tie-dependent.
+    """
+    ax.use_sticky_edges = False  # a bar at the edge of the axes would look cut
+    placed = [(place, point) for place, label in enumerate(labels) for point in panel.series.get(label, [])]
+    if measured := [(point.mean, place, point.std) for place, point in placed if point.mean is not None]:
+        means, places, stds = zip(*measured, strict=True)
+        ax.errorbar(
+            means, places, xerr=None if ranges else stds, color=DOT, fmt="o", markersize=3, elinewidth=0.8, capsize=1.5
+        )
+    for place, point in placed if ranges else []:
+        if (of := point.measured) is not None and of.worst is not None and of.best is not None:
+            ax.barh(place, of.best - of.worst, left=of.worst, height=0.55, color=BAR, edgecolor=EDGE, linewidth=0.5)
+    if not ranges:
+        _sign(ax, [(point.mean, place) for place, point in placed if notation.is_tie_dependent(point.cell)], DOT)
+    if published := [(point.published, place) for place, point in placed if point.published is not None]:
+        hollow: dict[str, Any] = {"markersize": 4.5, "markerfacecolor": "none", "markeredgewidth": 0.8}
+        ax.plot(*zip(*published, strict=True), "o", color=HOLLOW, **hollow)
+    ax.set_yticks(range(len(labels)), labels)
+    ax.set_ylim(len(labels) - 0.5, -0.5)
+    ax.set_title(panel.title, loc="left")
+    ax.set_xlabel(panel.y_label)
+    ax.grid(axis="x")
+    ax.set_axisbelow(True)
+    ax.tick_params(axis="y", length=0)
+
+
+def _sign(ax: "Axes", places: "Iterable[tuple[float | None, float | None]]", colour: str) -> None:
+    for x, y in places:
+        assert x is not None
+        assert y is not None
+        offset: dict[str, Any] = {"xytext": (2, 2), "textcoords": "offset points"}
+        ax.annotate(notation.TIE_MARK, (x, y), color=colour, fontsize=6, **offset)
 
 
 def line_of(panel: Panel, label: str, point: Point) -> dict[str, Value]:
@@ -113,10 +226,8 @@ def only_published(table: Table, what: str = "published") -> str:
     return f"Hollow: {what}; nothing is measured." if table.has_published else ""
 
 
-def explanation(table: Table, bars: str) -> str:
-    """What the marks mean: filled ones are measured, hollow ones published. ``bars`` says what its bars are."""
-    if not table.has_measured:
-        return only_published(table)
-    several = any(cell.measured and cell.measured.std is not None for cell in table.cells())
-    runs = notation.runs_behind(table) + bars if several else notation.runs(table)
-    return f"Filled: measured, {runs}" + ("; hollow: published." if table.has_published else ".")
+def share_missing(n_measured: int, n_cells: int, otherwise: str) -> str | None:
+    """The line that says how much is measured; None where all is. ``otherwise`` says what is drawn without it."""
+    if n_measured == 0:
+        return f"nothing is measured; {otherwise}"
+    return None if n_measured == n_cells else f"{n_measured} of {n_cells} points are measured"

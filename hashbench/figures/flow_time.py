@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from hashbench.figures._declared import FigureFile, FigureSpec, Kind
 from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain
-from hashbench.figures._file import FigureFile
-from hashbench.figures._kind import FigureSpec, Kind
 from hashbench.foundation.errors import HashbenchError, one_line
 from hashbench.runs.store import Row, Store
 

@@ -10,13 +10,12 @@ from pydantic import Field
 
 from hashbench.contract import CODES
 from hashbench.datasets.card import load_card
-from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain
-from hashbench.figures._file import CellsFile
-from hashbench.figures._kind import FigureSpec, Kind
+from hashbench.figures._declared import CellsFile, FigureSpec, Kind
+from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain, nothing
 from hashbench.foundation.errors import CheckFailed, HashbenchError
 from hashbench.runs.store import Row, Store
 from hashbench.tables.collect import cell_hash
-from hashbench.tables.csv_field import Value
+from hashbench.tables.render_csv import Value
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -119,18 +118,16 @@ class _Sheet:
 def fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     """The figure of the first seed whose working files are here; with none of them, nothing is drawn or removed."""
     file = _file(figure)
-    assert figure.cells is not None
-    digest = cell_hash(figure.cells.cells[0])
+    (cell,) = figure.cells
+    digest = cell_hash(cell)
     of_cell = sorted((row for row in rows if row.cell_hash == digest and row.status == "ok"), key=lambda row: row.seed)
-    empty: list[dict[str, Value]] = []
     if not of_cell:
-        return Drawing(empty, (0, 0), _draw_nothing, 0, "nothing is measured; nothing is drawn")
+        return nothing("nothing is measured; nothing is drawn")
     row = next((row for row in of_cell if (store.run_folder(row.run) / CODES).is_file()), of_cell[0])
     try:
         examples = _examples(row, file, store)
     except HashbenchError as error:  # the rows are kept in the repository, the working files and the data are not
-        return Drawing(empty, (0, 0), _draw_nothing, 0, f"not drawn here: {error}", keeps_files=True)
-    cell = figure.cells.cells[0]
+        return nothing(f"not drawn here: {error}", keeps_files=True)
     what = f"{cell.row}, {cell.column}, {cell.section}, seed {row.seed}"
     marks = "Left: query. Red boxes: of another class. Tied images are in the order of the database."
     sheet = _Sheet(examples, file.panels_across, file.top, f"{what}. {marks}")
@@ -142,21 +139,18 @@ def fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
 
 def check(figure: FigureSpec) -> None:
     """Raises HashbenchError unless there is one cell, of a data set of images."""
-    assert figure.cells is not None
-    cells = figure.cells.cells
-    if len(cells) != 1:
-        raise figure.error(f"{len(cells)} cells; ranking_examples draws the images of one run, so one cell is expected")
-    if load_card(cells[0].dataset).kind != "images":
-        raise figure.error(f"{cells[0].dataset} has features, and no images to show")
+    if len(figure.cells) != 1:
+        raise figure.error(
+            f"{len(figure.cells)} cells; ranking_examples draws the images of one run, so one cell is expected"
+        )
+    dataset = figure.cells[0].dataset
+    if load_card(dataset).kind != "images":
+        raise figure.error(f"{dataset} has features, and no images to show")
 
 
 def _file(figure: FigureSpec) -> ExamplesFile:
     assert isinstance(figure.file, ExamplesFile)
     return figure.file
-
-
-def _draw_nothing(_: "Figure") -> None:
-    pass
 
 
 def _examples(row: Row, file: ExamplesFile, store: Store) -> list[_Example]:

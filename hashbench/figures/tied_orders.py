@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from hashbench.figures._declared import FigureFile, FigureSpec, Kind
 from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain
-from hashbench.figures._file import FigureFile
-from hashbench.figures._kind import FigureSpec, Kind
 from hashbench.runs.store import Row, Store
-from hashbench.tables.csv_field import Value
+from hashbench.tables.render_csv import Value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,20 +7,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.figures import _legend, _of_runs, _two_panels
-from hashbench.figures._drawing import Drawing, explain
-from hashbench.figures._file import CellsFile
-from hashbench.figures._kind import FigureSpec, Kind
+from hashbench.figures import _of_runs
+from hashbench.figures._declared import CellsFile, FigureSpec, Kind
+from hashbench.figures._drawing import Drawing
+from hashbench.figures._panels import Look
 from hashbench.runs.store import Row, Store
-from hashbench.tables.cell import Cell
-from hashbench.tables.csv_field import Value
-from hashbench.tables.render_png import styles
+from hashbench.tables.render_csv import Value
 from hashbench.training import log
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
 
 N_MARKS = 8  # on a line
+AXES = (
+    {"xlabel": "epochs", "ylabel": "fall of the loss still left"},
+    {"xlabel": "epochs", "ylabel": "learning rate", "ylim": (0, None)},
+)
+EXPLANATION = (
+    "{cell}; means over {runs}{spread}. The losses of methods have different units: each goes from 1 after the first "
+    "epoch to 0 after the last."
+)
 
 Floats = NDArray[np.float64]
 
@@ -37,55 +43,52 @@ class _Training:
     lr: Floats
 
     @property
-    def left(self) -> Floats:
-        """What each run's loss has still to fall: 1 after the first epoch, 0 after the last; shape (runs, epochs).
+    def n_runs(self) -> int:
+        return len(self.loss)
 
-        The losses of methods have different units and signs and cannot be compared; how fast each one falls can. A
-        loss that ends where it was after the first epoch gives nan.
+    @property
+    def left(self) -> Floats:
+        """The part of each run's loss that has still to fall: 1 after the first epoch, 0 after the last.
+
+        Shape (runs, epochs). The losses of methods have different units and signs and cannot be compared; how fast each
+        one falls can. A loss that ends where it was after the first epoch gives nan.
         """
         first, last = self.loss[:, :1], self.loss[:, -1:]
         fall = np.where(first == last, np.nan, first - last)
         return (self.loss - last) / fall
 
+    def lines(self, label: str) -> Iterator[dict[str, Value]]:
+        """The lines of the CSV, one for each epoch; ``loss`` is the mean of the runs."""
+        for epoch, (losses, left, lr) in enumerate(zip(self.loss.T, self.left.T, self.lr, strict=True), start=1):
+            spread = {"left": left.mean(), "least": left.min(), "most": left.max()}
+            known: dict[str, Value] = {
+                name: None if np.isnan(value) else float(value) for name, value in spread.items()
+            }
+            means: dict[str, Value] = {"series": label, "epoch": epoch, "loss": float(losses.mean())}
+            yield {**means, **known, "lr": float(lr), "n_runs": self.n_runs}
 
-@dataclass(frozen=True)
-class _Panels:
-    """The two panels, whose lines have one legend."""
-
-    trained: Mapping[str, _Training]
-    explanation: str
-
-    def draw(self, figure: "Figure") -> None:
-        looks = styles(self.trained)
-        losses, rates = figure.subplots(1, 2)
-        for label, of in self.trained.items():
-            look, epochs = looks[label], np.arange(1, len(of.lr) + 1)
-            every = max(1, len(epochs) // N_MARKS)
-            _two_panels.line(losses, epochs, of.left.mean(axis=0), look, every)
-            least, most = of.left.min(axis=0), of.left.max(axis=0)
-            losses.fill_between(epochs, least, most, color=look.colour, alpha=0.2, linewidth=0)
-            _two_panels.line(rates, epochs, of.lr, look, every)
-        losses.set(xlabel="epochs", ylabel="fall of the loss still left")
-        rates.set(xlabel="epochs", ylabel="learning rate", ylim=(0, None))
-        for ax in (losses, rates):
-            ax.grid(axis="y")
-            ax.xaxis.get_major_locator().set_params(integer=True)
-        _legend.draw(figure, dict(zip(looks, losses.get_lines(), strict=True)))
-        explain(figure, self.explanation)
+    def draw(self, left: "Axes", right: "Axes", look: Look) -> None:
+        """Draws the losses, their spread over the runs shaded, and the learning rate."""
+        epochs, of_loss = np.arange(1, len(self.lr) + 1), self.left
+        every = max(1, len(epochs) // N_MARKS)
+        _of_runs.draw_line(left, epochs, of_loss.mean(axis=0), look, every)
+        left.fill_between(epochs, of_loss.min(axis=0), of_loss.max(axis=0), color=look.colour, alpha=0.2, linewidth=0)
+        _of_runs.draw_line(right, epochs, self.lr, look, every)
+        for ax in (left, right):
+            ax.locator_params(axis="x", integer=True)
 
 
 def fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     """The figure of all runs whose logs are here; where a cell has none, nothing is drawn or removed."""
-    return _of_runs.unless_not_here(lambda: _filled(figure, rows, store))
-
-
-def _filled(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing | None:
-    found = _of_runs.found(figure, rows, store, lambda row: log.read(store.run_folder(row.run)) or None)
-    trained = {label: _together(logs) for label, logs in found}
-    if not trained:
-        return None
-    panels = _Panels(trained, _explanation(_of_runs.cells_of(figure)[0], trained))
-    return _two_panels.drawing(figure, trained, _lines, panels.draw)
+    return _of_runs.fill(
+        figure,
+        rows,
+        store,
+        read=lambda row: log.read(store.run_folder(row.run)) or None,
+        mean=_together,
+        axes=AXES,
+        explanation=EXPLANATION,
+    )
 
 
 def _together(logs: Sequence[Sequence[Mapping[str, float]]]) -> _Training:
@@ -93,34 +96,6 @@ def _together(logs: Sequence[Sequence[Mapping[str, float]]]) -> _Training:
     n_epochs = min(map(len, logs))
     loss = np.array([[line["loss"] for line in lines[:n_epochs]] for lines in logs])
     return _Training(loss, np.array([line["lr"] for line in logs[0][:n_epochs]]))
-
-
-def _lines(label: str, of: _Training) -> Iterator[dict[str, Value]]:
-    """The lines of the CSV, one for each epoch; ``loss`` is the mean of the runs."""
-    for epoch, (losses, left, lr) in enumerate(zip(of.loss.T, of.left.T, of.lr, strict=True), start=1):
-        yield {
-            "series": label,
-            "epoch": epoch,
-            "loss": float(losses.mean()),
-            "left": _known(left.mean()),
-            "least": _known(left.min()),
-            "most": _known(left.max()),
-            "lr": float(lr),
-            "n_runs": len(losses),
-        }
-
-
-def _known(value: np.float64) -> float | None:
-    return None if np.isnan(value) else float(value)
-
-
-def _explanation(cell: Cell, trained: Mapping[str, _Training]) -> str:
-    counts = [len(of.loss) for of in trained.values()]
-    spread = "; shaded: least to most of them" if max(counts) > 1 else ""
-    return (
-        f"{cell.dataset} {cell.protocol}, {cell.column}; means over {_of_runs.how_many(counts)}{spread}. The losses of "
-        "methods have different units: each goes from 1 after the first epoch to 0 after the last."
-    )
 
 
 KIND = Kind(

@@ -6,11 +6,17 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from hashbench.foundation.config import Setting
-from hashbench.tables.csv_field import Value, csv_field
+from hashbench.tables.notation import number, plain
 from hashbench.tables.table import Table, TableCell
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+# six decimals: the last bits of a mean may depend on the machine that summed it, this text may not
+DECIMALS = 6
+FORMULA = ("=", "+", "-", "@")  # a spreadsheet runs a field that begins so
+
+Value = str | int | float | bool | None
 
 # pandas' type of each column; a missing value is NA or NaN
 COLUMNS = {
@@ -113,3 +119,21 @@ def settings_text(settings: Mapping[str, Setting]) -> str:
 
 def _setting(value: Setting) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def csv_field(value: Value) -> str:
+    """The text of a value: blank for None, numbers with six decimals, text on one line, an apostrophe before a formula.
+
+    >>> [csv_field(value) for value in (None, True, 3, 0.25, "12 bits", "=1+1")]
+    ['', 'true', '3', '0.250000', '12 bits', "'=1+1"]
+    """
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return number(value, DECIMALS)
+    if isinstance(value, int):
+        return str(value)
+    text = plain(value)
+    return f"'{text}" if text.startswith(FORMULA) else text

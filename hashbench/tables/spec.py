@@ -7,8 +7,7 @@ from hashbench.foundation.config import Strict, parse, read_toml
 from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.foundation.registry import canonical
 from hashbench.runs import hyperparameters
-from hashbench.tables.cell import Cell
-from hashbench.tables.file import OtherBudget, TableFile
+from hashbench.tables.cell import Cell, OtherBudget, TableFile
 from hashbench.tables.names import check_names
 
 

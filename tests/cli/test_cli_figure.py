@@ -10,6 +10,7 @@ from support.declared_figures import declare, row_of, tiny
 from support.small_root import small_root
 
 from hashbench import figures
+from hashbench.report import files
 from hashbench.runs.store import Store
 
 BLANK = """
@@ -69,7 +70,7 @@ def test_pictures_are_drawn_again_where_the_points_or_the_figure_have_changed(
 ) -> None:
     drawn: list[str] = []
     draw = figures.pictures
-    monkeypatch.setattr(figures, "pictures", lambda drawing, stamp: drawn.append(stamp) or draw(drawing, stamp))
+    monkeypatch.setattr(files, "pictures", lambda drawing, stamp: drawn.append(stamp) or draw(drawing, stamp))
     for _ in range(2):
         assert call(capsys, "figure", "tiny", "--write")[0] == 0
     assert len(drawn) == 1

@@ -14,9 +14,11 @@ from support.command_line import status as run
 from support.fake_rows import row_of_cell
 from support.small_root import small_root
 
+from hashbench.figures import preview
+from hashbench.report import files
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store, file_text
-from hashbench.tables import render_png, spec
+from hashbench.tables import spec
 
 TINY = """
 title = "Tiny"
@@ -128,8 +130,7 @@ def test_a_picture_is_drawn_again_where_the_table_has_changed_or_the_file_is_not
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     drawn: list[str] = []
-    draw = render_png.render_png
-    monkeypatch.setattr(render_png, "render_png", lambda table: drawn.append(table.name) or draw(table))
+    monkeypatch.setattr(files, "preview", lambda drawing, stamp: drawn.append("tiny") or preview(drawing, stamp))
     measure(12, 0.25, 0.5)
     path = Store.default().folder / "tables" / "tiny.png"
     for _ in range(2):

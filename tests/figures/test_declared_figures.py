@@ -42,8 +42,8 @@ def panels_before(paper: str, caption: str) -> int:
 
 def cells(name: str) -> list[Cell]:
     found = figures.load(name).cells
-    assert found is not None
-    return found.cells
+    assert found
+    return found
 
 
 def file_of(figure: FigureSpec) -> CellsFile:

@@ -7,7 +7,7 @@ import pytest
 from support.declared_figures import CELLS, axes_of, declare, filled, row_of, tiny
 
 from hashbench import figures
-from hashbench.figures._speed_up import expected
+from hashbench.figures.lines import expected_speed_up as expected
 from hashbench.foundation.errors import HashbenchError
 
 SUF = """

@@ -6,6 +6,7 @@ import pytest
 from support.declared_figures import CELLS, axes_of, declare, filled, row_of, tiny
 
 from hashbench import figures
+from hashbench.figures._panels import DOT
 from hashbench.foundation.errors import HashbenchError
 
 
@@ -23,7 +24,7 @@ def test_a_bar_is_the_range_and_a_dot_the_tie_aware_value(tmp_path: Path) -> Non
     assert (bar.get_x(), bar.get_x() + bar.get_width()) == pytest.approx((0.15, 0.79))
     assert bar.get_y() + bar.get_height() / 2 == pytest.approx(0)  # LSH is the first row
     dots = {(round(float(line.get_xdata()[0]), 3), line.get_markerfacecolor()) for line in short.get_lines()}
-    assert dots == {(0.25, "#000000"), (0.25, "none")}  # measured, and published
+    assert dots == {(0.25, DOT), (0.25, "none")}  # measured, and published
     assert short.get_xlim() == long.get_xlim()
     assert short.get_xlim()[0] < 0.15 and short.get_xlim()[1] > 0.79  # no bar ends on the frame
 

@@ -56,8 +56,7 @@ def tiny(folder: Path, kind: str, keys: str = "", cells: str = CELLS) -> FigureS
 
 def cell_at(figure: FigureSpec, row: str, column: str) -> Cell:
     """The one cell at this place."""
-    assert figure.cells is not None
-    (found,) = (cell for cell in figure.cells.cells if (cell.row, cell.column) == (row, column))
+    (found,) = (cell for cell in figure.cells if (cell.row, cell.column) == (row, column))
     return found
 
 

@@ -11,9 +11,8 @@ from hashbench.metrics import MetricValue
 from hashbench.runs.run import Run
 from hashbench.runs.store import Row
 from hashbench.tables import spec
-from hashbench.tables.cell import Cell
+from hashbench.tables.cell import Cell, TableFile
 from hashbench.tables.collect import collect
-from hashbench.tables.file import TableFile
 from hashbench.tables.spec import TableSpec
 from hashbench.tables.table import Table
 

@@ -15,8 +15,7 @@ from hashbench.foundation.config import parse, read_toml
 from hashbench.methods import METHODS
 from hashbench.metrics import NamedMetric
 from hashbench.tables import names, spec
-from hashbench.tables.cell import Cell
-from hashbench.tables.file import TableFile
+from hashbench.tables.cell import Cell, TableFile
 from hashbench.tables.spec import TableSpec
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,8 +11,7 @@ import pytest
 from hashbench.foundation.config import parse
 from hashbench.foundation.errors import HashbenchError
 from hashbench.tables import names, spec
-from hashbench.tables.cell import Cell
-from hashbench.tables.file import TableFile
+from hashbench.tables.cell import Cell, TableFile
 from hashbench.tables.spec import TableSpec
 
 KEYS = {"dataset": "digits", "protocol": "s1", "method": "lsh", "metric": "ap"}

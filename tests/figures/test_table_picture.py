@@ -5,13 +5,16 @@ import subprocess
 import sys
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from support.fake_rows import SAMPLE, fake_hash, fake_row, sample_spec, sample_table
 
+from hashbench.figures import drawing_of_table, preview
+from hashbench.figures._drawing import _drawn
+from hashbench.figures._panels import looks_of
+from hashbench.figures._table import has_code_lengths
 from hashbench.tables.collect import collect
-from hashbench.tables.render_png import code_lengths, render_png, styles
 from hashbench.tables.table import Table
 
 if TYPE_CHECKING:
@@ -32,100 +35,84 @@ def lines_table(*means: float, tie_range: float = 0.0) -> Table:
     return collect(spec, filled, None, hash_of=fake_hash)
 
 
+def png(table: Table) -> bytes:
+    drawing = drawing_of_table(table)
+    assert drawing is not None
+    return preview(drawing, "stamp")
+
+
 def test_nothing_measured_gives_no_picture() -> None:
-    assert render_png(collect(sample_spec(), [], None, hash_of=fake_hash)) is None
+    assert drawing_of_table(collect(sample_spec(), [], None, hash_of=fake_hash)) is None
 
 
-@pytest.mark.parametrize("table", [sample_table(), lines_table(0.0, 0.5, 0.5)], ids=["dots", "lines"])
-def test_picture_is_1200_pixels_wide_and_the_same_each_time(table: Table) -> None:
-    picture = render_png(table)
-    assert picture is not None and picture[:8] == b"\x89PNG\r\n\x1a\n"
-    assert struct.unpack(">I", picture[16:20]) == (1200,)
-    assert b"Software" not in picture
-    assert render_png(table) == picture
-
-
-def test_settings_of_the_user_change_nothing() -> None:
+def test_pictures_have_the_width_of_a_page_and_the_same_bytes_whatever_the_settings_of_the_user_are() -> None:
     import matplotlib
 
-    table = lines_table(0.5)
-    plain = render_png(table)
-    with matplotlib.rc_context({"lines.linewidth": 9.0, "savefig.dpi": 30.0}):
-        assert render_png(table) == plain
+    for table in (sample_table(), lines_table(0.0, 0.5, 0.5)):
+        picture = png(table)
+        assert picture[:8] == b"\x89PNG\r\n\x1a\n" and struct.unpack(">I", picture[16:20]) == (1380,)
+        assert b"Software" not in picture
+        with matplotlib.rc_context({"lines.linewidth": 9.0, "savefig.dpi": 30.0}):
+            assert png(table) == picture
 
 
 def test_code_lengths_are_seen_in_the_settings() -> None:
-    bits, sparse = sample_table().sections
-    assert code_lengths(bits) == [12, 24, 48]
-    assert code_lengths(sparse) == []
+    assert [*map(has_code_lengths, sample_table().sections)] == [True, False]
 
 
 def test_matplotlib_is_imported_only_to_draw() -> None:
-    code = (
-        "import hashbench.tables.render_png, hashbench.tables.collect, hashbench.cli.table, hashbench.cli.status, sys"
-    )
+    code = "import hashbench.figures, hashbench.report.files, hashbench.cli.table, hashbench.cli.status, sys"
     heavy = "{'torch', 'sklearn', 'pandas', 'scipy', 'matplotlib'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", f"{code}\nassert not {heavy}, {heavy}"], check=True, timeout=60)
 
 
 def test_no_two_rows_look_alike() -> None:
-    looks = styles(f"row {i}" for i in range(56))
+    looks = looks_of(f"row {i}" for i in range(56))
     assert len({(look.colour, look.marker) for look in looks.values()}) == 56
     first = list(looks.values())[:7]
     assert len({look.colour for look in first}) == len({look.marker for look in first}) == 7
     assert len({look.line for look in first}) == 4
 
 
-def drawn(table: Table, monkeypatch: pytest.MonkeyPatch) -> "Figure":
-    """The figure that the picture of ``table`` is saved from."""
-    from matplotlib.figure import Figure
-
-    figures: list[Figure] = []
-    save = Figure.savefig
-
-    def keep(figure: Figure, *arguments: Any, **named: Any) -> None:
-        figures.append(figure)
-        save(figure, *arguments, **named)
-
-    monkeypatch.setattr(Figure, "savefig", keep)
-    assert render_png(table) is not None
-    (figure,) = figures
-    return figure
+def drawn(table: Table) -> "Figure":
+    """The figure that the picture of ``table`` is saved from, laid out."""
+    drawing = drawing_of_table(table)
+    assert drawing is not None
+    with _drawn(drawing, 200) as figure:
+        return figure
 
 
-def test_a_legend_beside_the_panels_names_every_row_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    figure = drawn(lines_table(*(0.5 + i / 1000 for i in range(12))), monkeypatch)
+def test_a_legend_beside_the_panels_names_every_row_once() -> None:
+    figure = drawn(lines_table(*(0.5 + i / 1000 for i in range(12))))
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == [f"row {i}" for i in range(12)]
     (ax,) = figure.axes
     box = legend.get_window_extent()
     assert ax.get_tightbbox().x1 <= box.x0
     assert box.y0 >= 0 and box.y1 <= figure.bbox.y1 and box.x1 <= figure.bbox.x1
-    look = styles(f"row {i}" for i in range(12))["row 9"]
+    look = looks_of(f"row {i}" for i in range(12))["row 9"]
     (sample, line) = (legend.get_lines()[9], ax.containers[9][0])
     for shown in (sample, line):
         assert (shown.get_color(), shown.get_marker(), shown.get_linestyle()) == (look.colour, look.marker, look.line)
 
 
-def test_a_row_without_any_value_is_not_in_the_legend(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_row_without_any_value_is_not_in_the_legend() -> None:
     groups = [{**SAMPLE["groups"][0], "rows": [*SAMPLE["groups"][0]["rows"], {"label": "Blank", "method": "blank"}]}]
-    figure = drawn(sample_table(groups=groups), monkeypatch)
+    figure = drawn(sample_table(groups=groups))
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == ["DPSH*", "MIHash", "TALR_AP", "To come"]
 
 
-def test_panels_of_dots_name_their_rows_beside_the_axes(monkeypatch: pytest.MonkeyPatch) -> None:
-    figure = drawn(sample_table(), monkeypatch)
+def test_panels_of_dots_name_their_rows_beside_the_axes() -> None:
+    figure = drawn(sample_table())
     assert figure.legends == []
     labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert labels == ["DPSH*", "MIHash", "TALR_AP", "To come"]
 
 
 @pytest.mark.parametrize("table", [sample_table(), lines_table(0.5, 0.6, tie_range=0.2)], ids=["dots", "lines"])
-def test_tie_dependent_values_have_a_sign_and_the_text_below_fits(
-    table: Table, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    figure = drawn(table, monkeypatch)
+def test_tie_dependent_values_have_a_sign_and_the_text_below_fits(table: Table) -> None:
+    figure = drawn(table)
     signs = [text.xy for ax in figure.axes for text in ax.texts if text.get_text() == "‡"]
     marked = [cell.measured.mean for cell in table.cells() if cell.measured and cell.measured.is_tie_dependent]
     assert len(signs) == len(marked) == (1 if len(table.sections) == 2 else 2)
@@ -137,38 +124,38 @@ def test_tie_dependent_values_have_a_sign_and_the_text_below_fits(
     assert box.x0 >= 0 and box.x1 <= figure.bbox.x1
 
 
-def test_no_sign_without_a_tie_dependent_value(monkeypatch: pytest.MonkeyPatch) -> None:
-    figure = drawn(lines_table(0.5, 0.6, tie_range=0.1), monkeypatch)
+def test_no_sign_without_a_tie_dependent_value() -> None:
+    figure = drawn(lines_table(0.5, 0.6, tie_range=0.1))
     assert [text for ax in figure.axes for text in ax.texts] == []
     assert "‡" not in figure.get_supxlabel()
 
 
 @pytest.mark.parametrize("table", [sample_table(), lines_table(0.5, 0.6)], ids=["dots", "lines"])
-def test_a_long_title_goes_on_in_another_line(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_title_goes_on_in_another_line(table: Table) -> None:
     title = "AP on CIFAR-10 S2, with a network that was trained on CIFAR-100: frozen, and with all its layers trained"
-    figure = drawn(replace(table, title=title), monkeypatch)
+    figure = drawn(replace(table, title=title))
     assert " ".join(figure.get_suptitle().split()) == title
     assert figure._suptitle.get_window_extent().x1 <= figure.bbox.x1
 
 
-def test_long_titles_of_panels_stay_left_of_the_legend(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_titles_of_panels_stay_left_of_the_legend() -> None:
     table = lines_table(0.5, 0.6)
     names = ["CIFAR-10 S1, frozen features (AP_T)", "CIFAR-10 S1, all layers trained from such a head (AP_T)"]
-    figure = drawn(replace(table, sections=[replace(table.sections[0], title=name) for name in names]), monkeypatch)
+    figure = drawn(replace(table, sections=[replace(table.sections[0], title=name) for name in names]))
     assert [" ".join(ax.get_title(loc="left").split()) for ax in figure.axes] == names
     (legend,) = figure.legends
     assert max(ax.get_tightbbox().x1 for ax in figure.axes) <= legend.get_window_extent().x0
 
 
-def test_long_names_of_rows_do_not_push_the_panels_of_other_rows_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_names_of_rows_do_not_push_the_panels_of_other_rows_apart() -> None:
     lengths = [{"label": f"{bits} bits", "settings": {"bits": bits}} for bits in (12, 24, 32, 48)]
     long_names = [{"label": f"TALR-AP, batch 1,000, {epochs} epochs", "method": "talr_ap"} for epochs in (8, 32)]
     spec = sample_spec(
-        groups=[{"section": "Heads", "columns": lengths, "rows": [{"label": "DPSH", "method": "dpsh"}]}]
+        groups=[{"section": "Heads", "columns": lengths, "rows": [{"label": name, "method": name} for name in "abcd"]}]
         + [{"section": name, "columns": lengths[2:3], "rows": long_names} for name in ("Lists", "All layers")]
     )
     rows = [fake_row(cell, 0, ap=0.651 + i / 1000) for i, cell in enumerate(spec.cells)]
-    figure = drawn(collect(spec, rows, None, hash_of=fake_hash), monkeypatch)
+    figure = drawn(collect(spec, rows, None, hash_of=fake_hash))
     panels = [ax for ax in figure.axes if ax.get_visible()]
     boxes = [ax.get_window_extent() for ax in panels]
     steps = [right.x0 - left.x0 for left, right in pairwise(boxes[:4])]

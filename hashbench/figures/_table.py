@@ -1,0 +1,197 @@
+"""The picture of a table: its sections as lines over code lengths, or as dots, drawn as figures are."""
+
+import textwrap
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain, legend
+from hashbench.figures._panels import (
+    Panel,
+    Point,
+    axes_of,
+    draw_dots,
+    draw_lines,
+    labels_of,
+    line_samples,
+    looks_of,
+    place_of,
+)
+from hashbench.tables import notation
+from hashbench.tables.table import Section, Table, TableCell
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+LINES_ACROSS, DOTS_ACROSS = 2, 4  # panels side by side
+LINES_IN, LABEL_IN, AROUND_IN = 2.3, 0.17, 0.55  # the height of a panel of lines, of a dot, and around dots
+MOST_TICKS = 4  # intervals between the ticks below a panel of dots, so that their numbers do not touch
+LONG_LABEL = 16  # letters; two sections of dots with longer row labels fit side by side, three do not
+TITLE_WIDTH, BESIDE_LEGEND = 104, 70  # letters of the title that fit across the picture
+PANEL_TITLES_WIDTH = 92  # the same of the panels' titles, which are smaller
+
+
+@dataclass(frozen=True)
+class _Dots:
+    """A panel of dots: a column of a section, or one of its rows; and its section."""
+
+    section: str
+    label: str
+    panel: Panel
+
+    @property
+    def labels(self) -> list[str]:
+        return list(self.panel.series)
+
+
+def drawing_of_table(table: Table) -> Drawing | None:
+    """The picture of what is measured of ``table``, with the published values; None where nothing is measured.
+
+    A section whose columns are code lengths is a panel with a line for each row, which a legend beside the panels
+    names. Any other section has a panel of dots for each column, or for each row where it has fewer rows
+    and one metric.
+    """
+    sections = [section for section in table.sections if _any_measured(list(section.cells.values()))]
+    if not sections:
+        return None
+    n_measured = sum(cell.measured is not None for cell in table.cells())
+    if all(map(has_code_lengths, sections)):
+        panels = [_lines_of(section) for section in sections]
+        height = 0.5 + max(LINES_IN, 0.14 * len(labels_of(panels))) * -(-len(panels) // LINES_ACROSS)
+        return Drawing([], (WIDTHS_IN["page"], height), _LinesPicture(table, panels).draw, n_measured)
+    rows = _rows_of_panels([_dots_of(section) for section in sections])
+    height = 0.5 + sum(map(_height_in, rows))
+    return Drawing([], (WIDTHS_IN["page"], height), _DotsPicture(table, rows).draw, n_measured)
+
+
+def has_code_lengths(section: Section) -> bool:
+    """Whether the columns are two or more distinct code lengths."""
+    lengths = [{place_of(cell.declared, "bits") for cell in section.column(column)} for column in section.columns]
+    distinct = {next(iter(of_column)) for of_column in lengths if len(of_column) == 1} - {None}
+    return len(distinct) == len(section.columns) > 1
+
+
+def _any_measured(cells: Sequence[TableCell]) -> bool:
+    return any(cell.measured is not None for cell in cells)
+
+
+def _lines_of(section: Section) -> Panel:
+    cells = [cell.declared for cell in section.cells.values()]
+    unit = ", ".join(dict.fromkeys(cell.metric for cell in cells))
+    percent = " (%)" if any(cell.printed_as == "percent" for cell in cells) else ""
+    series: dict[str, list[Point]] = {row: [] for row in section.rows}
+    for (row, _), cell in section.cells.items():
+        series[row].append(Point(place_of(cell.declared, "bits"), cell))
+    return Panel(textwrap.fill(section.title, PANEL_TITLES_WIDTH // LINES_ACROSS), "bits", unit + percent, series)
+
+
+def _dots_of(section: Section) -> list[_Dots]:
+    """The panels of a section, those with something measured."""
+    units = {(cell.declared.metric, cell.declared.printed_as) for cell in section.cells.values()}
+    # fewer panels, and the columns are compared in each: only where they have one unit
+    turned = len(section.rows) < len(section.columns) and len(units) == 1
+    found: dict[str, dict[str, list[Point]]] = defaultdict(dict)
+    for label in section.rows if turned else section.columns:
+        for other in section.columns if turned else section.rows:
+            cell = section.cells.get((label, other) if turned else (other, label))
+            found[label][other] = [] if cell is None else [Point(None, cell)]
+    headings = {label: label if turned else notation.heading(section, label) for label in found}
+    return [
+        _Dots(section.title, headings[label], Panel("", "", "", series))
+        for label, series in found.items()
+        if _any_measured([point.cell for points in series.values() for point in points])
+    ]
+
+
+def _rows_of_panels(sections: list[list[_Dots]]) -> list[list[_Dots]]:
+    """The panels from top to bottom and left to right; a section that fits into one row is not split over two."""
+    most = max(map(len, sections))
+    across = 3 if most == 3 else min(DOTS_ACROSS, sum(map(len, sections)))
+    rows: list[list[_Dots]] = [[]]
+    for panels in sections:
+        for part in (panels[start : start + across] for start in range(0, len(panels), across)):
+            if len(rows[-1]) + len(part) > across or _too_many_labels([*rows[-1], *part]):
+                rows.append([])
+            rows[-1] += part
+    return rows
+
+
+def _too_many_labels(row: list[_Dots]) -> bool:
+    """Whether the row labels of so many sections leave no width for the dots beside them."""
+    labels = {panel.section: panel.labels for panel in row}
+    return len(labels) > 2 and any(len(label) > LONG_LABEL for of_section in labels.values() for label in of_section)
+
+
+def _height_in(row: list[_Dots]) -> float:
+    return AROUND_IN + LABEL_IN * max(len(panel.labels) for panel in row)
+
+
+@dataclass(frozen=True)
+class _LinesPicture:
+    table: Table
+    panels: list[Panel]
+
+    def draw(self, figure: "Figure") -> None:
+        looks = looks_of(labels_of(self.panels))
+        across = min(LINES_ACROSS, len(self.panels))
+        for ax, panel in zip(axes_of(figure, self.panels, across, share=False), self.panels, strict=True):
+            draw_lines(ax, panel, looks, marks_ties=True)
+            ax.set_ylabel(panel.y_label)
+        legend(figure, line_samples(looks), beside=True)
+        _write_around(figure, self.table, BESIDE_LEGEND)
+
+
+@dataclass(frozen=True)
+class _DotsPicture:
+    table: Table
+    rows: list[list[_Dots]]
+
+    def draw(self, figure: "Figure") -> None:
+        """Each row of panels is laid out for itself: long labels in one must not push those of another apart."""
+        alike: dict[tuple[str, ...], list[Axes]] = defaultdict(list)
+        across = max(map(len, self.rows))
+        # a row that goes on with the section above keeps the width of the panels there
+        goes_on = [False, *(above[-1].section == row[0].section for above, row in pairwise(self.rows))]
+        parts = figure.subfigures(len(self.rows), 1, squeeze=False, height_ratios=[*map(_height_in, self.rows)])[:, 0]
+        for part, row, same in zip(parts, self.rows, goes_on, strict=True):
+            axes = part.subplots(1, across if same else len(row), squeeze=False)[0]
+            for ax in axes[len(row) :]:
+                ax.set_visible(False)
+            for left, dots, ax in zip([None, *row], row, axes, strict=False):
+                follows = left is not None and left.section == dots.section and left.labels == dots.labels
+                draw_dots(ax, dots.panel, dots.labels, ranges=False)
+                ax.set_title(self._title(dots, follows, len(axes)), loc="left")
+                ax.tick_params(labelleft=not follows)
+                ax.margins(x=0.12)
+                ax.locator_params(axis="x", nbins=MOST_TICKS)
+                metrics = {point.cell.declared.metric for point in dots.panel.points()}
+                alike[dots.section, *sorted(metrics)].append(ax)
+        _share_scales(alike.values())
+        _write_around(figure, self.table, TITLE_WIDTH)
+
+    def _title(self, dots: _Dots, follows: bool, across: int) -> str:
+        """Section and label, in lines as long as a panel is wide; the panel to the left may say the section."""
+        one_section = len({panel.section for row in self.rows for panel in row}) == 1
+        section = "" if follows or one_section else dots.section
+        return textwrap.fill(": ".join(filter(None, (section, dots.label))), PANEL_TITLES_WIDTH // across)
+
+
+def _share_scales(groups: "Iterable[list[Axes]]") -> None:
+    """Gives the panels of each group the same scale, so that the eye can compare them."""
+    for group in groups:
+        limits = [ax.get_xlim() for ax in group]
+        for ax in group:
+            ax.set_xlim(min(low for low, _ in limits), max(high for _, high in limits))
+
+
+def _write_around(figure: "Figure", table: Table, title_width: int) -> None:
+    """The title, and below the panels what the marks mean."""
+    figure.suptitle(textwrap.fill(table.title, title_width), fontsize=8.5, x=0.01, ha="left")
+    text = f"Filled: measured ({notation.what_is_measured(table, '±')})"
+    text += "; hollow: published" if table.has_published else ""
+    if note := notation.tie_note(table):
+        text += f"; {notation.TIE_MARK} {note}"
+    explain(figure, f"{text}.")

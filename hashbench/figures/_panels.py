@@ -140,7 +140,8 @@ def draw_lines(ax: "Axes", panel: Panel, looks: Mapping[str, Look], *, marks_tie
             hollow: dict[str, Any] = {"markersize": 4, "markerfacecolor": "w", "markeredgewidth": 0.8}
             ax.plot(*zip(*published, strict=True), **style, **hollow, linewidth=0.6)
         if measured := [(point.x, point.mean, point.std) for point in points if point.mean is not None]:
-            ax.errorbar(*zip(*measured, strict=True), **style, markersize=3, linewidth=1.0, elinewidth=0.6, capsize=1.5)
+            x, y, std = zip(*measured, strict=True)
+            ax.errorbar(x, y, std, **style, markersize=3, linewidth=1.0, elinewidth=0.6, capsize=1.5)
         if marks_ties:
             _sign(ax, [(point.x, point.mean) for point in points if notation.is_tie_dependent(point.cell)], look.colour)
     ax.set_xticks(sorted({point.x for point in panel.points() if point.x is not None}))

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from hashbench.datasets import layout, store
+from hashbench.datasets import store, stored_file
 from hashbench.datasets.audit import audit
 from hashbench.datasets.card import load_card
 from hashbench.datasets.duplicates import byte_keys
@@ -76,11 +76,11 @@ def batches(n_items: int, seed: int) -> list[NDArray[np.int64]]:
 
 def mapped() -> NDArray[Any]:
     """The items of CIFAR-10, memory-mapped as those of a larger data set are."""
-    layout.IN_MEMORY_BYTES = 0
+    stored_file.IN_MEMORY_BYTES = 0
     try:
         return store.open_dataset(load_card("cifar10")).items
     finally:
-        layout.IN_MEMORY_BYTES = 1 << 30
+        stored_file.IN_MEMORY_BYTES = 1 << 30
 
 
 def read_mapped(seed: int) -> int:

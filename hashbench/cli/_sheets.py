@@ -96,7 +96,7 @@ def _setting(each: dict[str, Any], width: int) -> str:
 def dataset(name: str) -> Sheet:
     """Its items, labels, licence and papers, whether it is here, its protocols, and its commands."""
     from hashbench.datasets.card import load_card
-    from hashbench.datasets.inventory import dataset_status
+    from hashbench.datasets.status import dataset_status
 
     card, status = load_card(name), dataset_status(name)
     rules = {key: {**rule.model_dump(exclude_none=True), "draw": rule.draw} for key, rule in card.protocols.items()}

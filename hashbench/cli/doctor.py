@@ -10,7 +10,7 @@ import typer
 from hashbench.cli._options import AsJson
 
 if TYPE_CHECKING:
-    from hashbench.datasets.inventory import DatasetStatus
+    from hashbench.datasets.status import DatasetStatus
 
 COMMAND = "missing: hashbench "  # how a line begins that ends with a command
 VERIFIABLE = ("stored", "labels only", "damaged")  # states of a data set that has a file to verify
@@ -27,7 +27,7 @@ def command(
     By default only the headers of the data files are read; --verify reads the whole files.
     """
     from hashbench.datasets.card import cards
-    from hashbench.datasets.inventory import dataset_status
+    from hashbench.datasets.status import dataset_status
 
     found = _found()
     statuses = [dataset_status(name) for name in cards()]
@@ -40,7 +40,7 @@ def command(
 def _found() -> dict[str, Any]:
     import shutil
 
-    from hashbench.datasets.inventory import missing_weights, weights
+    from hashbench.datasets.status import files_in
     from hashbench.foundation import extras, paths, provenance
 
     code = provenance.code()
@@ -55,8 +55,22 @@ def _found() -> dict[str, Any]:
         "extras": {name: extras.missing(name) for name in extras.extras()},
         "how_to_install": {name: extras.how_to_install(name) for name in extras.extras()},
         "gpu": _gpu(),
-        "weights": {path.name: path.stat().st_size for path in weights()},
-        "missing_weights": missing_weights(),
+        "weights": {path.name: path.stat().st_size for path in files_in(paths.weights())},
+        "missing_weights": _missing_weights(),
+    }
+
+
+def _missing_weights() -> dict[str, str]:
+    """For each model without its official weights: where to get them and where to put them."""
+    from hashbench.foundation import paths
+    from hashbench.models import MODELS
+
+    folder = paths.weights()
+    official = {name: model.pretrained for name, model in MODELS.usable()}
+    return {
+        name: f"put {known.weights.url} into {folder}"
+        for name, known in official.items()
+        if known is not None and not (folder / known.weights.file).is_file()
     }
 
 
@@ -122,7 +136,7 @@ def _as_text(found: dict[str, Any], statuses: "list[DatasetStatus]", verified: d
 
 
 def _folders(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    from hashbench.datasets.inventory import readable
+    from hashbench.datasets.status import readable
 
     for name, folder in found["folders"].items():
         yield name, f"{folder}  ({readable(found['free_bytes'][name])} free)"
@@ -139,7 +153,7 @@ def _installed(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _kept(found: dict[str, Any], statuses: "list[DatasetStatus]") -> Iterator[tuple[str, str]]:
     """The weights that are here, those that are not and where to get them, and the size of the downloads."""
-    from hashbench.datasets.inventory import readable
+    from hashbench.datasets.status import readable
 
     weights = ", ".join(f"{name} ({readable(size)})" for name, size in found["weights"].items())
     yield "weights", weights or "none"

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from hashbench.datasets.audit import Audit, Leak
     from hashbench.datasets.card import Card
     from hashbench.datasets.protocol import Protocol
-    from hashbench.datasets.random_ranking import Reading
     from hashbench.datasets.split import Split
     from hashbench.datasets.store import DatasetLabels
+    from hashbench.evaluation.random_ndcg import Reading
 
 
 def command(
@@ -87,8 +87,9 @@ def _audit(card: "Card", labels: "DatasetLabels", chosen: "Split", rule: "Protoc
 
 def _readings(card: "Card", protocol: str, chosen: "Split") -> "list[Reading]":
     from hashbench.datasets.protocol import Percentiles
-    from hashbench.datasets.random_ranking import readings
+    from hashbench.datasets.relevance import by_percentiles
     from hashbench.datasets.store import open_dataset
+    from hashbench.evaluation.random_ndcg import readings
     from hashbench.foundation.errors import HashbenchError
     from hashbench.foundation.progress import bar
     from hashbench.runs.data import compared
@@ -98,7 +99,10 @@ def _readings(card: "Card", protocol: str, chosen: "Split") -> "list[Reading]":
         raise HashbenchError(f"--relevance: {card.name} {protocol} has no relevance by percentiles of distances")
     items = compared(open_dataset(card), rule)
     with bar(f"{card.name}: relevance", "reading"):
-        return readings(rule.relevance, items, chosen)
+        of, kind = rule.relevance, rule.relevance.kind
+        return readings(
+            kind, lambda read, centred: by_percentiles(of.model_copy(update={"kind": read}), items, chosen, centred)
+        )
 
 
 def _as_json(named: dict[str, str | int], chosen: "Split", found: "Audit | None", read: "list[Reading]") -> str:

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from functools import singledispatch
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hashbench.datasets.checksums import array_sha256
 from hashbench.datasets.draw import Ids
-from hashbench.datasets.duplicates import Keys, byte_keys, find_duplicates, with_same_bytes
+from hashbench.datasets.duplicates import Keys, byte_keys, find_duplicates
 from hashbench.datasets.protocol import (
     Parts,
     PerClass,
@@ -21,9 +19,9 @@ from hashbench.datasets.protocol import (
     RandomValidation,
     Stratified,
 )
-from hashbench.datasets.readers import Items
 from hashbench.datasets.split import Split, canonical_bytes
 from hashbench.datasets.store import Dataset, DatasetLabels
+from hashbench.datasets.stored_file import array_sha256
 from hashbench.foundation.errors import CheckFailed
 from hashbench.relevance.labels import Labels
 
@@ -77,11 +75,15 @@ def audit(data: Dataset | DatasetLabels, chosen: Split, protocol: Protocol, seed
     for violation in _violations(data.labels, chosen, protocol, seed):
         raise CheckFailed(f"{data.name}: {violation}")
     lists, items = chosen.lists(), data.items if isinstance(data, Dataset) else None
-    keys: dict[str, Keys | NDArray[np.bytes_]] = {}
-    if items is not None:
-        keys["bytes"] = byte_keys(items)
+    keys: dict[str, Keys] = {} if items is None else {"bytes": byte_keys(items)}
     if data.names is not None:
         keys["file name"] = data.names
+    leaks = []
+    for by, of in keys.items():
+        for role, inside in DISJOINT:
+            within = lists.get(role, np.empty(0, np.int64))
+            if pairs := find_duplicates(of, within, lists[inside], items if by == "bytes" else None):
+                leaks.append(Leak(role, inside, by, len(pairs), pairs[:N_SHOWN]))
     return Audit(
         sizes={role: len(ids) for role, ids in lists.items()},
         checksums={role: hashlib.sha256(canonical_bytes(ids)).hexdigest() for role, ids in lists.items()},
@@ -89,52 +91,38 @@ def audit(data: Dataset | DatasetLabels, chosen: Split, protocol: Protocol, seed
         labels_sha256=array_sha256(data.labels),
         class_counts={role: _counts(data.labels, ids).tolist() for role, ids in lists.items()},
         compared_by=list(keys),
-        leaks=[leak for by, of in keys.items() for leak in _leaks(by, of, lists, items)],
+        leaks=leaks,
     )
 
 
 def _violations(labels: Labels, chosen: Split, protocol: Protocol, seed: int) -> Iterator[str]:
-    lists = chosen.lists()
+    lists, n_items = chosen.lists(), len(labels)
     for role, ids in lists.items():
-        yield from _id_violations(role, ids, len(labels))
+        if (np.diff(ids) <= 0).any():
+            yield f"{role} ids are not sorted and unique"
+        elif ids.size and (ids[0] < 0 or ids[-1] >= n_items):
+            yield f"{role} ids run from {ids[0]} to {ids[-1]}; 0 to {n_items - 1} exist"
     for role, other in DISJOINT:
         if shared := np.intersect1d(lists.get(role, []), lists[other]).size:
             yield f"{shared} {role} ids are in the {other} list"
     yield from _train_violations(chosen, protocol)
-    yield from _size_violations(chosen, protocol)
+    for role in ("query", "database", "train", "validation"):
+        stated = getattr(protocol, "n_queries" if role == "query" else f"n_{role}")
+        if stated not in (None, n := len(lists.get(role, []))):
+            yield f"{n} {role} ids; the card states {stated}"
     yield from protocol_violations(protocol, labels, lists)
     if seed == protocol.seed and protocol.ids_sha256 not in (None, chosen.sha256):
         yield f"the ids have checksum {chosen.sha256}; the card states {protocol.ids_sha256}"
 
 
-def _id_violations(role: str, ids: Ids, n_items: int) -> Iterator[str]:
-    if (np.diff(ids) <= 0).any():
-        yield f"{role} ids are not sorted and unique"
-    elif ids.size and (ids[0] < 0 or ids[-1] >= n_items):
-        yield f"{role} ids run from {ids[0]} to {ids[-1]}; 0 to {n_items - 1} exist"
-
-
 def _train_violations(chosen: Split, protocol: Protocol) -> Iterator[str]:
     inside = np.intersect1d(chosen.train_ids, chosen.database_ids).size
-    if isinstance(protocol, Parts):  # a published list may do either
-        return
-    if getattr(protocol, "database", "rest") == "rest_without_train":
-        if inside:
-            yield f"{inside} training items are in the database, which the protocol keeps apart"
-    elif outside := len(chosen.train_ids) - inside:
+    is_apart = getattr(protocol, "database", "rest") == "rest_without_train"
+    if inside and is_apart:
+        yield f"{inside} training items are in the database, which the protocol keeps apart"
+    outside = len(chosen.train_ids) - inside
+    if outside and not is_apart and not isinstance(protocol, Parts):  # a published list may do either
         yield f"{outside} training items are not in the database"
-
-
-def _size_violations(chosen: Split, protocol: Protocol) -> Iterator[str]:
-    stated = {
-        "query": protocol.n_queries,
-        "database": protocol.n_database,
-        "train": protocol.n_train,
-        "validation": protocol.n_validation,
-    }
-    for role, ids in {**chosen.lists(), "validation": chosen.validation_ids}.items():
-        if stated[role] not in (None, len(ids)):
-            yield f"{len(ids)} {role} ids; the card states {stated[role]}"
 
 
 @singledispatch
@@ -143,15 +131,17 @@ def protocol_violations(protocol: Protocol, labels: Labels, lists: dict[str, Ids
     raise NotImplementedError(type(protocol))
 
 
-@protocol_violations.register
-def _per_class(protocol: PerClass, labels: Labels, lists: dict[str, Ids]) -> Iterator[str]:
-    yield from _class_counts(protocol, labels, lists)
-    yield from _left_out(lists, len(labels))
-
-
-@protocol_violations.register
-def _per_class_validation(protocol: PerClassValidation, labels: Labels, lists: dict[str, Ids]) -> Iterator[str]:
-    yield from _class_counts(protocol, labels, lists)
+@protocol_violations.register(PerClass)
+@protocol_violations.register(PerClassValidation)
+def _by_class(protocol: PerClass | PerClassValidation, labels: Labels, lists: dict[str, Ids]) -> Iterator[str]:
+    for role, expected in (("query", protocol.queries_per_class), ("train", protocol.train_per_class)):
+        counts = _counts(labels, lists[role])
+        for label in np.unique(labels[labels >= 0]):
+            if expected and counts[label] != expected:
+                yield f"class {label} has {counts[label]} {role} ids; the protocol asks for {expected}"
+    if isinstance(protocol, PerClass):
+        yield from _left_out(lists, len(labels))
+        return
     of_class = _counts(labels, np.arange(len(labels)))
     listed = _counts(labels, np.concatenate([lists["query"], lists["database"]]))
     for label in np.flatnonzero(of_class):
@@ -159,18 +149,8 @@ def _per_class_validation(protocol: PerClassValidation, labels: Labels, lists: d
             yield f"{n} items of class {label} are in no list; the protocol leaves out {protocol.left_out_per_class}"
 
 
-def _class_counts(protocol: PerClass | PerClassValidation, labels: Labels, lists: dict[str, Ids]) -> Iterator[str]:
-    """The classes that have not as many queries or training items as the protocol asks for."""
-    asked = {"query": protocol.queries_per_class, "train": protocol.train_per_class}
-    for role, expected in asked.items():
-        counts = _counts(labels, lists[role])
-        for label in np.unique(labels[labels >= 0]):
-            if expected and counts[label] != expected:
-                yield f"class {label} has {counts[label]} {role} ids; the protocol asks for {expected}"
-
-
 @protocol_violations.register
-def _per_label(protocol: PerLabel, labels: Labels, lists: dict[str, Ids]) -> Iterator[str]:
+def _by_label(protocol: PerLabel, labels: Labels, lists: dict[str, Ids]) -> Iterator[str]:
     """An item drawn for one label may carry others, so that a label can have more items than were drawn for it."""
     for role, expected in (("query", protocol.queries_per_label), ("train", protocol.train_per_label)):
         counts = _counts(labels, lists[role])
@@ -181,11 +161,17 @@ def _per_label(protocol: PerLabel, labels: Labels, lists: dict[str, Ids]) -> Ite
     yield from _left_out(lists, len(labels))
 
 
-@protocol_violations.register
-def _random(protocol: Random, labels: Labels, lists: dict[str, Ids]) -> Iterator[str]:
+@protocol_violations.register(Random)
+@protocol_violations.register(RandomValidation)
+def _at_random(protocol: Random | RandomValidation, labels: Labels, lists: dict[str, Ids]) -> Iterator[str]:
     for role, expected in (("query", protocol.queries), ("train", protocol.train)):
         if expected and len(lists[role]) != expected:
             yield f"{len(lists[role])} {role} ids; the protocol asks for {expected}"
+    if isinstance(protocol, RandomValidation):
+        n_unlisted = len(labels) - len(lists["query"]) - len(lists["database"])
+        if n_unlisted != protocol.left_out:
+            yield f"{n_unlisted} items are in no list; the protocol leaves out {protocol.left_out}"
+        return
     first, end = protocol.among or (0, len(labels))
     if n_outside := sum(np.count_nonzero((ids < first) | (ids >= end)) for ids in lists.values()):
         yield f"{n_outside} ids are not {first} to {end - 1}"
@@ -193,24 +179,14 @@ def _random(protocol: Random, labels: Labels, lists: dict[str, Ids]) -> Iterator
 
 
 @protocol_violations.register
-def _random_validation(protocol: RandomValidation, labels: Labels, lists: dict[str, Ids]) -> Iterator[str]:
-    for role, expected in (("query", protocol.queries), ("train", protocol.train)):
-        if len(lists[role]) != expected:
-            yield f"{len(lists[role])} {role} ids; the protocol asks for {expected}"
-    n_listed = len(lists["query"]) + len(lists["database"])
-    if n_listed != len(labels) - protocol.left_out:
-        yield f"{len(labels) - n_listed} items are in no list; the protocol leaves out {protocol.left_out}"
-
-
-@protocol_violations.register
-def _parts(protocol: Parts, labels: Labels, lists: dict[str, Ids]) -> Iterator[str]:  # noqa: ARG001
+def _by_parts(protocol: Parts, labels: Labels, lists: dict[str, Ids]) -> Iterator[str]:  # noqa: ARG001
     for role, within in (("query", protocol.query), ("database", protocol.database), ("train", protocol.train)):
         if not np.array_equal(lists[role], np.arange(*within)):
             yield f"{role} ids are not {within[0]} to {within[1] - 1}"
 
 
 @protocol_violations.register
-def _stratified(protocol: Stratified, labels: Labels, lists: dict[str, Ids]) -> Iterator[str]:
+def _by_strata(protocol: Stratified, labels: Labels, lists: dict[str, Ids]) -> Iterator[str]:
     if not np.array_equal(lists["query"], np.arange(*protocol.query)):
         yield f"query ids are not {protocol.query[0]} to {protocol.query[1] - 1}"
     drawn = np.sort(np.concatenate([lists["train"], lists["validation"]]))
@@ -232,12 +208,3 @@ def _counts(labels: Labels, ids: Ids) -> Ids:
     if labels.ndim == 2:
         return labels[ids].sum(axis=0, dtype=np.int64)
     return np.bincount(labels[ids][labels[ids] >= 0], minlength=int(labels.max(initial=-1)) + 1).astype(np.int64)
-
-
-def _leaks(by: str, keys: Keys | NDArray[np.bytes_], lists: dict[str, Ids], items: Items | None) -> Iterator[Leak]:
-    for role, inside in DISJOINT:
-        found = find_duplicates(keys, lists.get(role, np.empty(0, np.int64)), lists[inside])
-        if by == "bytes" and items is not None:
-            found = with_same_bytes(items, found)
-        if len(found):
-            yield Leak(role, inside, by, len(found), found.first(N_SHOWN))

@@ -1,6 +1,5 @@
 """Cards: a card says what a data set is, where it comes from, which checksums it has and how it is split."""
 
-from collections.abc import Iterator
 from math import prod
 from pathlib import Path
 from typing import Annotated, Literal
@@ -33,9 +32,9 @@ MOST_VALUES = 1 << 28  # of one item: an image of 9,000 x 9,000 pixels
 DRAWS = ("per_class", "per_label", "random", "random_validation", "per_class_validation", "parts", "stratified")
 
 
-def _protocol_kind(value: object) -> str | None:
+def _draw_of(protocol: object) -> str | None:
     """The ``draw`` of a protocol, which is a table or an object; None if the value has no known ``draw``."""
-    draw = value.get("draw", "per_class") if isinstance(value, dict) else getattr(value, "draw", None)
+    draw = protocol.get("draw", "per_class") if isinstance(protocol, dict) else getattr(protocol, "draw", None)
     return draw if draw in DRAWS else None
 
 
@@ -48,7 +47,7 @@ AnyProtocol = Annotated[
     | Annotated[Parts, Tag("parts")]
     | Annotated[Stratified, Tag("stratified")],
     Discriminator(
-        _protocol_kind,
+        _draw_of,
         custom_error_type="protocol_draw",
         custom_error_message=f"a protocol is a table whose draw is one of {', '.join(DRAWS)}",
     ),
@@ -164,47 +163,30 @@ class Card(Strict):
         return item_shape
 
     @model_validator(mode="after")
-    def _says_where_it_is_from(self) -> "Card":
-        if self.own:
-            if self.embedded or self.sources or self.reader:
-                raise ValueError("own data have no sources and no reader: hashbench dataset add stored them")
-            return self
-        if self.embedded == bool(self.sources):
-            raise ValueError("an embedded data set has no sources, any other has at least one")
-        return self
-
-    @model_validator(mode="after")
     def _is_consistent(self) -> "Card":
-        if (self.kind == "images") != (len(self.item_shape) == 3):
-            raise ValueError("images have item_shape [height, width, channels], features [d]")
-        if (self.kind == "images") != (self.value_max is not None):
-            raise ValueError("images state value_max, features do not")
-        if (self.labels == "none") != (self.n_classes == 0):
-            raise ValueError('a data set needs classes, unless labels = "none"')
-        if self.class_names and len(self.class_names) != self.n_classes:
-            raise ValueError("class_names needs one entry for each class")
-        if self.class_counts is not None and len(self.class_counts) != self.n_classes:
-            raise ValueError("class_counts needs one entry for each class")
-        if any(probe.id >= self.n_items for probe in self.probes):
-            raise ValueError(f"a probe's id is beyond the last item, {self.n_items - 1}")
-        return self
-
-    @model_validator(mode="after")
-    def _is_of_a_protocol(self) -> "Card":
+        is_image, n_classes = self.kind == "images", self.n_classes
+        faults = {
+            "own data have no sources and no reader: hashbench dataset add stored them": self.own
+            and bool(self.embedded or self.sources or self.reader),
+            "an embedded data set has no sources, any other has at least one": not self.own
+            and self.embedded == bool(self.sources),
+            "images have item_shape [height, width, channels], features [d]": is_image != (len(self.item_shape) == 3),
+            "images state value_max, features do not": is_image != (self.value_max is not None),
+            'a data set needs classes, unless labels = "none"': (self.labels == "none") != (n_classes == 0),
+            "class_names needs one entry for each class": len(self.class_names) not in (0, n_classes),
+            "class_counts needs one entry for each class": self.class_counts is not None
+            and len(self.class_counts) != n_classes,
+            f"a probe's id is beyond the last item, {self.n_items - 1}": any(
+                probe.id >= self.n_items for probe in self.probes
+            ),
+        }
+        if fault := next((fault for fault, is_there in faults.items() if is_there), None):
+            raise ValueError(fault)
         for name, rule in self.protocols.items():
-            if isinstance(rule, Random) and rule.of is not None and not rule.fits(self.protocols.get(rule.of)):
-                raise ValueError(f"protocol {name}: {rule.of} is not drawn at random with the same sizes and seed")
-            if isinstance(rule, RandomValidation) and not rule.fits(self.protocols.get(rule.of)):
-                raise ValueError(
-                    f"protocol {name}: {rule.of} is not drawn at random with {rule.left_out} queries, {rule.train} "
-                    "training items in the database, and the same seed and relevance"
-                )
-            if isinstance(rule, PerClassValidation) and not rule.fits(self.protocols.get(rule.of)):
-                raise ValueError(
-                    f"protocol {name}: {rule.of} is not drawn by class with {rule.left_out_per_class} queries and "
-                    f"{rule.train_per_class} training items of each class, the training items in the database, and the "
-                    "same seed and relevance"
-                )
+            if isinstance(rule, Random | RandomValidation | PerClassValidation) and rule.of is not None:
+                misfit = rule.misfit(self.protocols.get(rule.of))
+                if misfit is not None:
+                    raise ValueError(f"protocol {name}: {rule.of} {misfit}")
         return self
 
     @property
@@ -267,14 +249,10 @@ def load_card(name: str) -> Card:
     if "name" in values:
         raise HashbenchError(f"{files[stem]}: unknown key 'name': a data set has the name of its file")
     card = parse(Card, {**values, "name": stem}, str(files[stem]))
-    if not card.own and (missing := next(_missing(card), None)):
-        raise HashbenchError(f"{files[stem]}: key {missing!r} is missing")
+    if not card.own:  # only own data need none of these
+        missing = [key for key in ("citation", "licence", "homepage", "reader") if key not in card.model_fields_set]
+        for protocol, rule in card.protocols.items():
+            missing += [] if "citation" in rule.model_fields_set else [f"protocols.{protocol}.citation"]
+        if missing:
+            raise HashbenchError(f"{files[stem]}: key {missing[0]!r} is missing")
     return card
-
-
-def _missing(card: Card) -> Iterator[str]:
-    """The keys that a card lacks and that only a card of own data may lack."""
-    yield from (key for key in ("citation", "licence", "homepage", "reader") if key not in card.model_fields_set)
-    for name, rule in card.protocols.items():
-        if "citation" not in rule.model_fields_set:
-            yield f"protocols.{name}.citation"

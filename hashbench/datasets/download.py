@@ -8,9 +8,9 @@ from typing import BinaryIO
 
 from hashbench.datasets import store
 from hashbench.datasets.card import Card, Member, Source
+from hashbench.datasets.fetch import fetch, folder_lock
+from hashbench.datasets.members import locate, open_members
 from hashbench.datasets.readers import READERS, Files
-from hashbench.datasets.sources.fetch import fetch, folder_lock
-from hashbench.datasets.sources.members import locate, open_members
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import remove_parts, require_writable
@@ -20,7 +20,7 @@ from hashbench.foundation.progress import bar
 def download(card: Card, from_dir: Path | None = None, *, labels_only: bool = False) -> Path | None:
     """The path of the converted data set; None for an embedded one, which needs no download.
 
-    Sources come from ``from_dir`` (:func:`hashbench.datasets.sources.members.locate` says what it may hold) or from the
+    Sources come from ``from_dir`` (:func:`hashbench.datasets.members.locate` says what it may hold) or from the
     network. A complete file is kept, and a damaged one is made again. If several processes download one data set at the
     same time, one does the work and the others wait for it.
 

@@ -42,16 +42,13 @@ def draw(protocol: Protocol, labels: Labels, salt: str, seed: int) -> Roles:
 @draw.register
 def _per_class(protocol: PerClass, labels: Labels, salt: str, _seed: int) -> Roles:
     """An item with a negative label has no class; it is only in the database."""
-    if labels.ndim != 1:
-        raise HashbenchError("splits by class need one class id an item")
-    queries_and_train = f"{protocol.queries_per_class} queries, {protocol.train_per_class} to train and the database"
-    needed = protocol.queries_per_class + protocol.train_per_class
-    _require_enough(labels, needed + _spare(protocol.train_per_class, protocol.database), queries_and_train)
-    orders = _orders_by_class(labels, salt)
-    first, last = protocol.queries_per_class, protocol.queries_per_class + protocol.train_per_class
+    first, train_n, database = protocol.queries_per_class, protocol.train_per_class, protocol.database
+    last = first + train_n
+    parts = f"{first} queries, {train_n} to train and the database"
+    orders = _orders_by_class(labels, salt, last + _spare(train_n, database), parts)
     queries = np.concatenate([order[:first] for order in orders])
     train = np.concatenate([order[first:last] for order in orders])
-    return _roles(np.arange(len(labels)), queries, train, protocol.database)
+    return _roles(np.arange(len(labels)), queries, train, database)
 
 
 @draw.register
@@ -77,20 +74,20 @@ def _per_label(protocol: PerLabel, labels: Labels, salt: str, _seed: int) -> Rol
 
 @draw.register
 def _random(protocol: Random, labels: Labels, salt: str, _seed: int) -> Roles:
-    needed = protocol.queries + protocol.train + _spare(protocol.train, protocol.database)
+    first, last = protocol.queries, protocol.queries + protocol.train
+    needed = last + _spare(protocol.train, protocol.database)
     items = _range(protocol.among or [0, len(labels)], len(labels))
     if len(items) < needed:
         raise HashbenchError(
-            f"{len(items)} items; {protocol.queries} queries, {protocol.train} to train and the database need {needed}"
+            f"{len(items)} items; {first} queries, {protocol.train} to train and the database need {needed}"
         )
     order = _order(items, salt)
-    queries, train = order[: protocol.queries], order[protocol.queries : protocol.queries + protocol.train]
-    return _roles(items, queries, train, protocol.database)
+    return _roles(items, order[:first], order[first:last], protocol.database)
 
 
 @draw.register
 def _random_validation(protocol: RandomValidation, labels: Labels, salt: str, _seed: int) -> Roles:
-    """``salt`` is that of the protocol ``of``, so that its queries are the first items here too."""
+    """``salt`` comes from the protocol ``of``, so that its queries are the first items here too."""
     left_out, train = protocol.left_out, protocol.train
     needed = left_out + train + protocol.queries
     if len(labels) < needed:
@@ -99,40 +96,33 @@ def _random_validation(protocol: RandomValidation, labels: Labels, salt: str, _s
             f"need {needed}"
         )
     order = _order(np.arange(len(labels)), salt)
-    training, queries = order[left_out : left_out + train], order[left_out + train : needed]
-    database = np.concatenate([training, order[needed:]])
-    return {"query": np.sort(queries), "database": np.sort(database), "train": np.sort(training)}
+    items, queries = np.sort(order[left_out:]), order[left_out + train : needed]
+    return _roles(items, queries, order[left_out : left_out + train], "rest")
 
 
 @draw.register
 def _per_class_validation(protocol: PerClassValidation, labels: Labels, salt: str, _seed: int) -> Roles:
-    """``salt`` is that of the protocol ``of``, so that its queries are the first items of each class here too."""
-    if labels.ndim != 1:
-        raise HashbenchError("splits by class need one class id an item")
-    left_out, train, queries = protocol.left_out_per_class, protocol.train_per_class, protocol.queries_per_class
-    parts = f"{left_out} that are left out, {train} to train, {queries} queries and the database"
-    _require_enough(labels, left_out + train + queries + _spare(train, "rest"), parts)
-    orders = _orders_by_class(labels, salt)
-    training = np.concatenate([order[left_out : left_out + train] for order in orders])
-    held_out = np.concatenate([order[left_out + train :][:queries] for order in orders])
+    """``salt`` comes from the protocol ``of``, so that its queries are the first items of each class here too."""
+    left_out, train_n, queries_n = protocol.left_out_per_class, protocol.train_per_class, protocol.queries_per_class
+    first, last = left_out + train_n, left_out + train_n + queries_n
+    parts = f"{left_out} that are left out, {train_n} to train, {queries_n} queries and the database"
+    orders = _orders_by_class(labels, salt, last + _spare(train_n, "rest"), parts)
     other_queries = np.concatenate([order[:left_out] for order in orders])
-    roles = _roles(np.arange(len(labels)), np.concatenate([other_queries, held_out]), training, "rest")
-    return {**roles, "query": np.sort(held_out)}
+    train = np.concatenate([order[left_out:first] for order in orders])
+    queries = np.concatenate([order[first:last] for order in orders])
+    return _roles(np.setdiff1d(np.arange(len(labels)), other_queries), queries, train, "rest")
 
 
 @draw.register
 def _parts(protocol: Parts, labels: Labels, _salt: str, _seed: int) -> Roles:
-    ranges = {"query": protocol.query, "database": protocol.database, "train": protocol.train}
-    ranges |= {"validation": protocol.validation} if protocol.validation else {}
-    return {role: _range(within, len(labels)) for role, within in ranges.items()}
+    return {role: _range(within, len(labels)) for role, within in protocol.ranges.items()}
 
 
 @draw.register
 def _stratified(protocol: Stratified, labels: Labels, _salt: str, seed: int) -> Roles:
     from sklearn.model_selection import train_test_split
 
-    if labels.ndim != 1:
-        raise HashbenchError("splits by class need one class id an item")
+    _require_classes(labels)
     pool = _range(protocol.pool, len(labels))
     if (labels[pool] < 0).any():
         raise HashbenchError("an item of the pool has no class; a share of each class is drawn")
@@ -156,9 +146,24 @@ def _roles(items: Ids, queries: Ids, train: Ids, database: Database) -> Roles:
     return {"query": query, "database": rest, "train": train if train.size else rest}
 
 
-def _orders_by_class(labels: Labels, salt: str) -> list[Ids]:
-    """The items of each class in their random order, class by class; a negative label is no class."""
-    return [_order(np.flatnonzero(labels == label), salt) for label in np.unique(labels[labels >= 0])]
+def _orders_by_class(labels: Labels, salt: str, needed: int, parts: str) -> list[Ids]:
+    """The items of each class in their random order, class by class; a negative label is no class.
+
+    Raises HashbenchError if a class has fewer than ``needed`` items; ``parts`` says for what they are needed.
+    """
+    _require_classes(labels)
+    classes, counts = np.unique(labels[labels >= 0], return_counts=True)
+    if not classes.size:
+        raise HashbenchError("no item has a class")
+    smallest = int(counts.argmin())
+    if counts[smallest] < needed:
+        raise HashbenchError(f"class {classes[smallest]} has {counts[smallest]} items; {parts} need {needed}")
+    return [_order(np.flatnonzero(labels == label), salt) for label in classes]
+
+
+def _require_classes(labels: Labels) -> None:
+    if labels.ndim != 1:
+        raise HashbenchError("splits by class need one class id an item")
 
 
 def _order(ids: Ids, salt: str) -> Ids:
@@ -169,18 +174,8 @@ def _order(ids: Ids, salt: str) -> Ids:
 def _range(within: list[int], n_items: int) -> Ids:
     first, end = within
     if not first < end <= n_items:
-        raise HashbenchError(f"ids {first} to {end - 1} are asked for; 0 to {n_items - 1} exist")
+        raise HashbenchError(f"the protocol needs ids {first} to {end - 1}; 0 to {n_items - 1} exist")
     return np.arange(first, end)
-
-
-def _require_enough(labels: Labels, needed: int, parts: str) -> None:
-    """Raises HashbenchError if a class has fewer than ``needed`` items; ``parts`` says what they are for."""
-    classes, counts = np.unique(labels[labels >= 0], return_counts=True)
-    if not classes.size:
-        raise HashbenchError("no item has a class")
-    smallest = int(counts.argmin())
-    if counts[smallest] < needed:
-        raise HashbenchError(f"class {classes[smallest]} has {counts[smallest]} items; {parts} need {needed}")
 
 
 def _spare(n_train: int, database: Database) -> int:

@@ -1,7 +1,6 @@
 """Duplicates: items of one list that another list also holds, byte for byte or by file name."""
 
 import hashlib
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,11 +8,11 @@ from numpy.typing import NDArray
 from hashbench.datasets.draw import Ids
 from hashbench.datasets.readers import Items
 
-Keys = NDArray[np.uint64]
+Keys = NDArray[np.uint64] | NDArray[np.bytes_]
 BLOCK_BYTES = 16 << 20  # of items, in memory at once
 
 
-def byte_keys(items: Items) -> Keys:
+def byte_keys(items: Items) -> NDArray[np.uint64]:
     """A key for each item, uint64[n]: equal items have equal keys; different items have equal keys with chance 2^-64.
 
     The key is the first 8 bytes of the BLAKE2b digest of the item. Items are read in order, some MiB at a time.
@@ -28,26 +27,12 @@ def byte_keys(items: Items) -> Keys:
     return keys.astype(np.uint64, copy=False)
 
 
-@dataclass(frozen=True)
-class Duplicates:
-    """Items ``ids`` of one list, sorted, and for each the id of its first duplicate in another list."""
+def find_duplicates(keys: Keys, ids: Ids, others: Ids, items: Items | None = None) -> list[tuple[int, int]]:
+    """(item, its first duplicate) for the items of ``ids`` whose key an item of ``others`` has too.
 
-    ids: Ids
-    duplicate_ids: Ids
+    Both lists are sorted and share no id. With ``items``, only pairs whose bytes are equal, and not only their keys.
 
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def first(self, n: int) -> list[tuple[int, int]]:
-        """The first ``n`` pairs."""
-        return list(zip(self.ids[:n].tolist(), self.duplicate_ids[:n].tolist(), strict=True))
-
-
-def find_duplicates(keys: NDArray[np.uint64] | NDArray[np.bytes_], ids: Ids, others: Ids) -> Duplicates:
-    """The items of ``ids`` whose key an item of ``others`` has too; both lists are sorted and share no id.
-
-    >>> found = find_duplicates(np.array([7, 8, 7, 7], np.uint64), np.array([0, 1]), np.array([2, 3]))
-    >>> found.first(5)
+    >>> find_duplicates(np.array([7, 8, 7, 7], np.uint64), np.array([0, 1]), np.array([2, 3]))
     [(0, 2)]
     """
     order = np.argsort(keys[others], kind="stable")
@@ -55,11 +40,5 @@ def find_duplicates(keys: NDArray[np.uint64] | NDArray[np.bytes_], ids: Ids, oth
     at = np.searchsorted(theirs, keys[ids])
     found = at < len(theirs)
     found[found] = theirs[at[found]] == keys[ids][found]
-    return Duplicates(ids[found], others[order[at[found]]])
-
-
-def with_same_bytes(items: Items, found: Duplicates) -> Duplicates:
-    """The duplicates whose bytes, and not only their keys, are equal."""
-    is_same = [items[one].tobytes() == items[other].tobytes() for one, other in found.first(len(found))]
-    keep = np.array(is_same, np.bool_)
-    return Duplicates(found.ids[keep], found.duplicate_ids[keep])
+    pairs = list(zip(ids[found].tolist(), others[order[at[found]]].tolist(), strict=True))
+    return [(a, b) for a, b in pairs if items is None or items[a].tobytes() == items[b].tobytes()]

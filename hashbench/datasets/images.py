@@ -1,18 +1,36 @@
-"""Image files, decoded and resized to a given shape."""
+"""Image files: the images of a list found in a folder, decoded and resized to the shape on the card."""
 
-from collections.abc import Sequence
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hashbench.datasets.card import Card
+from hashbench.datasets.lists import printable_name
+from hashbench.datasets.readers import Block
 from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation.files import resolved
+from hashbench.foundation.parallel import available_cores, slices
+from hashbench.foundation.progress import bar
+from hashbench.relevance.labels import Labels
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".gif"}  # of files that are taken for images
 FORMATS = ("JPEG", "PNG", "GIF", "BMP")  # the suffix is not used: one .JPEG of ILSVRC2012 is a PNG
 EIGHT_BITS = {"1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr"}
 GREY = {"1", "L", "LA"}
 MOST_PIXELS = 100_000_000  # the largest of ILSVRC2012 has 61 million
+FOLDERS = ("", "train", "val", "images", "ILSVRC2012_img_train", "ILSVRC2012_img_val")
+BLOCK = 256
+MOST_THREADS = 8
 
 
 def decode(path: Path, shape: Sequence[int]) -> NDArray[np.uint8]:
@@ -22,36 +40,118 @@ def decode(path: Path, shape: Sequence[int]) -> NDArray[np.uint8]:
     in the metadata are ignored. Raises HashbenchError if the file is damaged or truncated, has more than 8 bits for
     each channel, or has too many pixels.
     """
-    from PIL import Image
+    from PIL.Image import Resampling
 
     height, width, channels = shape
-    try:
-        with Image.open(path, formats=FORMATS) as image:  # reads only the header
-            _require_ordinary(path, image.size, image.mode)
-            plain = image.convert("RGB" if channels == 3 else "L")
-    except HashbenchError:
-        raise
-    except Exception as error:  # a damaged image can raise nearly anything inside Pillow
-        raise HashbenchError(f"{path}: not an image that can be read ({one_line(error)})") from None
-    return np.asarray(plain.resize((width, height), Image.Resampling.BICUBIC)).reshape(height, width, channels)
+    with _opened(path) as image:
+        plain = image.convert("RGB" if channels == 3 else "L")
+    return np.asarray(plain.resize((width, height), Resampling.BICUBIC)).reshape(height, width, channels)
 
 
 def size_of(path: Path) -> tuple[int, int, int]:
     """The height, width and channels (1: grey, 3: colour) of an image, from its header; raises as ``decode`` does."""
+    with _opened(path) as image:
+        return image.height, image.width, 1 if image.mode in GREY else 3
+
+
+@contextmanager
+def _opened(path: Path) -> "Iterator[Image]":
+    """The image, of which only the header is read, if it has an ordinary size and kind of pixels."""
     from PIL import Image
 
     try:
         with Image.open(path, formats=FORMATS) as image:
-            _require_ordinary(path, image.size, image.mode)
-            return image.height, image.width, 1 if image.mode in GREY else 3
+            _require_ordinary(path, image)
+            yield image
     except HashbenchError:
         raise
-    except Exception as error:  # as in decode
+    except Exception as error:  # a damaged image can raise nearly anything inside Pillow
         raise HashbenchError(f"{path}: not an image that can be read ({one_line(error)})") from None
 
 
-def _require_ordinary(path: Path, size: tuple[int, int], mode: str) -> None:
-    if size[0] * size[1] > MOST_PIXELS:
-        raise HashbenchError(f"{path}: {size[0]} x {size[1]} pixels; at most {MOST_PIXELS:,} are decoded")
-    if mode not in EIGHT_BITS:
-        raise HashbenchError(f"{path}: pixels of kind {mode}; 8 bits a channel are expected")
+def _require_ordinary(path: Path, image: "Image") -> None:
+    if image.width * image.height > MOST_PIXELS:
+        raise HashbenchError(f"{path}: {image.width} x {image.height} pixels; at most {MOST_PIXELS:,} are decoded")
+    if image.mode not in EIGHT_BITS:
+        raise HashbenchError(f"{path}: pixels of kind {image.mode}; 8 bits a channel are expected")
+
+
+def decode_all(files: Sequence[Path], shape: Sequence[int], block: int) -> Iterator[NDArray[np.uint8]]:
+    """The images of ``files``, ``block`` at a time, resized to ``shape``, uint8[n, height, width, channels]."""
+    with ThreadPoolExecutor(n_threads()) as pool:
+        for part in slices(len(files), block):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # Pillow warns of odd metadata; decode() checks the sizes
+                images = np.stack(list(pool.map(lambda path: decode(path, shape), files[part])))
+            yield images
+
+
+def n_threads() -> int:
+    """The number of threads that read images: one for each core, but not more than a disk can serve."""
+    return min(available_cores(), MOST_THREADS)
+
+
+def blocks(card: Card, folder: Path | None, paths: Sequence[bytes], labels: Labels) -> Iterator[Block]:
+    """The listed images in ``folder``, resized to the shape on the card; without a folder, only their labels.
+
+    All images are searched for before the first is decoded. Raises HashbenchError if one is missing or unreadable.
+    """
+    names = np.array([_parts(path)[-1] for path in paths])
+    if folder is None:
+        yield Block(None, labels, names)
+        return
+    files = _find_all(card, folder, paths, labels)
+    start = 0
+    with bar(f"{card.name}: decode", "image", len(files)) as decoded:
+        for images in decode_all(files, card.item_shape, BLOCK):
+            part = slice(start, start + len(images))
+            yield Block(images, labels[part], names[part])
+            decoded.update(len(images))
+            start = part.stop
+
+
+def _find_all(card: Card, folder: Path, paths: Sequence[bytes], labels: Labels) -> list[Path]:
+    grouped = bool(card.class_names) and labels.ndim == 1
+    groups = (card.class_names[label] if grouped else "" for label in labels)
+    root = resolved(folder)
+    found = [find(root, path, group) if root.is_dir() else None for path, group in zip(paths, groups, strict=True)]
+    files = [file for file in found if file is not None]
+    if len(files) < len(paths):
+        archives = [source for source in card.sources if source.images]
+        steps = [f"unpack {one.file} ({'; '.join(one.manual) or one.urls[0]})" for one in archives]
+        raise HashbenchError(
+            f"{card.name}: {len(paths) - len(files):,} of {len(paths):,} images are not in {folder}, the first is "
+            f"{printable_name(paths[found.index(None)])}: {', '.join(steps)} and name the folder with --from-dir, "
+            "or convert the labels alone with --labels-only"
+        )
+    return files
+
+
+def find(root: Path, listed: bytes, group: str = "") -> Path | None:
+    """The path of the listed image in ``root``, a resolved folder; None if it is not there.
+
+    The image is searched for at its path, at every end of its path, and by its base name in the folders ``FOLDERS`` and
+    in their subfolders named after its class (``group``). A drive or root is removed from the path. Raises
+    HashbenchError for a path with ``..``, and for a link that leads out of the folder.
+    """
+    names = [os.fsdecode(part) for part in _parts(listed)]
+    candidates = ["/".join(names[start:]) for start in range(len(names))]
+    for folder in FOLDERS:
+        candidates.append(f"./{folder}/{names[-1]}")
+        if group:
+            candidates.append(f"./{folder}/{group}/{names[-1]}")
+    for candidate in candidates:
+        path = root / candidate
+        if os.path.isfile(path):  # noqa: PTH113  (raises no error for an invalid name)
+            if not path.resolve().is_relative_to(root):
+                raise HashbenchError(f"{path}: a link that leads out of {root}: put the image itself there")
+            return path
+    return None
+
+
+def _parts(listed: bytes) -> list[bytes]:
+    parts = [part for part in listed.replace(b"\\", b"/").split(b"/") if part not in (b"", b".")]
+    parts = parts[1:] if parts and parts[0].endswith(b":") else parts
+    if b".." in parts or not parts:
+        raise HashbenchError(f"{printable_name(listed)}: not the path of an image below a folder")
+    return parts

@@ -106,7 +106,7 @@ def merge_by_role(lists: Mapping[str, ImageList]) -> ImageList:
         if name not in rows:
             only.append(row)
         elif (database.labels[row] != train.labels[rows[name]]).any():
-            raise HashbenchError(f"{shown(name)} has other labels in the train list than in the database list")
+            raise HashbenchError(f"{printable_name(name)} has other labels in the train list than in the database list")
     return joined([train, database.take(only), test])
 
 
@@ -115,15 +115,15 @@ def _by_name(role: str, listed: ImageList) -> ImageList:
     order = sorted(range(len(names)), key=names.__getitem__)
     for first, second in pairwise(order):
         if names[first] == names[second]:
-            raise HashbenchError(f"{shown(names[first])} is twice in the {role} list")
+            raise HashbenchError(f"{printable_name(names[first])} is twice in the {role} list")
     return listed.take(order)
 
 
 def _require_apart(role: str, one: ImageList, other_role: str, other: ImageList) -> None:
     if shared := sorted(set(one.names).intersection(other.names)):
-        raise HashbenchError(f"{shown(shared[0])} is in the {role} list and in the {other_role} list")
+        raise HashbenchError(f"{printable_name(shared[0])} is in the {role} list and in the {other_role} list")
 
 
-def shown(name: bytes) -> str:
+def printable_name(name: bytes) -> str:
     """A name from a list as printable ASCII, shortened to fit on one line."""
     return ascii(name[:200].decode("utf-8", "replace"))[1:-1]

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from hashbench.foundation.config import Strict
+from hashbench.foundation.errors import HashbenchError
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Count = Annotated[int, Field(ge=0)]
@@ -13,18 +14,8 @@ Percent = Annotated[float, Field(gt=0, le=100)]
 Range = Annotated[list[Count], Field(min_length=2, max_length=2)]
 Database = Literal["rest", "rest_without_train"]
 
-NO_TRAINING = 'database = "rest_without_train" needs training items to leave out'
-DESCRIPTIVE = {
-    "title",
-    "citation",
-    "note",
-    "metrics",
-    "random_ndcg",
-    "n_queries",
-    "n_database",
-    "n_train",
-    "n_validation",
-}
+SIZES = {"n_queries", "n_database", "n_train", "n_validation"}
+DESCRIPTIVE = {"title", "citation", "note", "metrics", "random_ndcg"} | SIZES
 
 
 class Percentiles(Strict):
@@ -99,8 +90,8 @@ class _Protocol(Strict):
         return self.model_dump(exclude=DESCRIPTIVE, exclude_none=True)
 
     def stands_for(self, name: str) -> str:
-        """The protocol whose random order and hyper-parameters this one, called ``name``, has: usually its own."""
-        return name
+        """The protocol whose random order and settings this one, called ``name``, has: ``of``, or its own."""
+        return getattr(self, "of", None) or name
 
 
 class PerClass(_Protocol):
@@ -118,8 +109,7 @@ class PerClass(_Protocol):
 
     @model_validator(mode="after")
     def _has_what_it_leaves_out(self) -> "PerClass":
-        if self.database == "rest_without_train" and not self.train_per_class:
-            raise ValueError(NO_TRAINING)
+        _require_training(self.database, self.train_per_class)
         return self
 
 
@@ -151,22 +141,15 @@ class Random(_Protocol):
 
     @model_validator(mode="after")
     def _has_what_it_leaves_out(self) -> "Random":
-        if self.database == "rest_without_train" and not self.train:
-            raise ValueError(NO_TRAINING)
+        _require_training(self.database, self.train)
         return self
 
-    def stands_for(self, name: str) -> str:
-        """The protocol ``of`` if there is one."""
-        return self.of or name
-
-    def fits(self, other: "Protocol | None") -> bool:
-        """Whether ``other`` is a protocol that draws the same items."""
-        return isinstance(other, Random) and other == other.model_copy(update={**self._drawn, "of": None})
-
-    @property
-    def _drawn(self) -> dict[str, Any]:
-        """What decides the items that are drawn."""
-        return self.model_dump(include={"queries", "train", "database", "seed", "among"})
+    def misfit(self, base: "Protocol | None") -> str | None:
+        """Why ``base`` cannot be the protocol ``of``; None if it draws the same items."""
+        drawn = self.model_dump(include={"queries", "train", "database", "seed", "among"})
+        if isinstance(base, Random) and base == base.model_copy(update={**drawn, "of": None}):
+            return None
+        return "is not drawn at random with the same sizes and seed"
 
 
 class RandomValidation(_Protocol):
@@ -183,17 +166,18 @@ class RandomValidation(_Protocol):
     train: Positive
     queries: Positive
 
-    def stands_for(self, name: str) -> str:  # noqa: ARG002
-        """The protocol ``of``."""
-        return self.of
-
-    def fits(self, other: "Protocol | None") -> bool:
-        """Whether ``other`` is a protocol whose queries this one leaves out and whose training items it has."""
+    def misfit(self, base: "Protocol | None") -> str | None:
+        """Why ``base`` cannot be the protocol ``of``; None if this one can leave out its queries and share its rest."""
+        if (
+            isinstance(base, Random)
+            and (base.database, base.among) == ("rest", None)
+            and (base.queries, base.train, base.seed) == (self.left_out, self.train, self.seed)
+            and base.relevance == self.relevance
+        ):
+            return None
         return (
-            isinstance(other, Random)
-            and (other.database, other.among) == ("rest", None)
-            and (other.queries, other.train, other.seed) == (self.left_out, self.train, self.seed)
-            and other.relevance == self.relevance
+            f"is not drawn at random with {self.left_out} queries, {self.train} training items in the database, and "
+            "the same seed and relevance"
         )
 
 
@@ -212,17 +196,18 @@ class PerClassValidation(_Protocol):
     train_per_class: Count
     queries_per_class: Positive
 
-    def stands_for(self, name: str) -> str:  # noqa: ARG002
-        """The protocol ``of``."""
-        return self.of
-
-    def fits(self, other: "Protocol | None") -> bool:
-        """Whether ``other`` is a protocol whose queries this one leaves out and whose training items it has."""
+    def misfit(self, base: "Protocol | None") -> str | None:
+        """Why ``base`` cannot be the protocol ``of``; None if this one can leave out its queries and share its rest."""
+        if (
+            isinstance(base, PerClass)
+            and base.database == "rest"
+            and (base.queries_per_class, base.train_per_class) == (self.left_out_per_class, self.train_per_class)
+            and (base.seed, base.relevance) == (self.seed, self.relevance)
+        ):
+            return None
         return (
-            isinstance(other, PerClass)
-            and other.database == "rest"
-            and (other.queries_per_class, other.train_per_class) == (self.left_out_per_class, self.train_per_class)
-            and (other.seed, other.relevance) == (self.seed, self.relevance)
+            f"is not drawn by class with {self.left_out_per_class} queries and {self.train_per_class} training items "
+            "of each class, the training items in the database, and the same seed and relevance"
         )
 
 
@@ -237,6 +222,12 @@ class Parts(_Protocol):
     database: Range
     train: Range
     validation: Range | None = None
+
+    @property
+    def ranges(self) -> dict[str, list[int]]:
+        """The range of each role."""
+        ranges = {"query": self.query, "database": self.database, "train": self.train}
+        return {**ranges, "validation": self.validation} if self.validation else ranges
 
     @model_validator(mode="after")
     def _queries_apart(self) -> "Parts":
@@ -265,6 +256,11 @@ class Stratified(_Protocol):
         return self
 
 
+def _require_training(database: Database, n_train: int) -> None:
+    if database == "rest_without_train" and not n_train:
+        raise ValueError('database = "rest_without_train" needs training items to leave out')
+
+
 def _require_apart(held_out: list[int], others: dict[str, list[int]]) -> None:
     for role, (first, end) in others.items():
         if max(first, held_out[0]) < min(end, held_out[1]):
@@ -272,3 +268,23 @@ def _require_apart(held_out: list[int], others: dict[str, list[int]]) -> None:
 
 
 Protocol = PerClass | PerLabel | Random | RandomValidation | PerClassValidation | Parts | Stratified
+
+
+def with_seed(protocol: Protocol, seed: int, title: str) -> Protocol:
+    """The protocol with another seed, and without the checksum of its ids, which belongs to its own seed.
+
+    ``title`` names the protocol in the error. Raises HashbenchError if nothing is drawn at random.
+    """
+    if seed == protocol.seed:
+        return protocol
+    if protocol.draw == "parts":
+        raise HashbenchError(f"split {seed}: nothing is drawn in {title}, its ids are published: it has one split")
+    return protocol.model_copy(update={"seed": seed, "ids_sha256": None})
+
+
+def split_seeds(protocol: Protocol, n: int, title: str) -> list[int | None]:
+    """The seeds of the first ``n`` splits of a protocol: None, its own seed, and then the numbers that follow it.
+
+    Raises HashbenchError if ``n`` is more than 1 and nothing is drawn at random.
+    """
+    return [None, *(with_seed(protocol, protocol.seed + place, title).seed for place in range(1, n))]

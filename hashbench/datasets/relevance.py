@@ -95,7 +95,7 @@ def _percentiles(relevance: Percentiles, data: Dataset, chosen: Split) -> Distan
     return by_percentiles(relevance, data, chosen)
 
 
-def by_percentiles(relevance: Percentiles, data: Dataset, chosen: Split, *, centred: bool = True) -> DistanceRelevance:
+def by_percentiles(relevance: Percentiles, data: Dataset, chosen: Split, centred: bool = True) -> DistanceRelevance:
     """The relevance of the database to the queries; the pairs of training items give the thresholds.
 
     The mean of the training set is subtracted from all items, unless ``centred`` is false, and each is scaled to unit

@@ -1,7 +1,6 @@
 """Splits: which items of a data set are queries, database, training and validation items."""
 
 import hashlib
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -16,10 +15,6 @@ from hashbench.foundation.registry import canonical
 from hashbench.relevance.labels import Labels
 
 
-def _none() -> Ids:
-    return np.empty(0, np.int64)
-
-
 @dataclass(frozen=True, eq=False)
 class Split:
     """The item ids of each role, int64, in ascending order; queries are in no other list.
@@ -31,7 +26,7 @@ class Split:
     query_ids: Ids
     database_ids: Ids
     train_ids: Ids
-    validation_ids: Ids = field(default_factory=_none)
+    validation_ids: Ids = field(default_factory=lambda: np.empty(0, np.int64))
 
     def lists(self) -> dict[str, Ids]:
         """The lists by role, in the order in which they are hashed; "validation" only if it is not empty."""
@@ -42,14 +37,9 @@ class Split:
     def sha256(self) -> str:
         """SHA-256 (hex) of the lists: for each a line with its role and length, then its ids, 8 bytes each."""
         digest = hashlib.sha256()
-        for part in self._canonical():
-            digest.update(part)
-        return digest.hexdigest()
-
-    def _canonical(self) -> Iterator[bytes]:
         for role, ids in self.lists().items():
-            yield f"{role} {len(ids)}\n".encode()
-            yield canonical_bytes(ids)
+            digest.update(f"{role} {len(ids)}\n".encode() + canonical_bytes(ids))
+        return digest.hexdigest()
 
 
 def canonical_bytes(ids: Ids) -> bytes:
@@ -61,9 +51,7 @@ def split(labels: Labels, protocol: Protocol, dataset: str, protocol_name: str, 
     """The split of a data set with class ids [n] or labels [n, labels]; the same arguments always give the same ids.
 
     ``seed`` is by default that of the protocol. :mod:`hashbench.datasets.draw` says how each kind of protocol draws.
-
-    Raises:
-        HashbenchError: a class has too few items, or the protocol needs labels of another kind.
+    Raises HashbenchError if a class has too few items, or if the protocol needs labels of another kind.
     """
     dataset, protocol_name = canonical(dataset), canonical(protocol_name)
     seed = protocol.seed if seed is None else seed

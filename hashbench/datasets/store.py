@@ -15,20 +15,23 @@ from typing import TYPE_CHECKING, Literal, cast
 import numpy as np
 
 from hashbench.datasets.card import Card
-from hashbench.datasets.checksums import array_sha256, content_bytes, content_sha256, head
-from hashbench.datasets.layout import (
+from hashbench.datasets.readers import READERS, Block, Files, Items
+from hashbench.datasets.stored_file import (
     Names,
+    array_sha256,
+    check_labels,
+    checksum_mismatch,
+    content_bytes,
+    content_sha256,
     damaged,
     empty_labels,
-    items_of,
-    labels_of,
+    head,
+    mismatches,
     offset_of,
     opened,
-    require,
-    require_names,
+    read_items,
+    read_labels,
 )
-from hashbench.datasets.mismatches import checksum_mismatch, mismatches
-from hashbench.datasets.readers import READERS, Block, Files, Items
 from hashbench.foundation import paths
 from hashbench.foundation.config import canonical_json
 from hashbench.foundation.errors import HashbenchError, one_line
@@ -111,7 +114,7 @@ def open_labels(card: Card) -> DatasetLabels:
         data = open_dataset(card)
         return DatasetLabels(card.name, data.labels, data.names, array_sha256(data.labels))
     with opened(card, path) as file:
-        labels, names = labels_of(card, file)
+        labels, names = read_labels(card, file)
         stated = str(file.attrs["content_sha256"])  # the checksum of the labels, if the file has no items
     if fault := next(mismatches(card, labels, None), None):
         raise damaged(path, card, fault)
@@ -134,25 +137,17 @@ def file_status(card: Card) -> FileStatus:
     size = path.stat().st_size
     try:
         with opened(card, path) as file:
-            sha256 = _head_of(card, file, path)
+            check_labels(card, file)
+            sha256 = str(file.attrs["content_sha256"])
+            if path == path_of(card):
+                offset_of(card, file, path)
+                for fault in checksum_mismatch(card, sha256):
+                    raise ValueError(fault)
     except HashbenchError as error:
         return FileStatus("damaged", path, size, fault=str(error))
     if path == labels_path_of(card):
         return FileStatus("labels only", path, size)
     return FileStatus("stored", path, size, sha256, sha256 == card.content_sha256)
-
-
-def _head_of(card: Card, file: "h5py.File", path: Path) -> str:
-    """The checksum that the file states; raises ValueError if shapes, types or checksum are not those of the card."""
-    empty = empty_labels(card)
-    require(file["labels"], empty.shape, empty.dtype)
-    require_names(card, file)
-    sha256 = str(file.attrs["content_sha256"])
-    if path == path_of(card):
-        offset_of(card, file, path)
-        if card.content_sha256 not in (None, sha256):
-            raise ValueError(checksum_mismatch(card, sha256))
-    return sha256
 
 
 def stated_sha256(card: Card) -> str:
@@ -185,17 +180,14 @@ def write(card: Card, blocks: Iterable[Block], sources: Mapping[str, str | None]
         with _fitting(card), atomic(path) as temporary, h5py.File(temporary, "w") as file:
             sha256 = _fill(card, file, blocks, labels_only)
             file.attrs.update(card=card.name, sources=canonical_json(dict(sources)), content_sha256=sha256)
-    except (
-        OSError,
-        RuntimeError,
-    ) as error:  # HDF5 raises RuntimeError where it meets a full disk as it closes the file
+    except (OSError, RuntimeError) as error:  # HDF5 raises RuntimeError if the disk is full when it closes the file
         raise HashbenchError(f"{path}: cannot be written ({one_line(error)})") from None
     return path
 
 
 @contextmanager
 def _fitting(card: Card) -> Iterator[None]:
-    """Raises what NumPy and HDF5 say to items of another shape or number than the card's as one HashbenchError."""
+    """Turns the errors of NumPy and HDF5 about items of another shape or number than the card's into HashbenchError."""
     try:
         yield
     except (ArithmeticError, MemoryError, TypeError, ValueError) as error:
@@ -255,8 +247,8 @@ def _stored(card: Card) -> Dataset:
             raise HashbenchError(f"{path}: the data of {card.name} are gone: run {card.how_to_get}")
         raise HashbenchError(f"{card.name} is not downloaded: run hashbench download {card.name} (or --from-dir DIR)")
     with opened(card, path) as file:
-        labels, names = labels_of(card, file)
-        items = items_of(card, file, path)
+        labels, names = read_labels(card, file)
+        items = read_items(card, file, path)
         data = Dataset(card.name, items, labels, str(file.attrs["content_sha256"]), names)
     if fault := next(mismatches(card, labels, (items, data.sha256)), None):
         raise damaged(path, card, fault)

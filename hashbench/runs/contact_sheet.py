@@ -5,8 +5,8 @@ from pathlib import Path
 
 from hashbench.codes.nearest import Neighbours
 from hashbench.contract import CODES, BinaryHasher
-from hashbench.datasets import own_items
 from hashbench.datasets.card import load_card
+from hashbench.datasets.own import inputs
 from hashbench.datasets.readers import Items
 from hashbench.datasets.split import Split
 from hashbench.datasets.store import Dataset
@@ -59,7 +59,7 @@ def draw(
 def _queries(own: Path | None, data: Dataset, ids: Split, wanted: int) -> tuple[Items, Labels | None, list[str]]:
     """The query images, their labels if they are known, and a name for each."""
     if own is not None:
-        read = own_items.read(own, data.items.shape[1:], value_max=load_card(data.name).value_max)
+        read = inputs.read(own, data.items.shape[1:], value_max=load_card(data.name).value_max)
         rows = _evenly(len(read.names), wanted)
         return read.items[rows], None, [read.names[row] for row in rows]
     chosen = ids.query_ids[_evenly(len(ids.query_ids), wanted)]

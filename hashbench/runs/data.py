@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from hashbench.contract import PIXELS, Hasher, ItemRows, SearchItems, TrainingData
 from hashbench.datasets.card import Card, load_card
-from hashbench.datasets.other_splits import with_seed
-from hashbench.datasets.protocol import Percentiles, Protocol
+from hashbench.datasets.protocol import Percentiles, Protocol, with_seed
 from hashbench.datasets.relevance import relevance_of, relevance_of_training
 from hashbench.datasets.split import Split, of_first_classes, split
 from hashbench.datasets.store import Dataset, open_dataset

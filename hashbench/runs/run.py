@@ -7,7 +7,7 @@ from typing import Any
 
 from hashbench.contract import PIXELS, CodeSettings
 from hashbench.datasets.card import load_card
-from hashbench.datasets.other_splits import with_seed
+from hashbench.datasets.protocol import with_seed
 from hashbench.foundation.config import Setting, derive_seed, digest, parse
 from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.foundation.registry import canonical

@@ -1,7 +1,7 @@
 """The splits on which the cells of a table are measured."""
 
 from hashbench.datasets.card import load_card
-from hashbench.datasets.other_splits import split_seeds
+from hashbench.datasets.protocol import split_seeds
 from hashbench.tables.cell import Cell
 
 

@@ -323,7 +323,7 @@ def test_a_folder_that_is_not_one_of_classes_is_refused(flowers: Path, hashbench
     refused(hashbench, "one: one class only, rose: a subfolder for each is expected", "one")
     Image.open(one / "rose" / "0.png").save(flowers / "0.png")
     refused(hashbench, "flowers/0.png: an image outside of the subfolders", "flowers")
-    refused(hashbench, "--labels: not for a folder of images", "flowers", "--labels", "x")
+    refused(hashbench, "--labels cannot be combined with a folder of images", "flowers", "--labels", "x")
 
 
 def test_images_of_several_sizes_need_a_size(flowers: Path, hashbench: Call) -> None:
@@ -419,7 +419,7 @@ BAD = {
         "class 0 has 20 items; 20 queries, 0 to train and the database need 21",
     ),
     "both kinds": (lambda: write_npz(x=FEATURES, y=IDS), ("--queries", 3, "--train-per-class", 2), "not both"),
-    "size": (lambda: write_npz(x=FEATURES, y=IDS), ("--size", 8), "--size: not for a file"),
+    "size": (lambda: write_npz(x=FEATURES, y=IDS), ("--size", 8), "--size cannot be combined with a file of arrays"),
     "csv without numbers": (lambda: write_csv("", IDS), ("--no-header", "--labels", "x"), "unknown column 'x'"),
     "csv of a word": (
         lambda: write_csv(HEAD + "\n" + "1,2,3,x,5,6,rose", WORDS),

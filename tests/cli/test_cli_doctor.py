@@ -9,7 +9,7 @@ import pytest
 from support.stored_toy import card_of, store_toy
 
 from hashbench.cli._app import main
-from hashbench.datasets import inventory
+from hashbench.datasets import status
 from hashbench.foundation import extras, paths
 
 ITEMS, LABELS = np.zeros((6, 2, 2, 3), np.uint8), np.arange(6) % 2
@@ -39,7 +39,7 @@ def test_each_data_set_has_a_line(doctor, tmp_path):
     card_of(tmp_path, ITEMS, LABELS, "", name="other")
     code, lines = doctor()
     assert code == 0
-    size = inventory.readable((paths.data() / "toy" / "toy.h5").stat().st_size)
+    size = status.readable((paths.data() / "toy" / "toy.h5").stat().st_size)
     assert lines["toy"] == f"6 items, {size}, the card states no checksum"
     assert lines["other"] == "missing: by hand: hashbench show other"
     assert lines["weights"] == "none"
@@ -114,14 +114,14 @@ def test_no_data_set_is_loaded_for_it(doctor, tmp_path, monkeypatch):
     from hashbench.datasets import store
 
     store_toy(tmp_path, ITEMS, LABELS, "")
-    monkeypatch.setattr(store, "items_of", lambda *_: pytest.fail("loaded"))
+    monkeypatch.setattr(store, "read_items", lambda *_: pytest.fail("loaded"))
     assert doctor()[0] == 0
 
 
 def test_sources_that_are_served_are_one_command():
     from hashbench.datasets.card import load_card
 
-    assert inventory.download_steps(load_card("cifar10")) == ["hashbench download cifar10"]
+    assert status.download_steps(load_card("cifar10")) == ["hashbench download cifar10"]
 
 
 def test_verify_fails_where_a_file_is_empty(doctor, tmp_path):
@@ -135,7 +135,7 @@ def test_verify_fails_where_a_file_is_empty(doctor, tmp_path):
 def test_a_source_that_is_served_and_has_steps_shows_both():
     from hashbench.datasets.card import load_card
 
-    steps = inventory.download_steps(load_card("imagenet32"))
+    steps = status.download_steps(load_card("imagenet32"))
     assert steps[0] == "hashbench download imagenet32"
     assert steps[1].startswith("or ")
 

@@ -15,7 +15,7 @@ from support.toy_dataset import make_toy
 
 from hashbench.datasets.card import load_card
 from hashbench.datasets.download import download
-from hashbench.datasets.sources.fetch import folder_lock
+from hashbench.datasets.fetch import folder_lock
 from hashbench.datasets.store import open_dataset
 from hashbench.foundation.errors import HashbenchError
 

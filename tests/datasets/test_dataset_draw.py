@@ -133,7 +133,7 @@ def test_validation_by_class_leaves_the_queries_out_and_keeps_the_training_items
     of = PerClass(**SAID, queries_per_class=left_out, train_per_class=train, seed=seed)
     sizes = {"left_out_per_class": left_out, "train_per_class": train, "queries_per_class": queries}
     rule = PerClassValidation(**SAID, draw="per_class_validation", of="s1", **sizes, seed=seed)
-    assert rule.fits(of)
+    assert rule.misfit(of) is None
     tested, chosen = lists(split(labels, of, "a", "s1")), lists(split(labels, rule, "a", "held_out"))
     orders = [by_name(np.flatnonzero(labels == label).tolist(), f"a/s1-{seed}") for label in range(3)]
     assert chosen["query"] == sorted(item for order in orders for item in order[left_out + train :][:queries])
@@ -212,13 +212,13 @@ UNFIT = {
     "no labels by class": (RULES["per_class"], HOT[:, :0], "splits by class need one class id an item"),
     "labels stratified": (RULES["stratified"], HOT, "splits by class need one class id an item"),
     "no class stratified": (RULES["stratified"], CLASSES - 1, "an item of the pool has no class"),
-    "parts beyond": (RULES["parts"], CLASSES[:119], "ids 100 to 119 are asked for; 0 to 118 exist"),
+    "parts beyond": (RULES["parts"], CLASSES[:119], "the protocol needs ids 100 to 119; 0 to 118 exist"),
     "a class alone": (RULES["stratified"], np.r_[9, CLASSES[1:]], "validation: The least populated class"),
     "too few at random": (RULES["random"], CLASSES[:29], "29 items; 10 queries, 20 to train and the database need 30"),
     "ids that do not exist": (
         RULES["random"].model_copy(update={"among": [0, 121]}),
         CLASSES,
-        "ids 0 to 120 are asked for; 0 to 119 exist",
+        "the protocol needs ids 0 to 120; 0 to 119 exist",
     ),
     "too few among those ids": (
         RULES["random"].model_copy(update={"among": [91, 120]}),

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support.lzw_writer import bomb, compress
 
 from hashbench.datasets.card import Member, Source
-from hashbench.datasets.sources.members import PIECE, UNPACK, open_members
+from hashbench.datasets.members import PIECE, UNPACK, open_members
 from hashbench.foundation.errors import HashbenchError
 
 SOURCE = Source(file="a.Z", manual=["none"], note="none", members=[Member(path="a", packed="a.Z", note="none")])

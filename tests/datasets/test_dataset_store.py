@@ -3,12 +3,12 @@ import numpy as np
 import pytest
 from support.stored_toy import store_toy
 
-from hashbench.datasets import checksums, layout, store
+from hashbench.datasets import store, stored_file
 from hashbench.datasets.card import load_card
-from hashbench.datasets.checksums import array_sha256, content_sha256
 from hashbench.datasets.download import download
 from hashbench.datasets.readers import Block
 from hashbench.datasets.store import file_status, open_dataset, open_labels, path_of, verify
+from hashbench.datasets.stored_file import array_sha256, content_sha256
 from hashbench.foundation.errors import HashbenchError
 
 
@@ -102,7 +102,7 @@ def test_damage_is_one_line_and_download_mends_it(toy, stored, tmp_path, damage)
 
 
 def test_verify_reads_every_byte_of_a_set_too_large_for_memory(toy, stored, monkeypatch):
-    monkeypatch.setattr(layout, "IN_MEMORY_BYTES", 0)
+    monkeypatch.setattr(stored_file, "IN_MEMORY_BYTES", 0)
     flip_a_pixel(stored)
     assert isinstance(open_dataset(load_card("toy")).items, np.memmap)
     with pytest.raises(HashbenchError, match="another checksum than when it was written"):
@@ -110,7 +110,7 @@ def test_verify_reads_every_byte_of_a_set_too_large_for_memory(toy, stored, monk
 
 
 def test_progress_adds_up_to_every_byte(toy, stored, monkeypatch):
-    monkeypatch.setattr(checksums, "HASHED_BYTES", 100)
+    monkeypatch.setattr(stored_file, "HASHED_BYTES", 100)
     seen = []
     verify(load_card("toy"), seen.append)
     assert sum(seen) == toy.images.nbytes + toy.labels.nbytes
@@ -219,15 +219,14 @@ def test_a_changed_name_is_noticed(tmp_path):
         file["names"][1] = b"x.jpg"
     for opened in (open_dataset, open_labels):
         with pytest.raises(HashbenchError, match="the names have another checksum than when they were written"):
-            opened("toy")
+            opened(load_card("toy"))
 
 
-def test_files_that_do_not_fit_their_card_are_one_line(tmp_path, monkeypatch):
+def test_files_that_do_not_fit_their_card_are_one_line():
     card = load_card("digits").model_copy(update={"item_shape": [8, 9, 1]})
-    monkeypatch.setattr(store, "load_card", lambda _: card)
     stated = r"\(item_shape \[8, 9, 1\], n_items 1797\)"
     with pytest.raises(HashbenchError, match=f"^digits: its files do not fit its card {stated}: cannot reshape array"):
-        open_dataset(load_card("digits"))
+        open_dataset(card)
     blocks = [Block(np.zeros((1797, 8, 8, 1), np.uint8), np.zeros(1797, np.int64))]
     with pytest.raises(HashbenchError, match=f"^digits: its files do not fit its card {stated}: .*broadcast"):
         store.write(card, blocks, {})

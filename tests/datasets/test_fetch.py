@@ -19,12 +19,11 @@ from hypothesis import strategies as st
 from support.fault_server import Answer, FaultServer, FtpServer
 
 from hashbench import __version__
+from hashbench.datasets import fetch as fetching
+from hashbench.datasets import mirror
 from hashbench.datasets.card import Member, Source
-from hashbench.datasets.sources import fetch as fetching
-from hashbench.datasets.sources import mirror
-from hashbench.datasets.sources.fetch import fetch
-from hashbench.datasets.sources.mirror import MirrorError, Origin, ask, redirected
-from hashbench.datasets.sources.resume import PartialFile
+from hashbench.datasets.fetch import PartialFile, fetch
+from hashbench.datasets.mirror import MirrorError, Origin, ask, redirected
 from hashbench.foundation.errors import HashbenchError
 
 BODY = random.Random(7).randbytes(50_000)
@@ -476,8 +475,8 @@ FETCH = """
 import json, sys
 from pathlib import Path
 from hashbench.datasets.card import Source
-from hashbench.datasets.sources import mirror
-from hashbench.datasets.sources.fetch import fetch
+from hashbench.datasets import mirror
+from hashbench.datasets.fetch import fetch
 mirror.PIECE = 1 << 10
 fetch([Source.model_validate_json(text) for text in json.loads(sys.argv[2])], Path(sys.argv[1]))
 """

@@ -9,11 +9,10 @@ import pytest
 from PIL import Image
 from support.toy_lists import ORDER, SHAPE, make_lists, pixels, write_image
 
-from hashbench.datasets import image_files, store
+from hashbench.datasets import images, store
 from hashbench.datasets.card import load_card
 from hashbench.datasets.download import download
-from hashbench.datasets.image_files import find
-from hashbench.datasets.images import decode
+from hashbench.datasets.images import decode, find
 from hashbench.foundation.errors import HashbenchError
 
 LAYOUTS = [
@@ -36,7 +35,7 @@ def lists(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_images_are_found_in_every_layout_and_stored_by_id(lists, tmp_path, monkeypatch, layout):
-    monkeypatch.setattr(image_files, "BLOCK", 3)  # the last block is not full
+    monkeypatch.setattr(images, "BLOCK", 3)  # the last block is not full
     folder = lists.write_images(lists.write(tmp_path / "given"), layout)
     download(load_card("lists"), folder)
     data = store.open_dataset(load_card("lists"))
@@ -52,7 +51,7 @@ def test_the_path_of_the_list_comes_before_a_namesake(lists, tmp_path):
 
 
 def test_one_missing_image_is_counted_before_any_is_decoded(lists, tmp_path, data_folder, monkeypatch):
-    monkeypatch.setattr(image_files, "decode", None)
+    monkeypatch.setattr(images, "decode", None)
     folder = lists.write_images(lists.write(tmp_path / "given"))
     (folder / ORDER[3]).unlink()
     with pytest.raises(HashbenchError, match=f"1 of 7 images are not in .*, the first is .*{ORDER[3]}: "):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from hashbench.datasets.own_items import read
+from hashbench.datasets.own.inputs import read
 from hashbench.foundation.errors import HashbenchError
 
 SHAPE = (4, 6, 3)

@@ -13,7 +13,7 @@ from hashbench import histogram
 from hashbench.cli._app import main
 from hashbench.codes import files, pack
 from hashbench.contract import BinaryHasher, BinaryOutput, ItemRows, SearchItems
-from hashbench.datasets import layout
+from hashbench.datasets import stored_file
 from hashbench.datasets.card import load_card
 from hashbench.datasets.split import Split
 from hashbench.datasets.store import open_dataset
@@ -217,7 +217,7 @@ class Sums(BinaryHasher):
 
 
 def test_a_set_larger_than_memory_is_encoded_block_by_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(layout, "IN_MEMORY_BYTES", 0)
+    monkeypatch.setattr(stored_file, "IN_MEMORY_BYTES", 0)
     monkeypatch.setattr(hasher_module, "BLOCK_BYTES", 1)
     monkeypatch.setattr(hasher_module, "WHOLE_BATCHES", 7)
     store_toy(tmp_path, items := features(), NO_LABELS, PARTS + NEAREST)

@@ -11,7 +11,7 @@ from support.command_line import call
 
 from hashbench.datasets.card import load_card
 from hashbench.datasets.draw import draw
-from hashbench.datasets.other_splits import split_seeds, with_seed
+from hashbench.datasets.protocol import split_seeds, with_seed
 from hashbench.datasets.split import split
 from hashbench.foundation.errors import CheckFailed, HashbenchError
 from hashbench.runs.data import open_data

@@ -10,7 +10,7 @@ from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
 from hashbench.codes.files._stored import Arrays, Format, StoredArray
-from hashbench.foundation.errors import HashbenchError, printable
+from hashbench.foundation.errors import HashbenchError, one_line, printable
 
 Opener = Callable[[], IO[bytes]]
 
@@ -30,7 +30,7 @@ def array(where: str, name: str, opener: Opener, size: int) -> StoredArray:
     is allocated.
     """
     with opener() as file:
-        shape, fortran, dtype = _header(file)
+        shape, fortran, dtype = header(file)
         start = file.tell()
     if dtype.hasobject:
         raise HashbenchError(
@@ -47,13 +47,18 @@ def array(where: str, name: str, opener: Opener, size: int) -> StoredArray:
     return StoredArray(where, name, file_shape, dtype, lambda n: _slabs(opener, start, file_shape, dtype, n), fortran)
 
 
-def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    version = npy_format.read_magic(file)
-    if version == (1, 0):
-        return npy_format.read_array_header_1_0(file)
-    if version == (2, 0):
-        return npy_format.read_array_header_2_0(file)
-    raise ValueError(f"version {version} of the .npy format; 1.0 and 2.0 hold plain numbers")
+def header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """(shape, whether it is stored column by column, type) of the array, whose first byte the file is then at.
+
+    Raises ValueError if there is no valid header.
+    """
+    read = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_array_header_2_0}
+    try:
+        return read[npy_format.read_magic(file)](file)
+    except KeyError as error:
+        raise ValueError(f"version {error} of the .npy format; 1.0 and 2.0 hold plain numbers") from None
+    except Exception as error:  # NumPy documents a ValueError, but some damaged headers raise other errors
+        raise ValueError(f"no header of an .npy ({one_line(error)})") from None
 
 
 def _slabs(opener: Opener, start: int, shape: tuple[int, ...], dtype: np.dtype[Any], n: int) -> Iterator[NDArray[Any]]:

@@ -14,8 +14,8 @@ from typing import Any
 
 from hashbench.datasets import store
 from hashbench.datasets.card import Card, card_files
-from hashbench.datasets.own.data import OwnData
-from hashbench.datasets.own.open import Options
+from hashbench.datasets.own import arrays, folder, text_table
+from hashbench.datasets.own.data import Options, OwnData
 from hashbench.datasets.own.rule import NAME, Rule
 from hashbench.datasets.readers import Block
 from hashbench.datasets.split import split
@@ -47,16 +47,13 @@ def require_name(name: str, *, replace: bool) -> str:
         raise HashbenchError(f"{stem}: {card} is a data set of this name: choose another name")
     if card is not None and not replace:
         raise HashbenchError(f"{stem} is there already: give --replace, or hashbench dataset remove {stem} first")
-    folder = paths.data() / stem
-    if card is None and folder.exists() and not _is_left_over(folder):
-        raise HashbenchError(f"{folder}: it exists and is no data set of yours: choose another name, or --data DIR")
+    place = paths.data() / stem
+    # an interrupted command may have left a folder that holds no more than the file of the data set
+    left = (f"{stem}.h5", f".{stem}.h5.")
+    is_left = place.is_dir() and all(each.name == left[0] or each.name.startswith(left[1]) for each in place.iterdir())
+    if card is None and place.exists() and not is_left:
+        raise HashbenchError(f"{place}: it exists and is no data set of yours: choose another name, or --data DIR")
     return stem
-
-
-def _is_left_over(folder: Path) -> bool:
-    """Whether an interrupted command can have left the folder: it holds no more than the file of the data set."""
-    whole, parts = f"{folder.name}.h5", f".{folder.name}.h5."
-    return folder.is_dir() and all(each.name == whole or each.name.startswith(parts) for each in folder.iterdir())
 
 
 def add(name: str, data: OwnData, rule: Rule, options: Options, *, replace: bool = False) -> Card:
@@ -69,30 +66,51 @@ def add(name: str, data: OwnData, rule: Rule, options: Options, *, replace: bool
         stem = require_name(name, replace=replace)
         values = _values(stem, data, rule, options)
         card = _card(stem, values)
-        folder = store.path_of(card).parent
-        remove_parts(folder, f"{stem}.h5")
+        place = store.path_of(card).parent
+        remove_parts(place, f"{stem}.h5")
         remove_parts(paths.own_cards(), f"{stem}.toml")
-        require_writable(folder, data.size_bytes + (16 << 20), instead="--data")
-        with _nothing_left(stem, folder), atomic(_card_path(stem)) as temporary:
+        require_writable(place, data.size_bytes + (16 << 20), instead="--data")
+        with _nothing_left(stem, place), atomic(_card_path(stem)) as temporary:
             temporary.write_text(_toml(values), encoding="utf-8")  # a full disk is met before old data are replaced
             store.write(card, _blocks(data, f"{stem}: convert"), {})
             values["content_sha256"] = store.stated_sha256(card)
             temporary.write_text(_toml(values), encoding="utf-8")
         for part in MADE_LATER:
-            shutil.rmtree(folder / part, ignore_errors=True)
+            shutil.rmtree(place / part, ignore_errors=True)
         return _card(stem, values)
 
 
+def open_data(path: Path, options: Options) -> OwnData:
+    """The data at ``path``; raises HashbenchError if they are of no known kind, or if an option is not for them."""
+    if not path.exists():
+        raise HashbenchError(f"{path}: no such file or folder")
+    is_text = path.suffix.lower() in text_table.SUFFIXES
+    useless = {
+        "a folder of images": "items labels header",
+        "a text file": "size items",
+        "a file of arrays": "size header",
+    }
+    what = "a folder of images" if path.is_dir() else "a text file" if is_text else "a file of arrays"
+    for name in useless[what].split():
+        if getattr(options, name) is not None:
+            raise HashbenchError(f"--{name} cannot be combined with {what}")
+    if path.is_dir():
+        return folder.read(path, options.size)
+    if is_text:
+        return text_table.read(path, options.labels, options.header)
+    return arrays.read(path, options.items, options.labels, options.value_max)
+
+
 @contextmanager
-def _nothing_left(stem: str, folder: Path) -> Iterator[None]:
+def _nothing_left(stem: str, place: Path) -> Iterator[None]:
     """After an error or an interrupt, removes the data and the folder of a data set that has no card."""
     try:
         yield
     except BaseException:
         if not _card_path(stem).exists():
-            (folder / f"{stem}.h5").unlink(missing_ok=True)
+            (place / f"{stem}.h5").unlink(missing_ok=True)
             with suppress(OSError):  # it holds something else
-                folder.rmdir()
+                place.rmdir()
         raise
 
 
@@ -102,16 +120,16 @@ def remove(name: str) -> list[Path]:
     Raises HashbenchError if the data set is not the user's own.
     """
     stem = canonical(name)
-    card, folder = _card_path(stem), paths.data() / stem
+    card, place = _card_path(stem), paths.data() / stem
     if not card.exists():
         known = ", ".join(sorted(paths.toml_files([paths.own_cards()]))) or "none"
         raise HashbenchError(f"{printable(name)}: not a data set that hashbench dataset add made; these are: {known}")
     card.unlink()
-    removed = [card, *(folder / part for part in (f"{stem}.h5", *MADE_LATER) if (folder / part).exists())]
+    removed = [card, *(place / part for part in (f"{stem}.h5", *MADE_LATER) if (place / part).exists())]
     for path in removed[1:]:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     with suppress(OSError):  # it holds something else
-        folder.rmdir()
+        place.rmdir()
     return removed
 
 
@@ -172,13 +190,12 @@ def _blocks(data: OwnData, what: str) -> Iterator[Block]:
 
 def _toml(values: Mapping[str, Any]) -> str:
     """The card as TOML: strings, numbers and lists as JSON writes them, which TOML reads, and a table a protocol."""
-    lines = [f"{key} = {_value(value)}" for key, value in values.items() if key != "protocols"]
-    for name, protocol in values["protocols"].items():
-        lines += ["", f"[protocols.{name}]", *(f"{key} = {_value(value)}" for key, value in protocol.items())]
+    tables = {"": {key: value for key, value in values.items() if key != "protocols"}}
+    tables |= {f"\n[protocols.{name}]\n": protocol for name, protocol in values["protocols"].items()}
+    lines = []
+    for head, table in tables.items():
+        encoded = {key: json.dumps(value, ensure_ascii=False) for key, value in table.items()}
+        lines.append(head + "\n".join(f"{key} = {text}" for key, text in encoded.items()).replace("\x7f", "\\u007f"))
     text = "\n".join(lines) + "\n"
     assert tomllib.loads(text) == values
     return text
-
-
-def _value(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

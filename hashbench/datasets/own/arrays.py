@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes.files import Arrays, StoredArray, arrays_in
-from hashbench.datasets.own import labels as own_labels
-from hashbench.datasets.own.data import OwnData
-from hashbench.datasets.readers import Items
+from hashbench.datasets.own.data import OwnData, read_labels
+from hashbench.datasets.readers import Items, as_float32
 from hashbench.foundation.errors import HashbenchError, printable, quietly, unknown
 
 ITEMS = ("items", "images", "data", "features", "x")  # names that are recognised, in any case
@@ -26,26 +25,23 @@ def read(path: Path, items: str | None, labels: str | None, value_max: int) -> O
     the arrays are found by their names. Images have whole numbers from 0 to ``value_max``. Nothing is unpickled.
     """
     arrays = arrays_in(path)
-    stored = _array(path, arrays, items, ITEMS, "say --items KEY")
+    stored = arrays[_key(path, arrays, items, ITEMS, "say --items KEY")]()
     where, found = _labels(path, arrays, labels)
     _require_items(stored)
-    kept = own_labels.read(where, found, stored.shape[0])
+    kept = read_labels(where, found, stored.shape[0])
     return OwnData(path, _item_shape(stored), kept, partial(_blocks, stored, value_max))
 
 
 def find_items(path: Path) -> StoredArray:
     """The array of the items in a file: the only one, or the one with a name of items."""
-    return _array(path, arrays_in(path), None, ITEMS, "call it items")
+    arrays = arrays_in(path)
+    return arrays[_key(path, arrays, None, ITEMS, "call it items")]()
 
 
 def find_labels(path: Path) -> NDArray[Any] | None:
     """The labels beside the items in a file, as they are stored; None if no array has a name of labels."""
     arrays = arrays_in(path)
     return _labels(path, arrays, None)[1] if any(key.lower() in LABELS for key in arrays) else None
-
-
-def _array(path: Path, arrays: Arrays, key: str | None, names: tuple[str, ...], advice: str) -> StoredArray:
-    return arrays[_key(path, arrays, key, names, advice)]()
 
 
 def _key(path: Path, arrays: Arrays, key: str | None, names: tuple[str, ...], advice: str) -> str:
@@ -121,18 +117,9 @@ def _blocks(stored: StoredArray, value_max: int) -> Iterator[Items]:
     slabs = (slab for _, slab in stored.slabs()) if stored.by_rows else iter([stored.whole()])
     for slab in slabs:
         if len(shape) == 1:
-            yield as_features(stored.where, slab)
+            yield as_float32(stored.where, slab)
         else:
             yield _as_images(stored.where, slab, value_max).reshape(-1, *shape)
-
-
-def as_features(where: str, values: NDArray[Any]) -> NDArray[np.float32]:
-    """The values as float32; raises HashbenchError if one is not finite."""
-    with np.errstate(over="ignore"):
-        features = values.astype(np.float32)
-    if not np.isfinite(features).all():
-        raise HashbenchError(f"{where}: not finite (NaN, inf, or too large for float32): finite numbers are expected")
-    return features
 
 
 def _as_images(where: str, values: NDArray[Any], value_max: int) -> NDArray[np.uint8]:

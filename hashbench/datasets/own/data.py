@@ -1,15 +1,54 @@
-"""The user's data as they were found: items that are read block by block, their labels and names."""
+"""The user's data: items that are read block by block, their labels as classes or several labels an item, names."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.datasets.own.labels import OwnLabels
 from hashbench.datasets.readers import Items
+from hashbench.foundation.errors import HashbenchError, printable
+from hashbench.relevance.labels import Labels
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of ``hashbench dataset add`` about the data; each is for some formats only (see its help)."""
+
+    items: str | None = None
+    labels: str | None = None
+    size: int | None = None
+    header: bool | None = None
+    value_max: int = 255
+
+
+@dataclass(frozen=True, eq=False)
+class OwnLabels:
+    """Class ids int64[n] from 0, or uint8[n, labels] of 0 and 1.
+
+    ``names`` are the names of the classes or labels; empty if the classes are the numbers 0, 1, 2, ... themselves.
+    """
+
+    labels: Labels
+    names: list[str]
+
+    @property
+    def is_multi(self) -> bool:
+        """Whether items have several labels."""
+        return self.labels.ndim == 2
+
+    @property
+    def counts(self) -> list[int]:
+        """The number of items of each class or label."""
+        counts = self.labels.sum(axis=0, dtype=np.int64) if self.is_multi else np.bincount(self.labels)
+        return [int(count) for count in counts]
+
+    def name(self, label: int) -> str:
+        """The name of a class or label, or its number."""
+        return self.names[label] if self.names else str(label)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,3 +81,57 @@ class OwnData:
         """The bytes that the stored items and labels take."""
         width = self.labels.labels[0].nbytes
         return self.n_items * (math.prod(self.shape) * (1 if self.is_images else 4) + width)
+
+
+def read_labels(where: str, raw: NDArray[Any], n_items: int, names: Sequence[str] = ()) -> OwnLabels:
+    """The labels in ``raw``: [n] or [n, 1] numbers or strings, or [n, labels] of 0 and 1 whose columns have ``names``.
+
+    Columns of which each item has exactly one are classes. Raises HashbenchError, one line, for anything else, and for
+    fewer than two classes.
+    """
+    if len(raw.shape) not in (1, 2) or raw.shape[0] != n_items:
+        raise HashbenchError(f"{where}: labels of shape {raw.shape} for {n_items:,} items: one for each is expected")
+    if raw.ndim == 2 and raw.shape[1] > 1:
+        found = _of_columns(where, raw, list(names))
+    else:
+        found = _of_values(where, raw.reshape(-1))
+    if len(found.counts) < 2:
+        one = f"class {printable(found.name(0))}" if found.counts else "no label"
+        raise HashbenchError(f"{where}: all items have {one}: two classes or more are expected")
+    return found
+
+
+def _of_values(where: str, values: NDArray[Any]) -> OwnLabels:
+    if values.dtype.kind in "SU":
+        return _of_text(where, values)
+    whole = values.astype(np.int64) if values.dtype.kind in "biuf" else None
+    if whole is None or (values.dtype.kind == "f" and (whole != values).any()):
+        raise HashbenchError(f"{where}: labels are whole numbers, strings, or columns of 0 and 1: others are in it")
+    classes, labels = np.unique(whole, return_inverse=True)
+    names = [] if (classes == np.arange(len(classes))).all() else [str(each) for each in classes]
+    return OwnLabels(labels.astype(np.int64), names)
+
+
+def _of_text(where: str, values: NDArray[Any]) -> OwnLabels:
+    """Strings that are all whole numbers are numbers, so that 10 comes after 9."""
+    try:
+        text = np.char.strip(values.astype(np.str_) if values.dtype.kind == "U" else np.char.decode(values, "utf-8"))
+    except UnicodeDecodeError:
+        raise HashbenchError(f"{where}: labels are bytes that are not UTF-8") from None
+    if (empty := np.flatnonzero(text == "")).size:
+        raise HashbenchError(f"{where}: item {empty[0]} has no label")
+    if np.char.isdecimal(text).all() and max(map(len, text.tolist())) < 19:
+        return _of_values(where, text.astype(np.int64))
+    classes, labels = np.unique(text, return_inverse=True)
+    return OwnLabels(labels.astype(np.int64), classes.tolist())
+
+
+def _of_columns(where: str, raw: NDArray[Any], names: list[str]) -> OwnLabels:
+    if raw.dtype.kind not in "biuf" or not ((raw == 0) | (raw == 1)).all():
+        raise HashbenchError(f"{where}: labels [n, {raw.shape[1]}] are 0 or 1 for each label: others are in it")
+    columns = raw.astype(np.uint8)
+    if (empty := np.flatnonzero(~columns.any(axis=0))).size:
+        raise HashbenchError(f"{where}: no item has label {names[empty[0]] if names else empty[0]}: leave it out")
+    if (columns.sum(axis=1, dtype=np.int64) == 1).all():
+        return OwnLabels(columns.argmax(axis=1).astype(np.int64), names)
+    return OwnLabels(columns, names)

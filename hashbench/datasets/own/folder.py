@@ -9,13 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from hashbench.datasets.image_files import BLOCK, MOST_THREADS, decode_all
-from hashbench.datasets.images import SUFFIXES, size_of
-from hashbench.datasets.own import labels
-from hashbench.datasets.own.data import OwnData
-from hashbench.datasets.readers import Items
+from hashbench.datasets.images import BLOCK, SUFFIXES, decode_all, n_threads, size_of
+from hashbench.datasets.own.data import OwnData, OwnLabels
 from hashbench.foundation.errors import HashbenchError, printable
-from hashbench.foundation.parallel import available_cores, slices
 from hashbench.foundation.progress import bar
 
 BLOCK_BYTES = 64 << 20
@@ -32,13 +28,14 @@ def read(folder: Path, size: int | None) -> OwnData:
     classes = _classes(folder)
     files = [file for _, own in classes for file in own]
     ids = np.repeat(np.arange(len(classes)), [len(own) for _, own in classes])
-    own_labels = labels.OwnLabels(ids, [name for name, _ in classes])
+    own_labels = OwnLabels(ids, [name for name, _ in classes])
     if len(classes) == 1:
         raise HashbenchError(f"{folder}: one class only, {printable(classes[0][0])}: a subfolder for each is expected")
     shape = _shape(folder, files, size)
+    block = max(1, min(BLOCK, BLOCK_BYTES // prod(shape)))
     names = np.array([os.fsencode(file.relative_to(folder)) for file in files])
     n_ignored = sum(len(list(_visible(folder / name))) for name, _ in classes) - len(files)
-    return OwnData(folder, shape, own_labels, partial(_blocks, files, shape), names, n_ignored)
+    return OwnData(folder, shape, own_labels, partial(decode_all, files, shape, block), names, n_ignored)
 
 
 def _classes(folder: Path) -> list[tuple[str, list[Path]]]:
@@ -84,7 +81,7 @@ def _name(folder: Path) -> str:
 
 
 def _shape(folder: Path, files: Sequence[Path], size: int | None) -> tuple[int, int, int]:
-    with bar("look at images", "image", len(files)) as seen, ThreadPoolExecutor(_threads()) as pool:
+    with bar("look at images", "image", len(files)) as seen, ThreadPoolExecutor(n_threads()) as pool:
         found = set()
         for shape in pool.map(size_of, files):
             found.add(shape)
@@ -99,14 +96,3 @@ def _shape(folder: Path, files: Sequence[Path], size: int | None) -> tuple[int, 
             f"{folder}: images of {len(sizes)} sizes, from {wide} x {low} to {wider} x {high} pixels: {ADVICE}"
         )
     return (*sizes[0], channels)
-
-
-def _blocks(files: Sequence[Path], shape: tuple[int, int, int]) -> Iterator[Items]:
-    step = max(1, min(BLOCK, BLOCK_BYTES // prod(shape)))
-    with ThreadPoolExecutor(_threads()) as pool:
-        for part in slices(len(files), step):
-            yield decode_all(pool, files[part], shape)
-
-
-def _threads() -> int:
-    return min(available_cores(), MOST_THREADS)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from hashbench.datasets.own.labels import OwnLabels
+from hashbench.datasets.own.data import OwnLabels
 from hashbench.foundation.errors import HashbenchError, printable
 
 NAME = "own"  # of the protocol
@@ -13,7 +13,7 @@ MOST_QUERIES = 1000
 
 @dataclass(frozen=True)
 class Rule:
-    """What the user asks of the protocol: numbers for each class (or label), or numbers of all items; not both."""
+    """The numbers of queries and training items: for each class (or label), or of all items; not both."""
 
     queries_per_class: int | None = None
     train_per_class: int | None = None
@@ -22,11 +22,18 @@ class Rule:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if (self.queries, self.train) != (None, None) and (self.queries_per_class, self.train_per_class) != (
-            None,
-            None,
-        ):
+        if self.counts_all and self.counts_each:
             raise HashbenchError("numbers a class (--queries-per-class, --train-per-class) or of all items: not both")
+
+    @property
+    def counts_all(self) -> bool:
+        """Whether a number of all items is given."""
+        return (self.queries, self.train) != (None, None)
+
+    @property
+    def counts_each(self) -> bool:
+        """Whether a number for each class is given."""
+        return (self.queries_per_class, self.train_per_class) != (None, None)
 
     def protocol(self, labels: OwnLabels) -> dict[str, Any]:
         """The table of the card that declares the protocol.
@@ -34,8 +41,7 @@ class Rule:
         By default a tenth of the smallest class are queries (at most 100 a class), or a tenth of all items (at most
         1,000) if items have several labels, and the whole database is trained on.
         """
-        per_class = (self.queries_per_class, self.train_per_class) != (None, None)
-        at_random = (self.queries, self.train) != (None, None) or (labels.is_multi and not per_class)
+        at_random = self.counts_all or (labels.is_multi and not self.counts_each)
         drawn = self._of_all(labels) if at_random else self._of_each(labels)
         return {**drawn, "seed": self.seed}
 

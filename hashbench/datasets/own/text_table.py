@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.datasets.own import labels as own_labels
 from hashbench.datasets.own.arrays import LABELS
-from hashbench.datasets.own.data import OwnData
+from hashbench.datasets.own.data import OwnData, read_labels
 from hashbench.foundation.errors import HashbenchError, printable, quietly, unknown
 from hashbench.foundation.progress import bar
 
@@ -35,7 +34,7 @@ def read(path: Path, labels: str | None, header: bool | None) -> OwnData:
     features, cells = quietly(str(path), lambda: _table(path, separator, len(first), chosen, has_header), "no table")
     names = [first[column].strip() for column in chosen] if has_header else []
     raw = cells[:, 0] if len(chosen) == 1 else cells.astype(np.float64)
-    found = own_labels.read(str(path), raw, len(features), names)
+    found = read_labels(str(path), raw, len(features), names)
     return OwnData(path, features.shape[1:], found, lambda: iter([features]))
 
 
@@ -119,10 +118,7 @@ def _numbers_and_labels(
         if found.size:
             row, column = int(found[0][0]), columns[int(found[0][1])]
             where = f"{path}: line {rows.index[row] + 1 + header}, column {column + 1}"
-            raise HashbenchError(f"{where}: {_shown(rows.iat[row, column])}: a finite number or a label is expected")
+            cell = rows.iat[row, column]  # NaN, a float, if it is missing
+            there = printable(cell) if isinstance(cell, str) and cell else "nothing"
+            raise HashbenchError(f"{where}: {there}: a finite number or a label is expected")
     return features, rows[labels].to_numpy(np.str_)
-
-
-def _shown(cell: object) -> str:
-    """A cell for an error; pandas gives a float, NaN, for a cell that is missing."""
-    return printable(cell) if isinstance(cell, str) and cell else "nothing"

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.datasets.card import Card, Member
+from hashbench.foundation.errors import HashbenchError
 from hashbench.relevance.labels import Labels
 
 Items = NDArray[np.uint8] | NDArray[np.float32]
@@ -48,3 +49,25 @@ class Reader:
     """
 
     read: Callable[[Card, Files], Iterator[Block]]
+
+
+def class_ids(card: Card, path: str, stated: NDArray[Any], first: int = 0) -> NDArray[np.int64]:
+    """The class id of each row, int64[rows] from 0; the file counts from ``first``.
+
+    Raises HashbenchError for a row whose class does not exist.
+    """
+    ids = stated.astype(np.float64) - first
+    wrong = np.flatnonzero(~((ids >= 0) & (ids < card.n_classes) & (ids == np.floor(ids))))
+    if wrong.size:
+        last = card.n_classes - 1 + first
+        raise HashbenchError(f"{path}: row {wrong[0]} has label {stated[wrong[0]]:g}; {first} to {last} exist")
+    return ids.astype(np.int64)
+
+
+def as_float32(where: str, values: NDArray[Any]) -> NDArray[np.float32]:
+    """The values as float32; raises HashbenchError if one is not finite."""
+    with np.errstate(over="ignore"):
+        features = values.astype(np.float32)
+    if not np.isfinite(features).all():
+        raise HashbenchError(f"{where}: a feature is not a finite number (NaN, inf, or too large for float32)")
+    return features

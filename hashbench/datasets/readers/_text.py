@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.datasets.card import Card
-from hashbench.datasets.readers._classes import class_ids
-from hashbench.datasets.readers._reader import Block
+from hashbench.datasets.readers._reader import Block, as_float32, class_ids
 from hashbench.foundation.errors import HashbenchError, one_line
 
 
@@ -30,8 +29,5 @@ def block(card: Card, path: str, features: NDArray[np.float64], classes: NDArray
 
     A zero of either sign becomes 0.0, so that two texts of the same numbers give the same bytes.
     """
-    with np.errstate(over="ignore"):
-        items = features.astype(np.float32) + np.float32(0)
-    if not np.isfinite(items).all():
-        raise HashbenchError(f"{path}: a feature is not a finite number")
+    items = as_float32(path, features) + np.float32(0)
     return Block(items, class_ids(card, path, classes, first))

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.datasets.card import Card
-from hashbench.datasets.readers._classes import class_ids
-from hashbench.datasets.readers._reader import Block, Files, Reader
+from hashbench.datasets.readers._reader import Block, Files, Reader, class_ids
 from hashbench.foundation.errors import HashbenchError
 
 UNSIGNED_BYTES = 8  # the type in the magic number; its lowest byte is the number of axes

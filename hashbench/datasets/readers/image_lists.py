@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.datasets.card import Card
-from hashbench.datasets.image_files import blocks
-from hashbench.datasets.lists import ROLES, ImageList, joined, merge_by_role, read_list, shown
+from hashbench.datasets.images import blocks
+from hashbench.datasets.lists import ROLES, ImageList, joined, merge_by_role, printable_name, read_list
 from hashbench.datasets.readers._reader import Block, Files, Reader
 from hashbench.foundation.errors import HashbenchError
 from hashbench.relevance.labels import Labels
@@ -22,7 +22,11 @@ from hashbench.relevance.labels import Labels
 def _read(card: Card, files: Files) -> Iterator[Block]:
     lists: dict[str, list[ImageList]] = {role: [] for role in ROLES}
     for member, file in files.members:
-        lists[_role(member.path)].append(read_list(member.path, file, card.n_classes))
+        # a role may have several files: test0.txt, test1.txt ...
+        role = re.fullmatch(r"(train|database|test)\d*", PurePosixPath(member.path).stem)
+        if role is None:
+            raise HashbenchError(f"{member.path}: a list is called train, database or test, perhaps with a number")
+        lists[role[1]].append(read_list(member.path, file, card.n_classes))
     try:
         listed = merge_by_role({role: joined(of_role) for role, of_role in lists.items()})
         labels: Labels = _classes(listed) if card.labels == "class" else listed.labels
@@ -31,18 +35,12 @@ def _read(card: Card, files: Files) -> Iterator[Block]:
     yield from blocks(card, files.images, listed.paths, labels)
 
 
-def _role(path: str) -> str:
-    """The role of a list: train, database or test; a role may have several files, test0.txt, test1.txt ..."""
-    name = re.fullmatch(r"(train|database|test)\d*", PurePosixPath(path).stem)
-    if name is None:
-        raise HashbenchError(f"{path}: a list is called train, database or test, perhaps with a number")
-    return name[1]
-
-
 def _classes(listed: ImageList) -> NDArray[np.int64]:
     n_labels = listed.labels.sum(axis=1, dtype=np.int64)
     if (wrong := np.flatnonzero(n_labels != 1)).size:
-        raise HashbenchError(f"{shown(listed.names[wrong[0]])} has {n_labels[wrong[0]]} labels; one class is expected")
+        raise HashbenchError(
+            f"{printable_name(listed.names[wrong[0]])} has {n_labels[wrong[0]]} labels; one class is expected"
+        )
     return listed.labels.argmax(axis=1).astype(np.int64)
 
 

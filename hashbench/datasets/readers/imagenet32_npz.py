@@ -13,10 +13,9 @@ from typing import IO, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from hashbench.codes.files.npy import header
 from hashbench.datasets.card import Card
-from hashbench.datasets.readers._classes import class_ids
-from hashbench.datasets.readers._npy import Header, header
-from hashbench.datasets.readers._reader import Block, Files, Reader
+from hashbench.datasets.readers._reader import Block, Files, Reader, class_ids
 from hashbench.foundation.errors import HashbenchError, one_line
 
 BLOCK = 8192  # images; 25 MB
@@ -64,9 +63,10 @@ def _labels(card: Card, batch: zipfile.ZipFile) -> NDArray[np.int64]:
 def _images(card: Card, file: IO[bytes], labels: NDArray[np.int64], chosen: NDArray[np.bool_]) -> Iterator[Block]:
     height, width, channels = card.item_shape
     row = height * width * channels
-    found, due = header(file), Header((len(labels), row), "C", np.dtype(np.uint8))
+    found, due = header(file), ((len(labels), row), False, np.dtype(np.uint8))
     if found != due:
-        raise ValueError(f"data are {found.dtype} {found.shape} {found.order}, not {due.dtype} {due.shape} {due.order}")
+        order = " stored by columns" if found[1] else ""
+        raise ValueError(f"data are {found[2]} {found[0]}{order}, not {due[2]} {due[0]}")
     for start in range(0, len(labels), BLOCK):
         rows = slice(start, start + BLOCK)
         data = file.read(len(labels[rows]) * row)

@@ -1,15 +1,27 @@
-"""LIBSVM's text format: each line has a class from 1, then index:value for each feature that is not 0."""
+"""LIBSVM's text format: each line has a class from 1, then index:value for each feature that is not 0, from index 1."""
 
 from collections.abc import Iterator
+from typing import BinaryIO
 
 from hashbench.datasets.card import Card
-from hashbench.datasets.readers._libsvm import decode
+from hashbench.datasets.readers import _text
 from hashbench.datasets.readers._reader import Block, Files, Reader
+from hashbench.foundation.errors import HashbenchError, one_line
+
+
+def decode(card: Card, path: str, file: BinaryIO) -> Block:
+    """The items of a file; raises HashbenchError for other text, or for an unknown class or feature."""
+    from sklearn.datasets import load_svmlight_file
+
+    try:
+        features, classes = load_svmlight_file(file, n_features=card.item_shape[0], zero_based=False)
+    except (ValueError, OverflowError) as error:
+        raise HashbenchError(f"{path}: damaged or truncated ({one_line(error)})") from None
+    return _text.block(card, path, features.toarray(), classes, first=1)
 
 
 def _read(card: Card, files: Files) -> Iterator[Block]:
-    for member, file in files.members:
-        yield decode(card, member.path, file)
+    return (decode(card, member.path, file) for member, file in files.members)
 
 
 READER = Reader(_read)

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes.files import mat
+from hashbench.codes.files.npy import header
 from hashbench.datasets.card import Card
-from hashbench.datasets.readers._npy import header
-from hashbench.datasets.readers._reader import Block, Files, Reader
+from hashbench.datasets.readers._reader import Block, Files, Reader, as_float32
 from hashbench.foundation.errors import HashbenchError, one_line
 
 if TYPE_CHECKING:
@@ -38,17 +38,10 @@ def _read(card: Card, files: Files) -> Iterator[Block]:
             try:
                 n_rows, rows = _format(file)(card, file, stack)
                 for start in range(0, n_rows, BLOCK):
-                    yield _block(rows[start : start + BLOCK])
+                    items = as_float32(member.path, rows[start : start + BLOCK])
+                    yield Block(items, np.empty((len(items), 0), np.uint8))
             except (OSError, EOFError, KeyError, RuntimeError, TypeError, ValueError) as error:
                 raise HashbenchError(f"{member.path}: {one_line(error)}") from None
-
-
-def _block(rows: NDArray[Any]) -> Block:
-    with np.errstate(over="ignore"):
-        items = rows.astype(np.float32)
-    if not np.isfinite(items).all():
-        raise ValueError("a feature is not a finite number")
-    return Block(items, np.empty((len(items), 0), np.uint8))
 
 
 _Open = Callable[[Card, BinaryIO, ExitStack], tuple[int, _Rows]]
@@ -65,9 +58,9 @@ def _format(file: BinaryIO) -> _Open:
 
 
 def _npy(card: Card, file: BinaryIO, _stack: ExitStack) -> tuple[int, _Rows]:
-    found = header(file)
-    _require(card, found.shape, found.dtype)
-    return card.n_items, np.memmap(file, found.dtype, "r", file.tell(), found.shape, found.order)
+    shape, by_columns, dtype = header(file)
+    _require(card, shape, dtype)
+    return card.n_items, np.memmap(file, dtype, "r", file.tell(), shape, "F" if by_columns else "C")
 
 
 def _hdf5(card: Card, file: BinaryIO, stack: ExitStack) -> tuple[int, _Rows]:

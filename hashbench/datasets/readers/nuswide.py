@@ -6,13 +6,12 @@ least one of them, in the order of the list [He et al. 2018, section 5.1, and th
 
 from collections.abc import Iterator
 from pathlib import PurePosixPath
-from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.datasets.card import Card
-from hashbench.datasets.image_files import blocks
+from hashbench.datasets.images import blocks
 from hashbench.datasets.lists import label_rows, lines_of
 from hashbench.datasets.readers._reader import Block, Files, Reader
 from hashbench.foundation.errors import HashbenchError
@@ -25,15 +24,13 @@ def _read(card: Card, files: Files) -> Iterator[Block]:
         if PurePosixPath(member.path).stem.lower() == "imagelist":
             paths = [line.strip() for line in lines_of(member.path, file)]
         else:
-            columns.append(_concepts(member.path, file))
-    kept, labels = _frequent(_side_by_side(card, columns, len(paths)), card.n_classes)
-    yield from blocks(card, files.images, [paths[row] for row in kept], labels)
-
-
-def _concepts(where: str, file: BinaryIO) -> NDArray[np.uint8]:
-    """The concepts in a file, uint8[n, concepts]: Labels_<concept>.txt has one, AllLabels81.txt has all."""
-    rows = lines_of(where, file)
-    return label_rows(where, rows, max(len(rows[0].split()), 1))
+            rows = lines_of(member.path, file)  # Labels_<concept>.txt has one concept, AllLabels81.txt has all
+            columns.append(label_rows(member.path, rows, max(len(rows[0].split()), 1)))
+    concepts = _side_by_side(card, columns, len(paths))
+    order = np.argsort(-concepts.sum(axis=0, dtype=np.int64), kind="stable")
+    labels = concepts[:, order[: card.n_classes]]
+    kept = np.flatnonzero(labels.any(axis=1))
+    yield from blocks(card, files.images, [paths[row] for row in kept], labels[kept])
 
 
 def _side_by_side(card: Card, columns: list[NDArray[np.uint8]], n_images: int) -> NDArray[np.uint8]:
@@ -44,14 +41,6 @@ def _side_by_side(card: Card, columns: list[NDArray[np.uint8]], n_images: int) -
     if concepts.shape[1] < card.n_classes:
         raise HashbenchError(f"{card.name}: {concepts.shape[1]} concepts; at least {card.n_classes} are expected")
     return concepts
-
-
-def _frequent(concepts: NDArray[np.uint8], n_classes: int) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """The rows that have one of the most frequent concepts, and their labels for these concepts."""
-    order = np.argsort(-concepts.sum(axis=0, dtype=np.int64), kind="stable")
-    labels = concepts[:, order[:n_classes]]
-    kept = np.flatnonzero(labels.any(axis=1))
-    return kept, labels[kept]
 
 
 READER = Reader(_read)

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.datasets.card import Card
-from hashbench.datasets.readers._classes import class_ids
-from hashbench.datasets.readers._reader import Block, Files, Reader
+from hashbench.datasets.readers._reader import Block, Files, Reader, class_ids
 from hashbench.foundation.errors import HashbenchError
 
 BLOCK = 1000  # images; 28 MB

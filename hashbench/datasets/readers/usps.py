@@ -6,12 +6,11 @@ set, usps_libsvm, and raises HashbenchError here.
 """
 
 from collections.abc import Iterator
-from typing import BinaryIO
 
 import numpy as np
 
 from hashbench.datasets.card import Card
-from hashbench.datasets.readers import _libsvm, _text
+from hashbench.datasets.readers import _text, libsvm
 from hashbench.datasets.readers._reader import Block, Files, Reader
 from hashbench.foundation.errors import HashbenchError
 
@@ -20,7 +19,13 @@ DECIMALS = 3
 
 def _read(card: Card, files: Files) -> Iterator[Block]:
     for member, file in files.members:
-        block = _decode(card, member.path, file)
+        is_libsvm = b":" in file.readline()
+        file.seek(0)
+        if is_libsvm:
+            block = libsvm.decode(card, member.path, file)
+        else:
+            rows = _text.table(member.path, file, None, 1 + card.item_shape[0])
+            block = _text.block(card, member.path, rows[:, 1:], rows[:, 0], first=0)
         assert block.items is not None
         if (block.items != np.round(block.items, DECIMALS)).any():
             raise HashbenchError(
@@ -28,15 +33,6 @@ def _read(card: Card, files: Files) -> Iterator[Block]:
                 "which is the data set usps_libsvm"
             )
         yield block
-
-
-def _decode(card: Card, path: str, file: BinaryIO) -> Block:
-    colon = b":" in file.readline()
-    file.seek(0)
-    if colon:
-        return _libsvm.decode(card, path, file)
-    rows = _text.table(path, file, None, 1 + card.item_shape[0])
-    return _text.block(card, path, rows[:, 1:], rows[:, 0], first=0)
 
 
 READER = Reader(_read)

@@ -33,9 +33,8 @@ MAX_UNPACKED_BYTES = 64 << 30  # in all, while a tar is searched for a member
 # much memory as the "header" says
 TAR_MODES: dict[bytes, Literal["r:gz", "r:bz2", "r:xz"]] = {b"\x1f\x8b": "r:gz", b"BZh": "r:bz2", b"\xfd7zXZ\0": "r:xz"}
 
-Entry = tuple[
-    str, Callable[[], IO[bytes] | None] | None
-]  # the name of a file and the function that opens it; None for a link
+# the name of a file and the function that opens it; None for a link
+Entry = tuple[str, Callable[[], IO[bytes] | None] | None]
 
 
 def locate(folder: Path, source: Source) -> Path:

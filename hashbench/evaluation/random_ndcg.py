@@ -4,16 +4,12 @@ A method that learns nothing ranks about at random, so its printed NDCG tells ho
 of true or of squared distances, features with or without their mean, gains of 2^v - 1 or cut off by an integer type.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 
-from hashbench.datasets.protocol import Percentiles
-from hashbench.datasets.relevance import by_percentiles
-from hashbench.datasets.split import Split
-from hashbench.datasets.store import Dataset
 from hashbench.evaluation.conventions import talr
 from hashbench.histogram import Histogram
 from hashbench.metrics import ndcg
@@ -43,37 +39,31 @@ class Reading:
         return min(abs(self.ndcg - printed), abs(self.ndcg_with_empty - printed))
 
 
-def readings(relevance: Percentiles, data: Dataset, chosen: Split) -> list[Reading]:
-    """All readings of ``relevance``, exactly: nothing is sampled.
+def readings(kind: str, relevance_of: Callable[[str, bool], DistanceRelevance]) -> list[Reading]:
+    """All readings of a relevance by percentiles of the ``kind`` "percentiles" or "released", exactly.
 
-    Takes as long as the relevance of four protocols: 15 s for LabelMe on one core (5,000 training items, 2,000 queries
-    and 20,019 items of 512 features).
+    ``relevance_of(kind, centred)`` computes the relevance of one reading. Takes as long as the relevance of four
+    protocols: 15 s for LabelMe on one core (5,000 training items, 2,000 queries and 20,019 items of 512 features).
     """
-    return [
-        reading
-        for centred, squared in product((True, False), (False, True))
-        for reading in _of_both_gains(relevance, data, chosen, centred=centred, squared=squared)
-    ]
-
-
-def _of_both_gains(
-    relevance: Percentiles, data: Dataset, chosen: Split, *, centred: bool, squared: bool
-) -> Iterator[Reading]:
-    """The readings with the gains 2^v - 1, which are those of every row, and with gains in int8."""
-    kind = "released" if squared else "percentiles"
-    read = relevance.model_copy(update={"kind": kind})
-    tied = _one_tie(by_percentiles(read, data, chosen, centred=centred))
-    for is_exact, gains in ((True, ndcg.gains_of(tied.levels)), (False, talr.gains_of(tied.levels))):
-        values, has_one = ndcg.of_gains(tied, gains, None), tied.n_relevant > 0
-        yield Reading(
-            centred=centred,
-            squared=squared,
-            top_gain=int(gains[-1]),
-            is_own=is_exact and centred and kind == relevance.kind,
-            n_empty=int((~has_one).sum()),
-            ndcg=float(values[has_one].mean()) if has_one.any() else 0.0,
-            ndcg_with_empty=float(np.where(has_one, values, 1.0).mean()),
-        )
+    found = []
+    for centred, squared in product((True, False), (False, True)):
+        read_kind = "released" if squared else "percentiles"
+        tied = _one_tie(relevance_of(read_kind, centred))
+        # the gains of every row, 2^v - 1, and gains in int8
+        for is_exact, gains in ((True, ndcg.gains_of(tied.levels)), (False, talr.gains_of(tied.levels))):
+            values, has_one = ndcg.of_gains(tied, gains, None), tied.n_relevant > 0
+            found.append(
+                Reading(
+                    centred=centred,
+                    squared=squared,
+                    top_gain=int(gains[-1]),
+                    is_own=is_exact and centred and kind == read_kind,
+                    n_empty=int((~has_one).sum()),
+                    ndcg=float(values[has_one].mean()) if has_one.any() else 0.0,
+                    ndcg_with_empty=float(np.where(has_one, values, 1.0).mean()),
+                )
+            )
+    return found
 
 
 def _one_tie(relevance: DistanceRelevance) -> Histogram:

@@ -1,13 +1,12 @@
-"""The inventory: which data sets and weights are on this machine, and how to get the others."""
+"""The status of data sets on this machine, and how to get those that are missing."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hashbench.datasets.card import Card, Source, load_card
+from hashbench.datasets.card import Card, load_card
 from hashbench.datasets.store import file_status
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
-from hashbench.models import MODELS
 
 FOLDER = "FOLDER"  # a placeholder: the user puts the name of a folder there
 
@@ -30,17 +29,14 @@ class DatasetStatus:
 
     def line(self) -> str:
         """The status as one line of text."""
-        said = {
+        checksum = "the checksum that the card states" if self.pinned else "the card states no checksum"
+        return {
             "embedded": f"{self.n_items:,} items, ships with an installed package",
-            "stored": f"{self.n_items:,} items, {readable(self.size_bytes)}, {self._checksum()}",
+            "stored": f"{self.n_items:,} items, {readable(self.size_bytes)}, {checksum}",
             "labels only": f"labels of {self.n_items:,} items; the items: {'; '.join(self.steps)}",
             "missing": f"missing: {'; '.join(self.steps)}",
             "damaged": str(self.fault),
-        }
-        return said[self.state]
-
-    def _checksum(self) -> str:
-        return "the checksum that the card states" if self.pinned else "the card states no checksum"
+        }[self.state]
 
 
 def dataset_status(name: str) -> DatasetStatus:
@@ -51,7 +47,7 @@ def dataset_status(name: str) -> DatasetStatus:
     except HashbenchError as error:  # one invalid card must not hide the other data sets
         return DatasetStatus(name, "damaged", 0, 0, 0, pinned=False, fault=str(error))
     steps = [] if found.state in ("embedded", "stored") else download_steps(card)
-    kept = sum(path.stat().st_size for path in _files(paths.data() / card.name / "sources"))
+    kept = sum(path.stat().st_size for path in files_in(paths.data() / card.name / "sources"))
     return DatasetStatus(card.name, found.state, card.n_items, found.size_bytes, kept, found.pinned, found.fault, steps)
 
 
@@ -59,45 +55,17 @@ def download_steps(card: Card) -> list[str]:
     """The steps to get the data set: one command if every source can be downloaded by a program."""
     if card.own:
         return [card.how_to_get]
-    by_hand = [step for source in card.sources for step in _by_hand(source)]
+    by_hand: list[str] = []
+    for source in card.sources:
+        if source.images or not source.urls:
+            by_hand += source.manual or [f"fetch {source.urls[0]} and unpack it into {FOLDER}"]
     if not by_hand:
         otherwise = [step for source in card.sources for step in source.manual]
-        return [
-            f"hashbench download {card.name}",
-            *(f"or {step.removeprefix('or ')}" for step in otherwise[:1]),
-            *otherwise[1:],
-        ]
-    labels = [f"or the labels alone: hashbench download {card.name} --labels-only"] if _has_lists(card) else []
-    return ["by hand", *by_hand, f"then hashbench download {card.name} --from-dir {FOLDER}", *labels]
-
-
-def _by_hand(source: Source) -> list[str]:
-    if source.urls and not source.images:
-        return []
-    if source.manual:
-        return source.manual
-    return [f"fetch {source.urls[0]} and unpack it into {FOLDER}"]
-
-
-def _has_lists(card: Card) -> bool:
-    """Whether the labels can be downloaded, but the images cannot."""
-    return any(source.images for source in card.sources) and all(s.urls for s in card.sources if not s.images)
-
-
-def weights() -> list[Path]:
-    """The files of pretrained weights on this machine."""
-    return _files(paths.weights())
-
-
-def missing_weights() -> dict[str, str]:
-    """For each model without its official weights: where to get them and where to put them."""
-    folder = paths.weights()
-    official = {name: model.pretrained for name, model in MODELS.usable()}
-    return {
-        name: f"put {known.weights.url} into {folder}"
-        for name, known in official.items()
-        if known is not None and not (folder / known.weights.file).is_file()
-    }
+        first = [f"or {step.removeprefix('or ')}" for step in otherwise[:1]]
+        return [f"hashbench download {card.name}", *first, *otherwise[1:]]
+    steps = ["by hand", *by_hand, f"then hashbench download {card.name} --from-dir {FOLDER}"]
+    has_lists = any(source.images for source in card.sources) and all(s.urls for s in card.sources if not s.images)
+    return [*steps, f"or the labels alone: hashbench download {card.name} --labels-only"] if has_lists else steps
 
 
 def readable(size_bytes: float) -> str:
@@ -113,5 +81,6 @@ def readable(size_bytes: float) -> str:
     return f"{size_bytes:.1f} TB"
 
 
-def _files(folder: Path) -> list[Path]:
+def files_in(folder: Path) -> list[Path]:
+    """The files in a folder and in its subfolders, sorted; none if there is no such folder."""
     return sorted(path for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else []

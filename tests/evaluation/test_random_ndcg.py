@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from hashbench.datasets.protocol import Parts, Percentiles
-from hashbench.datasets.random_ranking import Reading, readings
+from hashbench.datasets.relevance import by_percentiles
 from hashbench.datasets.split import split
 from hashbench.datasets.store import Dataset
+from hashbench.evaluation.random_ndcg import Reading, readings
 
 RULE = Percentiles(kind="percentiles", percent=[50, 20], levels=[1, 8])
 PARTS = {"title": "", "citation": "", "draw": "parts", "query": [0, 4], "database": [4, 10], "train": [4, 9]}
@@ -16,7 +17,10 @@ PARTS = {"title": "", "citation": "", "draw": "parts", "query": [0, 4], "databas
 
 def found(items: np.ndarray, rule: Percentiles = RULE) -> list[Reading]:
     data = Dataset("toy", items, np.zeros((len(items), 0), np.uint8), "")
-    return readings(rule, data, split(data.labels, Parts(**PARTS, relevance=rule), "toy", "s1"))
+    ids = split(data.labels, Parts(**PARTS, relevance=rule), "toy", "s1")
+    return readings(
+        rule.kind, lambda kind, centred: by_percentiles(rule.model_copy(update={"kind": kind}), data, ids, centred)
+    )
 
 
 def by_all_orders(levels: np.ndarray, largest_gain: float) -> list[float]:

@@ -1,4 +1,4 @@
-"""Items of the user, to be encoded by a trained hasher: a folder of images, or a file of arrays."""
+"""Items of the user for a trained hasher to encode: a folder of images, or a file of arrays."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from hashbench.foundation.progress import bar
 
 
 @dataclass(frozen=True, eq=False)
-class OwnItems:
+class Inputs:
     """``items`` [n, *shape] and a name for each: its path inside the folder, or its row number.
 
     ``labels`` are class ids [n] or names [n], or [n, labels] of 0 and 1; None if the items have none.
@@ -27,7 +27,7 @@ class OwnItems:
     labels: NDArray[Any] | None = None
 
 
-def read(path: Path, shape: tuple[int, ...], class_names: Sequence[str] = (), value_max: int | None = None) -> OwnItems:
+def read(path: Path, shape: tuple[int, ...], class_names: Sequence[str] = (), value_max: int | None = None) -> Inputs:
     """The items at ``path``, each of ``shape``: [height, width, channels] or [d], with values 0 .. ``value_max``.
 
     The images of a folder, and of the folders in it, are sorted by path and resized as the images of the data sets are
@@ -42,7 +42,7 @@ def read(path: Path, shape: tuple[int, ...], class_names: Sequence[str] = (), va
     return own
 
 
-def _read(path: Path, shape: tuple[int, ...], class_names: Sequence[str]) -> OwnItems:
+def _read(path: Path, shape: tuple[int, ...], class_names: Sequence[str]) -> Inputs:
     if path.is_dir():
         return _from_folder(path, shape, class_names)
     if not path.is_file():
@@ -58,7 +58,7 @@ def _read(path: Path, shape: tuple[int, ...], class_names: Sequence[str]) -> Own
     labels = arrays.find_labels(path)
     if labels is not None and labels.shape[:1] != stored.shape[:1]:
         raise HashbenchError(f"{path}: labels of shape {labels.shape} for {len(names):,} items")
-    return OwnItems(stored.whole(stored.dtype), names, None if labels is None else _ids(labels, class_names))
+    return Inputs(stored.whole(stored.dtype), names, None if labels is None else _ids(labels, class_names))
 
 
 def _ids(labels: NDArray[Any], class_names: Sequence[str]) -> NDArray[Any]:
@@ -70,7 +70,7 @@ def _ids(labels: NDArray[Any], class_names: Sequence[str]) -> NDArray[Any]:
     return np.array([ids[name] for name in text], np.int64) if ids.keys() >= set(text) else labels
 
 
-def _from_folder(folder: Path, shape: tuple[int, ...], class_names: Sequence[str]) -> OwnItems:
+def _from_folder(folder: Path, shape: tuple[int, ...], class_names: Sequence[str]) -> Inputs:
     if len(shape) != 3:
         raise HashbenchError(
             f"{folder}: images, but the hasher takes features of {shape[0]} numbers: FILE.npy, .npz or .h5"
@@ -86,4 +86,4 @@ def _from_folder(folder: Path, shape: tuple[int, ...], class_names: Sequence[str
     names = [file.relative_to(folder) for file in files]
     in_subfolders = all(len(name.parts) == 2 for name in names)
     labels = _ids(np.array([name.parts[0] for name in names]), class_names) if in_subfolders else None
-    return OwnItems(np.stack(images), [str(name) for name in names], labels)
+    return Inputs(np.stack(images), [str(name) for name in names], labels)

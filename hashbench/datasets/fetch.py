@@ -1,7 +1,7 @@
 """Downloading the files of sources from their mirrors into a folder: resumed after a cut, verified, written whole.
 
-The bytes are kept in a :class:`hashbench.datasets.sources.resume.PartialFile` until the file is complete and has the
-expected size and checksums; only then does it replace the old file. Only one process downloads into a folder at a time.
+The bytes are kept in a :class:`PartialFile` until the file is complete and has the expected size and checksums; only
+then does it replace the old file. Only one process downloads into a folder at a time.
 """
 
 import errno
@@ -16,13 +16,14 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from pydantic import ValidationError
+
+from hashbench.datasets import mirror
 from hashbench.datasets.card import Source
-from hashbench.datasets.sources import mirror
-from hashbench.datasets.sources.members import verify_file
-from hashbench.datasets.sources.mirror import MirrorError, Reply, StaleError, TemporaryError, ask
-from hashbench.datasets.sources.resume import PartialFile
+from hashbench.datasets.members import verify_file
+from hashbench.datasets.mirror import MirrorError, Origin, Reply, StaleError, TemporaryError, ask
 from hashbench.foundation.errors import HashbenchError, one_line
-from hashbench.foundation.files import locked, require_writable
+from hashbench.foundation.files import locked, require_writable, write_text
 from hashbench.foundation.progress import bar as progress_bar
 from hashbench.foundation.progress import note
 
@@ -35,6 +36,44 @@ BACKOFF_S = 1.0  # before the second try; doubled with each
 LONGEST_WAIT_S = 60.0  # even if the server asks for more
 MOST_BYTES = 64 << 30  # of a file of unknown size
 SPARE_BYTES = 16 << 20
+
+
+class PartialFile:
+    """The bytes of ``path`` downloaded so far, in <path>.part; <path>.part.json holds their :class:`Origin`."""
+
+    def __init__(self, path: Path):
+        self.path = path.with_name(f"{path.name}.part")
+        self._origin_path = path.with_name(f"{path.name}.part.json")
+
+    @property
+    def size_bytes(self) -> int:
+        """The number of bytes so far; 0 if their origin is unknown."""
+        return self.path.stat().st_size if self.path.is_file() and self.origin is not None else 0
+
+    @property
+    def origin(self) -> Origin | None:
+        """The origin of the bytes; None if it is unknown."""
+        try:
+            return Origin.model_validate_json(self._origin_path.read_bytes())
+        except (OSError, ValidationError):
+            return None
+
+    def begin(self, origin: Origin) -> None:
+        """Starts again with no bytes; the old ones are deleted before the new origin is written."""
+        self.discard()
+        write_text(self._origin_path, origin.model_dump_json())
+
+    def discard(self) -> None:
+        """Deletes the bytes and their origin."""
+        self.path.unlink(missing_ok=True)
+        self._origin_path.unlink(missing_ok=True)
+
+    def finish(self, path: Path) -> None:
+        """Moves the complete and verified file to ``path``."""
+        with self.path.open("rb") as file:
+            os.fsync(file.fileno())
+        self.path.replace(path)
+        self._origin_path.unlink(missing_ok=True)
 
 
 def folder_lock(folder: Path, *, progress: bool = True) -> AbstractContextManager[None]:
@@ -179,8 +218,6 @@ class _Download:
         except HashbenchError as error:  # if the file came in several attempts, bytes of the earlier ones may be wrong
             self.part.discard()
             raise (StaleError if start else MirrorError)(str(error).removeprefix(f"{self.part.path}: ")) from None
-        with self.part.path.open("rb") as file:
-            os.fsync(file.fileno())
         self.part.finish(self.path)
 
     def _receive(self, reply: Reply) -> None:

@@ -109,45 +109,33 @@ def ask(url: str, start: int = 0, *, checked: bool = True) -> Iterator[Reply]:
             if scheme not in {"http", "https", "ftp"}:
                 raise MirrorError("only http, https and ftp are supported")
             reply = _ask_ftp(url, start, stack) if scheme == "ftp" else _ask_http(url, start, checked, stack)
-        head = _head(reply.pieces)  # a web page or a stall is noticed here, before anything is written
+        head = b""  # a web page or a stall is noticed here, before anything is written
+        while len(head) < HEAD_BYTES and (piece := next(reply.pieces, b"")):
+            head += piece
         if not reply.start and PAGE.match(head[:HEAD_BYTES]) and not _is_page(url):
             raise MirrorError(WEB_PAGE)
         yield reply._replace(pieces=chain([head], reply.pieces))
 
 
 def _pieces(read: Callable[[int], bytes]) -> Iterator[bytes]:
-    """The bytes that ``read`` gives, piece by piece; raises MirrorError if they come too slowly."""
-    pace = _Pace()
+    """The bytes, piece by piece, each as soon as ``read`` has any; raises MirrorError if they come too slowly.
+
+    The pace is measured anew every ``CRAWL_S`` seconds of waiting for bytes.
+    """
+    waited_s, size_bytes = 0.0, 0
     with _network_errors(begun=True):
-        while piece := pace.timed(read):
+        while True:
+            began = time.monotonic()
+            piece = read(PIECE)
+            waited_s += time.monotonic() - began
+            size_bytes += len(piece)
+            if not piece:
+                return
+            if waited_s >= CRAWL_S:
+                if size_bytes < SLOWEST_BYTES_S * waited_s:
+                    raise MirrorError(f"it came at less than {SLOWEST_BYTES_S:,g} bytes a second for {CRAWL_S:g} s")
+                waited_s, size_bytes = 0.0, 0
             yield piece
-
-
-class _Pace:
-    """How fast bytes come, measured anew every ``CRAWL_S`` seconds of waiting for them."""
-
-    def __init__(self) -> None:
-        self.waited_s, self.size_bytes = 0.0, 0
-
-    def timed(self, read: Callable[[int], bytes]) -> bytes:
-        """The next piece, which ``read`` gives as soon as there is any byte; raises MirrorError if it crawls."""
-        began = time.monotonic()
-        piece = read(PIECE)
-        self.waited_s += time.monotonic() - began
-        self.size_bytes += len(piece)
-        if self.waited_s >= CRAWL_S:
-            if piece and self.size_bytes < SLOWEST_BYTES_S * self.waited_s:
-                raise MirrorError(f"it came at less than {SLOWEST_BYTES_S:,g} bytes a second for {CRAWL_S:g} s")
-            self.waited_s, self.size_bytes = 0.0, 0
-        return piece
-
-
-def _head(pieces: Iterator[bytes]) -> bytes:
-    """The first ``HEAD_BYTES`` or more of a file, which may come in several pieces."""
-    head = b""
-    while len(head) < HEAD_BYTES and (piece := next(pieces, b"")):
-        head += piece
-    return head
 
 
 def _is_page(url: str) -> bool:
@@ -161,9 +149,8 @@ def _ask_http(url: str, start: int, checked: bool, stack: ExitStack) -> Reply:
     if start:
         session.headers["Range"] = f"bytes={start}-"
     at, timeout = url, (CONNECT_S, STALL_S)
-    for _ in range(
-        MAX_REDIRECTS
-    ):  # requests itself would read the whole body of each, and follow a redirect from https to http
+    # requests itself would read the whole body of each, and follow a redirect from https to http
+    for _ in range(MAX_REDIRECTS):
         response = stack.enter_context(session.get(at, stream=True, timeout=timeout, allow_redirects=False))
         if not response.is_redirect:
             break

@@ -1,0 +1,158 @@
+"""The HDF5 file of a stored data set: its arrays, its checksums, and what is compared with the card.
+
+The file has the arrays ``items`` (contiguous, not chunked), ``labels`` and, for some data sets, ``names``. The
+attributes ``content_sha256`` and ``names_sha256`` are the checksums at the time of writing. Checksums are the same on
+every machine. Every value of the file is checked before it is used.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.datasets.card import Card
+from hashbench.datasets.readers import Items
+from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.relevance.labels import Labels
+
+if TYPE_CHECKING:
+    import h5py
+
+# Items up to this size are read into memory, and their checksum is verified each time: half a second at most.
+# Larger ones are memory-mapped; only `hashbench download` and `hashbench doctor --verify` check all their bytes.
+IN_MEMORY_BYTES = 1 << 30
+HASHED_BYTES = 16 << 20  # between two calls of ``progress``
+MOST_NAME_BYTES = 4096  # of an item's file name
+DAMAGE = (OSError, ArithmeticError, AttributeError, KeyError, MemoryError, RuntimeError, TypeError, ValueError)
+
+Names = NDArray[np.bytes_] | None
+
+
+def content_sha256(items: Items, labels: Labels, progress: Callable[[int], object] = int) -> str:
+    """SHA-256 (hex) of the items and then the labels, each as its :func:`head` and its :func:`content_bytes`."""
+    digest = hashlib.sha256()
+    for array in (items, labels):
+        digest.update(head(array))
+        whole = content_bytes(array)
+        for first in range(0, len(whole), HASHED_BYTES):
+            digest.update(block := whole[first : first + HASHED_BYTES])
+            progress(len(block))
+    return digest.hexdigest()
+
+
+def array_sha256(array: NDArray[Any]) -> str:
+    """SHA-256 (hex) of one array, as its :func:`head` and its :func:`content_bytes`."""
+    return hashlib.sha256(head(array) + content_bytes(array)).hexdigest()
+
+
+def head(array: "NDArray[Any] | h5py.Dataset") -> bytes:
+    """The line that is hashed before the bytes of an array: its type and its shape."""
+    return f"{array.dtype.name} {','.join(map(str, array.shape))}\n".encode()
+
+
+def content_bytes(array: NDArray[Any]) -> memoryview:
+    """The bytes of an array, little-endian and in C order."""
+    little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+    return little.reshape(-1).view(np.uint8).data
+
+
+@contextmanager
+def opened(card: Card, path: Path) -> "Iterator[h5py.File]":
+    """The open file; any error inside the ``with`` block is raised as the error of a damaged file."""
+    import h5py
+
+    try:
+        with h5py.File(path, "r") as file:
+            yield file
+    except DAMAGE as error:
+        raise damaged(path, card, one_line(error)) from None
+
+
+def damaged(path: Path, card: Card, reason: str) -> HashbenchError:
+    """The error that says what is wrong with the file and which command repairs it."""
+    return HashbenchError(f"{path}: damaged ({reason}): run {card.how_to_get} again")
+
+
+def check_labels(card: Card, file: "h5py.File") -> None:
+    """Raises ValueError if the shapes or types of labels and names are not what the card says."""
+    empty = empty_labels(card)
+    _require(file["labels"], empty.shape, empty.dtype)
+    if "names" in file:
+        names = file["names"]
+        if names.dtype.kind != "S" or names.dtype.itemsize > MOST_NAME_BYTES:
+            raise ValueError(f"names are {names.dtype}, not bytes")
+        _require(names, (card.n_items,), names.dtype)
+
+
+def read_labels(card: Card, file: "h5py.File") -> tuple[Labels, Names]:
+    """The labels, and the names of the items if there are any; raises ValueError if they are damaged."""
+    check_labels(card, file)
+    names: Names = file["names"][:] if "names" in file else None
+    if names is not None and array_sha256(names) != file.attrs["names_sha256"]:
+        raise ValueError("the names have another checksum than when they were written")
+    return file["labels"][:], names
+
+
+def read_items(card: Card, file: "h5py.File", path: Path) -> Items:
+    """The items, memory-mapped if they exceed ``IN_MEMORY_BYTES``; raises ValueError as ``offset_of`` does."""
+    offset, stored = offset_of(card, file, path), file["items"]
+    if stored.nbytes <= IN_MEMORY_BYTES:
+        return cast("Items", stored[:])
+    return cast("Items", np.memmap(path, card.dtype, "r", offset, stored.shape))
+
+
+def offset_of(card: Card, file: "h5py.File", path: Path) -> int:
+    """The position of the first item in the file, in bytes; raises ValueError unless the items are contiguous."""
+    stored = file["items"]
+    _require(stored, (card.n_items, *card.item_shape), card.dtype)
+    offset = stored.id.get_offset()
+    if offset is None:
+        raise ValueError("the items are not one run of bytes")
+    if offset + stored.nbytes > path.stat().st_size:
+        raise ValueError("the items end before they should")
+    return int(offset)
+
+
+def _require(stored: "h5py.Dataset", shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    """Raises ValueError for another shape or type; called before reading, as a wrong shape may need any memory."""
+    if (stored.shape, stored.dtype) != (shape, dtype):
+        raise ValueError(f"{stored.name[1:]} are {stored.dtype} {stored.shape}, not {dtype} {shape}")
+
+
+def empty_labels(card: Card) -> Labels:
+    """An array for the labels: a class for each item, or a column for each label."""
+    if card.labels == "class":
+        return np.empty(card.n_items, np.int64)
+    return np.zeros((card.n_items, card.n_classes), np.uint8)
+
+
+def mismatches(card: Card, labels: Labels, content: "tuple[Items | h5py.Dataset, str] | None") -> Iterator[str]:
+    """The ways in which labels and content differ from the card, one line each; ``content`` is (items, checksum)."""
+    if len(labels) != card.n_items:
+        yield f"{len(labels)} items; the card states {card.n_items}"
+    is_multi = labels.ndim == 2
+    highest = 1 if is_multi else card.n_classes - 1
+    if labels.min(initial=0) < 0 or labels.max(initial=0) > highest:
+        yield f"labels from {labels.min()} to {labels.max()}; 0 to {highest} exist"
+    counts = labels.sum(axis=0, dtype=np.int64) if is_multi else np.bincount(labels, minlength=card.n_classes)
+    if card.class_counts is not None and counts.tolist() != card.class_counts:
+        yield f"class counts are {counts.tolist()}; the card states {card.class_counts}"
+    for probe in card.probes:
+        if probe.label is not None and labels[probe.id] != probe.label:
+            yield f"item {probe.id} has label {labels[probe.id]}; the card states {probe.label}"
+        if content and hashlib.sha256(content[0][probe.id].tobytes()).hexdigest() != probe.sha256:
+            yield f"item {probe.id} has other bytes than the card states"
+    if card.labels_sha256 not in (None, array_sha256(labels)):
+        yield f"the labels have checksum {array_sha256(labels)[:12]}; the card states {str(card.labels_sha256)[:12]}"
+    if content:
+        yield from checksum_mismatch(card, content[1])
+
+
+def checksum_mismatch(card: Card, sha256: str) -> Iterator[str]:
+    """A line if the content has another checksum than the card states."""
+    if card.content_sha256 not in (None, sha256):
+        yield f"the content has checksum {sha256[:12]}; the card states {str(card.content_sha256)[:12]}"

@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 export MPLBACKEND := Agg
 
 .DEFAULT_GOAL := help
-.PHONY: help install quickstart reproduce test test-slow test-ray gpu-check paper-tables all-tables all-figures report settings docs linkcheck check format bench lock clean
+.PHONY: help install quickstart reproduce test test-slow test-ray gpu-check paper-tables report settings docs linkcheck check format bench lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,14 +49,7 @@ reproduce: $(READY) ## train what a table lacks, then print and write it: make r
 	$(BIN)/hashbench table $(TABLE) --write && exit $$trained
 
 paper-tables: $(READY) ## write all tables and figures from the stored results
-	@$(MAKE) --no-print-directory --jobs=2 --keep-going all-tables all-figures
-
-# the two at the same time
-all-tables:
-	$(BIN)/hashbench table --all --write
-
-all-figures:
-	$(BIN)/hashbench figure --all --write
+	$(BIN)/hashbench table --all --write --figures
 
 report: $(READY) ## write one page with all tables, figures and what is missing
 	$(BIN)/hashbench report

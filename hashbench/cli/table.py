@@ -1,7 +1,6 @@
 """``hashbench table``: tables with the measured values beside the published ones."""
 
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,10 +13,9 @@ from hashbench.cli._terminal import LeftOutRows, print_each_error_once
 from hashbench.cli.catalogue import complete
 from hashbench.foundation import paths
 from hashbench.foundation.errors import CheckFailed, HashbenchError
-from hashbench.foundation.registry import Broken, refuse
+from hashbench.foundation.registry import refuse
 
 if TYPE_CHECKING:
-    from hashbench.figures import Drawing, FigureSpec
     from hashbench.tables.table import Table, TableCell
 
 
@@ -49,7 +47,11 @@ def command(
     splits: Splits = 1,
     check: Annotated[bool, typer.Option("--check", help="Exit 1 if a cell is outside its tolerance.")] = False,
     write: Annotated[
-        bool, typer.Option("--write", help="Write .csv, .tex, .md, .html, .png and hashbench.bib to results/tables/.")
+        bool,
+        typer.Option(
+            "--write",
+            help="Write .csv, .tex, .md, .html, .png to results/tables/, and a .bib; --all: results/README.md.",
+        ),
     ] = False,
     with_figures: Annotated[
         bool, typer.Option("--figures", help="With --all --write: write every figure too, as hashbench figure does.")
@@ -61,7 +63,7 @@ def command(
     Values are those of the protocol's own split. With --splits N they are means over all runs on N splits, and the
     table says so. The LaTeX cites papers by \cite; --write puts their BibTeX entries beside it, in hashbench.bib.
     """
-    from hashbench.report.files import render
+    from hashbench.report import files
     from hashbench.tables import spec
     from hashbench.tables.collect import collect
 
@@ -77,9 +79,10 @@ def command(
     if as_json:
         typer.echo(_as_json(filled))
     elif not (every and write):
-        typer.echo("\n".join(render(table, output, **shown) for table in filled), nl=False)
+        typer.echo("\n".join(files.render(table, output, **shown) for table in filled), nl=False)
     if write:
-        for path in _write(filled, figures, shown, broken):
+        whole = every and budget is None and splits == 1 and len(filled) == len(names)
+        for path in files.write(store.folder, filled, figures, broken=broken, readme=whole, **shown):
             typer.echo(paths.shown(path), err=as_json)
     if check:
         _check(filled)
@@ -96,22 +99,6 @@ def _as_json(tables: "list[Table]") -> str:
     from hashbench.tables.render_json import json_table
 
     return canonical_json({"tables": [json_table(table) for table in tables]})
-
-
-def _write(
-    tables: "list[Table]", drawn: "list[tuple[FigureSpec, Drawing]]", shown: dict[str, bool], broken: Broken
-) -> "list[Path]":
-    """Writes the tables, the papers that they cite, and the figures, and returns the paths."""
-    from hashbench.foundation.files import write_text
-    from hashbench.report import files
-    from hashbench.runs.store import Store
-    from hashbench.tables import papers
-
-    folder = Store.default().folder
-    written = files.write(folder, tables, drawn, **shown)
-    bibliography = folder / "tables" / f"{papers.BIBLIOGRAPHY}.bib"
-    write_text(bibliography, papers.all_bibtex(broken))
-    return [*written, bibliography]
 
 
 def _check(tables: "list[Table]") -> None:

@@ -20,6 +20,9 @@ from hashbench.figures import (
 from hashbench.foundation.files import atomic, write_text
 from hashbench.foundation.parallel import available_cores
 from hashbench.foundation.progress import bar
+from hashbench.foundation.registry import Broken, refuse
+from hashbench.report.readme import results_readme
+from hashbench.tables import papers
 from hashbench.tables.render_csv import render_csv
 from hashbench.tables.render_html import render_html
 from hashbench.tables.render_latex import render_latex
@@ -61,10 +64,14 @@ def write(
     *,
     interval: bool = False,
     distinct: bool = False,
+    broken: Broken = refuse,
+    readme: bool = False,
 ) -> list[Path]:
     """Writes the tables to ``folder``/tables and the figures to ``folder``/figures; returns the paths.
 
-    Where there is nothing to draw, what an earlier drawing left is removed. Pictures of the same stay as they are.
+    The papers that tables cite are beside them, in a file for BibTeX; ``broken`` is called for an entry that cannot be
+    read. With ``readme``, which is for all tables, the overview of ``folder`` is written too. Where there is nothing to
+    draw, what an earlier drawing left is removed. Pictures of the same stay as they are.
     """
     outdated: list[_Picture] = []
     written: list[Path] = []
@@ -72,6 +79,12 @@ def write(
         written += _write_table(folder / "tables" / table.name, table, interval, distinct, outdated)
     for spec, drawing in figures:
         written += _write_figure(folder / "figures" / spec.name, spec, drawing, outdated)
+    if tables:
+        write_text(path := folder / "tables" / f"{papers.BIBLIOGRAPHY}.bib", papers.all_bibtex(broken))
+        written.append(path)
+    if readme:
+        write_text(path := folder / "README.md", results_readme(tables))
+        written.append(path)
     with bar("draw", "picture", len(outdated)) as done:
         for _ in _drawn(outdated):
             done.update()

@@ -20,11 +20,11 @@ def made_with(table: Table) -> tuple[str, ...]:
 
 def _networks(rows: list[Row]) -> str:
     """The networks and features; of several, the methods that have each, or where that is all, the data sets."""
-    found = sorted({_network(row) for row in rows})
+    found = sorted({network_of(row) for row in rows})
     if len(found) == 1:
         return f"Network or features: {found[0]}."
     for what in ("method", "dataset"):
-        of = {name: sorted({getattr(row, what) for row in rows if _network(row) == name}) for name in found}
+        of = {name: sorted({getattr(row, what) for row in rows if network_of(row) == name}) for name in found}
         if any(each != of[found[0]] for each in of.values()):
             return f"Networks and features: {'; '.join(f'{name} ({_listed(each)})' for name, each in of.items())}."
     return f"Networks and features: {', '.join(found)}."
@@ -34,7 +34,7 @@ def _listed(names: list[str]) -> str:
     return ", ".join(names)
 
 
-def _network(row: Row) -> str:
+def network_of(row: Row) -> str:
     """The network and the features that it is given, or the features of a method without a network."""
     settings = row.config["settings"]
     model, features = settings.get("model"), settings.get("features")

@@ -152,7 +152,9 @@ def test_all_write_prints_only_paths_and_draws_nothing_unmeasured(capsys: pytest
     assert run("table", "--all", "--write") == 0
     names = [f"{table}{suffix}" for table in ("other", "tiny") for suffix in (".csv", ".tex", ".md", ".html")]
     names.append("hashbench.bib")
-    assert capsys.readouterr().out.splitlines() == [str(folder / name) for name in names]
+    readme = folder.parent / "README.md"
+    assert capsys.readouterr().out.splitlines() == [*(str(folder / name) for name in names), str(readme)]
+    assert "| [tiny](tables/tiny.md) |" in readme.read_text()
     assert sorted(path.name for path in folder.iterdir()) == sorted(names)
 
 

@@ -73,20 +73,6 @@ def test_a_figure_with_the_name_of_a_table_shows_that_table(name: str) -> None:
         assert file_of(figures.load(name)).table == name
 
 
-def test_what_is_committed_is_drawn_from_the_committed_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The points of each figure; some need a run's codes or histograms, which are not committed."""
-    monkeypatch.setenv("HASHBENCH_RESULTS", str(ROOT / "results"))
-    store = Store.default()
-    rows = list(store.rows())
-    for figure in map(figures.load, FIGURES):
-        path = ROOT / "results" / "figures" / f"{figure.name}.csv"
-        drawing = figure.fill(rows, store)
-        if not drawing.keeps_files:
-            text = figures.csv_text(drawing)
-            assert (path.read_text() if path.exists() else "") == text, f"{path.name}: make paper-tables writes it"
-            assert all(path.with_suffix(suffix).exists() == bool(text) for suffix in (".png", ".pdf"))
-
-
 def test_talr_figure_1_has_the_relevance_of_the_poster_whose_ap_is_its_best_order() -> None:
     """The poster: "Affinity: 1 3 0 2 0 0 0 0", "AP = avg(1/1, 2/2, 3/4) = 0.92"; its ranking has no ties."""
     file = figures.load("talr_figure1").file

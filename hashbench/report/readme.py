@@ -1,0 +1,50 @@
+"""The overview of the committed results, results/README.md: each table with how much of it is measured, and on what."""
+
+from collections.abc import Iterable, Iterator
+
+from hashbench.tables import notation
+from hashbench.tables.made_with import network_of
+from hashbench.tables.papers import OWN
+from hashbench.tables.render_markdown import cite, escape
+from hashbench.tables.table import Table
+
+QUICKSTART = "digits"  # everybody's own rows, which are not committed
+HEAD = """# Results
+
+Written by `hashbench table --all --write`; do not edit. {measured:,} of {declared:,} cells are measured.
+A published value is never printed as a measured one: a cell that is not measured is blank.
+[REPORT.md](REPORT.md) says what the numbers mean.
+
+`rows/` has a record of each run, `tables/` the tables as Markdown, CSV and picture, `figures/` the figures,
+`weights/` a network that was trained here, `benchmarks/` timings. `make paper-tables` writes LaTeX, HTML and PDF, too.
+"""
+COLUMNS = "| table | what it is | measured | network or features | runs |\n| :--- | :--- | ---: | :--- | :--- |"
+OWN_HEAD = f"## Our own tables\n\n{COLUMNS}"
+
+
+def results_readme(tables: Iterable[Table]) -> str:
+    """The text of results/README.md; the same tables give the same text."""
+    shown = [table for table in tables if table.name != QUICKSTART]
+    head = HEAD.format(measured=sum(map(_measured, shown)), declared=sum(map(_declared, shown)))
+    of_papers = _lines(table for table in shown if table.paper != OWN)
+    own = _lines(table for table in shown if table.paper == OWN)
+    return "\n".join([head, f"## Tables of the papers\n\n{COLUMNS}", *of_papers, f"\n{OWN_HEAD}", *own]) + "\n"
+
+
+def _measured(table: Table) -> int:
+    return sum(cell.measured is not None for cell in table.cells())
+
+
+def _declared(table: Table) -> int:
+    return sum(1 for _ in table.cells())
+
+
+def _lines(tables: Iterable[Table]) -> Iterator[str]:
+    for table in tables:
+        rows = [row for cell in table.cells() if cell.measured is not None for row in cell.measured.rows]
+        networks = ", ".join(sorted({network_of(row) for row in rows})) or "-"
+        origin = "" if table.paper == OWN else f"{cite(table.paper)}, {table.source}: "
+        what = f"{origin}{table.title}"
+        counts = f"{_measured(table)} of {_declared(table)}"
+        link = f"[{table.name}](tables/{table.name}.md)"
+        yield f"| {link} | {escape(what)} | {counts} | {escape(networks)} | {notation.runs(table) or '-'} |"

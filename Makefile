@@ -36,7 +36,7 @@ test-slow: $(READY) ## run the long tests too
 	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not gpu and not network'
 
 test-ray: $(READY) ## run the tests on a Ray cluster of two nodes that are not too long for every submission
-	$(BIN)/python -m pytest -m ray tests/jobs tests/evaluation tests/grid
+	$(BIN)/python -m pytest -m ray tests/evaluation tests/runs
 
 # to use another environment: make gpu-check BIN=/path/to/its/bin READY=
 gpu-check: $(READY) ## run the tests, benchmarks and a short training that need a GPU; skipped without one

@@ -23,7 +23,6 @@ ORDER = [
     {"evaluation", "datasets"},
     {"features"},
     {"runs"},
-    {"grid"},
     {"tables", "figures"},
     {"bundle", "report"},
     {"cli", "__main__", "__init__"},  # __init__ opens what is asked for, and nothing before
@@ -186,7 +185,7 @@ def test_naming_a_run_imports_no_torch() -> None:
         "tables.collect",
         "runs.store",
         "tables.cell_runs",
-        "grid.local",
+        "runs.run_all",
         "figures",
         "cli.eval",
         "methods.talr_ap",

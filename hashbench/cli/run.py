@@ -14,8 +14,8 @@ from hashbench.foundation import paths
 from hashbench.foundation.errors import CheckFailed, HashbenchError
 
 if TYPE_CHECKING:
-    from hashbench.grid.outcome import Outcome
     from hashbench.runs.run import Run
+    from hashbench.runs.run_all import Outcome
     from hashbench.runs.store import Store
     from hashbench.tables.cell_runs import CellRuns
 
@@ -82,9 +82,8 @@ def command(
     from hashbench import figures
     from hashbench.foundation import parallel
     from hashbench.foundation.progress import note
-    from hashbench.grid import local, on_ray
-    from hashbench.grid.execute import Execution
     from hashbench.runs.options import Options
+    from hashbench.runs.run_all import Plan, run_all
     from hashbench.runs.store import Store
     from hashbench.tables import cell_runs
     from hashbench.tables.only import only as select
@@ -95,9 +94,9 @@ def command(
             "torchrun, or use torchrun with hashbench train"
         )
     if ray is not None and jobs > 1:
-        raise HashbenchError("--jobs with --ray: the cluster runs as many as fit; leave one of them out")
-    store, timeout_s = Store.default(), None if timeout is None else 60 * timeout
-    how = Execution(store, Options(device=device, progress=True), processes)
+        raise HashbenchError("--jobs cannot be combined with --ray: the cluster runs as many as fit")
+    store, options = Store.default(), Options(device=device, progress=True)
+    plan = Plan(jobs, None if timeout is None else 60 * timeout, processes, ray, cores, memory)
     asked = [each for table in tables for each in cell_runs.cell_runs(figures.cells_of(table, budget, splits), seeds)]
     wanted = list({e.run: e for each in asked for e in each.runs}.values())
     if only:
@@ -106,7 +105,8 @@ def command(
     left = [] if retry_failed else stored.failed
     settled = {spec.run for spec in (*stored.measured, *left)}
     todo = [spec for spec in wanted if spec.run not in settled]
-    _explain(asked)
+    for line in dict.fromkeys(_left_out(each) for each in asked if each.unavailable):
+        note(line)
     note(f"{len(wanted)} runs, {len(stored.measured)} done, {len(todo)} to do")
     if stored.measured:
         note("note: the rows of the runs done are stored; hashbench train ... --again trains one and compares it")
@@ -119,14 +119,16 @@ def command(
         return
     failed = len(left)
     if todo:
-        if ray is None:
-            outcomes = local.run_all(todo, how, local.Plan(jobs, timeout_s))
-        else:
-            outcomes = on_ray.run_all(todo, how, on_ray.Cluster(ray, cores, memory, timeout_s))
+        outcomes = run_all(todo, store, options, plan)
         failed += _follow(outcomes, len(todo), jobs if ray is None else None, " ".join(tables))
         note(f"rows in {paths.shown(store.folder / 'rows')}")
     if failed:
         raise CheckFailed(f"{failed} of {len(wanted)} runs failed")
+
+
+def _left_out(asked: "CellRuns") -> str:
+    """Which cells cannot be run, and why: once for each data set, method and reason."""
+    return f"left out: {asked.cell.method} on {asked.cell.dataset} {asked.cell.protocol}: {asked.unavailable}"
 
 
 def _dry_run(todo: "list[Run]", store: "Store", jobs: int) -> None:
@@ -141,7 +143,7 @@ def _dry_run(todo: "list[Run]", store: "Store", jobs: int) -> None:
     known = [each for each in seconds if each is not None]
     if known:
         together = max(sum(known) / min(jobs, len(todo)), *known)
-        unknown = f", and {len(todo) - len(known)} runs of which no past row tells" if len(known) < len(todo) else ""
+        unknown = f", and {len(todo) - len(known)} runs that no past row tells about" if len(known) < len(todo) else ""
         note(f"{_about(together)}, by past rows on the machines that made them{unknown}")
 
 
@@ -192,13 +194,3 @@ def _result(outcome: "Outcome") -> str:
         return "failed"
     name, value = next(iter(outcome.row.metrics.items()))
     return f"{name} {value.mean or 0:.3f}"
-
-
-def _explain(asked: "list[CellRuns]") -> None:
-    """Prints which cells cannot be run, once for each data set, method and reason."""
-    from hashbench.foundation.progress import note
-
-    left_out = {f"{a.cell.method} on {a.cell.dataset} {a.cell.protocol}: {a.unavailable}": a for a in asked}
-    for line, each in left_out.items():
-        if each.unavailable:
-            note(f"left out: {line}")

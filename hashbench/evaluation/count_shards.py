@@ -96,9 +96,7 @@ def _total(tasks: Sequence[CountTask], total: Total | None, digest: str, how: Ho
         note(f"note: {len(tasks) - len(missing):,} of them are in {how.counts} already")
     pending = frozenset(task.seen.identity for task in tasks) if how.append else frozenset()
     n_items, n_missing = (sum(task.seen.n_items for task in each) for each in (tasks, missing))
-    pool: Pool = local_pool(min(how.jobs, len(missing)))
-    if cluster is not None:
-        missing, pool = _on_cluster(missing, cluster)
+    pool = local_pool(min(how.jobs, len(missing))) if cluster is None else _ray_pool(cluster, tasks[0].source.device)
     results = all_done(missing, pool)
     with bar("count", "item", n_items, scaled=True, done=n_items - n_missing) as shown, closing(results):
         for left, (at, counted) in zip(reversed(range(len(missing))), results, strict=True):
@@ -116,12 +114,8 @@ def _total(tasks: Sequence[CountTask], total: Total | None, digest: str, how: Ho
     return total
 
 
-def _on_cluster(tasks: Sequence[CountTask], cluster: Any) -> tuple[list[CountTask], Pool]:
-    """The tasks as nodes do them, and the pool; a task sees its own GPU alone, or without --device its core."""
-    device = tasks[0].source.device if tasks else "cpu"
+def _ray_pool(cluster: Any, device: str) -> Pool:
     on_gpu = device.startswith("cuda")
     if on_gpu and not ray.has_gpus(cluster):
         raise HashbenchError(f"--device {device}: no node of the cluster has a GPU: leave --device out")
-    device = "cuda:0" if on_gpu else "cpu"
-    moved = [replace(task, source=replace(task.source.in_files(), device=device)) for task in tasks]
-    return moved, ray.RayPool(cluster, gpus=int(on_gpu))
+    return ray.RayPool(cluster, gpus=int(on_gpu))

@@ -272,9 +272,14 @@ class CountTask(Task):
         )
         return Total(counted, tally, query_sha256(saved), (entry,))
 
+    def for_node(self) -> "CountTask":
+        """The same task; it sees its own GPU alone, or without --device its core."""
+        device = "cuda:0" if self.source.device.startswith("cuda") else "cpu"
+        return replace(self, source=replace(self.source.in_files(), device=device))
+
     def inputs(self) -> list[Input]:
         """The files of the queries, which a node keeps, and those of the shard."""
-        queries = [(path, DriverFile.at(path)) for path in dict.fromkeys(self.source.paths)]
+        queries = [(path, DriverFile.at(path)) for path in dict.fromkeys(self.source.in_files().paths)]
         found = [Input(path, file, f"queries/{file.sha256}/{path.name}") for path, file in queries]
         for path, sha256 in zip(self.shard.paths, self.seen.sha256, strict=True):
             place = f"{folder_on_node(self.seen.sha256)}/{sha256}/{path.name}"

@@ -4,7 +4,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from typing import Any
+from typing import Any, TypeVar
 
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.progress import note
@@ -13,23 +13,22 @@ from hashbench.jobs.task import Died, NodeError, Pool, Postponed, Task, TookTooL
 ATTEMPTS = 2  # of a task whose worker dies
 POLL_S = 2.0  # how often a task that waits for another process is looked at
 
-Ready = Callable[[Task], bool]
-Instead = Callable[[Task, Died], Task | None]
+T = TypeVar("T", bound=Task)
 
 
 def follow(
-    tasks: Sequence[Task],
+    tasks: Sequence[T],
     pool: Pool,
     *,
     attempts: int = ATTEMPTS,
-    ready: Ready = lambda _: True,
-    instead: Instead = lambda _task, _died: None,
+    ready: Callable[[T], bool] = lambda _: True,
+    instead: Callable[[T, Died], T | None] = lambda _task, _died: None,
 ) -> Generator[tuple[int, Any]]:
     """(place among ``tasks``, result) of each task, as they end; no worker of the pool is left behind.
 
     The result is a HashbenchError where the task raised one, and Died where it failed for good: its worker died
     ``attempts`` times, or it took too long. Then the task that ``instead`` returns takes its place, if there is one.
-    ``ready`` says whether a task can be given to the pool now; a HashbenchError that it raises is the task's result.
+    ``ready`` says whether a task can be given to the pool now. A HashbenchError that these two raise is a result, too.
     """
     current, waiting, deaths = list(tasks), deque(range(len(tasks))), Counter[int]()
     is_told = False
@@ -50,17 +49,18 @@ def follow(
                 result = found
                 if isinstance(found, Died):
                     deaths[at] += 1
-                    result = _after(found, current[at], deaths[at], attempts, instead)
-                if isinstance(result, Task):
-                    current[at] = result
-                    waiting.appendleft(at)
-                    continue
+                    after = _after(found, current[at], deaths[at], attempts, instead)
+                    if isinstance(after, Task):
+                        current[at] = after
+                        waiting.appendleft(at)
+                        continue
+                    result = after
                 yield from _give(current, waiting, pool, ready)  # no worker waits for the use of the result
                 yield at, result
 
 
 def _give(
-    current: Sequence[Task], waiting: deque[int], pool: Pool, ready: Ready
+    current: Sequence[T], waiting: deque[int], pool: Pool, ready: Callable[[T], bool]
 ) -> Generator[tuple[int, HashbenchError]]:
     """Gives the pool what is ready, as long as it has room; the tasks whose ``ready`` raises an error."""
     for _ in range(len(waiting)):
@@ -78,15 +78,18 @@ def _give(
             waiting.append(at)
 
 
-def _after(died: Died, task: Task, n_deaths: int, attempts: int, instead: Instead) -> Task | Died:
+def _after(
+    died: Died, task: T, n_deaths: int, attempts: int, instead: Callable[[T, Died], T | None]
+) -> T | Died | HashbenchError:
     """The task that is done next, or why there is none."""
-    if isinstance(died, TookTooLong):
-        return instead(task, died) or died
-    if n_deaths < attempts:
+    if n_deaths < attempts and not isinstance(died, TookTooLong):
         note(f"note: {task.name}: {died}: it is tried again")
         return task
-    failure = Died(f"{died}, {n_deaths} times")
-    return instead(task, failure) or failure
+    failure = died if isinstance(died, TookTooLong) else Died(f"{died}, {n_deaths} times")
+    try:
+        return instead(task, failure) or failure
+    except HashbenchError as error:
+        return error
 
 
 def all_done(tasks: Sequence[Task], pool: Pool) -> Generator[tuple[int, Any]]:

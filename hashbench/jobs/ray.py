@@ -81,7 +81,7 @@ class RayPool:
 
     def give(self, at: int, task: Task) -> None:
         """Puts a task into the queue of the cluster."""
-        sent = Sent(task, task.inputs(), provenance.code())
+        sent = Sent(task.for_node(), task.inputs(), provenance.code())
         self._running[self._on_node.remote(sent, self._files)] = at
 
     def ended(self, seconds: float | None = None) -> Iterator[tuple[int, Any]]:

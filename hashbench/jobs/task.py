@@ -80,8 +80,12 @@ class Task(ABC):
     def run(self) -> Any:
         """The result."""
 
+    def for_node(self) -> "Task":
+        """The task as a node of a cluster is given it."""
+        return self
+
     def inputs(self) -> Sequence[Input]:
-        """The files of this machine that a node of a cluster needs for the task."""
+        """The files of this machine that a node needs for the task."""
         return ()
 
     def run_on_node(self, folder: Path, places: Mapping[Path, Path]) -> Any:  # noqa: ARG002

@@ -63,7 +63,7 @@ def test_a_dry_run_says_how_long_the_runs_take(root: str, capsys: pytest.Capture
     dry = ["--root", root, "run", "tiny", "--dry-run"]
     code, out, err = call(capsys, *dry)
     assert (code, out.splitlines()) == (0, [of(method).run for method in ("lsh", "itq", "agh")])
-    unknown = "by past rows on the machines that made them, and 1 runs of which no past row tells"
+    unknown = "by past rows on the machines that made them, and 1 runs that no past row tells about"
     assert err.splitlines()[-1] == f"about 3.0 hours, {unknown}"
     for jobs, hours in (("2", "2.0"), ("8", "2.0")):  # the longest run is one run
         said = call(capsys, *dry, "--jobs", jobs)[2].splitlines()

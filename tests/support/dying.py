@@ -10,7 +10,9 @@ from typing import Any
 
 from hashbench.evaluation.shard_total import Total
 from hashbench.evaluation.shards import CountTask
-from hashbench.jobs.task import Task
+from hashbench.jobs.task import Postponed, Task
+from hashbench.runs.store import Row
+from hashbench.runs.task import RunTask
 
 
 @dataclass(frozen=True)
@@ -45,4 +47,18 @@ class Hangs(CountTask):
     def run(self) -> Total:
         if self.shard.codes.path.stem.startswith("db-1"):
             time.sleep(600)
+        return super().run()
+
+
+class Doomed(RunTask):
+    """A run that dies as often as the file ``deaths-SEED`` of the results says, or never ends where it says so."""
+
+    def run(self) -> Row | Postponed:
+        deaths = self.store.folder / f"deaths-{self.spec.seed}"
+        left = deaths.read_text() if deaths.exists() else "0"
+        if left == "endless" and self.failure is None:
+            sleeps(self.store.folder)
+        if left.isdecimal() and int(left):
+            deaths.write_text(str(int(left) - 1))
+            os.kill(os.getpid(), signal.SIGKILL)
         return super().run()

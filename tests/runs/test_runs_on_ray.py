@@ -11,11 +11,10 @@ import pytest
 from support.ray_nodes import Nodes, two_nodes
 from support.waiting import lives, until
 
-from hashbench.grid.execute import Execution
-from hashbench.grid.on_ray import Cluster, run_all
 from hashbench.runs.guard import row_of
 from hashbench.runs.options import Options
 from hashbench.runs.run import Run
+from hashbench.runs.run_all import Plan, run_all
 from hashbench.runs.store import Store
 
 pytest.importorskip("ray")
@@ -25,7 +24,7 @@ DRIVER = """
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[3])
-from test_on_ray import endless, on_ray
+from test_runs_on_ray import endless, on_ray
 on_ray(endless(), Path(sys.argv[1]), sys.argv[2])
 """
 
@@ -40,8 +39,8 @@ def endless() -> list[Run]:
 
 def on_ray(specs: list[Run], results: Path, address: str) -> list[str | None]:
     """How each run failed, in the order of ``specs``."""
-    how = Execution(Store(results), Options(device="cpu"))
-    found = {each.spec.run: each.failure for each in run_all(specs, how, Cluster(address))}
+    outcomes = run_all(specs, Store(results), Options(device="cpu"), Plan(ray=address))
+    found = {each.spec.run: each.failure for each in outcomes}
     return [found[spec.run] for spec in specs]
 
 
@@ -117,7 +116,7 @@ def test_an_address_without_a_cluster_is_one_line(tmp_path: Path) -> None:
 
     for address, text in (
         ("127.0.0.1:1", "--ray 127.0.0.1:1: no cluster there: "),
-        ("ray://127.0.0.1:1", "--ray ray://127.0.0.1:1: start hashbench on a node of the cluster, and say --ray auto"),
+        ("ray://127.0.0.1:1", "--ray ray://127.0.0.1:1: start hashbench on a node of the cluster, with --ray auto"),
     ):
         with pytest.raises(HashbenchError) as error:
             on_ray(short(), tmp_path, address)

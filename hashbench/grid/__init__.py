@@ -1,1 +1,0 @@
-"""The grid: many runs, several at the same time, on this machine or on a Ray cluster."""

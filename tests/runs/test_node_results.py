@@ -1,0 +1,113 @@
+"""What the driver does with the results of nodes, with a cluster that only has them: each row is stored once."""
+
+from contextlib import nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from support.fake_rows import row_of_run
+from support.limits import file_size_limit
+
+from hashbench.jobs import follow, ray
+from hashbench.runs.guard import row_of
+from hashbench.runs.options import Options
+from hashbench.runs.run import Run
+from hashbench.runs.run_all import Outcome, Plan, run_all
+from hashbench.runs.store import Row, Store
+from hashbench.runs.task import Made
+
+
+def lsh(seed: int = 0) -> Run:
+    return Run.resolve("digits", "s1", "lsh", {"bits": 8}, seed=seed)
+
+
+class _Nodes:
+    """A cluster that has the results already; ``meanwhile`` is called before the driver gets one."""
+
+    exceptions = SimpleNamespace(RayError=OSError)
+
+    def __init__(self, results: dict[str, Made], meanwhile: Any = lambda: None) -> None:
+        self.results, self.meanwhile = results, meanwhile
+
+    def remote(self, *given: Any, **options: object) -> Any:
+        return (lambda _: SimpleNamespace(remote=self.remote)) if options else given[0].task.name
+
+    def cluster_resources(self) -> dict[str, float]:
+        return {"CPU": 1.0}
+
+    def wait(self, references: list[str], num_returns: int, timeout: float | None) -> tuple[list[str], list[str]]:
+        return references[:1], references[1:]
+
+    def get(self, reference: str) -> Made:
+        self.meanwhile()
+        return self.results[reference]
+
+
+@pytest.fixture(scope="module")
+def row(tmp_path_factory: pytest.TempPathFactory) -> Row:
+    return row_of(lsh(), Store(tmp_path_factory.mktemp("row")), Options(device="cpu"))
+
+
+def outcomes(nodes: _Nodes, specs: list[Run], store: Store, monkeypatch: pytest.MonkeyPatch) -> list[Outcome]:
+    monkeypatch.setattr(ray, "connected", lambda _: nullcontext(nodes))
+    monkeypatch.setattr(ray, "_files_of_driver", lambda _: None)
+    return list(run_all(specs, store, Options(device="cpu"), Plan(ray="auto")))
+
+
+def test_a_row_that_is_there_by_now_stays_with_its_files(
+    row: Row, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second result of the same run, equal or not, changes nothing; that it is another one is said."""
+    store, spec = Store(tmp_path), lsh()
+    codes = store.run_folder(spec.run) / "codes.npz"
+
+    def stored_by_another() -> None:
+        if not store.paths():
+            store.write(row)
+            codes.write_bytes(b"of the first")
+
+    for histogram, said in ((row.histogram_sha256, ""), ("0" * 64, f"note: {spec.run}: its row was stored meanwhile")):
+        second = row.model_copy(update={"histogram_sha256": histogram})
+        result = Made(second, {"codes.npz": b"of the second"})
+        assert outcomes(_Nodes({spec.run: result}, stored_by_another), [spec], store, monkeypatch) == [
+            Outcome(spec, row)
+        ]
+        assert [store.find("digits", "s1", path.stem) for path in store.paths()] == [row]
+        assert codes.read_bytes() == b"of the first"
+        errors = capsys.readouterr().err
+        assert errors.startswith(said) and errors.count("\n") == (said != "")
+
+
+def test_a_full_disk_of_the_driver_costs_one_run(row: Row, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, specs = Store(tmp_path), [lsh(0), lsh(1)]
+    large = Made(row, {"codes.npz": bytes(200_000)})
+    second = row_of(specs[1], Store(tmp_path / "other"), Options(device="cpu"))
+    small = Made(second, {"codes.npz": b"small"})
+    with file_size_limit(100_000):
+        found = outcomes(_Nodes({specs[0].run: large, specs[1].run: small}), specs, store, monkeypatch)
+    full = "codes.npz: cannot be written (File too large): make room or write elsewhere"
+    assert [each.failure for each in found] == [f"{store.run_folder(specs[0].run)}/{full}", None]
+    assert [path.stem for path in store.paths()] == [specs[1].run]
+    assert not [path for path in store.run_folder(specs[0].run).iterdir() if "codes" in path.name]
+    again = outcomes(_Nodes({specs[0].run: large}), specs[:1], store, monkeypatch)
+    assert [each.failure for each in again] == [None] and len(store.paths()) == 2
+
+
+def test_a_base_comes_before_what_starts_from_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once, although nobody asked for it; where it fails, so do these, and where a run is locked, it waits."""
+    monkeypatch.setattr(follow, "POLL_S", 0.05)
+    specs = [Run.resolve("cifar100", "sparse_hash", "sparse_th", {"k": k}, budget="smoke") for k in (1, 2)]
+    base = specs[0].base
+    assert base is not None and specs[1].base == base
+    made = {spec.run: Made(row_of_run(spec), {"hasher.npz": b"x"}) for spec in (base, *specs)}
+    store, given = Store(tmp_path / "ok"), list[str]()
+    nodes = _Nodes(made)
+    nodes.get = lambda reference: given.append(reference) or made[reference]  # type: ignore[func-returns-value, method-assign]
+    assert [each.failure for each in outcomes(nodes, specs, store, monkeypatch)] == [None, None]
+    assert given == [each.run for each in (base, *specs)]
+    assert store.find("cifar100", "sparse_hash", base.run) == made[base.run].row
+    made[base.run] = Made(row_of_run(base, "failed"), {})
+    reason = made[base.run].row.reason
+    found = outcomes(_Nodes(made), specs, Store(tmp_path / "bad"), monkeypatch)
+    assert [each.failure for each in found] == [f"{base.run}, which it starts from, failed: {reason}"] * 2

@@ -1,0 +1,151 @@
+"""A run on a node, without Ray: its row and its files come back, and the node keeps neither."""
+
+import os
+import platform
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.dying import Doomed
+from support.fake_rows import row_of_run
+from support.limits import file_size_limit
+
+from hashbench.foundation import paths, provenance
+from hashbench.foundation.errors import HashbenchError
+from hashbench.jobs import node as node_files
+from hashbench.jobs.node import Sent, run_on_this_node
+from hashbench.jobs.task import TookTooLong
+from hashbench.runs.guard import row_of
+from hashbench.runs.options import Options
+from hashbench.runs.run import Run
+from hashbench.runs.store import Row, Store
+from hashbench.runs.task import Made, RunTask
+
+LSH = ("lsh", {"bits": 8})
+HERE = f"on {platform.node()}: "
+SKEW_S = 5 * 3600
+SKEWED = f"""
+import time
+from datetime import datetime
+from hashbench.foundation import provenance
+real = time.time
+class Later(datetime):
+    @classmethod
+    def now(cls, zone=None):
+        return datetime.fromtimestamp(time.time(), zone)
+provenance.datetime, time.time = Later, lambda: real() + {SKEW_S}
+"""
+
+
+@pytest.fixture
+def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the node's own work."""
+    folder = tmp_path / "node"
+    folder.mkdir()
+    monkeypatch.setattr(node_files.tempfile, "gettempdir", lambda: str(folder))
+    return folder / f"hashbench-{os.getuid()}"
+
+
+def unread(path: Path, start: int, n_bytes: int) -> bytes:
+    pytest.fail(f"{path} is sent")
+
+
+def made(spec: Run, timeout_s: float | None = None) -> Any:
+    """What the node makes of the run."""
+    task = RunTask(spec, Store(Path("driver")), Options(device="cpu"), timeout_s=timeout_s)
+    return run_on_this_node(Sent(task, [], provenance.code()), unread)
+
+
+def row_in(found: Any) -> Row:
+    assert isinstance(found, Made)
+    return found.row
+
+
+def test_a_node_returns_the_row_and_the_files_and_keeps_neither(node: Path, tmp_path: Path) -> None:
+    spec = Run.resolve("digits", "s1", "lsh", {"bits": 8})
+    result = made(spec)
+    here = row_of(spec, Store(tmp_path / "here"), Options(device="cpu"))
+    row = row_in(result)
+    assert row.metrics == here.metrics and row.histogram_sha256 == here.histogram_sha256
+    folder = Store(tmp_path / "here").run_folder(spec.run)
+    assert sorted(result.files) == ["codes.npz", "config.json", "fitted.json", "hasher.npz", "histogram.npz"]
+    for name in ("codes.npz", "hasher.npz", "histogram.npz"):
+        (tmp_path / name).write_bytes(result.files[name])
+        ours, theirs = np.load(folder / name), np.load(tmp_path / name)
+        assert all(np.array_equal(ours[key], theirs[key]) for key in ours)
+    assert not list(node.glob("results/r*/*/*")) and not list(node.glob("results/runs/*"))
+
+
+def test_a_run_that_takes_too_long_or_cannot_be_made_has_no_row(node: Path) -> None:
+    (node / "results").mkdir(parents=True, mode=0o700)
+    (node / "results" / "deaths-0").write_text("endless")
+    task = Doomed(Run.resolve("digits", "s1", *LSH), Store(Path("driver")), Options(device="cpu"), timeout_s=3)
+    found = run_on_this_node(Sent(task, [], provenance.code()), unread)
+    assert isinstance(found, TookTooLong) and str(found) == "it took longer than 0.05 minutes (--timeout)"
+    with pytest.raises(HashbenchError) as error:
+        made(Run.resolve("digits", "s1", "itq", {"bits": 96}))
+    assert str(error.value) == f"{HERE}96 bits from 64 principal components: at most 64 bits"
+
+
+def test_a_run_needs_its_data_its_features_and_its_base(tmp_path: Path) -> None:
+    store = Store(tmp_path / "results")
+    for name in ("cifar10/cifar10.h5", "cifar10/features/gist.h5", "cifar10/features/other.h5", "cards/other.toml"):
+        path = paths.data() / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+    spec = Run.resolve("cifar10", "s1", "lsh", {"bits": 8, "features": "gist"})
+    found = RunTask(spec, store, Options()).inputs()
+    assert [each.place for each in found] == ["data/cifar10/cifar10.h5", "data/cifar10/features/gist.h5"]
+    assert [f"data/{each.file.path.read_text()}" for each in found] == [each.place for each in found]
+    assert RunTask(Run.resolve("digits", "s1", *LSH), store, Options()).inputs() == []  # it comes with scikit-learn
+
+
+def test_the_base_of_a_run_is_sent_with_its_row(tmp_path: Path) -> None:
+    store = Store(tmp_path / "results")
+    spec = Run.resolve("cifar100", "sparse_hash", "sparse_th", {"k": 1}, budget="smoke")
+    assert spec.base is not None
+    task = RunTask(spec, store, Options())
+    assert task.inputs() == [] and task.for_node().base_row is None
+    row = row_of_run(spec.base)
+    store.write(row)
+    folder = store.run_folder(spec.base.run)
+    for name in ("hasher.safetensors", "lock", "checkpoint.safetensors"):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("x")
+    assert [each.place for each in task.inputs()] == [f"results/runs/{spec.base.run}/hasher.safetensors"]
+    assert task.for_node().base_row == row
+
+
+def test_a_full_disk_of_a_node_is_one_line_and_leaves_nothing(
+    node: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same run is done when there is room."""
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")  # of the process that executes the run: it would be cut off
+    spec = Run.resolve("digits", "s1", *LSH)
+    here = row_of(spec, Store(tmp_path / "here"), Options(device="cpu"))
+    with file_size_limit(4000), pytest.raises(HashbenchError) as error:
+        made(spec)
+    assert str(error.value).startswith(f"{HERE}{node}/results/runs/{spec.run}")
+    assert ": cannot be written (File too large): " in str(error.value)
+    assert not list(node.rglob("*.part")) and not list(node.rglob("rows/*/*"))
+    assert row_in(made(spec)).histogram_sha256 == here.histogram_sha256
+
+
+def test_the_clock_of_a_node_decides_nothing(node: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run on a node whose clock is hours ahead is neither too old nor too long; the row says its own time."""
+    (tmp_path / "skew").mkdir()
+    (tmp_path / "skew" / "sitecustomize.py").write_text(SKEWED)
+    search = [str(tmp_path / "skew"), str(Path(node_files.__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(search))
+    spec = Run.resolve("digits", "s1", *LSH)
+    here = row_of(spec, Store(tmp_path / "here"), Options(device="cpu"))
+    row = row_in(made(spec, timeout_s=200))
+    assert row.histogram_sha256 == here.histogram_sha256
+    ahead = datetime.fromisoformat(row.utc) - datetime.fromisoformat(here.utc)
+    assert ahead.total_seconds() > SKEW_S - 60
+    assert row.seconds is not None and 0 <= row.seconds.train + row.seconds.encode + row.seconds.score < 200
+    store = Store(tmp_path / "driver")
+    store.write(row)
+    assert row_of(spec, store, Options(device="cpu")) == row  # it is taken as it is

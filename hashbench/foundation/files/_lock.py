@@ -9,7 +9,6 @@ from pathlib import Path
 from hashbench.foundation.errors import HashbenchError, one_line, printable
 from hashbench.foundation.files._write import write_text
 from hashbench.foundation.progress import note
-from hashbench.foundation.provenance import utc
 
 
 def is_locked(path: Path) -> bool:
@@ -64,6 +63,8 @@ def locked(path: Path, *, wait: bool, busy: str = "", instead: str = "--results"
 
 def write_holder(path: Path) -> None:
     """Writes who holds a lock: this process, on this machine, since now."""
+    from hashbench.foundation.provenance import utc  # here: it needs pydantic, which takes long to import
+
     write_text(path, f"process {os.getpid()} of {platform.node()}, since {utc()},")
 
 

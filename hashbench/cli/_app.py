@@ -44,21 +44,19 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},  # of every command: they inherit it
 )
+GROUPS = {
+    "index": "Build an index of sparse codes, or search it.",
+    "dataset": "Add data of your own as a data set, or remove it.",
+    "results": "List, compare, merge and tidy the stored rows.",
+}
 for _name, _short in COMMANDS.items():
     app.command(_name, short_help=_short)(import_module(f"hashbench.cli.{_name}").command)
-app.add_typer(
-    import_module("hashbench.cli.index").app, name="index", help="Build an index of sparse codes, or search it."
-)
-app.add_typer(
-    import_module("hashbench.cli.dataset").app, name="dataset", help="Add data of your own as a data set, or remove it."
-)
-app.add_typer(
-    import_module("hashbench.cli.results").app, name="results", help="List, compare, merge and tidy the stored rows."
-)
+for _name, _short in GROUPS.items():
+    app.add_typer(import_module(f"hashbench.cli.{_name}").app, name=_name, help=_short)
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(wanted: bool) -> None:
+    if wanted:
         typer.echo(f"hashbench {__version__}")
         raise typer.Exit
 
@@ -95,12 +93,12 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     """Runs the command line and exits: 0 done, 1 a check failed, 2 bad usage or bad input, 130 interrupted."""
     given = sys.argv[1:] if arguments is None else arguments
     try:
-        with _interrupts.raised():
+        with _interrupts.raise_interrupts():
             code = _status(given)
     except KeyboardInterrupt:
         code = _interrupts.STATUS
     if code == _interrupts.STATUS:
-        _interrupts.say()
+        _interrupts.print_line()
     sys.exit(code)
 
 
@@ -113,20 +111,15 @@ def _status(given: list[str]) -> int:
     except typer.Abort:
         return _interrupts.STATUS
     except (Exception, SystemExit) as error:
-        if _interrupts.came():  # a library may have made another error of it
+        if _interrupts.was_interrupted():  # a library may have made another error of it
             return _interrupts.STATUS
         if isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError):
-            return _without_reader()
+            _discard(sys.stdout)  # the reader of our output has closed it, as ``head`` does when it has enough
+            return 0
         if isinstance(error, SystemExit) or os.environ.get("HASHBENCH_DEBUG"):
             raise
-        return _complain(error)
+        return _print_error(error)
     return code if isinstance(code, int) else 0
-
-
-def _without_reader() -> int:
-    """0: the reader of our output has closed it, as ``head`` does when it has enough."""
-    _discard(sys.stdout)
-    return 0
 
 
 def _discard(stream: TextIO) -> None:
@@ -135,15 +128,17 @@ def _discard(stream: TextIO) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def _complain(error: BaseException) -> int:
+def _print_error(error: BaseException) -> int:
     """Prints the error on one line of stderr and returns its exit status."""
     message, code = f"{type(error).__name__}: {error} (hashbench --debug ... shows where)", HashbenchError.exit_code
     if isinstance(error, typer.TyperException):
-        message, code = error.format_message().replace("Value error, ", "") + _where_to_look(error), error.exit_code
+        context = getattr(error, "ctx", None)
+        help_of_command = "" if context is None else f" ({context.command_path} -h)"
+        message, code = error.format_message().replace("Value error, ", "") + help_of_command, error.exit_code
     elif isinstance(error, HashbenchError):
         message, code = str(error), error.exit_code
     elif isinstance(error, OSError):
-        message = f"{error.filename or _unnamed(error)}: {error.strerror or error}"
+        message = f"{error.filename or _file_of(error)}: {error.strerror or error}"
     try:
         typer.echo(f"error: {' '.join(message.split())}", err=True)
     except OSError:  # stderr may be full, too
@@ -151,14 +146,8 @@ def _complain(error: BaseException) -> int:
     return code
 
 
-def _where_to_look(error: typer.TyperException) -> str:
-    """The help of the command that was used wrongly; empty for other errors."""
-    context = getattr(error, "ctx", None)
-    return "" if context is None else f" ({context.command_path} -h)"
-
-
-def _unnamed(error: OSError) -> str:
-    """What an error without a file's name is about: standard output, if it came from where that is written."""
+def _file_of(error: OSError) -> str:
+    """The file of an error that names none: standard output, if the error came from where that is written."""
     *_, (frame, _line) = traceback.walk_tb(error.__traceback__)
     if frame.f_code.co_filename in {__file__, typer.echo.__code__.co_filename}:
         _discard(sys.stdout)

@@ -25,35 +25,35 @@ SOON_S = 0.05
 
 
 class _State:
-    """What has happened since the command began."""
+    """The interrupts since the command began."""
 
     def __init__(self) -> None:
-        self.came_s: float | None = None  # when the first interrupt came
-        self.is_said = False
+        self.first_s: float | None = None  # when the first interrupt came
+        self.is_printed = False
 
 
 _state = _State()
 
 
 def end_at_once() -> None:
-    """From here to the end of the process an interrupt ends it at once, except within ``raised``.
+    """From here to the end of the process an interrupt ends it at once, except within ``raise_interrupts``.
 
     The exit function that is registered first is called last.
     """
     atexit.register(_ignore)
-    for number in _heeded():
-        signal.signal(number, _end)
+    for number in _not_ignored():
+        signal.signal(number, lambda _signum, _frame: end())
 
 
 @contextmanager
-def raised() -> Iterator[None]:
+def raise_interrupts() -> Iterator[None]:
     """An interrupt in the block raises KeyboardInterrupt; if that is lost, it is raised again after ``AGAIN_S``.
 
     During an import it waits until the import ends, ``AGAIN_S`` at most: libraries turn it into an ImportError, and a
     module that is half imported makes other errors later.
     """
-    _state.came_s, _state.is_said = None, False
-    before = {number: signal.signal(number, _raise) for number in (*_heeded(), signal.SIGALRM)}
+    _state.first_s, _state.is_printed = None, False
+    before = {number: signal.signal(number, _raise) for number in (*_not_ignored(), signal.SIGALRM)}
     unraisable, sys.unraisablehook = sys.unraisablehook, _unraisable
     try:
         yield
@@ -64,15 +64,15 @@ def raised() -> Iterator[None]:
         sys.unraisablehook = unraisable
 
 
-def came() -> bool:
+def was_interrupted() -> bool:
     """Whether there was an interrupt in this command: then any error may be what a library made of it."""
-    return _state.came_s is not None
+    return _state.first_s is not None
 
 
-def say() -> None:
+def print_line() -> None:
     """Prints the one line, once."""
-    if not _state.is_said:
-        _state.is_said = True
+    if not _state.is_printed:
+        _state.is_printed = True
         with suppress(OSError):
             sys.stderr.write(_line())
             sys.stderr.flush()
@@ -80,7 +80,7 @@ def say() -> None:
 
 def end() -> NoReturn:
     """Prints the one line, once, and ends the process without Python's exit functions."""
-    if not _state.is_said:
+    if not _state.is_printed:
         with suppress(OSError):
             os.write(2, _line().encode())  # sys.stderr may be at work in the code that was interrupted
     os._exit(STATUS)
@@ -90,8 +90,8 @@ def _line() -> str:
     return f"\n{LINE}\n" if os.isatty(2) else f"{LINE}\n"  # a terminal has shown ^C
 
 
-def _heeded() -> list[signal.Signals]:
-    """The signals that this process has not been told to ignore, as nohup and shells do for background processes."""
+def _not_ignored() -> list[signal.Signals]:
+    """The signals that are not ignored; nohup and a shell's & ignore some for the whole process."""
     return [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
 
 
@@ -106,22 +106,18 @@ def _ignore() -> None:
         signal.signal(number, signal.SIG_IGN)
 
 
-def _end(_signum: int, _frame: FrameType | None) -> NoReturn:
-    end()
-
-
 def _raise(_signum: int, frame: FrameType | None) -> None:
     now = time.monotonic()
-    if _state.came_s is None:
-        _state.came_s = now
-    waits = _imports(frame) and now - _state.came_s < AGAIN_S
+    if _state.first_s is None:
+        _state.first_s = now
+    waits = _is_importing(frame) and now - _state.first_s < AGAIN_S
     signal.setitimer(signal.ITIMER_REAL, SOON_S if waits else AGAIN_S)
     if not waits:
         raise KeyboardInterrupt
 
 
-def _imports(frame: FrameType | None) -> bool:
-    """Whether an import is going on in ``frame`` or one of its callers."""
+def _is_importing(frame: FrameType | None) -> bool:
+    """Whether ``frame`` or one of its callers imports a module."""
     while frame is not None:
         if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
             return True
@@ -130,7 +126,7 @@ def _imports(frame: FrameType | None) -> bool:
 
 
 def _unraisable(found: "UnraisableHookArgs") -> None:
-    """An interrupt that came in a finaliser or a callback comes again soon; other errors there are shown as always."""
+    """Repeats an interrupt that a finaliser or a callback has lost soon; shows other errors there as always."""
     if isinstance(found.exc_value, KeyboardInterrupt):
         signal.setitimer(signal.ITIMER_REAL, SOON_S)
     else:

@@ -1,8 +1,9 @@
 """``hashbench index`` builds an index of sparse codes and searches it."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -54,17 +55,20 @@ def build(
     --out. The memory needed is that of one shard, or of as many as --jobs builds at the same time. A shard whose index
     is there is not built again, so the same command continues a build, and takes further files in.
     """
-    from hashbench.sparse.shard_files import are_shards
+    from hashbench.sparse.shard_build import build_index, index_sources
+    from hashbench.sparse.shard_files import are_shards, sharded_index
 
     if are_shards(items):
-        report, text = _build_shards(items, embeddings, k, out, jobs)
+        headers = build_index(index_sources(items, embeddings, k, out), jobs)
+        sizes, size_bytes = sharded_index(headers).sizes, sum(header.path.stat().st_size for header in headers)
+        more, n_shards = {"shards": _shards(headers)}, f"{len(headers):,} shard{'s' if len(headers) > 1 else ''}, "
+    elif jobs > 1:
+        raise HashbenchError("--jobs needs several files of items: name them, or quote a pattern such as 'items-*.npz'")
     else:
-        if jobs > 1:
-            raise HashbenchError(
-                "--jobs needs several files of items: name them, or quote a pattern such as 'items-*.npz'"
-            )
-        report, text = _build_one(items[0], embeddings, k, out)
-    typer.echo(json.dumps(report) if as_json else text)
+        sizes, size_bytes = _build_one(items[0], embeddings, k, out)
+        more, n_shards = {}, ""
+    report = {"index": str(out), **sizes._asdict(), "size_bytes": size_bytes, **more}
+    typer.echo(json.dumps(report) if as_json else f"{out}: {_in_words(report)}; {n_shards}{size_bytes:,} bytes")
 
 
 @app.command("query", short_help="Print the nearest items of each query.")
@@ -119,7 +123,9 @@ def query(
     """
     import numpy as np
 
+    from hashbench.foundation.files import atomic
     from hashbench.foundation.progress import bar
+    from hashbench.metrics.suf import speed_up
     from hashbench.sparse import saved, shard_files, sharded
 
     headers = shard_files.index_files(files)
@@ -128,26 +134,31 @@ def query(
     activations = saved.read_matrix(queries, saved.ACTIVATIONS)
     n_items = index.sizes.n_items
     if exclude_self and len(activations) != n_items:
-        raise HashbenchError(f"--exclude-self: {len(activations)} queries, {n_items} items: they are not the same")
+        raise HashbenchError(
+            f"--exclude-self: {len(activations)} queries, {n_items} items; the queries must be the indexed items"
+        )
     itself = np.arange(n_items) if exclude_self else None
     own = saved.read_matrix(queries, saved.EMBEDDINGS)
     found = sharded.query(index, activations, own, top, exclude=itself, progress=True)
     if out is not None:
-        _write(out, found)
-    searched = _Searched(" ".join(map(str, files)), index.sizes, headers)
-    typer.echo(_as_json(searched, found, exclude_self) if as_json else _as_text(searched, found, exclude_self))
+        with atomic(out) as temporary, temporary.open("wb") as file:
+            np.savez_compressed(file, allow_pickle=False, **found._asdict())
+    report = {
+        "index": " ".join(map(str, files)),
+        **index.sizes._asdict(),
+        **({"shards": _shards(headers)} if len(headers) > 1 else {}),
+        "n_queries": len(found.ids),
+        "mean_candidates": float(found.n_candidates.mean()),
+        "suf": speed_up(found.n_candidates, n_items - exclude_self),
+        "n_opened_more": int((found.n_opened > index.sizes.k).sum()),
+    }
+    if as_json:
+        report |= {name: array.tolist() for name, array in found._asdict().items()}
+    typer.echo(json.dumps(report) if as_json else "\n".join(_lines(report, found)))
 
 
-class _Searched(NamedTuple):
-    """The index as the user named it, its sizes, and the shards that it has."""
-
-    name: str
-    sizes: "Sizes"
-    headers: "list[Header]"
-
-
-def _build_one(items: Path, embeddings: Path, k: int | None, out: Path) -> tuple[dict[str, Any], str]:
-    """The report of the index in one file, for --json and as text."""
+def _build_one(items: Path, embeddings: Path, k: int | None, out: Path) -> "tuple[Sizes, int]":
+    """Builds the index in one file: its sizes and its bytes."""
     from hashbench.foundation.files import require_output
     from hashbench.foundation.progress import bar
     from hashbench.sparse import index, index_file, saved
@@ -158,23 +169,7 @@ def _build_one(items: Path, embeddings: Path, k: int | None, out: Path) -> tuple
         done.update()
         built = index.build(codes, embedded)
         done.update()
-        size_bytes = index_file.save(built, out)
-    report = {"index": str(out), **built.sizes._asdict(), "size_bytes": size_bytes}
-    return report, f"{out}: {_in_words(built.sizes)}; {size_bytes:,} bytes"
-
-
-def _build_shards(
-    items: list[Path], embeddings: Path, k: int | None, out: Path, jobs: int
-) -> tuple[dict[str, Any], str]:
-    """The report of the index of several files, for --json and as text."""
-    from hashbench.sparse.shard_build import build_index, index_sources
-    from hashbench.sparse.shard_files import sharded_index
-
-    headers = build_index(index_sources(items, embeddings, k, out), jobs)
-    sizes, size_bytes = sharded_index(headers).sizes, sum(header.path.stat().st_size for header in headers)
-    report = {"index": str(out), **sizes._asdict(), "size_bytes": size_bytes, "shards": _shards(headers)}
-    shards = f"{len(headers):,} shards" if len(headers) > 1 else "1 shard"
-    return report, f"{out}: {_in_words(sizes)}; {shards}, {size_bytes:,} bytes"
+        return built.sizes, index_file.save(built, out)
 
 
 def _shards(headers: "list[Header]") -> list[dict[str, Any]]:
@@ -187,51 +182,17 @@ def _shards(headers: "list[Header]") -> list[dict[str, Any]]:
     ]
 
 
-def _in_words(sizes: "Sizes") -> str:
-    return f"{sizes.n_items:,} items in {sizes.d} buckets, {sizes.k} an item, embeddings of width {sizes.width}"
+def _in_words(sizes: dict[str, Any]) -> str:
+    items, embeddings = f"{sizes['n_items']:,} items", f"embeddings of width {sizes['width']}"
+    return f"{items} in {sizes['d']} buckets, {sizes['k']} an item, {embeddings}"
 
 
-def _summary(sizes: "Sizes", found: "SearchResult", exclude_self: bool) -> dict[str, float]:
-    from hashbench.metrics.suf import speed_up
-
-    return {
-        "n_queries": len(found.ids),
-        "mean_candidates": float(found.n_candidates.mean()),
-        "suf": speed_up(found.n_candidates, sizes.n_items - exclude_self),
-        "n_opened_more": int((found.n_opened > sizes.k).sum()),
-    }
-
-
-def _as_json(searched: _Searched, found: "SearchResult", exclude_self: bool) -> str:
-    report = {"index": searched.name, **searched.sizes._asdict()}
-    if len(searched.headers) > 1:
-        report["shards"] = _shards(searched.headers)
-    arrays = {name: array.tolist() for name, array in found._asdict().items()}
-    return json.dumps({**report, **_summary(searched.sizes, found, exclude_self), **arrays})
-
-
-def _as_text(searched: _Searched, found: "SearchResult", exclude_self: bool) -> str:
-    summary, k = _summary(searched.sizes, found, exclude_self), searched.sizes.k
-    shards = f"; {len(searched.headers):,} shards" if len(searched.headers) > 1 else ""
-    retrieved = f"{summary['mean_candidates']:,.1f} candidates a query, SUF {summary['suf']:.2f}"
-    further = f"{summary['n_opened_more']:,} opened more than {k}"
-    lines = [
-        f"{searched.name}: {_in_words(searched.sizes)}{shards}",
-        f"{summary['n_queries']:,} queries: {retrieved}; {further}",
-        "query  candidates  items (distance)",
-    ]
-    for q, (ids, distances, n_candidates) in enumerate(
-        zip(found.ids, found.distances, found.n_candidates, strict=True)
-    ):
+def _lines(report: dict[str, Any], found: "SearchResult") -> Iterator[str]:
+    n_shards = f"; {len(report['shards']):,} shards" if "shards" in report else ""
+    yield f"{report['index']}: {_in_words(report)}{n_shards}"
+    candidates = f"{report['mean_candidates']:,.1f} candidates a query, SUF {report['suf']:.2f}"
+    yield f"{report['n_queries']:,} queries: {candidates}; {report['n_opened_more']:,} opened more than {report['k']}"
+    yield "query  candidates  items (distance)"
+    for q, (ids, distances, n) in enumerate(zip(found.ids, found.distances, found.n_candidates, strict=True)):
         nearest = "  ".join(f"{item} ({distance:.4g})" for item, distance in zip(ids, distances, strict=True))
-        lines.append(f"{q:5}  {n_candidates:10}  {nearest}")
-    return "\n".join(lines)
-
-
-def _write(out: Path, found: "SearchResult") -> None:
-    import numpy as np
-
-    from hashbench.foundation.files import atomic
-
-    with atomic(out) as temporary, temporary.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **found._asdict())
+        yield f"{q:5}  {n:10}  {nearest}"

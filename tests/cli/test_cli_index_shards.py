@@ -380,7 +380,9 @@ def test_shards_that_do_not_fit_are_one_line(folder: Path, capsys: Capture) -> N
     assert refused(capsys, "query", "no-*.h5", "queries.npz").startswith("no-*.h5: no such file")
     (folder / "empty").mkdir()
     assert refused(capsys, "query", "empty", "queries.npz").startswith("empty: no .h5 file in this folder")
-    assert "12 items: they are not the same" in refused(capsys, "query", "index", "queries.npz", "--exclude-self")
+    assert "12 items; the queries must be the indexed items" in refused(
+        capsys, "query", "index", "queries.npz", "--exclude-self"
+    )
 
 
 def test_shards_of_other_items_are_refused(folder: Path, capsys: Capture) -> None:

@@ -28,7 +28,7 @@ def call(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[int | str 
 def test_an_import_ends_before_it_is_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "interrupted_module.py").write_text("import signal\nsignal.raise_signal(signal.SIGINT)\nwhole = True\n")
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(KeyboardInterrupt), _interrupts.raised():
+    with pytest.raises(KeyboardInterrupt), _interrupts.raise_interrupts():
         import_module("interrupted_module")
         time.sleep(20)
     assert sys.modules.pop("interrupted_module").whole
@@ -40,7 +40,7 @@ def test_an_import_that_does_not_end_is_interrupted(tmp_path: Path, monkeypatch:
         "import signal, time\nsignal.raise_signal(signal.SIGINT)\ntime.sleep(20)\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(KeyboardInterrupt), _interrupts.raised():
+    with pytest.raises(KeyboardInterrupt), _interrupts.raise_interrupts():
         import_module("endless_module")
 
 
@@ -49,7 +49,7 @@ def test_an_interrupt_that_a_finaliser_loses_comes_again(capfd: pytest.CaptureFi
         def __del__(self) -> None:
             signal.raise_signal(signal.SIGINT)
 
-    with pytest.raises(KeyboardInterrupt), _interrupts.raised():
+    with pytest.raises(KeyboardInterrupt), _interrupts.raise_interrupts():
         Finalised()
         time.sleep(1)  # less than AGAIN_S
     assert capfd.readouterr().err == ""
@@ -73,7 +73,7 @@ def test_an_error_that_a_library_made_of_an_interrupt_is_none(
 
 def test_a_signal_that_is_ignored_stays_ignored() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # as nohup and a shell's & do
-    with _interrupts.raised():
+    with _interrupts.raise_interrupts():
         signal.raise_signal(signal.SIGINT)
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 

@@ -1,0 +1,355 @@
+"""Files that are written as a whole or not at all, whether they can be written, and lock files.
+
+A temporary file's name says which process writes it, so that those of killed processes can be removed.
+"""
+
+import errno
+import glob
+import hashlib
+import os
+import platform
+import re
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+
+from hashbench.foundation.errors import HashbenchError, one_line, printable
+from hashbench.foundation.progress import note
+
+DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO})
+MOST_LINKS = 40  # as Linux follows them
+LEFT_AFTER_S = 24 * 3600  # without a change, a temporary file of another machine is one that was left there
+PART = re.compile(r"\..*\.hashbench-(?P<machine>[0-9a-f]{8})-(?P<process>\d{1,9})-\w{8}\.part", re.DOTALL)
+
+
+@contextmanager
+def atomic(path: Path) -> Iterator[Path]:
+    """Yields the path of a temporary file; what the block writes to it goes to ``path``.
+
+    A symbolic link is followed and stays. A regular file, or none, is replaced as a whole if the block succeeds, so a
+    reader never sees a file that is half written; an existing file keeps its owner and its mode. A device, a pipe or a
+    descriptor such as /dev/stdout is written to. The temporary file is removed in any case.
+
+    Raises:
+        HashbenchError: ``path`` is a folder, or nothing can be written there.
+    """
+    place = _followed(path)
+    if place.is_dir():
+        raise HashbenchError(f"{path}: a folder; the file to be written is expected")
+    finish = _copy if is_stream(place) else _replace
+    with reported(path, DISK_ERRORS), _temporary(path, place, finish is _copy) as temporary:
+        yield temporary
+        with reported(path):
+            finish(temporary, place)
+
+
+@contextmanager
+def reported(path: Path, only: frozenset[int] | None = None) -> Iterator[None]:
+    """Raises an error of the system in the block as a HashbenchError that names the output ``path``.
+
+    With ``only`` these numbers: others may be about what the block reads.
+    """
+    try:
+        yield
+    except Exception as error:  # HDF5 and safetensors have types of their own
+        number = _number(error)
+        to_descriptor = number == errno.EPIPE and _descriptor(_followed(path)) is not None
+        if to_descriptor or number is None or (only is not None and number not in only):
+            raise  # the command line ends silently when the reader of its output has gone
+        advice = "make room or write elsewhere" if number in DISK_ERRORS else "write elsewhere"
+        reason = os.strerror(number)
+        raise HashbenchError(f"{path}: cannot be written ({reason}): {advice}") from error
+
+
+def _number(error: Exception) -> int | None:
+    """The number of a system error, which some libraries put into the text of another error; None for other errors."""
+    if isinstance(error, OSError):
+        return error.errno
+    found = None if isinstance(error, HashbenchError) else re.search(r"\b(?:errno =|os error) (\d+)", str(error))
+    return int(found[1]) if found else None
+
+
+@contextmanager
+def _temporary(path: Path, place: Path, elsewhere: bool) -> Iterator[Path]:
+    """A hidden file beside ``place``, or ``elsewhere``, in the folder of the system; it is removed after the block."""
+    folder = Path(tempfile.gettempdir()) if elsewhere else place.parent
+    with reported(path):
+        with suppress(FileExistsError):  # not a folder: the next line says what is wrong with it
+            folder.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=folder, prefix=part_prefix(place.name), suffix=".part")
+    now = os.fstat(handle).st_mtime
+    os.close(handle)
+    sweep_parts(folder, now)
+    temporary = Path(name)
+    try:
+        yield temporary
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _replace(temporary: Path, place: Path) -> None:
+    """Gives ``temporary`` the owner and the mode of ``place``, or those of a new file, and its name."""
+    with temporary.open("rb") as file:
+        os.fsync(file.fileno())
+    try:
+        old = place.stat()
+    except FileNotFoundError:
+        umask = os.umask(0)
+        os.umask(umask)
+        temporary.chmod(0o666 & ~umask)  # mkstemp makes files that only this user can read
+    else:
+        with suppress(OSError):  # only root may give a file to somebody else
+            os.chown(temporary, old.st_uid, old.st_gid)
+        temporary.chmod(stat.S_IMODE(old.st_mode))
+    temporary.replace(place)
+
+
+def _copy(temporary: Path, place: Path) -> None:
+    """Writes the bytes of ``temporary`` to a device or pipe, or through a descriptor where its last write ended."""
+    number = _descriptor(place)
+    if number is not None:
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+    opened = place if number is None else os.dup(number)
+    with temporary.open("rb") as source, open(opened, "wb") as target:  # noqa: PTH123  (a descriptor is no path)
+        shutil.copyfileobj(source, target)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Writes ``text`` to ``path`` as UTF-8, as a whole or not at all."""
+    with atomic(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def require_output(path: Path, instead: str = "--out") -> None:
+    """Raises HashbenchError unless ``path`` can be an output: ``require_writable`` of the folder of a regular file.
+
+    A device, a pipe or a descriptor is not tried, since each byte would be part of the output.
+    """
+    place = _followed(path)
+    if place.is_dir():
+        raise HashbenchError(f"{path}: a folder; name the file to be written with {instead}")
+    if not is_stream(place):
+        require_writable(resolved(place).parent, instead=instead)
+
+
+def require_writable(folder: Path, free_bytes: int = 64 << 20, instead: str = "--results") -> None:
+    """Raises HashbenchError unless ``folder`` can be created and written to and has ``free_bytes`` free.
+
+    It is called before training, so that hours of work are not lost. The error advises the option ``instead``, which
+    names another folder.
+    """
+    probe = folder / f"{part_prefix('write-test')}12345678.part"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe.write_bytes(b"\0" * 4096)
+        volume = os.statvfs(folder)
+    except OSError as error:
+        raise HashbenchError(f"{folder}: cannot be written ({error.strerror}): name another with {instead}") from None
+    finally:
+        with suppress(OSError):  # an error of the checks above is already on its way to the user
+            probe.unlink(missing_ok=True)
+    if volume.f_bavail * volume.f_frsize < free_bytes:
+        raise HashbenchError(
+            f"{folder}: less than {free_bytes >> 20} MiB free: make room or name another with {instead}"
+        )
+
+
+def require_apart(inputs: Sequence[Path], outputs: Sequence[Path]) -> None:
+    """Raises HashbenchError if an output file would replace another one or an input file."""
+    places = [resolved(path) for path in outputs]
+    for path, place in zip(outputs, places, strict=True):
+        if places.count(place) > 1 or place in [resolved(given) for given in inputs]:
+            raise HashbenchError(f"{path}: named twice, as an input or an output; each output needs a file of its own")
+
+
+def part_prefix(name: str) -> str:
+    """How the temporary file for the file ``name`` begins; it names this process, so that others can tell if it lives.
+
+    Eight characters and ``.part`` follow.
+    """
+    return f".{name[:100]}.hashbench-{_machine()}-{os.getpid()}-"
+
+
+def remove_parts(folder: Path, name: str | None = None) -> None:
+    """Removes all temporary files in ``folder``, or those for the file ``name``.
+
+    The caller holds the lock under which they are written, so that no process writes one at the moment.
+    """
+    for left in folder.glob(".*.part" if name is None else f".{glob.escape(name)}.*.part"):
+        left.unlink()
+
+
+def sweep_parts(folder: Path, now: float) -> None:
+    """Removes the temporary files that killed processes have left in ``folder``, and no file of a process that lives.
+
+    Whether a process lives can be seen on its own machine only; elsewhere a file is left alone for a day. ``now`` is
+    the time of a file that was made just now in the folder: the clocks of machines that share a disk may differ.
+    """
+    with suppress(OSError), os.scandir(folder) as entries:  # what cannot be read or removed stays
+        for entry in entries:
+            found = PART.fullmatch(entry.name)
+            if found and _is_left(entry, found["machine"], int(found["process"]), now):
+                Path(entry.path).unlink(missing_ok=True)
+
+
+def _is_left(entry: "os.DirEntry[str]", machine: str, process: int, now: float) -> bool:
+    if machine != _machine():
+        return now - entry.stat(follow_symlinks=False).st_mtime > LEFT_AFTER_S
+    try:
+        os.kill(process, 0)  # sends nothing
+    except ProcessLookupError:
+        return True
+    except OSError:  # of another user
+        return False
+    return False
+
+
+@cache
+def _machine() -> str:
+    """A digest of what makes the number of a process unique: the machine and, in a container, its namespace."""
+    try:
+        namespace = str(Path("/proc/self/ns/pid").readlink())
+    except OSError:
+        namespace = ""
+    return hashlib.sha256(f"{platform.node()} {namespace}".encode()).hexdigest()[:8]
+
+
+def _followed(path: Path) -> Path:
+    """The end of a chain of symbolic links; a descriptor is an end, because its link may lead to no path at all."""
+    place = path
+    for _ in range(MOST_LINKS):
+        if _descriptor(place) is not None or not place.is_symlink():
+            return place
+        place = place.parent / place.readlink()
+    raise HashbenchError(f"{path}: its symbolic links lead in a circle: remove them or name another file")
+
+
+def _descriptor(path: Path) -> int | None:
+    """The number of the open descriptor that ``path`` names, as /dev/fd/1 and /proc/self/fd/1 do; None for others."""
+    if not (path.name.isdecimal() and path.parent.name == "fd"):
+        return None
+    own = {Path("/dev/fd"), Path("/proc/self/fd"), Path(f"/proc/{os.getpid()}/fd")}
+    return int(path.name) if path.parent in own else None
+
+
+def is_stream(path: Path) -> bool:
+    """Whether ``path`` is a device, a pipe or a descriptor: it is written to, and cannot be replaced by a file."""
+    place = _followed(path)
+    return _descriptor(place) is not None or (place.exists() and not (place.is_file() or place.is_dir()))
+
+
+def resolved(path: Path) -> Path:
+    """The absolute path without symbolic links; links in a circle stay, and whatever opens the path refuses them."""
+    return Path(os.path.realpath(path))  # Path.resolve raises RuntimeError for a circle
+
+
+def file_sha256(path: Path) -> str:
+    """SHA-256 (hex) of the bytes of a file; raises OSError where it cannot be read."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def files_named(names: Sequence[Path], suffix: str | None = None) -> list[Path]:
+    """The files that ``names`` are or match, in the order of their names, db-2 before db-10.
+
+    With ``suffix`` a folder stands for its files that end so. Raises HashbenchError for a name without a file.
+    """
+    return sorted((path for name in names for path in _files(name, suffix)), key=natural)
+
+
+def _files(name: Path, suffix: str | None) -> list[Path]:
+    if name.is_file():
+        return [name]
+    of_folder = suffix is not None and name.is_dir()
+    found = matching(f"{glob.escape(str(name))}/*{suffix}" if of_folder else str(name.expanduser()))
+    if not found:
+        what = f"no {suffix} file in this folder" if of_folder else "no such file"
+        raise HashbenchError(f"{name}: {what}: files or a quoted pattern are expected, such as 'items-*.npz'")
+    return found
+
+
+def matching(pattern: str) -> list[Path]:
+    """The files that a pattern matches, in no order; ``**`` stands for any folders."""
+    return [path for path in map(Path, glob.glob(pattern, recursive=True)) if path.is_file()]  # noqa: PTH207
+
+
+def natural(path: Path) -> list[tuple[int, str]]:
+    """The key that sorts names as people do: db-2 before db-10.
+
+    >>> [path.name for path in sorted(map(Path, ["db-10", "db-2", "db-a"]), key=natural)]
+    ['db-2', 'db-10', 'db-a']
+    """
+    parts = re.split(r"([0-9]+)", str(path))
+    return [(int(part), part) if at % 2 else (-1, part) for at, part in enumerate(parts)]
+
+
+def is_locked(path: Path) -> bool:
+    """Whether a process, perhaps this one, holds the lock file ``path`` at this moment."""
+    from filelock import FileLock, Timeout
+
+    if not path.exists():
+        return False
+    try:
+        with FileLock(path).acquire(timeout=0):
+            return False
+    except Timeout:
+        return True
+    except (OSError, NotImplementedError):
+        return False
+
+
+@contextmanager
+def locked(path: Path, *, wait: bool, busy: str = "", instead: str = "--results") -> Iterator[None]:
+    """Holds the lock file ``path`` during the block: one process at a time. A process that dies releases its lock.
+
+    Args:
+        path: The lock file. It is created, with its folder, and is not removed afterwards.
+        wait: Whether to wait while another process holds the lock.
+        busy: The message when another process holds the lock. With ``wait`` it is printed once on stderr (nothing is
+            printed if it is empty); without ``wait`` it is the error.
+        instead: The option that names another folder; an error about the folder advises it.
+
+    Raises:
+        HashbenchError: another process holds the lock and ``wait`` is false, or the file cannot be locked.
+    """
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            if not wait:
+                raise HashbenchError(busy) from None
+            if busy:
+                note(busy)
+            lock.acquire(poll_interval=0.1)
+    except (OSError, NotImplementedError) as error:
+        raise HashbenchError(f"{path}: cannot be locked ({one_line(error)}): name another with {instead}") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def write_holder(path: Path) -> None:
+    """Writes who holds a lock: this process, on this machine, since now."""
+    from hashbench.foundation.provenance import utc  # here: it needs pydantic, which takes long to import
+
+    write_text(path, f"process {os.getpid()} of {platform.node()}, since {utc()},")
+
+
+def holder_in(path: Path) -> str:
+    """What ``write_holder`` wrote; "another process" where that cannot be read."""
+    try:
+        return printable(path.read_text(encoding="utf-8"), 200) or "another process"
+    except (OSError, ValueError):
+        return "another process"

@@ -5,8 +5,8 @@ numeric type; or uint8 as ``numpy.packbits(bits, axis=1)`` packs them, eight bit
 many there are. ``query_labels`` and ``database_labels`` hold class ids, [n] or [n, 1], or multi-hot rows, [n, labels].
 ``query_ids`` and ``database_ids`` may name the items, and ``layout`` says what the rows are. Other arrays are ignored.
 
-Each format is a module of this package (npz, npy, mat, h5, pt); the names that other code bases use are data in
-``_names``. ``arrays_in`` reads any array of such a file, for whoever reads more than codes.
+Each format is a module of this package (npz, npy, mat, h5, pt); the names that other code bases use are in ``_find``.
+``arrays_in`` reads any array of such a file, for whoever reads more than codes.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,15 +18,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes.files import _codes, _ids, _labels, _stream
-from hashbench.codes.files._find import FORMATS, NamedArrays, array_at, arrays_in, files_of, find, parted
+from hashbench.codes.files._find import (
+    CODE_ROLES,
+    FORMATS,
+    IDS,
+    NAMINGS,
+    ROLES,
+    NamedArrays,
+    array_at,
+    array_of,
+    arrays_in,
+    files_of,
+    find,
+    parted,
+)
 from hashbench.codes.files._ids import Ids
 from hashbench.codes.files._ids import rows_of as rows_of_ids
 from hashbench.codes.files._layout import LAYOUTS, StoredCodes, arrange, arrange_pair
-from hashbench.codes.files._names import CODE_ROLES, IDS, NAMINGS, ROLES
 from hashbench.codes.files._stored import Arrays, StoredArray
 from hashbench.codes.files._stream import CodeStream
 from hashbench.codes.packed import MAX_BITS, Codes
-from hashbench.foundation.errors import HashbenchError, printable, unknown
+from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import atomic
 from hashbench.relevance.labels import LabelRelevance, Labels
 
@@ -183,7 +195,8 @@ def stream(sources: Path | Sequence[Path] = (), *, explicit: Explicit = Explicit
 
     Raises HashbenchError also where a file cannot be read item by item: bits x items, in anything but HDF5.
     """
-    return _streamed(_open(sources, explicit), explicit.bit_order)
+    found = _open(sources, explicit)
+    return _stream.opened(found.codes, found.notes, explicit.bit_order, found.ids)
 
 
 def weights_at(place: str, sources: Sequence[Path], n_bits: int) -> NDArray[np.float64]:
@@ -205,16 +218,10 @@ def _weights_in(place: str, sources: Sequence[Path]) -> StoredArray:
         return array_at(place, BIT_WEIGHTS, "--weights")
     if Path(place).is_file():
         arrays = arrays_in(Path(place))
-        return next(iter(arrays.values()))() if len(arrays) == 1 else _array_of(arrays, BIT_WEIGHTS, Path(place))
+        return next(iter(arrays.values()))() if len(arrays) == 1 else array_of(arrays, BIT_WEIGHTS, Path(place))
     held = {path: arrays_in(path) for path in sources if path.is_file()}
     found = next((path for path, arrays in held.items() if place in arrays), next(iter(held), Path(place)))
-    return _array_of(held.get(found, {}), place, found)
-
-
-def _array_of(arrays: Arrays, key: str, path: Path) -> StoredArray:
-    if key not in arrays:
-        raise HashbenchError(f"{path}: {unknown('key', key, map(printable, arrays))}")
-    return arrays[key]()
+    return array_of(held.get(found, {}), place, found)
 
 
 def opened(
@@ -236,7 +243,7 @@ def opened(
     database = found.codes.database
     n_bytes, most = _held_bytes(found.codes), HELD_BYTES if held_bytes is None else held_bytes
     if streamed or (streamed is None and n_bytes > most and database.by_rows):
-        return _streamed(found, explicit.bit_order)
+        return _stream.opened(found.codes, found.notes, explicit.bit_order, found.ids)
     if streamed is None and n_bytes > most:
         note = f"{database.where}: cannot be read item by item, so the whole is in memory: {n_bytes >> 20} MiB"
         found.notes.append(note)
@@ -278,7 +285,9 @@ def _open(
             roles[f"database_{what}"] = array_at(place, f"database_{what}", f"--train-{what}")
         ids = {}
     codes = arrange(where, roles, n_bits, layout)
-    return _Opened(codes, ids, _layout_notes(where, codes))
+    notes = [f"{where}: codes are bits x items"] if codes.transposed else []
+    notes += [f"{where}: labels are labels x items"] if codes.query_labels.transposed else []
+    return _Opened(codes, ids, notes)
 
 
 def _loaded(found: _Opened, bit_order: str | None) -> SavedCodes:
@@ -290,19 +299,10 @@ def _loaded(found: _Opened, bit_order: str | None) -> SavedCodes:
     return SavedCodes(query, database, relevance, tuple(notes), ids[0], ids[1], class_names=names)
 
 
-def _streamed(found: _Opened, bit_order: str | None) -> CodeStream:
-    return _stream.opened(found.codes, found.notes, bit_order, found.ids)
-
-
 def _held_bytes(codes: StoredCodes) -> int:
     """The memory of a loaded database: packed codes, and labels of eight bytes a class id or one byte a label."""
     labels = codes.database_labels
     return codes.database.shape[0] * (8 * -(-codes.n_bits // 64) + (8 if labels.is_ids else labels.width))
-
-
-def _layout_notes(where: str, codes: StoredCodes) -> list[str]:
-    notes = [f"{where}: codes are bits x items"] if codes.transposed else []
-    return [*notes, f"{where}: labels are labels x items"] if codes.query_labels.transposed else notes
 
 
 def _check_bits(name: str, n_bits: int) -> int:

@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes import bit_order as bit_order_of_bytes
-from hashbench.codes.files import _bit_order
 from hashbench.codes.files._layout import StoredPair, is_packed
 from hashbench.codes.files._stored import StoredArray
 from hashbench.codes.packed import Codes
@@ -101,7 +100,7 @@ def read(stored: StoredPair, bit_order: str | None) -> tuple[Codes, Codes, list[
     """
     query, database = (packed(array, stored.n_bits) for array in (stored.query, stored.database))
     notes = interpret([query.census, database.census])
-    chosen, more = _bit_order.choose(stored, query.last_byte() | database.last_byte(), bit_order)
+    chosen, more = choose_order(stored, query.last_byte() | database.last_byte(), bit_order)
     for side in (query, database):
         side.put_in_order(chosen)
     return query.codes(), database.codes(), notes + more
@@ -149,3 +148,27 @@ def _note(census: Census) -> str:
     if census.n_other:
         return f"{census.where}: real values, binarised at > 0; {zeros}"
     return f"{census.where}: codes of -1 and +1 with zeros: {zeros}" if census.n_negative and census.n_zero else ""
+
+
+def choose_order(codes: StoredPair, last_byte: int, bit_order: str | None) -> tuple[str, list[str]]:
+    """The bit order of the codes that are packed, and a note where the padding showed it.
+
+    ``last_byte`` is the bitwise or of the last bytes of all packed rows.
+    """
+    sides = [stored for stored in (codes.query, codes.database) if is_packed(stored, codes.n_bits)]
+    if not sides:
+        return "little", []
+    n_bits, where = codes.n_bits, sides[0].where
+    if bit_order is None and len(sides) == 1 and n_bits > 1:
+        raise HashbenchError(f"{where}: packed, beside codes that are not: say --bit-order big or --bit-order little")
+    chosen = bit_order_of_bytes.check(where, n_bits, last_byte, bit_order)
+    is_news = bit_order is None and chosen == "little" and n_bits > 1
+    return chosen, [f"{where}: packed with the lowest bit first, as the clear padding shows"] if is_news else []
+
+
+def last_byte(stored: StoredArray, n_bits: int) -> int:
+    """The bitwise or of the last bytes of all rows; reads the whole array."""
+    found = 0
+    for _, slab in stored.slabs():
+        found |= int(np.bitwise_or.reduce(slab[:, (n_bits - 1) // 8]))
+    return found

@@ -1,13 +1,61 @@
-"""Finds codes and labels among the arrays of files: where the user says, else by the names of known code bases."""
+"""Finds codes and labels among the arrays of files: where the user says, else by the names of known code bases.
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+A file's name may have anything before a known name: ``cifar10-0.79-trn_binary.npy`` is a ``trn_binary``.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from hashbench.codes.files._names import CODE_ROLES, IDS, LAYOUT, N_BITS, NAMINGS, ROLES, Naming
 from hashbench.codes.files._stored import Arrays, Format, StoredArray
 from hashbench.foundation.errors import HashbenchError, printable, quietly, unknown
 from hashbench.foundation.registry import Catalogue
+
+N_BITS, LAYOUT, IDS = "n_bits", "layout", ("query_ids", "database_ids")  # arrays that may be beside the codes
+CODE_ROLES = ("query_codes", "database_codes")
+ROLES = (*CODE_ROLES, "query_labels", "database_labels")
+
+
+@dataclass(frozen=True)
+class Naming:
+    """The names of the four arrays in one code base; of several names for labels, a file has at most one."""
+
+    origin: str
+    query_codes: str
+    database_codes: str
+    query_labels: tuple[str, ...]
+    database_labels: tuple[str, ...]
+
+    def names(self, role: str) -> tuple[str, ...]:
+        """The names of one of the ``ROLES``."""
+        found: str | tuple[str, ...] = getattr(self, role)
+        return (found,) if isinstance(found, str) else found
+
+
+MATLAB_QUERY = ("Ytest", "Y_tst", "Ltest", "test_labels", "test_label", "tstlabel")
+MATLAB_DATABASE = ("Ytrain", "Y_trn", "Ltrain", "train_labels", "train_label", "trnlabel")
+
+NAMINGS = (
+    Naming("hashbench", "query_codes", "database_codes", ("query_labels",), ("database_labels",)),
+    # trn is the database, not the training set
+    Naming("DeepHash-pytorch", "tst_binary", "trn_binary", ("tst_label",), ("trn_label",)),
+    Naming("HashNet (PyTorch)", "test_code", "database_code", ("test_labels",), ("database_labels",)),
+    Naming("HashNet (Caffe)", "validation_code", "database_code", ("validation_label",), ("database_label",)),
+    Naming("ADSH", "qB", "rB", ("queryL", "query_labels", "qL"), ("retrievalL", "database_labels", "rL")),
+    Naming(
+        "ADSH (.mat)",
+        "test_bit",
+        "database_bit",
+        ("test_label", "test_labels", "queryL"),
+        ("database_label", "database_labels", "retrievalL"),
+    ),
+    Naming("TALR, MIHash", "Htest", "Htrain", MATLAB_QUERY, MATLAB_DATABASE),
+    Naming("MATLAB hashing", "B_tst", "B_trn", MATLAB_QUERY, MATLAB_DATABASE),
+    Naming("pytorch_deephash", "test_binary", "train_binary", ("test_label",), ("train_label",)),
+    # the user's own items, which are then both the queries and the database
+    Naming("hashbench encode RUN ITEMS", "codes", "codes", ("labels",), ("labels",)),
+)
 
 FORMATS = Catalogue("format", "hashbench.codes.files", "FORMAT", Format)
 KNOWN = {name for naming in NAMINGS for role in ROLES for name in naming.names(role)}
@@ -22,7 +70,7 @@ def arrays_in(path: Path) -> Arrays:
         raise HashbenchError(f"{path}: no such file")
     name, form = quietly(str(path), lambda: _format(path))
     arrays = quietly(str(path), lambda: form.arrays(path), f"not a readable .{name} file")
-    return {key: _quiet(path, key, one) for key, one in arrays.items()}
+    return {key: partial(quietly, f"{path}: {printable(key)}", one) for key, one in arrays.items()}
 
 
 def _format(path: Path) -> tuple[str, Format]:
@@ -34,10 +82,6 @@ def _format(path: Path) -> tuple[str, Format]:
     if not known:
         raise HashbenchError(f"{path}: not a readable .npz, .npy, .mat, .h5 or .pt file: it begins like none of them")
     return known[0]
-
-
-def _quiet(path: Path, key: str, one: Callable[[], StoredArray]) -> Callable[[], StoredArray]:
-    return lambda: quietly(f"{path}: {printable(key)}", one)
 
 
 @dataclass(frozen=True)
@@ -74,15 +118,20 @@ def array_at(place: str, role: str, option: str | None = None) -> StoredArray:
     path, key = parted(place)
     arrays = arrays_in(path)
     if key is not None:
-        if key not in arrays:
-            raise HashbenchError(f"{path}: {unknown('key', key, map(printable, arrays))}")
-        return arrays[key]()
+        return array_of(arrays, key, path)
     own = {role} if role in IDS else {name for naming in NAMINGS for name in naming.names(role)}
     fitting = list(arrays) if len(arrays) == 1 else [name for name in arrays if name in own]
     if len(fitting) != 1:
         option = option or f"--{role.replace('_', '-')}"
-        raise HashbenchError(f"{path}: which array is it? say {option} {path}:KEY; it holds {listed(arrays)}")
+        raise HashbenchError(f"{path}: which array is it? say {option} {path}:KEY; it holds {_some(arrays)}")
     return arrays[fitting[0]]()
+
+
+def array_of(arrays: Arrays, key: str, path: Path) -> StoredArray:
+    """The array called ``key`` among the ``arrays`` of the file at ``path``; raises HashbenchError if there is none."""
+    if key not in arrays:
+        raise HashbenchError(f"{path}: {unknown('key', key, map(printable, arrays))}")
+    return arrays[key]()
 
 
 def parted(place: str) -> tuple[Path, str | None]:
@@ -137,8 +186,9 @@ def _one_namespace(files: Mapping[str, Arrays]) -> Arrays:
 
 def _guess(where: str, names: Arrays, needed: Sequence[str]) -> dict[str, str]:
     """The name of each role that is ``needed``, in the only naming that has all its codes among ``names``."""
-    fitting = [one for one in NAMINGS if _codes_of(one, needed) <= names.keys()]
-    if not fitting or (not _codes_of(fitting[0], needed) and not names):
+    roles = [role for role in needed if role in CODE_ROLES]
+    fitting = [one for one in NAMINGS if {one.names(role)[0] for role in roles} <= names.keys()]
+    if not fitting or not (roles or names):
         raise _missing(where, names, needed, needed)
     complete = [one for one in fitting if all(set(one.names(role)) & names.keys() for role in needed)]
     guesses = {tuple(_named(where, one, role, names) for role in needed): one.origin for one in complete}
@@ -152,10 +202,6 @@ def _guess(where: str, names: Arrays, needed: Sequence[str]) -> dict[str, str]:
         )
     missing = [role for role in needed if not set(fitting[0].names(role)) & names.keys()]
     raise _missing(where, names, needed, missing, fitting[0])
-
-
-def _codes_of(naming: Naming, needed: Iterable[str]) -> set[str]:
-    return {naming.names(role)[0] for role in needed if role.endswith("codes")}
 
 
 def _named(where: str, naming: Naming, role: str, names: Arrays) -> str:
@@ -175,11 +221,11 @@ def _missing(
     option = missing[0].replace("_", "-")
     return HashbenchError(
         f"{where or 'codes'}: {missing[0]} is missing: {expected} are expected, or --{option} FILE:KEY; "
-        f"there is {listed(names)}"
+        f"there is {_some(names)}"
     )
 
 
-def listed(names: Iterable[str]) -> str:
+def _some(names: Iterable[str]) -> str:
     """Some keys of a file, for one line."""
     shown = sorted(map(printable, names))
     return ", ".join(shown[:12]) + (", ..." if len(shown) > 12 else "") or "nothing"

@@ -1,6 +1,6 @@
 """Reads the ids of items that stand beside codes: one integer or text an item."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -16,16 +16,7 @@ def read(stored: StoredArray | None, n_items: int) -> NDArray[Any] | None:
     """The ids of ``n_items`` items, None where the file has none; raises HashbenchError where they are no ids."""
     if stored is None:
         return None
-    return _checked(stored, n_items).whole()
-
-
-def ids_in(ids: Mapping[str, StoredArray], n_queries: int, n_database: int) -> int | None:
-    """The number of query ids among the database ids, which are read in slabs; None where the file lacks either."""
-    query = read(ids.get("query_ids"), n_queries)
-    if "database_ids" not in ids or query is None:
-        return None
-    database = _checked(ids["database_ids"], n_database)
-    return count_in(query, (slab for _, slab in database.slabs()))
+    return checked(stored, n_items).whole()
 
 
 def count_in(query: NDArray[Any], database: Iterable[NDArray[Any]]) -> int:
@@ -36,21 +27,10 @@ def count_in(query: NDArray[Any], database: Iterable[NDArray[Any]]) -> int:
     return int(seen.sum())
 
 
-def rows_in(ids: Mapping[str, StoredArray], n_queries: int, n_database: int) -> NDArray[np.int64] | None:
-    """The row of each query in the database by its id, int64[q], -1 for none; None where the file lacks either.
-
-    Database ids are read in slabs. Raises HashbenchError where they are of different kinds, or where an id that a query
-    has is there twice.
-    """
-    query = read(ids.get("query_ids"), n_queries)
-    if "database_ids" not in ids or query is None:
-        return None
-    database = _checked(ids["database_ids"], n_database)
-    return rows_of(query, (slab for _, slab in database.slabs()), database.where)
-
-
 def rows_of(query: NDArray[Any], database: Iterable[NDArray[Any]], where: str) -> NDArray[np.int64]:
-    """As ``rows_in``, of ids in memory; ``where`` names those of the database in errors.
+    """The row of each query in the database by its id, int64[q], -1 for none; ``where`` names the database in errors.
+
+    Raises HashbenchError if an id that a query has is the id of several database items.
 
     >>> rows_of(np.array([7, 5, 7]), [np.array([3, 7]), np.array([9])], "ids").tolist()
     [1, -1, 1]
@@ -74,7 +54,8 @@ def _decoded(ids: NDArray[Any]) -> NDArray[Any]:
     return np.strings.decode(ids, "utf-8", "backslashreplace") if ids.dtype.kind == "S" else ids
 
 
-def _checked(stored: StoredArray, n_items: int) -> StoredArray:
+def checked(stored: StoredArray, n_items: int) -> StoredArray:
+    """The stored ids of ``n_items`` items; raises HashbenchError if they are not one integer or text for each."""
     if stored.shape != (n_items,) or stored.dtype.kind not in "uiUS":
         raise HashbenchError(
             f"{stored.where}: {stored.dtype} of shape {stored.shape}: {n_items} integers or texts are expected"

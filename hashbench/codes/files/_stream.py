@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.codes.files import _bit_order, _codes, _labels
-from hashbench.codes.files._codes import Census, Packer
-from hashbench.codes.files._ids import Ids, ids_in, read, rows_in
-from hashbench.codes.files._layout import StoredCodes
+from hashbench.codes.files import _codes, _labels
+from hashbench.codes.files._codes import Census
+from hashbench.codes.files._ids import Ids, checked, count_in, read, rows_of
+from hashbench.codes.files._layout import StoredCodes, is_packed
 from hashbench.codes.files._stored import StoredArray
 from hashbench.codes.packed import Codes, block_items
 from hashbench.foundation.errors import HashbenchError
@@ -64,11 +64,21 @@ class CodeStream:
 
     def ids_in_database(self) -> int | None:
         """The number of queries whose id is that of a database item; None where the file does not name both."""
-        return ids_in(self._ids, len(self.query), self.n_database)
+        query, database = self.query_ids, self._database_ids()
+        if query is None or database is None:
+            return None
+        return count_in(query, (slab for _, slab in database.slabs()))
 
     def rows_in_database(self) -> NDArray[np.int64] | None:
         """As ``SavedCodes.rows_in_database``."""
-        return rows_in(self._ids, len(self.query), self.n_database)
+        query, database = self.query_ids, self._database_ids()
+        if query is None or database is None:
+            return None
+        return rows_of(query, (slab for _, slab in database.slabs()), database.where)
+
+    def _database_ids(self) -> StoredArray | None:
+        stored = self._ids.get("database_ids")
+        return None if stored is None else checked(stored, self.n_database)
 
 
 def opened(
@@ -82,20 +92,16 @@ def opened(
         )
     n_bits = codes.n_bits
     query = _codes.packed(codes.query, n_bits)
-    order, bit_notes = _bit_order.choose(codes, _last_byte(query, codes, bit_order), bit_order)
+    last_byte = query.last_byte()
+    if bit_order is None and n_bits % 8 and is_packed(codes.database, n_bits):  # only its padding shows the bit order
+        last_byte |= _codes.last_byte(codes.database, n_bits)
+    order, bit_notes = _codes.choose_order(codes, last_byte, bit_order)
     query.put_in_order(order)
     labels = _labels.LabelReader(codes.query_labels)
     of_query = labels.whole()
     known = layout_notes, bit_notes, labels.notes()
     n_items = codes.database.shape[0]
     return CodeStream(query.codes(), of_query, n_items, codes, order, query.census, known, ids, labels.names)
-
-
-def _last_byte(query: Packer, codes: StoredCodes, bit_order: str | None) -> int:
-    """The bitwise or of the last bytes of queries and, where the bit order depends on it, of the database."""
-    if not _bit_order.needs_padding(codes.database, codes.n_bits, bit_order):
-        return query.last_byte()
-    return query.last_byte() | _bit_order.last_byte(codes.database, codes.n_bits)
 
 
 def regrouped(pieces: Iterable[NDArray[Any]], n: int) -> Iterator[NDArray[Any]]:

@@ -3,17 +3,18 @@
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from hashbench.codes import Codes
 from hashbench.evaluation.shard_total import Total, held, read_total, write_total
-from hashbench.evaluation.shards import CountTask, How, LookTask, Seen, Shard, Source, query_sha256
+from hashbench.evaluation.shards import CountTask, How, Seen, Shard, Source, query_sha256
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.progress import bar, note
 from hashbench.jobs import ray
-from hashbench.jobs.follow import all_done
+from hashbench.jobs.follow import all_done, checked
 from hashbench.jobs.local import local_pool
-from hashbench.jobs.task import Pool
+from hashbench.jobs.task import Call, Pool
 
 
 def count_shards(source: Source, shards: Sequence[Shard], how: How) -> tuple[Total, Codes]:
@@ -44,17 +45,12 @@ def count_shards(source: Source, shards: Sequence[Shard], how: How) -> tuple[Tot
 
 def _seen(source: Source, shards: Sequence[Shard], jobs: int) -> list[Seen]:
     """What each shard is; raises HashbenchError where two are the same."""
-    seen: dict[int, Seen] = {}
-    results = all_done([LookTask(source, shard) for shard in shards], local_pool(min(jobs, len(shards))))
-    with bar("check", "shard", len(shards)) as shown, closing(results):
-        for at, one in results:
-            seen[at] = one
-            shown.update()
+    seen: list[Seen] = checked([Call(partial(source.seen, shard), str(shard)) for shard in shards], jobs)
     first: dict[tuple[str, ...], Shard] = {}
-    for at, shard in enumerate(shards):
-        if (other := first.setdefault(seen[at].identity, shard)) is not shard:
+    for shard, one in zip(shards, seen, strict=True):
+        if (other := first.setdefault(one.identity, shard)) is not shard:
             raise HashbenchError(f"{shard}: the same bytes as {other}: each shard is counted once, so leave one out")
-    return [seen[at] for at in range(len(shards))]
+    return seen
 
 
 def _require_queries(before: Total, query: Codes, digest: str, how: How) -> None:

@@ -218,23 +218,6 @@ def _moved(place: str, places: Mapping[Path, Path]) -> str:
 
 
 @dataclass(frozen=True)
-class LookTask(Task):
-    """Returns what a shard is."""
-
-    source: Source
-    shard: Shard
-
-    @property
-    def name(self) -> str:
-        """The shard."""
-        return str(self.shard)
-
-    def run(self) -> Seen:
-        """What the shard is."""
-        return self.source.seen(self.shard)
-
-
-@dataclass(frozen=True)
 class CountTask(Task):
     """Counts a shard against the queries, some thousands of items at a time."""
 

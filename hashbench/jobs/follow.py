@@ -7,7 +7,8 @@ from contextlib import closing
 from typing import Any, TypeVar
 
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.progress import note
+from hashbench.foundation.progress import bar, note
+from hashbench.jobs.local import local_pool
 from hashbench.jobs.task import Died, NodeError, Pool, Postponed, Task, TookTooLong
 
 ATTEMPTS = 2  # of a task whose worker dies
@@ -101,3 +102,13 @@ def all_done(tasks: Sequence[Task], pool: Pool) -> Generator[tuple[int, Any]]:
             if isinstance(found, HashbenchError):
                 raise found
             yield at, found
+
+
+def checked(tasks: Sequence[Task], jobs: int) -> list[Any]:
+    """The results of ``tasks`` that look at a shard each, in order, from ``jobs`` workers of this machine."""
+    found: dict[int, Any] = {}
+    with bar("check", "shard", len(tasks)) as shown:
+        for at, result in all_done(tasks, local_pool(min(jobs, len(tasks)))):
+            found[at] = result
+            shown.update()
+    return [found[at] for at in range(len(tasks))]

@@ -7,8 +7,7 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import suppress
 from importlib.util import find_spec
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
@@ -30,11 +29,11 @@ Environment = Mapping[str, str]
 def local_pool(jobs: int, timeout_s: float | None = None, environments: Sequence[Environment] | None = None) -> Pool:
     """This process for one task at a time without a limit, else ``jobs`` workers, with a variable each of their own."""
     if jobs == 1 and timeout_s is None:
-        return ThisProcess()
+        return _ThisProcess()
     return LocalPool(environments or [{}] * jobs, timeout_s)
 
 
-class ThisProcess:
+class _ThisProcess:
     """Does one task after another in this process; an error that is not for the user ends it."""
 
     def __init__(self) -> None:
@@ -42,20 +41,16 @@ class ThisProcess:
 
     @property
     def has_room(self) -> bool:
-        """Whether it has no task."""
         return self._given is None
 
     @property
     def is_busy(self) -> bool:
-        """Whether it has a task."""
         return self._given is not None
 
     def give(self, at: int, task: Task) -> None:
-        """Takes a task, which ``ended`` does."""
         self._given = at, task
 
     def ended(self, seconds: float | None = None) -> Iterator[tuple[int, Any]]:  # noqa: ARG002
-        """Does the task."""
         assert self._given is not None
         (at, task), self._given = self._given, None
         try:
@@ -65,7 +60,7 @@ class ThisProcess:
         yield at, found
 
     def close(self) -> None:
-        """There is nothing to end."""
+        pass
 
 
 class LocalPool:
@@ -140,8 +135,12 @@ class Worker:
         context = get_context("spawn")  # a fork of a process that has used threads or a GPU does not work
         self.pipe, theirs = context.Pipe()
         self._process = context.Process(target=_work, args=(theirs, jobs, dict(environment)), daemon=False)
-        with _interrupts_blocked():  # inherited: Ctrl-C reaches this process, which ends its workers
+        # inherited: Ctrl-C reaches this process, which ends its workers
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
             self._process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()  # so that the pipe ends with the worker
         self.started = 0.0
 
@@ -158,7 +157,7 @@ class Worker:
         except (EOFError, OSError):
             self._process.join()
             return Died(_how_it_ended(self._process.exitcode))
-        return Died(found.text) if isinstance(found, _Crash) else found
+        return found
 
     def stop(self) -> None:
         """Lets the worker end after its work; waits for it."""
@@ -180,13 +179,6 @@ class Worker:
                 send(self._process.pid, number)
 
 
-@dataclass(frozen=True)
-class _Crash:
-    """The error that ended a task, in one line."""
-
-    text: str
-
-
 def _work(pipe: Connection, jobs: int, environment: Environment) -> None:
     """The life of a worker: it does the tasks that it is given, until the pipe ends."""
     from tqdm import tqdm
@@ -201,16 +193,13 @@ def _work(pipe: Connection, jobs: int, environment: Environment) -> None:
             task = pipe.recv()
         except EOFError:
             return
-        pipe.send(_done(task))
-
-
-def _done(task: Task) -> Any:
-    try:
-        _write_to(task.output or Path(os.devnull))
-        return result_of(task.run)
-    except Exception as error:
-        traceback.print_exc()
-        return _Crash(f"{type(error).__name__}: {one_line(error)}")
+        try:
+            _write_to(task.output or Path(os.devnull))
+            found = result_of(task.run)
+        except Exception as error:
+            traceback.print_exc()
+            found = Died(f"{type(error).__name__}: {one_line(error)}")
+        pipe.send(found)
 
 
 def _write_to(output: Path) -> None:
@@ -230,16 +219,6 @@ def _how_it_ended(code: int | None) -> str:
         return f"the worker ended with exit code {code}"
     name = signal.Signals(-code).name
     return f"the worker was ended by {name}" + (": out of memory?" if name == "SIGKILL" else "")
-
-
-@contextmanager
-def _interrupts_blocked() -> Iterator[None]:
-    """Holds an interrupt back until the block ends."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def gpus_in_turn(jobs: int, device: str, per_task: int) -> list[dict[str, str]]:

@@ -37,26 +37,22 @@ def run_on_this_node(sent: Sent, read: Reader) -> Any:
 
     Raises NodeError, which names the machine, where the task cannot be begun.
     """
+    where = f"on {platform.node()}"
+    if (own := provenance.code()) != sent.code:  # its results would name code that did not run
+        raise NodeError(
+            f"{where}: this node has hashbench {_shown(own)}, the command has {_shown(sent.code)}: install the same on "
+            "all machines"
+        )
     with ExitStack() as reserved:
         try:
-            _require_same_code(sent.code)
             folder = work_folder()
             for used_once in dict.fromkeys((folder / i.place).parents[1] for i in sent.inputs if not i.is_kept):
                 reserved.enter_context(_reserved(used_once))
             for needed in sent.inputs:
                 _bring(needed, folder, read)
         except HashbenchError as error:
-            raise NodeError(f"on {platform.node()}: {error}") from None
+            raise NodeError(f"{where}: {error}") from None
         return sent.task.run_on_node(folder, {needed.path: folder / needed.place for needed in sent.inputs})
-
-
-def _require_same_code(code: Code) -> None:
-    """Raises HashbenchError if this machine has another hashbench: its results would name code that did not run."""
-    own = provenance.code()
-    if own != code:
-        raise HashbenchError(
-            f"this node has hashbench {_shown(own)}, the command has {_shown(code)}: install the same on all machines"
-        )
 
 
 def _shown(code: Code) -> str:
@@ -101,17 +97,12 @@ def _bring(needed: Input, folder: Path, read: Reader) -> None:
             return
         with reported(place):
             place.unlink(missing_ok=True)  # a link would be followed, and the machine's own file be written
-            for path in _own(needed):
-                if _is(path, file):
-                    place.symlink_to(path)
-                    return
+            kind, _, name = needed.place.partition("/")
+            own = (paths.data() / name, file.path)  # the second: a disk that it shares with the driver
+            if kind != RESULTS and (path := next((path for path in own if _is(path, file)), None)):
+                place.symlink_to(path)
+                return
         _receive(file, place, read)
-
-
-def _own(needed: Input) -> Sequence[Path]:
-    """Where this machine may have the file: in its data folder, or on a disk that it shares with the driver."""
-    kind, _, name = needed.place.partition("/")
-    return () if kind == RESULTS else (paths.data() / name, needed.file.path)  # results are written: no link to them
 
 
 def _is(path: Path, file: DriverFile) -> bool:

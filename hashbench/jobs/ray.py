@@ -32,7 +32,9 @@ def connected(address: str) -> Iterator[Any]:
 
     own = signal.getsignal(signal.SIGTERM)
     try:
-        _require_listener(address)
+        host, _, port = address.rpartition(":")
+        if host and port.isdecimal():  # Ray itself would try for minutes
+            socket.create_connection((host, int(port)), timeout=10).close()
         given = {} if address == LOCAL else {"address": address}
         ray.init(**given, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     except (OSError, ValueError, RuntimeError) as error:
@@ -45,13 +47,6 @@ def connected(address: str) -> Iterator[Any]:
             yield ray
         finally:
             ray.shutdown()
-
-
-def _require_listener(address: str) -> None:
-    """Raises OSError if nothing listens at ``host:port``: Ray itself would try for minutes."""
-    host, _, port = address.rpartition(":")
-    if host and port.isdecimal():
-        socket.create_connection((host, int(port)), timeout=10).close()
 
 
 def has_gpus(ray: Any) -> bool:

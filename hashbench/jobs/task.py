@@ -93,33 +93,41 @@ class Task(ABC):
         return self.run()
 
 
+@dataclass(frozen=True)
+class Call(Task):
+    """The task to call a function, which must be picklable."""
+
+    work: Callable[[], Any]
+    name: str = ""
+    output: Path | None = None
+
+    def run(self) -> Any:
+        """What the function returns."""
+        return self.work()
+
+
 class Pool(Protocol):
     """Workers, or a cluster; tasks are known by their place in the caller's list."""
 
     @property
     def has_room(self) -> bool:
         """Whether it takes one more task."""
-        ...
 
     @property
     def is_busy(self) -> bool:
         """Whether it has a task."""
-        ...
 
     def give(self, at: int, task: Task) -> None:
         """Starts a task, or puts it into the queue of a cluster."""
-        ...
 
     def ended(self, seconds: float | None = None) -> Iterator[tuple[int, Any]]:
         """(place, result) of tasks that have ended; waits for the first, so many ``seconds`` at most.
 
         The result is a HashbenchError where the task raised one, and Died where there is none.
         """
-        ...
 
     def close(self) -> None:
         """Ends all workers."""
-        ...
 
 
 def result_of(work: Callable[[], Any]) -> Any:

@@ -4,14 +4,15 @@ import hashlib
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import file_sha256, files_named, require_writable, resolved
 from hashbench.foundation.progress import bar, note
-from hashbench.jobs.follow import all_done
+from hashbench.jobs.follow import all_done, checked
 from hashbench.jobs.local import local_pool
-from hashbench.jobs.task import Task
+from hashbench.jobs.task import Call
 from hashbench.sparse import index, index_file, saved
 from hashbench.sparse.index_file import Header, Position
 from hashbench.sparse.shard_files import sizes_in_words
@@ -52,7 +53,7 @@ def build_index(sources: Sequence[IndexSource], jobs: int = 1) -> list[Header]:
     width differ, and where a file would be replaced that is one of the inputs or no index.
     """
     _refuse_outputs(sources)
-    there = [_there(source.out) for source in sources]
+    there = [_position_in(source.out) for source in sources]
     sizes = [saved.sizes_of(source.items, source.embeddings, source.k) for source in sources]
     for source, one in zip(sources, sizes, strict=True):
         if one[1:] != sizes[0][1:]:
@@ -62,10 +63,10 @@ def build_index(sources: Sequence[IndexSource], jobs: int = 1) -> list[Header]:
             )
     require_writable(sources[0].out.parent, instead="--out")
     positions = _positions(sources, sizes[0].k, jobs)
-    tasks, n_items = list[IndexTask](), list[int]()
+    tasks, n_items = list[Call](), list[int]()
     for source, old, new, one in zip(sources, there, positions, sizes, strict=True):
         if old is None or old.source_sha256 != new.source_sha256:
-            tasks.append(IndexTask(source, new))
+            tasks.append(Call(partial(_build, source, new), str(source.items)))
             n_items.append(one.n_items)
         elif old != new:  # shards were added
             index_file.mark(source.out, new)
@@ -90,7 +91,7 @@ def _refuse_outputs(sources: Sequence[IndexSource]) -> None:
             raise HashbenchError(f"{source.items}: the index of {of[out]} has the same name: rename one of them")
 
 
-def _there(out: Path) -> Position | None:
+def _position_in(out: Path) -> Position | None:
     """The position of the index that is there already; raises HashbenchError if something else is."""
     if not out.exists():
         return None
@@ -102,65 +103,33 @@ def _there(out: Path) -> Position | None:
 
 def _positions(sources: Sequence[IndexSource], k: int, jobs: int) -> list[Position]:
     """The position of each shard; raises HashbenchError where two shards have the same files."""
-    found: dict[int, str] = {}
-    tasks = [ChecksumTask(source, k) for source in sources]
-    results = all_done(tasks, local_pool(min(jobs, len(tasks))))
-    with bar("check", "shard", len(sources)) as shown, closing(results):
-        for at, sha256 in results:
-            found[at] = sha256
-            shown.update()
-    first: dict[str, int] = {}
-    for at, task in enumerate(tasks):
-        if (other := first.setdefault(found[at], at)) != at:
+    found = checked([Call(partial(_source_sha256, source, k), str(source.items)) for source in sources], jobs)
+    first: dict[str, Path] = {}
+    for source, sha256 in zip(sources, found, strict=True):
+        if (other := first.setdefault(sha256, source.items)) is not source.items:
             raise HashbenchError(
-                f"{task.name}: the same items and embeddings as {tasks[other].name}: each shard is indexed once: "
-                "leave one out"
+                f"{source.items}: the same items and embeddings as {other}: each shard is indexed once: leave one out"
             )
-    whole = _sha256(*(found[at] for at in range(len(sources))))
-    return [Position(at + 1, len(sources), whole, found[at]) for at in range(len(sources))]
+    whole = _sha256(*found)
+    return [Position(at, len(sources), whole, sha256) for at, sha256 in enumerate(found, 1)]
 
 
-@dataclass(frozen=True)
-class ChecksumTask(Task):
-    """Returns the checksum of what a shard is built from."""
-
-    source: IndexSource
-    k: int
-
-    @property
-    def name(self) -> str:
-        """The items."""
-        return str(self.source.items)
-
-    def run(self) -> str:
-        """The checksum of the files and of k."""
-        items, embeddings = resolved(self.source.items), resolved(self.source.embeddings)
-        of_items = file_sha256(items)
-        return _sha256(of_items, of_items if embeddings == items else file_sha256(embeddings), str(self.k))
+def _source_sha256(source: IndexSource, k: int) -> str:
+    """The checksum of what a shard is built from."""
+    items, embeddings = resolved(source.items), resolved(source.embeddings)
+    of_items = file_sha256(items)
+    return _sha256(of_items, of_items if embeddings == items else file_sha256(embeddings), str(k))
 
 
-@dataclass(frozen=True)
-class IndexTask(Task):
-    """Writes the index of a shard."""
-
-    source: IndexSource
-    position: Position
-
-    @property
-    def name(self) -> str:
-        """The items."""
-        return str(self.source.items)
-
-    def run(self) -> int:
-        """The size of the file."""
-        source = self.source
-        codes = saved.read_codes(source.items, source.k)
-        embeddings = saved.read_matrix(source.embeddings, saved.EMBEDDINGS)
-        try:
-            built = index.build(codes, embeddings)
-        except HashbenchError as error:
-            raise HashbenchError(f"{source.embeddings}: {error}") from None
-        return index_file.save(built, source.out, self.position)
+def _build(source: IndexSource, position: Position) -> int:
+    """The size of the index file of a shard, which is written."""
+    codes = saved.read_codes(source.items, source.k)
+    embeddings = saved.read_matrix(source.embeddings, saved.EMBEDDINGS)
+    try:
+        built = index.build(codes, embeddings)
+    except HashbenchError as error:
+        raise HashbenchError(f"{source.embeddings}: {error}") from None
+    return index_file.save(built, source.out, position)
 
 
 def _sha256(*texts: str) -> str:

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from support.dying import Calls, dies_once, sleeps
+from support.dying import dies_once, sleeps
 from support.waiting import lives, until
 
 from hashbench.foundation.errors import HashbenchError
@@ -22,13 +22,13 @@ from hashbench.jobs import ray
 from hashbench.jobs.follow import all_done, follow
 from hashbench.jobs.local import LocalPool, local_pool
 from hashbench.jobs.ray import RayPool
-from hashbench.jobs.task import Died, NodeError, Postponed, Task, TookTooLong
+from hashbench.jobs.task import Call, Died, NodeError, Postponed, Task, TookTooLong
 
 SIGKILLED = "the worker was ended by SIGKILL: out of memory?"
 
 
-def named(names: Sequence[str], works: Sequence[Callable[[], Any]]) -> list[Calls]:
-    return [Calls(work, name) for name, work in zip(names, works, strict=True)]
+def named(names: Sequence[str], works: Sequence[Callable[[], Any]]) -> list[Call]:
+    return [Call(work, name) for name, work in zip(names, works, strict=True)]
 
 
 def processes(folder: Path) -> list[int]:
@@ -37,7 +37,7 @@ def processes(folder: Path) -> list[int]:
 
 
 def test_each_task_is_done_once() -> None:
-    tasks = [Calls(partial(divmod, number, 3)) for number in range(5)]
+    tasks = [Call(partial(divmod, number, 3)) for number in range(5)]
     for jobs in (1, 2):
         assert sorted(follow(tasks, local_pool(jobs))) == [(number, divmod(number, 3)) for number in range(5)]
     assert list(follow([], local_pool(2))) == []
@@ -60,7 +60,7 @@ def test_a_task_that_kills_two_workers_ends_all_with_its_name(tmp_path: Path) ->
 
 
 def test_an_error_for_the_user_is_a_result_and_is_not_tried_again() -> None:
-    tasks = [Calls(partial(files_named, [Path("nothing")])), Calls(partial(int, 7))]
+    tasks = [Call(partial(files_named, [Path("nothing")])), Call(partial(int, 7))]
     for jobs in (1, 2):
         found = dict(follow(tasks, local_pool(jobs)))
         assert isinstance(found[0], HashbenchError) and str(found[0]).startswith("nothing: no such file")
@@ -74,7 +74,7 @@ def test_an_interrupt_leaves_no_worker(tmp_path: Path) -> None:
     interrupt = partial(os.kill, os.getpid(), signal.SIGINT)
     both = threading.Thread(target=lambda: until(lambda: len(processes(tmp_path)) == 2) and interrupt())
     both.start()
-    tasks = [Calls(partial(sleeps, tmp_path))] * 2
+    tasks = [Call(partial(sleeps, tmp_path))] * 2
     try:
         with pytest.raises(KeyboardInterrupt), closing(follow(tasks, local_pool(2))) as found:
             next(found)
@@ -122,8 +122,8 @@ class _Scripted:
         self.closed += 1
 
 
-def scripted(*ends: Any) -> Calls:
-    return Calls(partial(next, iter(ends)))
+def scripted(*ends: Any) -> Call:
+    return Call(partial(next, iter(ends)), "a")
 
 
 def test_a_task_that_has_failed_for_good_is_replaced(capsys: pytest.CaptureFixture[str]) -> None:
@@ -154,7 +154,7 @@ def test_what_is_not_ready_waits_and_the_others_do_not(
 
     monkeypatch.setattr(following.time, "sleep", lambda _: free.update("a"))
     tasks = [scripted("A"), scripted("B"), scripted("C"), scripted(Postponed(), "D")]
-    tasks = [Calls(task.work, name) for task, name in zip(tasks, "abcd", strict=True)]
+    tasks = [Call(task.work, name) for task, name in zip(tasks, "abcd", strict=True)]
     found = [(at, str(result)) for at, result in follow(tasks, pool, ready=ready)]
     assert found == [(2, refused), (1, "B"), (3, "D"), (0, "A")]
     assert capsys.readouterr().err == "note: 1 of 4 wait for other processes, which do them now\n"

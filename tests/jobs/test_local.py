@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.dying import Calls
 from support.waiting import lives, until
 
 from hashbench.jobs.local import VISIBLE, Worker, gpus_in_turn
-from hashbench.jobs.task import Died
+from hashbench.jobs.task import Call, Died
 
 
 @pytest.fixture
@@ -25,7 +24,7 @@ def worker() -> Iterator[Worker]:
 
 
 def done(worker: Worker, work: Callable[[], Any], folder: Path) -> Any:
-    worker.give(Calls(work, output=folder / "runs" / "a" / "output.txt"))
+    worker.give(Call(work, output=folder / "runs" / "a" / "output.txt"))
     return worker.result()
 
 
@@ -67,7 +66,7 @@ def test_what_a_worker_started_ends_with_it(tmp_path: Path) -> None:
     file = tmp_path / "child"
     code = f"import os, pathlib, time; pathlib.Path({str(file)!r}).write_text(str(os.getpid())); time.sleep(600)"
     worker = Worker(1, {})
-    worker.give(Calls(partial(subprocess.call, [sys.executable, "-c", code])))
+    worker.give(Call(partial(subprocess.call, [sys.executable, "-c", code])))
     assert until(lambda: file.exists() and file.read_text())
     child, started = int(file.read_text()), time.monotonic()
     assert lives(child)

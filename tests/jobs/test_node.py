@@ -6,13 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.dying import Calls
 from support.limits import file_size_limit
 
 from hashbench.foundation import paths, provenance
 from hashbench.jobs import node as node_files
 from hashbench.jobs.node import Reader, Sent, run_on_this_node
-from hashbench.jobs.task import DriverFile, Input, NodeError
+from hashbench.jobs.task import Call, DriverFile, Input, NodeError
 
 HERE = f"on {platform.node()}: "
 
@@ -31,7 +30,7 @@ def sent(path: Path, place: str = "data/toy/toy.h5", *, shared: bool = False) ->
     """A task that needs the file at ``path``, of a machine whose disk this one shares or does not share."""
     file = DriverFile.at(path)
     file = file if shared else replace(file, path=path.with_name("elsewhere.h5"))
-    return Sent(Calls(len_of_nothing), [Input(path, file, place)], provenance.code())
+    return Sent(Call(len_of_nothing), [Input(path, file, place)], provenance.code())
 
 
 def len_of_nothing() -> int:

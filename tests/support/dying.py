@@ -3,28 +3,13 @@
 import os
 import signal
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from hashbench.evaluation.shard_total import Total
 from hashbench.evaluation.shards import CountTask
-from hashbench.jobs.task import Postponed, Task
+from hashbench.jobs.task import Postponed
 from hashbench.runs.store import Row
 from hashbench.runs.task import RunTask
-
-
-@dataclass(frozen=True)
-class Calls(Task):
-    """Calls a function, which must be picklable."""
-
-    work: Callable[[], Any]
-    name: str = "a"
-    output: Path | None = None
-
-    def run(self) -> Any:
-        return self.work()
 
 
 def dies_once(mark: Path) -> str:

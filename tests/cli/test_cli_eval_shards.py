@@ -308,38 +308,34 @@ def damaged(content: bytes) -> bytes:
     return content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]
 
 
-@pytest.mark.parametrize(
-    ("change", "text"),
-    [
+def test_a_damaged_file_is_refused(run: Call) -> None:
+    for change, text in [
         (lambda content: content[:-50], "sum.npz: not a readable .npz file"),
         (lambda content: content[: len(content) // 2], "sum.npz: not a readable .npz file"),
         (damaged, "sum.npz: counts: cannot be read: Bad CRC-32"),
         (lambda _: b"", "sum.npz: not a readable"),
         (lambda _: Path("queries.npz").read_bytes(), "sum.npz: not a file that --counts wrote: name another file"),
-    ],
-)
-def test_a_damaged_file_is_refused(run: Call, change: Callable[[bytes], bytes], text: str) -> None:
-    assert run("--counts", "sum.npz")[0] == 0
-    Path("sum.npz").write_bytes(change(Path("sum.npz").read_bytes()))
-    assert text in untouched(run)
+    ]:
+        Path("sum.npz").unlink(missing_ok=True)
+        assert run("--counts", "sum.npz")[0] == 0
+        Path("sum.npz").write_bytes(change(Path("sum.npz").read_bytes()))
+        assert text in untouched(run)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "line"),
-    [
+def test_a_file_of_another_schema_or_edited_by_hand_is_refused(run: Call) -> None:
+    for old, new, line in [
         (b'"schema_version":1', b'"schema_version":2', "sum.npz: of schema 2; this version of hashbench has 1"),
         (b'"items":', b'"itens":', "sum.npz: unknown key 'entries.0.itens'"),
         (b'"items":119', b'"items":118', "sum.npz: damaged: its counts are not those of its shards: name another file"),
-    ],
-)
-def test_a_file_of_another_schema_or_edited_by_hand_is_refused(run: Call, old: bytes, new: bytes, line: str) -> None:
-    assert run("--counts", "sum.npz")[0] == 0
-    arrays = dict(np.load("sum.npz"))
-    about = arrays["about"].tobytes()
-    assert old in about
-    arrays["about"] = np.frombuffer(about.replace(old, new, 1), np.uint8)
-    np.savez("sum.npz", **arrays)
-    assert untouched(run) == line
+    ]:
+        Path("sum.npz").unlink(missing_ok=True)
+        assert run("--counts", "sum.npz")[0] == 0
+        arrays = dict(np.load("sum.npz"))
+        about = arrays["about"].tobytes()
+        assert old in about
+        arrays["about"] = np.frombuffer(about.replace(old, new, 1), np.uint8)
+        np.savez("sum.npz", **arrays)
+        assert untouched(run) == line
 
 
 def test_a_pickle_is_not_opened(run: Call) -> None:
@@ -362,9 +358,9 @@ def test_a_full_disk_leaves_the_file_as_it_was(run: Call) -> None:
     assert line == "sum.npz: cannot be written (File too large): make room or write elsewhere"
 
 
-@pytest.mark.parametrize(
-    ("options", "line"),
-    [
+def test_what_does_not_go_together_is_refused(run: Call) -> None:
+    before = sorted(path.name for path in Path.cwd().iterdir())
+    for options, line in [
         (["--as", "talr"], "--as: the whole database would be needed at once"),
         (["--ties", "order"], "--ties order: the whole database"),
         (["--trec-run", "t", "--qrels", "q"], "--trec-run, --qrels: the whole database"),
@@ -384,22 +380,15 @@ def test_a_full_disk_leaves_the_file_as_it_was(run: Call) -> None:
         ),
         (["--shards", "nothing-*.h5"], "--shards nothing-*.h5: no such file: a quoted pattern is expected"),
         (["--shard-labels", "nothing-*.h5"], "--shard-labels nothing-*.h5: no such file"),
-    ],
-)
-def test_what_does_not_go_together_is_refused(run: Call, options: list[str], line: str) -> None:
-    before = sorted(path.name for path in Path.cwd().iterdir())
-    assert refused(run(*options)).startswith(line)
-    assert sorted(path.name for path in Path.cwd().iterdir() if not path.name.endswith(".lock")) == before
+    ]:
+        assert refused(run(*options)).startswith(line)
+        assert sorted(path.name for path in Path.cwd().iterdir() if not path.name.endswith(".lock")) == before
 
 
-@pytest.mark.parametrize(
-    "option", [("--jobs", "2"), ("--ray", "auto"), ("--counts", "c.npz"), ("--append",), ("--shard-labels", "x")]
-)
-def test_options_of_shards_need_shards(
-    option: tuple[str, ...], folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    line = refused(call(capsys, "eval", "whole.npz", *option))
-    assert line == f"{option[0]}: of a database in several files: name them with --shards 'PATTERN'"
+def test_options_of_shards_need_shards(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for option in [("--jobs", "2"), ("--ray", "auto"), ("--counts", "c.npz"), ("--append",), ("--shard-labels", "x")]:
+        line = refused(call(capsys, "eval", "whole.npz", *option))
+        assert line == f"{option[0]}: of a database in several files: name them with --shards 'PATTERN'"
 
 
 def test_a_cluster_needs_ray(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -413,9 +402,8 @@ def changed(change: Callable[[Arrays], Arrays]) -> None:
     np.savez("db-9.npz", **change(dict(np.load("db-9.npz"))))
 
 
-@pytest.mark.parametrize(
-    ("change", "text"),
-    [
+def test_a_wrong_shard_is_one_line_that_names_it(run: Call) -> None:
+    for change, text in [
         (
             lambda one: {**one, "database_codes": one["database_codes"][:, :12]},
             "query_codes has 16 bits and database_codes 12",
@@ -429,12 +417,12 @@ def changed(change: Callable[[Arrays], Arrays]) -> None:
         (lambda one: {**one, "n_bits": np.array(12)}, "n_bits is 12, but the codes are read as 16 bits"),
         (lambda one: {"database_codes": one["database_codes"]}, "one array cannot be both codes and labels"),
         (lambda one: {**one, "database_codes": one["database_codes"][:0]}, "0 items of 16 bits"),
-    ],
-)
-def test_a_wrong_shard_is_one_line_that_names_it(run: Call, change: Callable[[Arrays], Arrays], text: str) -> None:
-    changed(change)
-    line = refused(run())
-    assert line.startswith("db-9.npz: ") and text in line
+    ]:
+        whole = Path("db-9.npz").read_bytes()
+        changed(change)
+        line = refused(run())
+        Path("db-9.npz").write_bytes(whole)
+        assert line.startswith("db-9.npz: ") and text in line
 
 
 def test_a_wrong_shard_ends_the_workers_and_the_others_are_kept(run: Call) -> None:

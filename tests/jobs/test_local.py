@@ -37,18 +37,17 @@ def test_a_worker_does_one_piece_of_work_after_another_in_its_own_environment(wo
     assert (tmp_path / "runs" / "a" / "output.txt").read_text().splitlines() == ["one", "two"]
 
 
-@pytest.mark.parametrize(
-    ("work", "text"),
-    [
+def test_how_a_worker_died_is_one_line(tmp_path: Path) -> None:
+    for work, text in [
         (partial(int, "x"), "ValueError: invalid literal for int() with base 10: 'x'"),
         (partial(os._exit, 3), "the worker ended with exit code 3"),
         (partial(sys.exit, 4), "the worker ended with exit code 4"),
         (os.abort, "the worker was ended by SIGABRT"),
-    ],
-)
-def test_how_a_worker_died_is_one_line(worker: Worker, tmp_path: Path, work: Callable[[], Any], text: str) -> None:
-    found = done(worker, work, tmp_path)
-    assert isinstance(found, Died) and str(found) == text
+    ]:
+        worker = Worker(1, {})
+        found = done(worker, work, tmp_path)
+        worker.kill()
+        assert isinstance(found, Died) and str(found) == text
 
 
 def test_an_error_is_told_whole_where_the_work_printed(worker: Worker, tmp_path: Path) -> None:
@@ -75,9 +74,9 @@ def test_what_a_worker_started_ends_with_it(tmp_path: Path) -> None:
     assert time.monotonic() - started < 60
 
 
-@pytest.mark.parametrize(
-    ("jobs", "device", "per_run", "visible"),
-    [
+def test_gpus_are_given_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VISIBLE, "2, GPU-7f,5")
+    for jobs, device, per_run, visible in [
         (2, "auto", 1, ["2", "GPU-7f"]),
         (3, "cuda", 1, ["2", "GPU-7f", "5"]),
         (5, "auto", 1, ["2", "GPU-7f", "5", "2", "GPU-7f"]),  # more runs than GPUs: some share one
@@ -86,19 +85,14 @@ def test_what_a_worker_started_ends_with_it(tmp_path: Path) -> None:
         (1, "auto", 1, [None]),  # it may use all
         (2, "cpu", 1, [None, None]),
         (2, "cuda:1", 1, [None, None]),  # the user chose
-    ],
-)
-def test_gpus_are_given_in_turn(
-    monkeypatch: pytest.MonkeyPatch, jobs: int, device: str, per_run: int, visible: list[str | None]
-) -> None:
-    monkeypatch.setenv(VISIBLE, "2, GPU-7f,5")
-    assert [found.get(VISIBLE) for found in gpus_in_turn(jobs, device, per_run)] == visible
+    ]:
+        assert [found.get(VISIBLE) for found in gpus_in_turn(jobs, device, per_run)] == visible
 
 
-@pytest.mark.parametrize("none", ["", "-1"])
-def test_without_gpus_nothing_is_set(monkeypatch: pytest.MonkeyPatch, none: str) -> None:
-    monkeypatch.setenv(VISIBLE, none)
-    assert gpus_in_turn(2, "auto", 1) == [{}, {}]
+def test_without_gpus_nothing_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    for none in ["", "-1"]:
+        monkeypatch.setenv(VISIBLE, none)
+        assert gpus_in_turn(2, "auto", 1) == [{}, {}]
 
 
 def test_without_the_variable_torch_counts_them(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,9 +35,9 @@ def command(
     write_text(path, text)
     counts = {
         "tables": len(contents.tables),
-        "cells": sum(each.n_cells for each in contents.tables),
-        "measured": sum(each.n_measured for each in contents.tables),
-        "figures": sum(each.image is not None for each in contents.pictures),
+        "cells": sum(each.table.n_cells for each in contents.tables),
+        "measured": sum(each.table.n_measured for each in contents.tables),
+        "figures": sum(bool(each.data_uri) for each in contents.pictures),
         "runs": len(contents.rows),
         "missing_runs": sum(len(each.missing) for each in contents.tables),
     }

@@ -227,8 +227,8 @@ def only_published(table: Table, what: str = "published") -> str:
     return f"Hollow: {what}; nothing is measured." if table.has_published else ""
 
 
-def share_missing(n_measured: int, n_cells: int, otherwise: str) -> str | None:
+def share_missing(table: Table, otherwise: str) -> str | None:
     """The line that says how much is measured; None where all is. ``otherwise`` says what is drawn without it."""
-    if n_measured == 0:
+    if not table.has_measured:
         return f"nothing is measured; {otherwise}"
-    return None if n_measured == n_cells else f"{n_measured} of {n_cells} points are measured"
+    return None if table.n_measured == table.n_cells else f"{table.n_measured} of {table.n_cells} points are measured"

@@ -57,14 +57,13 @@ def drawing_of_table(table: Table) -> Drawing | None:
     sections = [section for section in table.sections if _any_measured(list(section.cells.values()))]
     if not sections:
         return None
-    n_measured = sum(cell.measured is not None for cell in table.cells())
     if all(map(has_code_lengths, sections)):
         panels = [_lines_of(section) for section in sections]
         height = 0.5 + max(LINES_IN, 0.14 * len(labels_of(panels))) * -(-len(panels) // LINES_ACROSS)
-        return Drawing([], (WIDTHS_IN["page"], height), _LinesPicture(table, panels).draw, n_measured)
+        return Drawing([], (WIDTHS_IN["page"], height), _LinesPicture(table, panels).draw, table.n_measured)
     rows = _rows_of_panels([_dots_of(section) for section in sections])
     height = 0.5 + sum(map(_height_in, rows))
-    return Drawing([], (WIDTHS_IN["page"], height), _DotsPicture(table, rows).draw, n_measured)
+    return Drawing([], (WIDTHS_IN["page"], height), _DotsPicture(table, rows).draw, table.n_measured)
 
 
 def has_code_lengths(section: Section) -> bool:

@@ -82,16 +82,15 @@ def fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     across = min(file.panels_across, len(panels))
     width = WIDTHS_IN[file.width]
     legend_in = legend_height_in(len(labels_of(panels)) + any(bounds), width)
-    n_measured = sum(cell.measured is not None for cell in table.cells())
-    shown = n_measured > 0 or table.has_published or any(bounds)
+    shown = table.has_measured or table.has_published or any(bounds)
     drawn = [*(["the published values"] if table.has_published else []), *(["the bound"] if any(bounds) else [])]
     otherwise = f"drawn: {' and '.join(drawn)}" if drawn else "nothing is drawn: the paper prints no values"
     return Drawing(
         points=_points(panels, bounds, file) if shown else [],
         size_in=(width, 0.25 + PANEL_IN * -(-len(panels) // across) + legend_in),
         draw=_Lines(panels, bounds, _explanation(table), across).draw,
-        n_measured=n_measured,
-        missing=share_missing(n_measured, sum(1 for _ in table.cells()), otherwise),
+        n_measured=table.n_measured,
+        missing=share_missing(table, otherwise),
     )
 
 

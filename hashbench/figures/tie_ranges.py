@@ -50,7 +50,6 @@ def fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     table = filled(figure, rows, store)
     panels = _panels(table)
     labels = labels_of(panels)
-    n_measured = sum(cell.measured is not None for cell in table.cells())
     published = "drawn: the published AP_T, without ranges, which the paper does not print"
     otherwise = published if table.has_published else "nothing is drawn: the paper prints no values"
     across = min(figure.file.panels_across, len(panels))
@@ -59,11 +58,11 @@ def fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     ]
     height = (AROUND_IN + ROW_IN * len(labels)) * -(-len(panels) // across)
     return Drawing(
-        points=lines if n_measured or table.has_published else [],
+        points=lines if table.n_measured or table.has_published else [],
         size_in=(WIDTHS_IN[figure.file.width], 0.15 + height),
         draw=_Ranges(panels, labels, _explanation(table), across).draw,
-        n_measured=n_measured,
-        missing=share_missing(n_measured, len(lines), otherwise),
+        n_measured=table.n_measured,
+        missing=share_missing(table, otherwise),
     )
 
 

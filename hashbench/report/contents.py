@@ -1,19 +1,52 @@
-"""What the report shows: tables with what is missing of them, figures and rows, filled from the stored rows."""
+"""What the report shows: tables with what is missing of them, figures as small pictures, and rows."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import io
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from hashbench import figures
-from hashbench.foundation.errors import HashbenchError
+from hashbench.figures import Drawing, FigureSpec, preview
+from hashbench.foundation.errors import HashbenchError, quietly
 from hashbench.foundation.keeping import keeping
 from hashbench.foundation.progress import bar
 from hashbench.foundation.registry import Broken, each_usable
-from hashbench.report.missing import MissingRun, Stored, missing_runs
-from hashbench.report.pictures import Picture, picture
+from hashbench.runs.command import command_of
 from hashbench.runs.store import Row, Store
 from hashbench.tables import spec
-from hashbench.tables.collect import collect
+from hashbench.tables.cell import Cell
+from hashbench.tables.collect import collect, run_of
+from hashbench.tables.estimate import PastSeconds
+from hashbench.tables.names import names_to_come
+from hashbench.tables.spec import TableSpec
 from hashbench.tables.table import Table
+
+COLOURS = 64  # of a drawn figure
+SHARPNESS = 2  # pixels of the picture for each of the page, in width and in height
+WIDTH = 1380  # pixels, at most: 6.9 inches, the page of a paper
+QUALITY = 80  # of photographs as JPEG
+
+Place = tuple[str, str, str]  # section, row label, column label: one cell of a table
+
+
+def place_of(cell: Cell) -> Place:
+    """The place of the cell in its table."""
+    return cell.section, cell.row, cell.column
+
+
+@dataclass
+class MissingRun:
+    """A run that cells wait for: the first of these cells, why it is missing, and the command that makes it.
+
+    ``command`` is None where no command makes it yet, and ``seconds`` where no past run tells how long it takes.
+    """
+
+    cell: Cell
+    why: str
+    command: str | None = None
+    seconds: float | None = None
+    places: list[Place] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -23,15 +56,19 @@ class ReportedTable:
     table: Table
     missing: Sequence[MissingRun]
 
-    @property
-    def n_cells(self) -> int:
-        """The number of cells."""
-        return sum(1 for _ in self.table.cells())
 
-    @property
-    def n_measured(self) -> int:
-        """The number of cells that are measured."""
-        return sum(cell.measured is not None for cell in self.table.cells())
+@dataclass(frozen=True)
+class Picture:
+    """A figure of the report; ``missing`` says what is missing.
+
+    ``data_uri`` is the picture as text, and the size is that on the page in pixels; empty where there is nothing to
+    show.
+    """
+
+    spec: FigureSpec
+    missing: str | None
+    data_uri: str = ""
+    size: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True)
@@ -45,7 +82,7 @@ class Contents:
 
 
 def gather(store: Store, broken: Broken) -> Contents:
-    """The contents from all stored rows and all declared tables and figures; ``broken`` is told what is left out.
+    """The contents from all stored rows and all declared tables and figures; ``broken`` is called for what is left out.
 
     Tables of which something is measured come first.
     """
@@ -60,33 +97,86 @@ def gather(store: Store, broken: Broken) -> Contents:
         for row in store.rows(leave_out):
             rows.append(row)
             done.update()
-    stored = Stored.of(rows)
-    with keeping():
-        tables = sorted(_tables(rows, store, stored, leave_out), key=lambda each: each.n_measured == 0)
-        pictures = list(_pictures(rows, store, leave_out))
-    return Contents(tables, pictures, rows, left_out)
+    by_name = {row.run: row for row in rows}
+    past = PastSeconds.of(by_name.values())
 
-
-def _tables(rows: Sequence[Row], store: Store, stored: Stored, broken: Broken) -> Iterator[ReportedTable]:
     def fill(name: str) -> ReportedTable:
         declared = spec.load(name)
         table = collect(declared, rows, store)
-        return ReportedTable(table, missing_runs(declared, table, stored))
+        return ReportedTable(table, missing_runs(declared, table, by_name, past))
 
-    names = spec.names()
-    with bar("collect", "table", len(names)) as done:
-        for _, each in each_usable(names, fill, broken):
-            yield each
-            done.update()
-
-
-def _pictures(rows: Sequence[Row], store: Store, broken: Broken) -> Iterator[Picture]:
     def draw(name: str) -> Picture:
         declared = figures.load(name)
         return picture(declared, declared.fill(rows, store), store.folder)
 
-    names = figures.names()
-    with bar("draw", "figure", len(names)) as done:
-        for _, each in each_usable(names, draw, broken):
-            yield each
-            done.update()
+    tables: list[ReportedTable] = []
+    pictures: list[Picture] = []
+    with keeping():
+        with bar("collect", "table", len(spec.names())) as done:
+            for _, table in each_usable(spec.names(), fill, leave_out):
+                tables.append(table)
+                done.update()
+        with bar("draw", "figure", len(figures.names())) as done:
+            for _, each in each_usable(figures.names(), draw, leave_out):
+                pictures.append(each)
+                done.update()
+    return Contents(sorted(tables, key=lambda each: not each.table.has_measured), pictures, rows, left_out)
+
+
+def missing_runs(declared: TableSpec, table: Table, stored: Mapping[str, Row], past: PastSeconds) -> list[MissingRun]:
+    """The runs that the empty cells of ``table`` wait for, in its order, each once; ``stored`` are rows by run."""
+    found: dict[tuple[str, str], MissingRun] = {}
+    for cell in (filled.declared for filled in table.cells() if filled.measured is None):
+        run = _missing_run(cell, declared, stored, past)
+        found.setdefault((cell.run_key, run.why), run).places.append(place_of(cell))
+    return list(found.values())
+
+
+def _missing_run(cell: Cell, declared: TableSpec, stored: Mapping[str, Row], past: PastSeconds) -> MissingRun:
+    if needs := names_to_come(cell, declared.to_come):
+        return MissingRun(cell, f"needs {', '.join(needs)}, still to come")
+    run = run_of(cell)
+    row = stored.get(run.run)
+    is_measured = row is not None and row.status == "ok"
+    if is_measured and cell.evaluation != "database":
+        return MissingRun(cell, f"its row does not hold {cell.metric}")
+    if row is None:
+        why = "not run yet"
+    elif is_measured:
+        why = f"its row does not hold {cell.metric}, and the histogram of the run is not here"
+    else:
+        why = f"failed: {row.reason or 'no reason given'}"
+    return MissingRun(cell, why, command_of(run, cell.settings, again=is_measured), past.of_run(run))
+
+
+def picture(declared: FigureSpec, drawing: Drawing, results: Path) -> Picture:
+    """The figure as a part of the page; ``results`` is the folder of rows and figures.
+
+    A figure that needs files which are not here is the PNG that an earlier ``hashbench figure --write`` left there.
+    """
+    missing = drawing.missing and drawing.missing.replace(f"{results}/", "")  # no folder of this machine on the page
+    if not drawing.keeps_files:
+        shown = _small(preview(drawing), photographs=False) if drawing.points else ("", (0, 0))
+        return Picture(declared, missing, *shown)
+    kept = results / "figures" / f"{declared.name}.png"
+    try:
+        return Picture(declared, None, *quietly(kept.name, lambda: _small(kept.read_bytes(), photographs=True)))
+    except HashbenchError:
+        return Picture(declared, missing)
+
+
+def _small(png: bytes, *, photographs: bool) -> tuple[str, tuple[int, int]]:
+    """The picture as text and its size, at most ``WIDTH`` wide: photographs as JPEG, others as PNG with a palette."""
+    from PIL import Image
+
+    with Image.open(io.BytesIO(png), formats=["PNG"]) as opened:
+        whole = opened.convert("RGB")
+    if whole.width > WIDTH:
+        whole = whole.resize((WIDTH, round(whole.height * WIDTH / whole.width)), Image.Resampling.LANCZOS)
+    small, kind = io.BytesIO(), "jpeg" if photographs else "png"
+    if photographs:
+        whole.save(small, format="JPEG", quality=QUALITY)
+    else:
+        whole.quantize(COLOURS).save(small, format="PNG", optimize=True)
+    text = f"data:image/{kind};base64,{b64encode(small.getvalue()).decode()}"
+    return text, (whole.width // SHARPNESS, whole.height // SHARPNESS)

@@ -5,12 +5,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from hashbench.report import machines
-from hashbench.report.contents import Contents, ReportedTable
-from hashbench.report.machines import Ran
-from hashbench.report.missing import MissingRun
-from hashbench.report.pictures import Picture
-from hashbench.report.provenance import CellsOfTable, Provenance, filter_attributes
+from hashbench.report.contents import Contents, MissingRun, Picture, ReportedTable
+from hashbench.report.provenance import (
+    CellsOfTable,
+    Provenance,
+    Ran,
+    ascending,
+    by_machine,
+    by_method,
+    filter_attributes,
+)
+from hashbench.tables.notation import Notation
 from hashbench.tables.papers import cited, papers
 from hashbench.tables.render_html import element_attributes, escape, render_html
 
@@ -59,7 +64,7 @@ def _filter(contents: Contents) -> Iterator[str]:
     values: Mapping[str, Iterable[str]] = {
         "dataset": sorted({cell.dataset for cell in cells}),
         "method": sorted({cell.method for cell in cells}),
-        "bits": machines.ascending(cell.settings["bits"] for cell in cells if "bits" in cell.settings),
+        "bits": ascending(cell.settings["bits"] for cell in cells if "bits" in cell.settings),
     }
     yield '<form id="filter" hidden>'
     for name, label in FILTERS.items():
@@ -70,9 +75,9 @@ def _filter(contents: Contents) -> Iterator[str]:
 
 
 def _overview(contents: Contents) -> Iterator[str]:
-    n_cells = sum(each.n_cells for each in contents.tables)
-    n_measured = sum(each.n_measured for each in contents.tables)
-    n_machines = len(machines.by_machine(contents.rows))
+    n_cells = sum(each.table.n_cells for each in contents.tables)
+    n_measured = sum(each.table.n_measured for each in contents.tables)
+    n_machines = len(by_machine(contents.rows))
     yield "<header><h1>hashbench: results</h1>"
     yield (
         f"<p>{n_measured:,} of {n_cells:,} cells of {_counted(len(contents.tables), 'table')} are measured. "
@@ -97,7 +102,7 @@ def _overview(contents: Contents) -> Iterator[str]:
 def _overview_line(each: ReportedTable) -> str:
     n_outside = sum(cell.within_tolerance is False for cell in each.table.cells())
     link = f'<a href="#{escape(each.table.name)}">{escape(each.table.name)}</a>'
-    measured = _count(each.n_measured, f"{each.n_measured} of {each.n_cells}")
+    measured = _count(each.table.n_measured, f"{each.table.n_measured} of {each.table.n_cells}")
     counts = f"{measured}{_count(n_outside)}{_count(len(each.missing))}"
     title = f'<span class="title">{escape(each.table.title)}</span>'
     return f'<tr><th scope="row">{link} {title}</th>{counts}</tr>'
@@ -122,7 +127,8 @@ def _counted(n: int, what: str) -> str:
 def _tables(tables: Sequence[ReportedTable], provenance: Provenance) -> Iterator[str]:
     entries = papers(broken=str)  # str: a broken entry is cited by its key
     for each in tables:
-        cells = CellsOfTable(each.table, provenance.add_missing(each.missing), entries, provenance)
+        how = Notation.of(each.table, interval=True, distinct=True)
+        cells = CellsOfTable(each.table, provenance.add_missing(each.missing), entries, provenance, how)
         yield render_html(each.table, counts=True, attributes=cells.attributes)
 
 
@@ -139,11 +145,11 @@ def _figures(pictures: Sequence[Picture]) -> Iterator[str]:
 
 
 def _image(each: Picture) -> str:
-    if each.image is None:
+    if not each.data_uri:
         return ""
-    size = f'width="{each.image.width}" height="{each.image.height}"'
-    wide = ' class="wide"' if each.image.width > COLUMN else ""
-    image = f'<img src="{each.image.data_uri}" {size}{wide} alt="{escape(each.spec.file.title)}">'
+    width, height = each.size
+    wide = ' class="wide"' if width > COLUMN else ""
+    image = f'<img src="{each.data_uri}" width="{width}" height="{height}"{wide} alt="{escape(each.spec.file.title)}">'
     return f'<div class="scroll">{image}</div>'
 
 
@@ -151,7 +157,7 @@ def _machines(contents: Contents) -> Iterator[str]:
     yield '<section id="machines"><h2>Machines and runs</h2><div class="scroll"><table class="list">'
     yield _heading(["machine"], ["runs", "hours"], ["from", *LIBRARIES])
     yield "<tbody>"
-    for each in machines.by_machine(contents.rows):
+    for each in by_machine(contents.rows):
         versions = "".join(f"<td>{escape(each.versions(library))}</td>" for library in LIBRARIES)
         counts = f"{_count(len(each.rows))}{_count(each.hours)}<td>{escape(each.dates)}</td>"
         yield f'<tr><th scope="row">{escape(each.name[0])}</th>{counts}{versions}</tr>'
@@ -159,7 +165,7 @@ def _machines(contents: Contents) -> Iterator[str]:
     yield '<details><summary>Runs by data set and method</summary><div class="scroll"><table class="list sortable">'
     yield _heading(["data set", "protocol", "method", "bits"], ["runs", "failed", "seeds", "hours"], ["machine"])
     yield "<tbody>"
-    yield from map(_ran, machines.by_method(contents.rows))
+    yield from map(_ran, by_method(contents.rows))
     yield "</tbody></table></div></details></section>"
 
 

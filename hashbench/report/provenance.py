@@ -1,13 +1,12 @@
-"""What the page says of a cell when one points at it: its declaration, and the runs behind its value."""
+"""What the page says of runs: those of each machine and method, and the runs behind a cell that one points at."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
-from hashbench.report.machines import commit_of, machine_of
-from hashbench.report.missing import MissingRun, Place, place_of
+from hashbench.report.contents import MissingRun, Place, place_of
 from hashbench.runs.store import Row
 from hashbench.tables.notation import Notation, number
 from hashbench.tables.papers import Paper, cited
@@ -15,6 +14,90 @@ from hashbench.tables.render_csv import settings_text
 from hashbench.tables.table import Table, TableCell
 
 DECIMALS = 6  # as in the CSV of a table
+
+
+@dataclass(frozen=True)
+class Ran:
+    """Some rows that belong together, and what the report says of them."""
+
+    name: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+    @property
+    def n_failed(self) -> int:
+        """The number of runs that failed."""
+        return sum(row.status == "failed" for row in self.rows)
+
+    @property
+    def hours(self) -> float:
+        """The hours of wall time to train, encode and score."""
+        return sum(sum(row.seconds.model_dump().values()) for row in self.rows if row.seconds) / 3600
+
+    @property
+    def seeds(self) -> int:
+        """The number of different seeds."""
+        return len({row.seed for row in self.rows})
+
+    @property
+    def bits(self) -> list[str]:
+        """The code lengths, ascending; none of sparse codes."""
+        return ascending(row.settings["bits"] for row in self.rows if "bits" in row.settings)
+
+    @property
+    def dates(self) -> str:
+        """The days of the first and of the last run, in UTC."""
+        days = sorted(row.utc[:10] for row in self.rows)
+        return days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
+
+    @property
+    def machines(self) -> list[str]:
+        """The machines, sorted."""
+        return sorted({machine_of(row) for row in self.rows})
+
+    def versions(self, library: str) -> str:
+        """The versions of a library that the runs used, sorted."""
+        return ", ".join(sorted({str(row.versions[library]) for row in self.rows if row.versions.get(library)}))
+
+
+def ascending(numbers: Iterable[object]) -> list[str]:
+    """Different whole numbers as texts, in their order; foreign files may hold any text in their place.
+
+    >>> ascending([12, 8, "x", 12])
+    ['8', 'x', '12']
+    """
+    return sorted(set(map(str, numbers)), key=lambda text: (len(text), text))
+
+
+def by_machine(rows: Iterable[Row]) -> list[Ran]:
+    """The rows of each machine, sorted by its name."""
+    return _grouped(((machine_of(row),), row) for row in rows)
+
+
+def by_method(rows: Iterable[Row]) -> list[Ran]:
+    """The rows of each data set, protocol and method, sorted."""
+    return _grouped(((row.dataset, row.protocol, row.method), row) for row in rows)
+
+
+def _grouped(named: Iterable[tuple[tuple[str, ...], Row]]) -> list[Ran]:
+    found: dict[tuple[str, ...], list[Row]] = {}
+    for name, row in named:
+        found.setdefault(name, []).append(row)
+    return [Ran(name, tuple(rows)) for name, rows in sorted(found.items())]
+
+
+def machine_of(row: Row) -> str:
+    """The machine of a row in words."""
+    hardware = row.hardware
+    cores = f"{hardware['cores']} cores" if hardware.get("cores") is not None else None
+    named = (hardware.get("gpu"), hardware.get("cpu"), cores, hardware.get("system"))
+    return ", ".join(str(part) for part in named if part) or "unknown machine"
+
+
+def commit_of(row: Row) -> str:
+    """The version and the commit of the code that made a row."""
+    commit = row.code.commit[:12] if row.code.commit else "unknown"
+    changed = " with local changes" if row.code.dirty else ""
+    return f"hashbench {row.code.version}, commit {commit}{changed}"
 
 
 @dataclass
@@ -28,6 +111,12 @@ class Provenance:
     cells: dict[str, dict[str, Any]] = field(default_factory=dict)
     runs: dict[str, int] = field(default_factory=dict)  # name -> place in the list
     missing: list[MissingRun] = field(default_factory=list)
+    n_cells: Counter[str] = field(default_factory=Counter)
+
+    def count(self, table: str) -> int:
+        """The number of the next cell of a table, from 1."""
+        self.n_cells[table] += 1
+        return self.n_cells[table]
 
     def places_of(self, runs: Iterable[str]) -> list[int]:
         """The places of stored runs."""
@@ -60,7 +149,7 @@ def _run(row: Row, makers: dict[str, int]) -> list[Any]:
     return [row.run, row.seed, ", ".join(f"{part} {value:,.1f} s" for part, value in seconds.items()), maker]
 
 
-@dataclass
+@dataclass(frozen=True)
 class CellsOfTable:
     """The attributes of the elements of one table's cells; what is said of each cell goes to ``provenance``."""
 
@@ -68,17 +157,12 @@ class CellsOfTable:
     waiting: Mapping[Place, int]  # an empty cell -> the missing run that it waits for
     entries: Mapping[str, Paper]
     provenance: Provenance
-    n: int = 0
-
-    @cached_property
-    def how(self) -> Notation:
-        """How the values are written."""
-        return Notation.of(self.table, interval=True, distinct=True)
+    how: Notation
 
     def attributes(self, cell: TableCell) -> dict[str, str]:
         """What filter and sorting need to know of the cell, and the id by which its provenance is found."""
-        self.n += 1
-        name, declared, measured = f"{self.table.name}.{self.n}", cell.declared, cell.measured
+        declared, measured = cell.declared, cell.measured
+        name = f"{self.table.name}.{self.provenance.count(self.table.name)}"
         self.provenance.cells[name] = {"facts": dict(self._facts(cell)), **self._made_by(cell)}
         values = {"published": declared.published, "measured": measured.mean if measured else None}
         state = "missing" if measured is None else "outside" if cell.within_tolerance is False else "measured"

@@ -25,18 +25,12 @@ OWN_HEAD = f"## Our own tables\n\n{COLUMNS}"
 def results_readme(tables: Iterable[Table]) -> str:
     """The text of results/README.md; the same tables give the same text."""
     shown = [table for table in tables if table.name != QUICKSTART]
-    head = HEAD.format(measured=sum(map(_measured, shown)), declared=sum(map(_declared, shown)))
+    head = HEAD.format(
+        measured=sum(table.n_measured for table in shown), declared=sum(table.n_cells for table in shown)
+    )
     of_papers = _lines(table for table in shown if table.paper != OWN)
     own = _lines(table for table in shown if table.paper == OWN)
     return "\n".join([head, f"## Tables of the papers\n\n{COLUMNS}", *of_papers, f"\n{OWN_HEAD}", *own]) + "\n"
-
-
-def _measured(table: Table) -> int:
-    return sum(cell.measured is not None for cell in table.cells())
-
-
-def _declared(table: Table) -> int:
-    return sum(1 for _ in table.cells())
 
 
 def _lines(tables: Iterable[Table]) -> Iterator[str]:
@@ -45,6 +39,6 @@ def _lines(tables: Iterable[Table]) -> Iterator[str]:
         networks = ", ".join(sorted({network_of(row) for row in rows})) or "-"
         origin = "" if table.paper == OWN else f"{cite(table.paper)}, {table.source}: "
         what = f"{origin}{table.title}"
-        counts = f"{_measured(table)} of {_declared(table)}"
+        counts = f"{table.n_measured} of {table.n_cells}"
         link = f"[{table.name}](tables/{table.name}.md)"
         yield f"| {link} | {escape(what)} | {counts} | {escape(networks)} | {notation.runs(table) or '-'} |"

@@ -117,6 +117,16 @@ class Table:
             yield from section.cells.values()
 
     @property
+    def n_cells(self) -> int:
+        """The number of cells."""
+        return sum(1 for _ in self.cells())
+
+    @property
+    def n_measured(self) -> int:
+        """The number of cells that are measured."""
+        return sum(cell.measured is not None for cell in self.cells())
+
+    @property
     def has_published(self) -> bool:
         """Whether any cell has a published value."""
         return any(cell.declared.published is not None for cell in self.cells())
@@ -124,7 +134,7 @@ class Table:
     @property
     def has_measured(self) -> bool:
         """Whether any cell was measured."""
-        return any(cell.measured is not None for cell in self.cells())
+        return self.n_measured > 0
 
     @property
     def is_side_by_side(self) -> bool:

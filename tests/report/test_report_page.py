@@ -131,17 +131,16 @@ def test_a_kept_picture_of_a_figure_that_cannot_be_drawn_here_is_shown(tmp_path:
     from PIL import Image
 
     from hashbench.figures import Drawing
-    from hashbench.report.pictures import picture
+    from hashbench.report.contents import picture
 
     nothing = Drawing([], (1, 1), lambda _: None, 0, f"not drawn here: {tmp_path}/runs/a: no codes", keeps_files=True)
     spec: Any = SimpleNamespace(name="kept")
     assert picture(spec, nothing, tmp_path).missing == "not drawn here: runs/a: no codes"
     (tmp_path / "figures").mkdir()
     Image.new("RGB", (2760, 100)).save(tmp_path / "figures" / "kept.png")
-    image = picture(spec, nothing, tmp_path).image
-    assert image is not None and (image.width, image.height) == (690, 25)
+    assert picture(spec, nothing, tmp_path).size == (690, 25)
     (tmp_path / "figures" / "kept.png").write_bytes(b"damaged")
-    assert picture(spec, nothing, tmp_path).image is None
+    assert picture(spec, nothing, tmp_path).data_uri == ""
 
 
 def test_same_bytes_when_it_is_written_twice(capsys: pytest.CaptureFixture[str]) -> None:

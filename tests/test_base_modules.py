@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+from support.together import together
 
 from hashbench.foundation import paths
 from hashbench.foundation.config import Strict, canonical_json, derive_seed, digest, parse, read_toml
@@ -20,7 +21,7 @@ class Example(Strict):
     kind: Literal["a", "b"] = "a"
 
 
-@pytest.mark.parametrize(
+@together(
     ("values", "complaint"),
     [
         ({"count": "3"}, "count: Input should be a valid integer, got '3'"),
@@ -41,7 +42,7 @@ def test_an_integer_serves_as_a_float() -> None:
     assert parse(Example, {"count": 1, "rate": 2}, "here").rate == 2.0
 
 
-@pytest.mark.parametrize("content", [b"a = ", b"\xff\xfe", b"a = 1\na = 2\n"])
+@together("content", [b"a = ", b"\xff\xfe", b"a = 1\na = 2\n"])
 def test_malformed_toml_is_one_line(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "bad.toml"
     path.write_bytes(content)
@@ -135,9 +136,7 @@ def test_away_from_any_checkout_the_package_finds_its_own(tmp_path: Path, monkey
     assert (paths.root() / "experiments" / "methods" / "talr_ap.toml").is_file()
 
 
-@pytest.mark.parametrize(
-    "content", ["a = " + "[" * 100_000, ".".join("a" * 5_000) + " = 1", "a = " + "{a=" * 40 + "1" + "}" * 40]
-)
+@together("content", ["a = " + "[" * 100_000, ".".join("a" * 5_000) + " = 1", "a = " + "{a=" * 40 + "1" + "}" * 40])
 def test_toml_nested_without_end_is_one_line(tmp_path: Path, content: str) -> None:
     path = tmp_path / "deep.toml"
     path.write_text(content)

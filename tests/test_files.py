@@ -15,6 +15,7 @@ import h5py
 import numpy as np
 import pytest
 from support.limits import file_size_limit
+from support.together import together
 
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import atomic, part_prefix, require_output, sweep_parts, write_text
@@ -246,7 +247,7 @@ def test_pipes_and_devices_are_not_probed(fifo: Path, device: Callable[[str], Pa
     assert sorted(path.name for path in fifo.parent.iterdir() if path.name[0] == ".") == []
 
 
-@pytest.mark.parametrize("library", ["text", "numpy", "h5py", "h5py that closes", "safetensors"])
+@together("library", ["text", "numpy", "h5py", "h5py that closes", "safetensors"])
 def test_a_limit_on_the_size_of_files_is_one_line(tmp_path: Path, library: str) -> None:
     path, numbers = tmp_path / "file", np.arange(10_000.0)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.terminal import Terminal
+from support.together import together
 
 from hashbench.foundation import progress
 from hashbench.foundation.progress import _bars
@@ -92,7 +93,7 @@ def test_bytes_have_a_unit_and_what_has_no_total_no_time_left(capfd: pytest.Capt
     assert of_rows == "read: row 500,000, 00:00 passed"
 
 
-@pytest.mark.parametrize("kind", [_bars.Lines, _bars.TerminalBar])
+@together("kind", [_bars.Lines, _bars.TerminalBar])
 def test_a_bar_that_was_interrupted_half_made_says_nothing(kind: type, monkeypatch: pytest.MonkeyPatch) -> None:
     """Python would print what its __del__ raises."""
     seen: list[object] = []

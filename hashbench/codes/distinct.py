@@ -16,7 +16,7 @@ AtLeastOne = Annotated[int, Field(ge=1)]
 
 
 class DistinctCodes(Strict):
-    """How many distinct codes the queries of a run have, and its database."""
+    """The numbers of distinct codes of the queries and of the database of a run."""
 
     queries: AtLeastOne
     database: AtLeastOne
@@ -42,7 +42,7 @@ class Distinct:
 
     @staticmethod
     def of(known: Words | None, limit: int) -> "Distinct":
-        """What has counted the codes that ``known`` returned: None is beyond the limit."""
+        """A counter that goes on from the codes that ``known`` returned: None is beyond the limit."""
         distinct = Distinct(limit)
         distinct._known, distinct._is_beyond = known, known is None
         return distinct
@@ -79,8 +79,8 @@ class Distinct:
     def _merge(self) -> None:
         if self._is_beyond or not self._pending:
             return
-        held = self._pending if self._known is None else [self._known, *self._pending]
-        self._known, self._pending = _once(np.concatenate(held)), []
+        parts = self._pending if self._known is None else [self._known, *self._pending]
+        self._known, self._pending = _once(np.concatenate(parts)), []
         if self._known.size > self.limit:
             self._known, self._is_beyond = None, True
 

@@ -58,7 +58,7 @@ class Lists:
 def make_lists(database: Codes, n_lists: int | None = None, *, progress: bool = False) -> Lists:
     """The lists of the items in ``database``: ``n_lists``, or the square root of their number.
 
-    The centroids are those of faiss's k-means on 40 random items for each list.
+    faiss's k-means finds the centroids, on 40 random items for each list.
     """
     faiss = _faiss()
     n_lists = n_lists or max(1, round(len(database) ** 0.5))
@@ -80,7 +80,7 @@ def make_lists(database: Codes, n_lists: int | None = None, *, progress: bool = 
 
 
 class InvertedFile:
-    """The inverted file of a database and its ``lists``; both are held in memory: 16 bytes an item of 64 bits."""
+    """The inverted file of a database and its ``lists``; both are in memory: 16 bytes an item of 64 bits."""
 
     def __init__(self, database: Codes, lists: Lists) -> None:
         faiss = _faiss()

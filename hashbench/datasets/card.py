@@ -79,7 +79,7 @@ class ExpectedFile(Strict):
 class Member(ExpectedFile):
     """A file that a reader needs; ``path`` is its name inside the source, with forward slashes.
 
-    The size and the checksums are those of its decompressed bytes. ``packed`` is its name inside the source if it is
+    The size and the checksums are of its decompressed bytes. ``packed`` is its name inside the source if it is
     itself compressed (.gz, .bz2, .xz or .Z). A member without ``size_bytes`` may have up to ``limit_bytes``.
     """
 
@@ -111,7 +111,7 @@ class Source(ExpectedFile):
 
 
 class Probe(Strict):
-    """One item whose bytes are known: ``sha256`` is that of its row as stored (C order, little-endian).
+    """One item whose bytes are known: ``sha256`` is the checksum of its row as stored (C order, little-endian).
 
     ``label`` is its class; it is omitted if items have several labels or none.
     """
@@ -204,7 +204,7 @@ class Card(Strict):
     def protocol_name(self, given: str | None) -> str:
         """``given``, or the data set's only protocol if it is None; raises HashbenchError if there are several.
 
-        Protocols that stand for another one do not count.
+        Protocols that draw the same items as another one do not count.
         """
         if given is not None:
             return canonical(given)
@@ -228,7 +228,7 @@ def cards() -> list[str]:
 
 
 def card_files() -> dict[str, Path]:
-    """The card of each data set by name: those of the named root, then the user's own, then the shipped ones.
+    """The card of each data set by name: from the named root, then the user's own, then the shipped ones.
 
     The first of several cards with one name is taken.
     """

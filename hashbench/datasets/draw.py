@@ -2,7 +2,7 @@
 
 A random order of items is the order of the BLAKE2b digests of ``dataset/protocol-seed/id``. Such an order never
 changes; the numbers of a random generator may change between versions of a library. Only ``Stratified`` uses a random
-generator, that of scikit-learn, as the code of its authors does.
+generator, scikit-learn's, as the code of its authors does.
 """
 
 import hashlib

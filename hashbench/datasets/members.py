@@ -114,7 +114,7 @@ def _damage(where: object) -> Iterator[None]:
 
 
 def _entries(place: Path, source: Source, stack: ExitStack) -> Iterator[Entry]:
-    """The files of a folder that may be members, or those of an archive; a single file is its own and only member."""
+    """The files of a folder that may be members, or the files of an archive; a single file is its own only member."""
     if place.is_dir():
         for name in {name for member in source.members for name in _names(member) if (place / name).is_file()}:
             yield name, lambda path=place / name: path.open("rb")  # type: ignore[misc]  # it takes no argument too

@@ -59,7 +59,7 @@ class StaleError(TemporaryError):
 
 
 class Origin(Strict):
-    """What a server says about a file: its address, its version (ETag and date), its length in bytes."""
+    """The address of a file, and its version (ETag and date) and length in bytes as the server states them."""
 
     url: str
     etag: str | None = None
@@ -199,7 +199,7 @@ def _require_file(response: requests.Response, url: str) -> None:
         raise MirrorError(WEB_PAGE)
     encoded = headers.get("Content-Encoding", "identity").lower() != "identity"
     if encoded and PurePosixPath(urlsplit(url).path).suffix not in COMPRESSED:
-        raise MirrorError("it was compressed on the way, which was not asked for")
+        raise MirrorError("the server compressed it on the way, although the request forbids that")
 
 
 def _extent(response: requests.Response, start: int) -> tuple[int, int | None]:
@@ -208,7 +208,7 @@ def _extent(response: requests.Response, start: int) -> tuple[int, int | None]:
         return 0, response.raw.length_remaining
     found = re.fullmatch(r"bytes ([0-9]{1,18})-[0-9]+/([0-9]{1,18}|\*)", response.headers.get("Content-Range", ""))
     if found is None or int(found[1]) != start:
-        raise StaleError("sends another range than was asked for")
+        raise StaleError("sends another range than the request names")
     return start, None if found[2] == "*" else int(found[2])
 
 

@@ -21,14 +21,14 @@ DESCRIPTIVE = {"title", "citation", "note", "metrics", "random_ndcg"} | SIZES
 class Percentiles(Strict):
     """Relevance by distance: an item within the ``percent[i]``-th percentile of the distances has level ``levels[i]``.
 
-    The percentiles are those of the distances of all pairs of training items; the thresholds are the same for all
+    The percentiles are taken over the distances of all pairs of training items; the thresholds are the same for all
     queries. Before that, the mean of the training features is subtracted and each item is scaled to unit norm
     [He et al. 2018, section 5.3].
 
     With ``kind`` "released" it is the squared distance of two items that is compared with those percentiles, which are
     of distances that are not squared. So does the code that the authors released.
 
-    The distances are those of the items as stored, or of their ``features``, such as gist.
+    Distances are computed between the items as stored, or between their ``features``, such as gist.
     """
 
     kind: Literal["percentiles", "released"]
@@ -60,7 +60,7 @@ class _Protocol(Strict):
 
     ``hashbench split --check`` compares a split with the expected sizes and, for ``seed``, the checksum of the ids.
     Without ``relevance``, two items are relevant to each other if they have the same class or share a label; their
-    level is then the number of labels that they share. ``metrics`` are those of the paper: rows hold them besides the
+    level is then the number of labels that they share. ``metrics`` are the paper's: rows hold them besides the
     metrics that all rows hold. ``citation`` is needed unless the data are the user's own. ``random_ndcg`` is the NDCG
     that a paper prints for a method that probably ranks at random; ``hashbench split --relevance`` compares with it.
     """
@@ -128,8 +128,8 @@ class PerLabel(_Protocol):
 class Random(_Protocol):
     """``queries`` and ``train`` items drawn from all without regard to labels; 0 ``train`` means the whole database.
 
-    If ``among`` is given, the items of other ids are in no list. If ``of`` is given, the items are those of the
-    protocol ``of``, with the same sizes, and only the relevance differs.
+    If ``among`` is given, the items of other ids are in no list. If ``of`` is given, the protocol
+    ``of`` draws the same items, with the same sizes, and only the relevance differs.
     """
 
     draw: Literal["random"]
@@ -241,7 +241,7 @@ class Parts(_Protocol):
 class Stratified(_Protocol):
     """A fixed range of queries, and ``validation`` items drawn from the range ``pool`` in proportion to its classes.
 
-    The other items of the pool are both the training set and the database. The draw is that of scikit-learn,
+    The other items of the pool are both the training set and the database. scikit-learn draws them,
     ``train_test_split(pool, test_size=validation, random_state=seed, stratify=labels)``.
     """
 

@@ -50,7 +50,7 @@ def canonical_bytes(ids: Ids) -> bytes:
 def split(labels: Labels, protocol: Protocol, dataset: str, protocol_name: str, seed: int | None = None) -> Split:
     """The split of a data set with class ids [n] or labels [n, labels]; the same arguments always give the same ids.
 
-    ``seed`` is by default that of the protocol. :mod:`hashbench.datasets.draw` says how each kind of protocol draws.
+    ``seed`` is by default the protocol's. :mod:`hashbench.datasets.draw` says how each kind of protocol draws.
     Raises HashbenchError if a class has too few items, or if the protocol needs labels of another kind.
     """
     dataset, protocol_name = canonical(dataset), canonical(protocol_name)

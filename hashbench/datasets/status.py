@@ -15,7 +15,7 @@ FOLDER = "FOLDER"  # a placeholder: the user puts the name of a folder there
 class DatasetStatus:
     """The status of a data set on this machine; ``steps`` are the commands and manual steps to get what is missing.
 
-    ``size_bytes`` is the size of the converted file, ``kept_bytes`` that of the downloaded sources, which may go.
+    ``size_bytes`` is the size of the converted file, ``kept_bytes`` of the downloaded sources, which may be deleted.
     """
 
     name: str

@@ -61,11 +61,13 @@ def stored_name(name: str, weights: str | None = None) -> str:
     stem = canonical(name).removeprefix(TORCHVISION)
     if stem in FEATURES:
         if weights is not None:
-            raise HashbenchError(f"{stem} is no network: it has no --weights")
+            raise HashbenchError(f"{stem} is no network: it cannot be combined with --weights")
         return stem
     if split_checksum(stem)[1] is not None:
         if weights is not None:
-            raise HashbenchError(f"{stem}: its name says of which weights it is: no --weights")
+            raise HashbenchError(
+                f"{stem}: its name already says which weights it has: it cannot be combined with --weights"
+            )
         return stem
     if stem not in MODELS:
         raise unknown("features", name, known())

@@ -131,7 +131,7 @@ def transfer(scales: int, orientations: int, n: int) -> Matrix:
     Scale s has its peak at .3 / 1.85^s cycles a pixel and falls off as exp(-3.5 (f / peak - 1)^2); orientation o has
     it at -o pi / orientations, and falls off as exp(-2 pi (orientations / 8)^2 angle^2): createGabor of LMgist.m.
     """
-    # LMgist's own frequencies, -n/2, 1 - n/2, ...: of an odd n they are half a step beside those of the transform
+    # LMgist's own frequencies, -n/2, 1 - n/2, ...: for an odd n they are half a step beside the transform's
     frequency = np.fft.fftshift(np.fft.fftshift(np.arange(n) - n / 2))
     radius = np.hypot(frequency[None, :], frequency[:, None]) / n
     angle = np.angle(frequency[None, :] + 1j * frequency[:, None])

@@ -107,7 +107,7 @@ def _finite(text: str) -> float:
 
 
 def _shallow(read: Callable[[], T]) -> T:
-    """What ``read`` returns; raises ValueError if that is nested deeper than ``MOST_LEVELS``."""
+    """The result of ``read``; raises ValueError if it is nested deeper than ``MOST_LEVELS``."""
     try:
         value = read()
     except RecursionError:

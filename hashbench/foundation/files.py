@@ -1,6 +1,6 @@
 """Files that are written as a whole or not at all, whether they can be written, and lock files.
 
-A temporary file's name says which process writes it, so that those of killed processes can be removed.
+A temporary file's name says which process writes it, so that files of killed processes can be removed.
 """
 
 import errno
@@ -93,7 +93,7 @@ def _temporary(path: Path, place: Path, elsewhere: bool) -> Iterator[Path]:
 
 
 def _replace(temporary: Path, place: Path) -> None:
-    """Gives ``temporary`` the owner and the mode of ``place``, or those of a new file, and its name."""
+    """Gives ``temporary`` the owner and the mode of ``place``, or a new file's, and its name."""
     with temporary.open("rb") as file:
         os.fsync(file.fileno())
     try:
@@ -259,7 +259,7 @@ def file_sha256(path: Path) -> str:
 def files_named(names: Sequence[Path], suffix: str | None = None) -> list[Path]:
     """The files that ``names`` are or match, in the order of their names, db-2 before db-10.
 
-    With ``suffix`` a folder stands for its files that end so. Raises HashbenchError for a name without a file.
+    With ``suffix`` the name of a folder means its files that end so. Raises HashbenchError for a name without a file.
     """
     return sorted((path for name in names for path in _files(name, suffix)), key=natural)
 
@@ -276,7 +276,7 @@ def _files(name: Path, suffix: str | None) -> list[Path]:
 
 
 def matching(pattern: str) -> list[Path]:
-    """The files that a pattern matches, in no order; ``**`` stands for any folders."""
+    """The files that a pattern matches, in no order; ``**`` matches any folders."""
     return [path for path in map(Path, glob.glob(pattern, recursive=True)) if path.is_file()]  # noqa: PTH207
 
 
@@ -348,7 +348,7 @@ def write_holder(path: Path) -> None:
 
 
 def holder_in(path: Path) -> str:
-    """What ``write_holder`` wrote; "another process" where that cannot be read."""
+    """The text that ``write_holder`` wrote; "another process" where it cannot be read."""
     try:
         return printable(path.read_text(encoding="utf-8"), 200) or "another process"
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""How work is divided: slices of rows, the parts of several processes, the cores that there are."""
+"""Divides work: slices of rows, the parts of several processes, the cores that there are."""
 
 import os
 import re

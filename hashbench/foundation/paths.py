@@ -80,7 +80,7 @@ def toml_files(folders: Iterable[Path]) -> dict[str, Path]:
 
 
 def results() -> Path:
-    """The folder of rows, runs and rendered tables: that of HASHBENCH_RESULTS (``--results``), if it is set.
+    """The folder of rows, runs and rendered tables: HASHBENCH_RESULTS (``--results``), if it is set.
 
     Otherwise it is ``results`` in the :func:`clone` one is in, or in the current folder.
     """

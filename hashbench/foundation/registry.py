@@ -28,16 +28,16 @@ def canonical(name: str) -> str:
     return name.strip().lower().replace("-", "_")
 
 
-Broken = Callable[[HashbenchError], object]  # is told of an entry that cannot be loaded
+Broken = Callable[[HashbenchError], object]  # called with the error of an entry that cannot be loaded
 
 
 def refuse(error: HashbenchError) -> NoReturn:
-    """Raises the error: for who needs every entry."""
+    """Raises the error: for callers that need every entry."""
     raise error
 
 
 def each_usable(names: Iterable[str], load: Callable[[str], T], broken: Broken) -> Iterator[tuple[str, T]]:
-    """Each name with what ``load`` returns for it; an entry that cannot be loaded is left out and told to ``broken``.
+    """Each name with its loaded entry; one that cannot be loaded is left out, and its error is given to ``broken``.
 
     So one broken entry does not hide the others.
     """

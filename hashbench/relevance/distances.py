@@ -1,4 +1,4 @@
-"""Relevance by Euclidean distances: the nearer two items lie, the higher their level."""
+"""Relevance by Euclidean distances: the nearer two items are, the higher their level."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -89,8 +89,8 @@ class DistanceRelevance:
     def pieces(self) -> "Iterator[tuple[slice, KnownRelevance]]":
         """The database piece by piece, each with its relevance to all queries.
 
-        For ``hashbench.histogram.count_blocks``: where features are computed on demand, this computes those of the
-        database once, and ``block`` once for each block of queries.
+        For ``hashbench.histogram.count_blocks``: where features are computed on demand, this computes the
+        database's once, and ``block`` once for each block of queries.
         """
         step = max(1, min(ROWS, HELD // max(1, self.shape[0])))
         for part in slices(self.shape[1], step):

@@ -60,7 +60,7 @@ def percentiles(features: Rows, percents: Sequence[float]) -> tuple[float, ...]:
 def nearest(query: Rows, database: Rows, k: int) -> Floats:
     """The distance of each query's ``k``-th nearest item, float64[q]; exact in float64.
 
-    As a threshold it admits k items of a query, and more where several lie at the k-th distance. Takes 2 q n f
+    As a threshold it admits k items of a query, and more where several are at the k-th distance. Takes 2 q n f
     multiplications, 128 MiB of distances and blocks of features, for any q and n while k < 8,000,000.
 
     >>> nearest(np.array([[0.0], [5.0]]), np.array([[1.0], [2.0], [7.0]]), 2)
@@ -150,7 +150,7 @@ def _width(k: int) -> int:
 
 
 def _pair_intervals(features: Rows, ranks: Ints) -> tuple[Floats, Floats]:
-    """(low, high) squared distances between which the pairs of those ranks lie, rounding included; float64[ranks]."""
+    """(low, high) squared distances around the pairs of those ranks, rounding included; float64[ranks]."""
     largest = max(float(squared_norms(items).max()) for items in _tiles(features))
     scale = 4 * largest or 1.0  # no two items are farther apart
     n_until = np.zeros(BINS, np.int64)
@@ -164,7 +164,7 @@ def _pair_intervals(features: Rows, ranks: Ints) -> tuple[Floats, Floats]:
 
 
 def _bin(squared: Floats) -> NDArray[np.uint32]:
-    """The bin of values from 0 to 1: the leading bits of a float32, whose order is that of the values."""
+    """The bin of values from 0 to 1: the leading bits of a float32, which have the order of the values."""
     bits: NDArray[np.uint32] = np.maximum(squared, 0).astype(np.float32).view(np.uint32)
     return bits >> np.uint32(11)
 
@@ -175,7 +175,7 @@ def _edge(bins: Ints) -> Floats:
 
 
 def _pairs(features: Rows) -> Iterator[tuple[Floats, Floats, Floats]]:
-    """(rows, rows, squared distances) of blocks in which each pair comes once; infinity stands in all other entries."""
+    """(rows, rows, squared distances) of blocks in which each pair comes once; all other entries are infinity."""
     for first, query in enumerate(_tiles(features)):
         for second, items in enumerate(_tiles(features, first * TILE), first):
             squared = squared_distances(query, items)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.together import together
 
 from hashbench.codes import Codes, inverted_file, pack
 from hashbench.codes.inverted_file import InvertedFile, Lists, codes_sha256, make_lists, recall
@@ -33,7 +34,7 @@ def by_definition(query: Codes, database: Codes) -> np.ndarray:
     return (query.bits()[:, None] != database.bits()[None]).sum(axis=2)
 
 
-@pytest.mark.parametrize("bits", [12, 32, 64, 100])
+@together("bits", [12, 32, 64, 100])
 def test_all_near_items_of_planted_clusters_are_found(bits: int) -> None:
     query, database = planted(bits)
     found = InvertedFile(database, make_lists(database, 30)).search(query, 20, probes=15)
@@ -43,7 +44,7 @@ def test_all_near_items_of_planted_clusters_are_found(bits: int) -> None:
     assert all(len(set(ids)) == 20 and 0 <= min(ids) <= max(ids) < len(database) for ids in found.ids.tolist())
 
 
-@pytest.mark.parametrize("bits", [12, 32, 64, 100])
+@together("bits", [12, 32, 64, 100])
 def test_with_all_lists_it_finds_what_exhaustive_search_finds(bits: int) -> None:
     rng = np.random.default_rng(bits)
     query, database = (pack(rng.integers(0, 2, (n, bits), np.uint8)) for n in (300, 500))
@@ -90,7 +91,7 @@ def test_the_number_of_lists_is_the_root_of_the_number_of_items_or_the_given_one
         make_lists(database, 1201)
 
 
-@pytest.mark.parametrize(("top", "probes", "bits"), [(0, 1, 32), (1201, 1, 32), (1, 0, 32), (1, 36, 32), (1, 1, 33)])
+@together(("top", "probes", "bits"), [(0, 1, 32), (1201, 1, 32), (1, 0, 32), (1, 36, 32), (1, 1, 33)])
 def test_what_is_no_question_is_refused(top: int, probes: int, bits: int) -> None:
     _, database = planted(32)
     query = pack(np.zeros((1, bits), np.uint8))

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.together import together
 
 from hashbench.codes import nearest, pack
 from hashbench.codes.nearest import neighbours, neighbours_of
@@ -21,14 +22,14 @@ def test_ranks_are_the_places_an_item_takes_over_all_orders_of_tied_items(bits, 
     assert found.last.tolist() == [sum(d <= distances[item] for d in distances) for item in by_hand]
 
 
-@pytest.mark.parametrize(("n_queries", "bits", "k"), [(2, 4, 1), (0, 4, 1), (1, 5, 1), (1, 4, 0)])
+@together(("n_queries", "bits", "k"), [(2, 4, 1), (0, 4, 1), (1, 5, 1), (1, 4, 0)])
 def test_what_is_no_question_is_refused(n_queries, bits, k):
     query = pack(np.zeros((n_queries, bits), np.uint8))
     with pytest.raises(HashbenchError, match="one query of as many bits, and k of 1 or more"):
         neighbours(query, pack(np.zeros((3, 4), np.uint8)), k)
 
 
-@pytest.mark.parametrize("bits", [64, 255, 256, 700])
+@together("bits", [64, 255, 256, 700])
 def test_blocks_and_long_codes_change_nothing(bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Distances up to 700 do not fit a byte; 30 items are several blocks of words."""
     rng = np.random.default_rng(0)

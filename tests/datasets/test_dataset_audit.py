@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 from support.audits import n_duplicates
+from support.together import together
 
 from hashbench.datasets import duplicates
 from hashbench.datasets.audit import Audit, Leak, audit
@@ -62,7 +63,7 @@ def audited(kind: str, chosen: Split | None = None, **given: np.ndarray) -> Audi
     return audit(data(kind, **given), chosen or sound(kind), RULES[kind], seed=0)
 
 
-@pytest.mark.parametrize("kind", RULES)
+@together("kind", RULES)
 def test_a_sound_split_of_any_kind_passes(kind: str) -> None:
     chosen, found = sound(kind), audited(kind)
     assert found.leaks == []
@@ -188,7 +189,7 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@together("fault", FAULTS)
 def test_a_fault_fails_the_check(fault: str) -> None:
     kind, chosen, message = FAULTS[fault]
     with pytest.raises(CheckFailed, match=f"^toy: .*{message}"):

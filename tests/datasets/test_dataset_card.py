@@ -2,6 +2,7 @@ import re
 
 import numpy as np
 import pytest
+from support.together import together
 
 from hashbench.datasets.card import cards, load_card
 from hashbench.datasets.protocol import Parts, PerClassValidation, Random, RandomValidation, Stratified
@@ -10,7 +11,7 @@ from hashbench.datasets.split import split
 from hashbench.foundation.errors import HashbenchError
 
 
-@pytest.mark.parametrize("name", cards())
+@together("name", cards())
 def test_every_card_is_complete(name):
     card = load_card(name)
     assert card.name == name
@@ -23,7 +24,7 @@ def test_every_card_is_complete(name):
         assert len(ids) >= 3
 
 
-@pytest.mark.parametrize("name", cards())
+@together("name", cards())
 def test_every_source_of_a_card_can_be_found_and_verified(name):
     for source in load_card(name).sources:
         assert all(re.match("(https?|ftp)://[^ ]+$", url) for url in source.urls)
@@ -39,7 +40,7 @@ def test_every_source_of_a_card_can_be_found_and_verified(name):
 PROTOCOLS = [(name, protocol) for name in cards() for protocol in load_card(name).protocols]
 
 
-@pytest.mark.parametrize(("name", "protocol"), PROTOCOLS)
+@together(("name", "protocol"), PROTOCOLS)
 def test_every_protocol_states_its_sizes(name, protocol):
     card = load_card(name)
     rule = card.protocols[protocol]
@@ -80,7 +81,7 @@ def check_pinned_ids(name: str, protocol: str) -> None:
 SMALL = pinned_without_labels(most=100_000)
 
 
-@pytest.mark.parametrize(("name", "protocol"), SMALL)
+@together(("name", "protocol"), SMALL)
 def test_ids_drawn_without_labels_are_pinned(name, protocol):
     check_pinned_ids(name, protocol)
 
@@ -91,7 +92,7 @@ def test_ids_of_large_sets_drawn_without_labels_are_pinned(name, protocol):
     check_pinned_ids(name, protocol)
 
 
-@pytest.mark.parametrize("name", cards())
+@together("name", cards())
 def test_where_the_labels_were_seen_all_ids_are_pinned(name):
     card = load_card(name)
     if card.content_sha256 or card.labels_sha256:
@@ -146,7 +147,7 @@ def test_sizes_are_those_of_the_papers():
         assert (rule.n_queries, rule.n_database, rule.n_train) == sizes
 
 
-@pytest.mark.parametrize("name", ["flickr1m", "gist1m", "sift1m", "tiny580k"])
+@together("name", ["flickr1m", "gist1m", "sift1m", "tiny580k"])
 def test_without_classes_the_nearest_are_relevant(name):
     relevance = load_card(name).protocol("structhash").relevance
     assert (relevance.kind, relevance.percent) == ("nearest", 2)

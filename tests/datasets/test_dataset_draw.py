@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from support.together import together
 
 from hashbench.datasets.protocol import (
     Parts,
@@ -199,7 +200,7 @@ RULES = {
 }
 
 
-@pytest.mark.parametrize("kind", GOLDEN)
+@together("kind", GOLDEN)
 def test_the_lists_are_what_they_always_were(kind: str) -> None:
     labels = HOT if kind == "per_label" else CLASSES
     assert split(labels, RULES[kind], "set", "s1").sha256 == GOLDEN[kind]
@@ -249,7 +250,7 @@ UNFIT = {
 }
 
 
-@pytest.mark.parametrize("case", UNFIT)
+@together("case", UNFIT)
 def test_labels_that_do_not_fit_the_protocol_are_one_line(case: str) -> None:
     rule, labels, message = UNFIT[case]
     with pytest.raises(HashbenchError, match=f"^a s1: {message}") as caught:
@@ -266,7 +267,7 @@ def test_a_label_that_queries_alone_carry_cannot_be_found() -> None:
     assert (len(chosen.query_ids), len(chosen.database_ids)) == (4, 3)
 
 
-@pytest.mark.parametrize(
+@together(
     ("kind", "values", "message"),
     [
         (PerClass, {"queries_per_class": 1, "train_per_class": 0, "database": "rest_without_train"}, "needs training"),

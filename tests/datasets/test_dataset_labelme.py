@@ -6,6 +6,7 @@ import h5py
 import numpy as np
 import pytest
 from support.command_line import call
+from support.together import together
 
 from hashbench.datasets import store
 from hashbench.datasets.card import load_card
@@ -173,7 +174,7 @@ def test_the_released_relevance_has_the_same_items_and_levels(monkeypatch):
     assert chosen.sha256 == released.ids_sha256 == rule.ids_sha256
 
 
-@pytest.mark.parametrize("method", ["talr_ndcg", "dpsh", "mihash"])
+@together("method", ["talr_ndcg", "dpsh", "mihash"])
 def test_a_run_of_the_released_relevance_has_the_same_settings_and_another_name(monkeypatch, method):
     from hashbench.runs.run import Run
 

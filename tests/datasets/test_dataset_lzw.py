@@ -13,6 +13,7 @@ import unlzw3
 from hypothesis import given
 from hypothesis import strategies as st
 from support.lzw_writer import bomb, compress
+from support.together import together
 
 from hashbench.datasets.card import Member, Source
 from hashbench.datasets.members import PIECE, UNPACK, open_members
@@ -35,7 +36,7 @@ def test_gives_back_what_compress_packed(data, max_bits, clear_every):
     assert unpack(compress(data, max_bits, clear_every=clear_every)) == data
 
 
-@pytest.mark.parametrize("max_bits", [10, 12, 16])
+@together("max_bits", [10, 12, 16])
 def test_equals_a_library_where_codes_grow_and_the_table_fills(max_bits):
     words = np.random.default_rng(3).integers(0, 40, 60_000)
     data = b"".join(b"%d," % word for word in words)
@@ -77,7 +78,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("fault", REFUSED)
+@together("fault", REFUSED)
 def test_what_compress_does_not_write_is_refused(fault):
     with pytest.raises(HashbenchError, match=r"a\.Z: damaged or truncated \("):
         unpack(REFUSED[fault])

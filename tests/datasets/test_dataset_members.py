@@ -18,6 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.lzw_writer import bomb, compress
+from support.together import together
 
 from hashbench.datasets.card import Source
 from hashbench.datasets.members import locate, open_members
@@ -86,14 +87,14 @@ def refusal(place: Path, of: Source) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz"])
-@pytest.mark.parametrize("prefix", ["", "./"])
+@together("mode", ["w", "w:gz", "w:bz2", "w:xz"])
+@together("prefix", ["", "./"])
 def test_any_tar(tmp_path, mode, prefix):
     files = {"readme": b"hello", **{prefix + name: data for name, data in reversed(CONTENT.items())}}
     assert contents(saved(tmp_path, tar(files, mode)), source()) == CONTENT
 
 
-@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+@together("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_any_zip(tmp_path, compression):
     assert contents(saved(tmp_path, zipped(CONTENT, compression), "a.zip"), source("a.zip")) == CONTENT
 
@@ -104,7 +105,7 @@ def test_members_without_their_folder(tmp_path):
     assert contents(saved(tmp_path, zipped(flat), "a.zip"), source("a.zip")) == CONTENT
 
 
-@pytest.mark.parametrize("suffix", PACK)
+@together("suffix", PACK)
 def test_members_compressed_by_themselves(tmp_path, suffix):
     packed = {name + suffix: PACK[suffix](data) for name, data in CONTENT.items()}
     assert contents(saved(tmp_path, zipped(packed), "a.zip"), source("a.zip", suffix)) == CONTENT
@@ -178,7 +179,7 @@ def test_a_flipped_bit_is_one_line_or_does_no_harm(tmp_path, form, data):
         assert "\n" not in str(error)
 
 
-@pytest.mark.parametrize("name", ["../../outside", "/tmp/outside", "in/../../outside"])
+@together("name", ["../../outside", "/tmp/outside", "in/../../outside"])
 def test_a_name_that_leads_outside_leads_nowhere(tmp_path, name):
     """Nothing is written where an archive says, whatever it says."""
     inside = tmp_path / "x" / "y"
@@ -195,7 +196,7 @@ def test_a_name_that_leads_outside_leads_nowhere(tmp_path, name):
 TYPES = [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE, tarfile.DIRTYPE]
 
 
-@pytest.mark.parametrize("kind", TYPES)
+@together("kind", TYPES)
 def test_a_link_or_device_in_a_tar_is_not_followed(tmp_path, kind):
     info = tarfile.TarInfo("in/one.bin")
     info.type, info.linkname = kind, "/etc/passwd"
@@ -205,7 +206,7 @@ def test_a_link_or_device_in_a_tar_is_not_followed(tmp_path, kind):
     assert "in/one.bin: not a regular file" in refusal(saved(tmp_path, buffer.getvalue()), source())
 
 
-@pytest.mark.parametrize("kind", [stat.S_IFLNK, stat.S_IFIFO, stat.S_IFCHR])
+@together("kind", [stat.S_IFLNK, stat.S_IFIFO, stat.S_IFCHR])
 def test_a_link_or_device_in_a_zip_is_not_followed(tmp_path, kind):
     info = zipfile.ZipInfo("in/one.bin")
     info.external_attr = (kind | 0o644) << 16
@@ -255,7 +256,7 @@ def zeros(n_mib: int) -> bytes:
     return b"".join([*(packer.compress(bytes(1 << 20)) for _ in range(n_mib)), packer.flush()])
 
 
-@pytest.mark.parametrize("form", ["tar.gz", "zip", ".gz", ".bz2", ".xz", ".Z"])
+@together("form", ["tar.gz", "zip", ".gz", ".bz2", ".xz", ".Z"])
 def test_a_bomb_is_stopped_at_the_limit(tmp_path, form):
     limit, name = 1 << 16, "in/one.bin"
     if form in PACK:
@@ -277,7 +278,7 @@ def test_a_bomb_of_lzw_in_a_zip_is_stopped(tmp_path):
     assert "more than the 1,048,576 bytes" in refusal(place, source("a.zip", ".Z"))
 
 
-@pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK])
+@together("kind", [tarfile.XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK])
 def test_a_tar_whose_name_would_fill_the_memory_is_refused(tmp_path, kind):
     header = tarfile.TarInfo("x")
     header.type, header.size = kind, 64 << 20
@@ -332,8 +333,8 @@ def test_a_plain_file_is_not_copied(tmp_path, monkeypatch):
     assert contents(tmp_path, source()) == CONTENT
 
 
-@pytest.mark.parametrize("keys", [{"size_bytes": 2999}, {"md5": "0" * 32}, {"sha256": "0" * 64}, {"sha512": "0" * 128}])
-@pytest.mark.parametrize("packed", [False, True])
+@together("keys", [{"size_bytes": 2999}, {"md5": "0" * 32}, {"sha256": "0" * 64}, {"sha512": "0" * 128}])
+@together("packed", [False, True])
 def test_other_bytes_than_the_card_states_are_refused(tmp_path, keys, packed):
     data = CONTENT["in/one.bin"]
     of = single("one.bin.gz", "in/one.bin", "one.bin.gz", **keys)

@@ -2,6 +2,7 @@ import hashlib
 
 import numpy as np
 import pytest
+from support.together import together
 
 from hashbench.datasets.card import load_card
 from hashbench.datasets.protocol import PerClass as Protocol
@@ -52,7 +53,7 @@ def test_an_item_without_a_class_is_in_the_database_only():
     assert not {1, 4} & {*chosen.query_ids.tolist(), *chosen.train_ids.tolist()}
 
 
-@pytest.mark.parametrize(
+@together(
     ("labels", "train", "message"),
     [
         ([0, 0, 0, 1, 1], 2, "class 1 has 2 items; 1 queries, 2 to train and the database need 3"),

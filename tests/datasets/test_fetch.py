@@ -253,12 +253,12 @@ FINAL = {
     ),
     "part of it unasked": (
         Answer(status=206, headers={"Content-Range": "bytes 5-9/50000"}),
-        r"\(sends another range than was asked for, 5 times in a row\)",
+        r"\(sends another range than the request names, 5 times in a row\)",
     ),
     "nothing": (Answer(status=204, body=b""), r"\(status 204\)"),
     "compressed on the way": (
         Answer(body=gzip.compress(BODY), headers={"Content-Encoding": "gzip"}),
-        r"\(it was compressed on the way, which was not asked for\)",
+        r"\(the server compressed it on the way, although the request forbids that\)",
     ),
     "redirects for ever": (Answer(status=302, headers={"Location": "/toy.bin"}), r"\(more than 10 redirects\)"),
     "redirects to a file": (

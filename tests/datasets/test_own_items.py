@@ -4,6 +4,7 @@ import h5py
 import numpy as np
 import pytest
 from PIL import Image
+from support.together import together
 
 from hashbench.datasets.own.inputs import read
 from hashbench.foundation.errors import HashbenchError
@@ -90,7 +91,7 @@ def test_a_folder_without_images_or_for_features_is_refused(tmp_path):
     refused(tmp_path, "0.png: not an image that can be read")
 
 
-@pytest.mark.parametrize(
+@together(
     ("values", "complaint"),
     [
         (np.uint8([0, 255]), "values from 0 to 255"),
@@ -103,7 +104,7 @@ def test_values_outside_the_range_of_the_data_set_are_refused(tmp_path, values, 
     np.save(path, values.reshape(1, 2, 1))
     with pytest.raises(HashbenchError) as caught:
         read(path, (2, 1), value_max=16)
-    assert str(caught.value) == f"{path}: {complaint}; those of the data set are 0 to 16"
+    assert str(caught.value) == f"{path}: {complaint}; 0 to 16 are expected, as in the data set"
     assert len(read(path, (2, 1)).items) == 1  # features have no range
     np.save(path, np.uint8([0, 16]).reshape(1, 2, 1))
     assert read(path, (2, 1), value_max=16).items.max() == 16
@@ -111,5 +112,5 @@ def test_values_outside_the_range_of_the_data_set_are_refused(tmp_path, values, 
 
 def test_images_brighter_than_the_data_set_are_refused(tmp_path):
     Image.new("L", (50, 9), 77).save(tmp_path / "grey.png")
-    with pytest.raises(HashbenchError, match=r"values from 77 to 77; those of the data set are 0 to 16$"):
+    with pytest.raises(HashbenchError, match=r"values from 77 to 77; 0 to 16 are expected, as in the data set$"):
         read(tmp_path, SHAPE, value_max=16)

@@ -8,6 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 from support.reader_inputs import card, read, refusal
+from support.together import together
 
 RNG = np.random.default_rng(11)
 SHAPE = [2, 3, 3]
@@ -52,7 +53,7 @@ def test_of_batch_10_the_first_50_of_each_class_come_first(tmp_path, monkeypatch
     assert np.bincount(found[:200]).tolist() == [50] * 4
 
 
-@pytest.mark.parametrize("dtype", [np.int32, np.uint16, ">i8"])
+@together("dtype", [np.int32, np.uint16, ">i8"])
 def test_labels_of_any_integers(tmp_path, dtype):
     data, _, labels = batch(5, labels=np.array([1, 4, 2, 2, 3], dtype))
     np.testing.assert_array_equal(read(OF, tmp_path, {"a.npz": data})[1], labels)
@@ -112,7 +113,7 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@together("fault", FAULTS)
 def test_a_faulty_batch_is_one_line(tmp_path, fault):
     make, message = FAULTS[fault]
     said = refusal(OF, tmp_path, {"train_data_batch_1.npz": make()})

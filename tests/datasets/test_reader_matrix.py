@@ -11,6 +11,7 @@ import scipy.io
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.reader_inputs import card, read, refusal
+from support.together import together
 
 from hashbench.foundation.errors import HashbenchError
 
@@ -83,7 +84,7 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr("hashbench.datasets.readers.matrix.BLOCK", 10)
 
 
-@pytest.mark.parametrize("form", GOOD)
+@together("form", GOOD)
 def test_rows_in_blocks_whatever_the_format(tmp_path, form):
     items, labels, blocks = read(OF, tmp_path, {"x.features": GOOD[form]})
     assert items.tobytes() == ROWS.tobytes()
@@ -91,13 +92,13 @@ def test_rows_in_blocks_whatever_the_format(tmp_path, form):
     assert (labels.shape, labels.dtype, blocks) == ((N, 0), np.uint8, [10, 10, 5])
 
 
-@pytest.mark.parametrize("form", GOOD_BYTES)
+@together("form", GOOD_BYTES)
 def test_bytes_become_floats(tmp_path, form):
     np.testing.assert_array_equal(read(OF, tmp_path, {"x": GOOD_BYTES[form]})[0], BYTES)
 
 
-@pytest.mark.parametrize("form", GOOD)
-@pytest.mark.parametrize("share", [0.0, 0.05, 0.5, 0.95])
+@together("form", GOOD)
+@together("share", [0.0, 0.05, 0.5, 0.95])
 def test_a_matrix_cut_short_is_one_line(tmp_path, form, share):
     cut = GOOD[form][: int(share * len(GOOD[form]))]
     assert refusal(OF, tmp_path, {"x.features": cut}).startswith("x.features: ")
@@ -156,7 +157,7 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@together("fault", FAULTS)
 def test_a_faulty_matrix_is_one_line(tmp_path, fault):
     data, message = FAULTS[fault]
     assert message in refusal(OF, tmp_path, {"x": data})
@@ -168,7 +169,7 @@ def test_a_matrix_that_lies_in_another_file_is_refused(tmp_path):
     path = tmp_path / "x.h5"
     with h5py.File(path, "w") as file:
         file.create_dataset("a", ROWS.shape, np.float32, external=[(str(tmp_path / "secret"), 0, ROWS.nbytes)])
-    assert "a lies in other files" in refusal(OF, tmp_path, {"x": path.read_bytes()})
+    assert "the data of a are in other files" in refusal(OF, tmp_path, {"x": path.read_bytes()})
     layout = h5py.VirtualLayout(ROWS.shape, np.float32)
     with h5py.File(tmp_path / "real.h5", "w") as file:
         file["a"] = ROWS
@@ -176,7 +177,7 @@ def test_a_matrix_that_lies_in_another_file_is_refused(tmp_path):
     with h5py.File(path, "w") as file:
         file.create_virtual_dataset("a", layout)
         file["linked"] = h5py.ExternalLink(tmp_path / "real.h5", "a")
-    assert "a lies in other files" in refusal(OF, tmp_path, {"x": path.read_bytes()})
+    assert "the data of a are in other files" in refusal(OF, tmp_path, {"x": path.read_bytes()})
 
 
 def test_a_large_matrix_is_not_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,7 +74,11 @@ def test_a_name_without_its_weights_names_a_run_and_nothing_more(images: np.ndar
     [
         ("resnet9", None, "resnet9 is trained from scratch and has no features: .*: --model resnet9 --weights NAME"),
         ("resnet9", "none", "--weights none: no such weights"),
-        ("resnet9_0123456789ab", "mine", "its name says of which weights it is: no --weights"),
+        (
+            "resnet9_0123456789ab",
+            "mine",
+            "its name already says which weights it has: it cannot be combined with --weights",
+        ),
         ("resnet9_0123", None, "unknown features 'resnet9_0123'"),
         ("small_cnn", "resnet9-w4-toy-s1", "its model is resnet9, this run's small_cnn"),
     ],

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.together import together
 
 from hashbench.codes import pack
 from hashbench.foundation.errors import HashbenchError
@@ -78,7 +79,7 @@ def test_it_is_counted_as_any_other_relevance() -> None:
     assert histogram.counts.sum(axis=(0, 1)).tolist() == per_level
 
 
-@pytest.mark.parametrize(
+@together(
     ("thresholds", "values"),
     [
         ((1.0, 2.0), (1, 2)),

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.together import together
 
 from hashbench.foundation.errors import HashbenchError
 from hashbench.relevance import percentiles as by_rank
@@ -114,7 +115,7 @@ def test_equal_distances_are_held_once() -> None:
     assert (intervals.distance.tolist(), intervals.n_equal.tolist()) == ([0.0], [3 * 40 * 40])
 
 
-@pytest.mark.parametrize("features", [np.zeros((1, 3)), np.zeros((0, 3))])
+@together("features", [np.zeros((1, 3)), np.zeros((0, 3))])
 def test_too_few_rows_are_refused(features: np.ndarray) -> None:
     with pytest.raises(HashbenchError, match="at least 2"):
         percentiles(features, [50])

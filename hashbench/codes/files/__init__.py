@@ -1,4 +1,4 @@
-"""Reads codes and labels from files: those that ``save`` writes, and those of other code bases.
+"""Reads codes and labels from the files that ``save`` writes, and from files of other code bases.
 
 ``save`` writes an .npz. ``query_codes`` and ``database_codes`` hold items x bits: 0 and 1, or -1 and +1, of any
 numeric type; or uint8 as ``numpy.packbits(bits, axis=1)`` packs them, eight bits a byte, and then ``n_bits`` says how
@@ -104,7 +104,7 @@ class SavedCodes:
         yield self.database, self.relevance
 
     def ids_in_database(self) -> int | None:
-        """The number of queries whose id is that of a database item; None where the file does not name both."""
+        """The number of queries whose id a database item has too; None where the file does not name both."""
         if self.query_ids is None or self.database_ids is None:
             return None
         return _ids.count_in(self.query_ids, [self.database_ids])
@@ -112,7 +112,7 @@ class SavedCodes:
     def rows_in_database(self) -> NDArray[np.int64] | None:
         """The row of each query in the database by its id, -1 for none; None where the file does not name both.
 
-        Raises HashbenchError if an id that a query has is that of several database items.
+        Raises HashbenchError if several database items have the id of a query.
         """
         if self.query_ids is None or self.database_ids is None:
             return None
@@ -121,7 +121,7 @@ class SavedCodes:
 
 @dataclass(frozen=True)
 class Explicit:
-    """What the user says of the files: it is used in place of what names, lengths and padding suggest.
+    """The user's description of the files, used in place of what names, lengths and padding suggest.
 
     The four arrays and the ids are each ``FILE`` or ``FILE:KEY``. ``bits`` is the code length of packed codes,
     ``bit_order`` which bit of a byte comes first (``little`` in faiss, ``big`` in ``numpy.packbits``), ``layout`` what
@@ -170,8 +170,8 @@ def load(sources: Path | Sequence[Path] = (), *, explicit: Explicit = Explicit()
     """The codes and labels in ``sources``: one file, several, or a folder of files named as a code base names them.
 
     What ``explicit`` says is used in place of names, lengths and padding. A value > 0 sets its bit; other decisions
-    are in the ``notes`` of the result. Codes are packed slab by slab: the memory needed is that of the packed codes,
-    of the labels and of a few MiB. Raises HashbenchError, one line that names the file, the array and what would be
+    are in the ``notes`` of the result. Codes are packed slab by slab: the memory needed is for the packed codes,
+    the labels and a few MiB. Raises HashbenchError, one line that names the file, the array and what would be
     right, for anything that is not codes and labels, and where codes may be items x bits or bits x items. Nothing is
     ever unpickled.
     """

@@ -17,7 +17,7 @@ Bytes = NDArray[np.uint8]
 
 @dataclass
 class Census:
-    """How many values of an array of codes are 0, negative and so on, counted while it is packed."""
+    """Counts of the values of an array of codes that are 0, negative and so on, made while it is packed."""
 
     where: str
     n_values: int = 0
@@ -128,7 +128,7 @@ def interpret(counted: list[Census]) -> list[str]:
     """Notes about the values of queries and database.
 
     Values other than -1, 0 and +1 must be floats, some of them below 0, and -1 and 0 must not come without +1; raises
-    HashbenchError otherwise. A census without values, that of packed codes, is left out.
+    HashbenchError otherwise. The census of packed codes has no values and is left out.
     """
     counted = [census for census in counted if census.n_values]
     others = [census for census in counted if census.n_other]

@@ -196,9 +196,9 @@ def _guess(where: str, names: Arrays, needed: Sequence[str]) -> dict[str, str]:
         (chosen,) = guesses
         return dict(zip(needed, chosen, strict=True))
     if guesses:
-        origins = " and of ".join(guesses.values())
+        origins = " and by ".join(guesses.values())
         raise HashbenchError(
-            f"{where}: the names are those of {origins}: say which with --query-codes, --database-codes and so on"
+            f"{where}: these names are used by {origins}: say which with --query-codes, --database-codes and so on"
         )
     missing = [role for role in needed if not set(fitting[0].names(role)) & names.keys()]
     raise _missing(where, names, needed, missing, fitting[0])

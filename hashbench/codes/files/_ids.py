@@ -1,4 +1,4 @@
-"""Reads the ids of items that stand beside codes: one integer or text an item."""
+"""Reads the ids of items beside their codes: one integer or text an item."""
 
 from collections.abc import Iterable
 from typing import Any

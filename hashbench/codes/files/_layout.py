@@ -30,7 +30,7 @@ class StoredLabels:
 
     @property
     def layout(self) -> tuple[bool, int, bool]:
-        """What must be the same on both sides."""
+        """The properties that must be the same on both sides."""
         return self.is_ids, self.width, self.transposed
 
     @property
@@ -85,7 +85,7 @@ def arrange_pair(where: str, roles: Mapping[str, StoredArray], n_bits: int | Non
 
 
 def _fitting(layout: str | None, arrangements: Callable[[bool], list[Arranged]]) -> list[Arranged]:
-    """What ``arrangements`` gives for each layout that is possible; raises HashbenchError if that is nothing."""
+    """The ``arrangements`` in each possible layout; raises HashbenchError if there are none."""
     found: list[Arranged] = []
     errors: list[_MisfitError] = []
     for transpose in [LAYOUTS.index(layout) == 1] if layout else [False, True]:

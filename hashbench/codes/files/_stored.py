@@ -20,7 +20,7 @@ Read = Callable[[int], Iterator[NDArray[Any]]]
 
 @dataclass(frozen=True)
 class StoredArray:
-    """One array of a file, whose values are read when they are asked for.
+    """One array of a file, whose values are read on demand.
 
     ``where`` names it in errors, ``name`` is its key (or its file's stem). ``file_shape`` is its shape as the file
     stores it; ``is_transposed`` says that ``shape`` is the reverse of that. ``read(n)`` yields the stored array n rows
@@ -76,7 +76,7 @@ class StoredArray:
     def whole(self, dtype: DTypeLike | None = None, order: Literal["C", "F"] = "C") -> NDArray[Any]:
         """The array in memory, of its own type in native byte order, or of ``dtype``; raises as ``slabs`` does.
 
-        ``order`` is that of the memory; F is faster where the file stores columns one after another.
+        ``order`` is the order in memory; F is faster where the file stores columns one after another.
         """
         array = np.empty(self.shape, dtype or self.dtype.newbyteorder("="), order)
         for at, slab in self.slabs():
@@ -118,7 +118,7 @@ Arrays = Mapping[str, Callable[[], StoredArray]]  # by key; calling one reads th
 class Format:
     """One file format: ``recognises`` tells it by a file's first bytes, ``arrays`` are the arrays in a file of it.
 
-    ``suffixes`` are those of its files where the first bytes may say nothing.
+    ``suffixes`` tell its files where the first bytes may say nothing.
     """
 
     recognises: Callable[[bytes], bool]

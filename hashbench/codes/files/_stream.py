@@ -63,7 +63,7 @@ class CodeStream:
         return read(self._ids.get("query_ids"), len(self.query))
 
     def ids_in_database(self) -> int | None:
-        """The number of queries whose id is that of a database item; None where the file does not name both."""
+        """The number of queries whose id a database item has too; None where the file does not name both."""
         query, database = self.query_ids, self._database_ids()
         if query is None or database is None:
             return None
@@ -87,8 +87,8 @@ def opened(
     """The stream of stored codes; raises HashbenchError where the file does not store them item by item."""
     if not codes.database.by_rows:
         raise HashbenchError(
-            f"{codes.database.where}: the bits of an item lie apart, so that it cannot be read item by item: save "
-            "items x bits as .npz, .npy or HDF5, or leave --stream out"
+            f"{codes.database.where}: it cannot be read item by item, as the bits of an item are far apart: "
+            "save items x bits as .npz, .npy or HDF5; this file cannot be combined with --stream"
         )
     n_bits = codes.n_bits
     query = _codes.packed(codes.query, n_bits)

@@ -57,7 +57,7 @@ def _stored(path: Path, name: str) -> StoredArray:
 
 
 def _texts(where: str, name: str, dataset: Any, file_size: int) -> StoredArray:
-    """An array of texts, in memory: HDF5 stores those of different lengths apart, so few are read at a time."""
+    """An array of texts, in memory: HDF5 stores each text by itself, so few are read at a time."""
     step = min(max(MOST_TEXT_BYTES // max(file_size, 1), 16), 4096)  # one text is at most the whole file
     parts = [_short(where, dataset.asstr("utf-8")[start : start + step]) for start in range(0, dataset.shape[0], step)]
     texts = np.concatenate(parts)
@@ -86,7 +86,7 @@ def _dataset(where: str, file: Any, name: str) -> Any:
 
 def _check(where: str, dataset: Any) -> None:
     if dataset.is_virtual or dataset.external:
-        raise HashbenchError(f"{where}: its data lie in other files: they must be in this one")
+        raise HashbenchError(f"{where}: its data are in other files: they must be in this one")
     if dataset.attrs.get("MATLAB_empty"):
         raise HashbenchError(f"{where}: an empty matrix: at least 1 item of 1 bit is expected")
     n_bytes, stored_bytes = prod(dataset.shape) * dataset.dtype.itemsize, dataset.id.get_storage_size()

@@ -2,9 +2,9 @@
 
 A variable is an element: ``type, size, content``. The content of a matrix is elements again: flags, shape, name, and
 then its values, or the matrices in a cell or a structure. A compressed element inflates to a matrix; its checksum is
-compared when its last byte is read. Values lie column by column, perhaps in a smaller type than the matrix has.
+compared when its last byte is read. Values are stored column by column, perhaps in a smaller type than the matrix has.
 
-``scipy.io.loadmat`` is not used. It takes types and classes as they stand in the file for indices of its tables: of
+``scipy.io.loadmat`` is not used. It uses types and classes from the file as indices of its tables, unchecked: of
 small uncompressed files with up to three wrong bytes, about one in forty ends the process with a segmentation fault
 (SciPy 1.17.1). A guard that checks each element before SciPy sees it is a second reader of the format. And it holds
 the whole matrix: codes of 512 MB take 550 MiB, 1050 MiB with the guard, and 56 MiB here.
@@ -49,7 +49,7 @@ Opener = Callable[[], AbstractContextManager[IO[bytes]]]
 
 @dataclass(frozen=True)
 class Head:
-    """What stands before the values of a matrix.
+    """The name, class and shape of a matrix, which come before its values.
 
     ``kind`` is MATLAB's word for its class, or text, logical, complex or the ``dtype`` of its numbers. ``dtype`` is
     None for all but matrices of real numbers.
@@ -121,7 +121,7 @@ class Content:
         return struct.unpack(f"{self.order}{len(content) // 4}i", content)
 
     def head(self) -> Head:
-        """What stands before the values of a matrix, after its tag."""
+        """The name, class and shape of a matrix, which follow its tag."""
         flags = self.integers()[0]
         number = flags & 0xFF
         shape = () if number == OPAQUE else self.integers()
@@ -203,7 +203,7 @@ class Content:
 
 @dataclass(frozen=True)
 class Variable:
-    """One variable of a file; its head and its values are read when they are asked for.
+    """One variable of a file; its head and its values are read on demand.
 
     Its ``n_bytes`` from ``start`` are an element that is a matrix, or inflate to one.
     """
@@ -216,7 +216,7 @@ class Variable:
 
     @contextmanager
     def _content(self, most_bytes: int = sys.maxsize) -> Iterator[Content]:
-        """What it inflates to, at most ``most_bytes``; what fails inside ``with`` raises ValueError."""
+        """Its bytes, inflated, at most ``most_bytes``; what fails inside ``with`` raises ValueError."""
         try:
             with self.open_file() as file:
                 file.seek(self.start)
@@ -284,7 +284,7 @@ def _variables(open_file: Opener) -> Iterator[Variable]:
         order = _byte_order(file.read(HEADER_BYTES))
         at = HEADER_BYTES
         while at < size:
-            file.seek(at)  # whoever reads the variable before the next is asked for may move in the same file
+            file.seek(at)  # the caller may read the variable before it takes the next one, and move in the same file
             tag = file.read(8)
             kind, n_bytes = struct.unpack(f"{order}II", tag) if len(tag) == 8 else (0, size)
             if at + 8 + n_bytes > size:

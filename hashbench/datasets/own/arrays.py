@@ -21,7 +21,7 @@ TEXT = (".txt", ".csv")  # of a file with a label on each line
 def read(path: Path, items: str | None, labels: str | None, value_max: int) -> OwnData:
     """The items and labels of the file at ``path``.
 
-    ``items`` is the name of their array; ``labels`` that of theirs, or another file: FILE, or FILE:KEY. Without them
+    ``items`` and ``labels`` are the names of their arrays; ``labels`` may be FILE or FILE:KEY. Without them
     the arrays are found by their names. Images have whole numbers from 0 to ``value_max``. Nothing is unpickled.
     """
     arrays = arrays_in(path)

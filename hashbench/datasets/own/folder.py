@@ -64,7 +64,7 @@ def _images(folder: Path) -> list[Path]:
 
 
 def _visible(folder: Path) -> Iterator[Path]:
-    """What is in the folder, sorted, without hidden files and what macOS adds to archives."""
+    """The entries of the folder, sorted, without hidden files and those that macOS adds to archives."""
     return (path for path in sorted(folder.iterdir()) if not path.name.startswith((".", "__MACOSX")))
 
 

@@ -38,7 +38,9 @@ def read(path: Path, shape: tuple[int, ...], class_names: Sequence[str] = (), va
     own = _read(path, shape, class_names)
     low, high = own.items.min(), own.items.max()
     if value_max is not None and (low < 0 or high > value_max):
-        raise HashbenchError(f"{path}: values from {low:g} to {high:g}; those of the data set are 0 to {value_max}")
+        raise HashbenchError(
+            f"{path}: values from {low:g} to {high:g}; 0 to {value_max} are expected, as in the data set"
+        )
     return own
 
 

@@ -1,7 +1,7 @@
 """Published lists of images, train, database and test: each line has a path and one-hot or multi-hot labels.
 
-The ids number the images of the train list, then those that are only in the database list, then those of the test list,
-which are the queries. Each part is sorted by base name.
+The ids number the images of the train list, then images that are only in the database list, then the test list, whose
+images are the queries. Each part is sorted by base name.
 """
 
 import re

@@ -72,7 +72,7 @@ def _hdf5(card: Card, file: BinaryIO, stack: ExitStack) -> tuple[int, _Rows]:
     name = _only(card, {name: item.shape for name, item in found.items()})
     matrix = found[name]
     if matrix.external or matrix.is_virtual:
-        raise ValueError(f"{name} lies in other files")
+        raise ValueError(f"the data of {name} are in other files")
     _require(card, _upright(card, matrix.shape), matrix.dtype)
     return card.n_items, matrix if matrix.shape[1] == card.item_shape[0] else _Transposed(matrix)
 

@@ -72,7 +72,7 @@ class Lines(_Bar):
         return True
 
     def line(self) -> str:
-        """What is done, and the time that is left if the total is known."""
+        """The amount that is done, and the time that is left if the total is known."""
         n, total, seconds = self.n, self.total, self.format_dict["elapsed"]
         rate = self.format_dict["rate"] or (n - self.initial) / (seconds or 1)
         done = f"{self.desc}: {self._amounts(n, total)}"

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.damaged_codes import ROLES
 from support.small_pieces import small_pieces
+from support.together import together
 
 from hashbench.codes import files
 from hashbench.codes.files import FORMATS, NAMINGS, Explicit, SavedCodes
@@ -97,8 +98,8 @@ def test_the_formats_are_the_files_of_the_package() -> None:
     assert FORMATS.names == ["h5", "mat", "npy", "npz", "pkl", "pt"]
 
 
-@pytest.mark.parametrize("turn", [False, True], ids=["items-by-bits", "bits-by-items"])
-@pytest.mark.parametrize("write", WRITERS)
+@together("turn", [False, True], ids=["items-by-bits", "bits-by-items"])
+@together("write", WRITERS)
 def test_every_format_both_ways(tmp_path: Path, write: Callable[[Path, Arrays], Path], turn: bool) -> None:
     content = arrays(lambda bits: (2.0 * bits - 1).T if turn else 2.0 * bits - 1)
     read = files.load(write(tmp_path, content))
@@ -116,7 +117,7 @@ VALUES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
-@pytest.mark.parametrize("change", VALUES.values(), ids=VALUES)
+@together("change", VALUES.values(), ids=VALUES)
 def test_values_that_need_no_note(tmp_path: Path, change: Callable[[np.ndarray], np.ndarray]) -> None:
     read = files.load(npz(tmp_path, arrays(change)))
     assert_right(read)
@@ -148,9 +149,9 @@ def test_zeros_of_sign_are_not_set_and_counted(tmp_path: Path) -> None:
     assert "database_codes: codes of -1 and +1 with zeros: 7 of 600 values" in read.notes[0]
 
 
-@pytest.mark.parametrize("n_bits", [1, 7, 8, 12, 20, 64, 65])
-@pytest.mark.parametrize("order", ["big", "little"])
-@pytest.mark.parametrize("said", [False, True])
+@together("n_bits", [1, 7, 8, 12, 20, 64, 65])
+@together("order", ["big", "little"])
+@together("said", [False, True])
 def test_packed_bytes_in_either_order(tmp_path: Path, n_bits: int, order: Any, said: bool) -> None:
     bits = np.random.default_rng(n_bits).integers(0, 2, (34, n_bits), np.uint8)
     bits[0] = 1
@@ -208,7 +209,7 @@ LABELS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
-@pytest.mark.parametrize("change", LABELS.values(), ids=LABELS)
+@together("change", LABELS.values(), ids=LABELS)
 def test_labels_of_every_kind(tmp_path: Path, change: Callable[[np.ndarray], np.ndarray]) -> None:
     assert_right(files.load(npz(tmp_path, arrays(query_labels=change(IDS[0]), database_labels=change(IDS[1])))))
 
@@ -224,16 +225,16 @@ def renamed(naming: Any, of: int = 0) -> Arrays:
     return {naming.names(role)[min(of, len(naming.names(role)) - 1)]: array for role, array in arrays().items()}
 
 
-@pytest.mark.parametrize("naming", OF_TWO_SETS, ids=lambda one: one.origin)
-@pytest.mark.parametrize("prefix", ["", "cifar10-0.79-", "imagenet_64_"])
+@together("naming", OF_TWO_SETS, ids=lambda one: one.origin)
+@together("prefix", ["", "cifar10-0.79-", "imagenet_64_"])
 def test_names_of_other_code_bases_as_files_in_a_folder(tmp_path: Path, naming: Any, prefix: str) -> None:
     npy(tmp_path, {prefix + name: array for name, array in renamed(naming).items()})
     (tmp_path / "model.pt").write_bytes(b"\x80\x02 a pickle that is not looked at")
     assert_right(files.load(tmp_path))
 
 
-@pytest.mark.parametrize("naming", OF_TWO_SETS, ids=lambda one: one.origin)
-@pytest.mark.parametrize("of", [0, 1, 2])
+@together("naming", OF_TWO_SETS, ids=lambda one: one.origin)
+@together("of", [0, 1, 2])
 def test_names_of_other_code_bases_as_keys(tmp_path: Path, naming: Any, of: int) -> None:
     assert_right(files.load(mat(tmp_path, renamed(naming, of))))
 
@@ -295,7 +296,7 @@ def test_ids_of_items_come_along(tmp_path: Path) -> None:
     assert np.array_equal(files.load(tmp_path / "again.npz").database_ids, names)
 
 
-@pytest.mark.parametrize("write", [npz, h5, npy, npy_fortran])
+@together("write", [npz, h5, npy, npy_fortran])
 def test_pieces_smaller_than_the_array_give_the_same(
     tmp_path: Path, write: Callable[[Path, Arrays], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -311,7 +312,7 @@ def test_arrays_that_are_not_asked_for_may_be_anything(tmp_path: Path) -> None:
     assert_right(files.load(path))
 
 
-@pytest.mark.parametrize(
+@together(
     ("said", "says"),
     [
         ({"bits": 0}, "--bits: 0 bits; 1 to 4096"),
@@ -343,8 +344,8 @@ def test_our_own_file_is_read_without_the_libraries_of_others(tmp_path: Path) ->
     assert done.stdout == "\n"
 
 
-@pytest.mark.parametrize("kind", ["u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f4", "f8"])
-@pytest.mark.parametrize("compressed", [False, True])
+@together("kind", ["u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f4", "f8"])
+@together("compressed", [False, True])
 def test_matrices_of_every_type_that_matlab_has(tmp_path: Path, kind: str, compressed: bool) -> None:
     path = tmp_path / "codes.mat"
     others = {"cells": np.array([[1, "a"]], object), "options": {"n": 1}, "B": BITS[1] == 1}
@@ -353,7 +354,7 @@ def test_matrices_of_every_type_that_matlab_has(tmp_path: Path, kind: str, compr
     assert_right(files.load(path))
 
 
-@pytest.mark.parametrize("write", [mat, mat_uncompressed, h5, pt])
+@together("write", [mat, mat_uncompressed, h5, pt])
 def test_a_wrong_byte_anywhere_gives_codes_or_one_line(tmp_path: Path, write: Callable[[Path, Arrays], Path]) -> None:
     path = write(tmp_path, arrays())
     content = path.read_bytes()

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.damaged_codes import ROLES, Arrays, h5, npy, npz, npz_deflated
 from support.small_pieces import small_pieces
+from support.together import together
 
 from hashbench.codes import files
 from hashbench.codes.files import CodeStream, Explicit, SavedCodes
@@ -109,23 +110,23 @@ def assert_the_same(streamed: CodeStream, loaded: SavedCodes) -> None:
     assert streamed.notes == loaded.notes  # said once, however often the pieces are gone through
 
 
-@pytest.mark.parametrize("write", [npz, npz_deflated, npy, h5, h5_chunked, mat_73], ids=lambda write: write.__name__)
-@pytest.mark.parametrize("of_codes", CODES)
+@together("write", [npz, npz_deflated, npy, h5, h5_chunked, mat_73], ids=lambda write: write.__name__)
+@together("of_codes", CODES)
 def test_every_format_streams_what_it_loads(tmp_path: Path, write: Any, of_codes: str) -> None:
     path = write(tmp_path / "codes", arrays(of_codes, "ids"))
     said = Explicit(bits=N_BITS)
     assert_the_same(files.stream(path, explicit=said), files.load(path, explicit=said))
 
 
-@pytest.mark.parametrize("write", [npz, h5_chunked, mat_73], ids=lambda write: write.__name__)
-@pytest.mark.parametrize("of_labels", LABELS)
+@together("write", [npz, h5_chunked, mat_73], ids=lambda write: write.__name__)
+@together("of_labels", LABELS)
 def test_labels_of_every_kind_come_with_their_codes(tmp_path: Path, write: Any, of_labels: str) -> None:
     path = write(tmp_path / "codes", arrays("bits", of_labels))
     assert_the_same(files.stream(path), files.load(path))
 
 
-@pytest.mark.parametrize("write", [h5, h5_chunked, mat_73], ids=lambda write: write.__name__)
-@pytest.mark.parametrize("of_codes", ["signed", "real with zeros"])
+@together("write", [h5, h5_chunked, mat_73], ids=lambda write: write.__name__)
+@together("of_codes", ["signed", "real with zeros"])
 def test_hdf5_of_bits_by_items_streams_too(tmp_path: Path, write: Any, of_codes: str) -> None:
     content = arrays(of_codes, "ids")
     path = write(tmp_path / "codes", content | {role: turned(content[role]) for role in ROLES[:2]})
@@ -134,7 +135,7 @@ def test_hdf5_of_bits_by_items_streams_too(tmp_path: Path, write: Any, of_codes:
     assert_the_same(files.stream(path), loaded)
 
 
-@pytest.mark.parametrize("fortran", [False, True])
+@together("fortran", [False, True])
 def test_torch_tensors_stream(tmp_path: Path, fortran: bool) -> None:
     torch = pytest.importorskip("torch")
     content = arrays("signed", "ids")
@@ -200,7 +201,7 @@ def both_orders() -> Iterator[Arrays]:
     yield content | {"query_codes": codes("packed little", np.random.default_rng(2), N_QUERY)}
 
 
-@pytest.mark.parametrize("content", list(both_orders()), ids=["in the database", "between the sides"])
+@together("content", list(both_orders()), ids=["in the database", "between the sides"])
 def test_padding_that_fits_no_order_is_refused_before_counting(tmp_path: Path, content: Arrays) -> None:
     path = npz(tmp_path / "codes", content)
     for read in (files.load, files.stream):
@@ -214,7 +215,8 @@ def test_what_cannot_be_read_item_by_item_is_said(tmp_path: Path, monkeypatch: p
     by_bits = npz(tmp_path / "turned", content | {role: turned(content[role]) for role in ROLES[:2]})
     for path in (tmp_path / "codes.mat", by_bits):
         with pytest.raises(
-            HashbenchError, match="lie apart, so that it cannot be read item by item: save items x bits as"
+            HashbenchError,
+            match="it cannot be read item by item, as the bits of an item are far apart: save items x bits as",
         ):
             files.stream(path)
         assert isinstance(files.opened(path), SavedCodes)
@@ -239,7 +241,7 @@ def test_large_databases_are_streamed_unless_said_otherwise(tmp_path: Path, monk
         assert type(files.opened(path, streamed=streamed)) is kind
 
 
-@pytest.mark.parametrize("kind", ["integers", "texts", "none", "of one side"])
+@together("kind", ["integers", "texts", "none", "of one side"])
 def test_ids_of_queries_are_found_in_any_piece(tmp_path: Path, kind: str) -> None:
     ids = {"query_ids": np.array([3, 900, 202, 7, 901, 0]), "database_ids": np.arange(N_DATABASE)}
     if kind == "texts":
@@ -258,7 +260,7 @@ def test_ids_that_are_none_are_refused_by_both(tmp_path: Path) -> None:
             read(path)
 
 
-@pytest.mark.parametrize(
+@together(
     ("role", "value", "says"),
     [
         ("database_codes", 5.0, r"database_codes: 5\.0 is in it"),

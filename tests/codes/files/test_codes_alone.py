@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.together import together
 
 from hashbench.codes import files
 from hashbench.foundation.errors import HashbenchError
@@ -20,7 +21,7 @@ def bits_of(*sources: Path, **said: str | int) -> tuple[list[list[int]], list[li
 BOTH = QUERY.tolist(), DATABASE.tolist()
 
 
-@pytest.mark.parametrize("names", [("query_codes", "database_codes"), ("qB", "rB"), ("tst_binary", "trn_binary")])
+@together("names", [("query_codes", "database_codes"), ("qB", "rB"), ("tst_binary", "trn_binary")])
 def test_the_names_of_other_code_are_known(names: tuple[str, str], tmp_path: Path) -> None:
     path = tmp_path / "codes.npz"
     np.savez(path, **{names[0]: QUERY * 2.0 - 1, names[1]: DATABASE * 2.0 - 1})

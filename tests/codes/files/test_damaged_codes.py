@@ -10,6 +10,7 @@ import h5py
 import numpy as np
 import pytest
 from support import damaged_codes
+from support.together import together
 
 from hashbench.codes import files
 from hashbench.foundation.errors import HashbenchError
@@ -31,7 +32,7 @@ def verdict(path: Path, streamed: bool) -> str:
     return f"counted as {counted.counts.shape} of {saved.n_database}"
 
 
-@pytest.mark.parametrize("kind", damaged_codes.KINDS)
+@together("kind", damaged_codes.KINDS)
 def test_every_damaged_file_ends_in_one_line(kind: str, tmp_path: Path) -> None:
     """Held in memory or streamed: no histogram, and one line."""
     paths = damaged_codes.write(kind, tmp_path / "files")

@@ -10,6 +10,7 @@ import pytest
 import scipy.io
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.together import together
 
 from hashbench.codes.files import arrays_in, mat
 from hashbench.foundation.errors import HashbenchError
@@ -79,7 +80,7 @@ def small(path: Path, compressed: bool) -> bytes:
     return path.read_bytes()
 
 
-@pytest.mark.parametrize("compressed", [False, True])
+@together("compressed", [False, True])
 def test_a_damaged_file_is_read_or_refused_in_one_line(tmp_path: Path, compressed: bool) -> None:
     path = tmp_path / "some.mat"
     whole = small(path, compressed)
@@ -99,7 +100,7 @@ def test_a_damaged_file_is_read_or_refused_in_one_line(tmp_path: Path, compresse
     assert refused > 50
 
 
-@pytest.mark.parametrize("compressed", [False, True])
+@together("compressed", [False, True])
 def test_a_file_cut_short_is_refused(tmp_path: Path, compressed: bool) -> None:
     path = tmp_path / "some.mat"
     whole = small(path, compressed)
@@ -184,7 +185,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("fault", WRONG)
+@together("fault", WRONG)
 def test_a_wrong_element_is_refused(tmp_path: Path, fault: str) -> None:
     content, says = WRONG[fault]
     with pytest.raises(HashbenchError, match=says) as caught:

@@ -10,6 +10,7 @@ import h5py
 import numpy as np
 import pytest
 from support.small_pieces import small_pieces
+from support.together import together
 
 from hashbench.codes import files
 from hashbench.codes.files import CodeStream, SavedCodes
@@ -70,7 +71,7 @@ def levels(relevance: LabelRelevance) -> np.ndarray:
 TRUTH = (LABELS["query_labels"][:, None] == LABELS["database_labels"]) & (LABELS["query_labels"] != "")[:, None]
 
 
-@pytest.mark.parametrize("written", [npz, npz_of_bytes, npz_columns, npy, h5, h5_fixed])
+@together("written", [npz, npz_of_bytes, npz_columns, npy, h5, h5_fixed])
 def test_names_are_read_as_classes(
     written: Callable[[Path], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.strategies import CodeSet, code_sets
+from support.together import together
 
 from hashbench.codes import files, pack
 from hashbench.codes.files import SavedCodes
@@ -58,12 +59,12 @@ def test_the_file_holds_bytes_of_0_and_1_items_by_bits(tmp_path: Path) -> None:
         assert np.array_equal(archive["database_labels"], IDS[1])
 
 
-@pytest.mark.parametrize("kind", [np.uint8, np.bool_, np.int64, np.float32, np.float64])
+@together("kind", [np.uint8, np.bool_, np.int64, np.float32, np.float64])
 def test_0_and_1_of_any_numeric_type(tmp_path: Path, kind: type) -> None:
     assert np.array_equal(loaded(tmp_path, query_codes=QUERY.astype(kind)).query.bits(), QUERY)
 
 
-@pytest.mark.parametrize("kind", [np.int8, np.int64, np.float32])
+@together("kind", [np.int8, np.int64, np.float32])
 def test_minus_1_and_plus_1(tmp_path: Path, kind: type) -> None:
     signed = 2 * QUERY.astype(kind) - 1
     assert np.array_equal(loaded(tmp_path, query_codes=signed).query.bits(), QUERY)
@@ -181,7 +182,7 @@ FAULTS: dict[str, tuple[Arrays, str]] = {
 }
 
 
-@pytest.mark.parametrize(("content", "says"), FAULTS.values(), ids=FAULTS)
+@together(("content", "says"), FAULTS.values(), ids=FAULTS)
 def test_a_faulty_array_is_named_in_one_line(tmp_path: Path, content: Arrays, says: str) -> None:
     path = written(tmp_path, content)
     with pytest.raises(HashbenchError) as caught:
@@ -227,7 +228,7 @@ def missing(path: Path) -> None:
     path.unlink()
 
 
-@pytest.mark.parametrize("spoil", [truncated, damaged, text, empty, one_array, pickled, folder, missing])
+@together("spoil", [truncated, damaged, text, empty, one_array, pickled, folder, missing])
 def test_a_file_that_is_none_is_named_in_one_line(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
     path = written(tmp_path, arrays())
     spoil(path)

@@ -1,0 +1,56 @@
+"""Cases that go through the same code, run by one test that reports every bad one."""
+
+import inspect
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+Test = Callable[..., None]
+
+
+def together(names: str | tuple[str, ...], cases: Iterable[Any], ids: object = None) -> Callable[[Test], Test]:
+    """Like ``pytest.mark.parametrize``, but all cases are one test.
+
+    Each case has its own folder ``tmp_path``, and what it changes with ``monkeypatch`` is undone after it. Other
+    fixtures are shared, so a case must leave them as they were. ``ids``, a function or a list, names bad cases.
+    """
+    keys = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
+    listed = list(cases)
+    assert listed, "no case"
+
+    def name_of(number: int, given: dict[str, Any]) -> object:
+        if callable(ids):
+            return [ids(value) for value in given.values()]
+        return ids[number] if isinstance(ids, list | tuple) else given
+
+    def decorate(test: Test) -> Test:
+        def run_all(**fixtures: Any) -> None:
+            faults = []
+            for number, case in enumerate(listed):
+                given = dict(zip(keys, case if len(keys) > 1 else [case], strict=True))
+                try:
+                    _run(test, fixtures, given, f"{test.__name__[:40]}-{number}")
+                except (Exception, pytest.fail.Exception) as error:
+                    faults.append(f"{name_of(number, given)}: {type(error).__name__}: {error}")
+            assert not faults, f"{len(faults)} of {len(listed)} cases:\n" + "\n".join(faults)
+
+        signature = inspect.signature(test)
+        kept = [one for one in signature.parameters.values() if one.name not in keys]
+        run_all.__signature__ = signature.replace(parameters=kept)  # type: ignore[attr-defined]
+        run_all.__name__, run_all.__doc__, run_all.__module__ = test.__name__, test.__doc__, test.__module__
+        return run_all
+
+    return decorate
+
+
+def _run(test: Test, fixtures: dict[str, Any], given: dict[str, Any], folder: str) -> None:
+    own = dict(fixtures)
+    with ExitStack() as stack:
+        if "tmp_path" in own:
+            own["tmp_path"] = own["tmp_path"] / folder
+            own["tmp_path"].mkdir()
+        if "monkeypatch" in own:
+            own["monkeypatch"] = stack.enter_context(own["monkeypatch"].context())
+        test(**own, **given)

@@ -97,15 +97,15 @@ def command(
         raise HashbenchError("--jobs cannot be combined with --ray: the cluster runs as many as fit")
     store, options = Store.default(), Options(device=device, progress=True)
     plan = Plan(jobs, None if timeout is None else 60 * timeout, processes, ray, cores, memory)
-    asked = [each for table in tables for each in cell_runs.cell_runs(figures.cells_of(table, budget, splits), seeds)]
-    wanted = list({e.run: e for each in asked for e in each.runs}.values())
+    cells = [each for table in tables for each in cell_runs.cell_runs(figures.cells_of(table, budget, splits), seeds)]
+    wanted = list({e.run: e for each in cells for e in each.runs}.values())
     if only:
         wanted = select(wanted, pairs_of(only, "--only", "bits=32"))
     stored = cell_runs.sort_out(wanted, store)
     left = [] if retry_failed else stored.failed
     settled = {spec.run for spec in (*stored.measured, *left)}
     todo = [spec for spec in wanted if spec.run not in settled]
-    for line in dict.fromkeys(_left_out(each) for each in asked if each.unavailable):
+    for line in dict.fromkeys(_left_out(each) for each in cells if each.unavailable):
         note(line)
     note(f"{len(wanted)} runs, {len(stored.measured)} done, {len(todo)} to do")
     if stored.measured:
@@ -126,9 +126,9 @@ def command(
         raise CheckFailed(f"{failed} of {len(wanted)} runs failed")
 
 
-def _left_out(asked: "CellRuns") -> str:
+def _left_out(each: "CellRuns") -> str:
     """Which cells cannot be run, and why: once for each data set, method and reason."""
-    return f"left out: {asked.cell.method} on {asked.cell.dataset} {asked.cell.protocol}: {asked.unavailable}"
+    return f"left out: {each.cell.method} on {each.cell.dataset} {each.cell.protocol}: {each.unavailable}"
 
 
 def _dry_run(todo: "list[Run]", store: "Store", jobs: int) -> None:

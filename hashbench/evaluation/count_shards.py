@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 from hashbench.codes import Codes
-from hashbench.evaluation.shard_total import Total, held, read_total, write_total
-from hashbench.evaluation.shards import CountTask, How, Seen, Shard, Source, query_sha256
+from hashbench.evaluation.shard_total import Total, locked_total, read_total, write_total
+from hashbench.evaluation.shards import CountTask, How, Shard, ShardContent, Source, query_sha256
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.progress import bar, note
 from hashbench.jobs import ray
@@ -26,7 +26,7 @@ def count_shards(source: Source, shards: Sequence[Shard], how: How) -> tuple[Tot
     """
     with ExitStack() as stack:
         cluster = None if how.ray is None else stack.enter_context(ray.connected(how.ray))
-        stack.enter_context(held(how.counts))
+        stack.enter_context(locked_total(how.counts))
         before = None if how.counts is None else read_total(how.counts)
         if how.append and before is None:
             raise HashbenchError(f"--append: {how.counts}: no such file: leave --append out to begin one")
@@ -35,7 +35,7 @@ def count_shards(source: Source, shards: Sequence[Shard], how: How) -> tuple[Tot
         del first  # it may hold the shard
         if before is not None:
             _require_queries(before, query, digest, how)
-        seen = _seen(source, shards, how.jobs)
+        seen = _contents(source, shards, how.jobs)
         if before is not None:
             _require_shards(before, {one.identity: shard for one, shard in zip(seen, shards, strict=True)}, how)
         note(f"note: {len(shards):,} shards, {sum(one.n_items for one in seen):,} items")
@@ -43,9 +43,9 @@ def count_shards(source: Source, shards: Sequence[Shard], how: How) -> tuple[Tot
         return _total(tasks, before, digest, how, cluster), query
 
 
-def _seen(source: Source, shards: Sequence[Shard], jobs: int) -> list[Seen]:
+def _contents(source: Source, shards: Sequence[Shard], jobs: int) -> list[ShardContent]:
     """What each shard is; raises HashbenchError where two are the same."""
-    seen: list[Seen] = checked([Call(partial(source.seen, shard), str(shard)) for shard in shards], jobs)
+    seen: list[ShardContent] = checked([Call(partial(source.content_of, shard), str(shard)) for shard in shards], jobs)
     first: dict[tuple[str, ...], Shard] = {}
     for shard, one in zip(shards, seen, strict=True):
         if (other := first.setdefault(one.identity, shard)) is not shard:
@@ -58,11 +58,13 @@ def _require_queries(before: Total, query: Codes, digest: str, how: How) -> None
     old = before.histogram
     if (old.n_queries, old.n_bits) != query.shape:
         raise HashbenchError(
-            f"{how.counts}: of {old.n_queries} queries of {old.n_bits} bits, but {len(query)} of {query.n_bits} bits "
-            "are given: name another file"
+            f"{how.counts}: has the counts of {old.n_queries} queries of {old.n_bits} bits, but {len(query)} queries "
+            f"of {query.n_bits} bits are given: name another file"
         )
     if before.query_sha256 != digest:
-        raise HashbenchError(f"{how.counts}: of other queries: their codes or labels differ: name another file")
+        raise HashbenchError(
+            f"{how.counts}: has the counts of other queries: their codes or labels differ: name another file"
+        )
 
 
 def _require_shards(before: Total, given: Mapping[tuple[str, ...], Shard], how: How) -> None:
@@ -71,8 +73,8 @@ def _require_shards(before: Total, given: Mapping[tuple[str, ...], Shard], how: 
     if not how.append and others:
         more = f" and {len(others) - 1:,} more" if len(others) > 1 else ""
         raise HashbenchError(
-            f"{how.counts}: holds {others[0]}{more}, not among the given shards: give all of them, or --append to add "
-            "these"
+            f"{how.counts}: holds {others[0]}{more}, not among the given shards: give all shards, or add these with "
+            "--append"
         )
     if not how.append or given.keys() == before.pending:
         return  # the last: the same --append was interrupted, and goes on
@@ -87,25 +89,25 @@ def _require_shards(before: Total, given: Mapping[tuple[str, ...], Shard], how: 
 def _total(tasks: Sequence[CountTask], total: Total | None, digest: str, how: How, cluster: Any) -> Total:
     """The total with the shards that are not in it yet; it is written after each of them."""
     known = {} if total is None else total.identities
-    missing = [task for task in tasks if task.seen.identity not in known]
+    missing = [task for task in tasks if task.content.identity not in known]
     if len(missing) < len(tasks):
         note(f"note: {len(tasks) - len(missing):,} of them are in {how.counts} already")
-    pending = frozenset(task.seen.identity for task in tasks) if how.append else frozenset()
-    n_items, n_missing = (sum(task.seen.n_items for task in each) for each in (tasks, missing))
+    pending = frozenset(task.content.identity for task in tasks) if how.append else frozenset()
+    n_items, n_missing = (sum(task.content.n_items for task in each) for each in (tasks, missing))
     pool = local_pool(min(how.jobs, len(missing))) if cluster is None else _ray_pool(cluster, tasks[0].source.device)
     results = all_done(missing, pool)
     with bar("count", "item", n_items, scaled=True, done=n_items - n_missing) as shown, closing(results):
         for left, (at, counted) in zip(reversed(range(len(missing))), results, strict=True):
             if counted.query_sha256 != digest:
                 raise HashbenchError(
-                    f"{missing[at].name}: beside it the queries are read otherwise than beside {tasks[0].name}: packed "
-                    "in another bit order? say --bit-order big or --bit-order little for all"
+                    f"{missing[at].name}: the queries are read in another way than with {tasks[0].name}, perhaps "
+                    "because bits are packed in another order: give --bit-order big or --bit-order little for all"
                 )
             total = counted if total is None else total.merged(counted)
             total = replace(total, pending=pending if left else frozenset())
             if how.counts is not None:
                 write_total(how.counts, total)
-            shown.update(missing[at].seen.n_items)
+            shown.update(missing[at].content.n_items)
     assert total is not None
     return total
 

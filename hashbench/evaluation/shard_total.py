@@ -28,7 +28,7 @@ Count = Annotated[int, Field(ge=0)]
 
 
 class Entry(Strict):
-    """A shard that was counted: its name at that time, what it is (``Seen``), its items, and notes about them."""
+    """A shard that was counted: its name at that time, its content, its items, and notes about them."""
 
     file: str
     sha256: list[str]
@@ -39,7 +39,7 @@ class Entry(Strict):
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """As ``Seen.identity``."""
+        """As ``ShardContent.identity``."""
         return *self.sha256, *self.keys
 
 
@@ -124,7 +124,9 @@ def _read(path: Path) -> Total:
         raise HashbenchError(f"{path}: {NOT_COUNTS}")
     values = config.json_object(stored["about"]().whole().tobytes().decode())
     if (version := values.get("schema_version")) != SCHEMA:
-        raise HashbenchError(f"{path}: of schema {printable(str(version))}; this version of hashbench has {SCHEMA}")
+        raise HashbenchError(
+            f"{path}: has schema {printable(str(version))}, but this version of hashbench reads schema {SCHEMA}"
+        )
     about = config.parse(_About, values, str(path))
     arrays = {name: stored[name]().whole() for name in stored if name != "about"}
     total = Total(
@@ -135,15 +137,11 @@ def _read(path: Path) -> Total:
         frozenset(map(tuple, about.pending)),
     )
     arrays |= {"counts": total.histogram.counts, "levels": total.histogram.levels}
-    if _sha256(arrays) != about.arrays_sha256 or not _adds_up(total):
+    counts = total.histogram.counts
+    fits = counts.ndim == 3 and counts.shape[2] == len(total.histogram.levels) and total.tally.n_items == total.n_items
+    if _sha256(arrays) != about.arrays_sha256 or not fits or (counts.sum(axis=(1, 2)) != total.n_items).any():
         raise HashbenchError(f"{path}: damaged: its counts are not those of its shards: name another file")
     return total
-
-
-def _adds_up(total: Total) -> bool:
-    counts, tally = total.histogram.counts, total.tally
-    shapes = counts.ndim == 3 and counts.shape[2] == len(total.histogram.levels)
-    return shapes and bool((counts.sum(axis=(1, 2)) == total.n_items).all()) and tally.n_items == total.n_items
 
 
 def _sha256(arrays: Arrays) -> str:
@@ -155,7 +153,7 @@ def _sha256(arrays: Arrays) -> str:
 
 
 @contextmanager
-def held(path: Path | None) -> Iterator[None]:
+def locked_total(path: Path | None) -> Iterator[None]:
     """Holds the file for this process during the block; raises HashbenchError that says who holds it already."""
     if path is None:
         yield

@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from hashbench.codes import files as saved_files
 from hashbench.codes.files import CodeStream, Explicit, SavedCodes, StoredArray
 from hashbench.evaluation.diagnostics import Tally
 from hashbench.evaluation.shard_total import Entry, Total
-from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError, quietly
 from hashbench.foundation.files import file_sha256, matching, natural, resolved
 from hashbench.histogram.device import for_pairs
 from hashbench.jobs.task import DriverFile, Input, Task
@@ -110,7 +111,7 @@ def _files(pattern: str, besides: Path | None) -> list[Path]:
 
 
 @dataclass(frozen=True)
-class Seen:
+class ShardContent:
     """What a shard is, whatever its name: the digests of its files and the keys in them; and its size."""
 
     sha256: tuple[str, ...]
@@ -141,7 +142,7 @@ class Source:
                 self.files, explicit=explicit, streamed=self.streamed, held_bytes=0, with_ids=False
             )
 
-    def seen(self, shard: Shard) -> Seen:
+    def content_of(self, shard: Shard) -> ShardContent:
         """The size of the shard by its headers, and the digests of its files."""
         with shard.named_in_errors():
             explicit, keys = self._beside(shard)
@@ -151,7 +152,9 @@ class Source:
                 raise HashbenchError(
                     f"{stated.where} is {stated.small().ravel()[0]}, but the codes are read as {n_bits} bits"
                 )
-            return Seen(tuple(map(_sha256, shard.paths)), keys, n_items, n_bits)
+            return ShardContent(
+                tuple(quietly(str(path), partial(file_sha256, path)) for path in shard.paths), keys, n_items, n_bits
+            )
 
     def in_files(self) -> "Source":
         """The same source, where folders are given by their files, and arrays by the paths of these and keys."""
@@ -204,13 +207,6 @@ def _stated(shard: Shard, name: str) -> StoredArray | None:
     return arrays[name]() if name in arrays else None
 
 
-def _sha256(path: Path) -> str:
-    try:
-        return file_sha256(path)
-    except OSError as error:
-        raise HashbenchError(f"{path}: cannot be read: {error.strerror}") from None
-
-
 def _moved(place: str, places: Mapping[Path, Path]) -> str:
     """FILE or FILE:KEY with the place of the file; whether a colon is part of its name, only the driver can see."""
     name = max((path for path in places if f"{place}:".startswith(f"{path}:")), key=lambda path: len(str(path)))
@@ -223,7 +219,7 @@ class CountTask(Task):
 
     source: Source
     shard: Shard
-    seen: Seen
+    content: ShardContent
 
     @property
     def name(self) -> str:
@@ -247,9 +243,9 @@ class CountTask(Task):
             counted = histogram.count_blocks(saved.query, tallied(), n_items=saved.n_database, device=device)
         entry = Entry(
             file=str(self.shard),
-            sha256=list(self.seen.sha256),
-            keys=list(self.seen.keys),
-            items=self.seen.n_items,
+            sha256=list(self.content.sha256),
+            keys=list(self.content.keys),
+            items=self.content.n_items,
             without_class=without_class,
             notes=list(saved.notes),
         )
@@ -264,8 +260,8 @@ class CountTask(Task):
         """The files of the queries, which a node keeps, and those of the shard."""
         queries = [(path, DriverFile.at(path)) for path in dict.fromkeys(self.source.in_files().paths)]
         found = [Input(path, file, f"queries/{file.sha256}/{path.name}") for path, file in queries]
-        for path, sha256 in zip(self.shard.paths, self.seen.sha256, strict=True):
-            place = f"{folder_on_node(self.seen.sha256)}/{sha256}/{path.name}"
+        for path, sha256 in zip(self.shard.paths, self.content.sha256, strict=True):
+            place = f"{folder_on_node(self.content.sha256)}/{sha256}/{path.name}"
             found.append(Input(path, DriverFile(path.resolve(), path.stat().st_size, sha256), place, is_kept=False))
         return found
 
@@ -279,7 +275,7 @@ class CountTask(Task):
             return text
 
         try:
-            total = CountTask(self.source.moved(places), shard, self.seen).run()
+            total = CountTask(self.source.moved(places), shard, self.content).run()
         except HashbenchError as error:
             raise HashbenchError(named(str(error))) from None
         (entry,) = total.entries

@@ -32,14 +32,14 @@ def follow(
     ``ready`` says whether a task can be given to the pool now. A HashbenchError that these two raise is a result, too.
     """
     current, waiting, deaths = list(tasks), deque(range(len(tasks))), Counter[int]()
-    is_told = False
+    is_noted = False
     with closing(pool):
         while waiting or pool.is_busy:
             yield from _give(current, waiting, pool, ready)
             if not pool.is_busy:
-                if waiting and not is_told:
+                if waiting and not is_noted:
                     note(f"note: {len(waiting)} of {len(tasks)} wait for other processes, which do them now")
-                    is_told = True
+                    is_noted = True
                 if waiting:
                     time.sleep(POLL_S)
                 continue

@@ -60,14 +60,14 @@ def _require_one_build(headers: Sequence[Header]) -> None:
     for header in headers:
         if header.position is None or header.position.build_sha256 != first.position.build_sha256:
             raise HashbenchError(
-                f"{header.path}: not of the build of {first.path}: finish that build, or leave one of them out"
+                f"{header.path}: is not part of the build of {first.path}: finish that build, or leave one of them out"
             )
     here = {header.position.shard for header in headers if header.position}
     missing = [str(shard) for shard in range(1, first.position.n_shards + 1) if shard not in here]
     if missing:
         shown = ", ".join(missing[:5]) + (" ..." if len(missing) > 5 else "")
         raise HashbenchError(
-            f"{first.path}: shard {first.position.shard} of {first.position.n_shards}, without shard {shown}: "
+            f"{first.path}: shard {first.position.shard} of {first.position.n_shards}, but shard {shown} is missing: "
             "name the files of all shards, or finish the build"
         )
 

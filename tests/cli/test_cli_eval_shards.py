@@ -19,7 +19,7 @@ from support.counts import shards_in
 from support.limits import file_size_limit
 from support.waiting import lives, until
 
-from hashbench.evaluation.shard_total import held, read_total
+from hashbench.evaluation.shard_total import locked_total, read_total
 from hashbench.evaluation.shards import CountTask
 from hashbench.foundation.extras import how_to_install
 
@@ -279,15 +279,18 @@ def untouched(run: Call, *more: str) -> str:
 def test_a_file_of_other_queries_or_shards_is_refused(run: Call) -> None:
     assert run("--counts", "sum.npz")[0] == 0
     assert untouched(run, "--shards", "db-1*.npz") == (
-        "sum.npz: holds db-8.npz and 1 more, not among the given shards: give all of them, or --append to add these"
+        "sum.npz: holds db-8.npz and 1 more, not among the given shards: give all shards, or add these with --append"
     )
     queries = dict(np.load("queries.npz"))
     np.savez("queries.npz", **{**queries, "query_labels": queries["query_labels"][::-1]})
     line = untouched(run)
-    assert line == "sum.npz: of other queries: their codes or labels differ: name another file"
+    assert line == "sum.npz: has the counts of other queries: their codes or labels differ: name another file"
     np.savez("queries.npz", **{key: array[:5] for key, array in queries.items()})
     line = untouched(run)
-    assert line == "sum.npz: of 20 queries of 16 bits, but 5 of 16 bits are given: name another file"
+    assert (
+        line
+        == "sum.npz: has the counts of 20 queries of 16 bits, but 5 queries of 16 bits are given: name another file"
+    )
 
 
 def test_queries_with_other_names_of_classes_are_other_queries(
@@ -299,7 +302,7 @@ def test_queries_with_other_names_of_classes_are_other_queries(
     assert run("--counts", "sum.npz")[0] == 0
     renamed = np.where(arrays["query_labels"] == "bee", "bird", arrays["query_labels"])
     np.savez("queries.npz", query_codes=arrays["query_codes"], query_labels=renamed)
-    assert untouched(run) == "sum.npz: of other queries: their codes or labels differ: name another file"
+    assert untouched(run) == "sum.npz: has the counts of other queries: their codes or labels differ: name another file"
 
 
 def damaged(content: bytes) -> bytes:
@@ -324,7 +327,11 @@ def test_a_damaged_file_is_refused(run: Call) -> None:
 
 def test_a_file_of_another_schema_or_edited_by_hand_is_refused(run: Call) -> None:
     for old, new, line in [
-        (b'"schema_version":1', b'"schema_version":2', "sum.npz: of schema 2; this version of hashbench has 1"),
+        (
+            b'"schema_version":1',
+            b'"schema_version":2',
+            "sum.npz: has schema 2, but this version of hashbench reads schema 1",
+        ),
         (b'"items":', b'"itens":', "sum.npz: unknown key 'entries.0.itens'"),
         (b'"items":119', b'"items":118', "sum.npz: damaged: its counts are not those of its shards: name another file"),
     ]:
@@ -344,7 +351,7 @@ def test_a_pickle_is_not_opened(run: Call) -> None:
 
 
 def test_one_driver_at_a_time(run: Call) -> None:
-    with held(Path("sum.npz")):
+    with locked_total(Path("sum.npz")):
         line = refused(run("--counts", "sum.npz"))
     assert re.fullmatch(r"sum\.npz: process \d+ of \S+, since \S+, adds shards to it: wait for it", line)
     assert not Path("sum.npz").exists()
@@ -457,8 +464,8 @@ def test_shards_whose_packed_bits_begin_at_different_ends_are_refused(run: Call,
         np.savez(f"db-{number}.npz", database_codes=codes, database_labels=arrays["database_labels"][rows])
     line = refused(run("--shards", "db-[89].npz"))
     assert line == (
-        "db-9.npz: beside it the queries are read otherwise than beside db-8.npz: packed in another bit order? "
-        "say --bit-order big or --bit-order little for all"
+        "db-9.npz: the queries are read in another way than with db-8.npz, perhaps because bits are packed in another "
+        "order: give --bit-order big or --bit-order little for all"
     )
     assert status("eval", "queries.npz", "--shards", "db-8.npz") == 0
 

@@ -255,7 +255,7 @@ def test_a_build_that_is_stopped_is_not_searched_and_goes_on(
     assert len(left) == (3 if number == signal.SIGKILL else 2)  # a hidden part of the third may be left
     assert [name for name in left if not name.startswith(".")] == ["items-10.h5", "items-2.h5"]
     assert refused(capsys, "query", "index", "queries.npz") == (
-        "index/items-2.h5: shard 1 of 3, without shard 3: name the files of all shards, or finish the build"
+        "index/items-2.h5: shard 1 of 3, but shard 3 is missing: name the files of all shards, or finish the build"
     )
     code, _, err = call(capsys, *command)
     assert (code, err) == (0, "note: 2 of 3 shards are there already\n")
@@ -350,13 +350,13 @@ def test_inputs_and_other_files_are_not_replaced(folder: Path, capsys: Capture) 
 
 def test_a_shard_that_is_missing_is_named(folder: Path, capsys: Capture) -> None:
     build(capsys)
-    expected = "shard 1 of 3, without shard 2: name the files of all shards, or finish the build"
+    expected = "shard 1 of 3, but shard 2 is missing: name the files of all shards, or finish the build"
     assert (
         refused(capsys, "query", "index/items-2.h5", "index/items-11.h5", "queries.npz")
         == f"index/items-2.h5: {expected}"
     )
     assert refused(capsys, "query", "index/items-2.h5", "queries.npz") == (
-        "index/items-2.h5: shard 1 of 3, without shard 2, 3: name the files of all shards, or finish the build"
+        "index/items-2.h5: shard 1 of 3, but shard 2, 3 is missing: name the files of all shards, or finish the build"
     )
 
 
@@ -366,10 +366,10 @@ def test_shards_that_do_not_fit_are_one_line(folder: Path, capsys: Capture) -> N
     build(capsys, items="all.npz", out="one.h5")
     build(capsys, items="all.npz", out="wide.h5", k=3)
     assert refused(capsys, "query", "index", "other", "queries.npz") == (
-        "other/items-10.h5: not of the build of index/items-2.h5: finish that build, or leave one of them out"
+        "other/items-10.h5: is not part of the build of index/items-2.h5: finish that build, or leave one of them out"
     )
     assert refused(capsys, "query", "index", "one.h5", "queries.npz") == (
-        "one.h5: not of the build of index/items-2.h5: finish that build, or leave one of them out"
+        "one.h5: is not part of the build of index/items-2.h5: finish that build, or leave one of them out"
     )
     assert refused(capsys, "query", "one.h5", "wide.h5", "queries.npz") == (
         "wide.h5: d = 4, k = 3, embeddings of width 2, but d = 4, k = 2, embeddings of width 2 in one.h5: "

@@ -47,7 +47,7 @@ def total_of(folder: Path, order: st.DataObject | None = None) -> Total:
     source, shards = Source((folder / "queries.npz",), BY_ITEMS), shards_of(str(folder / "db-*.npz"))
     total = None
     for shard in shards if order is None else order.draw(st.permutations(shards)):
-        counted = CountTask(source, shard, source.seen(shard)).run()
+        counted = CountTask(source, shard, source.content_of(shard)).run()
         total = counted if total is None else total.merged(counted)
     assert total is not None
     return total
@@ -109,7 +109,7 @@ def test_the_memory_of_a_task_does_not_grow_with_its_shard(tmp_path: Path, monke
         np.save(tmp_path / f"labels-{n_items}.npy", rng.integers(0, 3, n_items))
         (shard,) = shards_of(str(tmp_path / f"codes-{n_items}.npy"), str(tmp_path / f"labels-{n_items}.npy"))
         source = Source((tmp_path / "queries.npz",), BY_ITEMS, device="cpu")
-        task = CountTask(source, shard, source.seen(shard))
+        task = CountTask(source, shard, source.content_of(shard))
         task.run()  # imports
         tracemalloc.start()
         assert task.run().histogram.counts.sum() == 3 * n_items

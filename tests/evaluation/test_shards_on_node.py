@@ -45,7 +45,7 @@ def shard() -> Shard:
 
 
 def count(of: Source) -> CountTask:
-    return CountTask(of, shard(), of.seen(shard()))
+    return CountTask(of, shard(), of.content_of(shard()))
 
 
 def task(of: Source) -> Sent:
@@ -160,7 +160,7 @@ def test_who_counts_the_same_shard_on_the_same_node_waits(kept: Path) -> None:
     """Else the first would remove the file under the second."""
     found = task(source())
     done: list[Total] = []
-    with locked(lock_of(kept / folder_on_node(count(source()).seen.sha256)), wait=False):
+    with locked(lock_of(kept / folder_on_node(count(source()).content.sha256)), wait=False):
         second = Thread(target=lambda: done.append(run_on_this_node(found, unread)))
         second.start()
         second.join(0.5)

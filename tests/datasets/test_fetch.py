@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.fault_server import Answer, FaultServer, FtpServer
+from support.together import together
 
 from hashbench import __version__
 from hashbench.datasets import fetch as fetching
@@ -125,7 +126,7 @@ PASSING = {
 }
 
 
-@pytest.mark.parametrize("fault", PASSING)
+@together("fault", PASSING)
 def test_what_passes_is_outlasted(server, folder, fault):
     fetched(server, folder, server.serve("/toy.bin", BODY, *PASSING[fault]))
 
@@ -272,7 +273,7 @@ FINAL = {
 }
 
 
-@pytest.mark.parametrize("fault", FINAL)
+@together("fault", FINAL)
 def test_what_does_not_pass_is_one_line(server, folder, fault):
     answer, message = FINAL[fault]
     url = server.serve("/toy.bin", BODY, always=answer)
@@ -292,7 +293,7 @@ def test_a_beginning_of_many_comments_does_not_hold_up_the_search_for_a_page(ser
     )
 
 
-@pytest.mark.parametrize("fault", FINAL)
+@together("fault", FINAL)
 def test_the_next_mirror_makes_up_for_it(server, folder, fault):
     bad = server.serve("/bad", BODY, always=FINAL[fault][0])
     fetched(server, folder, bad, server.serve("/toy.bin", BODY))
@@ -345,7 +346,7 @@ def test_a_body_without_end_is_stopped(server, folder, monkeypatch):
 ALGORITHMS = ("md5", "sha256", "sha512")
 
 
-@pytest.mark.parametrize("wrong", ALGORITHMS)
+@together("wrong", ALGORITHMS)
 def test_all_checksums_that_are_stated_must_hold(server, folder, wrong):
     stated = {name: hashlib.new(name, BODY).hexdigest() for name in ALGORITHMS}
     url = server.serve("/toy.bin", BODY)

@@ -13,7 +13,7 @@ Test = Callable[..., None]
 def together(names: str | tuple[str, ...], cases: Iterable[Any], ids: object = None) -> Callable[[Test], Test]:
     """Like ``pytest.mark.parametrize``, but all cases are one test.
 
-    Each case has its own folder ``tmp_path``, and what it changes with ``monkeypatch`` is undone after it. Other
+    Each case has its own ``tmp_path`` and ``folder``, and its changes with ``monkeypatch`` are undone after it. Other
     fixtures are shared, so a case must leave them as they were. ``ids``, a function or a list, names bad cases.
     """
     keys = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
@@ -33,7 +33,7 @@ def together(names: str | tuple[str, ...], cases: Iterable[Any], ids: object = N
                 try:
                     _run(test, fixtures, given, f"{test.__name__[:40]}-{number}")
                 except (Exception, pytest.fail.Exception) as error:
-                    faults.append(f"{name_of(number, given)}: {type(error).__name__}: {error}")
+                    faults.append(f"{str(name_of(number, given))[:300]}: {type(error).__name__}: {str(error)[:2000]}")
             assert not faults, f"{len(faults)} of {len(listed)} cases:\n" + "\n".join(faults)
 
         signature = inspect.signature(test)
@@ -48,9 +48,9 @@ def together(names: str | tuple[str, ...], cases: Iterable[Any], ids: object = N
 def _run(test: Test, fixtures: dict[str, Any], given: dict[str, Any], folder: str) -> None:
     own = dict(fixtures)
     with ExitStack() as stack:
-        if "tmp_path" in own:
-            own["tmp_path"] = own["tmp_path"] / folder
-            own["tmp_path"].mkdir()
+        for name in own.keys() & {"tmp_path", "folder"}:
+            own[name] = own[name] / folder
+            own[name].mkdir(parents=True)
         if "monkeypatch" in own:
             own["monkeypatch"] = stack.enter_context(own["monkeypatch"].context())
         test(**own, **given)

@@ -55,8 +55,7 @@ def build(
     --out. The memory needed is that of one shard, or of as many as --jobs builds at the same time. A shard whose index
     is there is not built again, so the same command continues a build, and takes further files in.
     """
-    from hashbench.sparse.shard_build import build_index, index_sources
-    from hashbench.sparse.shard_files import are_shards, sharded_index
+    from hashbench.sparse.shard_files import are_shards, build_index, index_sources, sharded_index
 
     if are_shards(items):
         headers = build_index(index_sources(items, embeddings, k, out), jobs)

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from hashbench.runs.run import Run
     from hashbench.runs.run_all import Outcome
     from hashbench.runs.store import Store
-    from hashbench.tables.cell_runs import CellRuns
 
 
 def command(
@@ -105,8 +104,9 @@ def command(
     left = [] if retry_failed else stored.failed
     settled = {spec.run for spec in (*stored.measured, *left)}
     todo = [spec for spec in wanted if spec.run not in settled]
-    for line in dict.fromkeys(_left_out(each) for each in cells if each.unavailable):
-        note(line)
+    unavailable = [(each.cell, each.unavailable) for each in cells if each.unavailable]
+    for line in dict.fromkeys(f"{cell.method} on {cell.dataset} {cell.protocol}: {why}" for cell, why in unavailable):
+        note(f"left out: {line}")  # once for each data set, method and reason
     note(f"{len(wanted)} runs, {len(stored.measured)} done, {len(todo)} to do")
     if stored.measured:
         note("note: the rows of the runs done are stored; hashbench train ... --again trains one and compares it")
@@ -124,11 +124,6 @@ def command(
         note(f"rows in {paths.shown(store.folder / 'rows')}")
     if failed:
         raise CheckFailed(f"{failed} of {len(wanted)} runs failed")
-
-
-def _left_out(each: "CellRuns") -> str:
-    """Which cells cannot be run, and why: once for each data set, method and reason."""
-    return f"left out: {each.cell.method} on {each.cell.dataset} {each.cell.protocol}: {each.unavailable}"
 
 
 def _dry_run(todo: "list[Run]", store: "Store", jobs: int) -> None:

@@ -18,7 +18,6 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import locked
 from hashbench.jobs import node
 from hashbench.jobs.node import Reader, Sent, lock_of, run_on_this_node
-from hashbench.jobs.task import NodeError
 
 
 @pytest.fixture
@@ -137,23 +136,6 @@ def test_a_full_disk_of_a_node_is_one_line_and_leaves_nothing(kept: Path) -> Non
     assert line.endswith("db.npy: cannot be written (File too large): make room or write elsewhere")
     assert [path.suffix for path in kept.glob("shards/*")] == [".lock"]
     assert_equal(run_on_this_node(away, read), count(source()).run())
-
-
-def test_other_code_and_a_shard_that_changes_are_refused(kept: Path) -> None:
-    found = task(source())
-    with pytest.raises(NodeError) as error:
-        run_on_this_node(
-            replace(found, code=found.code.model_copy(update={"version": "9.9", "commit": None, "dirty": None})), unread
-        )
-    assert str(error.value).startswith(f"on {platform.node()}: this node has hashbench ")
-    assert str(error.value).endswith("the command has 9.9 (no commit): install the same on all machines")
-    away, read, _ = elsewhere(found)
-    np.save("db.npy", np.load("db.npy") ^ 1)
-    with pytest.raises(HashbenchError) as error:
-        run_on_this_node(away, read)
-    assert str(error.value) == (
-        f"on {platform.node()}: /elsewhere/db.npy: changed while the command ran: start it again"
-    )
 
 
 def test_who_counts_the_same_shard_on_the_same_node_waits(kept: Path) -> None:

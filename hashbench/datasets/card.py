@@ -195,6 +195,11 @@ class Card(Strict):
         return np.dtype(np.uint8) if self.kind == "images" else np.dtype("<f4")
 
     @property
+    def read_sources(self) -> list[Source]:
+        """The sources whose members are read: all but the archives of images, which the user unpacks."""
+        return [source for source in self.sources if not source.images]
+
+    @property
     def how_to_get(self) -> str:
         """The command that stores the data set on this machine."""
         if not self.own:

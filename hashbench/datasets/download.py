@@ -3,6 +3,7 @@
 import errno
 from collections.abc import Generator
 from contextlib import closing
+from math import prod
 from pathlib import Path
 from typing import BinaryIO
 
@@ -42,7 +43,8 @@ def download(card: Card, from_dir: Path | None = None, *, labels_only: bool = Fa
     with folder_lock(folder):
         if (stored := _stored(card, labels_only)) is not None:  # another process made it while this one waited
             return stored
-        _sweep(card)
+        for path in (store.path_of(card), store.labels_path_of(card)):  # temporary files of processes that were killed
+            remove_parts(path.parent, path.name)
         return _make(card, from_dir, labels_only)
 
 
@@ -55,23 +57,28 @@ def _stored(card: Card, labels_only: bool) -> Path | None:
     return store.path_of(card) if store.path_of(card).is_file() else store.labels_path_of(card)
 
 
-def _sweep(card: Card) -> None:
-    """Removes the temporary files of processes that were killed; the caller holds the lock of the folder."""
-    for path in (store.path_of(card), store.labels_path_of(card)):
-        remove_parts(path.parent, path.name)
-
-
 def _make(card: Card, from_dir: Path | None, labels_only: bool) -> Path:
+    read, kept = card.read_sources, paths.data() / card.name / "sources"  # kept: no file is downloaded twice
     images = None if labels_only else from_dir or paths.data() / card.name / "images"
-    places = _places(card, from_dir, images)
+    has_images = len(read) < len(card.sources)
+    row_bytes = prod(card.item_shape) * card.dtype.itemsize
+    if images is None or (has_images and not images.is_dir()):
+        row_bytes = card.n_classes  # no images are stored
+    fetched = 0 if from_dir is not None else sum(source.size_bytes or 0 for source in read)
+    needed = card.n_items * (row_bytes + 8) + fetched + (16 << 20)
+    require_writable(store.path_of(card).parent, needed, instead="--data")
+    places = fetch(read, kept) if from_dir is None else [_place(source, from_dir, kept, has_images) for source in read]
+    checksums = {source.file: next(iter(source.checksums.values()), None) for source in read}
     try:
-        return _convert(card, places, images)
+        with closing(_members(card, places)) as members:  # otherwise an invalid file would stay open
+            blocks = READERS.get(card.reader).read(card, Files(members, images))
+            return store.write(card, blocks, checksums, labels_only=images is None)
     except HashbenchError as error:
-        lists_alone = labels_only or len(_read_sources(card)) == len(
-            card.sources
-        )  # otherwise the images may be the cause
-        if lists_alone and not _began_with_full_disk(error):
-            _forget_doubtful(card, places)
+        if (labels_only or not has_images) and not _began_with_full_disk(error):  # else the images may be the cause
+            # a wrong file without a checksum would make every later attempt fail
+            for source, place in zip(read, places, strict=True):
+                if source.urls and not source.checksums and place == kept / source.file:
+                    place.unlink(missing_ok=True)
         raise
 
 
@@ -83,65 +90,25 @@ def _began_with_full_disk(error: BaseException | None) -> bool:
     return False
 
 
-def _forget_doubtful(card: Card, places: list[Path]) -> None:
-    """Removes downloaded files without a checksum: a wrong one would make every later attempt fail."""
-    for source, place in zip(_read_sources(card), places, strict=True):
-        if source.urls and not source.checksums and place == _kept(card) / source.file:
-            place.unlink(missing_ok=True)
-
-
-def _read_sources(card: Card) -> list[Source]:
-    """The sources whose members are read: all but the archives of images, which the user unpacks."""
-    return [source for source in card.sources if not source.images]
-
-
-def _places(card: Card, from_dir: Path | None, images: Path | None) -> list[Path]:
-    require_writable(store.path_of(card).parent, _needed_bytes(card, from_dir, images), instead="--data")
-    if from_dir is None:
-        return fetch(_read_sources(card), _kept(card))
-    return [_place(card, source, from_dir) for source in _read_sources(card)]
-
-
-def _kept(card: Card) -> Path:
-    """The folder of downloaded files, which are kept so that no file is downloaded twice."""
-    return paths.data() / card.name / "sources"
-
-
-def _place(card: Card, source: Source, from_dir: Path) -> Path:
+def _place(source: Source, from_dir: Path, kept: Path, has_images: bool) -> Path:
+    """The place of a source in ``from_dir``; if that may hold only the images, the file that is downloaded."""
     try:
         return locate(from_dir, source)
     except HashbenchError as error:
         if not source.urls:
             raise HashbenchError(f"{error}; to get it, {'; '.join(source.manual)}") from None
-        if len(_read_sources(card)) == len(card.sources):
+        if not has_images:
             raise
-        try:  # the folder may hold only the images
-            return fetch([source], _kept(card))[0]
+        try:
+            return fetch([source], kept)[0]
         except HashbenchError as other:
             raise HashbenchError(f"{error}, and {other}") from None
-
-
-def _needed_bytes(card: Card, from_dir: Path | None, images: Path | None) -> int:
-    row_bytes = card.dtype.itemsize
-    for length in card.item_shape:
-        row_bytes *= length
-    if images is None or (len(_read_sources(card)) < len(card.sources) and not images.is_dir()):
-        row_bytes = card.n_classes  # no images are stored
-    fetched = 0 if from_dir is not None else sum(source.size_bytes or 0 for source in _read_sources(card))
-    return card.n_items * (row_bytes + 8) + fetched + (16 << 20)
-
-
-def _convert(card: Card, places: list[Path], images: Path | None) -> Path:
-    checksums = {source.file: next(iter(source.checksums.values()), None) for source in _read_sources(card)}
-    with closing(_members(card, places)) as members:  # otherwise an invalid file would stay open
-        blocks = READERS.get(card.reader).read(card, Files(members, images))
-        return store.write(card, blocks, checksums, labels_only=images is None)
 
 
 def _members(card: Card, places: list[Path]) -> Generator[tuple[Member, BinaryIO]]:
     total = sum(len(source.members) for source in card.sources)
     with bar(f"{card.name}: verify and convert", "file", total) as converted:
-        for source, place in zip(_read_sources(card), places, strict=True):
+        for source, place in zip(card.read_sources, places, strict=True):
             for member in open_members(place, source, scratch=store.path_of(card).parent):
                 yield member
                 converted.update()

@@ -162,23 +162,18 @@ def _fetched(source: Source, folder: Path, stop: Event, progress: bool) -> Hashb
             except HashbenchError as error:
                 return error
             except OSError as error:  # if the disk fails, another mirror does not help
-                return _disk_error(error, path, source)
+                part = PartialFile(path)
+                total = source.size_bytes or (part.origin.total if part.origin is not None else None)
+                needed = f", {total - part.size_bytes:,} more are needed" if total else ""
+                is_full = error.errno in {errno.ENOSPC, errno.EDQUOT}
+                advice = "make room or name another folder with --data" if is_full else "check the disk"
+                reason = f"{error.strerror or one_line(error)} after {part.size_bytes:,} bytes{needed}"
+                return HashbenchError(f"{path}: {reason}: {advice}")
             else:
                 if progress:
                     note(f"{path.name}: {bar.format_sizeof(path.stat().st_size, 'B')} from {urlsplit(url).hostname}")
                 return None
     return HashbenchError(f"{'; '.join(reasons)}: {_by_hand(source)}")
-
-
-def _disk_error(error: OSError, path: Path, source: Source) -> HashbenchError:
-    part = PartialFile(path)
-    total = source.size_bytes or (part.origin.total if part.origin is not None else None)
-    needed = f", {total - part.size_bytes:,} more are needed" if total else ""
-    full = error.errno in {errno.ENOSPC, errno.EDQUOT}
-    advice = "make room or name another folder with --data" if full else "check the disk"
-    return HashbenchError(
-        f"{path}: {error.strerror or one_line(error)} after {part.size_bytes:,} bytes{needed}: {advice}"
-    )
 
 
 class _Download:

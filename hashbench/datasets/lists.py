@@ -97,7 +97,14 @@ def merge_by_role(lists: Mapping[str, ImageList]) -> ImageList:
     HashbenchError, without the name of the data set, if a role holds an image twice, if a query is also in another
     list, or if an image has different labels in two lists.
     """
-    train, database, test = (_by_name(role, lists[role]) for role in ROLES)
+    sorted_lists = []
+    for role in ROLES:
+        names = lists[role].names
+        order = sorted(range(len(names)), key=names.__getitem__)
+        if twice := next((names[a] for a, b in pairwise(order) if names[a] == names[b]), None):
+            raise HashbenchError(f"{printable_name(twice)} is twice in the {role} list")
+        sorted_lists.append(lists[role].take(order))
+    train, database, test = sorted_lists
     _require_apart("test", test, "train", train)
     _require_apart("test", test, "database", database)
     rows = {name: row for row, name in enumerate(train.names)}
@@ -108,15 +115,6 @@ def merge_by_role(lists: Mapping[str, ImageList]) -> ImageList:
         elif (database.labels[row] != train.labels[rows[name]]).any():
             raise HashbenchError(f"{printable_name(name)} has other labels in the train list than in the database list")
     return joined([train, database.take(only), test])
-
-
-def _by_name(role: str, listed: ImageList) -> ImageList:
-    names = listed.names
-    order = sorted(range(len(names)), key=names.__getitem__)
-    for first, second in pairwise(order):
-        if names[first] == names[second]:
-            raise HashbenchError(f"{printable_name(names[first])} is twice in the {role} list")
-    return listed.take(order)
 
 
 def _require_apart(role: str, one: ImageList, other_role: str, other: ImageList) -> None:

@@ -6,7 +6,7 @@ import shlex
 import tomllib
 from collections.abc import Mapping
 from functools import cache
-from importlib.metadata import PackageNotFoundError, distribution, version
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -32,7 +32,7 @@ def extras() -> dict[str, list[str]]:
 def missing(extra: str) -> list[str]:
     """The packages of an extra that are not installed."""
     packages = [re.split(r"[^\w.-]", needed, maxsplit=1)[0] for needed in extras().get(extra, [])]
-    return [package for package in packages if not _is_installed(package)]
+    return [package for package in packages if next(iter(Distribution.discover(name=package)), None) is None]
 
 
 def how_to_install(extra: str) -> str:
@@ -73,11 +73,3 @@ def _distribution() -> tuple[list[str], dict[str, Any]]:
     except PackageNotFoundError:
         return [], {}
     return found.requires or [], json.loads(found.read_text("direct_url.json") or "{}")
-
-
-def _is_installed(package: str) -> bool:
-    try:
-        version(package)
-    except PackageNotFoundError:
-        return False
-    return True

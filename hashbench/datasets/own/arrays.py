@@ -118,11 +118,8 @@ def _blocks(stored: StoredArray, value_max: int) -> Iterator[Items]:
     for slab in slabs:
         if len(shape) == 1:
             yield as_float32(stored.where, slab)
-        else:
-            yield _as_images(stored.where, slab, value_max).reshape(-1, *shape)
-
-
-def _as_images(where: str, values: NDArray[Any], value_max: int) -> NDArray[np.uint8]:
-    if values.min() < 0 or values.max() > value_max:
-        raise HashbenchError(f"{where}: values from {values.min()} to {values.max()}: 0 to {value_max} are expected")
-    return values.astype(np.uint8)
+            continue
+        low, high = slab.min(), slab.max()
+        if low < 0 or high > value_max:
+            raise HashbenchError(f"{stored.where}: values from {low} to {high}: 0 to {value_max} are expected")
+        yield slab.astype(np.uint8).reshape(-1, *shape)

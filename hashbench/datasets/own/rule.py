@@ -55,7 +55,14 @@ class Rule:
         each = "label" if labels.is_multi else "class"
         queries = self.queries_per_class
         if queries is None:
-            queries = min(MOST_PER_CLASS, max(1, _smallest(labels) // 10))
+            smallest = min(labels.counts)
+            if smallest < 2:
+                name = printable(labels.name(labels.counts.index(smallest)))
+                raise HashbenchError(
+                    f"class {name} has 1 item, and a class needs a query and an item to find: leave the class out, or "
+                    "draw N queries from all items with --queries N"
+                )
+            queries = min(MOST_PER_CLASS, max(1, smallest // 10))
         title = f"{queries:,} queries a {each}; {_trained(self.train_per_class, f' a {each}')}"
         numbers = {f"queries_per_{each}": queries, f"train_per_{each}": self.train_per_class or 0}
         return {"draw": f"per_{each}", "title": title, **numbers}
@@ -63,15 +70,3 @@ class Rule:
 
 def _trained(train: int | None, a_class: str) -> str:
     return f"{train:,} training items{a_class} in the database" if train else "the whole database is trained on"
-
-
-def _smallest(labels: OwnLabels) -> int:
-    """The number of items of the smallest class, at least 2."""
-    smallest = min(labels.counts)
-    if smallest < 2:
-        name = printable(labels.name(labels.counts.index(smallest)))
-        raise HashbenchError(
-            f"class {name} has 1 item, and a class needs a query and an item to find: leave the class out, or draw N "
-            "queries from all items with --queries N"
-        )
-    return smallest

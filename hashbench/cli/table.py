@@ -96,7 +96,7 @@ def command(
 
 def _as_json(tables: "list[Table]") -> str:
     from hashbench.foundation.config import canonical_json
-    from hashbench.tables.render_json import json_table
+    from hashbench.tables.render_csv import json_table
 
     return canonical_json({"tables": [json_table(table) for table in tables]})
 

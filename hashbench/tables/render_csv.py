@@ -1,13 +1,13 @@
-"""A table as CSV: one line for each cell, for spreadsheets and other programs."""
+"""A table as CSV, as a DataFrame and as a value for JSON: what is said of each cell, for other programs."""
 
 import csv
 import io
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hashbench.foundation.config import Setting
 from hashbench.tables.notation import number, plain
-from hashbench.tables.table import Table, TableCell
+from hashbench.tables.table import Section, Table, TableCell
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -49,6 +49,9 @@ COLUMNS = {
     "runs": "string",
 }
 
+# the columns that the JSON of a cell has too
+MEASURED = ("measured", "std", "worst", "best", "difference", "tie_dependent", "distinct_queries", "distinct_database")
+
 
 def render_csv(table: Table) -> str:
     """The table as CSV: a header, then one line for each cell in order of appearance.
@@ -74,6 +77,35 @@ def data_frame(table: Table) -> "DataFrame":
 
     lines = [_line(cell) for cell in table.cells()]
     return DataFrame(lines, columns=list(COLUMNS)).astype(COLUMNS)
+
+
+def json_table(table: Table) -> dict[str, Any]:
+    """The table as an object for JSON, numbers not rounded; fractions stay fractions, and a missing value is null."""
+    return {
+        "table": table.name,
+        "title": table.title,
+        "paper": table.paper,
+        "source": table.source,
+        "notes": list(table.notes),
+        "sections": [_json_section(section) for section in table.sections],
+    }
+
+
+def _json_section(section: Section) -> dict[str, Any]:
+    cells = [_json_cell(cell) for cell in section.cells.values()]
+    return {"section": section.title, "rows": section.rows, "columns": section.columns, "cells": cells}
+
+
+def _json_cell(cell: TableCell) -> dict[str, Any]:
+    line, measured = _line(cell), cell.measured
+    return {
+        **cell.declared.model_dump(exclude={"section", "printed_as"}),
+        **{name: line.get(name) for name in MEASURED},
+        **{name: line.get(name, 0) for name in ("n_seeds", "n_splits", "n_runs")},
+        "ci95": measured.interval if measured else None,
+        "runs": [row.run for row in measured.rows] if measured else [],
+        "within_tolerance": cell.within_tolerance,
+    }
 
 
 def _line(cell: TableCell) -> dict[str, Value]:

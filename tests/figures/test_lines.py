@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from support.declared_figures import CELLS, axes_of, declare, filled, row_of, tiny
+from support.together import together
 
 from hashbench import figures
 from hashbench.figures.lines import expected_speed_up as expected
@@ -29,7 +30,7 @@ rows = [{ label = "Ours" }]
 # The bound
 
 
-@pytest.mark.parametrize(("d", "k"), [(d, k) for d in range(1, 8) for k in range(1, d + 1)])
+@together(("d", "k"), [(d, k) for d in range(1, 8) for k in range(1, d + 1)])
 def test_the_bound_is_what_all_pairs_of_codes_give(d: int, k: int) -> None:
     codes = [set(code) for code in combinations(range(d), k)]
     sharing = sum(bool(a & b) for a in codes for b in codes)
@@ -119,7 +120,7 @@ def test_a_cutoff_is_an_axis_too(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(
+@together(
     ("keys", "cells", "complaint"),
     [
         (

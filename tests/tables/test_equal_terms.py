@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-import pytest
+from support.together import together
 
 from hashbench.contract import CodeSettings
 from hashbench.datasets.card import load_card
@@ -43,7 +43,7 @@ def test_the_search_is_on_queries_held_out_of_the_database() -> None:
         assert cell.metric == "ap"
 
 
-@pytest.mark.parametrize("cell", OF_NETWORKS, ids=lambda cell: f"{cell.section}, {cell.row}, {cell.column}")
+@together("cell", OF_NETWORKS)
 def test_what_is_run_is_one_of_the_candidates(cell: Cell) -> None:
     same = [
         each for each in SEARCHED if each.method == cell.method and each.settings["model"] == cell.settings["model"]

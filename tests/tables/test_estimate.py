@@ -1,7 +1,7 @@
 """How long missing runs take: the median of the past runs that are most like them."""
 
-import pytest
 from support.fake_rows import fake_row, sample_spec
+from support.together import together
 
 from hashbench.runs.run import Run
 from hashbench.runs.store import Row, Seconds
@@ -25,7 +25,7 @@ OTHER_NETWORK = [past(1e6, "digits", model="linear", bits=12)]
 FAILED = [past(1, "digits", "failed", model="mlp", bits=12)]
 
 
-@pytest.mark.parametrize(
+@together(
     ("rows", "seconds"),
     [
         (CLOSE + OTHER_SIZE + OTHER_DATA + OTHER_NETWORK, 20),

@@ -11,6 +11,7 @@ from statistics import fmean
 import pytest
 from scipy import stats
 from support.fake_rows import SAMPLE, assert_golden, fake_hash, fake_row, sample_spec, sample_table
+from support.together import together
 
 from hashbench.tables.collect import collect
 from hashbench.tables.render_csv import COLUMNS, data_frame, render_csv
@@ -112,7 +113,7 @@ def test_a_run_that_does_not_hold_the_metric_is_not_behind_the_value() -> None:
     assert (first["n_runs"], first["runs"]) == ("1", rows[0].run)
 
 
-@pytest.mark.parametrize("label", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])
+@together("label", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])
 def test_no_text_is_a_formula(label: str) -> None:
     table = sample_table()
     cell = next(table.cells())

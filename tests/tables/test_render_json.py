@@ -3,7 +3,7 @@
 from support.fake_rows import assert_golden, sample_table
 
 from hashbench.foundation.config import canonical_json
-from hashbench.tables.render_json import json_table
+from hashbench.tables.render_csv import json_table
 
 
 def test_golden() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.fake_rows import SAMPLE, assert_golden, fake_hash, fake_row, sample_spec, sample_table
+from support.together import together
 
 from hashbench.foundation.provenance import Code
 from hashbench.tables import spec
@@ -80,7 +81,7 @@ def compared(*means: list[float]) -> list[str]:
     return [line.partition(" & ")[2].removesuffix(r" \\") for line in text.splitlines() if line.startswith("row ")]
 
 
-@pytest.mark.parametrize(
+@together(
     ("second", "underlined"),
     [
         ([0.57, 0.59], True),  # 0.12 below the best, whose deviation is 0.0141, as its own
@@ -159,7 +160,7 @@ def test_published_in_italics_measured_upright_best_in_bold() -> None:
     assert all(r"\textit" not in cell for cell in cells[1::2])
 
 
-@pytest.mark.parametrize("name", spec.names())
+@together("name", spec.names())
 def test_rows_have_as_many_cells_as_their_tabular(name: str) -> None:
     text = render_latex(collect(spec.load(name), [], None, hash_of=fake_hash))
     tabulars = re.findall(r"\\begin\{tabular\}\{l(r+)\}(.*?)\\end\{tabular\}", text, re.DOTALL)
@@ -171,7 +172,7 @@ def test_rows_have_as_many_cells_as_their_tabular(name: str) -> None:
     assert re.sub(r"\\[{}]", "", text).count("{") == re.sub(r"\\[{}]", "", text).count("}")
 
 
-@pytest.mark.parametrize("sign", SPECIAL)
+@together("sign", SPECIAL)
 def test_special_signs_are_escaped(sign: str) -> None:
     assert escape(f"a{sign}b") == f"a{SPECIAL[sign]}b"
 
@@ -236,7 +237,7 @@ def test_columns_that_are_wider_than_the_text_go_on_below() -> None:
     assert len(re.findall(r"\\begin\{tabular\}", render_latex(long_table(2, 10)))) == 1
 
 
-@pytest.mark.parametrize("name", spec.names())
+@together("name", spec.names())
 def test_each_paper_that_is_cited_has_an_entry(name: str) -> None:
     text = render_latex(collect(spec.load(name), [], None, hash_of=fake_hash))
     cited = re.findall(r"\\cite\{([^}]*)\}", text)

@@ -2,6 +2,7 @@
 
 import pytest
 from support.fake_rows import SAMPLE, assert_golden, fake_hash, fake_row, sample_rows, sample_spec, sample_table
+from support.together import together
 
 from hashbench.tables.collect import collect
 from hashbench.tables.render_markdown import WIDTH, escape, render_markdown
@@ -161,7 +162,7 @@ def test_a_table_of_our_own_without_rows_says_so() -> None:
     assert cells(text, "MIHash") == ["", "", ""]
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "escaped"),
     [
         ("a | b", r"a \| b"),

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from support.command_line import call
+from support.together import together
 
 from hashbench.runs.run import Run
 from hashbench.tables import render_settings, spec
@@ -53,7 +54,7 @@ def assert_has(found: dict[str, Any], expected: dict[str, Any]) -> None:
     assert {key: found[key] for key in expected} == expected
 
 
-@pytest.mark.parametrize(("protocol", "bits"), MIHASH_DIARIES)
+@together(("protocol", "bits"), MIHASH_DIARIES)
 def test_mihash_on_cifar10_is_trained_as_in_its_diaries(protocol: str, bits: int) -> None:
     batch, lr, every, bins, sigmf, decay, epochs = MIHASH_DIARIES[protocol, bits]
     assert_has(
@@ -107,7 +108,7 @@ TALR_BINS = {
 }
 
 
-@pytest.mark.parametrize(("method", "dataset", "protocol"), TALR_SCRIPTS)
+@together(("method", "dataset", "protocol"), TALR_SCRIPTS)
 def test_talr_is_trained_as_in_its_run_scripts(method: str, dataset: str, protocol: str) -> None:
     network, batch, lr, decay, every, lrmult, gamma, epochs, augment, per = TALR_SCRIPTS[method, dataset, protocol]
     for bits, bins in TALR_BINS[method, dataset, protocol].items():
@@ -133,7 +134,7 @@ def test_alpha_of_appendix_d_has_both_readings() -> None:
 
 
 # github.com/jiangqy/DPSH-pytorch: lambda 10 beside a sum over pairs, both divided by the number of training images.
-@pytest.mark.parametrize(
+@together(
     ("dataset", "protocol", "n_train"),
     [("cifar10", "s1", 5_000), ("cifar10", "s2", 50_000), ("nuswide21", "s1", 10_500), ("nuswide21", "s2", 193_734)],
 )
@@ -164,28 +165,28 @@ def entries_of(table: str) -> Iterator[tuple[str, Any]]:
             yield from ((f"{runs.title}: {name}", entry) for entry in entries)
 
 
-@pytest.mark.parametrize("table", OF_PAPERS)
+@together("table", OF_PAPERS)
 def test_every_difference_from_what_was_released_is_explained(table: str) -> None:
     found = list(entries_of(table))
     assert len(found) > 10
     assert not [where for where, entry in found if entry.differs and not entry.note]
 
 
-@pytest.mark.parametrize("table", OF_PAPERS)
+@together("table", OF_PAPERS)
 def test_a_source_called_code_or_paper_gives_the_released_value(table: str) -> None:
     for where, entry in entries_of(table):
         if entry.source in ("code", "paper"):
             assert entry.released is not None, where
 
 
-@pytest.mark.parametrize("table", OF_PAPERS)
+@together("table", OF_PAPERS)
 def test_every_cell_is_in_the_list(table: str) -> None:
     runs = settings_of_table(spec.load(table))
     listed = {(each.method, each.dataset, each.protocol) for each in runs}
     assert {(cell.method, cell.dataset, cell.protocol) for cell in spec.load(table).cells} <= listed
 
 
-@pytest.mark.parametrize("table", OF_PAPERS)
+@together("table", OF_PAPERS)
 def test_the_page_of_the_docs_is_of_today(table: str) -> None:
     declared = spec.load(table)
     page = render_settings.render_markdown(declared, settings_of_table(declared))
@@ -218,12 +219,12 @@ def test_settings_as_json_have_both_values(capsys: pytest.CaptureFixture[str]) -
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["settings"], "error: which table? hashbench list settings --table NAME: hashbench list tables"),
+        (["settings"], "error: settings are listed for one table: --table NAME is needed (hashbench list tables)"),
         (
             ["tables", "--table", "talr_table1"],
-            "error: --table and --markdown are for hashbench list settings --table NAME",
+            "error: --table and --markdown can be used with hashbench list settings --table NAME only",
         ),
-        (["methods", "--markdown"], "error: --table and --markdown are for hashbench list settings --table NAME"),
+        (["methods", "--markdown"], "error: --table and --markdown can be used with hashbench list settings --table NAME only"),
     ],
 )
 def test_bad_options_are_one_line(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

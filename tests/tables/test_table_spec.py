@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.together import together
 
 from hashbench.foundation.config import parse
 from hashbench.foundation.errors import HashbenchError
@@ -40,7 +41,7 @@ def cells(values: dict[str, Any]) -> list[Cell]:
 ROW = {"label": "r", "values": [0.25, 0.5]}
 
 
-@pytest.mark.parametrize(
+@together(
     "damaged",
     [
         table(group(ROW), colour="red"),
@@ -55,7 +56,7 @@ def test_unknown_key_is_refused_wherever_it_stands(damaged: dict[str, Any]) -> N
         expand(damaged)
 
 
-@pytest.mark.parametrize(
+@together(
     ("damaged", "key"),
     [
         (table(group(ROW), title=3), "title"),
@@ -84,7 +85,7 @@ def test_wrong_number_of_values_names_the_row(values: list[float]) -> None:
         expand(table(group({"label": "r", "values": values})))
 
 
-@pytest.mark.parametrize("key", sorted(KEYS))
+@together("key", sorted(KEYS))
 def test_cell_without_a_needed_key_names_cell_and_key(key: str) -> None:
     short = {name: value for name, value in KEYS.items() if name != key}
     with pytest.raises(HashbenchError, match=rf"cell \(r, a\): key '{key}' is missing"):
@@ -140,7 +141,7 @@ def test_cells_come_in_order_of_appearance() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@together(
     ("printed_as", "printed", "published"),
     [
         ("fraction", 0.732, 0.732),
@@ -181,7 +182,7 @@ def test_load_checks_the_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         spec.load("mine")
 
 
-@pytest.mark.parametrize(
+@together(
     ("kind", "keys"),
     [
         ("dataset", {"dataset": "digit"}),
@@ -197,7 +198,7 @@ def test_name_in_neither_place_is_refused(kind: str, keys: dict[str, Any]) -> No
         check(expand(table(group(ROW, **keys))))
 
 
-@pytest.mark.parametrize(
+@together(
     ("kind", "keys"),
     [
         ("dataset", {"dataset": "later"}),
@@ -215,7 +216,7 @@ def test_name_to_come_is_accepted_and_reported(kind: str, keys: dict[str, Any]) 
     assert names.names_to_come(accepted.cells[0], accepted.to_come) == [f"{kind} {name}"]
 
 
-@pytest.mark.parametrize(
+@together(
     ("kind", "name"),
     [("dataset", "digits"), ("protocol", "digits/s1"), ("method", "lsh"), ("metric", "ap"), ("model", "linear")],
 )
@@ -266,7 +267,7 @@ def test_a_file_declares_another_table_at_another_budget(tmp_path: Path) -> None
     assert [path.name for path in spec.files_of("digits")] == ["digits.toml"]
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "complaint"),
     [
         ('of = "sparse_hash_tabel1"\nbudget = "cpu"\n', "mine_cpu.toml: of: unknown table 'sparse_hash_tabel1'"),

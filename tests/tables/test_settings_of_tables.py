@@ -224,7 +224,10 @@ def test_settings_as_json_have_both_values(capsys: pytest.CaptureFixture[str]) -
             ["tables", "--table", "talr_table1"],
             "error: --table and --markdown can be used with hashbench list settings --table NAME only",
         ),
-        (["methods", "--markdown"], "error: --table and --markdown can be used with hashbench list settings --table NAME only"),
+        (
+            ["methods", "--markdown"],
+            "error: --table and --markdown can be used with hashbench list settings --table NAME only",
+        ),
     ],
 )
 def test_bad_options_are_one_line(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

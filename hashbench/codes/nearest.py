@@ -47,7 +47,13 @@ def neighbours(query: Codes, database: Codes, k: int) -> Neighbours:
             f"{len(query)} queries of {query.n_bits} bits, {database.n_bits} in the database, k = {k}: "
             "one query of as many bits, and k of 1 or more, are expected"
         )
-    distances = _distances(query, database)
+    # of all items, in the smallest type that holds them
+    distances: NDArray[Any] = np.empty(len(database), np.uint8 if query.n_bits < 256 else np.int16)
+    for rows in slices(len(database), max(1, BLOCK_WORDS // database.words.shape[1])):
+        part = distances[rows]
+        np.bitwise_count(database.words[rows, 0] ^ query.words[0, 0], out=part)
+        for w in range(1, database.words.shape[1]):
+            part += np.bitwise_count(database.words[rows, w] ^ query.words[0, w])
     enough = min(k, len(database))
     # of the last of the k nearest; to halve the range of distances is faster than to count the items at each
     farthest = bisect_left(range(query.n_bits + 1), enough, key=lambda d: int(np.count_nonzero(distances <= d)))
@@ -72,14 +78,3 @@ def neighbours_of(queries: Codes, database: Codes, k: int, *, progress: bool = F
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     return found
-
-
-def _distances(query: Codes, database: Codes) -> NDArray[Any]:
-    """The distances of all items, in the smallest type that holds them."""
-    distances: NDArray[Any] = np.empty(len(database), np.uint8 if query.n_bits < 256 else np.int16)
-    for rows in slices(len(database), max(1, BLOCK_WORDS // database.words.shape[1])):
-        part = distances[rows]
-        np.bitwise_count(database.words[rows, 0] ^ query.words[0, 0], out=part)
-        for w in range(1, database.words.shape[1]):
-            part += np.bitwise_count(database.words[rows, w] ^ query.words[0, w])
-    return distances

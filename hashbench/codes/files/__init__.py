@@ -204,24 +204,22 @@ def weights_at(place: str, sources: Sequence[Path], n_bits: int) -> NDArray[np.f
 
     Raises HashbenchError if there is no such array, or if it is not one finite weight of 0 or more for each bit.
     """
-    stored = _weights_in(place, sources)
+    path, key = parted(place)
+    if key is not None:
+        stored = array_at(place, BIT_WEIGHTS, "--weights")
+    elif path.is_file():
+        arrays = arrays_in(path)
+        stored = next(iter(arrays.values()))() if len(arrays) == 1 else array_of(arrays, BIT_WEIGHTS, path)
+    else:
+        in_files = {source: arrays_in(source) for source in sources if source.is_file()}
+        found = next((source for source, arrays in in_files.items() if place in arrays), next(iter(in_files), path))
+        stored = array_of(in_files.get(found, {}), place, found)
     if stored.shape not in ((n_bits,), (1, n_bits), (n_bits, 1)) or stored.dtype.kind not in "uif":
         raise HashbenchError(f"{stored.where}: {stored.dtype} of shape {stored.shape}: {n_bits} weights are expected")
     weights = stored.small().astype(np.float64).ravel()
     if not np.isfinite(weights).all() or (weights < 0).any() or not (weights > 0).any():
         raise HashbenchError(f"{stored.where}: weights must be finite, 0 or more, and not all 0")
     return weights
-
-
-def _weights_in(place: str, sources: Sequence[Path]) -> StoredArray:
-    if ":" in place and not Path(place).is_file():
-        return array_at(place, BIT_WEIGHTS, "--weights")
-    if Path(place).is_file():
-        arrays = arrays_in(Path(place))
-        return next(iter(arrays.values()))() if len(arrays) == 1 else array_of(arrays, BIT_WEIGHTS, Path(place))
-    held = {path: arrays_in(path) for path in sources if path.is_file()}
-    found = next((path for path, arrays in held.items() if place in arrays), next(iter(held), Path(place)))
-    return array_of(held.get(found, {}), place, found)
 
 
 def opened(
@@ -240,8 +238,10 @@ def opened(
     ``FILE`` or ``FILE:KEY``, which are then read in place of the database. Without ``with_ids`` no ids are read.
     """
     found = _open(sources, explicit, training, with_ids)
-    database = found.codes.database
-    n_bytes, most = _held_bytes(found.codes), HELD_BYTES if held_bytes is None else held_bytes
+    database, labels = found.codes.database, found.codes.database_labels
+    # in memory: packed codes, and labels of eight bytes a class id or one byte a label
+    item_bytes = 8 * -(-found.codes.n_bits // 64) + (8 if labels.is_ids else labels.width)
+    n_bytes, most = database.shape[0] * item_bytes, HELD_BYTES if held_bytes is None else held_bytes
     if streamed or (streamed is None and n_bytes > most and database.by_rows):
         return _stream.opened(found.codes, found.notes, explicit.bit_order, found.ids)
     if streamed is None and n_bytes > most:
@@ -297,12 +297,6 @@ def _loaded(found: _Opened, bit_order: str | None) -> SavedCodes:
     ids = [_ids.read(found.ids.get(f"{side}_ids"), len(of)) for side, of in (("query", query), ("database", database))]
     notes = [*found.notes, *notes, *label_notes]
     return SavedCodes(query, database, relevance, tuple(notes), ids[0], ids[1], class_names=names)
-
-
-def _held_bytes(codes: StoredCodes) -> int:
-    """The memory of a loaded database: packed codes, and labels of eight bytes a class id or one byte a label."""
-    labels = codes.database_labels
-    return codes.database.shape[0] * (8 * -(-codes.n_bits // 64) + (8 if labels.is_ids else labels.width))
 
 
 def _check_bits(name: str, n_bits: int) -> int:

@@ -20,12 +20,7 @@ MOST_SLABS = 4  # read together
 MOST_TEXT_BYTES = 1 << 30  # texts read together take at most so many bytes, whatever the file refers to
 LONGEST_NAME = 1000
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
-MATLAB_NUMBERS = {
-    "double",
-    "single",
-    "logical",
-    *(f"{sign}int{size}" for sign in ("", "u") for size in (8, 16, 32, 64)),
-}
+MATLAB_NUMBERS = {"double", "single", "logical"} | {f"{u}int{size}" for u in ("", "u") for size in (8, 16, 32, 64)}
 
 
 def _recognises(head: bytes) -> bool:
@@ -51,7 +46,9 @@ def _stored(path: Path, name: str) -> StoredArray:
         matlab = dataset.attrs.get("MATLAB_class")
         shape, dtype = dataset.shape, dataset.dtype
     if matlab is not None:
-        _check_matlab(where, matlab)
+        kind = matlab.decode("ascii", "replace") if isinstance(matlab, bytes) else str(matlab)
+        if kind not in MATLAB_NUMBERS:
+            raise HashbenchError(f"{where}: not numeric (MATLAB {printable(kind)}): a matrix of numbers is expected")
     ways = [partial(_slabs, path, name, axis) for axis in (0, 1)]
     return StoredArray(where, name, shape, dtype, ways[0], is_transposed=matlab is not None, read_columns=ways[1])
 
@@ -101,12 +98,6 @@ def refuse_chunk(where: str, n_bytes: int, most: int = 256 << 20) -> None:
     """Raises HashbenchError for chunks of more than ``most`` bytes: a chunk is inflated whole."""
     if n_bytes > most:
         raise HashbenchError(f"{where}: chunks of {n_bytes} bytes: at most {most} are read at once")
-
-
-def _check_matlab(where: str, matlab: Any) -> None:
-    kind = matlab.decode("ascii", "replace") if isinstance(matlab, bytes) else str(matlab)
-    if kind not in MATLAB_NUMBERS:
-        raise HashbenchError(f"{where}: not numeric (MATLAB {printable(kind)}): a matrix of numbers is expected")
 
 
 def _slabs(path: Path, name: str, axis: int, n: int) -> Iterator[NDArray[Any]]:

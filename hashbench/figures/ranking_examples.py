@@ -57,18 +57,14 @@ class _Sheet:
     explanation: str
 
     @property
-    def side(self) -> int:
-        """The longer side of an image; all images of a data set have one shape."""
-        return max(self.examples[0].image.shape[:2])
-
-    @property
     def gap(self) -> int:
         """Between two images; twice that beside a query, four times between blocks."""
-        return max(1, self.side // 8)
+        return max(1, max(self.examples[0].image.shape[:2]) // 8)
 
     @property
     def step(self) -> int:
-        return self.side + self.gap
+        """The longer side of an image, which all images of a data set have, and a gap."""
+        return max(self.examples[0].image.shape[:2]) + self.gap
 
     @property
     def block_width(self) -> int:
@@ -92,25 +88,19 @@ class _Sheet:
             for place, (image, wrong) in enumerate(zip(example.images, example.wrong, strict=True), 1):
                 yield image, left + place * self.step + self.gap, upper, wrong
 
-    def picture(self) -> NDArray[np.uint8]:
-        """All images on white, uint8[height, width, 3]; a grey image has its value in each colour."""
-        width, height = self.size
-        sheet = np.full((height, width, 3), 255, np.uint8)
-        for image, left, upper, _ in self.tiles():
-            sheet[upper : upper + image.shape[0], left : left + image.shape[1]] = image
-        return sheet
-
     def draw(self, figure: "Figure") -> None:
         from matplotlib.patches import Rectangle
 
         ax = figure.add_subplot()
         width, height = self.size
-        # extent: a pixel is where its indices are, and not half a pixel beside
-        ax.imshow(self.picture(), extent=(0, width, height, 0), interpolation="nearest")
+        sheet = np.full((height, width, 3), 255, np.uint8)  # a grey image has its value in each colour
         for image, left, upper, wrong in self.tiles():
+            sheet[upper : upper + image.shape[0], left : left + image.shape[1]] = image
             if wrong:
                 corner, (box_height, box_width) = (left, upper), image.shape[:2]
                 ax.add_patch(Rectangle(corner, box_width, box_height, fill=False, edgecolor=FALSE, linewidth=1.4))
+        # extent: a pixel is where its indices are, and not half a pixel beside
+        ax.imshow(sheet, extent=(0, width, height, 0), interpolation="nearest")
         ax.axis("off")
         explain(figure, self.explanation)
 

@@ -15,8 +15,7 @@ from hashbench.foundation.registry import Catalogue, canonical
 from hashbench.runs.store import Row, Store
 from hashbench.tables import spec
 from hashbench.tables.cell import Cell, Group, TableFile
-from hashbench.tables.names import check_names
-from hashbench.tables.spec import TableSpec
+from hashbench.tables.spec import TableSpec, check_names
 
 
 class FigureFile(Strict):

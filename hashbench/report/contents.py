@@ -18,8 +18,7 @@ from hashbench.tables import spec
 from hashbench.tables.cell import Cell
 from hashbench.tables.collect import collect, run_of
 from hashbench.tables.estimate import PastSeconds
-from hashbench.tables.names import names_to_come
-from hashbench.tables.spec import TableSpec
+from hashbench.tables.spec import TableSpec, names_to_come
 from hashbench.tables.table import Table
 
 COLOURS = 64  # of a drawn figure

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.tables.cell import Cell
-from hashbench.tables.names import names_to_come
-from hashbench.tables.spec import TableSpec
+from hashbench.tables.spec import TableSpec, names_to_come
 from hashbench.tables.splits import splits_of
 
 

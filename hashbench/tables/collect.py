@@ -18,8 +18,7 @@ from hashbench.runs.run import Run
 from hashbench.runs.saved import saved_histogram
 from hashbench.runs.store import Row, Store
 from hashbench.tables.cell import Cell, Evaluation
-from hashbench.tables.names import names_to_come
-from hashbench.tables.spec import TableSpec
+from hashbench.tables.spec import TableSpec, names_to_come
 from hashbench.tables.splits import splits_of
 from hashbench.tables.table import Measured, Position, Section, Table, TableCell
 

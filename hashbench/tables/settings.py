@@ -10,8 +10,7 @@ from hashbench.runs import hyperparameters
 from hashbench.runs.hyperparameters import Sourced
 from hashbench.runs.run import BASE, Run
 from hashbench.runs.sources import settings_of
-from hashbench.tables.names import names_to_come
-from hashbench.tables.spec import TableSpec
+from hashbench.tables.spec import TableSpec, names_to_come
 
 SIZES = ("bits", "k")  # settings that differ from column to column of a table
 

@@ -15,7 +15,7 @@ from hashbench.foundation import paths
 from hashbench.foundation.config import parse, read_toml
 from hashbench.methods import METHODS
 from hashbench.metrics import NamedMetric
-from hashbench.tables import names, spec
+from hashbench.tables import spec
 from hashbench.tables.cell import Cell, TableFile
 from hashbench.tables.spec import TableSpec
 
@@ -234,7 +234,7 @@ def test_no_two_cells_have_the_same_value(table: str) -> None:
 def test_cells_whose_names_exist_can_be_run_and_scored(table: str) -> None:
     table_spec = declared(table)
     for cell in table_spec.cells:
-        to_come = names.names_to_come(cell, table_spec.to_come)
+        to_come = spec.names_to_come(cell, table_spec.to_come)
         if not any(name.startswith("metric ") for name in to_come):
             assert str(NamedMetric.parse(cell.metric)) == cell.metric
         if not any(name.startswith("method ") for name in to_come):

@@ -11,9 +11,9 @@ from support.together import together
 
 from hashbench.foundation.config import parse
 from hashbench.foundation.errors import HashbenchError
-from hashbench.tables import names, spec
+from hashbench.tables import spec
 from hashbench.tables.cell import Cell, TableFile
-from hashbench.tables.spec import TableSpec
+from hashbench.tables.spec import TableSpec, check_names
 
 KEYS = {"dataset": "digits", "protocol": "s1", "method": "lsh", "metric": "ap"}
 
@@ -31,7 +31,7 @@ def expand(values: dict[str, Any]) -> TableSpec:
 
 
 def check(spec: TableSpec) -> None:
-    names.check_names(spec.name, spec.cells, spec.to_come)
+    check_names(spec.name, spec.cells, spec.to_come)
 
 
 def cells(values: dict[str, Any]) -> list[Cell]:
@@ -213,7 +213,7 @@ def test_name_to_come_is_accepted_and_reported(kind: str, keys: dict[str, Any]) 
     name = "digits/later" if kind == "protocol" else "later"
     accepted = expand(table(group(ROW, **keys), **{f"{kind}s_to_come": [name]}))
     check(accepted)
-    assert names.names_to_come(accepted.cells[0], accepted.to_come) == [f"{kind} {name}"]
+    assert spec.names_to_come(accepted.cells[0], accepted.to_come) == [f"{kind} {name}"]
 
 
 @together(

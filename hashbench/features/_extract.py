@@ -4,7 +4,6 @@ import json
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -74,7 +73,10 @@ def extract(
             return kept
         with _store.writing(path, identity, made_by or {}, shape) as part:
             began, started = part.rows, time.perf_counter()
-            _run(built, data, part, chosen, batch or extractor.batch, progress=progress)
+            with bar("features", "image", shape[0], done=began, shown=progress) as extracted:
+                for found in _in_order(built, data.items, began, batch or extractor.batch, chosen):
+                    part.append(found)
+                    extracted.update(len(found))
             return ExtractionResult(path, shape, shape[0] - began, time.perf_counter() - started)
 
 
@@ -100,22 +102,6 @@ def _identity(data: Dataset, stem: str, built: FeatureModule, device: str) -> di
     }
 
 
-def _run(
-    built: FeatureModule,
-    data: Dataset,
-    part: _store.FeatureWriter,
-    device: "torch.device",
-    batch: int,
-    *,
-    progress: bool,
-) -> None:
-    extracted = bar("features", "image", len(data.items), done=part.rows, shown=progress)
-    with extracted:
-        for found in _in_order(built, data.items, part.rows, batch, device):
-            part.append(found)
-            extracted.update(len(found))
-
-
 def _in_order(
     built: FeatureModule, items: NDArray[Any], start: int, batch: int, device: "torch.device"
 ) -> Iterator[NDArray[np.float32]]:
@@ -137,16 +123,10 @@ def _in_order(
             return np.asarray(found.cpu().numpy())
 
     at_once = available_cores() if device.type == "cpu" else 1
-    with _exactly(), one_thread(), ThreadPoolExecutor(at_once) as pool:
+    exactly = torch.backends.cudnn.flags(enabled=True, allow_tf32=False)  # by default cuDNN takes TF32 for float32
+    with exactly, one_thread(), ThreadPoolExecutor(at_once) as pool:
         for some in slices(len(items) - start, at_once * batch):  # no more batches in memory than cores
             yield from pool.map(features, range(start + some.start, start + some.stop, batch))
-
-
-def _exactly() -> AbstractContextManager[Any]:
-    """A context without TF32, which cuDNN would use for float32 by default."""
-    import torch
-
-    return torch.backends.cudnn.flags(enabled=True, allow_tf32=False)
 
 
 def _device(name: str) -> "torch.device":

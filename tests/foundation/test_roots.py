@@ -14,7 +14,7 @@ from hashbench.runs import hyperparameters
 from hashbench.runs.run import Run
 from hashbench.tables import papers, spec
 
-REPOSITORY = Path(__file__).resolve().parent.parent
+REPOSITORY = Path(__file__).resolve().parents[2]
 CLONE = '[project]\nname = "hashbench"\n'
 TABLE = """
 title = "Mine"

@@ -7,7 +7,7 @@ import pytest
 
 from hashbench.foundation import extras
 
-REPOSITORY = Path(__file__).resolve().parents[1]
+REPOSITORY = Path(__file__).resolve().parents[2]
 REQUIRES = [
     "numpy>=2.0",
     'torch>=2.5; extra == "train"',

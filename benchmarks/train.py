@@ -24,12 +24,12 @@ from tqdm import tqdm
 
 from hashbench.contract import TrainingData
 from hashbench.foundation import parallel
-from hashbench.losses import label_levels, supervision_of, tie_aware_ap
+from hashbench.losses import as_row_objective, label_levels, supervision_of, tie_aware_ap
 from hashbench.models import MODELS
 from hashbench.runs.run import Run
-from hashbench.training.hasher import DeepHasher, pick_device
+from hashbench.training.device import pick_device
+from hashbench.training.hasher import DeepHasher
 from hashbench.training.loop import Trainer
-from hashbench.training.objective import as_row_objective
 from hashbench.training.settings import DeepSettings
 
 SIDE, CLASSES, BITS = 32, 10, 32

@@ -323,6 +323,10 @@ class DamagedHasher(HashbenchError):  # noqa: N818  (what is found, as TrainingF
     """The files of a saved hasher are damaged, or some of them are missing."""
 
 
+class TrainingFailed(HashbenchError):  # noqa: N818  (a result, not a fault: it is stored as a failed row)
+    """Training failed, for example because the loss is not finite; the run is stored as a failed row."""
+
+
 @dataclass(frozen=True)
 class SavedHasher:
     """A hasher on disk: its folder, the device to load it to, and the hasher of the method's ``base`` if it has one."""

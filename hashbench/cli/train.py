@@ -145,6 +145,6 @@ def _start(spec: "Run", weights: str) -> tuple["dict[str, Setting]", str | None]
     from hashbench.methods import require_torch
 
     require_torch()
-    from hashbench.training import pretrained
+    from hashbench.training.weights import weights_settings
 
-    return pretrained.weights_settings(model, weights)
+    return weights_settings(model, weights)

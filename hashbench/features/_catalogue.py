@@ -25,7 +25,7 @@ def named(name: str, weights: str | None = None) -> tuple[str, Extractor]:
     if stem in FEATURES:
         return stored_name(name, weights), FEATURES.get(stem)
     from hashbench.features import _network
-    from hashbench.training.backbone import find
+    from hashbench.training.weights import find
 
     model, checksum = split_checksum(stem)
     if checksum is not None:

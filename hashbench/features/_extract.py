@@ -111,7 +111,7 @@ def _in_order(
     """
     import torch
 
-    from hashbench.training.threads import one_thread
+    from hashbench.training.device import one_thread
 
     module = built.module.to(device)
 
@@ -130,7 +130,7 @@ def _in_order(
 
 
 def _device(name: str) -> "torch.device":
-    from hashbench.training.hasher import pick_device
+    from hashbench.training.device import pick_device
 
     return pick_device(name)
 

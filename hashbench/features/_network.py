@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from hashbench.features._extractor import Extractor, FeatureModule
 from hashbench.foundation.config import derive_seed
 from hashbench.models import MODELS, Preprocessor, fill
-from hashbench.training.backbone import BackboneFile
 from hashbench.training.hasher import pretrained_backbone
+from hashbench.training.weights import BackboneFile
 
 BATCH, OWN_BATCH = 64, 250  # images of ImageNet's size, and small ones
 

@@ -4,7 +4,7 @@ An objective that needs more than the batch is a ``RowObjective``. ``Supervision
 examples.
 """
 
-from hashbench.losses._objective import RowObjective
+from hashbench.losses._objective import BatchLoss, Objective, RowObjective, as_row_objective
 from hashbench.losses._supervision import (
     DistanceSupervision,
     LabelSupervision,
@@ -13,4 +13,14 @@ from hashbench.losses._supervision import (
     supervision_of,
 )
 
-__all__ = ["DistanceSupervision", "LabelSupervision", "RowObjective", "Supervision", "label_levels", "supervision_of"]
+__all__ = [
+    "BatchLoss",
+    "DistanceSupervision",
+    "LabelSupervision",
+    "Objective",
+    "RowObjective",
+    "Supervision",
+    "as_row_objective",
+    "label_levels",
+    "supervision_of",
+]

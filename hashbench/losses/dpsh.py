@@ -5,8 +5,8 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 from hashbench.losses._batch import check, inner_products, off_diagonal_mask, quantisation, relevant_mask
+from hashbench.losses._objective import OutputMemory
 from hashbench.losses._supervision import Supervision
-from hashbench.losses.memory import OutputMemory
 
 
 def loss(activations: Tensor, relevance: Tensor, *, eta: float) -> Tensor:

@@ -10,8 +10,8 @@ from torch.nn.functional import softplus
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import slices
 from hashbench.losses._batch import check, inner_products, off_diagonal_mask, quantisation, relevant_mask
+from hashbench.losses._objective import OutputMemory
 from hashbench.losses._supervision import LabelSupervision, Supervision
-from hashbench.losses.memory import OutputMemory
 
 BLOCK = 1 << 18  # triplets at a time: 2 MiB, about the size of a core's cache
 DRAWN = 50  # for a query the authors draw so many positives, and so many negatives from each other class

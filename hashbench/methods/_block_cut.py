@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.contract import Floats
-from hashbench.methods._similarity import Bools
+from hashbench.methods._pairs import Bools
 
 Ints = NDArray[np.int64]
 Signs = NDArray[np.int8]
@@ -47,23 +47,18 @@ def submodular_blocks(pairs: Bools, block_size: int, random: np.random.Generator
     is_free = np.ones(len(pairs), bool)
     blocks = []
     for first in order:
-        if is_free[first]:
-            block = _block(first, order, mutual, is_free, block_size)
-            is_free[block] = False
-            blocks.append(block)
+        if not is_free[first]:
+            continue
+        block, fits = [first], mutual[first] & is_free  # relevant to all before them in the block
+        fits[first] = False
+        while len(block) < block_size and fits.any():
+            following = order[fits[order].argmax()]
+            block.append(following)
+            fits &= mutual[following]
+            fits[following] = False
+        is_free[block] = False
+        blocks.append(np.array(block))
     return blocks
-
-
-def _block(first: int, order: Ints, mutual: Bools, is_free: Bools, block_size: int) -> Ints:
-    """The block of ``first``: free examples in ``order`` that are relevant to all before them in the block."""
-    block, fits = [first], mutual[first] & is_free
-    fits[first] = False
-    while len(block) < block_size and fits.any():
-        nearest = order[fits[order].argmax()]
-        block.append(nearest)
-        fits &= mutual[nearest]
-        fits[nearest] = False
-    return np.array(block)
 
 
 def energy(couplings: Ints, fields: Ints, signs: Signs | Ints) -> int:
@@ -73,7 +68,7 @@ def energy(couplings: Ints, fields: Ints, signs: Signs | Ints) -> int:
 
 
 def eigenvector_signs(couplings: Couplings, n: int, random: np.random.Generator) -> Signs:
-    """Signs [n] to start from: those of the real z with the least z^T a z of all z of its norm, an eigenvector."""
+    """Signs [n] to start from: the signs of the eigenvector z with the least z^T a z of all z of its norm."""
     from scipy.sparse.linalg import LinearOperator
 
     matrix = LinearOperator((n, n), matvec=lambda z: couplings.times(z.ravel()), dtype=np.float64)

@@ -12,14 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from hashbench.contract import Floats, TrainingData
+from hashbench.contract import Floats, TrainingData, TrainingFailed
 from hashbench.foundation.progress import bar
-from hashbench.methods._bit_learners import FunctionSettings, learner
-from hashbench.methods._neighbours import Neighbours, random_neighbours
-from hashbench.methods._pair_bits import pair_matrix
-from hashbench.methods._shallow import HashFunction
-from hashbench.methods._similarity import Bools
-from hashbench.training.failure import TrainingFailed
+from hashbench.methods._bit_learners import FUNCTIONS, FunctionSettings, learner, pair_matrix
+from hashbench.methods._method import Method
+from hashbench.methods._pairs import Bools, Neighbours, random_neighbours
+from hashbench.methods._shallow import HashFunction, shallow_method
 
 Singles = NDArray[np.float32]
 
@@ -74,18 +72,23 @@ class Rows:
         self._n = int(which.sum())
 
 
-MakeMaster = Callable[[Any, Neighbours, np.random.Generator], Master]
+def column_method(
+    settings: type[ColumnSettings],
+    master: Callable[[Any, Neighbours, np.random.Generator], Master],
+    identity: tuple[str, ...],
+) -> Method:
+    """The method that finds its hash functions by column generation with ``master(settings, neighbours, random)``."""
 
+    def fit(chosen: ColumnSettings, features: Floats, data: TrainingData) -> HashFunction:
+        random = np.random.default_rng(data.seed)
+        neighbours = random_neighbours(data, chosen.n_relevant, chosen.n_irrelevant, random)
+        bits, problem = learner(chosen, features, random), master(chosen, neighbours, random)
+        with bar("fitting", "bit", chosen.bits, shown=data.progress) as progress:
+            for _ in range(chosen.bits):
+                problem.add(neighbours.differs(bits.add(pair_matrix(neighbours, problem.pair_weights))))
+                progress.update(1)
+        if not problem.weights.any():
+            raise TrainingFailed("all weights of bits are 0: C is too small for these data")
+        return bits.function(problem.weights)
 
-def fit_columns(settings: ColumnSettings, features: Floats, data: TrainingData, make: MakeMaster) -> HashFunction:
-    """The hash functions that column generation finds with the master ``make(settings, neighbours, random)``."""
-    random = np.random.default_rng(data.seed)
-    neighbours = random_neighbours(data, settings.n_relevant, settings.n_irrelevant, random)
-    bits, master = learner(settings, features, random), make(settings, neighbours, random)
-    with bar("fitting", "bit", settings.bits, shown=data.progress) as progress:
-        for _ in range(settings.bits):
-            master.add(neighbours.differs(bits.add(pair_matrix(neighbours, master.pair_weights))))
-            progress.update(1)
-    if not master.weights.any():
-        raise TrainingFailed("all weights of bits are 0: C is too small for these data")
-    return bits.function(master.weights)
+    return shallow_method(settings, fit, *FUNCTIONS, identity=identity, supervision="relevance")

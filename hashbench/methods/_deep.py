@@ -4,21 +4,25 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from hashbench.contract import Hasher, SavedHasher, TrainingData
+from hashbench.contract import SavedHasher, TrainingData
 from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods._method import Base, Method
-from hashbench.training.settings import N_SHOWN, SHA256, DeepSettings
+from hashbench.training.settings import N_SHOWN, SHA256, DeepSettings, TrainingSettings
 
 if TYPE_CHECKING:
-    from hashbench.losses import Supervision
-    from hashbench.training.objective import Objective
+    from hashbench.losses import Objective, Supervision
+    from hashbench.training.hasher import DeepHasher
+else:  # they are types of torch, which a method's file does not import before it trains
+    Objective = Supervision = Any
+
+__all__ = ["Objective", "Supervision", "deep_method", "load", "require_torch"]
 
 
 def deep_method(
     module: str,
     settings: type[DeepSettings],
-    objective: Callable[[Any, "Supervision"], "Objective"],
+    objective: Callable[[Any, Supervision], Objective],
     identity: tuple[str, ...] = (),
 ) -> Method:
     """The method that trains an encoder by minimising ``objective(settings, supervision)``.
@@ -31,20 +35,13 @@ def deep_method(
     """
     method = module.rpartition(".")[2]
 
-    def fit(chosen: Any, data: TrainingData) -> Hasher:
+    def fit(chosen: Any, data: TrainingData) -> "DeepHasher":
         require_torch()
-        from hashbench.losses import supervision_of
+        from hashbench.losses import as_row_objective, supervision_of
         from hashbench.training.loop import train
-        from hashbench.training.objective import as_row_objective
 
         supervision = supervision_of(data)
         return train(chosen, as_row_objective(objective(chosen, supervision), supervision), data, method)
-
-    def load(chosen: Any, stored: SavedHasher) -> Hasher:
-        require_torch()
-        from hashbench.training.hasher import DeepHasher
-
-        return DeepHasher.load(chosen, stored.folder, stored.device)
 
     return Method(
         settings,
@@ -56,6 +53,14 @@ def deep_method(
         several_processes=True,
         base=Base(method, partial(_settings_of_head, identity)),
     )
+
+
+def load(settings: TrainingSettings, stored: SavedHasher) -> "DeepHasher":
+    """The trained network that was saved."""
+    require_torch()
+    from hashbench.training.hasher import DeepHasher
+
+    return DeepHasher.load(settings, stored.folder, stored.device)
 
 
 def _settings_of_head(identity: tuple[str, ...], chosen: DeepSettings) -> dict[str, Setting] | None:

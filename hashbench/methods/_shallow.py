@@ -10,11 +10,18 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.contract import BinaryHasher, BitSettings, DamagedHasher, Floats, SavedHasher, TrainingData
+from hashbench.contract import (
+    BinaryHasher,
+    BitSettings,
+    DamagedHasher,
+    Floats,
+    SavedHasher,
+    TrainingData,
+    TrainingFailed,
+)
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import atomic
 from hashbench.methods._method import Method
-from hashbench.training.failure import TrainingFailed
 
 FILE = "hasher.npz"
 AVERAGE = "average_item"  # the name of that array in the file; those of the hash function have other names
@@ -62,8 +69,13 @@ def as_features(items: NDArray[Any], value_max: float) -> Floats:
     return features
 
 
-def unit_norm(features: Floats, average: Floats) -> Floats:
-    """``features`` [n, d] minus ``average`` [d], each row divided by its norm; the average itself stays at 0."""
+def normalised(features: Floats, average: Floats | None) -> Floats:
+    """``features`` [n, d] minus ``average`` [d], each row divided by its norm; as they are if ``average`` is None.
+
+    The average itself stays at 0.
+    """
+    if average is None:
+        return features
     centred = features - average
     return centred / np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), 1e-12)
 
@@ -95,14 +107,12 @@ class ShallowHasher(BinaryHasher):
             raise HashbenchError(
                 f"items have {features.shape[1]} values each, the hasher takes {self.function.n_features}"
             )
-        used = features if self.average is None else unit_norm(features, self.average)
-        return self.function.activations(used).astype(np.float32)
+        return self.function.activations(normalised(features, self.average)).astype(np.float32)
 
     def save(self, folder: Path) -> None:
         """Writes hasher.npz: the arrays of the hash function and the name of its type."""
         arrays = {each.name: getattr(self.function, each.name) for each in fields(self.function)}
-        arrays = {name: array for name, array in arrays.items() if array is not None}
-        arrays |= {} if self.average is None else {AVERAGE: self.average}
+        arrays = {name: array for name, array in {**arrays, AVERAGE: self.average}.items() if array is not None}
         with atomic(folder / FILE) as temporary, temporary.open("wb") as file:
             np.savez(file, function=type(self.function).__name__, value_max=self.value_max, **arrays)
 
@@ -129,8 +139,7 @@ def shallow_method(
         features = as_features(data.items, data.value_max)
         require_usable(features)
         average = features.mean(axis=0) if chosen.normalise == "unit_norm" else None
-        used = features if average is None else unit_norm(features, average)
-        return ShallowHasher(fit(chosen, used, data), data.value_max, average)
+        return ShallowHasher(fit(chosen, normalised(features, average), data), data.value_max, average)
 
     def load(chosen: ShallowSettings, stored: SavedHasher) -> ShallowHasher:  # noqa: ARG001
         return _load(stored.folder / FILE, functions)

@@ -4,7 +4,7 @@ The trees of a bit are grown by discrete AdaBoost on features that are cut into 
 trees of one bit, ``stacked`` makes one hash function of those of all bits:
 
     bins = binned(features)
-    bits = [boosted(bins, signs, boosting, random) for signs in codes.T]
+    bits = [boosted(bins, signs, settings, random) for signs in codes.T]
     function = stacked(bits)
 """
 
@@ -48,32 +48,17 @@ class Trees(HashFunction):
         return scores
 
 
-@dataclass(frozen=True)
-class Boosting:
-    """How the trees of a bit are grown.
-
-    ``n_trees`` trees of ``depth`` levels. Each tree chooses among ``n_tried`` random features (all, if there are
-    fewer). It does not see the examples of smallest weight that have the share ``trim`` of all weight.
-    """
-
-    n_trees: int
-    depth: int
-    n_tried: int
-    trim: float
-
-
 class TreeSettings(ShallowSettings):
-    """The settings of methods that grow trees; ``boosting`` says what they mean."""
+    """The settings of methods that grow trees: a bit has ``n_trees`` trees of ``depth`` levels.
+
+    Each tree chooses among ``n_tried`` random features (all, if there are fewer). It does not see the examples of
+    smallest weight that have the share ``trim`` of all weight.
+    """
 
     n_trees: int = Field(ge=1)
     depth: int = Field(ge=1, le=10)
     n_tried: int = Field(ge=1)
     trim: float = Field(ge=0, lt=1)
-
-    @property
-    def boosting(self) -> Boosting:
-        """How the trees of a bit are grown."""
-        return Boosting(self.n_trees, self.depth, self.n_tried, self.trim)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,21 +106,20 @@ def _cuts(ordered: Floats) -> Floats:
 
 
 def boosted(
-    examples: Binned, signs: Floats, boosting: Boosting, random: np.random.Generator, weights: Floats | None = None
+    examples: Binned, signs: Floats, settings: TreeSettings, random: np.random.Generator, weights: Floats | None = None
 ) -> OneBit:
     """Trees whose activations have the ``signs`` [n], -1 or 1, of the examples; an error costs its ``weights`` [n]."""
     from hashbench.methods import _trees_numba
 
     width, n = examples.bins.shape
-    nodes = 2**boosting.depth - 1
-    n_tried = min(boosting.n_tried, width)
-    tried = np.stack([random.choice(width, n_tried, replace=False) for _ in range(boosting.n_trees)])
-    features = np.zeros((boosting.n_trees, nodes), np.int32)
-    cuts = np.zeros((boosting.n_trees, nodes), np.int64)
-    values, scores = np.zeros((boosting.n_trees, nodes + 1)), np.zeros(n)
+    n_trees, nodes = settings.n_trees, 2**settings.depth - 1
+    n_tried = min(settings.n_tried, width)
+    tried = np.stack([random.choice(width, n_tried, replace=False) for _ in range(n_trees)])
+    features, cuts = np.zeros((n_trees, nodes), np.int32), np.zeros((n_trees, nodes), np.int64)
+    values, scores = np.zeros((n_trees, nodes + 1)), np.zeros(n)
     costs = np.ones(n) if weights is None else weights.astype(np.float64)
     _trees_numba.boost(
-        examples.bins, signs.astype(np.float64), costs, tried, float(boosting.trim), features, cuts, values, scores
+        examples.bins, signs.astype(np.float64), costs, tried, float(settings.trim), features, cuts, values, scores
     )
     return OneBit(features, examples.thresholds[features, cuts], values, scores, width)
 

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
 from hashbench.foundation.errors import HashbenchError
-from hashbench.methods._kernel import squared_distances
+from hashbench.methods._linear import squared_distances
 from hashbench.methods._shallow import HashFunction, ShallowSettings, require_bits, shallow_method
 
 TRIVIAL = 1 - 1e-3  # eigenvalues of A above it belong to separate parts of the graph, as in the authors' code
@@ -69,7 +69,7 @@ def weights(distances: Floats, nearest: int, bandwidth: float) -> Floats:
 
 def _fit(settings: Settings, features: Floats, data: TrainingData) -> AnchorGraph:
     if settings.nearest > settings.n_anchors:
-        raise HashbenchError(f"the {settings.nearest} nearest of {settings.n_anchors} anchors: at most as many")
+        raise HashbenchError(f"nearest = {settings.nearest}: there are {settings.n_anchors} anchors")
     anchors = _anchors(features, settings, data.seed)
     distances = squared_distances(features, anchors)
     bandwidth = np.sqrt(np.partition(distances, settings.nearest - 1)[:, settings.nearest - 1]).mean()

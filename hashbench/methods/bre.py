@@ -14,10 +14,9 @@ from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
 from hashbench.foundation.progress import bar
-from hashbench.methods._kernel import require_anchors, squared_distances
-from hashbench.methods._linear import Linear
+from hashbench.methods._linear import Linear, require_anchors, squared_distances
+from hashbench.methods._pairs import Bools, relevant_pairs
 from hashbench.methods._shallow import ShallowSettings, shallow_method
-from hashbench.methods._similarity import Bools, relevant_pairs
 
 Indices = NDArray[np.int64]
 
@@ -58,7 +57,12 @@ class Embedding:
         self.activations = np.stack([kernel[:, ids] @ column for ids, column in columns])  # [bits, n]
         self.n_bits = weights.shape[1]
         self.distances = sum(self._differ(bit) for bit in self.activations > 0) / self.n_bits  # D_ij of each pair
-        self.objective = _half_squares(self.distances - pairs.target)  # 1/2 sum over pairs (d_ij - D_ij)^2
+        self.objective = self._half_squares(self.distances)
+
+    def _half_squares(self, distances: Floats) -> float:
+        """1/2 sum over pairs (d_ij - D_ij)^2 for ``distances`` D."""
+        errors = distances - self.pairs.target
+        return float(errors @ errors) / 2
 
     def _differ(self, bits: Bools) -> Bools:
         """For each pair, whether ``bits`` [n] of its two examples differ."""
@@ -72,7 +76,7 @@ class Embedding:
         step = self._best_step(activations, slope, others)
         moved = activations + step * slope
         distances = others + self._differ(moved > 0) / self.n_bits
-        objective = _half_squares(distances - self.pairs.target)
+        objective = self._half_squares(distances)
         if objective < self.objective:
             self.weights[anchor, bit] += step
             self.activations[bit], self.distances, self.objective = moved, distances, objective
@@ -100,10 +104,6 @@ class Embedding:
         return _lowest(changes, flips[order[:n_flips]])
 
 
-def _half_squares(values: Floats) -> float:
-    return float(values @ values) / 2
-
-
 def _lowest(changes: Floats, flips: Floats) -> float:
     """A value in the middle of the interval with the lowest of ``changes`` [n + 1], which n sorted ``flips`` bound."""
     if len(flips) == 0:
@@ -124,21 +124,18 @@ def sampled_pairs(target: Floats, share: float, random: np.random.Generator) -> 
     return Pairs(first[kept], second[kept], target[first[kept], second[kept]])
 
 
-def _target(settings: Settings, features: Floats, data: TrainingData) -> Floats:
-    """The target distances float64[n, n], each in 0 to 1."""
-    if settings.supervised:
-        return np.where(relevant_pairs(data), 0.0, 1.0)
-    distances = squared_distances(features, features)
-    return distances / distances.max()
-
-
 def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
     n = len(features)
     require_anchors(settings.n_anchors, n)
     mean = features.mean(axis=0) if settings.centre else np.zeros(features.shape[1])
     moved = features - mean
+    if settings.supervised:
+        target = np.where(relevant_pairs(data), 0.0, 1.0)
+    else:
+        target = squared_distances(moved, moved)
+        target /= target.max()
     random = np.random.default_rng(data.seed)
-    pairs = sampled_pairs(_target(settings, moved, data), settings.pair_share, random)
+    pairs = sampled_pairs(target, settings.pair_share, random)
     anchors = np.stack([random.choice(n, settings.n_anchors, replace=False) for _ in range(settings.bits)], axis=1)
     weights = settings.init_std * random.standard_normal(anchors.shape)
     embedding = Embedding(moved @ moved.T, anchors, weights, pairs)

@@ -12,12 +12,9 @@ maximises the sum of dual variable * (1 if it differs from the irrelevant one - 
 
 import numpy as np
 
-from hashbench.contract import Floats, TrainingData
-from hashbench.methods._bit_learners import FUNCTIONS
-from hashbench.methods._column_generation import ColumnSettings, Master, Rows, Singles, fit_columns
-from hashbench.methods._neighbours import Neighbours
-from hashbench.methods._shallow import HashFunction, shallow_method
-from hashbench.methods._similarity import Bools
+from hashbench.contract import Floats
+from hashbench.methods._column_generation import ColumnSettings, Master, Rows, Singles, column_method
+from hashbench.methods._pairs import Bools, Neighbours
 
 
 class Settings(ColumnSettings):
@@ -70,8 +67,4 @@ class TripletMaster(Master):
         return triplet_losses(distances.reshape(self._neighbours.ids.shape), self._neighbours)
 
 
-def _fit(settings: Settings, features: Floats, data: TrainingData) -> HashFunction:
-    return fit_columns(settings, features, data, TripletMaster)
-
-
-METHOD = shallow_method(Settings, _fit, *FUNCTIONS, identity=("hash_functions",), supervision="relevance")
+METHOD = column_method(Settings, TripletMaster, identity=("hash_functions",))

@@ -7,7 +7,7 @@ and stores the weights.
 from pydantic import Field
 
 from hashbench.contract import Hasher, SavedHasher, TrainingData
-from hashbench.methods._deep import require_torch
+from hashbench.methods._deep import load, require_torch
 from hashbench.methods._method import Method
 from hashbench.training.settings import TrainingSettings
 
@@ -43,11 +43,10 @@ def _fit(settings: Settings, data: TrainingData) -> Hasher:
 
 
 def _load(settings: Settings, stored: SavedHasher) -> Hasher:
-    require_torch()
+    network = load(settings, stored)
     from hashbench.training.classifier import Classifier
-    from hashbench.training.hasher import DeepHasher
 
-    return Classifier(DeepHasher.load(settings, stored.folder, stored.device))
+    return Classifier(network)
 
 
 METHOD = Method(

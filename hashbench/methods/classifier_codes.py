@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from hashbench.contract import Floats, TrainingData
+from hashbench.contract import Floats, TrainingData, TrainingFailed
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method
-from hashbench.training.failure import TrainingFailed
 
 
 class Settings(ShallowSettings):

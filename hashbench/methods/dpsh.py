@@ -1,16 +1,12 @@
 """DPSH: pairwise likelihood of inner products, with a quantisation term (Li, Wang, Kang 2016)."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from hashbench.methods._deep import deep_method
+from hashbench.methods._deep import Objective, Supervision, deep_method
 from hashbench.training.settings import DeepSettings
-
-if TYPE_CHECKING:
-    from hashbench.losses import Supervision
-    from hashbench.training.objective import Objective
 
 
 class Settings(DeepSettings):
@@ -24,7 +20,7 @@ class Settings(DeepSettings):
     pairing: Literal["batch", "memory"] = "batch"
 
 
-def _objective(settings: Settings, supervision: "Supervision") -> "Objective":
+def _objective(settings: Settings, supervision: Supervision) -> Objective:
     from hashbench.losses import dpsh
 
     if settings.pairing == "memory":

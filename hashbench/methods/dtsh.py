@@ -1,16 +1,12 @@
 """DTSH: triplet likelihood of inner products, with a quantisation term (Wang, Shi, Kitani 2016)."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from hashbench.methods._deep import deep_method
+from hashbench.methods._deep import Objective, Supervision, deep_method
 from hashbench.training.settings import DeepSettings
-
-if TYPE_CHECKING:
-    from hashbench.losses import Supervision
-    from hashbench.training.objective import Objective
 
 
 class Settings(DeepSettings):
@@ -26,7 +22,7 @@ class Settings(DeepSettings):
     pairing: Literal["batch", "memory"] = "batch"
 
 
-def _objective(settings: Settings, supervision: "Supervision") -> "Objective":
+def _objective(settings: Settings, supervision: Supervision) -> Objective:
     from hashbench.losses import dtsh
 
     margin = settings.margin_per_bit * settings.bits

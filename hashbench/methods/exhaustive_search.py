@@ -7,7 +7,7 @@ A query ranks all items by the Euclidean distance between the embeddings.
 from pydantic import Field
 
 from hashbench.contract import SavedHasher, TrainingData
-from hashbench.methods._deep import require_torch
+from hashbench.methods._deep import load, require_torch
 from hashbench.methods._method import Method
 from hashbench.methods._sparse import MetricLoss
 from hashbench.sparse.hasher import ExhaustiveSearch
@@ -46,10 +46,7 @@ def _fit(settings: Settings, data: TrainingData) -> ExhaustiveSearch:
 
 
 def _load(settings: Settings, stored: SavedHasher) -> ExhaustiveSearch:
-    require_torch()
-    from hashbench.training.hasher import DeepHasher
-
-    return ExhaustiveSearch(DeepHasher.load(settings, stored.folder, stored.device))
+    return ExhaustiveSearch(load(settings, stored))
 
 
 METHOD = Method(Settings, ("base", "d", "model", "width"), _fit, _load, needs_torch=True, supervision="labels")

@@ -19,8 +19,8 @@ from pydantic import Field
 from hashbench.contract import Floats, TrainingData
 from hashbench.foundation.progress import bar
 from hashbench.methods._block_cut import Ints, Matrix, descend, eigenvector_signs, submodular_blocks
+from hashbench.methods._pairs import Bools, relevant_pairs
 from hashbench.methods._shallow import shallow_method
-from hashbench.methods._similarity import Bools, relevant_pairs
 from hashbench.methods._trees import Trees, TreeSettings, binned, boosted, stacked
 
 Loss = Literal["ksh", "hinge"]
@@ -29,8 +29,7 @@ Loss = Literal["ksh", "hinge"]
 class Settings(TreeSettings):
     """The loss, the graph cuts and the trees.
 
-    Blocks have at most ``block_size`` examples, and a bit ends after ``sweeps`` times all blocks. The others are those
-    of ``Boosting``.
+    Blocks have at most ``block_size`` examples, and a bit ends after ``sweeps`` times all blocks.
     """
 
     loss: Loss
@@ -50,7 +49,7 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Trees:
             couplings = Matrix(coupled(products, pairs, r, settings.loss))
             start = eigenvector_signs(couplings, len(pairs), random)
             wanted = descend(couplings, no_fields, start, blocks, settings.sweeps)
-            bits.append(boosted(examples, wanted.astype(np.float64), settings.boosting, random))
+            bits.append(boosted(examples, wanted.astype(np.float64), settings, random))
             signs = np.where(bits[-1].scores > 0, 1, -1)
             products += np.multiply.outer(signs, signs)
             progress.update(1)

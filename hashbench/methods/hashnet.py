@@ -1,17 +1,13 @@
 """HashNet: weighted pairwise likelihood, with tanh approaching sign by continuation (Cao, Long, Wang, Yu 2017)."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Literal, Self
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
 from hashbench.foundation.errors import HashbenchError
-from hashbench.methods._deep import deep_method
+from hashbench.methods._deep import Objective, Supervision, deep_method
 from hashbench.training.settings import DeepSettings
-
-if TYPE_CHECKING:
-    from hashbench.losses import Supervision
-    from hashbench.training.objective import Objective
 
 
 class Settings(DeepSettings):
@@ -36,11 +32,11 @@ class Settings(DeepSettings):
     @model_validator(mode="after")
     def _scaled_by_stream(self) -> Self:
         if self.partly_scaled and self.pairing != "streams":
-            raise ValueError("partly_scaled is of two streams: pairing = 'streams'")
+            raise ValueError("partly_scaled needs pairing = 'streams'")
         return self
 
 
-def _objective(settings: Settings, supervision: "Supervision") -> "Objective":
+def _objective(settings: Settings, supervision: Supervision) -> Objective:
     from hashbench.losses import LabelSupervision, hashnet
 
     if settings.continuous_similarity and not isinstance(supervision, LabelSupervision):

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
-from hashbench.methods._kernel import random_kernel
-from hashbench.methods._linear import KernelLinear, Linear, columns
+from hashbench.methods._linear import KernelLinear, Linear, columns, inputs_of
+from hashbench.methods._pairs import relevant_pairs
 from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method
-from hashbench.methods._similarity import relevant_pairs
 
 MOST_RATE = 2.0**60  # of the reciprocal step; the search ends where the objective only falls with a smaller step
 
@@ -36,20 +35,10 @@ class Settings(ShallowSettings):
 
 def _fit(settings: Settings, features: Floats, data: TrainingData) -> HashFunction:
     target = np.where(relevant_pairs(data), 1.0, -1.0)
-    if settings.hash_functions == "linear":
-        mean = features.mean(axis=0)
-        return Linear(mean, _projection(settings, features - mean, target, data.progress))
-    kernel = random_kernel(features, settings.n_anchors, np.random.default_rng(data.seed))
-    responses = kernel(features)
-    mean = responses.mean(axis=0)
-    projection = _projection(settings, responses - mean, target, data.progress)
-    return KernelLinear(mean, projection, anchors=kernel.anchors, bandwidth=kernel.bandwidth)
-
-
-def _projection(settings: Settings, responses: Floats, target: Floats, progress: bool) -> Floats:
-    """The vectors a of all bits as the columns of float64[m, bits]."""
-    vectors = fit_bits(settings, responses, first_residual(target, settings.bits))
-    return columns("KSH", vectors, settings.bits, shown=progress)
+    inputs = inputs_of(settings.hash_functions, features, settings.n_anchors, np.random.default_rng(data.seed))
+    mean = inputs.values.mean(axis=0)
+    vectors = fit_bits(settings, inputs.values - mean, first_residual(target, settings.bits))
+    return inputs.function(mean, columns("KSH", vectors, settings.bits, shown=data.progress))
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,23 +74,20 @@ def fit_bits(settings: Settings, responses: Floats, residual: Residual) -> Itera
     whitening = _whitening(responses)
     whitened = responses @ whitening
     form = np.stack([residual @ column for column in whitened.T]) @ whitened  # W^T K^T R K W
+
+    def quadratic_form(vector: Floats, residual: Residual) -> float:
+        """The y^T R y of the code of ``vector``."""
+        code = signs(responses @ vector)
+        return float(code @ (residual @ code))
+
     for _ in range(settings.bits):
         start = _spectral_start(form, whitening, responses)
-        vector = _better(start, _maximise(settings, responses, residual, start), responses, residual)
+        optimised = _maximise(settings, responses, residual, start)
+        vector = optimised if quadratic_form(optimised, residual) > quadratic_form(start, residual) else start
         code = signs(responses @ vector)
         residual = residual.less(code)
         form -= np.outer(whitened.T @ code, whitened.T @ code)
         yield vector
-
-
-def _better(start: Floats, optimised: Floats, responses: Floats, residual: Residual) -> Floats:
-    """``optimised`` if its code has the larger y^T R y, else ``start``."""
-
-    def quadratic_form(vector: Floats) -> float:
-        code = signs(responses @ vector)
-        return float(code @ (residual @ code))
-
-    return optimised if quadratic_form(optimised) > quadratic_form(start) else start
 
 
 def signs(values: Floats) -> Floats:
@@ -145,7 +131,9 @@ def _maximise(settings: Settings, responses: Floats, residual: Residual, start: 
     cost, rate, momentum, next_momentum = cost_at(now), 1.0, 0.0, 1.0
     for _ in range(settings.iterations):
         probe = now + (momentum - 1) / next_momentum * (now - before)
-        at_probe, gradient = _cost_and_gradient(probe[m:], responses, residual)
+        soft = np.tanh(probe[m:] / 2)
+        product = residual @ soft
+        at_probe, gradient = -float(soft @ product), -(product * (1 - np.square(soft))) @ responses
         direction, steepness = with_product(gradient), float(gradient @ gradient)
         last = cost
         while (cost := cost_at(probe - direction / rate)) > at_probe - steepness / (2 * rate):
@@ -157,13 +145,6 @@ def _maximise(settings: Settings, responses: Floats, residual: Residual, start: 
         if abs(cost - last) <= settings.tolerance * len(responses):
             break
     return now[:m]
-
-
-def _cost_and_gradient(values: Floats, responses: Floats, residual: Residual) -> tuple[float, Floats]:
-    """-s^T R s and its gradient with respect to a, for s = tanh(``values`` / 2) and ``values`` = K a."""
-    soft = np.tanh(values / 2)
-    product = residual @ soft
-    return -float(soft @ product), -(product * (1 - np.square(soft))) @ responses
 
 
 METHOD = shallow_method(Settings, _fit, Linear, KernelLinear, identity=("hash_functions",), supervision="relevance")

@@ -26,10 +26,9 @@ from pydantic import Field
 from hashbench.contract import Floats, TrainingData
 from hashbench.foundation.progress import bar
 from hashbench.methods._block_cut import Ints, Signs, descend, eigenvector_signs, submodular_blocks
-from hashbench.methods._kernel import random_kernel
-from hashbench.methods._linear import KernelLinear, Linear
+from hashbench.methods._linear import KernelLinear, Linear, inputs_of
+from hashbench.methods._pairs import Bools, relevant_pairs
 from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method
-from hashbench.methods._similarity import Bools, relevant_pairs
 
 Affinity = NDArray[np.float32]
 
@@ -59,19 +58,11 @@ class Settings(ShallowSettings):
 
 def _fit(settings: Settings, features: Floats, data: TrainingData) -> HashFunction:
     pairs, random = relevant_pairs(data), np.random.default_rng(data.seed)
-    step = CodeStep(
-        affinities(pairs),
-        submodular_blocks(pairs, settings.block_size, random),
-        settings.passes,
-        settings.sweeps,
-    )
-    if settings.hash_functions == "linear":
-        projection, bias = _alternate(settings, step, features, settings.linear_c, random, shown=data.progress)
-        return Linear(np.zeros(len(projection)), projection, bias)
-    kernel = random_kernel(features, settings.n_anchors, random)
-    projection, bias = _alternate(settings, step, kernel(features), settings.kernel_c, random, shown=data.progress)
-    zeros = np.zeros(len(projection))
-    return KernelLinear(zeros, projection, bias, anchors=kernel.anchors, bandwidth=kernel.bandwidth)
+    blocks = submodular_blocks(pairs, settings.block_size, random)
+    step = CodeStep(affinities(pairs), blocks, settings.passes, settings.sweeps)
+    inputs = inputs_of(settings.hash_functions, features, settings.n_anchors, random)
+    c = settings.linear_c if settings.hash_functions == "linear" else settings.kernel_c
+    return inputs.function(None, *_alternate(settings, step, inputs.values, c, random, shown=data.progress))
 
 
 def _alternate(

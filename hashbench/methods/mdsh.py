@@ -13,8 +13,7 @@ import numpy as np
 from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
-from hashbench.methods._kernel import squared_distances
-from hashbench.methods._pca import principal_components
+from hashbench.methods._linear import principal_components, squared_distances
 from hashbench.methods._shallow import HashFunction, ShallowSettings, require_bits, shallow_method
 
 SMALLEST = 1e-9  # eigenvalues below it are 0 up to rounding

@@ -1,8 +1,7 @@
 """PCA-sign: signs of the principal components, the floor for methods that learn (PCA-Direct of Gong, Lazebnik 2011)."""
 
 from hashbench.contract import Floats
-from hashbench.methods._linear import linear_method
-from hashbench.methods._pca import principal_components
+from hashbench.methods._linear import linear_method, principal_components
 from hashbench.methods._shallow import ShallowSettings, require_bits
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from hashbench.contract import SavedHasher, TrainingData
-from hashbench.methods._deep import require_torch
+from hashbench.methods._deep import load, require_torch
 from hashbench.methods._method import Method
 from hashbench.methods._sparse import BASE, IDENTITY, SparseSettings, metric_network
 from hashbench.sparse.hasher import BucketHasher
@@ -82,12 +82,7 @@ def _fit(settings: Settings, data: TrainingData) -> FineTunedHasher:
 
 
 def _load(settings: Settings, stored: SavedHasher) -> FineTunedHasher:
-    require_torch()
-    from hashbench.training.hasher import DeepHasher
-
-    return FineTunedHasher(
-        metric_network(stored.base), settings.k, DeepHasher.load(settings, stored.folder, stored.device)
-    )
+    return FineTunedHasher(metric_network(stored.base), settings.k, load(settings, stored))
 
 
 METHOD = Method(Settings, (*IDENTITY, "variant"), _fit, _load, needs_torch=True, supervision="labels", base=BASE)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.contract import Floats, TrainingData
-from hashbench.methods._pca import principal_components
+from hashbench.methods._linear import principal_components
 from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method
 
 

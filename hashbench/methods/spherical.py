@@ -8,13 +8,12 @@ also has a spherical Hamming distance.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.progress import bar
-from hashbench.methods._kernel import squared_distances
+from hashbench.methods._linear import squared_distances
 from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method
 
 
@@ -49,48 +48,25 @@ class Spheres(HashFunction):
 
 
 def _fit(settings: Settings, features: Floats, data: TrainingData) -> Spheres:
-    if settings.sample > len(features):
-        raise HashbenchError(f"a centre is the mean of {settings.sample} training examples; there are {len(features)}")
-    centred = features - features.mean(axis=0)  # distances stay as they are, with less rounding
-    centres = _first_centres(centred, settings, data.seed)
+    n = len(features)
+    if settings.sample > n:
+        raise HashbenchError(f"sample = {settings.sample}: there are {n} training examples to average for a centre")
+    mean = features.mean(axis=0)
+    centred = features - mean  # distances stay as they are, with less rounding
+    random = np.random.default_rng(data.seed)
+    chosen = [random.choice(n, settings.sample, replace=False) for _ in range(settings.bits)]
+    centres = np.stack([centred[ids].mean(axis=0) for ids in chosen])
     with bar("spheres", "iteration", settings.iterations, shown=data.progress) as shown:
         for _ in range(settings.iterations):
-            overlaps = _overlaps(_sphere(centred, centres))
+            distances = squared_distances(centred, centres)
+            inside = (distances < np.median(distances, axis=0)).astype(np.float64)
+            overlaps = inside.T @ inside / (n / 4)  # examples inside both of two spheres, over a quarter of all
             if _balanced(overlaps, settings):
                 break
             centres = centres + _forces(centres, overlaps)
             shown.update()
-    spheres = _sphere(centred, centres)
-    return Spheres(spheres.centres + features.mean(axis=0), spheres.squared_radii)
-
-
-def _first_centres(features: Floats, settings: Settings, seed: int) -> Floats:
-    """The mean of ``sample`` random examples for each bit, [bits, d]."""
-    random = np.random.default_rng(seed)
-    chosen = [random.choice(len(features), settings.sample, replace=False) for _ in range(settings.bits)]
-    return np.stack([features[ids].mean(axis=0) for ids in chosen])
-
-
-@dataclass(frozen=True)
-class _Filled:
-    """Spheres and which examples lie inside them: inside bool[n, bits]."""
-
-    centres: Floats
-    squared_radii: Floats
-    inside: NDArray[np.bool_]
-
-
-def _sphere(features: Floats, centres: Floats) -> _Filled:
-    """The spheres around ``centres`` that hold half of the examples each: a radius is the median distance."""
-    distances = squared_distances(features, centres)
-    radii = np.median(distances, axis=0)
-    return _Filled(centres, radii, distances < radii)
-
-
-def _overlaps(spheres: _Filled) -> Floats:
-    """The number of examples inside both of two spheres, over a quarter of all; float64[bits, bits]."""
-    inside = spheres.inside.astype(np.float64)
-    return inside.T @ inside / (len(inside) / 4)
+    radii = np.median(squared_distances(centred, centres), axis=0)
+    return Spheres(centres + mean, radii)
 
 
 def _balanced(overlaps: Floats, settings: Settings) -> bool:

@@ -15,8 +15,8 @@ from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
 from hashbench.methods._linear import Linear, columns
+from hashbench.methods._pairs import Bools, relevant_pairs
 from hashbench.methods._shallow import ShallowSettings, require_bits, shallow_method
-from hashbench.methods._similarity import Bools, relevant_pairs
 
 Indices = NDArray[np.int64]
 

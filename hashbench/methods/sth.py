@@ -14,8 +14,8 @@ from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
 from hashbench.methods._linear import Linear, columns
+from hashbench.methods._pairs import Bools, relevant_pairs
 from hashbench.methods._shallow import ShallowSettings, require_bits, shallow_method
-from hashbench.methods._similarity import Bools, relevant_pairs
 
 TINY = np.finfo(np.float64).tiny
 EQUAL = 1e-9  # values of an eigenvector that are closer, relative to its largest one, differ by rounding only
@@ -32,13 +32,14 @@ class Settings(ShallowSettings):
     unit_norm: bool
 
 
-def _unit(features: Floats) -> Floats:
+def unit_rows(features: Floats) -> Floats:
+    """``features`` [n, d], each row divided by its norm."""
     return features / np.maximum(np.linalg.norm(features, axis=1, keepdims=True), TINY)
 
 
 def neighbour_graph(features: Floats, relevant: Bools, n_neighbours: int) -> Floats:
     """The weights W [n, n]: the cosine where j is one of the nearest relevant examples of i, or i of j; else 0."""
-    unit = _unit(features)
+    unit = unit_rows(features)
     cosine = unit @ unit.T
     keys = np.where(relevant & ~np.eye(len(unit), dtype=bool), cosine, -np.inf)
     if 0 < n_neighbours < len(unit):
@@ -73,7 +74,7 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
     relevant = relevant_pairs(data)
     require_bits(settings.bits, len(features) - 1, "eigenvectors")
     codes = above_median(eigenmap(neighbour_graph(features, relevant, settings.n_neighbours), settings.bits))
-    inputs = _unit(features) if settings.unit_norm else features
+    inputs = unit_rows(features) if settings.unit_norm else features
     directions = (_svm(settings, inputs, code) for code in codes.T)
     return Linear(np.zeros(features.shape[1]), columns("STHs", directions, settings.bits, shown=data.progress))
 

@@ -4,15 +4,43 @@ The variant "simplified" is AP_s, which the authors released; "exact" is AP_r; `
 of their code, and with its value at pulses wider than a bin.
 """
 
-from types import ModuleType
+from functools import partial
+from typing import Literal, Self
 
-from hashbench.methods._talr import talr_method
+from pydantic import model_validator
+
+from hashbench.methods._deep import Objective, Supervision, deep_method
+from hashbench.training.settings import PulseSettings
+
+IDENTITY = ("variant", "tanh_scale")
 
 
-def _losses() -> ModuleType:
+class Settings(PulseSettings):
+    """The hyper-parameters.
+
+    ``variant`` "simplified" is the objective that the authors released; "exact" equals the metric at binary codes.
+    ``as_released`` is the simplified objective with the differences between the authors' code and their paper.
+    """
+
+    variant: Literal["simplified", "exact"]
+    as_released: bool = False
+
+    @property
+    def loss(self) -> str:
+        """The name of the loss function."""
+        return "as_released" if self.as_released else self.variant
+
+    @model_validator(mode="after")
+    def _only_the_simplified_was_released(self) -> Self:
+        if self.as_released and self.variant != "simplified":
+            raise ValueError("as_released needs variant = 'simplified': no other variant was released")
+        return self
+
+
+def _objective(settings: Settings, supervision: Supervision) -> Objective:  # noqa: ARG001
     from hashbench.losses import tie_aware_ap
 
-    return tie_aware_ap
+    return partial(getattr(tie_aware_ap, settings.loss), n_bins=settings.bins, delta=settings.delta)
 
 
-METHOD = talr_method(__name__, _losses)
+METHOD = deep_method(__name__, Settings, _objective, IDENTITY)

@@ -4,15 +4,16 @@ The variant "simplified" is DCG_s, which the authors released; "exact" is DCG_r;
 and the ideal order of their code.
 """
 
-from types import ModuleType
+from functools import partial
 from typing import Any, Literal, Self
 
 from pydantic import model_validator
 
-from hashbench.methods._talr import Settings, talr_method
+from hashbench.methods import talr_ap
+from hashbench.methods._deep import Objective, Supervision, deep_method
 
 
-class NdcgSettings(Settings):
+class Settings(talr_ap.Settings):
     """``released_levels`` is the type of the levels in their code, which limits the gains of ``as_released``.
 
     It is int8 (gains up to 126) in the release before May 2021 and int16 (up to 32,766) since commit a3b605e.
@@ -26,15 +27,12 @@ class NdcgSettings(Settings):
             raise ValueError("released_levels limits the gains of as_released only: set as_released = true")
         return self
 
-    def arguments(self) -> dict[str, Any]:
-        """As ``Settings.arguments``."""
-        return super().arguments() | ({"levels": self.released_levels} if self.as_released else {})
 
-
-def _losses() -> ModuleType:
+def _objective(settings: Settings, supervision: Supervision) -> Objective:  # noqa: ARG001
     from hashbench.losses import tie_aware_ndcg
 
-    return tie_aware_ndcg
+    levels: dict[str, Any] = {"levels": settings.released_levels} if settings.as_released else {}
+    return partial(getattr(tie_aware_ndcg, settings.loss), n_bins=settings.bins, delta=settings.delta, **levels)
 
 
-METHOD = talr_method(__name__, _losses, NdcgSettings)
+METHOD = deep_method(__name__, Settings, _objective, talr_ap.IDENTITY)

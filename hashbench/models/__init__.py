@@ -10,7 +10,7 @@ from hashbench.models._model import RANDOM_WEIGHTS, Input, Model, Pretrained, We
 if TYPE_CHECKING:
     from hashbench.models._prepare import Preprocessor, resize_matrix
     from hashbench.models._responses import KernelResponses
-    from hashbench.models._weights import WeightsFile, fill, identify
+    from hashbench.models._weights import WeightsFile, fill, identify, load_tensors, read_safetensors
 
 __all__ = [
     "MODELS",
@@ -27,6 +27,8 @@ __all__ = [
     "encoder",
     "fill",
     "identify",
+    "load_tensors",
+    "read_safetensors",
     "resize_matrix",
 ]
 
@@ -39,6 +41,8 @@ OF_TORCH = {
     "WeightsFile": "_weights",
     "fill": "_weights",
     "identify": "_weights",
+    "load_tensors": "_weights",
+    "read_safetensors": "_weights",
 }
 
 

@@ -54,7 +54,7 @@ def fill(
         )
     tensors = _read(path, pretrained.weights)
     _set_average(tensors.pop(AVERAGE, None), name, pretrained.weights, prepared, path)
-    _load(tensors, backbone, path, name)
+    load_tensors(backbone, tensors, f"{path}: layer ")
     return found
 
 
@@ -99,28 +99,35 @@ def _read(path: Path, weights: Weights) -> dict[str, Tensor]:
     if suffix == ".mat" and weights.read_mat is not None:
         tensors = weights.read_mat(path)
     elif suffix == ".safetensors":
-        tensors = _read_safetensors(path)
+        tensors = read_safetensors(path)
     elif suffix in (".pth", ".pt"):
         tensors = _read_torch(path)
     else:
         kinds = (".mat", ".safetensors", ".pth") if weights.read_mat is not None else (".safetensors", ".pth")
         raise HashbenchError(f"{path}: weights of this network are read from {', '.join(kinds)}")
+    _require_finite(tensors, path)
+    return {weights.rename(name): tensor for name, tensor in tensors.items()}
+
+
+def _require_finite(tensors: dict[str, Tensor], path: Path) -> None:
     for name, tensor in tensors.items():
         if not isinstance(tensor, Tensor):
             raise HashbenchError(f"{path}: {str(name)[:60]!r} is no tensor: a dictionary of tensors is expected")
         if tensor.is_floating_point() and not tensor.isfinite().all():
             raise HashbenchError(f"{path}: {name} holds values that are not finite")
-    return {weights.rename(name): tensor for name, tensor in tensors.items()}
 
 
-def _read_safetensors(path: Path) -> dict[str, Tensor]:
+def read_safetensors(path: Path) -> dict[str, Tensor]:
+    """The tensors of a .safetensors file by name; raises HashbenchError if it is damaged or one is not finite."""
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
     try:
-        return load_file(path)
+        tensors = load_file(path)
     except (SafetensorError, OSError, ValueError) as error:
         raise HashbenchError(f"{path}: not a readable .safetensors file ({one_line(error)})") from None
+    _require_finite(tensors, path)
+    return tensors
 
 
 def _read_torch(path: Path) -> dict[str, Tensor]:
@@ -147,17 +154,20 @@ def _set_average(average: Tensor | None, name: str, weights: Weights, prepared: 
             raise HashbenchError(f"{path}: {error}") from None
 
 
-def _load(tensors: dict[str, Tensor], backbone: nn.Module, path: Path, name: str) -> None:
-    """Loads the tensors of the backbone; those of the classification layer are ignored."""
-    own = backbone.state_dict()
+def load_tensors(module: nn.Module, tensors: dict[str, Tensor], where: str) -> None:
+    """Loads the ``tensors`` of ``module``, and no others, such as those of a classification layer.
+
+    Raises HashbenchError, which begins with ``where``, if one is missing or of another shape.
+    """
+    own = module.state_dict()
     for key, expected in own.items():
-        if key.endswith(COUNTERS):
+        if key.endswith(COUNTERS) and key not in tensors:
             continue
         if key not in tensors:
-            raise HashbenchError(f"{path}: layer {key} is missing; {name} has it, of shape {_by(expected)}")
+            raise HashbenchError(f"{where}{key} is missing; {_by(expected)} is expected")
         if tensors[key].shape != expected.shape:
-            raise HashbenchError(f"{path}: layer {key} is {_by(tensors[key])}; {name} takes {_by(expected)}")
-    backbone.load_state_dict({key: tensors[key] for key in own if key in tensors}, strict=False)
+            raise HashbenchError(f"{where}{key} is {_by(tensors[key])}, {_by(expected)} is expected")
+    module.load_state_dict({key: tensors[key] for key in own if key in tensors}, strict=False)
 
 
 def _by(tensor: Tensor) -> str:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from hashbench.contract import Hasher
+from hashbench.contract import Hasher, TrainingFailed
 from hashbench.foundation.files import write_text
 from hashbench.runs.data import open_data
 from hashbench.runs.fit import fit
@@ -14,7 +14,6 @@ from hashbench.runs.run import Run
 from hashbench.runs.score import failed_row, measured_row, score
 from hashbench.runs.several import encode
 from hashbench.runs.store import Row, Seconds
-from hashbench.training.failure import TrainingFailed
 
 
 def execute(run: Run, folder: Path, options: Options, base: Callable[[Options], Hasher] | None = None) -> Row:

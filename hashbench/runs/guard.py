@@ -3,7 +3,7 @@
 from contextlib import suppress
 from functools import partial
 
-from hashbench.contract import Hasher
+from hashbench.contract import Hasher, TrainingFailed
 from hashbench.foundation import provenance
 from hashbench.foundation.files import require_writable
 from hashbench.runs.data import open_data, require_supervision
@@ -14,7 +14,6 @@ from hashbench.runs.options import DEFAULT_OPTIONS, Options
 from hashbench.runs.run import Run
 from hashbench.runs.several import encode, is_needed, process_group
 from hashbench.runs.store import Row, Store
-from hashbench.training.failure import TrainingFailed
 
 
 def row_of(spec: Run, store: Store, options: Options = DEFAULT_OPTIONS, *, again: bool = False) -> Row:

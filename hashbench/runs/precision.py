@@ -29,7 +29,7 @@ def _chosen(data: RunData, folder: Path, options: Options) -> str:
     is_small = data.items.ndim == 2  # features: the steps are too short to be timed
     if not isinstance(settings, TrainingSettings) or settings.precision != "auto" or is_small:
         return "auto"
-    from hashbench.training.hasher import pick_device
+    from hashbench.training.device import pick_device
     from hashbench.training.speed import images_a_second
 
     if pick_device(options.device).type != "cpu":

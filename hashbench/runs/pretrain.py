@@ -18,7 +18,7 @@ from hashbench.runs.store import Row, Store
 from hashbench.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
-    from hashbench.training.backbone import BackboneFile
+    from hashbench.training.weights import BackboneFile
 
 
 @dataclass(frozen=True)
@@ -68,13 +68,13 @@ def pretrain(spec: Run, store: Store, options: Options) -> Pretrained:
 
 def _weights(row: Row, spec: Run, store: Store) -> BackboneFile | None:
     """The weights in the data folder: those with the checksum of the row, or those that this run saved; None: none."""
-    from hashbench.training import backbone
+    from hashbench.training import weights
     from hashbench.training.classifier import WEIGHTS
 
     with suppress(HashbenchError):
-        return backbone.find(f"sha256:{row.weights_sha256}")
+        return weights.find(f"sha256:{row.weights_sha256}")
     saved = store.run_folder(row.run) / WEIGHTS
-    return backbone.read(backbone.store(saved.read_bytes(), _name(spec))) if saved.is_file() else None
+    return weights.read(weights.store(saved.read_bytes(), _name(spec))) if saved.is_file() else None
 
 
 def _name(spec: Run) -> str:

@@ -16,7 +16,7 @@ from hashbench.metrics import Metrics, MetricValue
 from hashbench.runs.data import RunData
 from hashbench.runs.options import Options
 from hashbench.runs.store import ACCURACY, SCHEMA, Arithmetic, Row, Seconds
-from hashbench.training.predictions import Predictions
+from hashbench.training.classifier import Predictions
 
 # The metrics in every row of codes. The saved histogram gives any other metric later, without a new run.
 OF_CODES = (
@@ -120,7 +120,7 @@ def _outside_package(method: str) -> dict[str, str | None]:
 def _device(data: RunData, options: Options) -> str:
     if not METHODS.get(data.spec.method).needs_torch:
         return "cpu"
-    from hashbench.training.hasher import pick_device
+    from hashbench.training.device import pick_device
 
     return str(pick_device(options.device))
 

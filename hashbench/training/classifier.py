@@ -1,10 +1,13 @@
-"""A trained classifier: its last layer has an output for each class, and its backbone is what other runs start from."""
+"""A trained classifier: its last layer has an output for each class, and its backbone is what other runs start from.
+
+Nothing of PyTorch is imported with this module, because the accuracy of stored predictions is computed without it.
+"""
 
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,32 +16,59 @@ from hashbench.contract import Evidence, ItemRows, SearchItems
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import atomic
 from hashbench.relevance.labels import Relevance
-from hashbench.training import backbone
-from hashbench.training.hasher import DeepHasher
-from hashbench.training.predictions import Predictions
 from hashbench.training.settings import TrainingSettings
+
+if TYPE_CHECKING:
+    from hashbench.training.hasher import DeepHasher
 
 WEIGHTS = "backbone.safetensors"  # in the folder of a run: the weights that other runs can start from
 
 
 def require_layers(settings: TrainingSettings, item_shape: tuple[int, ...]) -> None:
     """Raises HashbenchError if the network has no layers to pretrain, or has weights from ImageNet already."""
-    if not backbone.has_backbone(settings.model):
+    from hashbench.training.hasher import DeepHasher
+    from hashbench.training.weights import has_backbone
+
+    if not has_backbone(settings.model):
         raise HashbenchError(f"{settings.model} has weights from ImageNet: pretrain trains networks that have none")
     if not any(True for _ in DeepHasher(settings, item_shape).backbone.parameters()):
         raise HashbenchError(f"{settings.model} has no layers before the last one: nothing to pretrain")
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """The class id that a classifier predicts for each query, int64[q], and the query's own class id."""
+
+    predicted: NDArray[np.int64]
+    labels: NDArray[np.int64]
+
+    @property
+    def is_right(self) -> NDArray[np.bool_]:
+        """Whether the predicted class is the query's own, bool[q]."""
+        return self.predicted == self.labels
+
+    def save(self, path: Path) -> None:
+        """Writes ``predicted`` and ``labels`` as .npz, as a whole or not at all."""
+        with atomic(path) as temporary, temporary.open("wb") as file:
+            np.savez_compressed(file, predicted=self.predicted, labels=self.labels)
+
+    def sha256(self) -> str:
+        """SHA-256 (hex) of both."""
+        return hashlib.sha256(np.stack([self.predicted, self.labels]).astype("<i8").tobytes()).hexdigest()
 
 
 @dataclass(frozen=True)
 class Classifier:
     """A network that was trained as a classifier; the predicted class is the largest of its outputs."""
 
-    network: DeepHasher
+    network: "DeepHasher"
 
     @property
     def weights(self) -> bytes:
         """The content of the file of weights: the backbone without the last layer."""
-        return backbone.content(self.network.layout, self.network.backbone, self.network.normalised)
+        from hashbench.training import weights
+
+        return weights.content(self.network.layout, self.network.backbone, self.network.normalised)
 
     def output(self, data: SearchItems, *, progress: bool = False) -> "ClassifierOutput":
         """The predictions of the queries; the database is not looked at."""

@@ -20,28 +20,17 @@ from hashbench.foundation.errors import HashbenchError, one_line, printable
 from hashbench.foundation.files import atomic, write_text
 from hashbench.foundation.parallel import slices
 from hashbench.foundation.progress import bar as progress_bar
-from hashbench.models import MODELS, KernelResponses, Preprocessor, encoder
-from hashbench.training import pretrained
-from hashbench.training.backbone import BackboneFile, Layout
-from hashbench.training.normalise import ChannelNormalisation, MeanSubtraction, UnitNormalisation
-from hashbench.training.settings import DeepSettings, TrainingSettings
+from hashbench.models import MODELS, RANDOM_WEIGHTS, KernelResponses, Preprocessor, encoder
+from hashbench.training import weights as files
+from hashbench.training.device import pick_device
+from hashbench.training.inputs import ChannelNormalisation, MeanSubtraction, UnitNormalisation
+from hashbench.training.settings import SHA256, DeepSettings, TrainingSettings
+from hashbench.training.weights import BackboneFile, Layout
 
 WEIGHTS, SHAPE = "hasher.safetensors", "hasher.json"
 # items at a time; the batch of networks of ImageNet is smaller, because their images have about 224 x 224 pixels
 ENCODE_BATCH, PREPARED_BATCH = 1000, 100
 MOST_VALUES = 1 << 28  # of one item, as a card may state
-
-
-def pick_device(name: str) -> torch.device:
-    """The device called ``name``; ``auto`` is the GPU if there is one, else the CPU."""
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError):
-        raise HashbenchError(f"device {name!r} is not here: auto, cpu or cuda[:N]") from None
-    return device
 
 
 class UnitFeatures(nn.Module):
@@ -97,22 +86,21 @@ class DeepHasher(BinaryHasher, nn.Module):
             base: A trained DeepHasher whose backbone and normalisation are copied, and the last layer stays random; or,
                 if the settings say so, the head: then its last layer is copied, the backbone is that of ``weights``.
         """
-        settings = self.settings
-        if not isinstance(self.normalised, Preprocessor):
-            pretrained.require_known(settings.model, settings.weights)
-        if self.has_head:
-            pretrained.own_file(settings.weights, weights).fill(self.layout, self.backbone, self.normalised)
-            self._start_from_head(base)
-        elif base is not None:
+        model, named, normalised = self.settings.model, self.settings.weights, self.normalised
+        if not isinstance(normalised, Preprocessor) and named == RANDOM_WEIGHTS:
+            files.pretrained_model(model)  # it has none to do without: raises HashbenchError
+        if base is not None and not self.has_head:
             self._start_from(base)
-        elif pretrained.is_own(settings.model, settings.weights):
-            pretrained.own_file(settings.weights, weights).fill(self.layout, self.backbone, self.normalised)
-        elif isinstance(self.normalised, Preprocessor):
-            pretrained.fill_backbone(settings.model, settings.weights, weights, self.backbone, self.normalised)
-        else:
-            self.normalised.fit(items)
+        elif isinstance(normalised, Preprocessor) and not self.has_head:
+            files.fill_backbone(model, named, weights, self.backbone, normalised)
+        elif named.startswith(SHA256):
+            files.own_file(named, weights).fill(self.layout, self.backbone, normalised)
+        elif not isinstance(normalised, Preprocessor):
+            normalised.fit(items)
             if isinstance(self.backbone, KernelResponses):
-                self.backbone.fit(self.normalised(items))
+                self.backbone.fit(normalised(items))
+        if self.has_head:
+            self._start_from_head(base)
 
     def _start_from(self, base: object) -> None:
         if not isinstance(base, DeepHasher):

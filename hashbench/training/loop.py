@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from hashbench.contract import BitSettings, TrainingData
+from hashbench.contract import BitSettings, TrainingData, TrainingFailed
 from hashbench.foundation.config import derive_seed, digest
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.progress import bar as progress_bar
 from hashbench.losses import RowObjective
-from hashbench.training import augment, checkpoint, distributed, optimiser, threads
-from hashbench.training.failure import TrainingFailed
+from hashbench.training import checkpoint, distributed, optimiser
+from hashbench.training.device import pick_device, threads_for
 from hashbench.training.gradient import backward, check_chunk
-from hashbench.training.hasher import DeepHasher, pick_device
+from hashbench.training.hasher import DeepHasher
+from hashbench.training.inputs import draw_augmentation
 from hashbench.training.log import Log
+from hashbench.training.optimiser import learning_rate, tanh_scale
 from hashbench.training.sampler import sampler
-from hashbench.training.schedule import learning_rate, tanh_scale
 from hashbench.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
@@ -44,8 +45,8 @@ def train(settings: TrainingSettings, objective: RowObjective, data: TrainingDat
     trainer = Trainer(settings, objective, data, method)
     trainer.resume()
     log = Log(data.folder, trainer.epochs_done) if data.group.is_first else None
-    threads_of = threads.for_steps(trainer.hasher.encoder, settings.batch_size)
-    with threads_of, _progress_bar(settings, data, trainer.epochs_done) as bar:
+    threads = threads_for(trainer.hasher.encoder, settings.batch_size)
+    with threads, _progress_bar(settings, data, trainer.epochs_done) as bar:
         for epoch in range(trainer.epochs_done, settings.epochs):
             values = trainer.epoch(epoch, bar)
             if log is not None:
@@ -194,7 +195,7 @@ class Trainer:
         settings = self.settings
         sharing = {"item": 1, "round": settings.classes_per_batch, "batch": len(rows)}[settings.augment_per]
         spare = self.hasher.spare
-        augmentation = augment.draw(len(rows), settings.augment, generators.augmentation, sharing, spare)
+        augmentation = draw_augmentation(len(rows), settings.augment, generators.augmentation, sharing, spare)
         alpha = tanh_scale(settings, epoch, step)
 
         def relaxed(part: slice) -> Tensor:

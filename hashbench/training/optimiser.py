@@ -1,12 +1,18 @@
-"""The optimisers: Adam, and SGD with momentum as in MatConvNet and PyTorch or as in Caffe; rates and decay by layer."""
+"""The optimisers (Adam; SGD with momentum as in MatConvNet and PyTorch or as in Caffe) and what changes with the step.
 
+These are the learning rate and the scale alpha of tanh. Learning rate and weight decay differ by layer.
+"""
+
+import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, assert_never
 
 import torch
 from torch import nn
 
-from hashbench.training.settings import TrainingSettings
+from hashbench.training.settings import TrainingSettings, explicit_rates
+
+RISE, START, END = 0.3, 25.0, 1e4  # one_cycle: as torch.optim.lr_scheduler.OneCycleLR has them by default
 
 
 def build(settings: TrainingSettings, encoder: nn.Module) -> torch.optim.Optimizer:
@@ -54,3 +60,59 @@ def set_learning_rate(optimiser: torch.optim.Optimizer, settings: TrainingSettin
                 velocity = optimiser.state[values].get("momentum_buffer")
                 if velocity is not None:
                     velocity.mul_(before / group["lr"])
+
+
+def learning_rate(settings: TrainingSettings, epoch: int, step: int = 0, n_steps: int = 1) -> float:
+    """The learning rate of ``epoch`` and ``step`` (both from 0, the step over all epochs) of ``n_steps``.
+
+    Let t be the epoch or the step, as ``lr_unit`` says, and n = lr_decay_every. The schedule ``step`` is
+    lr lr_decay^(t // n), constant if n = 0; ``linear`` is lr (1 - t / n), and 0 for t >= n; ``explicit`` is the rate in
+    ``lr_explicit`` with the largest start <= t. ``one_cycle`` depends on the step alone: see ``one_cycle``.
+    """
+    now, every = (epoch if settings.lr_unit == "epoch" else step), settings.lr_decay_every
+    match settings.lr_schedule:
+        case "step":
+            return settings.lr * settings.lr_decay ** (now // every) if every else settings.lr
+        case "linear":
+            return settings.lr * max(0.0, 1 - now / every)
+        case "explicit":
+            return [rate for start, rate in explicit_rates(settings.lr_explicit).items() if start <= now][-1]
+        case "one_cycle":
+            return one_cycle(settings.lr, step, n_steps)
+        case other:
+            assert_never(other)
+
+
+def one_cycle(peak: float, step: int, n_steps: int) -> float:
+    """The rate of ``step`` in a training of ``n_steps``: one rise and one fall (Smith and Topin 2019).
+
+    In the first 30 % of the steps it rises from peak / 25 to ``peak``, then it falls to peak / 250,000, both as half a
+    period of a cosine.
+    """
+    top = RISE * n_steps - 1
+    if step <= top:
+        return _between(peak / START, peak, step / top)
+    return _between(peak, peak / START / END, (step - top) / (n_steps - 1 - top))
+
+
+def _between(first: float, last: float, part: float) -> float:
+    """``first`` at ``part`` = 0, ``last`` at 1, and half a period of a cosine between them."""
+    return last + (first - last) * (1 + math.cos(math.pi * part)) / 2
+
+
+def tanh_scale(settings: TrainingSettings, epoch: int, step: int) -> float:
+    """The scale alpha of tanh(alpha f(x)) at ``step`` (from 0, over all epochs).
+
+    ``power`` is HashNet's continuation, alpha sqrt(1 + rate s), where s is the step rounded down to a multiple of
+    tanh_every. ``doubling`` is alpha 2^(epoch // rate), as in TALR's released code (appendix D of the paper).
+    """
+    match settings.tanh_schedule:
+        case "fixed":
+            return settings.tanh_scale
+        case "power":
+            return settings.tanh_scale * math.sqrt(1 + settings.tanh_rate * (step - step % settings.tanh_every))
+        case "doubling":
+            # the released code doubles without end; beyond 2^20 tanh(alpha x) is the sign of x in any arithmetic
+            return settings.tanh_scale * 2.0 ** min(20, epoch // int(settings.tanh_rate))
+        case other:
+            assert_never(other)

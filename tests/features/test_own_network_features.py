@@ -17,9 +17,8 @@ from hashbench.runs.guard import row_of
 from hashbench.runs.options import Options
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
-from hashbench.training import backbone
-from hashbench.training.backbone import BackboneFile
 from hashbench.training.hasher import DeepHasher
+from hashbench.training.weights import BackboneFile, content, read, store
 
 TINY = {"model": "resnet9", "width": 4 / 64}
 
@@ -43,8 +42,8 @@ def network(seed: int, shape: tuple[int, ...] = (8, 8, 3)) -> DeepHasher:
 
 def stored(seed: int, shape: tuple[int, ...] = (8, 8, 3)) -> BackboneFile:
     made = network(seed, shape)
-    content = backbone.content(made.layout, made.backbone, made.normalised)
-    return backbone.read(backbone.store(content, f"resnet9-w4-toy-s{seed}"))
+    made_content = content(made.layout, made.backbone, made.normalised)
+    return read(store(made_content, f"resnet9-w4-toy-s{seed}"))
 
 
 def test_features_are_what_the_last_layer_sees_and_name_the_weights(images: np.ndarray) -> None:

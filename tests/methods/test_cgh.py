@@ -6,16 +6,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hashbench.contract import TrainingData
+from hashbench.contract import TrainingData, TrainingFailed
 from hashbench.datasets.card import load_card
 from hashbench.datasets.split import split
 from hashbench.datasets.store import open_dataset
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
-from hashbench.methods._neighbours import Neighbours, random_neighbours
+from hashbench.methods._pairs import Neighbours, random_neighbours
 from hashbench.methods.cgh import Settings, TripletMaster, triplet_losses
 from hashbench.runs.run import Run
-from hashbench.training.failure import TrainingFailed
 
 
 def settings(**changes: Any) -> Settings:

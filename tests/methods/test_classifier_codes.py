@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from hashbench.codes import binarize
-from hashbench.contract import TrainingData
+from hashbench.contract import TrainingData, TrainingFailed
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
 from hashbench.methods.classifier_codes import ClassCodes, Settings, hadamard_codes, logistic
-from hashbench.training.failure import TrainingFailed
 
 METHOD = METHODS.get("classifier_codes")
 RANDOM = np.random.default_rng(0)

@@ -5,14 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hashbench.contract import TrainingData
+from hashbench.contract import TrainingData, TrainingFailed
 from hashbench.datasets.card import load_card
 from hashbench.datasets.store import open_dataset
 from hashbench.methods import METHODS
 from hashbench.methods._block_cut import energy
 from hashbench.methods.fasthash import Loss, coupled, losses
 from hashbench.runs.run import Run
-from hashbench.training.failure import TrainingFailed
 
 LOSSES: list[Loss] = ["ksh", "hinge"]
 

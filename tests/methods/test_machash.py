@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hashbench.contract import TrainingData
+from hashbench.contract import TrainingData, TrainingFailed
 from hashbench.datasets.card import load_card
 from hashbench.datasets.store import open_dataset
 from hashbench.foundation.errors import HashbenchError
@@ -13,7 +13,6 @@ from hashbench.methods import METHODS
 from hashbench.methods._block_cut import Matrix, energy, submodular_blocks
 from hashbench.methods.machash import CodeStep, KshCouplings, affinities, ksh_loss, machines
 from hashbench.runs.run import Run
-from hashbench.training.failure import TrainingFailed
 
 
 def slow_loss(codes: np.ndarray, pairs: np.ndarray) -> int:

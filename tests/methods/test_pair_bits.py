@@ -6,11 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hashbench.contract import TrainingData
-from hashbench.methods._neighbours import Neighbours, random_neighbours
-from hashbench.methods._pair_bits import Perceptrons, pair_matrix, smoothed
-from hashbench.methods._pair_trees import best_signs, flip_costs, flipped
-from hashbench.training.failure import TrainingFailed
+from hashbench.contract import TrainingData, TrainingFailed
+from hashbench.methods._bit_learners import Perceptrons, best_signs, flip_costs, flipped, pair_matrix, smoothed
+from hashbench.methods._pairs import Neighbours, random_neighbours
 
 
 def drawn(seed: int = 0, m: int = 30) -> tuple[Neighbours, np.ndarray, np.ndarray]:

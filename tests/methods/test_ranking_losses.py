@@ -5,8 +5,8 @@ from itertools import combinations, permutations
 import numpy as np
 import pytest
 
-from hashbench.methods._neighbours import Neighbours
-from hashbench.methods._ranking_losses import COSTS, Loss, cost_tables, most_violated, ndcg, precision, random_rankings
+from hashbench.methods._pairs import Neighbours
+from hashbench.methods.structhash import COSTS, Loss, cost_tables, most_violated, ndcg, precision, random_rankings
 
 LOSSES: tuple[Loss, ...] = ("auc", "ndcg", "precision", "map")
 

@@ -66,5 +66,5 @@ def test_one_bit_needs_no_iteration() -> None:
 
 
 def test_fewer_examples_than_a_centre_takes_are_refused() -> None:
-    with pytest.raises(HashbenchError, match="a centre is the mean of 5 training examples; there are 4"):
+    with pytest.raises(HashbenchError, match="sample = 5: there are 4 training examples"):
         bits_of(FEATURES[:4], settings())

@@ -8,17 +8,15 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from hashbench.contract import TrainingData
+from hashbench.contract import TrainingData, TrainingFailed
 from hashbench.datasets.card import load_card
 from hashbench.datasets.split import split
 from hashbench.datasets.store import open_dataset
 from hashbench.methods import METHODS
 from hashbench.methods._column_generation import Rows
-from hashbench.methods._neighbours import Neighbours
-from hashbench.methods._ranking_losses import COSTS, Loss
-from hashbench.methods.structhash import Settings, StructuredMaster
+from hashbench.methods._pairs import Neighbours
+from hashbench.methods.structhash import COSTS, Loss, Settings, StructuredMaster
 from hashbench.runs.run import Run
-from hashbench.training.failure import TrainingFailed
 
 LOSSES: tuple[Loss, ...] = ("auc", "ndcg", "precision", "map")
 
@@ -78,7 +76,7 @@ def test_the_master_solves_the_problem_with_all_rankings(loss: Loss, of_loss: fl
 
 
 def test_the_objective_falls_with_each_bit_and_duality_holds() -> None:
-    from hashbench.methods._neighbours import random_neighbours
+    from hashbench.methods._pairs import random_neighbours
 
     random = np.random.default_rng(0)
     neighbours = random_neighbours(digits(60), 5, 5, random)

@@ -3,7 +3,7 @@
 import pytest
 
 from hashbench.foundation.errors import HashbenchError
-from hashbench.methods.talr_ndcg import NdcgSettings
+from hashbench.methods.talr_ndcg import Settings
 from hashbench.runs.run import Run
 
 
@@ -13,7 +13,7 @@ def spec(**given: object) -> Run:
 
 def arguments(**given: object) -> dict[str, object]:
     settings = spec(**given).settings
-    assert isinstance(settings, NdcgSettings)
+    assert isinstance(settings, Settings)
     return settings.arguments()
 
 

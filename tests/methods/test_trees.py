@@ -3,9 +3,13 @@
 import numpy as np
 import pytest
 
-from hashbench.methods._trees import BINS, Boosting, Trees, binned, boosted, stacked
+from hashbench.methods._trees import BINS, Trees, TreeSettings, binned, boosted, stacked
 
 ALL = 10**6
+
+
+def settings(n_trees: int, depth: int, n_tried: int, trim: float) -> TreeSettings:
+    return TreeSettings(bits=1, features="x", n_trees=n_trees, depth=depth, n_tried=n_tried, trim=trim)
 
 
 def examples(n: int = 300, width: int = 5, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -30,7 +34,7 @@ def test_same_as_adaboost_of_scikit_learn(depth: int) -> None:
         DecisionTreeClassifier(max_depth=depth, random_state=0), n_estimators=12, random_state=0
     )
     library.fit(features, signs)
-    ours = boosted(binned(features), signs, Boosting(12, depth, ALL, 0), np.random.default_rng(0))
+    ours = boosted(binned(features), signs, settings(12, depth, ALL, 0), np.random.default_rng(0))
     # its decision function is twice ours, divided by the sum of the weights of the trees
     expected = library.decision_function(features) / 2
     weight = np.abs(ours.values[:, 0]).sum()
@@ -43,7 +47,7 @@ def test_a_tree_is_that_of_scikit_learn_where_examples_have_weights() -> None:
     features, signs = few_values(*examples(n=200, seed=1))
     weights = np.random.default_rng(1).uniform(0.1, 2, len(signs))
     library = DecisionTreeClassifier(max_depth=3, random_state=0).fit(features, signs, sample_weight=weights)
-    ours = boosted(binned(features), signs, Boosting(1, 3, ALL, 0), np.random.default_rng(0), weights)
+    ours = boosted(binned(features), signs, settings(1, 3, ALL, 0), np.random.default_rng(0), weights)
     np.testing.assert_array_equal(np.sign(ours.scores), library.predict(features))
 
 
@@ -51,7 +55,7 @@ def test_the_error_of_the_signs_falls_with_more_trees() -> None:
     features, signs = examples(n=1000)
     bins = binned(features)
     errors = [
-        (np.sign(boosted(bins, signs, Boosting(n, 4, 3, 0.1), np.random.default_rng(0)).scores) != signs).mean()
+        (np.sign(boosted(bins, signs, settings(n, 4, 3, 0.1), np.random.default_rng(0)).scores) != signs).mean()
         for n in (1, 10, 100)
     ]
     assert errors[0] > errors[1] > errors[2] == 0
@@ -60,7 +64,7 @@ def test_the_error_of_the_signs_falls_with_more_trees() -> None:
 def test_activations_are_exactly_the_scores_of_the_fit() -> None:
     features, signs = examples(n=999, width=9)  # more values than bins
     random = np.random.default_rng(0)
-    bits = [boosted(binned(features), sign * signs, Boosting(20, 4, 4, 0.1), random) for sign in (1, -1)]
+    bits = [boosted(binned(features), sign * signs, settings(20, 4, 4, 0.1), random) for sign in (1, -1)]
     function = stacked(bits)
     activations = function.activations(features)
     np.testing.assert_array_equal(activations, np.stack([bit.scores for bit in bits], axis=1))
@@ -98,8 +102,8 @@ def test_bins(n: int) -> None:
 
 def test_equal_examples_of_both_signs_and_constant_signs_give_finite_values() -> None:
     features = np.ones((10, 2))
-    mixed = boosted(binned(features), np.repeat([1.0, -1.0], 5), Boosting(3, 2, ALL, 0.1), np.random.default_rng(0))
+    mixed = boosted(binned(features), np.repeat([1.0, -1.0], 5), settings(3, 2, ALL, 0.1), np.random.default_rng(0))
     np.testing.assert_array_equal(mixed.scores, 0)
-    constant = boosted(binned(features), np.ones(10), Boosting(3, 2, ALL, 0.1), np.random.default_rng(0))
+    constant = boosted(binned(features), np.ones(10), settings(3, 2, ALL, 0.1), np.random.default_rng(0))
     assert np.isfinite(constant.scores).all()
     assert (constant.scores > 0).all()

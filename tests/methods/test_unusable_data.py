@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hashbench.contract import TrainingData
+from hashbench.contract import TrainingData, TrainingFailed
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS, ShallowSettings
 from hashbench.runs.run import Run
-from hashbench.training.failure import TrainingFailed
 
 SHALLOW = [name for name in METHODS.names if issubclass(METHODS.get(name).settings, ShallowSettings)]
 SUPERVISED = [name for name in SHALLOW if METHODS.get(name).supervision != "none"]

@@ -20,9 +20,9 @@ from hashbench.runs.options import Options
 from hashbench.runs.pretrain import classifier_run, pretrain
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
-from hashbench.training.backbone import BackboneFile
 from hashbench.training.hasher import DeepHasher
 from hashbench.training.loop import Trainer
+from hashbench.training.weights import BackboneFile
 
 FINE_TUNED: dict[str, Setting] = {
     "bits": 8,

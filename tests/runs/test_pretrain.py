@@ -23,10 +23,10 @@ from hashbench.runs.options import Options
 from hashbench.runs.pretrain import Pretrained, classifier_run, pretrain
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store, read
-from hashbench.training import backbone, log
-from hashbench.training.backbone import Layout
+from hashbench.training import log, weights
 from hashbench.training.classifier import WEIGHTS
-from hashbench.training.schedule import one_cycle
+from hashbench.training.optimiser import one_cycle
+from hashbench.training.weights import Layout
 
 CLASSES = 3
 COMMAND = ["pretrain", "toy", "--model", "resnet9", "--width", "4", "--epochs", "4", "--set", "batch_size=20"]
@@ -93,7 +93,7 @@ def test_the_same_seed_gives_the_same_weights(images: np.ndarray, tmp_path: Path
 def test_the_file_holds_tensors_and_its_layout(images: np.ndarray, tmp_path: Path) -> None:
     done = pretrained(tmp_path)
     assert done.weights is not None
-    assert backbone.read(done.weights.path).layout == Layout("resnet9", 4 / 64, "channel", (8, 8, 3), 255.0)
+    assert weights.read(done.weights.path).layout == Layout("resnet9", 4 / 64, "channel", (8, 8, 3), 255.0)
     tensors = load_file(done.weights.path)
     assert {name.split(".")[0] for name in tensors} == {"backbone", "normalised"}
     np.testing.assert_allclose(tensors["normalised.mean"], images[30:].reshape(-1, 3).mean(0), rtol=1e-5)

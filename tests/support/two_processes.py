@@ -17,7 +17,7 @@ from hashbench.foundation import parallel
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import ProcessGroup
 from hashbench.losses import LabelSupervision, dpsh, dtsh, hashnet, label_levels, mihash, tie_aware_ap, tie_aware_ndcg
-from hashbench.losses.memory import OutputMemory
+from hashbench.losses._objective import OutputMemory
 from hashbench.methods import METHODS
 from hashbench.runs.run import Run
 from hashbench.training import distributed

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hashbench.contract import CodeSettings, Hasher, TrainingData
+from hashbench.contract import CodeSettings, Hasher, TrainingData, TrainingFailed
 from hashbench.datasets.card import Card, load_card
 from hashbench.datasets.protocol import Percentiles
 from hashbench.methods import METHODS
@@ -24,7 +24,6 @@ from hashbench.relevance.distances import DistanceRelevance
 from hashbench.runs.run import Run
 from hashbench.tables import spec
 from hashbench.tables.cell import Cell
-from hashbench.training.failure import TrainingFailed
 from hashbench.training.settings import TrainingSettings
 
 TABLES = [

@@ -9,8 +9,8 @@ import torch
 from support.watched_tensors import Watched
 from torch import Tensor
 
-from hashbench.training import normalise
-from hashbench.training.normalise import ChannelNormalisation
+from hashbench.training import inputs
+from hashbench.training.inputs import ChannelNormalisation
 
 
 def at_once(items: Tensor) -> tuple[Tensor, Tensor]:
@@ -34,7 +34,7 @@ def features() -> Tensor:
 @pytest.mark.parametrize("items", [digits(), features()], ids=["digits", "features"])
 @pytest.mark.parametrize("values", [1, 1000, 1 << 22])
 def test_blocks_give_the_same_bits_as_all_at_once(items: Tensor, values: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(normalise, "_VALUES", values)
+    monkeypatch.setattr(inputs, "_VALUES", values)
     fitted = ChannelNormalisation(items.shape[-1])
     fitted.fit(items)
     mean, std = at_once(items)
@@ -44,7 +44,7 @@ def test_blocks_give_the_same_bits_as_all_at_once(items: Tensor, values: int, mo
 
 @pytest.mark.parametrize("shape", [(600, 16, 16, 3), (5000, 90)])
 def test_no_more_than_a_block_is_ever_in_float64(shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(normalise, "_VALUES", 10_000)
+    monkeypatch.setattr(inputs, "_VALUES", 10_000)
     items = torch.randint(0, 256, shape, dtype=torch.uint8)
     with Watched() as watched:
         ChannelNormalisation(shape[-1]).fit(items)
@@ -54,7 +54,8 @@ def test_no_more_than_a_block_is_ever_in_float64(shape: tuple[int, ...], monkeyp
 PEAK = """
 import resource
 import torch
-from hashbench.training.normalise import ChannelNormalisation
+from hashbench.training import inputs
+from hashbench.training.inputs import ChannelNormalisation
 
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024  # MiB on Linux

@@ -13,9 +13,8 @@ from support.small_training import embedding, examples
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.store import Store
-from hashbench.training import backbone
-from hashbench.training.backbone import BackboneFile, find, read
 from hashbench.training.hasher import DeepHasher
+from hashbench.training.weights import BackboneFile, content, find, read, store
 
 TINY = {"model": "resnet9", "width": 4 / 64}
 SHAPE = (8, 8, 3)
@@ -31,9 +30,9 @@ def weights() -> BackboneFile:
     """Weights in the data folder, and a normalisation that no other data has."""
     made = network(seed=7)
     made.normalised.mean.fill_(3.5)
-    content = backbone.content(made.layout, made.backbone, made.normalised)
-    assert content == backbone.content(made.layout, made.backbone, made.normalised)
-    return read(backbone.store(content, "resnet9-w4-toy-s0"))
+    made_content = content(made.layout, made.backbone, made.normalised)
+    assert made_content == content(made.layout, made.backbone, made.normalised)
+    return read(store(made_content, "resnet9-w4-toy-s0"))
 
 
 def test_a_network_starts_from_its_weights_and_their_normalisation(weights: BackboneFile, tmp_path: Path) -> None:
@@ -69,8 +68,8 @@ def test_weights_are_found_by_name_by_checksum_or_by_path(weights: BackboneFile,
     names = (weights.path.stem, "resnet9-w4", f"sha256:{weights.sha256}", str(elsewhere))
     assert {find(name).sha256 for name in names} == {weights.sha256}
     other = network(seed=8)
-    second = read(backbone.store(backbone.content(other.layout, other.backbone, other.normalised), "resnet9-w4-toy-s1"))
-    with pytest.raises(HashbenchError, match=r"--weights resnet9-w4: 2 files of weights begin so in .*-s0-.*-s1-"):
+    second = read(store(content(other.layout, other.backbone, other.normalised), "resnet9-w4-toy-s1"))
+    with pytest.raises(HashbenchError, match=r"--weights resnet9-w4: 2 weights files begin .* in .*-s0-.*-s1-"):
         find("resnet9-w4")
     assert find("resnet9-w4-toy-s1").sha256 == second.sha256
 
@@ -106,23 +105,23 @@ def test_another_checksum_than_the_cells_is_one_line(weights: BackboneFile, tmp_
     items = torch.from_numpy(examples(tmp_path, SHAPE).items)
     hasher = network(weights=f"sha256:{'0' * 64}")
     with pytest.raises(
-        HashbenchError, match=f"of sha256:{weights.sha256}, but this run starts from weights = sha256:0"
+        HashbenchError, match=f"its checksum is sha256:{weights.sha256}, but this run starts from weights = sha256:0"
     ):
         hasher.start(items, str(weights.path))
-    with pytest.raises(HashbenchError, match=r"the weights of sha256:000.* are not in .*make them with"):
+    with pytest.raises(HashbenchError, match=r"the weights of sha256:000.* are not in .*create them with"):
         hasher.start(items)
 
 
 def damaged(weights: BackboneFile, how: str) -> bytes:
-    content = weights.path.read_bytes()
+    whole = weights.path.read_bytes()
     if how == "cut":
-        return content[: len(content) // 2]
+        return whole[: len(whole) // 2]
     if how == "no layout":
         return save(load_file(weights.path))  # type: ignore[no-any-return]
     if how == "not finite":
         made = network()
         made.normalised.mean.fill_(torch.nan)
-        return backbone.content(made.layout, made.backbone, made.normalised)
+        return content(made.layout, made.backbone, made.normalised)
     return b"nonsense"
 
 

@@ -20,16 +20,14 @@ import pytest
 import torch
 
 from hashbench.cli._app import main
-from hashbench.contract import TrainingData
+from hashbench.contract import TrainingData, TrainingFailed
 from hashbench.foundation.errors import HashbenchError
-from hashbench.losses import mihash, supervision_of
+from hashbench.losses import as_row_objective, mihash, supervision_of
 from hashbench.methods import METHODS
 from hashbench.runs.guard import row_of
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.training import checkpoint, log, loop
-from hashbench.training.failure import TrainingFailed
-from hashbench.training.objective import as_row_objective
 from hashbench.training.settings import DeepSettings
 
 EPOCHS = 80  # long enough to be met in the middle

@@ -14,8 +14,8 @@ from hashbench.methods import METHODS
 from hashbench.runs.run import Run
 from hashbench.training import checkpoint, loop
 from hashbench.training.hasher import DeepHasher
+from hashbench.training.inputs import MeanSubtraction, UnitNormalisation
 from hashbench.training.loop import Trainer
-from hashbench.training.normalise import MeanSubtraction, UnitNormalisation
 from hashbench.training.settings import TrainingSettings
 
 MLP: dict[str, Any] = {**ROUNDS, "model": "mlp", "optimiser": "adam", "momentum": 0.0, "lr": 0.003}

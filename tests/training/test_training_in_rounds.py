@@ -9,13 +9,11 @@ import torch
 from support.small_training import CLASSES, ROUNDS, Spread, embedding, examples, same, settings
 from torch import Tensor
 
-from hashbench.contract import TrainingData
+from hashbench.contract import TrainingData, TrainingFailed
 from hashbench.foundation.errors import HashbenchError
-from hashbench.losses import RowObjective, supervision_of
+from hashbench.losses import RowObjective, as_row_objective, supervision_of
 from hashbench.training import checkpoint, log, loop
-from hashbench.training.failure import TrainingFailed
 from hashbench.training.hasher import DeepHasher
-from hashbench.training.objective import as_row_objective
 from hashbench.training.sampler import ClassRounds
 from hashbench.training.settings import TrainingSettings
 

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hashbench.contract import TrainingData
+from hashbench.contract import TrainingData, TrainingFailed
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
 from hashbench.runs.run import Run
-from hashbench.training.failure import TrainingFailed
 from hashbench.training.settings import DeepSettings
 
 DEEP = [name for name in METHODS.names if issubclass(METHODS.get(name).settings, DeepSettings)]

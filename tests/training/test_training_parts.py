@@ -9,8 +9,8 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.losses import label_levels
 from hashbench.relevance.labels import ClassRelevance
 from hashbench.runs.run import Run
-from hashbench.training import augment
-from hashbench.training.schedule import learning_rate, tanh_scale
+from hashbench.training import inputs
+from hashbench.training.optimiser import learning_rate, tanh_scale
 from hashbench.training.settings import DeepSettings, PulseSettings
 
 
@@ -111,7 +111,7 @@ def test_tanh_scale_is_fixed_or_grows() -> None:
 
 def test_augmented_images_are_windows_of_the_padded_ones() -> None:
     images = torch.arange(1, 1 + 40 * 3 * 8 * 8).reshape(40, 3, 8, 8).float()
-    moves = augment.draw(40, "crop_flip", torch.Generator().manual_seed(0))
+    moves = inputs.draw_augmentation(40, "crop_flip", torch.Generator().manual_seed(0))
     moved = moves.apply(images)
     parts = [moves.apply(images[part], part) for part in (slice(0, 7), slice(7, 40))]
     assert torch.equal(torch.cat(parts), moved)
@@ -133,7 +133,7 @@ def test_augmented_images_are_windows_of_the_padded_ones() -> None:
 
 def test_a_crop_of_a_larger_image_is_a_window_of_it_anywhere() -> None:
     items = torch.arange(400 * 7 * 6 * 2).reshape(400, 7, 6, 2)
-    moves = augment.draw(400, "crop_flip", torch.Generator().manual_seed(0), spare=(3, 2))
+    moves = inputs.draw_augmentation(400, "crop_flip", torch.Generator().manual_seed(0), spare=(3, 2))
     cut = moves.cut(items)
     assert cut.shape == (400, 4, 4, 2)
     assert torch.equal(torch.cat([moves.cut(items[part], part) for part in (slice(0, 7), slice(7, 400))]), cut)
@@ -147,24 +147,24 @@ def test_a_crop_of_a_larger_image_is_a_window_of_it_anywhere() -> None:
     same = (both == found).flatten(2).all(2)
     assert (same[0] ^ same[1]).all()  # it is flipped or not, and not shifted again
     assert 100 < int(same[1].sum()) < 300
-    resting = augment.draw(400, "flip", torch.Generator().manual_seed(0), spare=(3, 2))
+    resting = inputs.draw_augmentation(400, "flip", torch.Generator().manual_seed(0), spare=(3, 2))
     assert resting.cut(items) is items  # the window at the centre is the preprocessing's
 
 
 def test_flip_alone_keeps_the_place() -> None:
     images = torch.rand(64, 1, 4, 4)
-    flipped = augment.draw(64, "flip", torch.Generator().manual_seed(0)).apply(images)
+    flipped = inputs.draw_augmentation(64, "flip", torch.Generator().manual_seed(0)).apply(images)
     same = (flipped == images).flatten(1).all(1)
     mirrored = (flipped == images.flip(3)).flatten(1).all(1)
     assert (same ^ mirrored).all()
     assert 0 < int(same.sum()) < 64
-    assert augment.draw(64, "none", torch.Generator()).apply(images) is images
+    assert inputs.draw_augmentation(64, "none", torch.Generator()).apply(images) is images
 
 
 @pytest.mark.parametrize(("n", "sharing"), [(12, 4), (12, 12), (12, 5), (7, 1), (3, 8)])
 def test_neighbours_that_share_a_draw_are_moved_alike(n: int, sharing: int) -> None:
-    def drawn(count: int, shared: int) -> augment.Augmentation:
-        return augment.draw(count, "crop_flip", torch.Generator().manual_seed(0), shared)
+    def drawn(count: int, shared: int) -> inputs.Augmentation:
+        return inputs.draw_augmentation(count, "crop_flip", torch.Generator().manual_seed(0), shared)
 
     shared, own = drawn(n, sharing), drawn(-(-n // sharing), 1)
     assert shared.flip is not None
@@ -179,7 +179,7 @@ def test_neighbours_that_share_a_draw_are_moved_alike(n: int, sharing: int) -> N
 
 def test_features_cannot_be_flipped() -> None:
     with pytest.raises(HashbenchError, match="augment = 'none'"):
-        augment.draw(3, "flip", torch.Generator()).apply(torch.zeros(3, 5))
+        inputs.draw_augmentation(3, "flip", torch.Generator()).apply(torch.zeros(3, 5))
 
 
 def test_levels_of_class_ids_and_of_shared_labels() -> None:

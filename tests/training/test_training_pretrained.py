@@ -16,7 +16,7 @@ from hashbench.cli import app
 from hashbench.contract import SavedHasher, TrainingData
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
-from hashbench.losses import supervision_of
+from hashbench.losses import as_row_objective, supervision_of
 from hashbench.methods import METHODS
 from hashbench.models import Model, vggf
 from hashbench.runs.fit import load_hasher
@@ -24,7 +24,6 @@ from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.training.hasher import DeepHasher
 from hashbench.training.loop import Trainer
-from hashbench.training.objective import as_row_objective
 from hashbench.training.settings import DeepSettings
 
 LAYERS = vggf.layers(tiny.WIDTHS)

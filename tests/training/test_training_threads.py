@@ -12,7 +12,7 @@ from torch import nn  # noqa: E402
 from hashbench.features import _extract  # noqa: E402
 from hashbench.features._extractor import FeatureModule  # noqa: E402
 from hashbench.foundation.errors import HashbenchError  # noqa: E402
-from hashbench.training import threads  # noqa: E402
+from hashbench.training import device  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -34,13 +34,13 @@ def two_threads() -> Iterator[None]:
     ],
 )
 def test_only_steps_without_much_work_use_one_thread(encoder: nn.Module, batch_size: int, expected: int) -> None:
-    with threads.for_steps(encoder, batch_size):
+    with device.threads_for(encoder, batch_size):
         assert torch.get_num_threads() == expected
     assert torch.get_num_threads() == 2
 
 
 def test_an_error_leaves_the_number_of_threads_as_it_was() -> None:
-    with pytest.raises(KeyError), threads.one_thread():
+    with pytest.raises(KeyError), device.one_thread():
         raise KeyError
     assert torch.get_num_threads() == 2
 

@@ -1,4 +1,4 @@
-"""Relevant and irrelevant neighbours of each training example, which methods that learn from rankings compare."""
+"""Relevance among training examples for shallow methods: all pairs, or random neighbours of each example."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -6,10 +6,29 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.contract import TrainingData
-from hashbench.methods._similarity import Bools, relevant_pairs
+from hashbench.contract import TrainingData, TrainingFailed
+from hashbench.relevance.labels import from_labels
 
+Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
+
+
+def relevant_pairs(data: TrainingData) -> Bools:
+    """bool[n, n]: whether the level of column j for row i is above 0, with labels or distances as the protocol says.
+
+    The diagonal is as the labels say: an example without a label is not even relevant to itself. Raises TrainingFailed
+    if all pairs of two examples are relevant (one class only), or if none is.
+    """
+    relevance = from_labels(data.labels, data.labels) if data.relevance is None else data.relevance
+    n = len(data.items)
+    pairs = relevance.block(slice(0, n), slice(0, n)) > 0
+    others = pairs.sum() - pairs.diagonal().sum()
+    if others in (0, n * (n - 1)):
+        which = "none of them is" if others == 0 else "all of them are (is there one class only?)"
+        raise TrainingFailed(
+            f"the {n} training examples: {which} relevant to each other; relevant and irrelevant pairs are needed"
+        )
+    return pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,13 +53,11 @@ class Neighbours:
     @cached_property
     def is_filler(self) -> Bools:
         """bool[m, r + s]: the entries that are no neighbour, but the query itself."""
-        filler: Bools = self.ids == np.arange(len(self.ids))[:, None]
-        return filler
+        return np.asarray(self.ids == np.arange(len(self.ids))[:, None])
 
     def differs(self, bits: Bools) -> Bools:
         """bool[m, r + s]: whether query and neighbour differ; ``bits`` bool[m] is one bit of all examples."""
-        differing: Bools = bits[:, None] != bits[self.ids]
-        return differing
+        return np.asarray(bits[:, None] != bits[self.ids])
 
 
 def random_neighbours(
@@ -56,10 +73,9 @@ def random_neighbours(
     np.fill_diagonal(irrelevant, val=False)
     near, far = _draw(relevant, n_relevant, random), _draw(irrelevant, n_irrelevant, random)
     ranked: Bools = np.logical_and(relevant.any(axis=1), irrelevant.any(axis=1))
-    queries = np.arange(len(relevant))[:, None]
     ids = np.hstack([near, far])
     return Neighbours(
-        np.where(ranked[:, None] & (ids >= 0), ids, queries),
+        np.where(ranked[:, None] & (ids >= 0), ids, np.arange(len(relevant))[:, None]),
         near.shape[1],
         np.where(ranked, (near >= 0).sum(axis=1), 0),
         np.where(ranked, (far >= 0).sum(axis=1), 0),

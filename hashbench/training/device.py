@@ -1,4 +1,4 @@
-"""How many threads of the CPU PyTorch uses where many would wait for each other longer than they compute."""
+"""The device that trains, and how many threads of the CPU PyTorch uses there."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -6,7 +6,21 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 import torch
 from torch import nn
 
+from hashbench.foundation.errors import HashbenchError
+
 SMALL = 1 << 24  # multiply-adds of a forward step: less than a millisecond of one core (benchmarks/threads.py)
+
+
+def pick_device(name: str) -> torch.device:
+    """The device called ``name``; ``auto`` is the GPU if there is one, else the CPU."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError):
+        raise HashbenchError(f"device {name!r} is not here: auto, cpu or cuda[:N]") from None
+    return device
 
 
 @contextmanager
@@ -20,7 +34,7 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def for_steps(encoder: nn.Module, batch_size: int) -> AbstractContextManager[None]:
+def threads_for(encoder: nn.Module, batch_size: int) -> AbstractContextManager[None]:
     """``one_thread`` if a step of training ``encoder`` is small, so that its threads would mostly wait.
 
     A network is small if it has no convolution and its weights, times the batch, are at most ``SMALL``.

@@ -1,7 +1,10 @@
-"""Files of weights that ``hashbench pretrain`` makes: a backbone, the normalisation of its input, and what they fit.
+"""The initial weights of a network: the official ones of its authors, a file, or random numbers.
 
-A file holds tensors only (safetensors): ``normalised.*`` and ``backbone.*``, and one line of JSON, the ``Layout``. Its
-name ends with the beginning of its checksum, and the whole checksum names the cells that start from it.
+The initial weights decide the result, so they are a setting: ``official``, ``none`` (random), or the checksum of the
+file, ``sha256:...``. The path of the file is not a setting. The file of a network from ImageNet is in the layout of its
+authors; ``hashbench pretrain`` made that of any other network. Such a file holds tensors only (safetensors):
+``normalised.*`` and ``backbone.*``, and one line of JSON, the ``Layout``. Its name ends with the beginning of its
+checksum, and the whole checksum names the cells that start from it.
 """
 
 import hashlib
@@ -12,14 +15,23 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor, nn
+from torch import nn
 
 from hashbench.foundation import paths
-from hashbench.foundation.config import json_object
-from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation.config import Setting, json_object
+from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import atomic, file_sha256
-from hashbench.models import MODELS
-from hashbench.training.settings import N_SHOWN, SHA256
+from hashbench.models import (
+    MODELS,
+    RANDOM_WEIGHTS,
+    Preprocessor,
+    Pretrained,
+    fill,
+    identify,
+    load_tensors,
+    read_safetensors,
+)
+from hashbench.training.settings import N_SHOWN, OFFICIAL, SHA256
 
 SUFFIX, KEY = ".safetensors", "hashbench"
 _BACKBONE, _NORMALISED = "backbone.", "normalised."
@@ -55,10 +67,10 @@ class BackboneFile:
         Raises HashbenchError if the layouts differ, or if a tensor is missing, not finite or of another shape.
         """
         self.require(wanted)
-        tensors = self._tensors()
+        tensors = read_safetensors(self.path)
         for module, prefix in ((backbone, _BACKBONE), (normalised, _NORMALISED)):
             own = {name.removeprefix(prefix): tensors[name] for name in tensors if name.startswith(prefix)}
-            _load(module, own, f"{self.path}: {prefix}")
+            load_tensors(module, own, f"{self.path}: {prefix}")
 
     def require(self, wanted: Layout) -> None:
         """Raises HashbenchError, with the first difference, unless the file has the layout ``wanted``."""
@@ -66,33 +78,23 @@ class BackboneFile:
         for key, value in asdict(wanted).items():
             if found[key] != value:
                 remedy = f": --set width={found[key]:g}" if key == "width" else ""
-                what = key.replace("_", " ")
-                raise HashbenchError(
-                    f"{self.path}: its {what} is {_said(found[key])}, this run's {_said(value)}{remedy}"
-                )
+                own, needed, what = _text(found[key]), _text(value), key.replace("_", " ")
+                raise HashbenchError(f"{self.path}: its {what} is {own}, this run's {needed}{remedy}")
 
-    def _tensors(self) -> dict[str, Tensor]:
-        from safetensors import SafetensorError
-        from safetensors.torch import load_file
 
-        try:
-            tensors = load_file(self.path)
-        except (SafetensorError, OSError, ValueError) as error:
-            raise HashbenchError(f"{self.path}: not a readable {SUFFIX} file ({one_line(error)})") from None
-        for name, tensor in tensors.items():
-            if tensor.is_floating_point() and not tensor.isfinite().all():
-                raise HashbenchError(f"{self.path}: {name} holds values that are not finite")
-        return tensors
+def _text(value: Any) -> str:
+    if isinstance(value, tuple):
+        return " x ".join(map(str, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def content(layout: Layout, backbone: nn.Module, normalised: nn.Module) -> bytes:
     """The content of a file of these weights; the same weights give the same bytes."""
     from safetensors.torch import save
 
-    parts = ((_BACKBONE, backbone), (_NORMALISED, normalised))
     tensors = {
         prefix + name: value.detach().cpu().contiguous()
-        for prefix, module in parts
+        for prefix, module in ((_BACKBONE, backbone), (_NORMALISED, normalised))
         for name, value in module.state_dict().items()
     }
     # safetensors sorts the tensors, but not the keys of metadata: there is one key
@@ -121,10 +123,10 @@ def read(path: Path) -> BackboneFile:
         kept = json_object(header["__metadata__"][KEY])
         layout = Layout(**{**kept, "item_shape": tuple(kept["item_shape"])})
     except FileNotFoundError:
-        raise HashbenchError(f"{path}: no such file of weights: hashbench pretrain makes one") from None
+        raise HashbenchError(f"{path}: weights file not found; create it with hashbench pretrain") from None
     except (OSError, ValueError, KeyError, TypeError):
         raise HashbenchError(
-            f"{path}: not weights that hashbench pretrain made, and a network without official weights takes no others"
+            f"{path}: hashbench pretrain did not make this file, and a network without official weights takes no other"
         ) from None
     return BackboneFile(path, layout)
 
@@ -132,7 +134,7 @@ def read(path: Path) -> BackboneFile:
 def find(given: str) -> BackboneFile:
     """The weights that ``given`` names: a path, the (beginning of the) name of a stored file, or sha256:...
 
-    Stored files are those in the data folder, and those that are committed in results/weights of a clone.
+    Stored files are in the data folder, or committed in results/weights of a clone.
 
     Raises HashbenchError if there are none or several, or if a file is damaged.
     """
@@ -144,13 +146,13 @@ def find(given: str) -> BackboneFile:
     exact = [path for path in found if path.stem == given]
     if len(exact or found) != 1:
         there = ", ".join(path.stem for path in found or _stored()) or "none"
-        what = f"{len(found)} files of weights begin so" if found else "no such weights"
+        what = f"{len(found)} weights files begin with this name" if found else "no such weights"
         raise HashbenchError(f"--weights {given}: {what} in {paths.weights()}: {there}")
     return read((exact or found)[0])
 
 
 def _of_checksum(sha256: str) -> BackboneFile:
-    """The stored weights whose checksum begins with ``sha256``, which is compared with that of the whole file."""
+    """The stored weights whose checksum begins with ``sha256``, which is compared with the checksum of the file."""
     for path in _stored():
         if re.search(rf"-{re.escape(sha256[:N_SHOWN])}$", path.stem):
             found = read(path)
@@ -158,8 +160,8 @@ def _of_checksum(sha256: str) -> BackboneFile:
                 return found
             raise HashbenchError(f"{path}: damaged: its checksum is {found.sha256}: make it again with pretrain")
     raise HashbenchError(
-        f"the weights of sha256:{sha256} are not in {paths.weights()}: make them with hashbench pretrain, or name "
-        "their place with --weights FILE"
+        f"the weights of sha256:{sha256} are not in {paths.weights()}: create them with hashbench pretrain, or name "
+        "their file with --weights FILE"
     )
 
 
@@ -177,21 +179,56 @@ def has_backbone(model: str) -> bool:
     return MODELS.get(model).pretrained is None
 
 
-def _load(module: nn.Module, tensors: dict[str, Tensor], where: str) -> None:
-    state = module.state_dict()
-    for key, expected in state.items():
-        if key not in tensors:
-            raise HashbenchError(f"{where}{key} is missing")
-        if tensors[key].shape != expected.shape:
-            raise HashbenchError(f"{where}{key} is {_by(tensors[key])}, {_by(expected)} is expected")
-    module.load_state_dict({key: tensors[key] for key in state})
+def weights_settings(model: str, given: str) -> tuple[dict[str, Setting], str | None]:
+    """The settings that the option ``--weights`` = ``given`` decides, and the file (None: no file).
+
+    They are ``weights`` and, for weights that ``hashbench pretrain`` made, the ``width`` of their network.
+    """
+    if given == RANDOM_WEIGHTS:
+        pretrained_model(model)
+        return {"weights": RANDOM_WEIGHTS}, None
+    if has_backbone(model):
+        own = find(given)
+        return {"weights": f"{SHA256}{own.sha256}", "width": own.layout.width}, str(own.path)
+    found = identify(model, pretrained_model(model).weights, Path(given))
+    return {"weights": OFFICIAL if found.official else f"{SHA256}{found.sha256}"}, given
 
 
-def _by(tensor: Tensor) -> str:
-    return " x ".join(map(str, tensor.shape)) or "one number"
+def own_file(weights: str, file: str | None) -> BackboneFile:
+    """The file of ``hashbench pretrain`` that the setting ``weights`` names: ``file``; None: in the data folder.
+
+    Raises HashbenchError if it is missing or has another checksum than the setting.
+    """
+    found = find(weights) if file is None else read(Path(file))
+    _require_same(file, weights, f"{SHA256}{found.sha256}", found.sha256)
+    return found
 
 
-def _said(value: Any) -> str:
-    if isinstance(value, tuple):
-        return " x ".join(map(str, value))
-    return f"{value:g}" if isinstance(value, float) else str(value)
+def fill_backbone(model: str, weights: str, file: str | None, backbone: nn.Module, prepared: Preprocessor) -> None:
+    """Loads the weights from ImageNet that the setting ``weights`` names, and their average image into ``prepared``.
+
+    ``file`` is the path of the weights; None is the official file in the data folder. Raises HashbenchError if the file
+    is missing or has another checksum than the setting.
+    """
+    if weights == RANDOM_WEIGHTS:
+        return
+    if weights != OFFICIAL and file is None:
+        raise HashbenchError(f"{model} starts from the weights {weights}: name their file with --weights FILE")
+    filled = fill(model, pretrained_model(model), backbone, prepared, file)
+    _require_same(file, weights, OFFICIAL if filled.official else f"{SHA256}{filled.sha256}", filled.sha256)
+
+
+def _require_same(file: str | None, weights: str, found: str, sha256: str | None) -> None:
+    if weights != found:
+        raise HashbenchError(f"{file}: its checksum is sha256:{sha256}, but this run starts from weights = {weights}")
+
+
+def pretrained_model(model: str) -> Pretrained:
+    """The input and the official weights of ``model``; raises HashbenchError if it has none."""
+    pretrained = MODELS.get(model).pretrained
+    if pretrained is None:
+        raise HashbenchError(
+            f"{model} has no pretrained weights: without --weights it starts from random ones, and --weights names a "
+            "file that hashbench pretrain made"
+        )
+    return pretrained

@@ -8,9 +8,11 @@ from hashbench.foundation.registry import Catalogue, canonical
 from hashbench.models._model import RANDOM_WEIGHTS, Input, Model, Pretrained, Weights, encoder
 
 if TYPE_CHECKING:
-    from hashbench.models._prepare import Preprocessor, resize_matrix
-    from hashbench.models._responses import KernelResponses
+    from hashbench.models._layers import KernelResponses, Preprocessor, resize_matrix
     from hashbench.models._weights import WeightsFile, fill, identify, load_tensors, read_safetensors
+
+OF_LAYERS = ("KernelResponses", "Preprocessor", "resize_matrix")
+OF_WEIGHTS = ("WeightsFile", "fill", "identify", "load_tensors", "read_safetensors")
 
 __all__ = [
     "MODELS",
@@ -33,23 +35,12 @@ __all__ = [
 ]
 
 TORCHVISION = "torchvision:"
-# names whose modules import torch: they are imported on first access
-OF_TORCH = {
-    "KernelResponses": "_responses",
-    "Preprocessor": "_prepare",
-    "resize_matrix": "_prepare",
-    "WeightsFile": "_weights",
-    "fill": "_weights",
-    "identify": "_weights",
-    "load_tensors": "_weights",
-    "read_safetensors": "_weights",
-}
 
 
 def __getattr__(name: str) -> Any:
-    """Imports the names of ``OF_TORCH`` on first access, so that ``import hashbench.models`` does not import torch."""
-    if name in OF_TORCH:
-        return getattr(import_module(f"{__name__}.{OF_TORCH[name]}"), name)
+    """Imports on first access the names whose modules import torch, so that this package does not import it."""
+    if name in OF_LAYERS + OF_WEIGHTS:
+        return getattr(import_module(f"{__name__}.{'_layers' if name in OF_LAYERS else '_weights'}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from hashbench.codes.files import mat
 from hashbench.foundation.errors import HashbenchError
-from hashbench.models._model import Input, Model, Pretrained, Weights
+from hashbench.models._model import Backbone, Input, Model, Pretrained, Weights
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -88,7 +88,7 @@ class Norm:
 
     def modules(self, channels: int) -> list[nn.Module]:
         """As of Conv."""
-        from hashbench.models._response_norm import ResponseNorm
+        from hashbench.models._layers import ResponseNorm
 
         return [ResponseNorm(channels, self.size, self.kappa, self.alpha, self.beta)]
 
@@ -131,12 +131,10 @@ def model_of(summary: str, name: str, layers: tuple[Layer, ...], size: tuple[int
     return Model(summary, backbone_of(name, layers, size), pretrained)
 
 
-def backbone_of(
-    name: str, layers: tuple[Layer, ...], size: tuple[int, int]
-) -> Callable[[tuple[int, ...]], tuple[nn.Module, int]]:
+def backbone_of(name: str, layers: tuple[Layer, ...], size: tuple[int, int]) -> Callable[[tuple[int, ...]], Backbone]:
     """The function ``backbone`` of a model with these layers, for RGB images of one size."""
 
-    def backbone(shape: tuple[int, ...]) -> tuple[nn.Module, int]:
+    def backbone(shape: tuple[int, ...]) -> Backbone:
         if shape != (3, *size):
             expected = f"3 x {size[0]} x {size[1]}"
             raise HashbenchError(f"{name} takes images of shape {expected}, not items of shape {_by(shape)}")
@@ -145,7 +143,7 @@ def backbone_of(
     return backbone
 
 
-def network(layers: tuple[Layer, ...], channels: int = 3) -> tuple[nn.Module, int]:
+def network(layers: tuple[Layer, ...], channels: int = 3) -> Backbone:
     """The module of ``layers`` with random weights, from images [n, channels, h, w] to [n, width], and the width.
 
     Its parts have MatConvNet's names: conv1, relu1, norm1, pool1, ... .

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from hashbench.foundation.errors import HashbenchError
 
@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from torch import Tensor, nn
+
+    Backbone = tuple[nn.Module, int]
+else:  # a backbone and its number of features; a model's file does not import torch before it is built
+    Backbone = Any
 
 HashLayerInit = Literal["normal", "xavier", "truncated_normal"]
 
@@ -52,7 +56,7 @@ class Weights:
 
 @dataclass(frozen=True)
 class Pretrained:
-    """The input and the official weights of a network trained on ImageNet; ``models/_weights.py`` loads the weights."""
+    """The input and the official weights of a network trained on ImageNet; ``fill`` loads the weights."""
 
     input: Input
     weights: Weights
@@ -70,12 +74,12 @@ class Model:
     """
 
     summary: str
-    backbone: Callable[[tuple[int, ...]], tuple[nn.Module, int]]
+    backbone: Callable[[tuple[int, ...]], Backbone]
     pretrained: Pretrained | None = None
-    scaled: Callable[[tuple[int, ...], float], tuple[nn.Module, int]] | None = None
+    scaled: Callable[[tuple[int, ...], float], Backbone] | None = None
     channels: int | None = None
 
-    def build(self, shape: tuple[int, ...], width: float = 1.0) -> tuple[nn.Module, int]:
+    def build(self, shape: tuple[int, ...], width: float = 1.0) -> Backbone:
         """The backbone with ``width`` times as many channels; HashbenchError if the model has one width only."""
         if width == 1:
             return self.backbone(shape)

@@ -8,7 +8,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from hashbench.foundation.errors import HashbenchError, one_line
-from hashbench.models._model import Input, Model, Pretrained, Weights
+from hashbench.models._model import Backbone, Input, Model, Pretrained, Weights
 
 if TYPE_CHECKING:
     from torch import nn
@@ -39,17 +39,19 @@ def model(name: str) -> Model:
     weights = _weights(name)
     preset = weights.transforms()
     side = preset.crop_size[0]
+    file = weights.url.rsplit("/", 1)[1]  # its name ends with the beginning of its checksum
+    checksum = re.search(r"-([0-9a-f]{8,})\.pth$", file)
     return Model(
         f"{name} of torchvision, up to its last layer; {side} pixels",
         partial(backbone, name),
         Pretrained(
             Input((side, side), 1.0, tuple(preset.mean), tuple(preset.std)),
-            _file(weights.url),
+            Weights(file, weights.url, sha256=checksum[1] if checksum else None, rename=_renamed),
         ),
     )
 
 
-def backbone(name: str, shape: tuple[int, ...]) -> tuple[nn.Module, int]:
+def backbone(name: str, shape: tuple[int, ...]) -> Backbone:
     """The network without its last layer, for RGB images, and the number of its features.
 
     Raises HashbenchError if it does not accept images of this shape.
@@ -86,7 +88,7 @@ def _weights(name: str) -> Any:
     return choices["IMAGENET1K_V1"] if "IMAGENET1K_V1" in choices.__members__ else choices.DEFAULT
 
 
-def _headless(name: str) -> tuple[nn.Module, int]:
+def _headless(name: str) -> Backbone:
     from torch import nn
     from torchvision import models
 
@@ -116,13 +118,6 @@ def _last_layer(name: str, network: nn.Module) -> tuple[str, nn.Linear | nn.Conv
         if isinstance(layer, nn.Conv2d) and layer.out_channels == N_CLASSES:
             return path, layer
     raise HashbenchError(f"{name}: no last layer of {N_CLASSES} classes is found")
-
-
-def _file(url: str) -> Weights:
-    """The description of a torchvision file; its name ends with the beginning of its checksum."""
-    file = url.rsplit("/", 1)[1]
-    checksum = re.search(r"-([0-9a-f]{8,})\.pth$", file)
-    return Weights(file, url, sha256=checksum[1] if checksum else None, rename=_renamed)
 
 
 def _renamed(tensor: str) -> str:

@@ -9,9 +9,10 @@ from torch import Tensor, nn
 
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation.files import file_sha256
+from hashbench.models._layers import Preprocessor
 from hashbench.models._matconvnet import AVERAGE
 from hashbench.models._model import RANDOM_WEIGHTS, Pretrained, Weights
-from hashbench.models._prepare import Preprocessor
 
 COUNTERS = "num_batches_tracked"  # a counter of batch normalisation, which is not needed; older files do not have it
 
@@ -53,7 +54,14 @@ def fill(
             f"{pretrained.weights.url}, or name it with --weights if it is meant"
         )
     tensors = _read(path, pretrained.weights)
-    _set_average(tensors.pop(AVERAGE, None), name, pretrained.weights, prepared, path)
+    average = tensors.pop(AVERAGE, None)
+    if average is not None:
+        try:
+            prepared.set_mean(average)
+        except HashbenchError as error:
+            raise HashbenchError(f"{path}: {error}") from None
+    elif pretrained.weights.brings_average:
+        raise HashbenchError(f"{path}: {AVERAGE} is missing: {name} needs the average image of its weights")
     load_tensors(backbone, tensors, f"{path}: layer ")
     return found
 
@@ -63,34 +71,22 @@ def identify(name: str, weights: Weights, path: Path, *, is_given: bool = True) 
 
     Raises HashbenchError if there is no such file.
     """
-    _require(path, name, weights, is_given=is_given)
-    sha256 = _checksum(path, "sha256")
-    return WeightsFile(path.name, sha256, _is_official(path, sha256, weights))
-
-
-def _require(path: Path, name: str, weights: Weights, *, is_given: bool) -> None:
-    if path.is_file():
-        return
-    if is_given:
-        raise HashbenchError(f"{path}: no such file of weights: {name} has {weights.url}, or --weights none")
-    raise HashbenchError(
-        f"the weights of {name} are absent: get {weights.url} and put it at {path}, or name its place with "
-        "--weights FILE (--weights none: random ones)"
-    )
-
-
-def _checksum(path: Path, kind: str) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, kind).hexdigest()
-
-
-def _is_official(path: Path, sha256: str, weights: Weights) -> bool:
-    """Whether the file is the official one, by its checksum, or by its name if no checksum is published."""
+    if not path.is_file():
+        raise HashbenchError(
+            f"{path}: weights file not found; {name} takes {weights.url}, or --weights none for random weights"
+            if is_given
+            else f"weights of {name} not found: get {weights.url} and put it at {path}, or name its path with "
+            "--weights FILE (--weights none: random weights)"
+        )
+    sha256 = file_sha256(path)
     if weights.sha256 is not None:
-        return sha256.startswith(weights.sha256)
-    if weights.md5 is not None:
-        return _checksum(path, "md5") == weights.md5
-    return path.name == weights.file
+        official = sha256.startswith(weights.sha256)
+    elif weights.md5 is not None:
+        with path.open("rb") as file:
+            official = hashlib.file_digest(file, "md5").hexdigest() == weights.md5
+    else:  # no checksum is published
+        official = path.name == weights.file
+    return WeightsFile(path.name, sha256, official)
 
 
 def _read(path: Path, weights: Weights) -> dict[str, Tensor]:

@@ -3,17 +3,10 @@
 The features are 4,096 activations of fc7 after its ReLU. For Caffe's network see ``alexnet_caffe``.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from hashbench.models._model import Input, Model, Pretrained, Weights
-
-if TYPE_CHECKING:
-    from torch import nn
+from hashbench.models._model import Backbone, Input, Model, Pretrained, Weights
 
 
-def _backbone(shape: tuple[int, ...]) -> tuple[nn.Module, int]:
+def _backbone(shape: tuple[int, ...]) -> Backbone:
     from hashbench.models._torchvision import backbone
 
     return backbone("alexnet", shape)

@@ -1,21 +1,15 @@
 """The kernel encoder: the hash layer on the responses of an item to random training examples, the anchors (KSH)."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
-from hashbench.models._model import Model
-
-if TYPE_CHECKING:
-    from torch import nn
+from hashbench.models._model import Backbone, Model
 
 ANCHORS = 300  # as in the released code of KSH
 
 
-def _backbone(shape: tuple[int, ...], width: float = 1.0) -> tuple[nn.Module, int]:
+def _backbone(shape: tuple[int, ...], width: float = 1.0) -> Backbone:
     """The layer of responses and its number of anchors, ``width`` times ANCHORS."""
-    from hashbench.models._responses import KernelResponses
+    from hashbench.models._layers import KernelResponses
 
     n_anchors = max(1, round(width * ANCHORS))
     return KernelResponses(math.prod(shape), n_anchors), n_anchors

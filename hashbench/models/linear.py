@@ -1,17 +1,11 @@
 """The linear encoder: the hash layer alone, as on LabelMe's GIST features in TALR."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
-from hashbench.models._model import Model
-
-if TYPE_CHECKING:
-    from torch import nn
+from hashbench.models._model import Backbone, Model
 
 
-def _backbone(shape: tuple[int, ...]) -> tuple[nn.Module, int]:
+def _backbone(shape: tuple[int, ...]) -> Backbone:
     from torch import nn
 
     return nn.Flatten(), math.prod(shape)

@@ -1,19 +1,13 @@
 """A multi-layer perceptron with one hidden layer, for small features and images."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
-from hashbench.models._model import Model
-
-if TYPE_CHECKING:
-    from torch import nn
+from hashbench.models._model import Backbone, Model
 
 HIDDEN = 256
 
 
-def _backbone(shape: tuple[int, ...]) -> tuple[nn.Module, int]:
+def _backbone(shape: tuple[int, ...]) -> Backbone:
     from torch import nn
 
     return nn.Sequential(nn.Flatten(), nn.Linear(math.prod(shape), HIDDEN), nn.ReLU()), HIDDEN

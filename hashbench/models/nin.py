@@ -1,21 +1,14 @@
 """Network in Network (Lin, Chen, Yan 2014), in the form of the sparse-hash paper (Jeong and Song 2018)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from hashbench.foundation.errors import HashbenchError
-from hashbench.models._model import Model
-
-if TYPE_CHECKING:
-    from torch import nn
+from hashbench.models._model import Backbone, Model
 
 SLOPE = 1 / 5.5  # of the leaky ReLUs
 # output channels and kernel of each convolution; three blocks, the spatial size halved between them
 BLOCKS = (((192, 5), (160, 1), (96, 1)), ((192, 5), (192, 1), (192, 1)), ((192, 3), (192, 1)))
 
 
-def nin(shape: tuple[int, ...], width: float = 1.0) -> tuple[nn.Module, int]:
+def nin(shape: tuple[int, ...], width: float = 1.0) -> Backbone:
     """The network from images [n, *shape] to features [n, 192], and 192; every layer ``width`` times as wide.
 
     Poolings treat the border as TensorFlow's SAME padding: the last window may be smaller. Weights are drawn from
@@ -31,21 +24,14 @@ def nin(shape: tuple[int, ...], width: float = 1.0) -> tuple[nn.Module, int]:
     for block, pooling in zip(BLOCKS, (*poolings, None), strict=True):
         for channels, kernel in block:
             after = max(1, round(width * channels))
-            layers += [_convolution(before, after, kernel), nn.LeakyReLU(SLOPE, inplace=True)]
+            convolution = nn.Conv2d(before, after, kernel, padding="same")
+            nn.init.kaiming_normal_(convolution.weight)  # fan in, gain sqrt(2)
+            nn.init.zeros_(convolution.bias)  # type: ignore[arg-type]  # it has one
+            layers += [convolution, nn.LeakyReLU(SLOPE, inplace=True)]
             before = after
         layers += [pooling, nn.Dropout(0.5)] if pooling else []
     layers[-1] = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.ReLU())  # the last one is linear
     return nn.Sequential(*layers), before
-
-
-def _convolution(before: int, after: int, kernel: int) -> nn.Conv2d:
-    from torch import nn
-
-    layer = nn.Conv2d(before, after, kernel, padding="same")
-    nn.init.kaiming_normal_(layer.weight)  # fan in, gain sqrt(2)
-    if layer.bias is not None:
-        nn.init.zeros_(layer.bias)
-    return layer
 
 
 MODEL = Model(

@@ -4,21 +4,16 @@ It trains in half an hour on two cores of a CPU at half width (``benchmarks/back
 one data set and hash another.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from typing import Any
 
 from hashbench.foundation.errors import HashbenchError
-from hashbench.models._model import Model
-
-if TYPE_CHECKING:
-    from torch import nn
+from hashbench.models._model import Backbone, Model
 
 CHANNELS = 64  # of the first layer at width 1
 SMALLEST = 8  # pixels: the side is halved three times
 
 
-def resnet9(shape: tuple[int, ...], width: float = 1.0) -> tuple[nn.Module, int]:
+def resnet9(shape: tuple[int, ...], width: float = 1.0) -> Backbone:
     """The network from images [n, *shape] to features [n, 8 c], and 8 c, where c = 64 ``width`` (rounded).
 
     3 x 3 convolutions with c, 2 c, 4 c and 8 c channels at 32, 16, 8 and 4 pixels of a side of 32. Two residual blocks
@@ -26,34 +21,29 @@ def resnet9(shape: tuple[int, ...], width: float = 1.0) -> tuple[nn.Module, int]
     """
     from torch import nn
 
+    from hashbench.models._layers import Residual
+
     if len(shape) != 3 or min(shape[1:]) < SMALLEST:
         raise HashbenchError(f"resnet9 takes images of {SMALLEST} x {SMALLEST} pixels or more, not items of {shape}")
     c = max(1, round(width * CHANNELS))
     layers = [
         _convolution(shape[0], c),
         nn.Sequential(_convolution(c, 2 * c), nn.MaxPool2d(2)),
-        _residual_block(2 * c),
+        Residual(_convolution(2 * c, 2 * c), _convolution(2 * c, 2 * c)),
         nn.Sequential(_convolution(2 * c, 4 * c), nn.MaxPool2d(2)),
         nn.Sequential(_convolution(4 * c, 8 * c), nn.MaxPool2d(2)),
-        _residual_block(8 * c),
+        Residual(_convolution(8 * c, 8 * c), _convolution(8 * c, 8 * c)),
         nn.Sequential(nn.AdaptiveMaxPool2d(1), nn.Flatten()),
     ]
     return nn.Sequential(*layers), 8 * c
 
 
-def _convolution(before: int, after: int) -> nn.Sequential:
+def _convolution(before: int, after: int) -> Any:
     """A 3 x 3 convolution, batch normalisation and ReLU."""
     from torch import nn
 
     convolution = nn.Conv2d(before, after, 3, padding=1, bias=False)
     return nn.Sequential(convolution, nn.BatchNorm2d(after), nn.ReLU(inplace=True))
-
-
-def _residual_block(channels: int) -> nn.Module:
-    """Two convolutions whose result is added to their input."""
-    from hashbench.models._residual import Residual
-
-    return Residual(_convolution(channels, channels), _convolution(channels, channels))
 
 
 MODEL = Model(

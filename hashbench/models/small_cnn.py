@@ -1,19 +1,12 @@
 """A small convolutional network for 32 x 32 images that trains from scratch on two CPU cores in minutes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from hashbench.foundation.errors import HashbenchError
-from hashbench.models._model import Model
-
-if TYPE_CHECKING:
-    from torch import nn
+from hashbench.models._model import Backbone, Model
 
 WIDTHS = (32, 64, 128, 256)  # channels at 32, 16, 8 and 4 pixels
 
 
-def _backbone(shape: tuple[int, ...]) -> tuple[nn.Module, int]:
+def _backbone(shape: tuple[int, ...]) -> Backbone:
     from torch import nn
 
     if len(shape) != 3 or min(shape[1:]) < 8:

@@ -55,7 +55,7 @@ def test_a_terminal_shows_the_extraction_unless_it_is_quiet(hashbench, monkeypat
     [
         (("nothing", "--model", "gist"), "unknown dataset 'nothing'"),
         (("digits", "--model", "gits"), "unknown features 'gits': did you mean gist"),
-        (("digits", "--model", "vggf"), "the weights of vggf are absent"),
+        (("digits", "--model", "vggf"), "weights of vggf not found"),
         (("digits", "--model", "pixels", "--device", "tpu9"), "device 'tpu9' is not here"),
         (("digits", "--model", "pixels", "--batch", "0"), "greater than or equal to 1"),
         (("digits",), "Missing option '--model'"),

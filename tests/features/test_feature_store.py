@@ -260,8 +260,8 @@ def test_a_matconvnet_file_reaches_the_features(tmp_path: Path, monkeypatch: pyt
         ("vgff", None, "did you mean vggf"),
         ("mlp", None, "mlp is trained from scratch"),
         ("gist", "none", "gist is no network"),
-        ("vggf", "/nowhere/net.mat", "no such file of weights"),
-        ("alexnet", None, "the weights of alexnet are absent: get https://download.pytorch.org"),
+        ("vggf", "/nowhere/net.mat", "weights file not found"),
+        ("alexnet", None, "weights of alexnet not found: get https://download.pytorch.org"),
     ],
 )
 def test_what_cannot_be_extracted_is_one_line(name: str, weights: str | None, complaint: str) -> None:

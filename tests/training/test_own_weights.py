@@ -129,9 +129,9 @@ def damaged(weights: BackboneFile, how: str) -> bytes:
     ("how", "complaint"),
     [
         ("cut", "not a readable .safetensors file"),
-        ("no layout", "not weights that hashbench pretrain made"),
+        ("no layout", "hashbench pretrain did not make this file"),
         ("not finite", "normalised.mean holds values that are not finite"),
-        ("nonsense", "not weights that hashbench pretrain made"),
+        ("nonsense", "hashbench pretrain did not make this file"),
     ],
 )
 def test_damage_is_one_line(how: str, complaint: str, weights: BackboneFile, tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_the_width_is_that_of_the_weights(capsys: pytest.CaptureFixture[str], we
     [
         ("none", "small_cnn has no pretrained weights: without --weights it starts from random ones"),
         ("nothing", "--weights nothing: no such weights in "),
-        ("gone/x.safetensors", "gone/x.safetensors: no such file of weights: hashbench pretrain makes one"),
+        ("gone/x.safetensors", "gone/x.safetensors: weights file not found; create it with hashbench pretrain"),
     ],
 )
 def test_weights_that_cannot_be_are_one_line(given: str, complaint: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -111,7 +111,7 @@ def test_the_official_file_may_lie_anywhere_and_another_is_named_by_its_checksum
     for chosen, file, complaint in (
         (settings(), other, "this run starts from weights = official"),
         (mine, mat, f"this run starts from weights = sha256:{sha256}"),
-        (mine, None, "name its place with --weights FILE"),
+        (mine, None, "name their file with --weights FILE"),
     ):
         with pytest.raises(HashbenchError, match=complaint) as caught:
             start(chosen, examples(tmp_path, file and str(file)))
@@ -119,7 +119,7 @@ def test_the_official_file_may_lie_anywhere_and_another_is_named_by_its_checksum
 
 
 def test_absent_weights_are_one_line_with_the_place_to_get_them(tmp_path: Path) -> None:
-    with pytest.raises(HashbenchError, match=r"the weights of vggf are absent: get https://.*--weights none") as caught:
+    with pytest.raises(HashbenchError, match=r"weights of vggf not found: get https://.*--weights none") as caught:
         start(settings(), examples(tmp_path))
     assert "\n" not in str(caught.value)
 
@@ -139,7 +139,7 @@ def test_without_weights_it_starts_from_random_ones(mat: Path, tmp_path: Path) -
         (["talr-ap", "--model", "small_cnn", "--weights", "none"], "small_cnn has no pretrained weights"),
         (["talr-ap", "--model", "mlp", "--set", "weights=none"], "mlp has no pretrained weights"),
         (["lsh", "--weights", "none"], "lsh has no network"),
-        (["talr-ap", "--model", "vggf", "--weights", "nowhere.mat"], "nowhere.mat: no such file of weights"),
+        (["talr-ap", "--model", "vggf", "--weights", "nowhere.mat"], "nowhere.mat: weights file not found"),
         (["talr-ap", "--model", "vggf", "--set", "weights=random"], "weights: String should match pattern"),
         (["talr-ap", "--precision", "half"], "precision 'half': one of auto, float32, bfloat16"),
         (["talr-ap", "--precision", "bfloat16", "--set", "precision=float32"], "the cell's own precision is float32"),

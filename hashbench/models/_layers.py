@@ -1,14 +1,17 @@
-"""The preprocessing of stored images for a pretrained network, for a whole batch on its device."""
+"""Layers that PyTorch lacks: preprocessing for pretrained networks, kernel responses, normalisation, residuals."""
 
 import math
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from hashbench.foundation.errors import HashbenchError
 from hashbench.models._model import Input
+
+_BLOCK = 1000  # training examples whose responses are summed at a time
 
 
 def cubic(x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -84,12 +87,6 @@ class Preprocessor(nn.Module):
         self.register_buffer("mean", mean.repeat(1, *target.size))
         self.register_buffer("std", std)
 
-    def window(self, items: Tensor) -> Tensor:
-        """The central windows [n, height, width, channels] of the input's size."""
-        _, height, width = self.shape
-        top, left = (items.shape[1] - height) // 2, (items.shape[2] - width) // 2
-        return items[:, top : top + height, left : left + width]
-
     @property
     def shape(self) -> tuple[int, int, int]:
         """The shape of a preprocessed image, (channels, height, width)."""
@@ -105,8 +102,10 @@ class Preprocessor(nn.Module):
     def forward(self, items: Tensor) -> Tensor:
         """The preprocessed images; with ``crop``, images that already have the input's size are taken whole."""
         if self.spare is not None:
-            planes = self.gain * self.window(items).permute(0, 3, 1, 2).to(self.mean.dtype)
-            return (planes - self.mean) / self.std
+            _, height, width = self.shape
+            top, left = (items.shape[1] - height) // 2, (items.shape[2] - width) // 2
+            window = items[:, top : top + height, left : left + width]
+            return (self.gain * window.permute(0, 3, 1, 2).to(self.mean.dtype) - self.mean) / self.std
         planes = items.permute(0, 3, 1, 2).to(self.mean.dtype)
         return ((self.rows @ planes @ self.columns) - self.mean) / self.std
 
@@ -120,3 +119,96 @@ def _spare(item_shape: tuple[int, ...], size: tuple[int, int]) -> tuple[int, int
             f"input_images = 'cropped': the images are {stored}, and {needed} is cut out of larger ones: or 'resized'"
         )
     return rows, columns
+
+
+class KernelResponses(nn.Module):
+    """Inputs [n, ...] -> exp(-||x - a||^2 / (2 bandwidth)) - mean, [n, n_anchors], one column for each anchor a.
+
+    As in KSH (Liu et al. 2012), ``bandwidth`` is the mean squared distance of the training examples to the anchors, and
+    ``mean`` is the mean response of the training examples, so that the columns are centred.
+    """
+
+    anchors: Tensor
+    bandwidth: Tensor
+    mean: Tensor
+
+    def __init__(self, n_values: int, n_anchors: int) -> None:
+        super().__init__()
+        self.register_buffer("anchors", torch.zeros(n_anchors, n_values))
+        self.register_buffer("bandwidth", torch.ones(()))
+        self.register_buffer("mean", torch.zeros(n_anchors))
+
+    def fit(self, inputs: Tensor) -> None:
+        """Sets anchors, bandwidth and mean from the training examples ``inputs`` [n, ...].
+
+        The anchors are drawn by torch's global generator. Raises HashbenchError if there are fewer examples than
+        anchors, or if all examples are equal.
+        """
+        flat = inputs.flatten(1)
+        if len(flat) < len(self.anchors):
+            raise HashbenchError(f"{len(self.anchors)} anchors from {len(flat)} training examples: at most as many")
+        self.anchors.copy_(flat[torch.randperm(len(flat))[: len(self.anchors)]])
+        blocks = torch.split(flat, _BLOCK)
+        total = sum(float(self._squared_distances(block).double().sum()) for block in blocks)
+        if total == 0:
+            raise HashbenchError("all training examples are equal: their distances give no bandwidth")
+        self.bandwidth.fill_(total / len(flat) / len(self.anchors))
+        means = torch.stack([self._responses(block).double().sum(dim=0) for block in blocks])
+        self.mean.copy_(means.sum(dim=0) / len(flat))
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Centred responses float32[n, n_anchors]; in float32 under autocast too, for they are differences."""
+        with torch.autocast(inputs.device.type, enabled=False):
+            return self._responses(inputs.flatten(1).to(self.anchors.dtype)) - self.mean
+
+    def _responses(self, inputs: Tensor) -> Tensor:
+        return torch.exp(self._squared_distances(inputs) / (-2 * self.bandwidth))
+
+    def _squared_distances(self, inputs: Tensor) -> Tensor:
+        """Squared Euclidean distances [n, n_anchors], never below 0."""
+        products = inputs @ self.anchors.T
+        squares = inputs.square().sum(dim=1)[:, None] + self.anchors.square().sum(dim=1)
+        return (squares - 2 * products).clamp_min(0)
+
+
+class ResponseNorm(nn.Module):
+    r"""y_c = x_c / (kappa + alpha \sum_{j near c} x_j^2)^beta over ``size`` channels around c; images [n, c, h, w].
+
+    MatConvNet's ``vl_nnnormalize``: alpha is not divided by ``size``, as it is in Caffe and in PyTorch's
+    ``LocalResponseNorm`` (alpha there = size x alpha here).
+
+    The sum is a 1 x 1 convolution with a band of ones: PyTorch's own pools over a fifth axis, and slowly.
+
+    >>> norm = ResponseNorm(channels=2, size=3, kappa=2.0, alpha=1.0, beta=0.5)
+    >>> norm(torch.tensor([1.0, 3.0]).reshape(1, 2, 1, 1)).flatten()  # both over sqrt(2 + 1 + 9)
+    tensor([0.2887, 0.8660])
+    """
+
+    band: Tensor
+    kappa: Tensor
+
+    def __init__(self, channels: int, size: int, kappa: float, alpha: float, beta: float) -> None:
+        super().__init__()
+        self.beta = beta
+        channel = torch.arange(channels)
+        near = (channel[:, None] - channel[None, :]).abs() <= (size - 1) // 2
+        self.register_buffer("band", alpha * near.float()[:, :, None, None], persistent=False)
+        self.register_buffer("kappa", torch.full((channels,), kappa), persistent=False)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Normalised images, of the same shape."""
+        energy = F.conv2d(images.square(), self.band, self.kappa)
+        if self.beta == 0.75:  # as everybody has it; two roots cost a third of a power
+            root = energy.rsqrt()
+            return images * root * root.sqrt()
+        return images * energy.pow(-self.beta)
+
+
+class Residual(nn.Sequential):
+    """The sum of the input and of what the layers make of it."""
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """A tensor of the shape of ``inputs``."""
+        # the layers begin with a convolution, so an inplace ReLU in them does not change ``inputs``
+        added: Tensor = inputs + super().forward(inputs)  # type: ignore[no-untyped-call]
+        return added

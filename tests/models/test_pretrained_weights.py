@@ -92,7 +92,7 @@ def oddly_shaped() -> list[dict]:
         (swapped(), "layers conv relu pool lrn"),
         (changed("norm1", param=np.array([[5, 2, 2e-5, 0.75]])), "layer norm1: param is"),
         (changed("fc7", weights=tiny.cell([np.zeros(3)])), "layer fc7: filters and biases are expected"),
-        (oddly_shaped(), "layer conv4.weight is 9 x 5 x 3 x 3; vggf takes 4 x 5 x 3 x 3"),
+        (oddly_shaped(), "layer conv4.weight is 9 x 5 x 3 x 3, 4 x 5 x 3 x 3 is expected"),
         (changed("conv1", weights=tiny.cell([np.full((11, 11, 3, 3), np.nan), np.ones(3)])), "not finite"),
     ],
 )

@@ -14,6 +14,7 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.losses import RowObjective, as_row_objective, supervision_of
 from hashbench.training import checkpoint, log, loop
 from hashbench.training.hasher import DeepHasher
+from hashbench.training.inputs import Augmentation
 from hashbench.training.sampler import ClassRounds
 from hashbench.training.settings import TrainingSettings
 
@@ -102,13 +103,13 @@ def test_who_shares_a_draw_of_the_augmentation(
     per: str, different: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shared: list[list[tuple[int, ...]]] = []
-    apply = loop.augment.Augmentation.apply
+    apply = Augmentation.apply
 
     def looked_at(moves: Any, images: Tensor, part: slice) -> Tensor:
         shared.append([tuple(values.tolist()) for values in torch.vstack([moves.flip[None].long(), moves.offset]).T])
         return apply(moves, images, part)
 
-    monkeypatch.setattr(loop.augment.Augmentation, "apply", looked_at)
+    monkeypatch.setattr(Augmentation, "apply", looked_at)
     trained(tmp_path, embedding(**{**CHANGES, "augment_per": per, "model": "linear"}))
     assert len(shared) == 18
     assert max(len(set(moves)) for moves in shared) == different

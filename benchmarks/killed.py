@@ -62,11 +62,13 @@ class Grid:
 
     def rows(self) -> list[dict[str, Any]]:
         """The stored rows, in the order of their files."""
-        return [json.loads(path.read_text()) for path in sorted(self.results.glob("rows/*/*.json"))]
+        return [
+            json.loads(line) for path in self.results.glob("rows/*.jsonl") for line in path.read_text().splitlines()
+        ]
 
     def measured(self) -> dict[str, Any]:
         """What each run measured, by its name."""
-        return {row["run"]: (row["metrics"], row["histogram_sha256"]) for row in self.rows()}
+        return {row["run"]: (row["searches"], row["artefacts"]) for row in self.rows()}
 
     @contextmanager
     def disturbed(self, every_s: float) -> Iterator[None]:

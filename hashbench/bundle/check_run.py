@@ -17,9 +17,7 @@ from hashbench.foundation.errors import FEW, HashbenchError, printable, quietly
 from hashbench.histogram import Histogram
 from hashbench.histogram.retrieval import Retrieval
 from hashbench.relevance.labels import Relevance
-from hashbench.runs.store import Row
-
-FIELDS = ("metrics", "metrics_of_test", "metrics_weighted")  # of a row
+from hashbench.runs.row import Artefact, Row, Search
 
 T = TypeVar("T")
 C = TypeVar("C", Histogram, Retrieval)
@@ -33,24 +31,25 @@ class RunCheck:
     files: Mapping[str, Path]
     ids: Split | None
     report: Report
-    compared: set[tuple[str, str]] = field(default_factory=set)  # the metrics so far: their field and their name
+    compared: set[tuple[str, str]] = field(default_factory=set)  # the metrics so far: their search and their name
 
     def all(self) -> None:
         """All checks."""
         n_before = len(self.report.differences)
-        histogram = self._stated(self._histogram("histogram.npz"), "histogram.npz", self.row.histogram_sha256)
+        histogram = self._stated(self._histogram("histogram.npz"), "histogram.npz", self.row.artefacts.get("histogram"))
         counted = self._codes()
-        self._score("metrics", histogram or counted, CODES if histogram is None else "histogram.npz")
-        self._retrieval("metrics", "retrieval.npz", self.row.retrieval_sha256)
-        self._retrieval("metrics_of_test", "retrieval_of_test.npz", self.row.retrieval_of_test_sha256)
+        self._score("database", histogram or counted, CODES if histogram is None else "histogram.npz")
+        self._retrieval("database", "retrieval")
+        self._retrieval("test", "retrieval_of_test")
         of_test = self._tried(read_histogram, "histogram_of_test.npz")
-        self._score("metrics_of_test", of_test, "histogram_of_test.npz")
+        self._score("test", of_test, "histogram_of_test.npz")
         if self.files and len(self.report.differences) == n_before:
             self._say_not_compared()
 
-    def _retrieval(self, of: str, name: str, stated: str | None) -> None:
+    def _retrieval(self, of: Search, artefact: Artefact) -> None:
         """Scores a retrieval, if it is the one that the row states."""
-        retrieval = self._stated(self._tried(read_retrieval, name), name, stated)
+        name = f"{artefact}.npz"
+        retrieval = self._stated(self._tried(read_retrieval, name), name, self.row.artefacts.get(artefact))
         self.report.n_retrievals += retrieval is not None
         self._score(of, retrieval, name)
 
@@ -112,8 +111,9 @@ class RunCheck:
             return None
         self.report.n_codes += 1
         self._weighted(codes, relevance)
-        if (sha256 := counted.sha256()) != self.row.histogram_sha256:
-            self._say(f"{CODES} gives another histogram: SHA-256 is {sha256}, the row says {self.row.histogram_sha256}")
+        stated = self.row.artefacts.get("histogram")
+        if (sha256 := counted.sha256()) != stated:
+            self._say(f"{CODES} gives another histogram: SHA-256 is {sha256}, the row says {stated}")
             return None
         return counted
 
@@ -132,22 +132,22 @@ class RunCheck:
 
     def _weighted(self, codes: RunCodes, relevance: Relevance) -> None:
         """The metrics by the weighted Hamming distance, which no histogram gives."""
-        stated, rankings = self.row.metrics_weighted, codes.weighted(relevance)
+        stated, rankings = self.row.searches.get("weighted", {}), codes.weighted(relevance)
         if stated and rankings is None:
-            self._say(f"{CODES} holds no weights of the bits, and the row has metrics_weighted")
+            self._say(f"{CODES} holds no weights of the bits, and the row has metrics by weighted distances")
         if not stated or rankings is None:
             return
         found = self._asked(CODES, lambda: computed_of_rankings(rankings, stated))
-        self._compare("metrics_weighted", stated, found or {}, CODES)
+        self._compare("weighted", stated, found or {}, CODES)
 
-    def _score(self, of: str, counts: Histogram | Retrieval | None, name: str) -> None:
+    def _score(self, of: Search, counts: Histogram | Retrieval | None, name: str) -> None:
         """Computes the metrics of ``counts``, which ``name`` holds, and compares them with those ``of`` the row."""
-        stated: Values = getattr(self.row, of)
+        stated: Values = self.row.searches.get(of, {})
         if counts is not None:
             found = self._asked(name, lambda: computed(counts, stated))
             self._compare(of, stated, found or {}, name)
 
-    def _compare(self, of: str, stated: Values, found: Values, name: str) -> None:
+    def _compare(self, of: Search, stated: Values, found: Values, name: str) -> None:
         self.report.n_values += len(found)
         self.compared.update((of, each) for each in found)
         for line in differences(of, stated, found, name):
@@ -155,7 +155,8 @@ class RunCheck:
 
     def _say_not_compared(self) -> None:
         """Says which metrics this hashbench does not have, and of which of the others nothing is in the bundle."""
-        held = [(of, name) for of in FIELDS for name in getattr(self.row, of) if (of, name) not in self.compared]
+        stated = [(of, name) for of, values in self.row.searches.items() for name in values]
+        held = [each for each in stated if each not in self.compared]
         for of, name in held:
             if not is_known(name):
                 self.report.not_checked.append(f"{self.row.run}: {of}.{printable(name)}: no metric of this name")

@@ -12,7 +12,8 @@ from hashbench.foundation import paths
 from hashbench.foundation.errors import FEW, HashbenchError
 from hashbench.foundation.progress import bar
 from hashbench.runs import hyperparameters
-from hashbench.runs.store import Row, Store
+from hashbench.runs.row import Row, to_line
+from hashbench.runs.store import Store
 from hashbench.tables.cell_runs import cell_runs
 from hashbench.tables.settings import settings_of_table
 from hashbench.tables.spec import TableSpec, files_of
@@ -43,7 +44,8 @@ def rows_of(spec: TableSpec, store: Store, n_seeds: int | None) -> list[Row]:
     Raises HashbenchError if there is none, and for a damaged row, since it might be one of them.
     """
     hashes = {run.cell_hash for cell in cell_runs(spec, 1) for run in cell.runs}
-    found = [row for row in store.rows() if row.cell_hash in hashes and (n_seeds is None or row.seed < n_seeds)]
+    rows = (row for name, row in store.named_rows() if name == row.run)  # not those that are kept beside another one
+    found = [row for row in rows if row.cell_hash in hashes and (n_seeds is None or row.seed < n_seeds)]
     if not found:
         raise HashbenchError(f"table {spec.name}: no run of its cells is stored in {store.folder / 'rows'}")
     return found
@@ -54,14 +56,15 @@ def contents(spec: TableSpec, name: str, rows: list[Row], store: Store, say: Say
 
     ``say`` is told of which runs only the row is packed.
     """
-    found = Contents(spec, rows)
+    found, lines = Contents(spec, rows), dict[str, str]()
     with bar(f"check {spec.name}", "run", len(rows)) as checked:
         for row in rows:
-            path = store.row_path(row.dataset, row.protocol, row.run)
-            found.files[f"{layout.ROWS}/{path.parent.name}/{path.name}"] = path
+            place = f"{layout.ROWS}/{store.rows_path(row.dataset, row.protocol).name}"
+            lines[place] = lines.get(place, "") + to_line(row) + "\n"
             if row.status == "ok":
                 _add_run(found, row, store.run_folder(row.run), say, codes=codes)
             checked.update()
+    found.files |= {place: text.encode() for place, text in lines.items()}
     _say_missing(found, store, say)
     for path_in_root, path in _declared(spec, name):
         found.files[f"{layout.ROOT}/{path_in_root}"] = path
@@ -92,11 +95,11 @@ def _say_missing(found: Contents, store: Store, say: Say) -> None:
 
 def _require_of_row(row: Row, folder: Path, names: Iterable[str]) -> None:
     """Raises HashbenchError unless the counts in ``folder`` are those that the row was scored from."""
-    if "histogram.npz" in names and read_histogram(folder / "histogram.npz").sha256() != row.histogram_sha256:
+    if "histogram.npz" in names and read_histogram(folder / "histogram.npz").sha256() != row.artefacts.get("histogram"):
         raise HashbenchError(f"{folder / 'histogram.npz'} is not the histogram that it was scored from")
-    stated = {"retrieval.npz": row.retrieval_sha256, "retrieval_of_test.npz": row.retrieval_of_test_sha256}
-    for name in stated.keys() & set(names):
-        if read_retrieval(folder / name).sha256() != stated[name]:
+    stated = {f"{name}.npz": sha256 for name, sha256 in row.artefacts.items()}
+    for name in {"retrieval.npz", "retrieval_of_test.npz"} & set(names):
+        if read_retrieval(folder / name).sha256() != stated.get(name):
             raise HashbenchError(f"{folder / name} is not the retrieval that it was scored from")
 
 

@@ -10,8 +10,8 @@ from hashbench.datasets.split import Split, of_first_classes, split, write
 from hashbench.datasets.store import open_labels
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.data import protocol_of
+from hashbench.runs.row import Row
 from hashbench.runs.run import Run
-from hashbench.runs.store import Row
 
 LISTS = {"query_ids", "database_ids", "train_ids"}
 

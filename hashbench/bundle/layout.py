@@ -23,7 +23,8 @@ NAME = r"[A-Za-z0-9_+-][A-Za-z0-9_.+-]*"  # no path: no /, no \, no .. and no le
 _NPZ = "|".join(map(re.escape, OF_RUN))
 _LIMITS = {
     rf"{README}|{MANIFEST}": TEXT_BYTES,
-    rf"{ROWS}/{NAME}/{NAME}\.json": 1 << 20,
+    rf"{ROWS}/{NAME}\.jsonl": 64 << 20,
+    rf"{ROWS}/{NAME}/{NAME}\.json": 1 << 20,  # as hashbench 0.1 packed them
     rf"{RUNS}/{NAME}/({_NPZ})": ARRAY_BYTES,
     rf"{ROOT}/(datasets|experiments/(tables|methods|recipes))/{NAME}\.toml": TEXT_BYTES,
     rf"{ROOT}/experiments/papers\.toml": TEXT_BYTES,

@@ -21,7 +21,7 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import Histogram
 from hashbench.histogram.ranking import WeightedRankings
 from hashbench.relevance.labels import Relevance
-from hashbench.runs.store import Row
+from hashbench.runs.row import Row
 from hashbench.sparse.codes import SparseCodes, top_k
 from hashbench.sparse.evaluate import as_hamming
 
@@ -63,7 +63,7 @@ class RunCodes:
 
 def read_codes(path: Path, row: Row) -> RunCodes:
     """The codes of the run of ``row`` in its file; raises HashbenchError unless they can be codes."""
-    if row.retrieval_sha256 is not None:
+    if "retrieval" in row.artefacts:
         return _sparse(path, row)
     arrays = checked_arrays(path, BINARY, BESIDE)
     weights = files.weights_at(files.BIT_WEIGHTS, [path], _n_bits(arrays)) if files.BIT_WEIGHTS in arrays else None

@@ -1,8 +1,9 @@
 """Checks a bundle: every checksum, every row, and every metric, computed again from the histograms and the codes."""
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
@@ -14,8 +15,9 @@ from hashbench.bundle.report import Report
 from hashbench.datasets.split import Split
 from hashbench.foundation.errors import HashbenchError, printable, quietly
 from hashbench.foundation.progress import bar
-from hashbench.runs import store
-from hashbench.runs.store import Row
+from hashbench.runs import schema_1, store
+from hashbench.runs.line import Line
+from hashbench.runs.row import REMEDY, Row, from_line
 
 T = TypeVar("T")
 
@@ -87,7 +89,7 @@ class _Checks:
         try:
             return quietly(str(path), lambda: read(path))
         except HashbenchError as error:
-            text = str(error).removesuffix(f": {store.REMEDY}").replace(f"{self.scratch}/", "")
+            text = str(error).removesuffix(f": {REMEDY}").replace(f"{self.scratch}/", "")
             self.report.differences.append(printable(text, 400))
             return None
 
@@ -105,15 +107,25 @@ class _Checks:
         found: dict[str, Row] = {}
         for name in self._names(layout.ROWS):
             self._copied(name)
-            if not (self.scratch / name).exists() or (row := self._read(store.read, name)) is None:
-                continue
-            end = f"-s{row.seed}-{row.config_hash[:10]}"
-            if not row.run.startswith(f"{row.dataset}-{row.protocol}-{row.method}-") or not row.run.endswith(end):
-                self._say(name, f"a run of these names, seed and configuration is called {row.method}-...{end}")
-            else:
-                found[row.run] = row
-                self.report.n_rows += 1
+            for row in self._rows_in(name) if (self.scratch / name).exists() else ():
+                end = f"-s{row.seed}-{row.config_hash[:10]}"
+                if not row.run.startswith(f"{row.dataset}-{row.protocol}-{row.method}-") or not row.run.endswith(end):
+                    self._say(name, f"a run of these names, seed and configuration is called {row.method}-...{end}")
+                elif row.run in found:
+                    self._say(name, f"{row.run} is there twice")
+                else:
+                    found[row.run] = row
+                    self.report.n_rows += 1
         return found
+
+    def _rows_in(self, name: str) -> Iterator[Row]:
+        """The readable rows in the copy of a file: of a file of rows, or of one row of schema 1."""
+        if name.endswith(".json"):
+            rows = [self._read(schema_1.read, name)]
+        else:
+            lines = self._read(store.read_lines, name) or []
+            rows = [self._read(partial(_row_in, line), name) for line in lines]
+        yield from (row for row in rows if row is not None)
 
     def _require_used(self, ids: dict[str, tuple[str, Split]], rows: dict[str, Row]) -> None:
         """Says which id lists are of no row."""
@@ -131,3 +143,7 @@ class _Checks:
         if not names and row.status == "ok":
             self.report.rows_alone.append(row.run)
         shutil.rmtree(self.scratch / layout.RUNS / row.run, ignore_errors=True)
+
+
+def _row_in(line: Line, path: Path) -> Row:  # noqa: ARG001  (the line knows its file)
+    return from_line(line.text, line.place, strict=True)

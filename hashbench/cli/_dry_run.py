@@ -7,12 +7,12 @@ import typer
 
 from hashbench.cli._row_text import split_text
 from hashbench.foundation.config import Setting, canonical_json
-from hashbench.runs.again import made_by
+from hashbench.runs.row import made_by
 from hashbench.runs.sources import settings_of
 
 if TYPE_CHECKING:
+    from hashbench.runs.row import Row
     from hashbench.runs.run import Run
-    from hashbench.runs.store import Row
 
 
 def describe(spec: "Run", given: dict[str, Setting], stored: "Row | None", *, as_json: bool) -> None:

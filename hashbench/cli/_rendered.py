@@ -9,7 +9,8 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.registry import Broken, each_usable
 
 if TYPE_CHECKING:
-    from hashbench.runs.store import Row, Store
+    from hashbench.runs.row import Row
+    from hashbench.runs.store import Store
 
 T = TypeVar("T")
 

@@ -1,15 +1,18 @@
 """What ``hashbench train`` prints of a row, or of two rows of one run that are compared."""
 
 from collections.abc import Iterator
+from dataclasses import asdict
 
 import typer
 
 from hashbench.codes.distinct import DistinctCodes
 from hashbench.foundation import paths
 from hashbench.foundation.config import canonical_json
+from hashbench.foundation.errors import printable
 from hashbench.metrics import MetricValue
-from hashbench.runs.again import all_metrics, compare
-from hashbench.runs.store import Row, Store, to_json
+from hashbench.runs.diff import diff_rerun
+from hashbench.runs.row import Row, to_json
+from hashbench.runs.store import Store
 
 
 def show(row: Row, stored: Row | None, store: Store, *, as_json: bool) -> None:
@@ -23,7 +26,7 @@ def show(row: Row, stored: Row | None, store: Store, *, as_json: bool) -> None:
         if row.distinct_codes is not None:
             typer.echo(f"{'distinct codes':28} {distinct_text(row.distinct_codes)}")
         stays = "" if stored is None else " (as it was)"
-        typer.echo(f"row   {paths.shown(store.row_path(row.dataset, row.protocol, row.run))}{stays}")
+        typer.echo(f"row   {paths.shown(store.rows_path(row.dataset, row.protocol))}{stays}")
     if row.status == "failed":
         typer.echo(f"error: {row.run}: {row.reason}", err=True)
         raise typer.Exit(2)
@@ -41,16 +44,18 @@ def split_text(seed: int | None) -> str | None:
 
 def _scores(row: Row) -> Iterator[str]:
     """A line for each metric of the row."""
-    for name, value in all_metrics(row).items():
+    for name, value in row.all_metrics().items():
         yield f"{name:28} {_score(value)}"
 
 
 def _compared(row: Row, stored: Row) -> Iterator[str]:
     """A line for each metric of the row that says how it differs from the ``stored`` one."""
-    compared, before = compare(row, stored), all_metrics(stored)
-    for name, is_equal in compared.counts.items():
-        yield f"{name:28} {'equal' if is_equal else 'not equal to the stored one'}"
-    for name, value in all_metrics(row).items():
+    compared, before = diff_rerun(row, stored), stored.all_metrics()
+    for artefact, is_equal in compared.equal.items():
+        yield f"{artefact:28} {'equal' if is_equal else 'not equal to the stored one'}"
+    if compared.likely_cause is not None:
+        yield f"{'likely cause':28} {printable(compared.likely_cause, 300)}"
+    for name, value in row.all_metrics().items():
         if name not in compared.differences:
             said = "not in the stored row"
         elif compared.differences[name] == 0:
@@ -61,9 +66,9 @@ def _compared(row: Row, stored: Row) -> Iterator[str]:
 
 
 def _compared_json(row: Row, stored: Row) -> str:
-    compared = compare(row, stored)
+    compared = diff_rerun(row, stored)
     rows = {"again": row.model_dump(by_alias=True), "stored": stored.model_dump(by_alias=True)}
-    return canonical_json({**rows, "equal": compared.counts, "differences": compared.differences})
+    return canonical_json({**rows, **asdict(compared)})
 
 
 def _score(value: MetricValue) -> str:

@@ -8,24 +8,25 @@ from hashbench.cli._row_text import distinct_text, split_text
 from hashbench.cli._sheet import Block, Sheet
 from hashbench.codes.distinct import DistinctCodes
 from hashbench.foundation import paths
+from hashbench.runs.row import HEADINGS
 
 if TYPE_CHECKING:
-    from hashbench.runs.store import Row
+    from hashbench.runs.row import Row
 
 
 def run(name: str) -> Sheet:
     """All about the run called ``name``: its row, and the commands that make it and use it."""
-    from hashbench.runs.store import Store, read
+    from hashbench.runs.store import Store
 
     store = Store.default()
-    path = store.path_named(name)
-    row = read(path)
+    line = store.line_named(name)
+    row = line.row()
     folder = store.run_folder(row.run)
     kept = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
     commands, why = _commands(row, kept)
     found = {
         **row.model_dump(by_alias=True),
-        "row": paths.shown(path),
+        "row": paths.shown(line.path),
         "folder": paths.shown(folder),
         "kept": kept,
         "commands": commands,
@@ -50,7 +51,7 @@ def _commands(row: "Row", kept: list[str]) -> tuple[list[str], str | None]:
         commands.append(train_command(row, again=row.status == "ok" and not has_hasher))
     except HashbenchError as error:
         why = str(error)
-    if row.status == "ok" and row.weights_sha256 is None:  # a classifier makes weights in place of codes
+    if row.status == "ok" and "weights" not in row.artefacts:  # a classifier makes weights in place of codes
         commands += [f"hashbench encode {row.run} --out codes.npz"]
         commands += [f"hashbench search {row.run} --out nearest.png"] if _has_images(row.dataset) else []
         commands += ["hashbench eval codes.npz"] if "bits" in row.settings else []
@@ -80,6 +81,8 @@ def _facts(found: dict[str, Any]) -> dict[str, object]:
         "split": split_text(found["split_seed"]),
         "made": f"{found['utc']} by hashbench {code['version']}, {commit}",
         "machine": ", ".join(f"{key} {value}" for key, value in found["hardware"].items() if value is not None),
+        "threads": ", ".join(f"{key} {value}" for key, value in (found["threads"] or {}).items()) or None,
+        "peak memory": f"{found['peak_memory'] / 2**30:.1f} GiB" if found["peak_memory"] else None,
         "versions": ", ".join(f"{key} {value}" for key, value in found["versions"].items() if value is not None),
         "seconds": ", ".join(f"{key} {value:,.1f}" for key, value in seconds.items()) if seconds else "unknown",
         "row": found["row"],
@@ -89,14 +92,13 @@ def _facts(found: dict[str, Any]) -> dict[str, object]:
 
 
 def _blocks(found: dict[str, Any]) -> Iterator[Block]:
-    searches = (("", "metrics"), ("weighted: ", "metrics_weighted"), ("among the queries: ", "metrics_of_test"))
-    for heading, key in searches:
-        yield f"{heading}scores", ((name, _score(value)) for name, value in found[key].items())
+    for search, heading in HEADINGS.items():
+        yield f"{heading}scores", ((name, _score(value)) for name, value in found["searches"].get(search, {}).items())
     values = {key: value for key, value in found["config"].get("settings", {}).items() if key not in found["settings"]}
     others = ((key, _sheet.setting(value)) for key, value in sorted(values.items()))
     yield "other settings that are not the defaults of the code", others
-    checksums = {key: value for key, value in found.items() if key.endswith("_sha256") and value is not None}
-    yield "checksums", ((key.removesuffix("_sha256"), value) for key, value in checksums.items())
+    sources = {key: found[f"{key}_sha256"] for key in ("data", "features", "ids")}
+    yield "checksums", {**found["artefacts"], **{key: value for key, value in sources.items() if value}}.items()
 
 
 def _score(value: dict[str, Any]) -> str:

@@ -17,7 +17,7 @@ from hashbench.foundation.registry import each_usable
 
 if TYPE_CHECKING:
     from hashbench.cli._sheet import Sheet
-    from hashbench.runs.store import Row
+    from hashbench.runs.row import Row
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def _figures() -> Iterator[Entry]:
 def _runs() -> Iterator[Entry]:
     from hashbench.runs.store import Store
 
-    return (replace(run_entry(row), name=path.stem) for path, row in Store.default().files(print_error))
+    return (replace(run_entry(row), name=name) for name, row in Store.default().named_rows(print_error))
 
 
 def run_entry(row: "Row") -> Entry:
@@ -152,7 +152,10 @@ def run_entry(row: "Row") -> Entry:
 
 
 def _run_names() -> list[str]:
-    return [path.stem for path in (paths.results() / "rows").glob("*/*.json")]
+    from hashbench.runs.line import lines_in
+
+    files = (paths.results() / "rows").glob("*.jsonl")
+    return [line.name for path in files for line in lines_in(path.read_text("utf-8", "replace"), path)]
 
 
 def _metrics() -> Iterator[Entry]:

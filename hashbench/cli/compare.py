@@ -14,7 +14,8 @@ from hashbench.foundation.errors import HashbenchError
 if TYPE_CHECKING:
     from hashbench.codes.files import Explicit
     from hashbench.evaluation.compare import Comparison, Side
-    from hashbench.runs.store import Row, Store
+    from hashbench.runs.row import Row
+    from hashbench.runs.store import Store
 
 
 @dataclass(frozen=True)
@@ -118,21 +119,21 @@ def _of_codes(path: Path, explicit: "Explicit", exclude_self: bool) -> Given:
 
 def _of_run(name: str, program: list[str]) -> Given:
     from hashbench.evaluation.compare import Side
-    from hashbench.runs.saved import saved_histogram, saved_labels
     from hashbench.runs.store import Store
 
     store = Store.default()
     row = _row(name, store)
-    histogram = saved_histogram(row, store)
+    histogram = store.histogram(row)
     if histogram is None:
         raise _no_histogram(row, store, program)
-    side = Side(row.run, histogram, labels=saved_labels(row, store), split=row.ids_sha256)
+    side = Side(row.run, histogram, labels=store.query_labels(row), split=row.ids_sha256)
     return Given(side, row.seed, tuple(store.seeds_of(row)))
 
 
 def _row(name: str, store: "Store") -> "Row":
     """The successful row of a run of binary codes; several seeds of one cell are no run."""
-    begun = {row.run: row for row in store.begun(name)} if not store.has(name) else {}
+    lines = {line.name: line for line in store.begun(name)}
+    begun = {} if name in lines else {line.name: line.row() for line in lines.values()}
     if len(begun) > 1 and len({row.cell_hash for row in begun.values()}) == 1:
         seeds = ", ".join(str(seed) for seed in sorted(row.seed for row in begun.values()))
         raise HashbenchError(
@@ -142,7 +143,7 @@ def _row(name: str, store: "Store") -> "Row":
     row = store.named(name)
     if row.status != "ok":
         raise HashbenchError(f"{row.run}: it failed ({row.reason}): a run with scores is expected")
-    if row.histogram_sha256 is None:
+    if "histogram" not in row.artefacts:
         raise HashbenchError(f"{row.run}: {row.method} has no ranking of binary codes: nothing can be compared")
     return row
 

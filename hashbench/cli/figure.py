@@ -14,7 +14,8 @@ from hashbench.foundation.registry import refuse
 
 if TYPE_CHECKING:
     from hashbench.figures import Drawing, FigureSpec
-    from hashbench.runs.store import Row, Store
+    from hashbench.runs.row import Row
+    from hashbench.runs.store import Store
 
 
 def command(

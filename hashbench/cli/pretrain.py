@@ -70,7 +70,7 @@ def command(
     compute = ComputeOptions(precision=precision)
     options = Options(device=device, progress=True, checkpoint_every_s=checkpoint_every, compute=compute)
     done = pretrain(spec, store, options)
-    if done.weights is not None and done.weights.sha256 != done.row.weights_sha256:
+    if done.weights is not None and done.weights.sha256 != done.row.artefacts.get("weights"):
         note("note: the row is of other weights: these were trained again, on another machine or by other code")
     show(done.row, None, store, as_json=as_json)
     if done.weights is not None and not as_json:

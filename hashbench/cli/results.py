@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from hashbench.runs.diff import FolderDiff, Pairs, RowDiff
     from hashbench.runs.merge import Merged
     from hashbench.runs.prune import Useless
-    from hashbench.runs.store import Row, Store
+    from hashbench.runs.row import Row
+    from hashbench.runs.store import Store
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -63,8 +64,8 @@ def list_(
     wanted |= {} if status is None else {"status": status.value}
     left_out = LeftOutRows()
     entries = [
-        replace(run_entry(row), name=_shown(path.stem))
-        for path, row in Store.default().files(left_out)
+        replace(run_entry(row), name=_shown(name))
+        for name, row in Store.default().named_rows(left_out)
         if all(getattr(row, key) == value for key, value in wanted.items()) and bits in (None, row.settings.get("bits"))
     ]
     if as_json:
@@ -123,9 +124,10 @@ def _diff_of_rows(a: str, b: str) -> tuple[dict[str, Any], Iterator[str]]:
 
 
 def _row(name: str) -> "Row":
-    from hashbench.runs.store import Store, read
+    from hashbench.runs import schema_1
+    from hashbench.runs.store import Store
 
-    return read(Path(name)) if Path(name).is_file() else Store.default().named(name)
+    return schema_1.read(Path(name)) if Path(name).is_file() else Store.default().named(name)
 
 
 def _row_lines(names: tuple[str, str], found: "RowDiff") -> Iterator[str]:
@@ -200,19 +202,16 @@ def merge(
     """
     from hashbench.foundation.config import canonical_json
     from hashbench.runs.diff import store_at
-    from hashbench.runs.merge import Merge
+    from hashbench.runs.merge import merge as merged
     from hashbench.runs.store import Store
 
     into, left_out = Store.default(), LeftOutRows()
-    sources, merging = [store_at(folder) for folder in folders], Merge(into)
-    done: list[Merged] = []
-    for source in sources:
-        for each in merging.of(source, left_out):
-            if not dry_run:
-                each.write()
-            done.append(each)
+    done = merged([store_at(folder) for folder in folders], into, left_out, dry_run=dry_run)
     if as_json:
-        rows = [{"run": each.row.run, "outcome": each.outcome.name, "row": paths.shown(each.path)} for each in done]
+        rows = [
+            {"run": each.row.run, "outcome": each.outcome.name, "row": paths.shown(each.path), "name": each.name}
+            for each in done
+        ]
         typer.echo(canonical_json({"into": str(into.folder), "written": not dry_run, "rows": rows}))
     else:
         typer.echo("\n".join(_merge_lines(done, into, dry_run=dry_run)))
@@ -223,7 +222,7 @@ def _merge_lines(done: "list[Merged]", into: "Store", *, dry_run: bool) -> Itera
     """A line for each row that is kept beside another one, then how many rows there are of each outcome."""
     from hashbench.runs.merge import Outcome
 
-    yield from (f"{_shown(each.path.stem)}: {each.outcome}" for each in done if each.outcome is Outcome.beside)
+    yield from (f"{_shown(each.name)}: {each.outcome}" for each in done if each.outcome is Outcome.beside)
     counts = Counter(each.outcome for each in done)
     yield f"{paths.shown(into.folder)}: {len(done):,} rows{' would be merged (--dry-run)' if dry_run else ' merged'}"
     yield from (f"  {counts[outcome]:,} {outcome}" for outcome in Outcome if counts[outcome])
@@ -256,14 +255,17 @@ def prune(
         typer.echo(canonical_json({"removed": yes, "found": listed}))
         return
     for each in removed if yes else found:
-        typer.echo(
-            f"{'removed' if yes else 'would remove'} {_shown(paths.shown(each.path))}: {each.kind}: {_shown(each.why)}"
-        )
+        typer.echo(f"{'removed' if yes else 'would remove'} {_shown(_place(each))}: {each.kind}: {_shown(each.why)}")
     if not found:
         typer.echo(f"{paths.shown(store.folder)}: nothing to remove")
     elif not yes:
         typer.echo(f"{len(found):,} to remove: --yes removes them")
 
 
+def _place(each: "Useless") -> str:
+    return paths.shown(each.path) + ("" if each.line is None else f": {each.line.name}")
+
+
 def _useless_json(each: "Useless") -> dict[str, str]:
-    return {"kind": each.kind.value, "path": str(each.path), "why": each.why}
+    named = {} if each.line is None else {"run": each.line.name}
+    return {"kind": each.kind.value, "path": str(each.path), **named, "why": each.why}

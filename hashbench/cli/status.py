@@ -15,7 +15,7 @@ from hashbench.foundation.registry import each_usable
 
 if TYPE_CHECKING:
     from hashbench.foundation.config import Setting
-    from hashbench.runs.store import Row
+    from hashbench.runs.row import Row
     from hashbench.tables.cell import Cell
     from hashbench.tables.cell_runs import CellRuns
     from hashbench.tables.estimate import PastSeconds

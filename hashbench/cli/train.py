@@ -11,8 +11,8 @@ from hashbench.foundation.errors import HashbenchError
 
 if TYPE_CHECKING:
     from hashbench.foundation.config import Setting
+    from hashbench.runs.row import Row
     from hashbench.runs.run import Run
-    from hashbench.runs.store import Row
 
 
 def command(
@@ -130,7 +130,7 @@ def command(
 def _note(stored: "Row | None", *, again: bool) -> None:
     """Says on stderr that the run is stored."""
     from hashbench.foundation.progress import note
-    from hashbench.runs.again import made_by
+    from hashbench.runs.row import made_by
 
     if stored is not None:
         done = "it is trained again, and its row stays" if again else "nothing was trained. --again trains and compares"

@@ -12,7 +12,8 @@ from hashbench.foundation import paths
 from hashbench.foundation.config import Strict, parse, read_toml
 from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.foundation.registry import Catalogue, canonical
-from hashbench.runs.store import Row, Store
+from hashbench.runs.row import Row
+from hashbench.runs.store import Store
 from hashbench.tables import spec
 from hashbench.tables.cell import Cell, Group, TableFile
 from hashbench.tables.spec import TableSpec, check_names

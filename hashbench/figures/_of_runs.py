@@ -8,7 +8,8 @@ from hashbench.figures._declared import FigureSpec
 from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain, legend, legend_height_in, nothing
 from hashbench.figures._panels import Look, line_samples, looks_of
 from hashbench.foundation.errors import HashbenchError
-from hashbench.runs.store import Row, Store
+from hashbench.runs.row import Row
+from hashbench.runs.store import Store
 from hashbench.tables.collect import cell_hash
 from hashbench.tables.render_csv import Value
 

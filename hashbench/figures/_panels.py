@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from hashbench.figures._declared import FigureSpec
 from hashbench.metrics import MetricName
-from hashbench.runs.store import Row, Store
+from hashbench.runs.row import Row
+from hashbench.runs.store import Store
 from hashbench.tables import notation
 from hashbench.tables.cell import Cell
 from hashbench.tables.collect import collect

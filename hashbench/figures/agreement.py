@@ -10,7 +10,8 @@ from pydantic import Field
 from hashbench.figures._declared import FigureFile, FigureSpec, Kind
 from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain
 from hashbench.foundation.errors import unknown
-from hashbench.runs.store import Row, Store
+from hashbench.runs.row import Row
+from hashbench.runs.store import Store
 from hashbench.tables import spec
 from hashbench.tables.collect import collect
 from hashbench.tables.render_csv import Value

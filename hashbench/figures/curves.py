@@ -15,7 +15,8 @@ from hashbench.figures._drawing import Drawing
 from hashbench.figures._panels import Look
 from hashbench.histogram import Histogram
 from hashbench.histogram.curves import radius_curve, rank_curve
-from hashbench.runs.store import Row, Store
+from hashbench.runs.row import Row
+from hashbench.runs.store import Store
 from hashbench.tables.collect import kept_histogram
 from hashbench.tables.render_csv import Value
 

@@ -10,7 +10,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from hashbench.figures._declared import FigureFile, FigureSpec, Kind
 from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain
 from hashbench.foundation.errors import HashbenchError, one_line
-from hashbench.runs.store import Row, Store
+from hashbench.runs.row import Row
+from hashbench.runs.store import Store
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -22,7 +22,8 @@ from hashbench.figures._panels import (
     share_missing,
 )
 from hashbench.foundation.errors import HashbenchError
-from hashbench.runs.store import Row, Store
+from hashbench.runs.row import Row
+from hashbench.runs.store import Store
 from hashbench.tables import notation
 from hashbench.tables.cell import Cell
 from hashbench.tables.render_csv import Value

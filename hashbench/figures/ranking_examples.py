@@ -13,7 +13,8 @@ from hashbench.datasets.card import load_card
 from hashbench.figures._declared import CellsFile, FigureSpec, Kind
 from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain, nothing
 from hashbench.foundation.errors import CheckFailed, HashbenchError
-from hashbench.runs.store import Row, Store
+from hashbench.runs.row import Row
+from hashbench.runs.store import Store
 from hashbench.tables.collect import cell_hash
 from hashbench.tables.render_csv import Value
 

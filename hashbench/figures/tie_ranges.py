@@ -19,7 +19,8 @@ from hashbench.figures._panels import (
     place_of,
     share_missing,
 )
-from hashbench.runs.store import Row, Store
+from hashbench.runs.row import Row
+from hashbench.runs.store import Store
 from hashbench.tables import notation
 from hashbench.tables.table import Table
 

@@ -11,7 +11,8 @@ from pydantic import Field
 
 from hashbench.figures._declared import FigureFile, FigureSpec, Kind
 from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain
-from hashbench.runs.store import Row, Store
+from hashbench.runs.row import Row
+from hashbench.runs.store import Store
 from hashbench.tables.render_csv import Value
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from hashbench.figures import _of_runs
 from hashbench.figures._declared import CellsFile, FigureSpec, Kind
 from hashbench.figures._drawing import Drawing
 from hashbench.figures._panels import Look
-from hashbench.runs.store import Row, Store
+from hashbench.runs.row import Row
+from hashbench.runs.store import Store
 from hashbench.tables.render_csv import Value
 from hashbench.training import log
 

@@ -73,6 +73,32 @@ def hardware(device: str) -> dict[str, str | int | None]:
     }
 
 
+def threads() -> dict[str, int]:
+    """The number of threads that each library computes with in this process: those of BLAS and of OpenMP, and Numba's.
+
+    A library that is not loaded has not computed anything and is left out.
+    """
+    from threadpoolctl import threadpool_info
+
+    found: dict[str, int] = {}
+    for pool in threadpool_info():
+        found[pool["user_api"]] = max(pool["num_threads"], found.get(pool["user_api"], 0))
+    for library in ("numba", "torch"):
+        if (module := sys.modules.get(library)) is not None:
+            found[library] = module.get_num_threads()
+    return found
+
+
+def peak_memory() -> int | None:
+    """The most memory that this process has held so far, in bytes; None where the system does not say it."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
 def gpu_name() -> str | None:
     """The name of torch's first GPU; None if there is no GPU."""
     import torch

@@ -13,7 +13,8 @@ from hashbench.foundation.keeping import keeping
 from hashbench.foundation.progress import bar
 from hashbench.foundation.registry import Broken, each_usable
 from hashbench.runs.command import command_of
-from hashbench.runs.store import Row, Store
+from hashbench.runs.row import Row
+from hashbench.runs.store import Store
 from hashbench.tables import spec
 from hashbench.tables.cell import Cell
 from hashbench.tables.collect import collect, run_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hashbench.report.contents import MissingRun, Place, place_of
-from hashbench.runs.store import Row
+from hashbench.runs.row import Row
 from hashbench.tables.notation import Notation, number
 from hashbench.tables.papers import Paper, cited
 from hashbench.tables.render_csv import settings_text

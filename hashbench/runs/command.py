@@ -9,8 +9,8 @@ from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
 from hashbench.models import MODELS
 from hashbench.runs import hyperparameters
+from hashbench.runs.row import Row
 from hashbench.runs.run import BASE, Run
-from hashbench.runs.store import Row
 from hashbench.training.settings import SHA256
 
 OPTIONS = ("bits", "model", "weights")  # the settings that have an option of their own; the others are given by --set

@@ -1,17 +1,19 @@
-"""What differs between two rows, or between the rows of two results folders."""
+"""What differs between two rows: of any two runs, of one run that was trained again, or of two results folders."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from hashbench.foundation.errors import HashbenchError
 from hashbench.metrics import MetricValue
-from hashbench.runs.again import all_metrics
-from hashbench.runs.store import Row, Store
+from hashbench.runs.row import Artefact, Row
+from hashbench.runs.store import Damaged, Store
 
-MADE_BY = ("code", "versions", "hardware", "utc", "seconds", "arithmetic")  # who measured it, when and how fast
-RESULT = ("status", "reason", "distinct_codes")  # and the checksums
+# what made the row, when and how fast
+MADE_BY = ("code", "versions", "hardware", "threads", "peak_memory", "utc", "seconds", "arithmetic")
+SUMS = ("data_sha256", "features_sha256", "ids_sha256")
+RESULT = ("status", "reason", "distinct_codes", "artefacts", *SUMS)
 
 Pairs = dict[str, tuple[Any, Any]]  # of the first and of the second row, by key; None where a row has no such key
 
@@ -34,27 +36,28 @@ class RowDiff:
 def diff_rows(a: Row, b: Row) -> RowDiff:
     """What differs between two rows, in the order of their keys."""
     of_a, of_b = a.model_dump(by_alias=True), b.model_dump(by_alias=True)
-    results = [*RESULT, *(key for key in of_a if key.endswith("_sha256"))]
     return RowDiff(
         _pairs({**a.config, "seed": a.seed}, {**b.config, "seed": b.seed}),
         _metrics(a, b),
-        _pairs(*({key: each[key] for key in results} for each in (of_a, of_b))),
+        _pairs(*({key: each[key] for key in RESULT} for each in (of_a, of_b))),
         _pairs(*({key: each[key] for key in MADE_BY} for each in (of_a, of_b))),
     )
 
 
 def says_nothing_new(row: Row, known: Row) -> bool:
     """Whether ``known``, a row of the same run, has every value of ``row``; it may have more of them."""
-    of_row, of_known = all_metrics(row), all_metrics(known)
-    if row.config != known.config or any(of_known.get(name) != value for name, value in of_row.items()):
+    values = known.all_metrics()
+    if row.config != known.config or any(values.get(name) != value for name, value in row.all_metrics().items()):
         return False
-    results = [*RESULT, *(key for key in Row.model_fields if key.endswith("_sha256"))]
-    return all(getattr(row, key) in (None, getattr(known, key)) for key in results)
+    if any(known.artefacts.get(name) != sha256 for name, sha256 in row.artefacts.items()):
+        return False
+    others = ("status", "reason", "distinct_codes", *SUMS)
+    return all(getattr(row, key) in (None, getattr(known, key)) for key in others)
 
 
 def _metrics(a: Row, b: Row) -> Pairs:
     """The means of the metrics in which the rows differ, be it in their standard deviation only."""
-    of_a, of_b = all_metrics(a), all_metrics(b)
+    of_a, of_b = a.all_metrics(), b.all_metrics()
     names = [name for name in {**of_a, **of_b} if of_a.get(name) != of_b.get(name)]
     return {name: (_mean(of_a.get(name)), _mean(of_b.get(name))) for name in names}
 
@@ -92,9 +95,9 @@ class FolderDiff:
     other_values: dict[str, RowDiff] = field(default_factory=dict)
 
 
-def diff_folders(a: Store, b: Store, damaged: Callable[[HashbenchError], None]) -> FolderDiff:
-    """What differs between the rows of two folders; ``damaged`` is told of rows that cannot be read."""
-    rows_a, rows_b = ({path.stem: row for path, row in store.files(damaged)} for store in (a, b))
+def diff_folders(a: Store, b: Store, damaged: Damaged) -> FolderDiff:
+    """What differs between the rows of two folders; ``damaged`` is called with the error of each unreadable row."""
+    rows_a, rows_b = (dict(store.named_rows(damaged)) for store in (a, b))
     found = FolderDiff([*(rows_a.keys() - rows_b.keys())], [*(rows_b.keys() - rows_a.keys())])
     found.only_a.sort()
     found.only_b.sort()
@@ -106,6 +109,64 @@ def diff_folders(a: Store, b: Store, damaged: Callable[[HashbenchError], None]) 
         else:
             found.other_values[name] = diff
     return found
+
+
+@dataclass(frozen=True)
+class RerunDiff:
+    """A new row compared with the stored one of the same run.
+
+    ``equal`` says of each artefact whether its checksum is the stored one: if the histograms are equal, the codes give
+    equal scores, whatever the metric. ``differences`` are the new mean minus the stored mean of each metric that both
+    rows have; None where one of them has no mean. ``likely_cause`` says what may have changed the artefacts; it is None
+    if all are equal, or if nothing that is known of the two machines differs.
+    """
+
+    equal: dict[Artefact, bool]
+    differences: dict[str, float | None]
+    likely_cause: str | None
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether all artefacts are equal."""
+        return all(self.equal.values())
+
+
+def diff_rerun(new: Row, stored: Row) -> RerunDiff:
+    """How the row ``new`` differs from the row ``stored``."""
+    before = stored.all_metrics()
+    pairs = {name: (value, before[name]) for name, value in new.all_metrics().items() if name in before}
+    equal = {
+        name: new.artefacts.get(name) == stored.artefacts.get(name) for name in {**stored.artefacts, **new.artefacts}
+    }
+    return RerunDiff(
+        equal,
+        {name: _difference(value.mean, other.mean) for name, (value, other) in pairs.items()},
+        None if all(equal.values()) else _likely_cause(new, stored),
+    )
+
+
+def _difference(new: float | None, stored: float | None) -> float | None:
+    if new is None or stored is None:
+        return 0.0 if new is stored else None
+    return new - stored
+
+
+def _likely_cause(new: Row, stored: Row) -> str | None:
+    """What changes the rounding of sums, and with it codes: the processor, the GPU, and the number of threads."""
+    found = [
+        f"another {name}: {new.hardware.get(key)}, stored {stored.hardware.get(key)}"
+        for key, name in (("cpu", "processor"), ("gpu", "GPU"))
+        if new.hardware.get(key) != stored.hardware.get(key)
+    ]
+    if stored.threads is not None and new.threads != stored.threads:
+        found.append(f"another number of threads: {_threads(new)}, stored {_threads(stored)}")
+    elif stored.threads is None and (cores := stored.hardware.get("cores")) is not None:
+        found.append(f"another number of threads: {_threads(new)}; the stored row has none, its machine {cores} cores")
+    return "; ".join(found) or None
+
+
+def _threads(row: Row) -> str:
+    return ", ".join(f"{library} {n}" for library, n in (row.threads or {}).items()) or "unknown"
 
 
 def store_at(folder: Path) -> Store:

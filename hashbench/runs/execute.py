@@ -10,10 +10,10 @@ from hashbench.runs.data import open_data
 from hashbench.runs.fit import fit
 from hashbench.runs.options import Options
 from hashbench.runs.precision import with_fastest_precision
+from hashbench.runs.row import Row, Seconds
 from hashbench.runs.run import Run
 from hashbench.runs.score import failed_row, measured_row, score
 from hashbench.runs.several import encode
-from hashbench.runs.store import Row, Seconds
 
 
 def execute(run: Run, folder: Path, options: Options, base: Callable[[Options], Hasher] | None = None) -> Row:

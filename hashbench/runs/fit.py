@@ -15,8 +15,9 @@ from hashbench.methods import METHODS
 from hashbench.runs.command import PROGRAM, train_command
 from hashbench.runs.data import RunData
 from hashbench.runs.options import Options
+from hashbench.runs.row import Row
 from hashbench.runs.run import Run
-from hashbench.runs.store import Row, Store
+from hashbench.runs.store import Store
 from hashbench.training import log
 
 FITTED = "fitted.json"  # the code version that fitted the hasher, and the seconds it took

@@ -11,9 +11,10 @@ from hashbench.runs.execute import execute
 from hashbench.runs.fit import FITTED, fit, load_saved
 from hashbench.runs.lock import locked_folder
 from hashbench.runs.options import DEFAULT_OPTIONS, Options
+from hashbench.runs.row import Row
 from hashbench.runs.run import Run
 from hashbench.runs.several import encode, is_needed, process_group
-from hashbench.runs.store import Row, Store
+from hashbench.runs.store import Store
 
 
 def row_of(spec: Run, store: Store, options: Options = DEFAULT_OPTIONS, *, again: bool = False) -> Row:
@@ -73,7 +74,7 @@ def base_hasher(spec: Run, store: Store, options: Options) -> Hasher:
 def _row_under_lock(spec: Run, store: Store, options: Options, *, again: bool) -> Row:
     """The row of ``spec``, executed and stored while this process holds the lock of the run's folder."""
     folder = store.run_folder(spec.run)
-    for written in (folder, store.row_path(spec.dataset, spec.protocol, spec.run).parent):
+    for written in (folder, store.rows_folder):
         require_writable(written)
     before = store.find(spec.dataset, spec.protocol, spec.run)
     # the other processes of a group would wait for this one, and PyTorch ends that after some minutes

@@ -1,16 +1,18 @@
-"""Rows of another results folder, such as that of another machine, copied into this one; none is ever lost."""
+"""Rows of other results folders, such as those of other machines, copied into this one; none is ever lost."""
 
-import glob
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.files import write_text
+from hashbench.runs import schema_1
 from hashbench.runs.diff import says_nothing_new
-from hashbench.runs.store import REPEAT, Row, Store, file_text, read, read_with_content, repeat_name
+from hashbench.runs.line import Line, repeat_name
+from hashbench.runs.row import Row, from_line, to_line
+from hashbench.runs.store import Damaged, Store, read_lines
 
 
 class Outcome(StrEnum):
@@ -26,55 +28,83 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Merged:
-    """One row that is merged: what becomes of it, its file here, and the file's text if it is written."""
+    """One row that is merged: what becomes of it, and its file and its name here."""
 
     outcome: Outcome
     row: Row
     path: Path
-    text: str | None = None
-
-    def write(self) -> None:
-        """Writes the row, if it is to be written."""
-        if self.text is not None:
-            write_text(self.path, self.text)
+    name: str
 
 
 @dataclass(frozen=True)
-class Merge:
-    """Decides what becomes of rows that are merged into ``store``; it remembers them, so nothing need be written."""
+class _Incoming:
+    """A row of another folder, and the file of schema 1 that held it, if one did."""
 
-    store: Store
-    _known: dict[Path, dict[str, Row]] = field(default_factory=dict)  # path of a run -> its rows, by name
-
-    def of(self, source: Store, damaged: Callable[[HashbenchError], None]) -> Iterator[Merged]:
-        """What becomes of each row of ``source``; ``damaged`` is told of rows that cannot be read, here or there."""
-        if source.folder.resolve() == self.store.folder.resolve():
-            raise HashbenchError(f"{source.folder}: the folder that rows are merged into: name another one")
-        for path in source.paths():  # a run's own file comes before those that are kept beside it
-            try:
-                yield self._one(*read_with_content(path))
-            except HashbenchError as error:
-                damaged(error)
-
-    def _one(self, row: Row, content: dict[str, Any]) -> Merged:
-        place = self.store.row_path(row.dataset, row.protocol, row.run)
-        known = self._rows_at(place)
-        outcome, name = _decide(row, content, known)
-        if name is None:
-            return Merged(outcome, row, place)
-        known[name] = row
-        return Merged(outcome, row, place.with_name(f"{name}.json"), file_text(content))
-
-    def _rows_at(self, place: Path) -> dict[str, Row]:
-        """The rows that are here of a run, by name; raises HashbenchError if one of them cannot be read."""
-        if place not in self._known:
-            beside = sorted(place.parent.glob(f"{glob.escape(place.stem)}{REPEAT}*.json"))
-            paths = [place, *beside] if place.exists() else beside
-            self._known[place] = {path.stem: read(path) for path in paths}
-        return self._known[place]
+    row: Row
+    file: Path | None = None
 
 
-def _decide(row: Row, content: dict[str, Any], known: dict[str, Row]) -> tuple[Outcome, str | None]:
+def merge(sources: Iterable[Store], into: Store, damaged: Damaged, *, dry_run: bool = False) -> list[Merged]:
+    """What becomes of each row of ``sources``, which are written into the store ``into`` unless it is a ``dry_run``.
+
+    Sources may hold rows of schema 1, a file each. If ``into`` itself is a source, its own rows of schema 1 are moved
+    into its files of rows. ``damaged`` is called with the error of each row that cannot be read, here or there.
+    """
+    by_file: dict[Path, list[_Incoming]] = {}
+    for source in sources:
+        for new in _rows_of(source, source.folder.resolve() == into.folder.resolve(), damaged):
+            by_file.setdefault(into.rows_path(new.row.dataset, new.row.protocol), []).append(new)
+    found: list[Merged] = []
+    for path, rows in by_file.items():
+        with nullcontext(read_lines(path)) if dry_run else into.changing(path) as lines:
+            merged = list(_merged(rows, path, lines, damaged))
+        found += [each for each, _ in merged]
+        if not dry_run:
+            for each, file in merged:
+                if file is not None and each.outcome not in (Outcome.same_values, Outcome.failed):
+                    file.unlink()
+    return found
+
+
+def _rows_of(source: Store, is_own: bool, damaged: Damaged) -> Iterator[_Incoming]:
+    """The rows of a folder, read without being trusted; a run's own row comes before those that are beside it."""
+    files = schema_1.files(source.rows_folder)
+    if is_own and not files:
+        raise HashbenchError(f"{source.folder}: the folder that rows are merged into: name another one")
+
+    def usable(read: Callable[[], Row]) -> Iterator[Row]:
+        try:
+            yield read()
+        except HashbenchError as error:
+            damaged(error)
+
+    for line in () if is_own else source.lines(damaged):
+        yield from map(_Incoming, usable(partial(from_line, line.text, line.place, strict=True)))
+    for path in files:
+        for row in usable(partial(schema_1.read, path)):
+            yield _Incoming(row, path if is_own else None)
+
+
+def _merged(
+    rows: list[_Incoming], path: Path, lines: list[Line], damaged: Damaged
+) -> Iterator[tuple[Merged, Path | None]]:
+    """What becomes of each row; those that are to be written are put among the ``lines`` of their file."""
+    for each in rows:
+        row = each.row
+        try:
+            known = {line.name: line.row() for line in lines if line.run == row.run}
+        except HashbenchError as error:
+            damaged(error)
+            continue
+        new = Line(path, 0, row.run, to_line(row))
+        outcome, name = _decide(new, row, known)
+        if name is not None:
+            lines[:] = [line for line in lines if line.name != name]
+            lines.append(Line(path, 0, name, new.text))
+        yield Merged(outcome, row, path, name or row.run), each.file
+
+
+def _decide(line: Line, row: Row, known: dict[str, Row]) -> tuple[Outcome, str | None]:
     """What becomes of a row of a run of which the rows ``known`` are here; and the name under which it is written."""
     if row in known.values():
         return Outcome.equal, None
@@ -86,4 +116,4 @@ def _decide(row: Row, content: dict[str, Any], known: dict[str, Row]) -> tuple[O
         return Outcome.failed, None
     if known[row.run].status == "failed":
         return Outcome.replaced, row.run
-    return Outcome.beside, repeat_name(row.run, content)
+    return Outcome.beside, repeat_name(row.run, line.text)

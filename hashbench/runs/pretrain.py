@@ -13,8 +13,9 @@ from hashbench.models import MODELS
 from hashbench.runs.command import CLASSIFIER
 from hashbench.runs.guard import row_of, stored_row
 from hashbench.runs.options import Options
+from hashbench.runs.row import Row
 from hashbench.runs.run import Run
-from hashbench.runs.store import Row, Store
+from hashbench.runs.store import Store
 from hashbench.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def _weights(row: Row, spec: Run, store: Store) -> BackboneFile | None:
     from hashbench.training.classifier import WEIGHTS
 
     with suppress(HashbenchError):
-        return weights.find(f"sha256:{row.weights_sha256}")
+        return weights.find(f"sha256:{row.artefacts.get('weights')}")
     saved = store.run_folder(row.run) / WEIGHTS
     return weights.read(weights.store(saved.read_bytes(), _name(spec))) if saved.is_file() else None
 

@@ -14,7 +14,7 @@ from hashbench.foundation.registry import canonical
 from hashbench.methods import METHODS, Method
 from hashbench.models import MODELS
 from hashbench.runs import hyperparameters
-from hashbench.runs.store import Row
+from hashbench.runs.row import Row
 
 OPTIONS = {"bits": "--bits BITS", "model": "--model MODEL"}  # of hashbench train; the others have --set
 BASE = "base."  # the prefix of settings that are passed on to the base method

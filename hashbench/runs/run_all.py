@@ -14,13 +14,14 @@ from hashbench.jobs import ray
 from hashbench.jobs.follow import follow
 from hashbench.jobs.local import gpus_in_turn, local_pool
 from hashbench.jobs.task import Died
-from hashbench.runs.again import compare
+from hashbench.runs.diff import diff_rerun
 from hashbench.runs.fit import is_saved
 from hashbench.runs.guard import stored_row
 from hashbench.runs.lock import is_held, locked_folder
 from hashbench.runs.options import Options
+from hashbench.runs.row import Row
 from hashbench.runs.run import Run
-from hashbench.runs.store import Row, Store
+from hashbench.runs.store import Store
 from hashbench.runs.task import OUTPUT, Made, RunTask
 
 
@@ -144,7 +145,7 @@ class _Driver:
         folder = self._store.run_folder(spec.run)
         try:
             if (before := stored_row(spec, self._store)) is not None:
-                if not compare(made.row, before).is_equal:
+                if not diff_rerun(made.row, before).is_equal:
                     note(f"note: {spec.run}: its row was stored meanwhile, with other codes: that row stays")
                 return Outcome(spec, before)
             for name, content in made.files.items():

@@ -1,7 +1,7 @@
-"""The row of a run: its metrics, computed from the counts, with the code version, the machine and the seconds."""
+"""The row of a run: its metrics, computed from the counts, and what made it."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from hashbench.methods import METHODS
 from hashbench.metrics import Metrics, MetricValue
 from hashbench.runs.data import RunData
 from hashbench.runs.options import Options
-from hashbench.runs.store import ACCURACY, SCHEMA, Arithmetic, Row, Seconds
+from hashbench.runs.row import ACCURACY, SCHEMA, Arithmetic, Artefact, Row, Search, Seconds
 from hashbench.training.classifier import Predictions
 
 # The metrics in every row of codes. The saved histogram gives any other metric later, without a new run.
@@ -36,93 +36,79 @@ OF_WEIGHTED = ("ap", "ndcg@100", "precision@100")
 # The metrics in every row of sparse codes, from the saved retrieval.
 OF_RETRIEVAL = ("suf", "suf@4", "suf@16", "rerank_precision@1", "rerank_precision@4", "rerank_precision@16")
 
-
-class RowMetrics(NamedTuple):
-    """The metrics of a row: of the queries among the database, and of the queries among each other.
-
-    ``weighted`` are those of the queries among the database by the weighted Hamming distance.
-    """
-
-    database: dict[str, MetricValue]
-    test: dict[str, MetricValue]
-    weighted: dict[str, MetricValue]
+_COUNTS: tuple[Artefact, ...] = ("histogram", "retrieval", "retrieval_of_test")
 
 
-def score(evidence: Evidence, of_protocol: Sequence[str] = ()) -> RowMetrics:
-    """The metrics computed from ``evidence``; codes have the metrics ``of_protocol`` besides those of every row."""
-    return RowMetrics(
-        _metrics(evidence.database, of_protocol),
-        _metrics(evidence.test, of_protocol),
-        {} if evidence.weighted is None else _of_rankings(evidence.weighted, of_protocol),
-    )
+def score(evidence: Evidence, of_protocol: Sequence[str] = ()) -> dict[Search, dict[str, MetricValue]]:
+    """The metrics of each search, computed from ``evidence``; codes have those ``of_protocol`` besides every row's."""
+    return {
+        "database": _metrics(evidence.database, of_protocol),
+        "test": _metrics(evidence.test, of_protocol),
+        "weighted": {} if evidence.weighted is None else _of_rankings(evidence.weighted, of_protocol),
+    }
 
 
-def measured_row(data: RunData, evidence: Evidence, metrics: RowMetrics, seconds: Seconds, options: Options) -> Row:
-    """The row of a run that did not fail."""
-    return Row(
-        metrics=metrics.database,
-        metrics_of_test=metrics.test,
-        metrics_weighted=metrics.weighted,
-        seconds=seconds,
+def measured_row(
+    data: RunData,
+    evidence: Evidence,
+    searches: Mapping[Search, Mapping[str, MetricValue]],
+    seconds: Seconds,
+    options: Options,
+) -> Row:
+    """The row of a run that did not fail; ``searches`` holds the metrics of each, those without any are left out."""
+    counts = {**evidence.database, **{f"{name}_of_test": each for name, each in evidence.test.items()}}
+    sums: dict[Artefact, str | None] = {"weights": evidence.weights_sha256}
+    for name in _COUNTS:
+        sums[name] = counts[name].sha256() if name in counts else None
+    return _row(
+        data,
+        options,
+        searches={search: dict(values) for search, values in searches.items() if values},
+        artefacts={name: sha256 for name, sha256 in sums.items() if sha256 is not None},
         distinct_codes=evidence.distinct,
-        histogram_sha256=_sha256(evidence.database.get("histogram")),
-        retrieval_sha256=_sha256(evidence.database.get("retrieval")),
-        retrieval_of_test_sha256=_sha256(evidence.test.get("retrieval")),
-        weights_sha256=evidence.weights_sha256,
+        seconds=seconds,
         status="ok",
-        **_identity(data, options),
     )
 
 
 def failed_row(data: RunData, reason: str, options: Options) -> Row:
     """The row of a run whose training failed."""
+    return _row(data, options, seconds=None, status="failed", reason=reason)
+
+
+def _row(data: RunData, options: Options, **result: Any) -> Row:
+    """The row with this ``result``: what names the run, what it was made from, and what made it."""
+    spec, device, provider = data.spec, "cpu", METHODS.provider(data.spec.method)
+    if METHODS.get(spec.method).needs_torch:
+        from hashbench.training.device import pick_device
+
+        device = str(pick_device(options.device))
     return Row(
-        metrics={}, histogram_sha256=None, seconds=None, status="failed", reason=reason, **_identity(data, options)
+        schema=SCHEMA,
+        run=spec.run,
+        dataset=spec.dataset,
+        protocol=spec.protocol,
+        method=spec.method,
+        settings=spec.identity,
+        budget=spec.budget,
+        seed=spec.seed,
+        split_seed=spec.split_seed,
+        config=spec.config,
+        config_hash=spec.config_hash,
+        cell_hash=spec.cell_hash,
+        data_sha256=data.dataset.sha256,
+        ids_sha256=data.ids.sha256,
+        features_sha256=data.features_sha256,
+        code=provenance.code(),
+        # a method of another package: its name and version
+        versions={**provenance.versions(), **(dict([provider.rsplit(" ", 1)]) if provider else {})},
+        hardware=provenance.hardware(device),
+        threads=provenance.threads(),
+        peak_memory=provenance.peak_memory(),
+        utc=provenance.utc(),
+        arithmetic=_arithmetic(data, options, device),
+        **result,
     )
-
-
-def _sha256(counts: Counts | None) -> str | None:
-    return None if counts is None else counts.sha256()
-
-
-def _identity(data: RunData, options: Options) -> dict[str, Any]:
-    spec, device = data.spec, _device(data, options)
-    return {
-        "schema": SCHEMA,
-        "run": spec.run,
-        "dataset": spec.dataset,
-        "protocol": spec.protocol,
-        "method": spec.method,
-        "settings": spec.identity,
-        "budget": spec.budget,
-        "seed": spec.seed,
-        "split_seed": spec.split_seed,
-        "config": spec.config,
-        "config_hash": spec.config_hash,
-        "cell_hash": spec.cell_hash,
-        "data_sha256": data.dataset.sha256,
-        "ids_sha256": data.ids.sha256,
-        "features_sha256": data.features_sha256,
-        "code": provenance.code(),
-        "versions": provenance.versions() | _outside_package(spec.method),
-        "hardware": provenance.hardware(device),
-        "utc": provenance.utc(),
-        "arithmetic": _arithmetic(data, options, device),
-    }
-
-
-def _outside_package(method: str) -> dict[str, str | None]:
-    """The name and version of the package that brings ``method``; nothing where it is of hashbench."""
-    provider = METHODS.provider(method)
-    return {} if provider is None else {provider.rpartition(" ")[0]: provider.rpartition(" ")[2]}
-
-
-def _device(data: RunData, options: Options) -> str:
-    if not METHODS.get(data.spec.method).needs_torch:
-        return "cpu"
-    from hashbench.training.device import pick_device
-
-    return str(pick_device(options.device))
 
 
 def _arithmetic(data: RunData, options: Options, device: str) -> Arithmetic | None:

@@ -1,107 +1,50 @@
-"""The store of results: one small immutable JSON file (a row) for each run, and the run's working folder."""
+"""The store of results: rows as JSON lines, a file for each protocol of a data set, and each run's working folder."""
 
-import glob
-import json
 import re
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import chain
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from zipfile import BadZipFile
 
-from pydantic import Field
-
-from hashbench.codes.distinct import DistinctCodes
+from hashbench.codes.files import arrays_in
+from hashbench.contract import CODES
 from hashbench.foundation import paths
-from hashbench.foundation.config import Strict, canonical_json, digest, json_object, parse
-from hashbench.foundation.errors import HashbenchError, one_line, printable, unknown
-from hashbench.foundation.files import write_text
-from hashbench.foundation.provenance import Code
-from hashbench.metrics import METRICS, MetricValue
+from hashbench.foundation.errors import HashbenchError, one_line, unknown
+from hashbench.foundation.files import locked, write_text
+from hashbench.histogram import Histogram
+from hashbench.relevance.labels import Labels
+from hashbench.runs.line import REPEAT, Line, lines_in
+from hashbench.runs.row import REMEDY, Row, to_line
 
-SCHEMA: Literal[1] = 1
-ACCURACY = "accuracy"  # of a classifier: no metric of codes, so it is in no catalogue
-REMEDY = "delete it and run it again, or restore it from git"
-ROW_DIGEST = "row_sha256"  # in a row's file: the digest of all else that the file holds
-REPEAT = "~"  # in a file's name, between the run and a digest: the same run with other values, from another machine
+Damaged = Callable[[HashbenchError], object]  # is called with the error of each row that cannot be read
 
 
-class OtherSchema(HashbenchError):  # noqa: N818  (what is found: such a row is not damaged)
-    """A row of another schema version than this code reads."""
+def read_lines(path: Path) -> list[Line]:
+    """The lines of a file of rows, none where there is no such file; raises HashbenchError if it cannot be read."""
+    try:
+        if path.exists() and not path.is_file():
+            raise ValueError("it is a folder, a pipe or a device")  # noqa: TRY301  (a pipe would be waited for)
+        return lines_in(path.read_text(encoding="utf-8"), path)
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError) as error:
+        raise HashbenchError(f"{path}: not a readable file of rows: {one_line(error)}: {REMEDY}") from None
 
 
-class Seconds(Strict):
-    """Wall time of the parts of a run in seconds; ``train`` includes epochs before a restart."""
-
-    train: float
-    encode: float
-    score: float
+@lru_cache(maxsize=64)
+def _by_name(path: Path, stamp: tuple[int, int, int]) -> dict[str, Line]:  # noqa: ARG001  (a file with another stamp is read again)
+    return {line.name: line for line in read_lines(path)}
 
 
-class Arithmetic(Strict):
-    """How the encoder of a deep method was computed in training; it changes the rounding and does not name the run."""
-
-    precision: Literal["float32", "bfloat16"]
-    compiled: bool
-    channels_last: bool
-    processes: int
-
-
-class Row(Strict):
-    """The result of one run, and everything needed to reproduce it."""
-
-    schema_version: Literal[1] = Field(alias="schema")
-    run: str
-    dataset: str
-    protocol: str
-    method: str
-    settings: dict[str, int | float | str | bool]  # the keys the method declares, sorted
-    budget: str
-    seed: int
-    split_seed: int | None = None  # the seed of the split if it is not the protocol's own
-    config: dict[str, Any]  # fully resolved
-    config_hash: str  # digest of config and seed: part of the run's name
-    cell_hash: str  # digest of config without the seed: the same for all runs of a table's cell
-    metrics: dict[str, MetricValue]  # the queries search the database
-    metrics_of_test: dict[str, MetricValue] = {}  # the queries search each other: sparse codes only
-    metrics_weighted: dict[str, MetricValue] = {}  # by weighted Hamming distance: methods that learn weights only
-    distinct_codes: DistinctCodes | None = None  # of methods that make codes; older rows have none
-    histogram_sha256: str | None
-    retrieval_sha256: str | None = None  # of the retrieval from the database: sparse codes only
-    retrieval_of_test_sha256: str | None = None  # of the retrieval of the queries from each other
-    weights_sha256: str | None = None  # of the file of weights that the run made: classifiers only
-    data_sha256: str
-    features_sha256: str | None = None  # of the extracted features; None if the method used the items themselves
-    ids_sha256: str
-    code: Code
-    versions: dict[str, str | None]
-    hardware: dict[str, str | int | None]
-    utc: str
-    seconds: Seconds | None
-    arithmetic: Arithmetic | None = None  # of deep methods; older rows have none
-    status: Literal["ok", "failed"]
-    reason: str | None = None  # of a failure
-
-
-def to_json(row: Row) -> str:
-    """The row as one line of JSON, keys sorted."""
-    return canonical_json(row.model_dump(by_alias=True))
-
-
-def file_text(content: dict[str, Any]) -> str:
-    """The text of a row's file: the JSON object ``content``, keys sorted, with its own digest among them."""
-    signed = {**content, ROW_DIGEST: row_digest(content)}
-    return json.dumps(signed, indent=1, sort_keys=True, allow_nan=False) + "\n"
-
-
-def row_digest(content: dict[str, Any]) -> str:
-    """The digest of a row's JSON object ``content``, without the digest in it."""
-    return digest(_unsigned(content))
-
-
-def _unsigned(content: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in content.items() if key != ROW_DIGEST}
+def lines_of(path: Path) -> dict[str, Line]:
+    """The lines of a file of rows by name, read once for as long as the file stays as it is."""
+    try:
+        found = path.stat()
+    except OSError:
+        return {}
+    return _by_name(path, (found.st_ino, found.st_size, found.st_mtime_ns))
 
 
 @dataclass(frozen=True)
@@ -115,196 +58,151 @@ class Store:
         """The store in the folder :func:`hashbench.foundation.paths.results`."""
         return Store(paths.results())
 
+    @property
+    def rows_folder(self) -> Path:
+        """The folder of the files of rows."""
+        return self.folder / "rows"
+
     def run_folder(self, run: str) -> Path:
         """The folder of a run's checkpoints, codes, histogram and log."""
         return self.folder / "runs" / run
 
-    def row_path(self, dataset: str, protocol: str, run: str) -> Path:
-        """The path of a run's row."""
-        return self.folder / "rows" / f"{dataset}-{protocol}" / f"{run}.json"
+    def rows_path(self, dataset: str, protocol: str) -> Path:
+        """The file of the rows of a protocol."""
+        return self.rows_folder / f"{dataset}-{protocol}.jsonl"
 
-    def write(self, row: Row) -> Path:
-        """Writes the row and returns its path; raises HashbenchError if there is a successful row already."""
-        path = self.row_path(row.dataset, row.protocol, row.run)
-        if path.exists() and read(path).status == "ok":
-            raise HashbenchError(f"{path}: a row is written once; remove the file to measure it again")
-        write_text(path, file_text(row.model_dump(by_alias=True)))
-        return path
+    def files(self) -> list[Path]:
+        """The files of rows, sorted by the names of data sets and protocols."""
+        return sorted(self.rows_folder.glob("*.jsonl"), key=lambda path: path.stem)
 
-    def seeds_of(self, row: Row) -> list[int]:
-        """The seeds of all successful runs of the row's cell on its split, sorted."""
-        head, _, _ = row.run.rpartition(f"-s{row.seed}-")
-        seeds = {row.seed}
-        for path in self.row_path(row.dataset, row.protocol, row.run).parent.glob(f"{glob.escape(head)}-s*.json"):
-            with suppress(HashbenchError):  # a damaged row is no seed
-                other = read(path)
-                if other.status == "ok" and other.cell_hash == row.cell_hash:
-                    seeds.add(other.seed)
-        return sorted(seeds)
+    def lines(self, damaged: Damaged | None = None) -> Iterator[Line]:
+        """All rows, not parsed, ordered by file and by name, so that no result of theirs depends on the machine.
 
-    def find(self, dataset: str, protocol: str, run: str) -> Row | None:
-        """The row of a run, or None."""
-        path = self.row_path(dataset, protocol, run)
-        return read(path) if path.exists() else None
-
-    def rows(self, damaged: Callable[[HashbenchError], None] | None = None) -> Iterator[Row]:
-        """All rows, ordered by path, so that tables rendered from them do not depend on the machine.
-
-        ``damaged`` is called with the error of each row that cannot be read, which is left out; without it, the first
-        error is raised.
+        A file that cannot be read is left out and ``damaged`` is called with its error; without it, that is raised.
         """
-        yield from (row for _, row in self.files(damaged))
-
-    def files(self, damaged: Callable[[HashbenchError], None] | None = None) -> Iterator[tuple[Path, Row]]:
-        """As ``rows``, each with the path of its file."""
-        for path in self.paths():
+        for path in self.files():
             try:
-                row = read(path)
+                yield from lines_of(path).values()
+            except HashbenchError as error:
+                if damaged is None:
+                    raise
+                damaged(error)
+
+    def rows(self, damaged: Damaged | None = None) -> Iterator[Row]:
+        """All rows, in the order of ``lines``; ``damaged`` is called with the error of each that cannot be read."""
+        return (row for _, row in self.named_rows(damaged))
+
+    def named_rows(self, damaged: Damaged | None = None) -> Iterator[tuple[str, Row]]:
+        """As ``rows``, each with its name."""
+        for line in self.lines(damaged):
+            try:
+                row = line.row()
             except HashbenchError as error:
                 if damaged is None:
                     raise
                 damaged(error)
             else:
-                yield path, row
+                yield line.name, row
 
-    def paths(self) -> list[Path]:
-        """The files of all rows, sorted."""
-        return sorted((self.folder / "rows").glob("*/*.json"))
+    def find(self, dataset: str, protocol: str, run: str) -> Row | None:
+        """The row of a run, or None."""
+        line = lines_of(self.rows_path(dataset, protocol)).get(run)
+        return None if line is None else line.row()
 
-    def named(self, run: str) -> Row:
-        """The row of the run called ``run``, or of the only run whose name starts so; else raises HashbenchError."""
-        return read(self.path_named(run))
+    def write(self, row: Row) -> None:
+        """Stores the row in place of a failed one; raises HashbenchError if there is a successful row already."""
+        path = self.rows_path(row.dataset, row.protocol)
+        with self.changing(path) as lines:
+            before = next((line for line in lines if line.name == row.run), None)
+            if before is not None:
+                if before.row().status == "ok":
+                    raise HashbenchError(
+                        f"{before.place}: the row of {row.run} is written once: remove the line to measure it again"
+                    )
+                lines.remove(before)
+            lines.append(Line(path, 0, row.run, to_line(row)))
 
-    def path_named(self, run: str) -> Path:
-        """The path of the row that ``named`` reads."""
-        found = self._begun(run)
-        if run in found:
-            return found[run]
+    def remove(self, path: Path, names: Iterable[str]) -> None:
+        """Removes the rows of these names from the file ``path``."""
+        gone = set(names)
+        with self.changing(path) as lines:
+            lines[:] = [line for line in lines if line.name not in gone]
+
+    @contextmanager
+    def changing(self, path: Path) -> Iterator[list[Line]]:
+        """The lines of the file ``path``; what the block makes of the list is written when it ends.
+
+        The file is written sorted, as a whole or not at all, while one process at a time holds the lock of the rows.
+        """
+        with locked(self.rows_folder / ".lock", wait=True):
+            before = read_lines(path)
+            lines = list(before)
+            yield lines
+            if lines != before:
+                lines.sort(key=lambda line: line.name)  # a run comes before the further rows of it
+                if lines:
+                    write_text(path, "".join(f"{line.text}\n" for line in lines))
+                else:
+                    path.unlink()
+
+    def named(self, name: str) -> Row:
+        """The row called ``name``, or of the only run whose name starts so; else raises HashbenchError."""
+        return self.line_named(name).row()
+
+    def line_named(self, name: str) -> Line:
+        """The line that ``named`` reads."""
+        found = {line.name: line for line in self.begun(name)}
+        if name in found:
+            return found[name]
         if len(found) == 1:
             return next(iter(found.values()))
         if found:
-            raise HashbenchError(f"run {run!r} is not one but {len(found)}: {', '.join(sorted(found)[:3])} ...")
-        raise unknown("run", run, (path.stem for path in self.paths()))
+            raise HashbenchError(f"run {name!r} is not one but {len(found)}: {', '.join(sorted(found)[:3])} ...")
+        raise unknown("run", name, (line.name for line in self.lines()))
 
-    def has(self, run: str) -> bool:
-        """Whether a row file is called exactly so."""
-        return run in self._begun(run)
-
-    def begun(self, run: str) -> Iterator[Row]:
-        """The readable rows of all runs whose names start with ``run``."""
-        for path in self._begun(run).values():
-            with suppress(HashbenchError):
-                yield read(path)
-
-    def _begun(self, run: str) -> dict[str, Path]:
-        """The row files whose names start with ``run``, by name; raises HashbenchError for what is no name.
+    def begun(self, name: str) -> list[Line]:
+        """The rows whose names start with ``name``; raises HashbenchError for what is no name.
 
         A row that is kept beside another one of its run is found by its whole name only.
         """
-        if not re.fullmatch(rf"[A-Za-z0-9_.+{REPEAT}-]+", run):
-            raise HashbenchError(f"{run!r} is not the name of a run: hashbench train --json prints it")
-        found = {path.stem: path for path in (self.folder / "rows").glob(f"*/{run}*.json")}
-        return {name: path for name, path in found.items() if REPEAT in run or REPEAT not in name}
+        if not re.fullmatch(rf"[A-Za-z0-9_.+{REPEAT}-]+", name):
+            raise HashbenchError(f"{name!r} is not the name of a run: hashbench train --json prints it")
+        found = (line for line in self.lines() if line.name.startswith(name))
+        return [line for line in found if REPEAT in name or REPEAT not in line.name]
 
+    def seeds_of(self, row: Row) -> list[int]:
+        """The seeds of all successful runs of the row's cell on its split, sorted."""
+        head, _, _ = row.run.rpartition(f"-s{row.seed}-")
+        seeds = {row.seed}
+        for name, line in lines_of(self.rows_path(row.dataset, row.protocol)).items():
+            if name.startswith(f"{head}-s"):
+                with suppress(HashbenchError):  # a damaged row is no seed
+                    other = line.row()
+                    if other.status == "ok" and other.cell_hash == row.cell_hash:
+                        seeds.add(other.seed)
+        return sorted(seeds)
 
-def read(path: Path) -> Row:
-    """The row in a file; raises HashbenchError, with what to do, if the file is damaged or its values disagree.
+    def histogram(self, row: Row) -> Histogram | None:
+        """The histogram that ``row`` was scored from; None if it is not in the run's folder.
 
-    A row of another schema version raises OtherSchema.
-    """
-    return read_with_content(path)[0]
+        Raises HashbenchError if the file is damaged, or if it is not the histogram of the row.
+        """
+        path = self.run_folder(row.run) / "histogram.npz"
+        if not path.is_file():
+            return None
+        try:
+            histogram = Histogram.load(path)
+            checksum = histogram.sha256()
+        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+            raise HashbenchError(f"{path}: not a readable histogram: {one_line(error)}") from None
+        if checksum != row.artefacts.get("histogram"):
+            raise HashbenchError(f"{path}: not the histogram that the row was scored from (SHA-256 differs)")
+        return histogram
 
-
-def read_with_content(path: Path) -> tuple[Row, dict[str, Any]]:
-    """The row that ``read`` returns, and the JSON object that the file holds."""
-    try:
-        if path.exists() and not path.is_file():
-            raise ValueError("it is a folder, a pipe or a device")  # noqa: TRY301  (a pipe would be waited for)
-        content = json_object(path.read_text(encoding="utf-8"))
-        _require_schema(content, path)
-        row = parse(Row, _unsigned(content), str(path))
-    except OtherSchema:
-        raise
-    except HashbenchError as error:
-        raise HashbenchError(f"{error}: {REMEDY}") from None
-    except (OSError, ValueError) as error:
-        raise HashbenchError(f"{path}: not a readable row: {one_line(error)}: {REMEDY}") from None
-    faults = chain(_contradictions(row, content, path), _out_of_range(row), _edited(content))
-    if fault := next(faults, None):
-        raise HashbenchError(f"{path}: not a row that hashbench wrote: {fault}: {REMEDY}")
-    return row, content
-
-
-def _require_schema(content: dict[str, Any], path: Path) -> None:
-    """Raises OtherSchema if the row says that it is of another schema version."""
-    version = content.get("schema")
-    if type(version) is int and version != SCHEMA:
-        raise OtherSchema(
-            f"{path}: a row of schema version {version}; this hashbench reads version {SCHEMA}: use the version of "
-            "hashbench that wrote it"
-        )
-
-
-def repeat_name(run: str, content: dict[str, Any]) -> str:
-    """The name of the file of a row that is kept beside another row of the same ``run``: it has a digest of the row."""
-    return f"{run}{REPEAT}{row_digest(content)[:8]}"
-
-
-def _contradictions(row: Row, content: dict[str, Any], path: Path) -> Iterator[str]:
-    """What disagrees inside the row, or with the name of its file."""
-    yield from _wrong_name(row, content, path)
-    if f"{row.dataset}-{row.protocol}" != path.parent.name:
-        yield f"it is of {printable(f'{row.dataset}-{row.protocol}')}, and the folder is called {path.parent.name}"
-    for key in ("dataset", "protocol", "method", "budget"):
-        if row.config.get(key) != getattr(row, key):
-            yield f"config.{key} is {printable(repr(row.config.get(key)))}, {key} is {printable(getattr(row, key))}"
-    if not (isinstance(row.config.get("settings"), dict) and isinstance(row.config.get("data"), dict)):
-        yield "config has no settings or no data"
-    elif row.split_seed is not None and row.config["data"].get("split", {}).get("seed") != row.split_seed:
-        yield f"split_seed is {row.split_seed}, which is not the seed in config.data.split"
-    if digest(row.config) != row.cell_hash:
-        yield "cell_hash is not the digest of config"
-    if digest({**row.config, "seed": row.seed}) != row.config_hash:
-        yield "config_hash is not the digest of config and seed"
-
-
-def _wrong_name(row: Row, content: dict[str, Any], path: Path) -> Iterator[str]:
-    """Why the file is not called as the run, or as a row that is kept beside another row of the run."""
-    if path.stem.startswith(f"{row.run}{REPEAT}"):
-        if path.stem != repeat_name(row.run, content):
-            yield f"its digest is not the one in the name of the file, {printable(path.name, 200)}"
-    elif row.run != path.stem:
-        yield f"run is {printable(row.run)}, and the file is called {path.name}"
-
-
-def _edited(content: dict[str, Any]) -> Iterator[str]:
-    """That the row is another one than was written, by its digest; older rows have none."""
-    if ROW_DIGEST in content and content[ROW_DIGEST] != row_digest(content):
-        yield f"{ROW_DIGEST} is not the digest of the row: it was edited after it was written"
-
-
-def _out_of_range(row: Row) -> Iterator[str]:
-    """The values that no run can give."""
-    for field in ("metrics", "metrics_of_test", "metrics_weighted"):
-        for name, value in getattr(row, field).items():
-            yield from (f"{field}.{printable(name)}.{fault}" for fault in _faults_of(name, value))
-    n_queries = min((value.n_queries for value in row.metrics.values()), default=None)
-    if row.distinct_codes and n_queries is not None and row.distinct_codes.queries > n_queries:
-        yield f"distinct_codes.queries is {row.distinct_codes.queries} of {n_queries} queries"
-    if row.seconds and min(row.seconds.model_dump().values()) < 0:
-        yield "seconds are negative"
-
-
-def _faults_of(name: str, value: MetricValue) -> Iterator[str]:
-    """What cannot be in the value of a metric: a mean or a deviation out of range, or more empty queries than all."""
-    if not 0 <= value.n_empty <= value.n_queries:
-        yield f"n_empty is {value.n_empty} of {value.n_queries} queries"
-    for part, number in (("mean", value.mean), ("std", value.std)):
-        if number is not None and not 0 <= number <= 1 and (number < 0 or _is_fraction(name)):
-            yield f"{part} is {number:g}"
-
-
-def _is_fraction(metric: str) -> bool:
-    """Whether a metric is one of ours with values from 0 to 1: the accuracy, and all metrics but the speed-up."""
-    stem = re.split(r"[@(]", metric)[0]
-    return stem == ACCURACY or (stem != "suf" and stem in METRICS and METRICS.provider(stem) is None)
+    def query_labels(self, row: Row) -> Labels | None:
+        """The labels of the queries in the run's codes.npz; None where that file is missing or has none."""
+        path = self.run_folder(row.run) / CODES
+        if not path.is_file():
+            return None
+        arrays = arrays_in(path)
+        return arrays["query_labels"]().whole().astype("int64") if "query_labels" in arrays else None

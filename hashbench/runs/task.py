@@ -28,9 +28,10 @@ from hashbench.runs.data import open_data, protocol_of
 from hashbench.runs.guard import row_of, stored_row
 from hashbench.runs.lock import HOLDER, LOCK, is_held, locked_folder
 from hashbench.runs.options import Options
+from hashbench.runs.row import Row
 from hashbench.runs.run import Run
 from hashbench.runs.score import failed_row
-from hashbench.runs.store import Row, Store
+from hashbench.runs.store import Store
 from hashbench.training.settings import N_SHOWN, OFFICIAL, SHA256
 
 OUTPUT = "output.txt"  # in the folder of a run: what the run printed in a worker
@@ -141,8 +142,8 @@ class RunTask(Task):
             return found
         made = Made(found, {path.name: path.read_bytes() for path in _working_files(store.run_folder(self.name))})
         rmtree(store.run_folder(self.name), ignore_errors=True)
-        with suppress(OSError):  # a second run of this node would find it
-            store.row_path(self.spec.dataset, self.spec.protocol, self.name).unlink()
+        with suppress(HashbenchError):  # a second run of this node would find it
+            store.remove(store.rows_path(self.spec.dataset, self.spec.protocol), [self.name])
         return made
 
 

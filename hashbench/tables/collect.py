@@ -14,9 +14,9 @@ from hashbench.foundation.keeping import kept
 from hashbench.histogram import Histogram
 from hashbench.metrics import Metrics, NamedMetric
 from hashbench.runs import hyperparameters
+from hashbench.runs.row import Row
 from hashbench.runs.run import Run
-from hashbench.runs.saved import saved_histogram
-from hashbench.runs.store import Row, Store
+from hashbench.runs.store import Store
 from hashbench.tables.cell import Cell, Evaluation
 from hashbench.tables.spec import TableSpec, names_to_come
 from hashbench.tables.splits import splits_of
@@ -202,7 +202,7 @@ class _StoredResults:
 
 def _mean_in(row: Row, metric: str, evaluation: Evaluation) -> float | None:
     """The mean that a row holds of a search that is not the unweighted one of the database."""
-    value = (row.metrics_of_test if evaluation == "test" else row.metrics_weighted).get(metric)
+    value = row.searches.get(evaluation, {}).get(metric)
     return None if value is None else value.mean
 
 
@@ -217,7 +217,7 @@ def _distinct_codes(rows: list[Row]) -> tuple[float | None, float | None]:
 def kept_histogram(row: Row, store: Store | None) -> Histogram | None:
     """The histogram that a row was scored from; None if it is not kept, or (with a warning) if the file is another."""
     try:
-        return None if store is None else saved_histogram(row, store)
+        return None if store is None else store.histogram(row)
     except HashbenchError as error:
         log.warning("%s, left out", error)
         return None

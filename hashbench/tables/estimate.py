@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from hashbench.foundation.config import Setting
+from hashbench.runs.row import Row
 from hashbench.runs.run import Run
-from hashbench.runs.store import Row
 
 LIKE = ("model", "features")  # a network of ImageNet says nothing of how long a linear one takes
 SIZE = ("bits", "d", "k")  # the settings that give the size of a code

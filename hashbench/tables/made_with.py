@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from hashbench.runs.store import Row
+from hashbench.runs.row import Row
 from hashbench.tables.table import Table
 
 PIXELS = "pixels"  # the features of a run that has none: its items as they are

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from hashbench.foundation.errors import HashbenchError
 from hashbench.metrics import MetricValue
-from hashbench.runs.store import Row, Store
+from hashbench.runs.row import Row
+from hashbench.runs.store import Store
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -99,6 +100,7 @@ def _fixed(row: Row) -> dict[str, object]:
     return {
         **row.model_dump(include=set(FIXED)),
         **{key: row.hardware.get(key) for key in HARDWARE},
+        "histogram_sha256": row.artefacts.get("histogram"),
         "n_queries": max((value.n_queries for value in values), default=None),
         "n_empty": max((value.n_empty for value in values), default=None),
         "distinct_queries": codes.queries if codes else None,
@@ -123,9 +125,8 @@ def _metrics(stored: list[Row]) -> dict[str, list[float | None]]:
 
 def _values(row: Row) -> dict[str, MetricValue]:
     """A row's metrics, by the name of the column."""
-    others = {"test": row.metrics_of_test, "weighted": row.metrics_weighted}
-    named = {f"{search}.{name}": value for search, values in others.items() for name, value in values.items()}
-    return {**row.metrics, **named}
+    prefixes = {search: "" if search == "database" else f"{search}." for search in row.searches}
+    return {prefixes[search] + name: value for search, values in row.searches.items() for name, value in values.items()}
 
 
 def _names(of_rows: Iterable[Iterable[str]]) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import sqrt
 
-from hashbench.runs.store import Row
+from hashbench.runs.row import Row
 from hashbench.tables.cell import Cell
 
 TIE_RANGE = 0.1  # a cell is tie-dependent if its best AP is more than this above its worst AP

@@ -7,6 +7,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from support import stored_rows
 from support.bundles import content, names
 from support.command_line import call
 from support.small_root import REPOSITORY, small_root
@@ -15,7 +16,7 @@ from hashbench.bundle.contents import rows_of
 from hashbench.bundle.manifest import Manifest
 from hashbench.runs.guard import row_of
 from hashbench.runs.run import Run
-from hashbench.runs.store import Store, file_text
+from hashbench.runs.store import Store
 from hashbench.tables import spec
 
 LSH, LSH1, ITQ = "digits-s1-lsh-12b-s0-b0b63c62f4", "digits-s1-lsh-12b-s1-7579a34798", "digits-s1-itq-12b-s0-9328ee9d18"
@@ -168,9 +169,7 @@ def test_the_files_of_another_run_are_not_packed(
 def test_without_the_data_set_there_are_no_id_lists(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     committed = Store(REPOSITORY / "results")
     row = rows_of(spec.load("cifar10_small_cnn"), committed, 1)[0]
-    rows = tmp_path / "results" / "rows" / "cifar10-s1"
-    rows.mkdir(parents=True)
-    shutil.copy(committed.row_path("cifar10", "s1", row.run), rows)
+    Store(tmp_path / "results").write(row)
     code, out, error = call(capsys, "bundle", "cifar10_small_cnn", "-o", tmp_path / "c.zip")
     assert code == 0 and "1 row, 0 with a histogram, 0 with codes, 0 id lists: " in out
     assert error.splitlines()[1:] == [
@@ -228,19 +227,16 @@ def test_a_damaged_row_stops_it_and_the_old_bundle_stays(
     capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "b.zip").write_text("old")
-    row = results / "rows" / "digits-s1" / f"{LSH}.json"
-    row.write_text(row.read_text().replace('"bits": 12', '"bits": 13'))
+    place = stored_rows.edit(results, lambda row: row["config"]["settings"].update(bits=13), LSH, sign=False)
     code, out, error = call(capsys, "bundle", "digits", "-o", tmp_path / "b.zip")
     assert (code, out, error.count("\n")) == (2, "", 1)
-    assert error.startswith(f"error: {row}: not a row that hashbench wrote: cell_hash is not the digest")
+    assert error.startswith(f"error: {place}: not a row that hashbench wrote: cell_hash is not the digest")
     assert (tmp_path / "b.zip").read_text() == "old"
 
 
 def test_a_failed_run_is_packed_as_a_row(capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path) -> None:
-    path = results / "rows" / "digits-s1" / f"{LSH}.json"
-    values = json.loads(path.read_text())
-    values |= {"status": "failed", "reason": "it diverged", "metrics": {}, "histogram_sha256": None, "seconds": None}
-    path.write_text(file_text(values))
+    failed = {"status": "failed", "reason": "it diverged", "searches": {}, "artefacts": {}, "seconds": None}
+    stored_rows.edit(results, lambda row: row.update(failed), LSH)
     code, out, error = call(capsys, "bundle", "digits", "-o", tmp_path / "b.zip")
     assert (code, error) == (0, "")
     assert "3 rows, 2 with a histogram, 2 with codes" in out

@@ -13,6 +13,7 @@ from support.bundles import changed, json_changed, names, row_changed, written
 from support.command_line import call
 
 from hashbench.bundle import archive, layout
+from hashbench.runs.run import Run
 
 Make = Callable[[Path, Path], None]  # is given a good bundle and the path of the hostile one
 
@@ -239,11 +240,16 @@ def test_a_message_does_not_reach_the_terminal_raw(
 ) -> None:
     with_entry(bundle, tmp_path / "b.zip", "digits-bundle/\x1b[2J")
     assert "'digits-bundle/\\x1b[2J'" in refused(capsys, tmp_path / "b.zip")
-    row = next(name for name in names(bundle) if name.startswith("results/rows/"))
+    rows = next(name for name in names(bundle) if name.startswith("results/rows/"))
+
+    def unknown_metric(row: dict[str, Any]) -> None:
+        found = row["searches"]["database"]
+        found["\x1b[2J"] = found["ap"]
+
     edits = {
-        row: row_changed(lambda found: found["metrics"].update({"\x1b[2J": found["metrics"]["ap"]})),
+        rows: row_changed(unknown_metric, Run.resolve("digits", "s1", "lsh", {"bits": 12}).run),
         "manifest.json": json_changed(lambda found: found["code"].update(version="\x1b[2J")),
     }
     code, out, _ = call(capsys, "verify", changed(bundle, tmp_path / "c.zip", edits, listed=True))
     assert (code, out.splitlines()[0]) == (0, "table digits, packed by hashbench '\\x1b[2J'")
-    assert "metrics.'\\x1b[2J': no metric of this name" in out and "\x1b" not in out
+    assert "database.'\\x1b[2J': no metric of this name" in out and "\x1b" not in out

@@ -14,8 +14,9 @@ from support.stored_toy import parts, store_toy
 
 from hashbench.runs import hyperparameters
 from hashbench.runs.guard import row_of
+from hashbench.runs.row import Row
 from hashbench.runs.run import Run
-from hashbench.runs.store import Row, Store
+from hashbench.runs.store import Store
 
 TABLE = """
 title = "Mine"
@@ -66,19 +67,19 @@ def test_sparse_codes(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkey
     files = ("codes", "histogram", "histogram_of_test", "retrieval", "retrieval_of_test")
     runs = [name for name in names(path) if name.startswith("results/runs/")]
     assert runs == [f"results/runs/{row.run}/{name}.npz" for name in files]
-    n_values = len(row.metrics) + len(row.metrics_of_test)
+    n_values = len(row.metrics) + len(row.searches["test"])
     code, out, _ = call(capsys, "verify", path)
     assert (code, out.splitlines()[2:]) == (
         0,
         [f"{n_values} metrics computed again: 1 histogram, 2 retrievals, codes of 1 run", "no difference"],
     )
-    name = f"results/rows/digits-s1/{row.run}.json"
-    edit = row_changed(lambda found: found["metrics_of_test"]["suf@4"].update(mean=2.5))
+    name = "results/rows/digits-s1.jsonl"
+    edit = row_changed(lambda found: found["searches"]["test"]["suf@4"].update(mean=2.5), row.run)
     worse = changed(path, tmp_path / "worse.zip", {name: edit}, listed=True)
     code, out, _ = call(capsys, "verify", worse)
-    found = row.metrics_of_test["suf@4"].mean
+    found = row.searches["test"]["suf@4"].mean
     assert code == 1 and out.splitlines()[-1] == (
-        f"difference: {row.run}: metrics_of_test.suf@4.mean is 2.5, retrieval_of_test.npz gives {found:.10g}"
+        f"difference: {row.run}: test.suf@4.mean is 2.5, retrieval_of_test.npz gives {found:.10g}"
     )
     swapped = {runs[3]: content(path, runs[4]), runs[4]: content(path, runs[3])}
     code, out, _ = call(capsys, "verify", changed(path, tmp_path / "swapped.zip", swapped, listed=True))
@@ -92,10 +93,10 @@ def test_learned_weights(capsys: pytest.CaptureFixture[str], tmp_path: Path, mon
     recipes(root)
     declare(root, "structhash", settings, "ap")
     row = trained(tmp_path, "structhash", settings)
-    assert row.metrics_weighted
+    assert row.searches["weighted"]
     path = tmp_path / "b.zip"
     assert call(capsys, "bundle", "mine", "-o", path)[0] == 0
-    n_values = len(row.metrics) + len(row.metrics_weighted)
+    n_values = len(row.metrics) + len(row.searches["weighted"])
     code, out, _ = call(capsys, "verify", path)
     assert (code, out.splitlines()[2:]) == (
         0,
@@ -103,15 +104,14 @@ def test_learned_weights(capsys: pytest.CaptureFixture[str], tmp_path: Path, mon
     )
     assert call(capsys, "bundle", "mine", "--no-codes", "-o", tmp_path / "small.zip")[0] == 0
     code, out, _ = call(capsys, "verify", tmp_path / "small.zip")
-    weighted = ", ".join(f"metrics_weighted.{name}" for name in row.metrics_weighted)
-    assert (code, len(row.metrics_weighted)) == (0, 3)
+    weighted = ", ".join(f"weighted.{name}" for name in row.searches["weighted"])
+    assert (code, len(row.searches["weighted"])) == (0, 3)
     assert f"not checked: {row.run}: {weighted}: nothing that gives them is in the bundle" in out.splitlines()
-    name = f"results/rows/digits-s1/{row.run}.json"
-    edit = row_changed(lambda found: found["metrics_weighted"]["ap"].update(mean=0.25))
+    name = "results/rows/digits-s1.jsonl"
+    edit = row_changed(lambda found: found["searches"]["weighted"]["ap"].update(mean=0.25), row.run)
     code, out, _ = call(capsys, "verify", changed(path, tmp_path / "worse.zip", {name: edit}, listed=True))
     assert code == 1 and out.splitlines()[-1] == (
-        f"difference: {row.run}: metrics_weighted.ap.mean is 0.25, "
-        f"codes.npz gives {row.metrics_weighted['ap'].mean:.10g}"
+        f"difference: {row.run}: weighted.ap.mean is 0.25, codes.npz gives {row.searches['weighted']['ap'].mean:.10g}"
     )
 
 

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.bundles import Change, changed, content, json_changed, row_changed
+from support.bundles import Change, changed, content, json_changed, names, row_changed, row_in
 from support.command_line import call
 
 from hashbench.codes.files import _stored
 from hashbench.histogram import Histogram
-from hashbench.runs.store import Store, read
+from hashbench.runs.store import Store
 
 LSH, LSH1 = "digits-s1-lsh-12b-s0-b0b63c62f4", "digits-s1-lsh-12b-s1-7579a34798"
-ROW = f"results/rows/digits-s1/{LSH}.json"
+ROWS = "results/rows/digits-s1.jsonl"
 HISTOGRAM, CODES, IDS = (
     f"results/runs/{LSH}/histogram.npz",
     f"results/runs/{LSH}/codes.npz",
@@ -60,6 +60,10 @@ def damaged(bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     )
 
 
+def set_ap(mean: float) -> Callable[[dict[str, Any]], object]:
+    return lambda row: row["searches"]["database"]["ap"].update(mean=mean)
+
+
 def move_one(found: dict[str, Any]) -> None:
     """Puts one item of the first query at another distance: the number of items stays."""
     distance, level = map(int, np.argwhere(found["counts"][0] > 0)[0])
@@ -72,18 +76,18 @@ def flip_bit(found: dict[str, Any]) -> None:
 
 
 def test_an_edited_value(damaged: Callable[..., list[str]], bundle: Path) -> None:
-    was = json.loads(content(bundle, ROW))["metrics"]["ap"]
-    edit = row_changed(lambda row: row["metrics"]["ap"].update(mean=0.9, n_empty=1))
-    assert damaged({ROW: edit}) == [
-        f"{LSH}: metrics.ap.mean is 0.9, histogram.npz gives {was['mean']:.10g}",
-        f"{LSH}: metrics.ap.n_empty is 1, histogram.npz gives 0",
+    was = row_in(content(bundle, ROWS), LSH)["searches"]["database"]["ap"]
+    edit = row_changed(lambda row: row["searches"]["database"]["ap"].update(mean=0.9, n_empty=1), LSH)
+    assert damaged({ROWS: edit}) == [
+        f"{LSH}: database.ap.mean is 0.9, histogram.npz gives {was['mean']:.10g}",
+        f"{LSH}: database.ap.n_empty is 1, histogram.npz gives 0",
     ]
 
 
 def test_an_edited_row_that_the_manifest_knows_otherwise(damaged: Callable[..., list[str]]) -> None:
-    found = damaged({ROW: row_changed(lambda row: row["metrics"]["ap"].update(mean=0.9))}, listed=False)
-    assert found[0].startswith(f"{ROW}: not the file that was packed: SHA-256 is ")
-    assert found[1].startswith(f"{LSH}: metrics.ap.mean is 0.9, histogram.npz gives 0.3")
+    found = damaged({ROWS: row_changed(set_ap(0.9), LSH)}, listed=False)
+    assert found[0].startswith(f"{ROWS}: not the file that was packed: SHA-256 is ")
+    assert found[1].startswith(f"{LSH}: database.ap.mean is 0.9, histogram.npz gives 0.3")
     assert len(found) == 2
 
 
@@ -93,42 +97,43 @@ def test_an_edited_row_that_the_manifest_knows_otherwise(damaged: Callable[..., 
         (lambda row: row["config"].update(budget="full "), "config.budget is 'full ', budget is full"),
         (lambda row: row["config"]["settings"].update(bits=13), "cell_hash is not the digest of config"),
         (lambda row: row.update(seed=7), "config_hash is not the digest of config and seed"),
-        (lambda row: row.update(run="x"), f"run is x, and the file is called {LSH}.json"),
-        (lambda row: row["metrics"]["ap"].update(mean=1.5), "metrics.ap.mean is 1.5"),
-        (
-            lambda row: row["metrics"]["ap"].update(mean=0.9),
-            "row_sha256 is not the digest of the row: it was edited after it was written",
-        ),
+        (lambda row: row.update(protocol="s2"), "it is of digits-s2, and the file is of digits-s1"),
+        (set_ap(1.5), "database.ap.mean is 1.5"),
+        (set_ap(0.9), "row_sha256 is not the digest of the row: it was edited after it was written"),
     ],
 )
 def test_a_row_that_contradicts_itself(
     edit: Callable[[dict[str, Any]], object], complaint: str, damaged: Callable[..., list[str]]
 ) -> None:
-    assert damaged({ROW: json_changed(edit)}) == [
-        f"{ROW}: not a row that hashbench wrote: {complaint}",
+    assert damaged({ROWS: row_changed(edit, LSH, sign=False)}) == [
+        f"{ROWS}:2: not a row that hashbench wrote: {complaint}",
         f"results/runs/{LSH}: no readable row of this run is in the bundle",
     ]
 
 
 def test_a_row_of_an_unknown_schema(damaged: Callable[..., list[str]]) -> None:
-    assert damaged({ROW: json_changed(lambda row: row.update(schema=2))}) == [
-        f"{ROW}: a row of schema version 2; this hashbench reads version 1: use the version of hashbench that wrote it",
+    assert damaged({ROWS: row_changed(lambda row: row.update(schema=3), LSH)}) == [
+        f"{ROWS}:2: a row of schema version 3; this hashbench reads 2 here: use the version of hashbench that wrote it",
         f"results/runs/{LSH}: no readable row of this run is in the bundle",
     ]
 
 
 def test_a_row_under_a_name_that_is_not_its_own(damaged: Callable[..., list[str]], bundle: Path) -> None:
     other = LSH.replace("-b0b63c62f4", "-0000000000")
-    renamed = row_changed(lambda row: row.update(run=other))(content(bundle, ROW))
-    found = damaged({ROW: None, HISTOGRAM: None, CODES: None, ROW.replace(LSH, other): renamed})
-    assert found == [
-        f"{ROW.replace(LSH, other)}: a run of these names, seed and configuration is called lsh-...-s0-b0b63c62f4"
-    ]
+    found = damaged({ROWS: row_changed(lambda row: row.update(run=other), LSH), HISTOGRAM: None, CODES: None})
+    assert found == [f"{ROWS}: a run of these names, seed and configuration is called lsh-...-s0-b0b63c62f4"]
+
+
+def test_a_row_that_is_there_twice(damaged: Callable[..., list[str]]) -> None:
+    def twice(text: bytes) -> bytes:
+        return text + row_changed(set_ap(0.9), LSH)(text)
+
+    assert f"{ROWS}: {LSH} is there twice" in damaged({ROWS: twice})
 
 
 def test_an_edited_histogram(damaged: Callable[..., list[str]], bundle: Path) -> None:
     (found,) = damaged({HISTOGRAM: arrays(move_one)})
-    stated = json.loads(content(bundle, ROW))["histogram_sha256"]
+    stated = row_in(content(bundle, ROWS), LSH)["artefacts"]["histogram"]
     assert found.startswith(f"{LSH}: histogram.npz is not what the row was scored from: SHA-256 is ")
     assert found.endswith(f", the row says {stated}")
 
@@ -142,11 +147,11 @@ def test_swapped_histograms_of_two_runs(damaged: Callable[..., list[str]], bundl
 def test_a_histogram_of_other_codes_with_a_row_that_says_so_too(
     damaged: Callable[..., list[str]], bundle: Path
 ) -> None:
-    other = json.loads(content(bundle, ROW.replace(LSH, LSH1)))
-    stolen = {key: other[key] for key in ("metrics", "histogram_sha256", "distinct_codes")}
+    other = row_in(content(bundle, ROWS), LSH1)
+    stolen = {key: other[key] for key in ("searches", "artefacts", "distinct_codes")}
     changes = {
         HISTOGRAM: content(bundle, HISTOGRAM.replace(LSH, LSH1)),
-        ROW: row_changed(lambda row: row.update(stolen)),
+        ROWS: row_changed(lambda row: row.update(stolen), LSH),
     }
     distinct, counted = damaged(changes)
     assert distinct.startswith(f"{LSH}: distinct_codes are ") and "codes.npz gives" in distinct
@@ -174,9 +179,11 @@ def test_other_ids_with_their_own_checksum(damaged: Callable[..., list[str]], tm
 def test_fewer_items_than_the_id_lists_name(damaged: Callable[..., list[str]], bundle: Path) -> None:
     fewer = arrays(lambda found: found.update(counts=found["counts"][:-1]))
     sha256 = histogram_in(fewer(content(bundle, HISTOGRAM))).sha256()
-    found = damaged({HISTOGRAM: fewer, CODES: None, ROW: row_changed(lambda row: row.update(histogram_sha256=sha256))})
+    found = damaged(
+        {HISTOGRAM: fewer, CODES: None, ROWS: row_changed(lambda row: row.update(artefacts={"histogram": sha256}), LSH)}
+    )
     assert found[0] == f"{LSH}: histogram.npz is of 499 queries and 1297 items, the id lists of 500 and 1297"
-    assert f"{LSH}: metrics.ap.n_queries is 500, histogram.npz gives 499" in found
+    assert f"{LSH}: database.ap.n_queries is 500, histogram.npz gives 499" in found
 
 
 def test_other_files_than_those_that_were_packed(damaged: Callable[..., list[str]]) -> None:
@@ -240,12 +247,14 @@ def test_a_flipped_byte(bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixt
 def test_a_metric_that_this_hashbench_does_not_have(
     bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    edit = row_changed(lambda row: row["metrics"].update(quality=row["metrics"]["ap"]))
-    path = changed(bundle, tmp_path / "other.zip", {ROW: edit}, listed=True)
+    edit = row_changed(
+        lambda row: row["searches"]["database"].update(quality={**row["searches"]["database"]["ap"]}), LSH
+    )
+    path = changed(bundle, tmp_path / "other.zip", {ROWS: edit}, listed=True)
     code, out, _ = call(capsys, "verify", path)
     assert (code, out.splitlines()[3:]) == (
         0,
-        [f"not checked: {LSH}: metrics.quality: no metric of this name", "no difference"],
+        [f"not checked: {LSH}: database.quality: no metric of this name", "no difference"],
     )
 
 
@@ -260,9 +269,24 @@ def test_json(bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert found == {"bundle": str(path), "table": "digits", **numbers, **lists}
 
 
-def test_the_rows_of_the_bundle_are_those_that_were_stored(bundle: Path, trained: Path, tmp_path: Path) -> None:
-    for stored in Store(trained).rows():
-        path = tmp_path / "digits-s1" / f"{stored.run}.json"
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(content(bundle, f"results/rows/digits-s1/{stored.run}.json"))
-        assert read(path) == stored
+def test_the_rows_of_the_bundle_are_those_that_were_stored(bundle: Path, trained: Path) -> None:
+    assert content(bundle, ROWS) == Store(trained).rows_path("digits", "s1").read_bytes()
+
+
+def test_a_bundle_with_rows_of_schema_1_verifies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It was packed by the last version of hashbench that wrote such rows."""
+    path = Path(__file__).with_name("data") / "digits-schema-1.zip"
+    code, out, _ = call(capsys, "verify", path)
+    assert code == 0
+    assert out.splitlines()[1:] == [
+        "26 files, 2 rows, 1 id list",
+        "20 metrics computed again: 2 histograms, 0 retrievals, codes of 2 runs",
+        "no difference",
+    ]
+    (row,) = [name for name in names(path) if "-itq-" in name and name.endswith(".json")]
+    edit = json_changed(lambda found: found["metrics"]["ap"].update(mean=0.9))
+    (found, _) = differences(capsys, changed(path, tmp_path / "changed.zip", {row: edit}, listed=True))
+    assert (
+        found
+        == f"{row}: not a row that hashbench wrote: row_sha256 is not its digest: it was edited after it was written"
+    )

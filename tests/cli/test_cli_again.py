@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import stored_rows
 from support.command_line import call
 
-from hashbench.runs.store import Store, file_text
+from hashbench.runs.store import Store
 
 LSH = ["train", "lsh", "digits", "--bits", "16"]
 SMALL = ["epochs=1", "steps_per_epoch=3", "batch_size=10", "classes_per_batch=5", "augment=none", "augment_per=item"]
@@ -19,7 +20,7 @@ TALR = ["train", "talr-ap", "digits", "--bits", "8", "--set", "epochs=1", "--set
 
 
 def rows(results: Path) -> dict[Path, bytes]:
-    return {path: path.read_bytes() for path in results.glob("rows/*/*.json")}
+    return {path: path.read_bytes() for path in results.glob("rows/*.jsonl")}
 
 
 def test_a_stored_run_says_when_and_where_it_was_trained(capsys: pytest.CaptureFixture[str]) -> None:
@@ -47,32 +48,38 @@ def test_again_trains_and_compares_and_leaves_the_row(capsys: pytest.CaptureFixt
     assert re.fullmatch(r"ap +0\.\d{4}  equal", lines[2])
     assert all(line.endswith("  equal") for line in lines[2:-2])
     assert lines[-2].startswith("distinct codes  ")
-    assert lines[-1].endswith(".json (as it was)")
+    assert lines[-1].endswith(".jsonl (as it was)")
     assert rows(tmp_path / "results") == before
     assert list((tmp_path / "results" / "runs").glob("*/hasher.npz"))
 
 
 def test_again_says_by_how_much_a_metric_differs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     call(capsys, *LSH)
-    (path,) = rows(tmp_path / "results")
-    row: dict[str, Any] = json.loads(path.read_text())
-    row["metrics"]["ap"]["mean"] -= 0.0125
-    del row["metrics"]["ndcg"]
-    row["histogram_sha256"] = "0" * 64
-    path.write_text(file_text(row))
+
+    def other(row: dict[str, Any]) -> None:
+        row["searches"]["database"]["ap"]["mean"] -= 0.0125
+        del row["searches"]["database"]["ndcg"]
+        row["artefacts"]["histogram"] = "0" * 64
+        row["threads"]["blas"] += 1
+        row["hardware"]["cpu"] = "another one"
+
+    stored_rows.edit(tmp_path / "results", other)
+    (row,) = [json.loads(line) for line in stored_rows.texts(tmp_path / "results").values()]
+    was = row["searches"]["database"]["ap"]["mean"]
     code, out, _ = call(capsys, *LSH, "--again")
     lines = {line.split("  ")[0]: line for line in out.splitlines()}
     assert code == 0
     assert lines["histogram"].endswith(" not equal to the stored one")
-    assert lines["ap"].endswith(f"  stored {row['metrics']['ap']['mean']:.4f}, differs by +0.013")
+    assert "another processor: " in lines["likely cause"] and "another number of threads: " in lines["likely cause"]
+    assert lines["ap"].endswith(f"  stored {was:.4f}, differs by +0.013")
     assert lines["ndcg"].endswith("  not in the stored row")
     assert lines["ap_worst"].endswith("  equal")
     printed = json.loads(call(capsys, *LSH, "--again", "--json")[1])
-    assert printed["stored"]["metrics"] == row["metrics"]
+    assert printed["stored"]["searches"] == row["searches"]
     assert printed["equal"] == {"histogram": False}
     assert printed["differences"]["ap"] == pytest.approx(0.0125)
     assert printed["differences"]["ap_worst"] == 0
-    assert printed["again"]["metrics"]["ap"]["mean"] == pytest.approx(row["metrics"]["ap"]["mean"] + 0.0125)
+    assert printed["again"]["searches"]["database"]["ap"]["mean"] == pytest.approx(was + 0.0125)
 
 
 def test_again_of_a_run_that_is_not_stored_stores_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -99,11 +99,13 @@ def test_then_everything_works_as_for_any_other_from_any_folder(
     code, out, _ = hashbench(*train)
     row = json.loads(out)
     assert (code, row["status"], row["dataset"]) == (0, "ok", "flowers")
-    assert row["metrics"]["ap"]["n_queries"] == 9
+    assert row["searches"]["database"]["ap"]["n_queries"] == 9
     assert hashbench("encode", row["run"], "--out", "run.npz")[0] == 0
     code, out, _ = hashbench("eval", "run.npz", "--json", "--metric", "ap")
     assert code == 0
-    assert json.loads(out)["metrics"]["ap"]["mean"] == pytest.approx(row["metrics"]["ap"]["mean"], abs=1e-12)
+    assert json.loads(out)["metrics"]["ap"]["mean"] == pytest.approx(
+        row["searches"]["database"]["ap"]["mean"], abs=1e-12
+    )
     assert hashbench("split", "flowers", "--protocol", "own", "--check")[0] == 0
     assert hashbench("features", "flowers", "--model", "pixels")[0] == 0
     assert hashbench("search", row["run"], "--out", "sheet.png")[0] == 0

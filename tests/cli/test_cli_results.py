@@ -7,11 +7,15 @@ from typing import Any
 
 import pytest
 from filelock import FileLock
+from support import stored_rows
 from support.command_line import call
 from support.fake_rows import row_of_run
 
+from hashbench.runs import schema_1
+from hashbench.runs.line import repeat_name
+from hashbench.runs.row import Row
 from hashbench.runs.run import Run
-from hashbench.runs.store import Row, Store, repeat_name
+from hashbench.runs.store import Store
 
 
 def row(method: str = "lsh", bits: int = 12, seed: int = 0, status: str = "ok", ap: float = 0.5, **changes: Any) -> Row:
@@ -20,8 +24,9 @@ def row(method: str = "lsh", bits: int = 12, seed: int = 0, status: str = "ok", 
     return row_of_run(named, status, **({"ap": ap} if status == "ok" else {})).model_copy(update=changes)
 
 
-def write(folder: Path, *rows: Row) -> list[Path]:
-    return [Store(folder).write(each) for each in rows]
+def write(folder: Path, *rows: Row) -> None:
+    for each in rows:
+        Store(folder).write(each)
 
 
 @pytest.fixture
@@ -34,8 +39,9 @@ def other(tmp_path: Path) -> Path:
     return tmp_path / "other"
 
 
-def files(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.glob("rows/*/*.json"))}
+def damage(folder: Path, damaged: Row, text: str) -> str:
+    """Writes ``text`` in place of a row; returns the place of the line."""
+    return stored_rows.replace(folder, damaged.run, text)
 
 
 def test_rows_are_listed_and_chosen(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -66,42 +72,43 @@ def test_a_row_is_shown_as_show_shows_it(results: Path, capsys: pytest.CaptureFi
         assert shown[0] == 0 and "lsh" in shown[1]
 
 
-DAMAGE = {
-    "not a readable row: Expecting value": "",
-    "a row of schema version 2; this hashbench reads version 1: use the version of hashbench that": '{"schema": 2}',
-    "not a row that hashbench wrote: cell_hash is not the digest of config": None,  # edited by hand
-}
-
-
-@pytest.mark.parametrize("complaint", DAMAGE)
 def test_a_row_that_cannot_be_read_is_one_line_and_the_rest_follows(
-    results: Path, other: Path, complaint: str, capsys: pytest.CaptureFixture[str]
+    results: Path, other: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    good, bad = write(results, row("itq"), row())
-    content = json.loads(bad.read_text())
-    content["config"]["settings"]["bits"] = 13
-    text = DAMAGE[complaint]
-    bad.write_text(json.dumps(content) if text is None else text)
-    write(other, row("itq"))
+    good, bad = row("itq"), row()
+    write(results, good, bad)
+    write(other, good)
+    before = stored_rows.texts(results)[bad.run]
+    damages = {
+        "not a readable row: Expecting property name": f'{{"run":"{bad.run}",',
+        "a row of schema version 3; this hashbench reads 2 here: use the version of hashbench that": stored_rows.edited(
+            before, lambda content: content.update(schema=3)
+        ),
+        "not a row that hashbench wrote: cell_hash is not the digest of config": stored_rows.edited(
+            before, lambda content: content["config"]["settings"].update(bits=13), sign=False
+        ),
+    }
     left = "error: 1 row cannot be read: see the lines above\n"
-    for command in (["list"], ["diff", results, other], ["diff", other, results]):
-        code, out, err = call(capsys, "results", *command)
-        assert code == 1 and err.startswith(f"left out: {bad}: {complaint}") and err.endswith(left)
-        assert err.count("\n") == 2
-        assert good.stem in out or "equal: 1\n" in out
-    code, out, err = call(capsys, "--results", other, "results", "merge", results)
-    assert code == 1 and err.startswith(f"left out: {bad}: {complaint}") and err.count("\n") == 2
-    assert files(other).keys() == {f"rows/digits-s1/{good.name}"}
+    for complaint, text in damages.items():
+        place = damage(results, bad, text)
+        for command in (["list"], ["diff", results, other], ["diff", other, results]):
+            code, out, err = call(capsys, "--results", results, "results", *command)
+            assert code == 1 and err.startswith(f"left out: {place}: {complaint}") and err.endswith(left)
+            assert err.count("\n") == 2
+            assert good.run in out or "equal: 1\n" in out
+        code, out, err = call(capsys, "--results", other, "results", "merge", results)
+        assert code == 1 and err.startswith(f"left out: {place}: {complaint}") and err.count("\n") == 2
+        assert stored_rows.names(other) == [good.run]
 
 
 def test_two_rows_differ_in_settings_and_metrics(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     a, b = row(), row(bits=24, ap=0.75, utc="2001-01-01T00:00:00Z")
-    paths = write(results, a, b)
-    code, out, err = call(capsys, "results", "diff", a.run, paths[1])
+    write(results, a, b)
+    code, out, err = call(capsys, "results", "diff", a.run, b.run)
     assert (code, err) == (0, "")
     assert out.splitlines() == [
         f"A  {a.run}",
-        f"B  {paths[1]}",
+        f"B  {b.run}",
         "",
         "settings",
         "  settings.bits  12  24",
@@ -154,9 +161,9 @@ def test_merging_copies_and_keeps_what_conflicts(
         row(bits=48),  # failed here
         row("itq", bits=48, status="failed"),  # failed there
     )
-    before, theirs = files(results), files(other)
-    conflict = f"rows/digits-s1/{row('itq').run}.json"
-    beside = repeat_name(row("itq").run, json.loads(theirs[conflict]))
+    before, theirs = stored_rows.texts(results), stored_rows.texts(other)
+    conflict = row("itq").run
+    beside = repeat_name(conflict, theirs[conflict])
     printed = [
         f"{beside}: kept beside the row here, which has other values or fewer",
         f"{results}: 6 rows would be merged (--dry-run)",
@@ -169,29 +176,29 @@ def test_merging_copies_and_keeps_what_conflicts(
     ]
     code, out, err = call(capsys, "results", "merge", other, "--dry-run")
     assert (code, err, out.splitlines()) == (0, "", printed)
-    assert files(results) == before
+    assert stored_rows.texts(results) == before
     printed[1] = f"{results}: 6 rows merged"
     assert call(capsys, "results", "merge", other)[1].splitlines() == printed
-    copied, replaced = (f"rows/digits-s1/{row(bits=bits).run}.json" for bits in (32, 48))
-    assert files(results) == {
+    copied, replaced = (row(bits=bits).run for bits in (32, 48))
+    assert stored_rows.texts(results) == {
         **before,
         copied: theirs[copied],
         replaced: theirs[replaced],
-        f"rows/digits-s1/{beside}.json": theirs[conflict],
+        beside: theirs[conflict],
     }
-    assert files(other) == theirs
-    after = files(results)
+    assert stored_rows.texts(other) == theirs
+    after = stored_rows.texts(results)
     again = call(capsys, "results", "merge", other / "rows", other, "--json")
     outcomes = [each["outcome"] for each in json.loads(again[1])["rows"]]
     assert again[0] == 0 and sorted(set(outcomes)) == ["equal", "failed", "same_values"]
-    assert files(results) == after
+    assert stored_rows.texts(results) == after
 
 
 def test_a_row_with_fewer_values_is_left_out_and_one_with_more_is_kept(
     results: Path, other: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fewer = row()
-    more = fewer.model_copy(update={"metrics": {**fewer.metrics, "ndcg": fewer.metrics["ap"]}})
+    more = fewer.model_copy(update={"searches": {"database": {**fewer.metrics, "ndcg": fewer.metrics["ap"]}}})
     write(results, more)
     write(other, fewer)
     assert "  1 left out: the row here has the same values" in call(capsys, "results", "merge", other)[1]
@@ -200,7 +207,7 @@ def test_a_row_with_fewer_values_is_left_out_and_one_with_more_is_kept(
         "  1 kept beside the row here, which has other values or fewer",
     ]
     for folder, n in ((results, 1), (other, 2)):
-        assert sum("ndcg" in each.metrics for each in Store(folder).rows()) == 1 and len(files(folder)) == n
+        assert sum("ndcg" in each.metrics for each in Store(folder).rows()) == 1 and len(stored_rows.texts(folder)) == n
 
 
 def test_merging_back_gives_both_folders_the_same_values(
@@ -212,7 +219,7 @@ def test_merging_back_gives_both_folders_the_same_values(
     assert call(capsys, "--results", other, "results", "merge", results)[0] == 0
     for folder in (results, other):
         assert sorted(each.metrics["ap"].mean or 0 for each in Store(folder).rows()) == [0.5, 0.75]
-        assert len(files(folder)) == 2
+        assert len(stored_rows.texts(folder)) == 2
 
 
 def test_a_table_shows_the_mean_of_a_run_that_was_measured_twice(
@@ -242,20 +249,13 @@ def test_a_row_kept_beside_another_is_shown_by_its_whole_name(
     write(results, row(ap=0.5))
     write(other, row(ap=0.75))
     call(capsys, "results", "merge", other)
-    (beside,) = list(results.glob("rows/*/*~*.json"))
+    (beside,) = [name for name in stored_rows.names(results) if "~" in name]
     for shorter in (row().run, row().run[:-3]):
-        assert json.loads(call(capsys, "show", shorter, "--json")[1])["run"]["metrics"]["ap"]["mean"] == 0.5
-    found = json.loads(call(capsys, "results", "show", beside.stem, "--json")[1])["run"]
-    assert found["metrics"]["ap"]["mean"] == 0.75 and Path(found["row"]).name == beside.name
-    assert call(capsys, "results", "diff", row().run, beside.stem)[1].splitlines()[-1] == "  ap  0.5000  0.7500  -0.25"
-    content = json.loads(beside.read_text())
-    content["metrics"]["ap"]["mean"] = 0.76  # within its range: only the digest tells
-    beside.write_text(json.dumps(content))
-    code, _, err = call(capsys, "results", "list")
-    assert code == 1 and err.splitlines()[0] == (
-        f"left out: {beside}: not a row that hashbench wrote: its digest is not the one in the name of the file, "
-        f"{beside.name}: delete it and run it again, or restore it from git"
-    )
+        found = json.loads(call(capsys, "show", shorter, "--json")[1])["run"]
+        assert found["searches"]["database"]["ap"]["mean"] == 0.5
+    found = json.loads(call(capsys, "results", "show", beside, "--json")[1])["run"]
+    assert found["searches"]["database"]["ap"]["mean"] == 0.75 and Path(found["row"]).name == "digits-s1.jsonl"
+    assert call(capsys, "results", "diff", row().run, beside)[1].splitlines()[-1] == "  ap  0.5000  0.7500  -0.25"
 
 
 def test_names_of_foreign_rows_cannot_control_the_terminal(
@@ -264,11 +264,13 @@ def test_names_of_foreign_rows_cannot_control_the_terminal(
     metric = "ap\x1b[2J"
     a, b = row(), row(ap=0.75, reason="gone\x1b]0;title\x07")
     for folder, each in ((results, a), (other, b)):
-        write(folder, each.model_copy(update={"metrics": {metric: each.metrics["ap"]}}))
-    shown = [
-        call(capsys, "results", "diff", results, other)[1],
-        call(capsys, "results", "diff", a.run, other / "rows" / "digits-s1" / f"{a.run}.json")[1],
-        call(capsys, "results", "merge", other)[1],
+        write(folder, each.model_copy(update={"searches": {"database": {metric: each.metrics["ap"]}}}))
+    shown = [call(capsys, "results", "diff", results, other)[1]]
+    merged = call(capsys, "results", "merge", other)[1]
+    (beside,) = [name for name in stored_rows.names(results) if "~" in name]
+    shown += [
+        call(capsys, "results", "diff", a.run, beside)[1],
+        merged,
         call(capsys, "results", "list")[1],
     ]
     assert r"'ap\x1b[2J' 0.5000 and 0.7500" in shown[0] and r"-  'gone\x1b]0;title\x07'" in shown[1]
@@ -277,12 +279,13 @@ def test_names_of_foreign_rows_cannot_control_the_terminal(
 
 
 def test_a_damaged_row_here_is_not_overwritten(results: Path, other: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (path,) = write(results, row())
-    path.write_text("{")
+    write(results, row())
+    text = f'{{"run":"{row().run}",'
+    place = damage(results, row(), text)
     write(other, row(), row("itq"))
     code, _, err = call(capsys, "results", "merge", other)
-    assert code == 1 and err.startswith(f"left out: {path}: not a readable row: ")
-    assert path.read_text() == "{" and len(files(results)) == 2
+    assert code == 1 and err.startswith(f"left out: {place}: not a readable row: ")
+    assert stored_rows.texts(results)[row().run] == text and len(stored_rows.names(results)) == 2
 
 
 def test_a_folder_is_not_merged_into_itself(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -308,44 +311,48 @@ def folder(results: Path, run: str, *names: str) -> Path:
 
 
 def test_prune_lists_and_removes_only_what_is_of_no_use(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    good, failed, damaged, newer = write(results, row(), row(bits=24, status="failed"), row(bits=32), row(bits=48))
-    damaged.write_text("{")
-    newer.write_text('{"schema": 2}')
-    kept = [folder(results, path.stem, "config.json") for path in (good, damaged, newer)]
+    rows = [row(), row(bits=24, status="failed"), row(bits=32), row(bits=48)]
+    write(results, *rows)
+    good, failed, damaged, newer = names = [each.run for each in rows]
+    damage(results, rows[2], f'{{"run":"{damaged}",')
+    stored_rows.edit(results, lambda content: content.update(schema=3), newer)
+    kept = [folder(results, name, "config.json") for name in (good, damaged, newer)]
     kept.append(folder(results, "somebody-elses", "notes.txt"))
-    gone = [folder(results, failed.stem, "config.json"), folder(results, "interrupted", "config.json", "checkpoint.pt")]
+    gone = [folder(results, failed, "config.json"), folder(results, "interrupted", "config.json", "checkpoint.pt")]
     gone.append(folder(results, "just-a-lock", "lock"))
     outside = results.parent / "outside"
     outside.mkdir()
     (results / "runs" / "link").symlink_to(outside)
     code, out, err = call(capsys, "results", "prune")
     assert (code, err) == (0, "")
-    lines = out.splitlines()
-    assert lines[0] == f"would remove {failed}: failed: it diverged"
-    assert lines[1].startswith(f"would remove {damaged}: damaged: not a readable row: Expecting property name")
+    lines, path = out.splitlines(), results / "rows" / "digits-s1.jsonl"
+    assert lines[0] == f"would remove {path}: {failed}: failed: it diverged"
+    assert lines[1].startswith(f"would remove {path}: {damaged}: damaged: not a readable row: Expecting property name")
     assert lines[2] == f"would remove {gone[0]}: folder: its run failed"
     assert lines[3] == f"would remove {gone[1]}: folder: no row: its run did not end, and would continue from here"
     assert lines[4].startswith(f"would remove {gone[2]}: folder: no row")
     assert lines[5:] == ["5 to remove: --yes removes them"]
-    assert all(path.exists() for path in (good, failed, damaged, newer, *kept, *gone))
+    assert all(path.exists() for path in (*kept, *gone)) and stored_rows.names(results) == names
     only = json.loads(call(capsys, "results", "prune", "--only", "damaged", "--yes", "--json")[1])
-    assert [each["path"] for each in only["found"]] == [str(damaged)] and only["removed"] is True
-    assert not damaged.exists() and failed.exists() and gone[0].exists()
+    assert [each["run"] for each in only["found"]] == [damaged] and only["removed"] is True
+    assert stored_rows.names(results) == [good, failed, newer] and gone[0].exists()
     code, out, err = call(capsys, "results", "prune", "--yes")
     assert (code, err) == (0, "")
-    removed = [failed, kept[1], *gone]  # the folder of the damaged row has no row any more
-    assert sorted(line.split(": ")[0] for line in out.splitlines()) == sorted(f"removed {path}" for path in removed)
-    assert not any(path.exists() for path in removed)
-    assert all(path.exists() for path in (good, newer, kept[0], kept[2], kept[3], outside, results / "runs" / "link"))
+    removed = [kept[1], *gone]  # the folder of the damaged row has no row any more
+    named = sorted(f"removed {each}" for each in [path, *removed])
+    assert sorted(line.split(": ")[0] for line in out.splitlines()) == named
+    assert not any(path.exists() for path in removed) and stored_rows.names(results) == [good, newer]
+    assert all(path.exists() for path in (kept[0], kept[2], kept[3], outside, results / "runs" / "link"))
     assert call(capsys, "results", "prune") == (0, f"{results}: nothing to remove\n", "")
 
 
 def test_prune_leaves_what_a_process_works_on(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (failed,) = write(results, row(status="failed"))
-    busy = folder(results, failed.stem, "config.json")
+    failed = row(status="failed")
+    write(results, failed)
+    busy = folder(results, failed.run, "config.json")
     with FileLock(busy / "lock"):
         assert call(capsys, "results", "prune", "--yes") == (0, f"{results}: nothing to remove\n", "")
-    assert failed.exists() and busy.exists()
+    assert stored_rows.names(results) == [failed.run] and busy.exists()
 
 
 def test_prune_does_not_remove_a_row_that_has_become_good(
@@ -353,9 +360,34 @@ def test_prune_does_not_remove_a_row_that_has_become_good(
 ) -> None:
     from hashbench.runs import prune
 
-    (failed,) = write(results, row(status="failed"))
+    write(results, row(status="failed"))
     listed = list(prune.useless(Store(results)))
     write(results, row())  # the run is repeated between the list and the removal
     monkeypatch.setattr(prune, "useless", lambda store: listed)
     assert call(capsys, "results", "prune", "--yes")[0] == 0
-    assert Store(results).named(row().run).status == "ok" and failed.exists()
+    assert Store(results).named(row().run).status == "ok"
+
+
+def test_rows_of_schema_1_are_moved_into_the_files_of_rows(
+    results: Path, other: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    loose = Path(__file__).resolve().parents[1] / "runs" / "data" / "schema_1" / "digits-s1"
+    found = [schema_1.read(path) for path in sorted(loose.glob("*.json"))]
+    for store in (results, other):
+        shutil.copytree(loose, store / "rows" / "digits-s1")
+    assert call(capsys, "results", "merge", other) == (0, f"{results}: 2 rows merged\n  2 copied\n", "")
+    assert list(Store(results).rows()) == found
+    assert len(list(other.glob("rows/*/*.json"))) == 2  # of another folder nothing is removed
+    shutil.rmtree(results)
+    shutil.copytree(other, results)
+    damaged = next(results.glob("rows/*/*-itq-*.json"))
+    good = damaged.read_text()
+    damaged.write_text("{")
+    code, out, err = call(capsys, "results", "merge", results)  # its own rows
+    assert (code, out.splitlines()[-1]) == (1, "  1 copied") and err.startswith(
+        f"left out: {damaged}: not a readable row"
+    )
+    damaged.write_text(good)
+    assert call(capsys, "results", "merge", results)[0] == 0
+    assert list(Store(results).rows()) == found
+    assert not list(results.glob("rows/*/*.json"))

@@ -5,12 +5,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from support import stored_rows
 from support.command_line import call
 from support.fake_rows import row_of_run
 
 from hashbench.runs.guard import row_of
+from hashbench.runs.row import Seconds
 from hashbench.runs.run import Run
-from hashbench.runs.store import Seconds, Store
+from hashbench.runs.store import Store
 
 TABLE = """title = "Tiny"
 paper = "hashbench"
@@ -77,7 +79,7 @@ def test_only_some_runs_of_a_table_are_made(root: str, capsys: pytest.CaptureFix
     assert out.splitlines() == [Run.resolve("digits", "s1", m, {"bits": 8}, seed=1).run for m in ("lsh", "itq")]
     code, _, err = call(capsys, *some, "--only", "bits=8", "--only", "seed=0")
     assert (code, err.splitlines()[0]) == (0, "2 runs, 0 done, 2 to do")
-    assert sorted(path.stem for path in Store.default().paths()) == sorted(of(m).run for m in ("lsh", "itq"))
+    assert stored_rows.names(Store.default().folder) == sorted(of(m).run for m in ("lsh", "itq"))
 
 
 def test_runs_that_the_table_does_not_have_are_one_line(root: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -86,7 +88,7 @@ def test_runs_that_the_table_does_not_have_are_one_line(root: str, capsys: pytes
         ("bits=9", "error: --only bits=9: unknown bits '9': one of 8"),
     ]:
         assert call(capsys, "--root", root, "run", "tiny", "--only", given) == (2, "", f"{complaint}\n")
-        assert not list(Store.default().paths())
+        assert not Store.default().files()
 
 
 def test_runs_in_workers_leave_what_they_print(root: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -104,7 +106,10 @@ def test_two_commands_at_once_share_the_work(root: str, tmp_path: Path) -> None:
     assert [process.returncode for process in both] == [0, 0], said
     store = Store.default()
     specs = [Run.resolve("digits", "s1", m, {"bits": 8}, seed=seed) for m in ("lsh", "itq", "agh") for seed in range(2)]
-    assert sorted(path.stem for path in store.paths()) == sorted(spec.run for spec in specs)
+    assert stored_rows.names(store.folder) == sorted(spec.run for spec in specs)
     for spec in specs[:1]:
         row, alone = store.find("digits", "s1", spec.run), row_of(spec, Store(tmp_path / "alone"))
-        assert row is not None and (row.metrics, row.histogram_sha256) == (alone.metrics, alone.histogram_sha256)
+        assert row is not None and (row.metrics, row.artefacts["histogram"]) == (
+            alone.metrics,
+            alone.artefacts["histogram"],
+        )

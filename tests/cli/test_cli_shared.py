@@ -68,9 +68,9 @@ def test_quiet_is_in_the_environment_of_workers(monkeypatch: pytest.MonkeyPatch)
     ],
 )
 def test_a_shell_completes_names(typed: tuple[str, ...], offered: list[str]) -> None:
-    path = Store.default().row_path("a", "p", "a-run")
+    path = Store.default().rows_path("a", "p")
     path.parent.mkdir(parents=True)
-    path.touch()
+    path.write_text('{"run":"a-run","seed":0}\n')
     found = completed(*typed)
     assert found.split() == offered
 

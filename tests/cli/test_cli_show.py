@@ -5,12 +5,13 @@ import shlex
 from pathlib import Path
 
 import pytest
+from support import stored_rows
 from support.command_line import status as run
 from support.fake_rows import row_of_run
 
 from hashbench.runs import hyperparameters
 from hashbench.runs.run import Run
-from hashbench.runs.store import Store, file_text
+from hashbench.runs.store import Store
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -122,10 +123,7 @@ def test_a_run_shows_scores_machine_and_configuration(capsys: pytest.CaptureFixt
 
 def test_a_run_that_no_command_makes_any_more_says_why(capsys: pytest.CaptureFixture[str]) -> None:
     name = store_run(Run.resolve("digits", "s1", "lsh", {"bits": 12}), ap=0.75)
-    (path,) = (Store.default().folder / "rows").glob("*/*.json")
-    old = path.read_text().replace(f'"run": "{name}"', '"run": "digits-s1-lsh-12b-s0-of-old"')
-    path.write_text(file_text(json.loads(old)))
-    path.rename(path.with_stem("digits-s1-lsh-12b-s0-of-old"))
+    stored_rows.edit(Store.default().folder, lambda row: row.update(run="digits-s1-lsh-12b-s0-of-old"), name)
     assert run("show", "digits-s1-lsh-12b-s0-of-old") == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "its data or its split have changed since: it cannot be trained again" in text

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support import stored_rows
 from support.command_line import status as run
 from support.fake_rows import row_of_cell
 from support.small_root import small_root
@@ -17,7 +18,7 @@ from support.small_root import small_root
 from hashbench.figures import preview
 from hashbench.report import files
 from hashbench.runs.run import Run
-from hashbench.runs.store import Store, file_text
+from hashbench.runs.store import Store
 from hashbench.tables import spec
 
 TINY = """
@@ -233,10 +234,9 @@ def test_bad_usage_exits_2_with_one_line(capsys: pytest.CaptureFixture[str], arg
 
 def test_damaged_row_exits_2_and_names_the_file(capsys: pytest.CaptureFixture[str]) -> None:
     measure(12, 0.25)
-    (path,) = (Store.default().folder / "rows").glob("*/*.json")
-    path.write_text("{")
+    place = stored_rows.damage(Store.default().folder)
     assert run("table", "tiny", "--write") == 2
-    assert str(path) in capsys.readouterr().err
+    assert place in capsys.readouterr().err
     assert not (Store.default().folder / "tables").exists()
 
 
@@ -252,13 +252,15 @@ def test_a_damaged_row_is_one_line_and_the_rest_works(
     capsys: pytest.CaptureFixture[str], command: tuple[str, ...], rest: str
 ) -> None:
     measure(12, 0.25)
-    (path,) = (Store.default().folder / "rows").glob("*/*.json")
-    path.write_text("{")
+    stored_rows.damage(Store.default().folder)
     measure(24, 0.5)
     assert run(*command) == 0
     captured = capsys.readouterr()
     assert rest in captured.out
-    assert captured.err.startswith(f"error: {path}: ") and captured.err.count("\n") == 1
+    assert (
+        captured.err.startswith(f"error: {Store.default().rows_path('digits', 's1')}:")
+        and captured.err.count("\n") == 1
+    )
 
 
 def test_status_of_a_table_is_a_map_of_its_cells(capsys: pytest.CaptureFixture[str]) -> None:
@@ -343,11 +345,11 @@ def test_status_of_all_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_hours_left_are_those_that_past_runs_took(capsys: pytest.CaptureFixture[str]) -> None:
     measure(12, 0.25)
-    (path,) = (Store.default().folder / "rows").glob("*/*.json")
-    row = json.loads(path.read_text())
-    row["seconds"] = {"train": 3600.0, "encode": 1000.0, "score": 800.0}
-    row["config"] = Run.resolve("digits", "s1", "lsh", {"bits": 12}).config
-    path.write_text(file_text(row))
+    changes = {
+        "seconds": {"train": 3600.0, "encode": 1000.0, "score": 800.0},
+        "config": Run.resolve("digits", "s1", "lsh", {"bits": 12}).config,
+    }
+    stored_rows.edit(Store.default().folder, lambda row: row.update(changes))
     assert run("status", "tiny", "--seeds", "2") == 0  # three runs are missing
     assert capsys.readouterr().out.endswith("hours left: 4.5\n")
 

@@ -25,7 +25,7 @@ def test_train_prints_one_json_object_and_nothing_else() -> None:
     row = json.loads(done.stdout)
     assert done.stdout.count("\n") == 1
     assert row["run"].startswith("digits-s1-lsh-16b-s0-")
-    assert 0 < row["metrics"]["ap"]["mean"] < 1
+    assert 0 < row["searches"]["database"]["ap"]["mean"] < 1
     assert set(row["code"]) == {"version", "commit", "dirty"}
 
 
@@ -34,12 +34,12 @@ def test_eval_of_the_saved_codes_gives_the_row(capsys: pytest.CaptureFixture[str
     row = json.loads(out)
     saved = tmp_path / "codes.npz"
     assert call(capsys, "encode", row["run"], "--out", str(saved))[0] == 0
-    asked = [word for name in row["metrics"] for word in ("--metric", name)]
+    asked = [word for name in row["searches"]["database"] for word in ("--metric", name)]
     code, out, _ = call(capsys, "eval", str(saved), *asked, "--json")
     assert code == 0
     printed = json.loads(out)["metrics"]
-    assert list(printed) == list(row["metrics"])
-    for name, value in row["metrics"].items():
+    assert list(printed) == list(row["searches"]["database"])
+    for name, value in row["searches"]["database"].items():
         assert {key: printed[name][key] for key in value} == value
 
 
@@ -107,7 +107,7 @@ def test_bad_usage_is_exit_2_and_one_line(
     assert err.startswith("error: ")
     assert err.count("\n") == 1
     assert complaint in err
-    assert not list((tmp_path / "results").glob("rows/*/*"))
+    assert not list((tmp_path / "results").glob("rows/*.jsonl"))
 
 
 def test_a_failed_run_says_so_and_exits_2(capsys: pytest.CaptureFixture[str]) -> None:

@@ -67,7 +67,7 @@ def trained(called: Called) -> None:
     assert code == 0, err
     row = json.loads(out)
     assert row["status"] == "ok"
-    assert 0 < row["metrics"]["ap"]["mean"] <= 1
+    assert 0 < row["searches"]["database"]["ap"]["mean"] <= 1
 
 
 def toy(root: Path, of_train: NDArray[np.int64], *, constant: bool = False) -> None:
@@ -131,7 +131,7 @@ def test_codes_that_are_all_equal_fail_the_run(method: str, tmp_path: Path, trai
     assert err.splitlines()[-1].startswith("error: ")
     assert f"{method}: all codes are equal after the last epoch" in err.splitlines()[-1]
     row = json.loads(out)
-    assert (row["status"], row["metrics"]) == ("failed", {})
+    assert (row["status"], row["searches"]) == ("failed", {})
 
 
 def test_weights_of_a_wrong_shape_are_refused(tmp_path: Path, train: Train) -> None:
@@ -195,7 +195,7 @@ def test_a_damaged_checkpoint_gives_way_to_the_one_before(interrupted: Path, tra
     (warning,) = called[2].splitlines()
     assert warning.startswith(f"warning: {interrupted / checkpoint.FILE}: a damaged checkpoint")
     found = codes(interrupted)
-    Store.default().row_path("toy", "s1", interrupted.name).unlink()
+    Store.default().remove(Store.default().rows_path("toy", "s1"), [interrupted.name])
     shutil.rmtree(interrupted)
     trained(again())  # undisturbed
     for name, values in codes(interrupted).items():

@@ -9,7 +9,8 @@ from support.fake_rows import row_of_cell
 from hashbench import figures
 from hashbench.figures import Drawing
 from hashbench.foundation.errors import HashbenchError
-from hashbench.runs.store import Row, Store
+from hashbench.runs.row import Row
+from hashbench.runs.store import Store
 from hashbench.tables import spec
 
 TABLE = """title = "Small"

@@ -10,7 +10,8 @@ from hashbench import figures
 from hashbench.figures import FigureSpec
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import Histogram
-from hashbench.runs.store import Row, Store
+from hashbench.runs.row import Row
+from hashbench.runs.store import Store
 
 # one query, four items: a relevant one alone, then a tie of a relevant one and two others
 FIRST = Histogram(np.array([[[0, 1], [2, 1]]]), np.array([0, 1]))
@@ -23,7 +24,7 @@ def kept(figure: FigureSpec, row: str, histogram: Histogram, seed: int = 0) -> R
     path = Store.default().run_folder(found.run) / "histogram.npz"
     path.parent.mkdir(parents=True, exist_ok=True)
     histogram.save(path)
-    return found.model_copy(update={"histogram_sha256": histogram.sha256()})
+    return found.model_copy(update={"artefacts": {"histogram": histogram.sha256()}})
 
 
 def test_the_curves_are_those_of_the_histogram(tmp_path: Path) -> None:
@@ -62,7 +63,7 @@ def test_without_the_histograms_nothing_is_drawn_or_removed(tmp_path: Path) -> N
 
 def test_a_histogram_of_other_codes_is_not_drawn(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     figure = tiny(tmp_path, "curves", "", ONE_COLUMN)
-    row = kept(figure, "LSH", FIRST).model_copy(update={"histogram_sha256": SECOND.sha256()})
+    row = kept(figure, "LSH", FIRST).model_copy(update={"artefacts": {"histogram": SECOND.sha256()}})
     drawing = filled(figure, row)
     assert drawing.keeps_files and not drawing.points
     assert "not the histogram that the row was scored from (SHA-256 differs), left out" in caplog.text

@@ -10,7 +10,8 @@ from support.declared_figures import CELLS, ONE_COLUMN, axes_of, declare, filled
 from hashbench import figures
 from hashbench.figures import FigureSpec
 from hashbench.foundation.errors import HashbenchError
-from hashbench.runs.store import Row, Store
+from hashbench.runs.row import Row
+from hashbench.runs.store import Store
 
 
 def logged(figure: FigureSpec, row: str, losses: Sequence[float], seed: int = 0) -> Row:

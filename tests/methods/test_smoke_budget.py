@@ -8,8 +8,9 @@ import pytest
 from hashbench.cli._app import main
 from hashbench.runs.guard import row_of
 from hashbench.runs.options import Options
+from hashbench.runs.row import Row
 from hashbench.runs.run import Run
-from hashbench.runs.store import Row, Store
+from hashbench.runs.store import Store
 
 
 @pytest.mark.slow
@@ -25,7 +26,7 @@ def test_learned_codes_retrieve_fewer_items_than_the_largest_dimensions(
     learned, largest = (smoke_run(method, Store(tmp_path / "results")) for method in ("sparse_hash", "sparse_th"))
     for of_learned, of_largest in (
         (learned.metrics, largest.metrics),
-        (learned.metrics_of_test, largest.metrics_of_test),
+        (learned.searches["test"], largest.searches["test"]),
     ):
         suf = of_learned["suf"].mean, of_largest["suf"].mean
         assert suf[0] is not None

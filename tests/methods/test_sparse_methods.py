@@ -25,9 +25,10 @@ from hashbench.runs.data import open_data
 from hashbench.runs.fit import load_hasher
 from hashbench.runs.guard import row_of
 from hashbench.runs.options import Options
+from hashbench.runs.row import Row
 from hashbench.runs.run import Run
 from hashbench.runs.score import OF_CODES, OF_RETRIEVAL
-from hashbench.runs.store import Row, Store
+from hashbench.runs.store import Store
 from hashbench.sparse.codes import top_k
 from hashbench.sparse.hasher import SparseHasher
 
@@ -71,12 +72,12 @@ def test_one_base_serves_all_and_is_a_row_of_its_own(store: Store, rows: dict[st
 def test_rows_hold_both_searches(rows: dict[str, Row]) -> None:
     for method, row in rows.items():
         expected = {*OF_RETRIEVAL} | (set() if method == "exhaustive_search" else {*OF_CODES})
-        assert set(row.metrics) == set(row.metrics_of_test) == expected
+        assert set(row.metrics) == set(row.searches["test"]) == expected
         assert row.metrics["rerank_precision@1"].n_queries == 500
         assert row.budget == "paper"
     exhaustive = rows["exhaustive_search"]
     assert {exhaustive.metrics[name].mean for name in ("suf", "suf@4", "suf@16")} == {1.0}
-    assert exhaustive.histogram_sha256 is None
+    assert "histogram" not in exhaustive.artefacts
     # what is looked at beside the nearest item only ever costs precision of the whole list, not of exhaustive search
     assert all(row.metrics["suf"].mean >= 1 for row in rows.values())  # type: ignore[operator]
 
@@ -85,15 +86,15 @@ def test_rows_are_what_the_kept_files_give(store: Store, rows: dict[str, Row]) -
     for row in rows.values():
         folder = store.run_folder(row.run)
         for name, values, sha256 in (
-            ("retrieval.npz", row.metrics, row.retrieval_sha256),
-            ("retrieval_of_test.npz", row.metrics_of_test, row.retrieval_of_test_sha256),
+            ("retrieval.npz", row.metrics, row.artefacts["retrieval"]),
+            ("retrieval_of_test.npz", row.searches["test"], row.artefacts["retrieval_of_test"]),
         ):
             kept = Retrieval.load(folder / name)
             assert kept.sha256() == sha256
             again = metrics.evaluate_retrieval(kept, Metrics.parse(OF_RETRIEVAL, Retrieval))
             assert {key: values[key] for key in again} == again
-        if row.histogram_sha256:
-            assert Histogram.load(folder / "histogram.npz").sha256() == row.histogram_sha256
+        if "histogram" in row.artefacts:
+            assert Histogram.load(folder / "histogram.npz").sha256() == row.artefacts["histogram"]
 
 
 def hasher_of(row: Row, store: Store) -> SparseHasher:
@@ -128,7 +129,7 @@ def test_queries_among_each_other_are_scored_without_themselves(store: Store, ro
     same = ClassRelevance(labels, labels).block(slice(0, len(labels)), slice(0, len(labels)))
     own = np.eye(len(labels), dtype=bool)
     found = [precision_at_r2(distance[q][~own[q]], same[q][~own[q]]) for q in range(len(labels))]
-    assert row.metrics_of_test["precision@r2"].mean == pytest.approx(np.mean(found))
+    assert row.searches["test"]["precision@r2"].mean == pytest.approx(np.mean(found))
 
 
 def precision_at_r2(distance: np.ndarray, relevant: np.ndarray) -> float:
@@ -140,13 +141,12 @@ def test_a_base_whose_files_are_gone_is_trained_again_and_its_row_stays(tmp_path
     store = Store(tmp_path)
     first = row_of(cell("sparse_th", k=1), store, OPTIONS)
     base = cell("exhaustive_search")
-    path = store.row_path(base.dataset, base.protocol, base.run)
-    before = path.stat().st_mtime_ns
+    before = store.find(base.dataset, base.protocol, base.run)
     shutil.rmtree(store.run_folder(base.run))  # with TensorBoard's folder, where the extra is installed
     with pytest.raises(HashbenchError, match="working files"):
         load_hasher(first, store, "cpu")
     row_of(cell("sparse_th", k=3), store, OPTIONS)
-    assert path.stat().st_mtime_ns == before
+    assert store.find(base.dataset, base.protocol, base.run) == before
     assert hasher_of(first, store).k == 1
 
 

@@ -10,7 +10,8 @@ from support.small_root import REPOSITORY
 from hashbench import figures
 from hashbench.foundation.keeping import keeping
 from hashbench.report.readme import results_readme
-from hashbench.runs.store import Row, Store
+from hashbench.runs.row import Row
+from hashbench.runs.store import Store
 from hashbench.tables import spec
 from hashbench.tables.collect import collect
 from hashbench.tables.papers import OWN

@@ -151,7 +151,7 @@ def test_a_table_without_measured_cells_sorts_by_what_is_published(
     page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     report_root(tmp_path, monkeypatch)
-    for path in (tmp_path / "results" / "rows").glob("*/*.json"):
+    for path in (tmp_path / "results" / "rows").glob("*.jsonl"):
         path.unlink()
     assert status("report", "--out", tmp_path / "page.html") == 0
     page.open(tmp_path / "page.html", "sort=tiny.0:1:desc")

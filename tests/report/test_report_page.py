@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import stored_rows
 from support.command_line import call
 from support.report_root import MEANS, report_root, tiny_row
 
 from hashbench.foundation.config import digest
 from hashbench.report import page as page_module
-from hashbench.runs.store import Row, Store
+from hashbench.runs.row import Row
+from hashbench.runs.store import Store
 
 HOSTILE = '</script><script>alert("1")</script><img src=x onerror=alert(2)>'
 
@@ -195,14 +197,14 @@ def test_texts_of_a_foreign_table_are_text(capsys: pytest.CaptureFixture[str], r
 
 
 def test_a_damaged_row_is_left_out_and_named_and_the_rest_is_written(capsys: pytest.CaptureFixture[str]) -> None:
-    path = next((Store.default().folder / "rows").glob("*/*itq*.json"))
-    path.write_text(path.read_text().replace("0.6", "0.6x"))
+    (name,) = [name for name in stored_rows.names(Store.default().folder) if "itq" in name]
+    place = stored_rows.damage(Store.default().folder, name)
     code, _, error = call(capsys, "report")
     assert code == 1
-    assert error.splitlines()[0].startswith(f"error: {path}: not a readable row")
+    assert error.splitlines()[0].startswith(f"error: {place}: not a readable row")
     assert error.splitlines()[-1] == "error: left out of the report: 1: see the errors above"
     text = (Store.default().folder / "report.html").read_text()
-    assert f"<li>rows/digits-s1/{path.name}: not a readable row" in section(text, "missing")
+    assert f"<li>rows/{Path(place).name}: not a readable row" in section(text, "missing")
     assert 'class="measured"' in element(text, "tiny", 1)
 
 
@@ -244,7 +246,7 @@ def test_an_interrupt_leaves_the_old_page(capsys: pytest.CaptureFixture[str], mo
 
 
 def test_without_any_row_the_page_is_written_too(capsys: pytest.CaptureFixture[str]) -> None:
-    for path in (Store.default().folder / "rows").glob("*/*.json"):
+    for path in (Store.default().folder / "rows").glob("*.jsonl"):
         path.unlink()
     text = written(capsys)
     assert "<p>0 of 10 cells of 2 tables are measured. The 0 stored runs were made on 0 machines." in text

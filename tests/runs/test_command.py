@@ -4,51 +4,21 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.cli._settings import parse_settings
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.command import train_command
+from hashbench.runs.row import Row
 from hashbench.runs.run import Run
-from hashbench.runs.store import Row, read
+from hashbench.runs.store import Store
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-
-
-def one_of_each_kind() -> list[Path]:
-    """The last committed row of each method on each protocol; it has the highest seed, or unusual settings.
-
-    Rows of pretrain are tested with that command.
-    """
-    paths = sorted(
-        path for path in (REPOSITORY / "results" / "rows").glob("*/*.json") if "-classifier-" not in path.name
-    )
-    return list({(path.parent.name, path.stem.rsplit("-", 3)[0]): path for path in paths}.values())
-
-
-def named_by(words: list[str]) -> str:
-    """The run that the words of a command name; as the command line does it, without its options for the machine."""
-    program, train, method, dataset, *options = words
-    assert (program, train) == ("hashbench", "train")
-    pairs = list(zip(options[::2], options[1::2], strict=True))
-    given = dict(pairs)
-    settings = parse_settings([value for option, value in pairs if option == "--set"])
-    settings |= {key: given[f"--{key}"] for key in ("model", "weights") if f"--{key}" in given}
-    settings |= {"bits": int(given["--bits"])} if "--bits" in given else {}
-    seed, budget = int(given.get("--seed", 0)), given.get("--budget")
-    return Run.resolve(dataset, given["--protocol"], method, settings, seed=seed, budget=budget).run
-
-
-@pytest.mark.parametrize("path", one_of_each_kind(), ids=lambda path: path.stem)
-def test_the_command_of_a_committed_row_names_its_run(path: Path) -> None:
-    import shlex
-
-    row = read(path)
-    assert named_by(shlex.split(train_command(row))) == row.run
 
 
 def a_row() -> Row:
     """A committed row without settings of its own but the bits."""
     run = Run.resolve("cifar10", "s1", "talr_ap", {"bits": 32}).run
-    return read(REPOSITORY / "results" / "rows" / "cifar10-s1" / f"{run}.json")
+    row = Store(REPOSITORY / "results").find("cifar10", "s1", run)
+    assert row is not None
+    return row
 
 
 def test_only_what_changes_the_run_is_in_the_command() -> None:

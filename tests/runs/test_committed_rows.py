@@ -1,50 +1,91 @@
-"""Rows that are committed keep filling their cells: the names of runs are those of the first edition."""
+"""Committed rows: each is as it was written, is found by its names, and keeps filling its cells of tables."""
 
 import hashlib
-import json
+import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from hashbench.cli._settings import parse_settings
+from hashbench.foundation.errors import HashbenchError
+from hashbench.runs.command import train_command
+from hashbench.runs.line import Line
+from hashbench.runs.row import Row, from_line, to_line
 from hashbench.runs.run import Run
-from hashbench.runs.store import ROW_DIGEST, Store, read
+from hashbench.runs.store import Store, lines_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-ROWS = sorted((REPOSITORY / "results" / "rows").glob("cifar10-s1/*.json"))
+STORE = Store(REPOSITORY / "results")
 
 
-def test_there_are_rows() -> None:
-    assert len(ROWS) >= 18
+def faults(line: Line) -> Iterator[str]:
+    """What is wrong with a row, be its digest right or not."""
+    try:
+        row = from_line(line.text, line.place, strict=True)
+        if to_line(row) != line.text:
+            yield f"{line.place}: written in another way than hashbench does"
+        if Run.from_row(row).run != row.run or line.name != row.run:
+            yield f"{line.place}: another name than the one of its configuration"
+    except HashbenchError as error:
+        yield str(error)
 
 
-@pytest.mark.parametrize("path", ROWS, ids=lambda path: path.stem)
-def test_a_committed_row_is_found_by_the_names_and_settings_of_its_run(path: Path) -> None:
-    row = read(path)
-    spec = Run.resolve(row.dataset, row.protocol, row.method, row.settings, seed=row.seed, budget=row.budget)
-    assert (spec.run, spec.config_hash, spec.cell_hash) == (row.run, row.config_hash, row.cell_hash)
-    assert spec.config == row.config
-    assert Run.from_row(row).run == row.run
-    assert Store(REPOSITORY / "results").find(row.dataset, row.protocol, row.run) == row
+@pytest.mark.parametrize("path", STORE.files(), ids=lambda path: path.stem)
+def test_every_row_of_a_file_is_as_it_was_written(path: Path) -> None:
+    lines = lines_of(path).values()
+    assert lines
+    assert list(lines) == sorted(lines, key=lambda line: line.name)
+    assert [fault for line in lines for fault in faults(line)] == []
 
 
-def test_each_committed_row_holds_its_digest() -> None:
-    paths = sorted((REPOSITORY / "results" / "rows").glob("*/*.json"))
-    assert [path.name for path in paths if ROW_DIGEST not in json.loads(path.read_text())] == []
+def test_the_rows_of_cifar10_are_found_by_the_names_and_settings_of_their_runs() -> None:
+    wrong = []
+    for line in lines_of(STORE.rows_path("cifar10", "s1")).values():
+        row = line.row()
+        spec = Run.resolve(row.dataset, row.protocol, row.method, row.settings, seed=row.seed, budget=row.budget)
+        if (spec.run, spec.config_hash, spec.cell_hash, spec.config) != (
+            row.run,
+            row.config_hash,
+            row.cell_hash,
+            row.config,
+        ):
+            wrong.append(row.run)
+    assert wrong == []
 
 
-def test_a_row_without_a_digest_is_of_before_there_was_one(tmp_path: Path) -> None:
-    copy = tmp_path / ROWS[0].parent.name / ROWS[0].name
-    copy.parent.mkdir()
-    content = json.loads(ROWS[0].read_text())
-    del content[ROW_DIGEST]
-    copy.write_text(json.dumps(content))
-    assert read(copy) == read(ROWS[0])
+def one_of_each_kind() -> list[Row]:
+    """The last row of each method on each protocol; it has the highest seed, or unusual settings.
+
+    Rows of pretrain are tested with that command.
+    """
+    found = (line for line in STORE.lines() if "-classifier-" not in line.name)
+    return [line.row() for line in {(line.path, line.name.rsplit("-", 3)[0]): line for line in found}.values()]
+
+
+def named_by(words: list[str]) -> str:
+    """The run that the words of a command name; as the command line does it, without its options for the machine."""
+    program, train, method, dataset, *options = words
+    assert (program, train) == ("hashbench", "train")
+    pairs = list(zip(options[::2], options[1::2], strict=True))
+    given = dict(pairs)
+    settings = parse_settings([value for option, value in pairs if option == "--set"])
+    settings |= {key: given[f"--{key}"] for key in ("model", "weights") if f"--{key}" in given}
+    settings |= {"bits": int(given["--bits"])} if "--bits" in given else {}
+    seed, budget = int(given.get("--seed", 0)), given.get("--budget")
+    return Run.resolve(dataset, given["--protocol"], method, settings, seed=seed, budget=budget).run
+
+
+def test_the_command_of_a_row_of_each_kind_names_its_run() -> None:
+    rows = one_of_each_kind()
+    assert len(rows) > 100
+    assert [row.run for row in rows if named_by(shlex.split(train_command(row))) != row.run] == []
 
 
 def test_the_weights_that_tables_start_from_are_those_of_a_row() -> None:
-    folder = REPOSITORY / "results"
-    made = [read(path).weights_sha256 for path in (folder / "rows").glob("*/*-classifier-*.json")]
-    found = {path.stem: hashlib.sha256(path.read_bytes()).hexdigest() for path in (folder / "weights").iterdir()}
+    made = [line.row().artefacts["weights"] for line in STORE.lines() if "-classifier-" in line.name]
+    folder = STORE.folder / "weights"
+    found = {path.stem: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
     assert found
     for name, checksum in found.items():
         assert checksum in made

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support import stored_rows
 from support.command_line import call
 
 from hashbench.codes import files, pack
 from hashbench.codes.distinct import DistinctCodes, count_distinct
 from hashbench.runs.guard import row_of
 from hashbench.runs.run import Run
-from hashbench.runs.store import Store, file_text
+from hashbench.runs.store import Store
 from hashbench.sparse.codes import SparseCodes
 
 LSH = ["train", "lsh", "digits", "--bits", "4"]
@@ -79,10 +80,7 @@ def test_train_show_and_eval_say_the_same(capsys: pytest.CaptureFixture[str], tm
 
 def test_an_older_row_has_none_and_is_still_shown(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     call(capsys, *LSH)
-    (path,) = (tmp_path / "results" / "rows").glob("*/*.json")
-    values = json.loads(path.read_text())
-    del values["distinct_codes"]
-    path.write_text(file_text(values))
+    stored_rows.edit(tmp_path / "results", lambda row: row.pop("distinct_codes"))
     (row,) = Store(tmp_path / "results").rows()
     assert row.distinct_codes is None
     assert "distinct" not in call(capsys, *LSH)[1]

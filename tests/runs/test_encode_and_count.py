@@ -22,8 +22,9 @@ from hashbench.foundation.errors import CheckFailed, HashbenchError
 from hashbench.runs.data import open_data
 from hashbench.runs.fit import load_hasher
 from hashbench.runs.guard import row_of
+from hashbench.runs.row import Row
 from hashbench.runs.run import Run
-from hashbench.runs.store import Row, Store
+from hashbench.runs.store import Store
 
 MULTI = """
 [protocols.s1]
@@ -148,7 +149,7 @@ def test_labels_beside_distances_are_not_what_is_learned(tmp_path: Path) -> None
     for name, labels in (("without", NO_LABELS), ("beside", np.arange(200) % 3)):
         store_toy(tmp_path, features(), labels, PARTS + PERCENTILES)
         row, _ = measured(Run.resolve("toy", "s1", "talr-ndcg", {**LINEAR, "tanh_scale": 2.0}), tmp_path / name)
-        learned.append(row.histogram_sha256)
+        learned.append(row.artefacts["histogram"])
     assert learned[0] == learned[1]
 
 

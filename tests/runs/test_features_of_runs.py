@@ -110,18 +110,19 @@ def test_a_hasher_is_not_fitted_twice_by_one_commit(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(provenance, "code", lambda: Code(version="1", commit="abc", dirty=False))
     store, spec = Store(tmp_path), Run.resolve("digits", "s1", "lsh", {"bits": 8})
     folder = store.run_folder(spec.run)
-    first = execute(spec, store, Options())
+    first = execute(spec, store.run_folder(spec.run), Options())
     fitted = (folder / "hasher.npz").stat().st_mtime_ns
-    again = execute(spec, store, Options())
+    again = execute(spec, store.run_folder(spec.run), Options())
     assert (folder / "hasher.npz").stat().st_mtime_ns == fitted
-    assert again.histogram_sha256 == first.histogram_sha256
+    assert again.artefacts["histogram"] == first.artefacts["histogram"]
     for code in (Code(version="1", commit="abd", dirty=False), Code(version="1", commit="abc", dirty=True)):
         monkeypatch.setattr(provenance, "code", lambda code=code: code)
-        assert execute(spec, store, Options()).histogram_sha256 == first.histogram_sha256
+        found = execute(spec, store.run_folder(spec.run), Options())
+        assert found.artefacts["histogram"] == first.artefacts["histogram"]
         assert (folder / "hasher.npz").stat().st_mtime_ns > fitted
         fitted = (folder / "hasher.npz").stat().st_mtime_ns
     (folder / FITTED).write_text("{")
-    assert execute(spec, store, Options()).histogram_sha256 == first.histogram_sha256
+    assert execute(spec, store.run_folder(spec.run), Options()).artefacts["histogram"] == first.artefacts["histogram"]
     assert (folder / "hasher.npz").stat().st_mtime_ns > fitted
 
 
@@ -131,7 +132,7 @@ def test_a_saved_hasher_that_is_damaged_or_gone_is_fitted_again(
 ) -> None:
     monkeypatch.setattr(provenance, "code", lambda: Code(version="1", commit="abc", dirty=False))
     store, spec = Store(tmp_path), Run.resolve("digits", "s1", "lsh", {"bits": 8})
-    first = execute(spec, store, Options())
+    first = execute(spec, store.run_folder(spec.run), Options())
     damage(store.run_folder(spec.run) / "hasher.npz")
-    assert execute(spec, store, Options()).histogram_sha256 == first.histogram_sha256
+    assert execute(spec, store.run_folder(spec.run), Options()).artefacts["histogram"] == first.artefacts["histogram"]
     assert (store.run_folder(spec.run) / "hasher.npz").stat().st_size > 100

@@ -12,9 +12,10 @@ from support.limits import file_size_limit
 from hashbench.jobs import follow, ray
 from hashbench.runs.guard import row_of
 from hashbench.runs.options import Options
+from hashbench.runs.row import Row
 from hashbench.runs.run import Run
 from hashbench.runs.run_all import Outcome, Plan, run_all
-from hashbench.runs.store import Row, Store
+from hashbench.runs.store import Store
 from hashbench.runs.task import Made
 
 
@@ -63,17 +64,18 @@ def test_a_row_that_is_there_by_now_stays_with_its_files(
     codes = store.run_folder(spec.run) / "codes.npz"
 
     def stored_by_another() -> None:
-        if not store.paths():
+        if not store.files():
             store.write(row)
             codes.write_bytes(b"of the first")
 
-    for histogram, said in ((row.histogram_sha256, ""), ("0" * 64, f"note: {spec.run}: its row was stored meanwhile")):
-        second = row.model_copy(update={"histogram_sha256": histogram})
+    meanwhile = f"note: {spec.run}: its row was stored meanwhile"
+    for histogram, said in ((row.artefacts["histogram"], ""), ("0" * 64, meanwhile)):
+        second = row.model_copy(update={"artefacts": {"histogram": histogram}})
         result = Made(second, {"codes.npz": b"of the second"})
         assert outcomes(_Nodes({spec.run: result}, stored_by_another), [spec], store, monkeypatch) == [
             Outcome(spec, row)
         ]
-        assert [store.find("digits", "s1", path.stem) for path in store.paths()] == [row]
+        assert list(store.rows()) == [row]
         assert codes.read_bytes() == b"of the first"
         errors = capsys.readouterr().err
         assert errors.startswith(said) and errors.count("\n") == (said != "")
@@ -88,10 +90,10 @@ def test_a_full_disk_of_the_driver_costs_one_run(row: Row, tmp_path: Path, monke
         found = outcomes(_Nodes({specs[0].run: large, specs[1].run: small}), specs, store, monkeypatch)
     full = "codes.npz: cannot be written (File too large): make room or write elsewhere"
     assert [each.failure for each in found] == [f"{store.run_folder(specs[0].run)}/{full}", None]
-    assert [path.stem for path in store.paths()] == [specs[1].run]
+    assert [row.run for row in store.rows()] == [specs[1].run]
     assert not [path for path in store.run_folder(specs[0].run).iterdir() if "codes" in path.name]
     again = outcomes(_Nodes({specs[0].run: large}), specs[:1], store, monkeypatch)
-    assert [each.failure for each in again] == [None] and len(store.paths()) == 2
+    assert [each.failure for each in again] == [None] and len(list(store.rows())) == 2
 
 
 def test_a_base_comes_before_what_starts_from_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ from hashbench.runs.guard import row_of
 from hashbench.runs.options import Options
 from hashbench.runs.pretrain import Pretrained, classifier_run, pretrain
 from hashbench.runs.run import Run
-from hashbench.runs.store import Store, read
+from hashbench.runs.store import Store
 from hashbench.training import log, weights
 from hashbench.training.classifier import WEIGHTS
 from hashbench.training.optimiser import one_cycle
@@ -57,9 +57,9 @@ def test_its_row_has_the_accuracy_and_the_checksum_of_the_weights(images: np.nda
     assert done.weights.path.parent == paths.weights()
     sha256 = hashlib.sha256(done.weights.path.read_bytes()).hexdigest()
     assert done.weights.path.name == f"resnet9-w4-toy-s0-{sha256[:12]}.safetensors"
-    row = read(Store(tmp_path / "results").row_path("toy", "s1", done.row.run))
-    assert row == done.row
-    assert row.weights_sha256 == sha256 == done.weights.sha256
+    row = Store(tmp_path / "results").find("toy", "s1", done.row.run)
+    assert row == done.row and row is not None
+    assert row.artefacts["weights"] == sha256 == done.weights.sha256
     accuracy = row.metrics["accuracy"]
     assert (accuracy.n_queries, accuracy.n_empty) == (30, 0)
     with np.load(tmp_path / "results" / "runs" / row.run / "predictions.npz") as saved:
@@ -84,10 +84,10 @@ def test_the_rate_is_one_cycle_over_all_epochs(images: np.ndarray, tmp_path: Pat
 
 
 def test_the_same_seed_gives_the_same_weights(images: np.ndarray, tmp_path: Path) -> None:
-    one, two = (pretrained(tmp_path / name).row.weights_sha256 for name in "ab")
+    one, two = (pretrained(tmp_path / name).row.artefacts["weights"] for name in "ab")
     assert one == two
     other = classifier_run("toy", None, "resnet9", {"epochs": 4, "batch_size": 20}, channels=4, seed=1)
-    assert row_of(other, Store(tmp_path / "c"), Options(device="cpu")).weights_sha256 != one
+    assert row_of(other, Store(tmp_path / "c"), Options(device="cpu")).artefacts["weights"] != one
 
 
 def test_the_file_holds_tensors_and_its_layout(images: np.ndarray, tmp_path: Path) -> None:
@@ -115,8 +115,8 @@ def test_weights_that_are_gone_are_stored_again_and_a_clone_trains_them_again(
         path.unlink()
     made = pretrained(tmp_path)
     assert made.weights is not None
-    assert made.weights.sha256 == first.row.weights_sha256
-    assert read(Store(tmp_path / "results").row_path("toy", "s1", first.row.run)) == first.row
+    assert made.weights.sha256 == first.row.artefacts["weights"]
+    assert Store(tmp_path / "results").find("toy", "s1", first.row.run) == first.row
 
 
 def test_fastest_is_timed_once_and_recorded(
@@ -156,7 +156,7 @@ def test_both_precisions_are_timed(images: np.ndarray) -> None:
 
 
 def test_a_killed_pretraining_goes_on_to_the_same_weights(images: np.ndarray, tmp_path: Path) -> None:
-    whole = pretrained(tmp_path / "whole").row.weights_sha256
+    whole = pretrained(tmp_path / "whole").row.artefacts["weights"]
     command = [sys.executable, "-m", "hashbench", *COMMAND, "--checkpoint-every", "0", "--precision", "float32"]
     store = Store(tmp_path / "results")
     folder = store.run_folder(spec().run)
@@ -167,7 +167,7 @@ def test_a_killed_pretraining_goes_on_to_the_same_weights(images: np.ndarray, tm
             time.sleep(0.002)
         os.kill(process.pid, signal.SIGKILL)
     done = pretrained(tmp_path)
-    assert done.row.weights_sha256 == whole
+    assert done.row.artefacts["weights"] == whole
 
 
 @pytest.mark.parametrize(

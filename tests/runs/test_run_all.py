@@ -50,7 +50,7 @@ def test_all_are_executed_in_any_number_of_processes(tmp_path: Path) -> None:
             assert store.find("digits", "s1", spec.run) == found[spec.seed].row
         row = found[0].row
         assert row is not None
-        assert (row.metrics, row.histogram_sha256) == (alone.metrics, alone.histogram_sha256)
+        assert (row.searches, row.artefacts) == (alone.searches, alone.artefacts)
     assert list(run_all([], store, Options())) == []
 
 
@@ -89,7 +89,7 @@ def test_runs_whose_workers_die_or_hang(
         assert row is not None and row == found[seed].row
         assert (row.reason, row.status) == (reasons.get(seed), "failed" if seed in reasons else "ok")
     alone = row_of(specs[1], Store(tmp_path / "alone"), Options(device="cpu"))
-    assert found[1].row is not None and found[1].row.histogram_sha256 == alone.histogram_sha256
+    assert found[1].row is not None and found[1].row.artefacts["histogram"] == alone.artefacts["histogram"]
     assert found[3].row is None and store.find("digits", "s1", specs[3].run) is None
     assert found[3].failure == f"{KILLED}, 2 times{WHERE}; no row could be stored: {KILLED}, 3 times"
     notes = capsys.readouterr().err.splitlines()

@@ -19,8 +19,9 @@ from hashbench.jobs.node import Sent, run_on_this_node
 from hashbench.jobs.task import TookTooLong
 from hashbench.runs.guard import row_of
 from hashbench.runs.options import Options
+from hashbench.runs.row import Row
 from hashbench.runs.run import Run
-from hashbench.runs.store import Row, Store
+from hashbench.runs.store import Store
 from hashbench.runs.task import Made, RunTask
 
 LSH = ("lsh", {"bits": 8})
@@ -68,7 +69,7 @@ def test_a_node_returns_the_row_and_the_files_and_keeps_neither(node: Path, tmp_
     result = made(spec)
     here = row_of(spec, Store(tmp_path / "here"), Options(device="cpu"))
     row = row_in(result)
-    assert row.metrics == here.metrics and row.histogram_sha256 == here.histogram_sha256
+    assert row.metrics == here.metrics and row.artefacts["histogram"] == here.artefacts["histogram"]
     folder = Store(tmp_path / "here").run_folder(spec.run)
     assert sorted(result.files) == ["codes.npz", "config.json", "fitted.json", "hasher.npz", "histogram.npz"]
     for name in ("codes.npz", "hasher.npz", "histogram.npz"):
@@ -129,8 +130,8 @@ def test_a_full_disk_of_a_node_is_one_line_and_leaves_nothing(
         made(spec)
     assert str(error.value).startswith(f"{HERE}{node}/results/runs/{spec.run}")
     assert ": cannot be written (File too large): " in str(error.value)
-    assert not list(node.rglob("*.part")) and not list(node.rglob("rows/*/*"))
-    assert row_in(made(spec)).histogram_sha256 == here.histogram_sha256
+    assert not list(node.rglob("*.part")) and not list(node.rglob("rows/*.jsonl"))
+    assert row_in(made(spec)).artefacts["histogram"] == here.artefacts["histogram"]
 
 
 def test_the_clock_of_a_node_decides_nothing(node: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,7 +143,7 @@ def test_the_clock_of_a_node_decides_nothing(node: Path, tmp_path: Path, monkeyp
     spec = Run.resolve("digits", "s1", *LSH)
     here = row_of(spec, Store(tmp_path / "here"), Options(device="cpu"))
     row = row_in(made(spec, timeout_s=200))
-    assert row.histogram_sha256 == here.histogram_sha256
+    assert row.artefacts["histogram"] == here.artefacts["histogram"]
     ahead = datetime.fromisoformat(row.utc) - datetime.fromisoformat(here.utc)
     assert ahead.total_seconds() > SKEW_S - 60
     assert row.seconds is not None and 0 <= row.seconds.train + row.seconds.encode + row.seconds.score < 200

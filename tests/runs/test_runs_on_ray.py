@@ -57,11 +57,14 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
 
 def assert_undisturbed(specs: list[Run], results: Path, alone: Path) -> None:
     """Each run has one row, with the codes that it has alone."""
-    assert len(list(results.glob("rows/*/*.json"))) == len(specs)
+    assert len(list(Store(results).rows())) == len(specs)
     for spec in specs[:1]:
         row = Store(results).find(spec.dataset, spec.protocol, spec.run)
         own = row_of(spec, Store(alone), Options(device="cpu"))
-        assert row is not None and (row.metrics, row.histogram_sha256) == (own.metrics, own.histogram_sha256)
+        assert row is not None and (row.metrics, row.artefacts["histogram"]) == (
+            own.metrics,
+            own.artefacts["histogram"],
+        )
 
 
 def test_runs_on_two_nodes_are_those_of_one_process(nodes: Nodes, tmp_path: Path) -> None:
@@ -106,7 +109,7 @@ def test_runs_end_with_a_driver_that_is_killed(nodes: Nodes, tmp_path: Path) -> 
         return sizes() == before
 
     assert until(nothing_moves, 120)
-    assert not list(tmp_path.glob("grid/rows/*/*"))
+    assert not list(tmp_path.glob("grid/rows/*.jsonl"))
     assert on_ray(short(), tmp_path / "grid", nodes.address) == [None] * 4  # the cluster can be used again
 
 

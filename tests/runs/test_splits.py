@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support import stored_rows
 from support.command_line import call
 
 from hashbench.datasets.card import load_card
@@ -16,8 +17,9 @@ from hashbench.datasets.split import split
 from hashbench.foundation.errors import CheckFailed, HashbenchError
 from hashbench.runs.data import open_data
 from hashbench.runs.guard import row_of
+from hashbench.runs.row import Row
 from hashbench.runs.run import Run
-from hashbench.runs.store import Row, Store
+from hashbench.runs.store import Store
 
 LSH = ["train", "lsh", "digits", "--bits", "8"]
 OWN = "digits-s1-lsh-8b-s0-"
@@ -69,8 +71,7 @@ def test_a_row_of_another_rule_than_that_of_the_card_is_refused(row: Row) -> Non
 
 
 def test_a_row_whose_two_seeds_disagree_is_damaged(row: Row, tmp_path: Path) -> None:
-    path = Store(tmp_path / "results").row_path("digits", "s1", row.run)
-    path.write_text(path.read_text().replace('"split_seed": 7', '"split_seed": 8'))
+    stored_rows.edit(tmp_path / "results", lambda row: row.update(split_seed=8), sign=False)
     with pytest.raises(HashbenchError, match=r"split_seed is 8, which is not the seed in config\.data\.split"):
         Store(tmp_path / "results").named(row.run)
 

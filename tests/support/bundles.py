@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from hashbench.runs.store import file_text
+from support.stored_rows import edited
 
 Change = bytes | None | Callable[[bytes], bytes]  # the new content; None: the file is taken out
 
@@ -67,10 +67,19 @@ def json_changed(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes]
     return apply
 
 
-def row_changed(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], bytes]:
-    """Changes a row as a forger would, who gives it the digest that it then has."""
+def row_changed(change: Callable[[dict[str, Any]], object], run: str, *, sign: bool = True) -> Callable[[bytes], bytes]:
+    """Changes the row of ``run`` in a file of rows, as a forger would who gives it the digest that it then has."""
 
     def apply(text: bytes) -> bytes:
-        return file_text(json.loads(json_changed(change)(text))).encode()
+        lines = text.decode().splitlines()
+        found = [edited(line, change, sign=sign) if f'"run":"{run}"' in line else line for line in lines]
+        return "".join(f"{line}\n" for line in found).encode()
 
     return apply
+
+
+def row_in(text: bytes, run: str) -> dict[str, Any]:
+    """The JSON object of the row of ``run`` in a file of rows."""
+    (found,) = [line for line in text.decode().splitlines() if f'"run":"{run}"' in line]
+    row: dict[str, Any] = json.loads(found)
+    return row

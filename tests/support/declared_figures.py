@@ -8,7 +8,8 @@ from support.fake_rows import row_of_cell
 
 from hashbench import figures
 from hashbench.figures import Drawing, FigureSpec
-from hashbench.runs.store import Row, Store
+from hashbench.runs.row import Row
+from hashbench.runs.store import Store
 from hashbench.tables.cell import Cell
 
 HEAD = """kind = "{kind}"

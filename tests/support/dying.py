@@ -8,7 +8,7 @@ from pathlib import Path
 from hashbench.evaluation.shard_total import Total
 from hashbench.evaluation.shards import CountTask
 from hashbench.jobs.task import Postponed
-from hashbench.runs.store import Row
+from hashbench.runs.row import Row
 from hashbench.runs.task import RunTask
 
 

@@ -8,8 +8,8 @@ from hashbench.codes.distinct import DistinctCodes
 from hashbench.foundation.config import digest, parse
 from hashbench.foundation.provenance import Code
 from hashbench.metrics import MetricValue
+from hashbench.runs.row import Row
 from hashbench.runs.run import Run
-from hashbench.runs.store import Row
 from hashbench.tables import spec
 from hashbench.tables.cell import Cell, TableFile
 from hashbench.tables.collect import collect
@@ -47,7 +47,7 @@ def fake_row(
     config = fake_config(cell, split_seed)
     config_hash = digest({**config, "seed": seed})
     return Row(
-        schema=1,
+        schema=2,
         run=f"{cell.dataset}-{cell.protocol}-{cell.method}-s{seed}-{config_hash[:10]}",
         dataset=cell.dataset,
         protocol=cell.protocol,
@@ -59,9 +59,8 @@ def fake_row(
         config_hash=config_hash,
         split_seed=split_seed,
         cell_hash=cell_hash or fake_hash(cell, split_seed),
-        metrics=values,
+        searches={"database": values} if values else {},
         distinct_codes=distinct_codes and DistinctCodes(queries=distinct_codes[0], database=distinct_codes[1]),
-        histogram_sha256=None,
         data_sha256="0" * 64,
         ids_sha256="0" * 64,
         code=Code(version="0", commit=None, dirty=None),

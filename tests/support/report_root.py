@@ -9,7 +9,8 @@ from support.fake_rows import row_of_cell
 from support.small_root import small_root
 
 from hashbench.foundation.provenance import Code
-from hashbench.runs.store import Row, Seconds, Store
+from hashbench.runs.row import Row, Seconds
+from hashbench.runs.store import Store
 from hashbench.tables import spec
 
 TINY = """

@@ -11,8 +11,9 @@ from support.together import together
 
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import Histogram
+from hashbench.runs.row import Row
 from hashbench.runs.run import Run
-from hashbench.runs.store import Row, Store
+from hashbench.runs.store import Store
 from hashbench.tables.cell import Cell
 from hashbench.tables.collect import cell_hash, collect
 from hashbench.tables.spec import TableSpec, load
@@ -75,14 +76,14 @@ def test_rows_of_other_cells_never_count() -> None:
     assert measured(spec, [row for other in others for row in rows_of(other, 0.9)]) is None
 
 
-@pytest.mark.parametrize(("evaluation", "held_in"), [("test", "metrics_of_test"), ("weighted", "metrics_weighted")])
-def test_cell_of_another_evaluation_takes_no_value_of_the_unweighted_search(evaluation: str, held_in: str) -> None:
+@pytest.mark.parametrize("evaluation", ["test", "weighted"])
+def test_cell_of_another_evaluation_takes_no_value_of_the_unweighted_search(evaluation: str) -> None:
     spec = one_cell(evaluation=evaluation)
     (row,) = rows_of(spec, 0.5, metric=0.5)
     assert measured(spec, [row]) is None
-    held = row.model_copy(update={held_in: {spec.cells[0].metric: row.metrics[spec.cells[0].metric]}})
+    held = row.model_copy(update={"searches": {evaluation: row.metrics}})
     assert measured(spec, [held]) == Measured(0.5, None, 1)
-    assert measured(one_cell(), [held.model_copy(update={"metrics": {}})]) is None
+    assert measured(one_cell(), [held]) is None
 
 
 def test_a_budget_that_stands_in_is_said_and_has_rows_of_its_own() -> None:
@@ -201,7 +202,7 @@ COUNTS = np.array([[[0, 1], [1, 1], [0, 0]]], np.int64)
 
 def kept(tmp_path: Path, spec: TableSpec, sha256: str | None = None) -> tuple[list[Row], Store]:
     store, histogram = Store(tmp_path), Histogram(COUNTS, np.array([0, 1]))
-    row = rows_of(spec, 0.5)[0].model_copy(update={"histogram_sha256": sha256 or histogram.sha256()})
+    row = rows_of(spec, 0.5)[0].model_copy(update={"artefacts": {"histogram": sha256 or histogram.sha256()}})
     histogram.save(store.run_folder(row.run) / "histogram.npz")
     return [row], store
 

@@ -3,8 +3,8 @@
 from support.fake_rows import fake_row, sample_spec
 from support.together import together
 
+from hashbench.runs.row import Row, Seconds
 from hashbench.runs.run import Run
-from hashbench.runs.store import Row, Seconds
 from hashbench.tables.estimate import PastSeconds
 
 

@@ -15,12 +15,12 @@ PRINTED = {"lsh": [0.668, 0.561, 0.168, 0.404], "bre": [0.777, 0.805, 0.273, 0.4
 
 def measured(method: str, dataset: str, *, centre: bool) -> list[float]:
     """The NDCG at 64 bits, of each seed."""
-    files = (ROWS / f"{dataset}-structhash").glob(f"*-{method}-64b-*.json")
-    rows = [json.loads(path.read_text()) for path in files]
+    lines = (ROWS / f"{dataset}-structhash.jsonl").read_text().splitlines()
+    rows = [json.loads(line) for line in lines if f"-{method}-64b-" in line[:100]]
     chosen = [row for row in rows if row["config"]["settings"]["centre"] is centre]
     assert sorted(row["seed"] for row in chosen) == [0, 1, 2]
     assert not any(row["code"]["dirty"] for row in chosen)
-    return [row["metrics"]["structhash_ndcg@100"]["mean"] for row in chosen]
+    return [row["searches"]["database"]["structhash_ndcg@100"]["mean"] for row in chosen]
 
 
 def text(values: list[float]) -> str:

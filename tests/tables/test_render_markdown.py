@@ -67,7 +67,7 @@ def test_values_by_weighted_distances_are_compared_with_the_others() -> None:
     spec = sample_spec(groups=[{**group, "rows": rows}])
     first = [cell for cell in spec.cells if cell.column == spec.cells[0].column and cell.method in ("dpsh", "mihash")]
     found = [fake_row(cell, metric=value) for cell, value in zip(first, (0.5, 0.6), strict=True)]
-    found[1] = found[1].model_copy(update={"metrics": {}, "metrics_weighted": found[1].metrics})
+    found[1] = found[1].model_copy(update={"searches": {"weighted": found[1].metrics}})
     text = render_markdown(collect(spec, found, None, hash_of=fake_hash))
     assert "**0.600**" in cells(text, "MIHash")[0]
     assert "**" not in cells(text, "DPSH*")[0]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from support import stored_rows
 from support.fake_rows import SAMPLE_CELLS, fake_row
 
 import hashbench
@@ -15,7 +16,8 @@ from hashbench.codes.distinct import DistinctCodes
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.provenance import Code
 from hashbench.metrics import MetricValue
-from hashbench.runs.store import Row, Seconds, Store
+from hashbench.runs.row import Row, Seconds
+from hashbench.runs.store import Store
 from hashbench.tables.rows import COUNTS, FIXED, NAMES, PROVENANCE, STATE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -58,7 +60,7 @@ def test_a_line_holds_what_the_row_says(tmp_path: Path) -> None:
     row = dense(
         3,
         settings={"bits": 12, "model": "small_cnn", "lr": 0.5, "nesterov": True},
-        metrics={"ap": MetricValue(mean=0.25, std=0.125, n_queries=10, n_empty=2)},
+        searches={"database": {"ap": MetricValue(mean=0.25, std=0.125, n_queries=10, n_empty=2)}},
         distinct_codes=DistinctCodes(queries=7, database=900),
         code=Code(version="0.1.0", commit="abc", dirty=False),
         hardware={"system": "Linux", "cpu": "a processor", "cores": 2, "device": "cpu", "gpu": None},
@@ -92,7 +94,7 @@ def test_a_line_holds_what_the_row_says(tmp_path: Path) -> None:
 def test_runs_of_different_kinds_share_the_columns(tmp_path: Path) -> None:
     sparse = fake_row(CELLS["th"], metric=0.5)
     of_test = {"suf": MetricValue(mean=40.0, std=None, n_queries=10, n_empty=0)}
-    frame = stored(tmp_path, dense(), changed(sparse, metrics={}, metrics_of_test=of_test)).set_index("method")
+    frame = stored(tmp_path, dense(), changed(sparse, searches={"test": of_test})).set_index("method")
     assert (str(frame["bits"].dtype), str(frame["d"].dtype)) == ("Int64", "Int64")
     assert frame.loc["dpsh", "bits"] == 12 and frame.loc["th", "d"] == 64
     assert pd.isna(frame.loc["th", "bits"]) and pd.isna(frame.loc["dpsh", "k"])
@@ -103,7 +105,7 @@ def test_runs_of_different_kinds_share_the_columns(tmp_path: Path) -> None:
 
 
 def test_a_failed_run_has_a_line_with_its_reason(tmp_path: Path) -> None:
-    failed = changed(fake_row(CELLS["dpsh"], status="failed"), metrics={})
+    failed = changed(fake_row(CELLS["dpsh"], status="failed"), searches={})
     (line,) = stored(tmp_path, failed).to_dict("records")
     assert (line["status"], line["reason"]) == ("failed", "it diverged")
     assert all(pd.isna(line[name]) for name in ("n_queries", "n_empty", "train_s"))
@@ -111,7 +113,7 @@ def test_a_failed_run_has_a_line_with_its_reason(tmp_path: Path) -> None:
 
 def test_a_metric_of_no_query_is_missing_and_not_zero(tmp_path: Path) -> None:
     empty = MetricValue(mean=None, std=None, n_queries=10, n_empty=10)
-    (line,) = stored(tmp_path, dense(metrics={"ap": empty})).to_dict("records")
+    (line,) = stored(tmp_path, dense(searches={"database": {"ap": empty}})).to_dict("records")
     assert np.isnan(line["ap"]) and line["n_empty"] == 10
 
 
@@ -140,7 +142,7 @@ def test_seeds_of_one_cell_are_grouped_by_its_hash(tmp_path: Path) -> None:
 
 def test_the_committed_rows_are_read() -> None:
     frame = hashbench.rows(ROOT / "results")
-    assert len(frame) == len(list((ROOT / "results" / "rows").glob("*/*.json")))
+    assert len(frame) == sum(1 for _ in Store(ROOT / "results").lines())
     assert frame["run"].is_unique
     assert frame.loc[frame["status"] == "ok", "n_queries"].notna().all()
 
@@ -151,9 +153,9 @@ def test_a_folder_that_does_not_exist_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_damaged_row_is_named(tmp_path: Path) -> None:
-    path = Store(tmp_path).write(dense())
-    path.write_text("{")
-    with pytest.raises(HashbenchError, match=path.name):
+    Store(tmp_path).write(dense())
+    place = stored_rows.replace(tmp_path, dense().run, "{")
+    with pytest.raises(HashbenchError, match=place):
         hashbench.rows(tmp_path)
 
 

@@ -15,8 +15,9 @@ from hashbench.foundation.parallel import ComputeOptions
 from hashbench.methods import METHODS
 from hashbench.runs.guard import row_of
 from hashbench.runs.options import Options
+from hashbench.runs.row import Row
 from hashbench.runs.run import Run
-from hashbench.runs.store import Row, Store
+from hashbench.runs.store import Store
 from hashbench.training.hasher import DeepHasher
 from hashbench.training.settings import DeepSettings
 

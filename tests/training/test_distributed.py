@@ -144,14 +144,14 @@ def test_a_job_that_lost_a_process_resumes_to_the_same_codes(rank: int, tmp_path
     assert (job[1 - rank].returncode, out) == (2, "")
     assert said.splitlines()[-1].startswith("error: another of the processes is gone")
     assert list(tmp_path.glob("killed/runs/*/checkpoint*.pt"))
-    assert not list(tmp_path.glob("killed/rows/*/*.json"))
+    assert not list(tmp_path.glob("killed/rows/*.jsonl"))
     again = two_processes.start(TRAIN, HASHBENCH_RESULTS=str(tmp_path / "killed"))
     rows = []
     for first, second in (again, calm):
         rows.append(json.loads(first.communicate(timeout=100)[0]))
         assert (second.communicate(timeout=60)[0], first.returncode, second.returncode) == ("", 0, 0)
     assert rows[0]["arithmetic"] == {"precision": "float32", "compiled": False, "channels_last": True, "processes": 2}
-    assert [rows[0][key] for key in ("run", "metrics")] == [rows[1][key] for key in ("run", "metrics")]
+    assert [rows[0][key] for key in ("run", "searches")] == [rows[1][key] for key in ("run", "searches")]
     expected = codes(tmp_path / "calm")
     for name, value in codes(tmp_path / "killed").items():
         np.testing.assert_array_equal(value, expected[name])

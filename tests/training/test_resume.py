@@ -94,7 +94,7 @@ def test_kill_9_at_three_moments_of_a_run(tmp_path: Path, undisturbed: Path) -> 
     for epoch, later_s in moments(0, 3):
         assert kill_at(tmp_path, epoch, signal.SIGKILL, later_s) == -signal.SIGKILL
         assert list(tmp_path.glob("runs/*/checkpoint*.pt"))
-        assert not list(tmp_path.glob("rows/*/*.json"))
+        assert not list(tmp_path.glob("rows/*.jsonl"))
     row = finish(tmp_path)
     assert row["status"] == "ok"
     same_codes(tmp_path, undisturbed)

@@ -1,26 +1,14 @@
 """Which settings go together, and that new ones rename nothing."""
 
 import json
-from pathlib import Path
 
 import pytest
 from support.small_training import ROUNDS, embedding, settings
 
 from hashbench.contract import BitSettings
-from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.run import Run
-from hashbench.runs.store import read
 from hashbench.training.settings import DeepSettings
-
-ROWS = sorted((paths.root() / "results" / "rows").glob("*/*.json"))
-
-
-@pytest.mark.parametrize("path", ROWS, ids=lambda path: path.stem)
-def test_a_stored_row_is_still_the_cell_that_names_it(path: Path) -> None:
-    row = read(path)
-    assert Run.from_row(row).run == row.run == path.stem
-
 
 WRITTEN = {  # what a row's configuration held before other settings joined
     "augment": "none",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hashbench.evaluation.report import ConventionScores, Evaluation
     from hashbench.evaluation.scoring import Empty, Scores
     from hashbench.histogram import Histogram
-    from hashbench.histogram.own_items import Ints
+    from hashbench.histogram.self_pairs import Ints
     from hashbench.metrics import Metrics
 
 Array = Annotated[

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from hashbench.codes import Codes
 from hashbench.evaluation.diagnostics import CodeDiagnostics, Tally
 from hashbench.histogram import Histogram
-from hashbench.histogram.own_items import Ints, OwnPairs, SameItems
+from hashbench.histogram.self_pairs import Ints, OwnPairs, SameItems
 from hashbench.relevance.labels import LabelRelevance
 
 

@@ -12,11 +12,11 @@ from hashbench.codes import Codes
 from hashbench.evaluation import arrays
 from hashbench.evaluation.arrays import BitOrder
 from hashbench.foundation.errors import HashbenchError, unknown
-from hashbench.histogram import Histogram, count, own_items, ranking, ties
+from hashbench.histogram import Histogram, count, ranking, self_pairs, ties
 from hashbench.histogram.counting import AnyCodes, on_cpu
 from hashbench.histogram.device import for_arrays
-from hashbench.histogram.own_items import Ints, OwnPairs
 from hashbench.histogram.ranking import WeightedRankings
+from hashbench.histogram.self_pairs import Ints, OwnPairs
 from hashbench.histogram.ties import Policy
 from hashbench.metrics import Extremes, Metrics, MetricValue, NamedMetric, Values, evaluate_with_extremes, summarise
 from hashbench.relevance.labels import LabelRelevance, Relevance, from_labels
@@ -219,8 +219,8 @@ def own_rows(given: Any, query: AnyCodes, database: AnyCodes, relevance: LabelRe
         return None
     if given is not True:
         rows = arrays.numbers("exclude_self", given)
-        return own_items.checked("exclude_self", rows, len(query), len(database))
-    same = own_items.SameItems(on_cpu(query))
+        return self_pairs.checked("exclude_self", rows, len(query), len(database))
+    same = self_pairs.SameItems(on_cpu(query))
     if relevance.shape == (len(query), len(database)):
         same.add(on_cpu(database), relevance)
     if not same.holds:

@@ -16,7 +16,7 @@ from hashbench.codes import Codes
 from hashbench.codes.nearest import neighbours
 from hashbench.foundation.files import atomic
 from hashbench.foundation.parallel import slices
-from hashbench.histogram.own_items import Ints
+from hashbench.histogram.self_pairs import Ints
 from hashbench.relevance.labels import Relevance
 
 DEPTH = 1000  # items of each query in a run file, as is usual

@@ -2,6 +2,6 @@
 
 from hashbench.histogram.counting import count, count_blocks
 from hashbench.histogram.counts import Histogram
-from hashbench.histogram.own_items import without_itself
+from hashbench.histogram.self_pairs import without_itself
 
 __all__ = ["Histogram", "count", "count_blocks", "without_itself"]

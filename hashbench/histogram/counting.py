@@ -1,17 +1,17 @@
-"""Counts query codes against database codes into a histogram, on the CPU or on another device."""
+"""Ints query codes against database codes into a histogram, on the CPU or on another device."""
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, Union, cast
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeVar, Union, cast
 
 import numpy as np
 
 from hashbench.codes import Codes, block_items
+from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import available_cores, slices
 from hashbench.foundation.progress import bar
-from hashbench.histogram.counts import Counter, Counts, Histogram, Job, joined_levels, sum_up
+from hashbench.histogram.counts import Histogram, Ints, Job, joined_levels, require_fit
 from hashbench.relevance.labels import Relevance
 
 if TYPE_CHECKING:
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 AnyCodes: TypeAlias = Union[Codes, "TensorCodes"]  # packed, in NumPy's memory or on a torch device
 Kernel = Literal["numpy", "numba"]  # of the CPU; both count the same
-
-Jobs = Callable[[Relevance, Codes, Codes, slice, Counts], Iterator[Job]]
+Report = Callable[[int], object]  # is called with the number of pairs that were counted
 
 T = TypeVar("T")
 
@@ -46,10 +45,10 @@ def count(
     release the GIL, so no second pool competes with those of NumPy or torch. ``kernel`` is that of the CPU, by default
     NumPy's for few pairs, which needs no import, and Numba's for more. ``progress`` shows a bar if counting takes long.
     """
-    n_pairs = len(query) * len(database)
-    shown = bar("count", "pair", n_pairs, shown=progress, scaled=True)
-    counter = _counter(query, device, workers, kernel, n_pairs)
-    return sum_up(counter, [(database, relevance)], shown)
+    counter = Counter(query, device=device, workers=workers, kernel=kernel, n_items=len(database))
+    with bar("count", "pair", len(query) * len(database), shown=progress, scaled=True) as shown:
+        counter.add(database, relevance, shown.update)
+    return counter.histogram()
 
 
 def count_blocks(
@@ -76,10 +75,66 @@ def count_blocks(
     >>> count_blocks(query, pieces).counts.tolist()
     [[[0, 1], [0, 1], [0, 0]]]
     """
+    counter = Counter(query, device=device, workers=workers, kernel=kernel, n_items=n_items)
     pairs = None if n_items is None else len(query) * n_items
-    shown = bar("count", "pair", pairs, shown=progress, scaled=True)
-    counter = _counter(query, device, workers, kernel, pairs)
-    return sum_up(counter, _ahead(blocks), shown)
+    with bar("count", "pair", pairs, shown=progress, scaled=True) as shown:
+        for database, relevance in ahead(blocks):
+            counter.add(database, relevance, shown.update)
+    return counter.histogram()
+
+
+class _Device(Protocol):
+    """Adds pairs to a histogram, on the CPU or on another device."""
+
+    def add(self, database: AnyCodes, relevance: Relevance, report: Report) -> None:
+        """Ints a piece of the database."""
+
+    def histogram(self) -> Histogram:
+        """The histogram of all pieces so far."""
+        ...
+
+
+class Counter:
+    """Ints query codes against a database that comes in pieces; the options are those of ``count``.
+
+    ``n_items``, the number of items of all pieces where it is known, is for the choice of the kernel.
+    """
+
+    def __init__(
+        self,
+        query: AnyCodes,
+        *,
+        device: str = "cpu",
+        workers: int | None = None,
+        kernel: Kernel | None = None,
+        n_items: int | None = None,
+    ) -> None:
+        self.query, self.n_items, self._n_pieces = query, 0, 0
+        if device == "cpu":
+            n_pairs = None if n_items is None else len(query) * n_items
+            self._device: _Device = _Cpu(on_cpu(query), workers, kernel or _faster(n_pairs, query.shape[1]))
+        else:
+            from hashbench.histogram import torch_kernel
+
+            self._device = torch_kernel.TorchCounter(query, device)
+
+    def add(self, database: AnyCodes, relevance: Relevance, report: Report = int) -> None:
+        """Ints a piece: packed codes, and the relevance of all queries to them.
+
+        Raises HashbenchError if their shapes do not agree, and if the memory of the device is full.
+        """
+        require_fit(self.query.shape, database.shape, relevance)
+        self._device.add(database, relevance, report)
+        self.n_items += len(database)
+        self._n_pieces += 1
+
+    def histogram(self) -> Histogram:
+        """The histogram of all pieces so far; raises HashbenchError if there was none."""
+        if not self._n_pieces:
+            raise HashbenchError("nothing to count: no piece of a database")
+        total = self._device.histogram()
+        assert (total.counts.sum(axis=(1, 2)) == self.n_items).all(), "every item is counted once for each query"
+        return total
 
 
 class _Allowance:
@@ -103,7 +158,7 @@ def _faster(n_pairs: int | None, n_bits: int) -> Kernel:
     return "numba" if n_pairs is None or not _Allowance.take(n_pairs * -(-n_bits // 64)) else "numpy"
 
 
-def _ahead(blocks: Iterable[T]) -> Iterator[T]:
+def ahead(blocks: Iterable[T]) -> Iterator[T]:
     """The same blocks, each fetched by a thread while the one before it is in use."""
     remaining, end = iter(blocks), object()
     with ThreadPoolExecutor(1) as reader:
@@ -113,45 +168,30 @@ def _ahead(blocks: Iterable[T]) -> Iterator[T]:
             yield cast(T, block)
 
 
-def _counter(
-    query: AnyCodes, device: str, workers: int | None, kernel: Kernel | None, n_pairs: int | None
-) -> AbstractContextManager[Counter]:
-    if device == "cpu":
-        return _cpu_counter(query, workers, kernel or _faster(n_pairs, query.shape[1]))
-    from hashbench.histogram import torch_kernel
-
-    return torch_kernel.counter(query, device)
-
-
-@contextmanager
-def _cpu_counter(query: AnyCodes, workers: int | None, kernel: Kernel) -> "Iterator[_CpuCounter]":
-    threads = available_cores() if kernel == "numba" else 1  # NumPy's bincount holds the GIL
-    with ThreadPoolExecutor(workers or threads) as pool:
-        yield _CpuCounter(on_cpu(query), pool, import_module(f"hashbench.histogram.{kernel}_kernel").jobs)
-
-
 def on_cpu(codes: AnyCodes) -> Codes:
     """The codes in NumPy's memory; those on a torch device are copied, packed."""
     return codes if isinstance(codes, Codes) else codes.to_host()
 
 
-class _CpuCounter:
-    """Counts with the ``jobs`` of a kernel in a pool of threads."""
+class _Cpu:
+    """Ints with the ``jobs`` of a kernel in a pool of threads."""
 
-    def __init__(self, query: Codes, pool: ThreadPoolExecutor, jobs: Jobs) -> None:
-        self.query, self.pool, self.jobs, self.shape = query, pool, jobs, query.shape
+    def __init__(self, query: Codes, workers: int | None, kernel: Kernel) -> None:
+        self.query, self.jobs = query, import_module(f"hashbench.histogram.{kernel}_kernel").jobs
+        self.threads = workers or (available_cores() if kernel == "numba" else 1)  # NumPy's bincount holds the GIL
         self.levels = np.zeros(0, np.int64)
-        self.counts = np.zeros((len(query), query.n_bits + 1, 0), np.int64)
+        self.counts: Ints = np.zeros((len(query), query.n_bits + 1, 0), np.int64)
 
-    def add(self, database: AnyCodes, relevance: Relevance, report: Callable[[int], object]) -> None:
+    def add(self, database: AnyCodes, relevance: Relevance, report: Report) -> None:
         self.levels = joined_levels(self.levels, relevance.levels)
         missing = len(self.levels) - self.counts.shape[2]
         self.counts = np.pad(self.counts, ((0, 0), (0, 0), (0, missing))) if missing else self.counts
         packed = on_cpu(database)
-        for columns in slices(len(packed), block_items(packed.n_bits)):
-            parts = self.jobs(relevance, self.query, packed, columns, self.counts)
-            for n_pairs in self.pool.map(lambda job: job(), parts):
-                report(n_pairs)
+        with ThreadPoolExecutor(self.threads) as pool:
+            for columns in slices(len(packed), block_items(packed.n_bits)):
+                parts: Iterable[Job] = self.jobs(relevance, self.query, packed, columns, self.counts)
+                for n_pairs in pool.map(lambda job: job(), parts):
+                    report(n_pairs)
 
     def histogram(self) -> Histogram:
         return Histogram(self.counts, self.levels)

@@ -1,11 +1,9 @@
-"""The histogram: how many database items lie at each distance from a query with each relevance level."""
+"""The histogram: the number of database items at each distance from a query, by relevance level."""
 
 import hashlib
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +12,7 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import atomic
 from hashbench.relevance.labels import Relevance
 
-Counts = NDArray[np.int64]
+Ints = NDArray[np.int64]
 Job = Callable[[], int]  # adds some pairs to the counts; returns their number
 
 
@@ -25,8 +23,8 @@ class Histogram:
     Every ranking metric is a formula of it. Histograms of the parts of a database add up to the histogram of the whole.
     """
 
-    counts: NDArray[np.int64]
-    levels: NDArray[np.int64]
+    counts: Ints  # [q, d, v]
+    levels: Ints  # [v], ascending from 0
 
     @property
     def n_queries(self) -> int:
@@ -92,41 +90,6 @@ class Histogram:
             return Histogram(archive["counts"], archive["levels"])
 
 
-class Counter(Protocol):
-    """Counts the pairs of its queries and a database that comes in pieces, on the CPU or on another device."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(queries, bits)."""
-        ...
-
-    def add(self, database: Any, relevance: Relevance, report: Callable[[int], object]) -> None:
-        """Counts a piece: packed codes, and the relevance of all queries to them.
-
-        ``report`` is called with the number of pairs.
-        """
-        ...
-
-    def histogram(self) -> Histogram:
-        """The histogram of all pieces so far."""
-        ...
-
-
-def sum_up(counting: AbstractContextManager[Counter], blocks: Iterable[tuple[Any, Relevance]], shown: Any) -> Histogram:
-    """The histogram of a counter's queries against all ``blocks``; the bar ``shown`` is moved and closed."""
-    n_items = 0
-    with shown, counting as counter:
-        for database, relevance in blocks:
-            _check_shapes(counter.shape, database.shape, relevance)
-            counter.add(database, relevance, shown.update)
-            n_items += len(database)
-        total = counter.histogram()
-    if not len(total.levels):
-        raise HashbenchError("nothing to count: no piece of a database")
-    assert (total.counts.sum(axis=(1, 2)) == n_items).all(), "every item is counted once for each query"
-    return total
-
-
 def joined_levels(known: NDArray[np.int64], levels: NDArray[np.int64]) -> NDArray[np.int64]:
     """The longer of two lists of levels; raises HashbenchError if it does not begin with the shorter one."""
     if not np.array_equal(levels[: len(known)], known[: len(levels)]):
@@ -134,7 +97,7 @@ def joined_levels(known: NDArray[np.int64], levels: NDArray[np.int64]) -> NDArra
     return levels if len(levels) > len(known) else known
 
 
-def _check_shapes(query: tuple[int, int], database: tuple[int, int], relevance: Relevance) -> None:
+def require_fit(query: tuple[int, int], database: tuple[int, int], relevance: Relevance) -> None:
     """Raises HashbenchError if the shapes of the codes, [items, bits], and of the relevance do not agree."""
     if query[1] != database[1]:
         raise HashbenchError(f"query codes have {query[1]} bits, database codes {database[1]}: they must agree")

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram.counts import Histogram
 
-Counts = NDArray[np.int64]
+Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 N_RANKS = 1000  # the last rank of a precision at N curve
@@ -22,7 +22,7 @@ class RadiusCurve:
     ``precision`` against ``recall`` is the precision-recall curve. A query that retrieves nothing has precision 0.
     """
 
-    radius: Counts  # 0 .. bits
+    radius: Ints  # 0 .. bits
     precision: Floats
     recall: Floats
     retrieved: Floats  # mean number of items inside the radius
@@ -33,7 +33,7 @@ class RadiusCurve:
 class RankCurve:
     """Means over the queries with a relevant item of the first n ranks, expected over tied orders, all arrays [n]."""
 
-    n: Counts  # 1, 2, ...
+    n: Ints  # 1, 2, ...
     precision: Floats
     recall: Floats
 
@@ -81,7 +81,7 @@ def rank_curve(rankings: Histogram | Iterable[Histogram], n: int = N_RANKS) -> R
     return RankCurve(np.arange(1, len(precision) + 1), precision / n_kept, recall / n_kept)
 
 
-def _found(items: Counts, relevant: Counts, n: int) -> Floats:
+def _found(items: Ints, relevant: Ints, n: int) -> Floats:
     """The expected number of relevant items among the first 1 .. n ranks of one query."""
     held = items > 0
     ends, found = (np.concatenate([[0], counts[held].cumsum()]) for counts in (items, relevant))

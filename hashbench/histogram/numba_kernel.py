@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from hashbench.codes import Codes, pack_words
 from hashbench.foundation.parallel import slices
-from hashbench.histogram.counts import Counts, Job
+from hashbench.histogram.counts import Ints, Job
 from hashbench.relevance.labels import ClassRelevance, Labels, Relevance, SharedLabelRelevance
 
 Words = NDArray[np.uint64]
@@ -86,7 +86,7 @@ def _tally(key: NDArray[np.uint32], table: NDArray[np.uint32]) -> None:
 
 
 @inner
-def _move_counts(table: NDArray[np.uint32], total: Counts) -> None:
+def _move_counts(table: NDArray[np.uint32], total: Ints) -> None:
     """Adds the tables to ``total`` [keys] and clears them."""
     for k in range(len(total)):
         for t in range(TABLES):
@@ -95,7 +95,7 @@ def _move_counts(table: NDArray[np.uint32], total: Counts) -> None:
 
 
 @inner
-def _add_marginals(pairs: Counts, one: Counts, two: Counts) -> None:
+def _add_marginals(pairs: Ints, one: Ints, two: Ints) -> None:
     """Adds the sums of the rows of ``pairs`` to ``one`` and, of several columns, those of the columns to ``two``."""
     columns = np.zeros(pairs.shape[1], np.int64)
     for d in range(pairs.shape[0]):
@@ -113,7 +113,7 @@ def _add_marginals(pairs: Counts, one: Counts, two: Counts) -> None:
 def _count_run(
     one: Words, two: Words, width: int, database: Words, start: int, stop: int, table: NDArray[np.uint32]
 ) -> None:
-    """Counts the items start .. stop by the key d(one) * width + d(two), or by d(one) alone where width is 1."""
+    """Ints the items start .. stop by the key d(one) * width + d(two), or by d(one) alone where width is 1."""
     buffer = np.empty(TILE, np.uint32)
     for tile in range(start, stop, TILE):
         key = buffer[: min(TILE, stop - tile)]
@@ -125,7 +125,7 @@ def _count_run(
 
 
 @compiled
-def count_classes(query: Words, database: Words, pairs: NDArray[np.int64], cuts: Counts, counts: Counts) -> None:
+def count_classes(query: Words, database: Words, pairs: NDArray[np.int64], cuts: Ints, counts: Ints) -> None:
     """Adds the pairs of some queries to ``counts`` int64[q, d, 2], one or two queries at a time.
 
     query uint64[q, w]; database uint64[w, n], sorted by class; pairs int64[p, 2]: indices of queries of one class, the
@@ -149,7 +149,7 @@ def count_classes(query: Words, database: Words, pairs: NDArray[np.int64], cuts:
 
 
 @compiled
-def count_shared(query: Words, database: Words, query_labels: Words, database_labels: Words, counts: Counts) -> None:
+def count_shared(query: Words, database: Words, query_labels: Words, database_labels: Words, counts: Ints) -> None:
     """Adds all pairs to ``counts`` int64[q, d, v], v being the number of labels that two items share.
 
     query uint64[q, w], database uint64[w, n]; labels likewise, packed.
@@ -168,7 +168,7 @@ def count_shared(query: Words, database: Words, query_labels: Words, database_la
 
 
 @compiled
-def count_levels(query: Words, database: Words, level: NDArray[np.uint16], counts: Counts) -> None:
+def count_levels(query: Words, database: Words, level: NDArray[np.uint16], counts: Ints) -> None:
     """Adds all pairs to ``counts`` int64[q, d, v], v being their ``level`` uint16[q, n].
 
     query uint64[q, w], database uint64[w, n].
@@ -186,7 +186,7 @@ def count_levels(query: Words, database: Words, level: NDArray[np.uint16], count
 
 
 @singledispatch
-def jobs(relevance: Relevance, query: Codes, database: Codes, columns: slice, counts: Counts) -> Iterator[Job]:
+def jobs(relevance: Relevance, query: Codes, database: Codes, columns: slice, counts: Ints) -> Iterator[Job]:
     """The work of adding all pairs of ``query`` and ``database[columns]`` to ``counts``, in parts.
 
     The parts may run at the same time. ``counts`` is int64[q, d, v]; no two parts share a query, so they never write to
@@ -195,7 +195,7 @@ def jobs(relevance: Relevance, query: Codes, database: Codes, columns: slice, co
     return _by_level(relevance, query, database, columns, counts)
 
 
-def _by_level(relevance: Relevance, query: Codes, database: Codes, columns: slice, counts: Counts) -> Iterator[Job]:
+def _by_level(relevance: Relevance, query: Codes, database: Codes, columns: slice, counts: Ints) -> Iterator[Job]:
     words, items = _contiguous(query.words), _contiguous(database.words[columns].T)
 
     def job(rows: slice) -> int:
@@ -211,9 +211,7 @@ def _by_level(relevance: Relevance, query: Codes, database: Codes, columns: slic
 
 
 @jobs.register
-def _by_class(
-    relevance: ClassRelevance, query: Codes, database: Codes, columns: slice, counts: Counts
-) -> Iterator[Job]:
+def _by_class(relevance: ClassRelevance, query: Codes, database: Codes, columns: slice, counts: Ints) -> Iterator[Job]:
     query_labels, labels = relevance.query_labels, relevance.database_labels[columns]
     if not (is_signed(query_labels) and is_signed(labels)):
         return _by_level(relevance, query, database, columns, counts)
@@ -233,7 +231,7 @@ def _by_class(
 
 @jobs.register
 def _by_shared_labels(
-    relevance: SharedLabelRelevance, query: Codes, database: Codes, columns: slice, counts: Counts
+    relevance: SharedLabelRelevance, query: Codes, database: Codes, columns: slice, counts: Ints
 ) -> Iterator[Job]:
     query_labels, labels = relevance.query_labels, relevance.database_labels[columns]
     if not (is_multi_hot(query_labels) and is_multi_hot(labels)):

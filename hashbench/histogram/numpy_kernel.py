@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from hashbench.codes import Codes
 from hashbench.foundation.parallel import slices
-from hashbench.histogram.counts import Counts, Job
+from hashbench.histogram.counts import Ints, Job
 from hashbench.relevance.labels import Relevance
 
 QUERY_BLOCK = 16  # queries of a job
 ITEM_BLOCK = 1 << 15  # items at a time: their words and keys fit into the level-2 cache
 
 
-def jobs(relevance: Relevance, query: Codes, database: Codes, columns: slice, counts: Counts) -> Iterator[Job]:
+def jobs(relevance: Relevance, query: Codes, database: Codes, columns: slice, counts: Ints) -> Iterator[Job]:
     """The work of adding all pairs of ``query`` and ``database[columns]`` to ``counts``, in parts.
 
     The parts may run at the same time. ``counts`` is int64[q, d, v]; no two parts share a query, so they never write to
@@ -35,7 +35,7 @@ def jobs(relevance: Relevance, query: Codes, database: Codes, columns: slice, co
     return (partial(job, rows) for rows in slices(len(query), QUERY_BLOCK))
 
 
-def _add(query: NDArray[np.uint64], database: NDArray[np.uint64], level: NDArray[np.uint16], counts: Counts) -> None:
+def _add(query: NDArray[np.uint64], database: NDArray[np.uint64], level: NDArray[np.uint16], counts: Ints) -> None:
     """Adds all pairs to ``counts`` int64[q, d, v]; query uint64[q, w], database uint64[w, n], level uint16[q, n]."""
     n_levels, size = counts.shape[2], counts[0].size
     assert level.max(initial=0) < n_levels, "blocks are indices of the levels"

@@ -19,8 +19,7 @@ from torch import Tensor
 from hashbench.codes import MAX_BITS, Codes, pack_words
 from hashbench.foundation.errors import HashbenchError, one_line
 from hashbench.foundation.parallel import slices
-from hashbench.foundation.progress import bar
-from hashbench.histogram.counts import Histogram, joined_levels, sum_up
+from hashbench.histogram.counts import Histogram, joined_levels, require_fit
 from hashbench.histogram.numba_kernel import is_multi_hot, is_signed
 from hashbench.relevance.labels import ClassRelevance, Relevance, SharedLabelRelevance
 
@@ -82,7 +81,10 @@ def count(
     """
     chosen = device or (query.device if isinstance(query, Tensor) else "cpu")
     packed = [pack(codes) if isinstance(codes, Tensor) else codes for codes in (query, database)]
-    return sum_up(counter(packed[0], chosen), [(packed[1], relevance)], bar("count", "pair", None, shown=False))
+    require_fit(packed[0].shape, packed[1].shape, relevance)
+    counter = TorchCounter(packed[0], chosen)
+    counter.add(packed[1], relevance, int)
+    return counter.histogram()
 
 
 def pack(codes: Tensor, name: str = "codes") -> TensorCodes:
@@ -143,39 +145,42 @@ def _int32(words: NDArray[np.uint64], device: torch.device, n_words: int | None 
     return torch.from_numpy(np.require(halves, requirements=["C", "W"])).to(device)
 
 
-@contextmanager
-def counter(query: Codes | TensorCodes, device: torch.device | str) -> "Iterator[TorchCounter]":
-    """A counter of ``query`` codes on ``device``; raises HashbenchError if the memory of the device is full."""
-    try:
-        yield TorchCounter(query, torch.device(device))
-    except torch.OutOfMemoryError:
-        raise HashbenchError(f"device {device}: its memory is full: device cpu counts in the host's memory") from None
-
-
 class TorchCounter:
-    """Counts with torch: the queries and the counts stay on the device, the database passes through it in pieces."""
+    """Ints with torch: the queries and the counts stay on the device, the database passes through it in pieces."""
 
-    def __init__(self, query: Codes | TensorCodes, device: torch.device) -> None:
-        self.device, self.shape = device, query.shape
-        self.words = TensorCodes.of(query, device).words
-        self.levels = np.zeros(0, np.int64)
-        self.counts = torch.zeros((len(query), query.n_bits + 1, 0), dtype=torch.int64, device=device)
-        self.has_kernel = device.type == "cuda" and torch.version.cuda is not None and find_spec("triton") is not None
+    def __init__(self, query: Codes | TensorCodes, device: torch.device | str) -> None:
+        self.device, self.levels = torch.device(device), np.zeros(0, np.int64)
+        with self._enough_memory():
+            self.words = TensorCodes.of(query, self.device).words
+            self.counts = torch.zeros((len(query), query.n_bits + 1, 0), dtype=torch.int64, device=self.device)
+        is_nvidia = self.device.type == "cuda" and torch.version.cuda is not None
+        self.has_kernel = is_nvidia and find_spec("triton") is not None
 
     def add(self, database: Codes | TensorCodes, relevance: Relevance, report: Callable[[int], object]) -> None:
-        """Adds a piece of the database; tells ``report`` how many pairs were counted."""
+        """Adds a piece of the database; calls ``report`` with the number of pairs that were counted."""
         self.levels = joined_levels(self.levels, relevance.levels)
         missing = len(self.levels) - self.counts.shape[2]
-        self.counts = torch.nn.functional.pad(self.counts, (0, missing)) if missing else self.counts
-        for columns in slices(len(database), ITEMS):
-            items = TensorCodes.of(database[columns], self.device).words
-            if not self._add_in_kernel(items, relevance, columns):
-                count_products(self.counts, self.words, items, relevance, columns)
-            report(len(self.words) * len(items))
+        with self._enough_memory():
+            self.counts = torch.nn.functional.pad(self.counts, (0, missing)) if missing else self.counts
+            for columns in slices(len(database), ITEMS):
+                items = TensorCodes.of(database[columns], self.device).words
+                if not self._add_in_kernel(items, relevance, columns):
+                    count_products(self.counts, self.words, items, relevance, columns)
+                report(len(self.words) * len(items))
 
     def histogram(self) -> Histogram:
         """The histogram of all pieces so far."""
         return Histogram(self.counts.cpu().numpy(), self.levels)
+
+    @contextmanager
+    def _enough_memory(self) -> Iterator[None]:
+        """Raises HashbenchError if the memory of the device gets full in the block."""
+        try:
+            yield
+        except torch.OutOfMemoryError:
+            raise HashbenchError(
+                f"device {self.device}: its memory is full: --device cpu counts in the memory of the machine"
+            ) from None
 
     def _add_in_kernel(self, items: Tensor, relevance: Relevance, columns: slice) -> bool:
         """Adds all pairs with Triton's kernel and returns True; False if it cannot, and then nothing has been added."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
+Ints = NDArray[np.int64]
 Term = Callable[[Floats], Floats]
 
 TABLE = 1 << 20  # a sum is stored for every rank up to here; 16 MiB
@@ -36,7 +36,7 @@ class Running:
         lost = (before - (after - added)) + (terms - added)
         return Running(high, np.concatenate([[0.0], np.cumsum(lost)]))
 
-    def between(self, start: Counts, stop: Counts) -> Floats:
+    def between(self, start: Ints, stop: Ints) -> Floats:
         """The sum of the terms start .. stop - 1, elementwise."""
         return (self.high[stop] - self.high[start]) + (self.low[stop] - self.low[start])
 
@@ -56,14 +56,14 @@ class PrefixSums:
         starts = np.arange(TABLE, n - STEP + 1, STEP)
         return PrefixSums(term, near, Running.of(short_sum(term, starts, np.full_like(starts, STEP))))
 
-    def between(self, start: Counts, stop: Counts) -> Floats:
+    def between(self, start: Ints, stop: Ints) -> Floats:
         """The sum over ranks start + 1 .. stop, elementwise; 0 where they are equal."""
         near = self.near.between(np.minimum(start, TABLE), np.minimum(stop, TABLE))
         if stop.max(initial=0) <= TABLE:
             return near
         return near + self._far(np.maximum(start, TABLE) - TABLE, np.maximum(stop, TABLE) - TABLE)
 
-    def _far(self, start: Counts, stop: Counts) -> Floats:
+    def _far(self, start: Ints, stop: Ints) -> Floats:
         """The same sum for ranks counted from TABLE on: the whole steps, and the remaining ranks at both ends."""
         last = stop // STEP
         first = np.minimum(-(-start // STEP), last)
@@ -73,7 +73,7 @@ class PrefixSums:
         return ends[0] + self.far.between(first, last) + ends[1]
 
 
-def short_sum(term: Term, start: Counts, length: Counts) -> Floats:
+def short_sum(term: Term, start: Ints, length: Ints) -> Floats:
     """The sum of ``term`` over ranks start + 1 .. start + length, at most STEP of them, far down the ranking.
 
     Gauss's quadrature for a sum of equally spaced terms: with the centre c of the ranks and h^2 = (3 m^2 - 7) / 20,

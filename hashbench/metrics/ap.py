@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from hashbench.foundation.parallel import slices
 from hashbench.histogram import Histogram
-from hashbench.metrics._groups import Counts, Groups
+from hashbench.metrics._groups import Groups, Ints
 from hashbench.metrics._metric import Metric
 from hashbench.metrics._name import MetricName
 from hashbench.metrics._precision_sums import Cut, expected, normalise, rank_sums
@@ -36,7 +36,7 @@ def evaluate(histogram: Histogram, name: MetricName) -> NDArray[np.float64]:
     return normalise(totals, groups, ranks, norm)
 
 
-def _over_retrieved(groups: Groups, ranks: Counts) -> NDArray[np.float64]:
+def _over_retrieved(groups: Groups, ranks: Ints) -> NDArray[np.float64]:
     """AP at ``ranks`` [q] with norm ``retrieved``; the divisor depends on the order of the group with rank k."""
     cut = Cut.of(groups, ranks, expected(groups, groups.n))
     n0, p0, n, p, m = cut.n_before, cut.p_before, cut.n, cut.p, cut.m
@@ -49,7 +49,7 @@ def _over_retrieved(groups: Groups, ranks: Counts) -> NDArray[np.float64]:
     return values
 
 
-def _given(x: Counts, totals: NDArray[np.float64], n0: Counts, p0: Counts, m: Counts) -> NDArray[np.float64]:
+def _given(x: Ints, totals: NDArray[np.float64], n0: Ints, p0: Ints, m: Ints) -> NDArray[np.float64]:
     """AP with norm ``retrieved``, float64[q, x], if x of the m items of the group before the cutoff are relevant."""
     inverse, offset = rank_sums(n0, m)
     seen = (p0 + 1)[:, None] * inverse[:, None] + (x - 1) / np.maximum(m - 1, 1)[:, None] * offset[:, None]
@@ -58,7 +58,7 @@ def _given(x: Counts, totals: NDArray[np.float64], n0: Counts, p0: Counts, m: Co
     return np.where(retrieved > 0, totals[:, None] + in_cut, 0.0) / np.maximum(retrieved, 1)
 
 
-def half_width(n: Counts, p: Counts, m: Counts) -> Counts:
+def half_width(n: Ints, p: Ints, m: Ints) -> Ints:
     """The distance from the mode, int64[q], beyond which the probability is less than 1e-21.
 
     Hoeffding's bound exp(-2 w^2 / m) holds for draws without replacement, and by the symmetries of the
@@ -68,7 +68,7 @@ def half_width(n: Counts, p: Counts, m: Counts) -> Counts:
     return np.ceil(5 * np.sqrt(least)).astype(np.int64) + 1
 
 
-def mass(n: Counts, p: Counts, m: Counts, width: int) -> tuple[Counts, NDArray[np.float64]]:
+def mass(n: Ints, p: Ints, m: Ints, width: int) -> tuple[Ints, NDArray[np.float64]]:
     """The values x, int64[q, 2 width + 1], and P(X = x), of the hypergeometric distribution.
 
     X is the number of relevant items among m items drawn from n, of which p are relevant. The probabilities are

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.histogram import Histogram
-from hashbench.metrics._groups import Counts, Groups
+from hashbench.metrics._groups import Groups, Ints
 from hashbench.metrics._metric import Metric
 from hashbench.metrics._name import MetricName
 from hashbench.metrics._precision_sums import Cut, in_a_row, normalise
@@ -45,7 +45,7 @@ def _over_retrieved(cut: Cut) -> NDArray[np.float64]:
     return _at(cut, low)
 
 
-def _at(cut: Cut, x: Counts) -> NDArray[np.float64]:
+def _at(cut: Cut, x: Ints) -> NDArray[np.float64]:
     return cut.over_retrieved(x, cut.m - x)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.histogram import Histogram
-from hashbench.metrics._groups import Counts, Groups
+from hashbench.metrics._groups import Groups, Ints
 from hashbench.metrics._metric import Metric
 from hashbench.metrics._name import MetricName
 
@@ -35,7 +35,7 @@ def evaluate(histogram: Histogram, name: MetricName) -> Floats:
     return _mean_reciprocal(before, n, p, np.minimum(m, n - p + 1))
 
 
-def _mean_reciprocal(before: Counts, n: Counts, p: Counts, last: Counts) -> Floats:
+def _mean_reciprocal(before: Ints, n: Ints, p: Ints, last: Ints) -> Floats:
     """The sum over j = 1 .. last of P(the first relevant item is at place j) / (before + j), float64[q].
 
     The probabilities fall from p / n by the factors (n - p - j + 1) / (n - j).

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import Histogram
-from hashbench.metrics._groups import Counts, Groups
+from hashbench.metrics._groups import Groups, Ints
 from hashbench.metrics._metric import Metric
 from hashbench.metrics._name import Cutoff, MetricName
 from hashbench.metrics._prefix import PrefixSums, discount
@@ -50,7 +50,7 @@ def gains_of(levels: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.exp2(levels.astype(np.float64)) - 1.0
 
 
-def _ideal(n_level: Counts, gains: NDArray[np.float64], ranks: Counts, discounts: PrefixSums) -> NDArray[np.float64]:
+def _ideal(n_level: Ints, gains: NDArray[np.float64], ranks: Ints, discounts: PrefixSums) -> NDArray[np.float64]:
     """The DCG of the ideal order, float64[q]; ``n_level`` [q, v] is the number of items of each level.
 
     The items of a level take consecutive ranks, the highest level first.

@@ -8,7 +8,7 @@ from hashbench.histogram.retrieval import Retrieval
 from hashbench.metrics._metric import Metric
 from hashbench.metrics._name import MetricName
 
-Counts = NDArray[np.integer]
+Ints = NDArray[np.integer]
 
 
 def evaluate(retrieval: Retrieval, name: MetricName) -> NDArray[np.float64]:
@@ -22,7 +22,7 @@ def evaluate(retrieval: Retrieval, name: MetricName) -> NDArray[np.float64]:
     return np.array(of_counts(retrieval.contingency))
 
 
-def of_counts(counts: Counts) -> float:
+def of_counts(counts: Ints) -> float:
     """The normalised mutual information of a contingency table, in [0, 1].
 
     ``counts`` [buckets, classes] is the number of items of each class in each bucket. The value is
@@ -42,7 +42,7 @@ def of_counts(counts: Counts) -> float:
     return float(np.clip(information / (sum_of_entropies / 2), 0.0, 1.0))
 
 
-def _entropy(sizes: Counts) -> float:
+def _entropy(sizes: Ints) -> float:
     """The entropy in nats of a partition into parts of these sizes; empty parts add nothing."""
     shares = sizes[sizes > 0] / sizes.sum()
     return max(float(-(shares * np.log(shares)).sum()), 0.0)

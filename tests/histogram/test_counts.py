@@ -10,7 +10,7 @@ from support.strategies import CodeSet, code_sets
 
 from hashbench.codes import pack
 from hashbench.foundation.errors import HashbenchError
-from hashbench.histogram import Histogram, count, own_items, without_itself
+from hashbench.histogram import Histogram, count, self_pairs, without_itself
 from hashbench.relevance.labels import ClassRelevance, from_labels
 
 
@@ -62,7 +62,7 @@ def test_cuts_do_not_show_without_itself(monkeypatch: pytest.MonkeyPatch) -> Non
     codes, labels = pack(rng.integers(0, 2, (11, 5))), rng.integers(0, 2, (11, 4))
     same = from_labels(labels, labels)
     whole = without_itself(count(codes, codes, same), same)
-    monkeypatch.setattr(own_items, "OWN_ROWS", 4)
+    monkeypatch.setattr(self_pairs, "OWN_ROWS", 4)
     assert np.array_equal(without_itself(count(codes, codes, same), same).counts, whole.counts)
 
 

@@ -11,7 +11,7 @@ from hashbench.histogram.torch_kernel import TensorCodes, TorchCounter
 class OnCpu(TorchCounter):
     """Counts on the CPU, whatever device it is told."""
 
-    def __init__(self, query: Codes | TensorCodes, told: torch.device) -> None:
+    def __init__(self, query: Codes | TensorCodes, told: torch.device | str) -> None:
         super().__init__(query, torch.device("cpu"))
         used.append(str(told))
 

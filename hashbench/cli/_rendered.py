@@ -18,7 +18,7 @@ T = TypeVar("T")
 def asked_for(named: list[str], every: bool, names: Callable[[], list[str]], what: str, verb: str) -> list[str]:
     """The entries of the kind ``what`` that are ``named``, or every one; not both and not neither."""
     if bool(named) == every:
-        raise HashbenchError(f"name the {what}s to {verb}, or --all for every one: hashbench list {what}s")
+        raise HashbenchError(f"name the {what}s to {verb}, or use --all (hashbench list {what}s shows their names)")
     return names() if every else named
 
 

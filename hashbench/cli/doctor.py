@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -50,7 +49,13 @@ def _found() -> dict[str, Any]:
         "commit": code.commit,
         "dirty": code.dirty,
         "folders": {name: str(folder) for name, folder in folders.items()},
-        "free_bytes": {name: shutil.disk_usage(_nearest_existing(folder)).free for name, folder in folders.items()},
+        # a folder that does not exist yet is on the volume of its nearest parent that does
+        "free_bytes": {
+            name: shutil.disk_usage(
+                next(part for part in (path.absolute(), *path.absolute().parents) if part.exists())
+            ).free
+            for name, path in folders.items()
+        },
         "versions": {library: found for library, found in provenance.versions().items() if library != "cuda"},
         "extras": {name: extras.missing(name) for name in extras.extras()},
         "how_to_install": {name: extras.how_to_install(name) for name in extras.extras()},
@@ -74,11 +79,6 @@ def _missing_weights() -> dict[str, str]:
     }
 
 
-def _nearest_existing(folder: Path) -> Path:
-    """The folder itself if it exists, or its nearest parent that exists."""
-    return next(part for part in (folder.absolute(), *folder.absolute().parents) if part.exists())
-
-
 def _gpu() -> str:
     from hashbench.foundation import provenance
 
@@ -89,7 +89,7 @@ def _gpu() -> str:
 
 
 def _fault_of(each: "DatasetStatus") -> str | None:
-    """What is wrong with a downloaded data set; None if every byte is right."""
+    """The error in a downloaded data set; None if every byte is right."""
     from hashbench.datasets.card import load_card
     from hashbench.datasets.store import open_labels, verify
     from hashbench.foundation.errors import HashbenchError
@@ -116,30 +116,20 @@ def _as_json(found: dict[str, Any], statuses: "list[DatasetStatus]", verified: d
 def _as_text(found: dict[str, Any], statuses: "list[DatasetStatus]", verified: dict[str, str | None]) -> str:
     """The report in lines that fit the terminal."""
     from hashbench.cli._terminal import wrapped
+    from hashbench.datasets.status import readable
 
     state = {True: ", with local changes", False: "", None: ""}[found["dirty"]]
     commit = found["commit"] or "unknown (installed without its repository)"
     width = max(14, *(len(each.name) for each in statuses))
-    blocks = (
-        _installed(found),
-        [(each.name, _line(each, verified)) for each in statuses],
-        _kept(found, statuses),
-    )
     lines = list(wrapped(f"hashbench {found['version']}  ", f"commit {commit}{state}"))
-    lines += [f"{name:{width}}  {folder}" for name, folder in _folders(found)]  # paths are not cut
-    for block in blocks:
+    for name, folder in found["folders"].items():  # paths are not cut
+        lines += [f"{name:{width}}  {folder}  ({readable(found['free_bytes'][name])} free)"]
+    for block in (_installed(found), [(each.name, _line(each, verified)) for each in statuses], _kept(found, statuses)):
         lines += [""]
         for name, text in block:  # a command is not cut: it is to be copied
             lead = f"{name:{width}}  "
             lines += [lead + text] if text.startswith(COMMAND) else wrapped(lead, text)
     return "\n".join(lines)
-
-
-def _folders(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    from hashbench.datasets.status import readable
-
-    for name, folder in found["folders"].items():
-        yield name, f"{folder}  ({readable(found['free_bytes'][name])} free)"
 
 
 def _installed(found: dict[str, Any]) -> Iterator[tuple[str, str]]:

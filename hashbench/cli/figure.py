@@ -1,6 +1,6 @@
 """``hashbench figure``: figures drawn from the stored rows, with the published values where there are some."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -35,6 +35,7 @@ def command(
     out, and a line says so.
     """
     from hashbench import figures as declared
+    from hashbench.foundation.config import canonical_json
     from hashbench.report import files
 
     names = asked_for(figures or [], every, declared.names, "figure", "draw")
@@ -42,7 +43,7 @@ def command(
     with stored_rows(left_out) as (rows, store):
         drawn, n_broken = filled(None if every else names, rows, store)
     if as_json:
-        typer.echo(_as_json(drawn))
+        typer.echo(canonical_json({"figures": [_values(figure, drawing) for figure, drawing in drawn]}))
     if write:
         for path in files.write(store.folder, [], drawn):
             typer.echo(paths.shown(path), err=as_json)
@@ -76,21 +77,11 @@ def filled(
     return found, len(names) - len(found)
 
 
-def _as_json(filled: "list[tuple[FigureSpec, Drawing]]") -> str:
-    from hashbench.foundation.config import canonical_json
-
-    keys = ("kind", "title", "paper", "source", "notes")
-    return canonical_json(
-        {
-            "figures": [
-                {
-                    "name": figure.name,
-                    **figure.file.model_dump(include=set(keys)),
-                    "n_measured": drawing.n_measured,
-                    "missing": drawing.missing,
-                    "points": [dict(point) for point in drawing.points],
-                }
-                for figure, drawing in filled
-            ]
-        }
-    )
+def _values(figure: "FigureSpec", drawing: "Drawing") -> dict[str, Any]:
+    return {
+        "name": figure.name,
+        **figure.file.model_dump(include={"kind", "title", "paper", "source", "notes"}),
+        "n_measured": drawing.n_measured,
+        "missing": drawing.missing,
+        "points": [dict(point) for point in drawing.points],
+    }

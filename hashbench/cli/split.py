@@ -1,8 +1,8 @@
 """``hashbench split`` writes the id lists of a protocol."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,7 +10,7 @@ import typer
 from hashbench.cli._options import AsJson, DatasetName, ProtocolName
 
 if TYPE_CHECKING:
-    from hashbench.datasets.audit import Audit, Leak
+    from hashbench.datasets.audit import Audit
     from hashbench.datasets.card import Card
     from hashbench.datasets.protocol import Protocol
     from hashbench.datasets.split import Split
@@ -31,7 +31,8 @@ def command(
     relevance: Annotated[
         bool,
         typer.Option(
-            "--relevance", help="Where relevance is by percentiles: the NDCG of a random ranking, for each reading."
+            "--relevance",
+            help="Where relevance is by percentiles: show the NDCG of a random ranking, for each way to read it.",
         ),
     ] = False,
     as_json: AsJson = False,
@@ -54,23 +55,25 @@ def command(
     protocol = card.protocol_name(protocol)
     rule = card.protocol(protocol)
     if seed not in (None, rule.seed) and rule.draw == "parts":
-        raise HashbenchError(f"--seed {seed}: nothing is drawn in {card.name} {protocol}, its ids are published")
+        raise HashbenchError(
+            f"--seed {seed}: cannot be used with {card.name} {protocol}, whose lists of ids are published"
+        )
     seed = rule.seed if seed is None else seed
     data = open_labels(card)
     chosen = split(data.labels, rule, card.name, protocol, seed)
     found = _audit(card, data, chosen, rule, seed) if check else None
     read = _readings(card, protocol, chosen) if relevance else []
     path = paths.data() / card.name / "splits" / f"{protocol}-seed{seed}.npz"
-    named: dict[str, str | int] = {
-        "dataset": card.name,
-        "protocol": protocol,
-        "seed": seed,
-        "path": str(path),
-    }
+    sizes = {role: len(ids) for role, ids in chosen.lists().items()}
     if as_json:
-        typer.echo(_as_json(named, chosen, found, read))
+        report = {"dataset": card.name, "protocol": protocol, "seed": seed, "path": str(path)}
+        more = {"sizes": sizes, "sha256": chosen.sha256}
+        checked = {} if found is None else {"check": asdict(found)}
+        typer.echo(
+            json.dumps({**report, **more, **checked, **({"relevance": [asdict(r) for r in read]} if read else {})})
+        )
     else:
-        typer.echo("\n".join([_as_text(path, chosen, found), *(_table(read, rule) if read else [])]))
+        typer.echo("\n".join([str(path), *_lines(sizes, chosen.sha256, found), *(_table(read, rule) if read else [])]))
     require_writable(path.parent, instead="--data")  # the report is printed even if the file cannot be written
     write(path, chosen)
 
@@ -96,23 +99,15 @@ def _readings(card: "Card", protocol: str, chosen: "Split") -> "list[Reading]":
 
     rule = card.protocol(protocol)
     if not isinstance(rule.relevance, Percentiles):
-        raise HashbenchError(f"--relevance: {card.name} {protocol} has no relevance by percentiles of distances")
+        raise HashbenchError(
+            f"--relevance: {card.name} {protocol} defines relevance by labels, not by percentiles of distances"
+        )
     items = compared(open_dataset(card), rule)
     with bar(f"{card.name}: relevance", "reading"):
         of, kind = rule.relevance, rule.relevance.kind
         return readings(
             kind, lambda read, centred: by_percentiles(of.model_copy(update={"kind": read}), items, chosen, centred)
         )
-
-
-def _as_json(named: dict[str, str | int], chosen: "Split", found: "Audit | None", read: "list[Reading]") -> str:
-    sizes = {role: len(ids) for role, ids in chosen.lists().items()}
-    report: dict[str, object] = {**named, "sizes": sizes, "sha256": chosen.sha256}
-    if found is not None:
-        report["check"] = asdict(found)
-    if read:
-        report["relevance"] = [asdict(reading) for reading in read]
-    return json.dumps(report)
 
 
 def _table(read: "list[Reading]", rule: "Protocol") -> list[str]:
@@ -129,9 +124,8 @@ def _table(read: "list[Reading]", rule: "Protocol") -> list[str]:
 
 
 def _line(each: "Reading") -> str:
-    star = "*" if each.is_own else " "
     read = f"{_features(each):20} {_compared(each):18} {each.top_gain:>8,} {each.ndcg:.4f}"
-    return f"{star} {read}  {each.ndcg_with_empty:.4f} ({each.n_empty:,} empty)"
+    return f"{'*' if each.is_own else ' '} {read}  {each.ndcg_with_empty:.4f} ({each.n_empty:,} empty)"
 
 
 def _features(reading: "Reading") -> str:
@@ -142,35 +136,25 @@ def _compared(reading: "Reading") -> str:
     return "squared distances" if reading.squared else "distances"
 
 
-def _as_text(path: Path, chosen: "Split", found: "Audit | None") -> str:
-    lines = [str(path)]
-    for role, ids in chosen.lists().items():
-        checksum = f"  sha256 {found.checksums[role]}" if found is not None else ""
-        lines.append(f"{role:10} {len(ids):>9,}{checksum}")
-    lines.append(f"{'ids':10} {sum(map(len, chosen.lists().values())):>9,}  sha256 {chosen.sha256}")
-    return "\n".join(lines if found is None else [*lines, *_findings(found)])
-
-
-def _findings(found: "Audit") -> list[str]:
-    lines = [f"{'labels':10} {'':>9}  sha256 {found.labels_sha256}"]
+def _lines(sizes: dict[str, int], sha256: str, found: "Audit | None") -> Iterator[str]:
+    """The sizes of the lists, and the findings of the audit."""
+    for role, size in sizes.items():
+        yield f"{role:10} {size:>9,}" + (f"  sha256 {found.checksums[role]}" if found is not None else "")
+    yield f"{'ids':10} {sum(sizes.values()):>9,}  sha256 {sha256}"
+    if found is None:
+        return
+    yield f"{'labels':10} {'':>9}  sha256 {found.labels_sha256}"
     for role, counts in found.class_counts.items():
         if counts:
             few = f"{min(counts):,} to {max(counts):,}" if min(counts) < max(counts) else f"{counts[0]:,}"
-            lines.append(f"{role:10} {few} items of each of {len(counts)} labels")
-    lines.append("sizes, counts and places are as the protocol says; no query is in another list by its id")
-    return [*lines, *_leaks(found)]
-
-
-def _leaks(found: "Audit") -> list[str]:
-    lines = [_leak(leak) for leak in found.leaks]
-    for by, what in (("bytes", "an identical item"), ("file name", "an item of the same file name")):
+            yield f"{role:10} {few} items of each of {len(counts)} labels"
+    yield "sizes, counts and places are as the protocol says; no query is in another list by its id"
+    same = {"bytes": "an identical item", "file name": "an item of the same file name"}
+    for leak in found.leaks:
+        first = ", ".join(f"{one} (is {other})" for one, other in leak.first) + (", ..." * (leak.n > len(leak.first)))
+        yield f"leak: {leak.n} {leak.role} items have {same[leak.by]} in the {leak.inside} list: {first}"
+    for by, what in same.items():
         if by in found.compared_by and not any(leak.by == by for leak in found.leaks):
-            lines.append(f"0 queries have {what} in the database or in training")
-    return lines if "bytes" in found.compared_by else [*lines, "not compared by bytes: the items are not here"]
-
-
-def _leak(leak: "Leak") -> str:
-    shown = ", ".join(f"{one} (is {other})" for one, other in leak.first)
-    more = ", ..." if leak.n > len(leak.first) else ""
-    what = "an identical item" if leak.by == "bytes" else "an item of the same file name"
-    return f"leak: {leak.n} {leak.role} items have {what} in the {leak.inside} list: {shown}{more}"
+            yield f"0 queries have {what} in the database or in training"
+    if "bytes" not in found.compared_by:
+        yield "not compared by bytes: the items are not here"

@@ -63,9 +63,11 @@ def command(
     Values are those of the protocol's own split. With --splits N they are means over all runs on N splits, and the
     table says so. The LaTeX cites papers by \cite; --write puts their BibTeX entries beside it, in hashbench.bib.
     """
+    from hashbench.foundation.config import canonical_json
     from hashbench.report import files
     from hashbench.tables import spec
     from hashbench.tables.collect import collect
+    from hashbench.tables.render_csv import json_table
 
     if with_figures and not (every and write):
         raise HashbenchError("--figures needs --all and --write; hashbench figure draws single figures")
@@ -77,7 +79,7 @@ def command(
         filled = fill_in(names, lambda name: collect(spec.load(name, budget, splits), rows, store), broken, "table")
         figures, undrawn = figure.filled(None, rows, store) if with_figures else ([], 0)
     if as_json:
-        typer.echo(_as_json(filled))
+        typer.echo(canonical_json({"tables": [json_table(table) for table in filled]}))
     elif not (every and write):
         typer.echo("\n".join(files.render(table, output, **shown) for table in filled), nl=False)
     if write:
@@ -92,13 +94,6 @@ def command(
         raise HashbenchError(f"{undrawn} figures cannot be drawn: see the errors above")
     if left_out is not None:
         left_out.check()
-
-
-def _as_json(tables: "list[Table]") -> str:
-    from hashbench.foundation.config import canonical_json
-    from hashbench.tables.render_csv import json_table
-
-    return canonical_json({"tables": [json_table(table) for table in tables]})
 
 
 def _check(tables: "list[Table]") -> None:
@@ -118,15 +113,11 @@ def _check(tables: "list[Table]") -> None:
     if n_outside:
         raise CheckFailed(f"{n_outside} of {n_checked} measured cells lie outside their tolerance")
     if not n_checked:
-        raise CheckFailed(_nothing_to_check(tables))
+        named = ", ".join(table.name for table in tables[:3]) + (", ..." if len(tables) > 3 else "")
+        if not any(table.has_measured for table in tables):
+            raise CheckFailed(f"{named}: nothing is measured; hashbench run measures it")
+        raise CheckFailed(f"{named}: nothing to check: no measured cell has a published value and a tolerance")
     note(f"measured cells within their tolerance: {n_checked} of {n_checked}")
-
-
-def _nothing_to_check(tables: "list[Table]") -> str:
-    named = ", ".join(table.name for table in tables[:3]) + (", ..." if len(tables) > 3 else "")
-    if not any(table.has_measured for table in tables):
-        return f"{named}: nothing measured: hashbench run measures it"
-    return f"{named}: nothing to check: no measured cell has a published value and a tolerance"
 
 
 def _verdict(cell: "TableCell") -> str:

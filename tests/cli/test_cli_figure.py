@@ -94,8 +94,8 @@ def test_json_has_all_points(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ((), "name the figures to draw, or --all for every one: hashbench list figures"),
-        (("tiny", "--all"), "name the figures to draw, or --all for every one: hashbench list figures"),
+        ((), "name the figures to draw, or use --all (hashbench list figures shows their names)"),
+        (("tiny", "--all"), "name the figures to draw, or use --all (hashbench list figures shows their names)"),
         (("tinny",), "unknown figure 'tinny': did you mean tiny?"),
     ],
 )

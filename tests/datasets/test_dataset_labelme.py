@@ -220,4 +220,4 @@ def test_relevance_by_labels_has_no_readings(monkeypatch, capsys):
     monkeypatch.undo()
     code, out, err = call(capsys, "split", "digits", "--relevance")
     assert (code, out) == (2, "")
-    assert err == "error: --relevance: digits s1 has no relevance by percentiles of distances\n"
+    assert err == "error: --relevance: digits s1 defines relevance by labels, not by percentiles of distances\n"

@@ -3,7 +3,7 @@
 A kind of damage is a generator in ``KINDS`` that writes its files into a folder. Bits are flipped only where a checksum
 or a signature must tell: a flip that leaves a valid file is no damage. Run as a script it writes the whole corpus:
 
-    python tests/damaged_codes.py FOLDER [SEED]
+    python tests/support/damaged_codes.py FOLDER [SEED]
 """
 
 import io

@@ -126,7 +126,7 @@ class Counts(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class Counted:
     """The counts from which the metrics of a run are computed, by name: ``histogram``, ``retrieval``.
 
     In ``database`` the queries search the database. In ``test`` each query searches all other queries. ``weighted`` are
@@ -155,7 +155,7 @@ class Output(Protocol):
         """Writes codes.npz into ``folder``, as a whole or not at all."""
         ...
 
-    def count(self, relevance: Relevance, *, progress: bool = False) -> Evidence:
+    def count(self, relevance: Relevance, *, progress: bool = False) -> Counted:
         """The counts from which metrics are computed; ``relevance`` is that of the database items to the queries."""
         ...
 
@@ -278,14 +278,14 @@ class BinaryOutput:
                 dataset=self.data.dataset,
             )
 
-    def count(self, relevance: Relevance, *, progress: bool = False) -> Evidence:
+    def count(self, relevance: Relevance, *, progress: bool = False) -> Counted:
         """The histogram of Hamming distances and relevance levels, and the rankings by weighted distances."""
         weighted = None
         if self.weights is not None:
             weighted = WeightedRankings(self.query, self.database, self.weights, relevance, progress)
         distinct = DistinctCodes(queries=count_distinct(self.query.words), database=count_distinct(self.database.words))
         histogram = self.histogram(relevance, progress=progress)
-        return Evidence({"histogram": histogram}, weighted=weighted, distinct=distinct)
+        return Counted({"histogram": histogram}, weighted=weighted, distinct=distinct)
 
     def histogram(self, relevance: Relevance, *, progress: bool = False) -> Histogram:
         """The histogram n[q, d, v] of the codes; ``relevance`` is that of this database to these queries."""

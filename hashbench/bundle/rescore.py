@@ -3,9 +3,6 @@
 import math
 from collections.abc import Iterable, Iterator, Mapping
 
-import numpy as np
-from numpy.typing import NDArray
-
 from hashbench import metrics
 from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.histogram import Histogram
@@ -18,19 +15,12 @@ Values = Mapping[str, MetricValue]
 
 def computed(counts: Histogram | Retrieval, stated: Values) -> dict[str, MetricValue]:
     """The values of those of the ``stated`` metrics that are computed from such counts."""
-    wanted = _known(stated).where(lambda metric: metric.entry.source is type(counts))
-    if isinstance(counts, Retrieval):
-        return metrics.evaluate_retrieval(counts, wanted)
-    return _summarised(metrics.evaluate(counts, wanted))
+    return metrics.mean_values(counts, _known(stated).where(lambda metric: metric.entry.source is type(counts)))
 
 
 def computed_of_rankings(rankings: Iterable[Histogram], stated: Values) -> dict[str, MetricValue]:
     """The values of the ``stated`` metrics, of rankings by the weighted Hamming distance."""
-    return _summarised(metrics.evaluate(rankings, _known(stated)))
-
-
-def _summarised(values: Mapping[str, NDArray[np.float64]]) -> dict[str, MetricValue]:
-    return {name: metrics.summarise(of_queries) for name, of_queries in values.items()}
+    return metrics.mean_values(rankings, _known(stated))
 
 
 def _known(names: Iterable[str]) -> Metrics:

@@ -16,6 +16,7 @@ from hashbench.metrics._evaluate import (
     evaluate,
     evaluate_retrieval,
     evaluate_with_extremes,
+    mean_values,
     summarise,
 )
 from hashbench.metrics._metric import Metric, MetricValue
@@ -35,5 +36,6 @@ __all__ = [
     "evaluate",
     "evaluate_retrieval",
     "evaluate_with_extremes",
+    "mean_values",
     "summarise",
 ]

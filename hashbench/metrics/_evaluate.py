@@ -177,6 +177,13 @@ def _over_queries(retrieval: Retrieval, metric: NamedMetric) -> MetricValue:
     return MetricValue(mean=mean, std=None, n_queries=retrieval.n_queries, n_empty=0)
 
 
+def mean_values(counted: Histogram | Iterable[Histogram] | Retrieval, metrics: Metrics) -> dict[str, MetricValue]:
+    """Each metric over the queries, by canonical name: of a histogram, of rankings in blocks, or of a bucket search."""
+    if isinstance(counted, Retrieval):
+        return evaluate_retrieval(counted, metrics)
+    return {name: summarise(values) for name, values in evaluate(counted, metrics).items()}
+
+
 def summarise(values: Floats) -> MetricValue:
     """The mean and the standard deviation of the values of the queries; queries whose value is NaN are left out.
 

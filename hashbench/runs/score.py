@@ -4,10 +4,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hashbench import metrics
-from hashbench.contract import Counts, Evidence
+from hashbench.contract import Counted, Counts
 from hashbench.foundation import provenance
 from hashbench.histogram import Histogram
 from hashbench.histogram.retrieval import Retrieval
@@ -39,7 +38,7 @@ OF_RETRIEVAL = ("suf", "suf@4", "suf@16", "rerank_precision@1", "rerank_precisio
 _COUNTS: tuple[Artefact, ...] = ("histogram", "retrieval", "retrieval_of_test")
 
 
-def score(evidence: Evidence, of_protocol: Sequence[str] = ()) -> dict[Search, dict[str, MetricValue]]:
+def score(evidence: Counted, of_protocol: Sequence[str] = ()) -> dict[Search, dict[str, MetricValue]]:
     """The metrics of each search, computed from ``evidence``; codes have those ``of_protocol`` besides every row's."""
     return {
         "database": _metrics(evidence.database, of_protocol),
@@ -50,7 +49,7 @@ def score(evidence: Evidence, of_protocol: Sequence[str] = ()) -> dict[Search, d
 
 def measured_row(
     data: RunData,
-    evidence: Evidence,
+    evidence: Counted,
     searches: Mapping[Search, Mapping[str, MetricValue]],
     seconds: Seconds,
     options: Options,
@@ -131,25 +130,21 @@ def _metrics(evidence: Mapping[str, Counts], of_protocol: Sequence[str]) -> dict
 
 
 def _of_histogram(histogram: Histogram, of_protocol: Sequence[str]) -> dict[str, MetricValue]:
-    return _summarised(metrics.evaluate(histogram, Metrics.parse([*OF_CODES, *of_protocol])))
+    return metrics.mean_values(histogram, Metrics.parse([*OF_CODES, *of_protocol]))
 
 
 def _of_rankings(rankings: Iterable[Histogram], of_protocol: Sequence[str]) -> dict[str, MetricValue]:
     ranked = Metrics.parse([*OF_WEIGHTED, *of_protocol]).where(lambda metric: not metric.needs_radii)
-    return _summarised(metrics.evaluate(rankings, ranked))
-
-
-def _summarised(values: Mapping[str, NDArray[np.float64]]) -> dict[str, MetricValue]:
-    return {name: metrics.summarise(of_queries) for name, of_queries in values.items()}
+    return metrics.mean_values(rankings, ranked)
 
 
 def _of_retrieval(retrieval: Retrieval, of_protocol: Sequence[str]) -> dict[str, MetricValue]:  # noqa: ARG001
     names = [*OF_RETRIEVAL, *(["nmi"] if retrieval.contingency is not None else [])]
-    return metrics.evaluate_retrieval(retrieval, Metrics.parse(names, Retrieval))
+    return metrics.mean_values(retrieval, Metrics.parse(names, Retrieval))
 
 
 def _of_predictions(predictions: Predictions, of_protocol: Sequence[str]) -> dict[str, MetricValue]:  # noqa: ARG001
-    return _summarised({ACCURACY: predictions.is_right.astype(np.float64)})
+    return {ACCURACY: metrics.summarise(predictions.is_right.astype(np.float64))}
 
 
 _METRICS_OF: dict[str, Callable[[Any, Sequence[str]], dict[str, MetricValue]]] = {

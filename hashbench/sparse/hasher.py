@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hashbench import histogram
 from hashbench.codes.distinct import DistinctCodes
-from hashbench.contract import CODES, Counts, Evidence, ItemRows
+from hashbench.contract import CODES, Counted, Counts, ItemRows
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import atomic, is_stream
 from hashbench.foundation.progress import bar as progress_bar
@@ -208,9 +208,9 @@ class SparseOutput:
         with atomic(folder / CODES) as temporary, temporary.open("wb") as file:
             np.savez_compressed(file, allow_pickle=False, **arrays)
 
-    def count(self, relevance: Relevance, *, progress: bool = False) -> Evidence:  # noqa: ARG002
+    def count(self, relevance: Relevance, *, progress: bool = False) -> Counted:  # noqa: ARG002
         """The counts of both searches; relevance is computed from the labels of the sets."""
-        return Evidence(
+        return Counted(
             self.among_items.counts(progress=progress),
             self.among_queries.counts(progress=progress),
             distinct=self.among_items.distinct(),

@@ -194,7 +194,7 @@ class _StoredResults:
         if histogram is None:
             return None
         try:
-            return metrics.summarise(metrics.evaluate(histogram, Metrics.parse([metric]))[metric]).mean
+            return metrics.mean_values(histogram, Metrics.parse([metric]))[metric].mean
         except HashbenchError as error:
             log.warning("%s: %s cannot be computed: %s", row.run, metric, error)
             return None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.contract import Evidence, ItemRows, SearchItems
+from hashbench.contract import Counted, ItemRows, SearchItems
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import atomic
 from hashbench.relevance.labels import Relevance
@@ -110,7 +110,7 @@ class ClassifierOutput:
         with atomic(folder / WEIGHTS) as temporary:
             temporary.write_bytes(self.weights)
 
-    def count(self, relevance: Relevance, *, progress: bool = False) -> Evidence:  # noqa: ARG002
+    def count(self, relevance: Relevance, *, progress: bool = False) -> Counted:  # noqa: ARG002
         """The predictions, from which the accuracy is computed."""
         checksum = hashlib.sha256(self.weights).hexdigest()
-        return Evidence({"predictions": self.predictions}, weights_sha256=checksum)
+        return Counted({"predictions": self.predictions}, weights_sha256=checksum)

@@ -7,16 +7,17 @@ from hashbench.foundation import __version__
 
 if TYPE_CHECKING:
     from hashbench.evaluation.accumulator import ScoreAccumulator
-    from hashbench.evaluation.scoring import Scores, score
+    from hashbench.evaluation.scorer import score
+    from hashbench.evaluation.scores import Scores
     from hashbench.tables.rows import rows
 
 __all__ = ["ScoreAccumulator", "Scores", "__version__", "rows", "score"]
 
 _MODULE_OF = {
     "ScoreAccumulator": "hashbench.evaluation.accumulator",
-    "Scores": "hashbench.evaluation.scoring",
+    "Scores": "hashbench.evaluation.scores",
     "rows": "hashbench.tables.rows",
-    "score": "hashbench.evaluation.scoring",
+    "score": "hashbench.evaluation.scorer",
 }
 
 

@@ -11,11 +11,8 @@ from hashbench.foundation.errors import HashbenchError
 if TYPE_CHECKING:
     from hashbench.codes import Codes
     from hashbench.codes.files import Explicit
-    from hashbench.evaluation.report import Evaluation
-    from hashbench.evaluation.scoring import Empty
     from hashbench.evaluation.shard_total import Total
     from hashbench.evaluation.shards import How, Shard, Source
-    from hashbench.metrics import Metrics
 
 MOST_NOTES = 3  # of those about shards, in the terminal
 
@@ -64,24 +61,6 @@ def _shards(pattern: str, labels: str | None, how: "How", outputs: Sequence[Path
     if taken := [path for path in outputs if resolved(path) in inputs]:
         raise HashbenchError(f"{taken[0]}: is one of the shards: name another file to be written")
     return shards
-
-
-def evaluation(named: str, total: "Total", query: "Codes", names: "Metrics", ties: str, empty: "Empty") -> "Evaluation":
-    """The scores and the diagnostics of the shards, ``named`` in the report."""
-    from hashbench.evaluation import diagnostics, scoring
-    from hashbench.evaluation.report import Evaluation, Leak
-
-    met = diagnostics.diagnose_queries(total.histogram)
-    return Evaluation(
-        named,
-        scoring.evaluate(total.histogram, total.n_items, names, ties, empty=empty),
-        met,
-        diagnostics.diagnose(query),
-        total.tally.diagnostics(),
-        Leak(None, met.twins),
-        notes=total.notes,
-        without_class=total.without_class,
-    )
 
 
 def _shown(notes: Sequence[str]) -> list[str]:

@@ -70,10 +70,10 @@ def command(
     would vary with other queries. They do not tell how it would vary with other seeds: hashbench table shows that.
     """
     from hashbench.codes.files import Explicit
-    from hashbench.evaluation import compare, scoring
+    from hashbench.evaluation import compare, scorer
     from hashbench.foundation.config import canonical_json
 
-    names = compare.check_names(metric or scoring.DEFAULT)
+    names = compare.check_names(metric or scorer.DEFAULT)
     if not 0 < interval < 1:
         raise HashbenchError(f"--interval {interval:g}: more than 0 and less than 1 is expected, such as 0.95")
     explicit = Explicit(bits=bits, bit_order=bit_order, layout=layout)
@@ -100,19 +100,13 @@ def _given(name: str, explicit: "Explicit", exclude_self: bool, program: list[st
 
 
 def _of_codes(path: Path, explicit: "Explicit", exclude_self: bool) -> Given:
-    from hashbench.cli import eval as scored
     from hashbench.codes import files
     from hashbench.codes.files import SavedCodes
     from hashbench.evaluation.compare import Side
-    from hashbench.histogram.device import for_pairs
+    from hashbench.evaluation.scorer import Scorer
 
     saved = files.opened([path], explicit=explicit)
-    device = for_pairs("auto", len(saved.query) * saved.n_database, saved.query.n_bits)
-    by_ids = saved.rows_in_database() if exclude_self else None
-    own = scored._own_rows(saved, by_ids) if exclude_self else None
-    counted, seen = scored._count(saved, device, own)
-    if own is not None and by_ids is None and not seen.is_same:
-        raise HashbenchError(scored.NO_OWN_ROWS)
+    counted = Scorer.of_saved(saved, exclude_self=exclude_self).evidence().histogram
     labels = saved.relevance.query_labels if isinstance(saved, SavedCodes) else saved.query_labels
     return Given(Side(str(path), counted, saved.query_ids, labels), notes=saved.notes)
 

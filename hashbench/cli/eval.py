@@ -1,33 +1,28 @@
 """``hashbench eval``: scores saved codes, those of hashbench or of other code."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from hashbench.cli import _eval_shards
 from hashbench.cli._options import AsJson, BitOrder, Bits, Layout
+from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import require_apart
 
 if TYPE_CHECKING:
-    from hashbench.codes.files import CodeStream, Explicit, SavedCodes
-    from hashbench.evaluation.inspection import Inspection
-    from hashbench.evaluation.report import ConventionScores, Evaluation
-    from hashbench.evaluation.scoring import Empty, Scores
+    from hashbench.codes.files import CodeStream, SavedCodes
+    from hashbench.evaluation.evidence import Evidence
+    from hashbench.evaluation.report import Evaluation
+    from hashbench.evaluation.scorer import Scorer
     from hashbench.histogram import Histogram
     from hashbench.histogram.self_pairs import Ints
-    from hashbench.metrics import Metrics
 
 Array = Annotated[
     str | None, typer.Option(metavar="FILE[:KEY]", help="Read this array from FILE (its array KEY), without a search.")
 ]
-
-
-NO_OWN_ROWS = (
-    "--exclude-self: nothing says which database item a query is: save query_ids and database_ids, or name them with "
-    "--query-ids and --database-ids; without ids, queries and database must be the same items in the same order"
-)
 
 
 def command(
@@ -162,15 +157,14 @@ def command(
     that need the order of the items (--ties order, --as, the TREC files) always use the CPU.
     """
     from hashbench.codes import files as saved_files
-    from hashbench.evaluation import scoring
+    from hashbench.evaluation import report, scorer
     from hashbench.evaluation.conventions import CONVENTIONS
     from hashbench.evaluation.shards import How, Source
-    from hashbench.foundation.errors import HashbenchError
-    from hashbench.histogram.device import for_pairs, usable
+    from hashbench.histogram.device import usable
     from hashbench.metrics import Metrics
 
-    default = scoring.DEFAULT if weights is None else scoring.DEFAULT_WEIGHTED
-    names, device = Metrics.parse(metric or default), usable(device)
+    default = scorer.DEFAULT if weights is None else scorer.DEFAULT_WEIGHTED
+    names, device, named = Metrics.parse(metric or default), usable(device), files or []
     for name in as_ or []:
         CONVENTIONS.get(name)  # an unknown one is refused before anything is counted
     explicit = saved_files.Explicit(
@@ -185,103 +179,71 @@ def command(
         database_ids=database_ids,
     )
     outputs = [path for path in (csv, per_query, trec_run, qrels, counts) if path is not None]
-    require_apart(files or [], outputs)
-    if (train_codes is None) != (train_labels is None):
-        raise HashbenchError("the training items: --train-codes and --train-labels go together")
-    if not files and query_codes is None:
+    require_apart(named, outputs)
+    training = _training(train_codes, train_labels)
+    if not named and query_codes is None:
         raise HashbenchError("nothing to score: name a file or folder of codes, or --query-codes and the other three")
-    by_order = {
-        "--as": as_,
-        "--ties order": ties == "order",
-        "--trec-run": trec_run,
-        "--qrels": qrels,
-        "--weights": weights,
-    }
+    source = ", ".join(map(str, named or filter(None, (query_codes, database_codes))))
+    trec = {"--trec-run": trec_run, "--qrels": qrels}
+    by_order = {"--as": as_, "--ties order": ties == "order", **trec, "--weights": weights}
     if shards is not None:
         _eval_shards.refuse({**by_order, "--exclude-self": exclude_self, "--train-codes": train_codes}, explicit)
-        source, how = Source(tuple(files or []), explicit, stream, device), How(jobs, counts, append, ray)
-        total, query = _eval_shards.counted(shards, shard_labels, source, how, outputs)
-        found = _eval_shards.evaluation(f"{_source(files, explicit)}, {shards}", total, query, names, ties, empty)
-        _write(found, csv, per_query, curves, total.histogram)
+        of_queries, how = Source(tuple(named), explicit, stream, device), How(jobs, counts, append, ray)
+        total, query = _eval_shards.counted(shards, shard_labels, of_queries, how, outputs)
+        scores = total.evidence.scores(names, ties=ties, empty=empty)
+        found = report.evaluation(f"{source}, {shards}", scores, total.evidence, query, notes=total.notes)
+        _write(found, csv, per_query, curves, total.evidence.histogram)
         return _print(found, as_json)
     _eval_shards.refuse_alone(
         {"--shard-labels": shard_labels, "--jobs": jobs > 1, "--ray": ray, "--counts": counts, "--append": append}
     )
-    saved = saved_files.opened(files or [], explicit=explicit, streamed=stream)
-    unweighted = {"--as": as_, "--trec-run": trec_run, "--curves": curves}
+    saved = saved_files.opened(named, explicit=explicit, streamed=stream)
     if weights is not None:
-        scoring.require_weighted(names)
-        _refuse_with_weights([option for option, given in unweighted.items() if given])
-    if exclude_self and as_:
-        raise HashbenchError("--as: other code counts a query among its own neighbours: leave --exclude-self out")
-    _check_held(saved, [option for option, given in by_order.items() if given])
-    chosen = for_pairs(device, len(saved.query) * saved.n_database, saved.query.n_bits)
-    by_ids = saved.rows_in_database() if exclude_self else None
-    own = _own_rows(saved, by_ids) if exclude_self else None
-    counted, seen = _count(saved, chosen, own)
-    if own is not None and by_ids is None and not seen.is_same:
-        raise HashbenchError(NO_OWN_ROWS)
-    _note([*saved.notes, *_hints(saved, seen, own)])
-    scores = _scores(saved, counted, names, ties, empty, weights, files or [], own)
-    found = _evaluation(_source(files, explicit), saved, scores, counted, seen, as_ or [])
-    found = found if own is None else replace(found, n_excluded=int((own >= 0).sum()))
-    if train_codes is not None and train_labels is not None:
-        training = train_codes, train_labels
-        saved_training = saved_files.opened(files or [], explicit=explicit, streamed=stream, training=training)
-        found = _with_training(found, saved_training, chosen)
-    _write(found, csv, per_query, curves, counted)
-    _write_trec(saved, trec_run, trec_depth, qrels, own)
+        scorer.require_weighted(names)
+        _refuse({"--as": as_, "--trec-run": trec_run, "--curves": curves}, "cannot be combined with --weights")
+    if exclude_self:
+        _refuse({"--as": as_}, "other code counts a query among its own neighbours: leave --exclude-self out")
+    if isinstance(saved, saved_files.CodeStream):
+        _refuse(by_order, _not_held(saved))
+    of_bits = None if weights is None else saved_files.weights_at(weights, named, saved.query.n_bits)
+    options: dict[str, Any] = {"ties": ties, "empty": empty, "weights": of_bits}
+    scored = scorer.Scorer.of_saved(saved, names, exclude_self=exclude_self, device=device, **options)
+    evidence = scored.evidence()
+    _note([*saved.notes, *_hints(saved, evidence, exclude_self)])
+    found = _report(source, saved, scored, as_ or [])
+    if training is not None:
+        of_training = saved_files.opened(named, explicit=explicit, streamed=stream, training=training)
+        found = _with_training(found, of_training, device)
+    _write(found, csv, per_query, curves, evidence.histogram)
+    _write_trec(saved, trec_run, trec_depth, qrels, scored.own)
     return _print(found, as_json)
 
 
-def _refuse_with_weights(options: list[str]) -> None:
-    from hashbench.foundation.errors import HashbenchError
-
-    if options:
-        raise HashbenchError(f"{', '.join(options)}: of unweighted Hamming distances only: leave --weights out")
-
-
-def _check_held(saved: "SavedCodes | CodeStream", options: list[str]) -> None:
-    """Raises HashbenchError if one of the options needs the whole database and it is read piece by piece."""
-    from hashbench.codes.files import CodeStream
-    from hashbench.foundation.errors import HashbenchError
-
-    if options and isinstance(saved, CodeStream):
-        raise HashbenchError(
-            f"{', '.join(options)}: the whole database would be needed at once, but it is read piece by piece "
-            f"({saved.n_database:,} items of {saved.query.n_bits} bits): say --no-stream where it fits into memory"
-        )
+def _training(codes: str | None, labels: str | None) -> tuple[str, str] | None:
+    if (codes is None) != (labels is None):
+        raise HashbenchError("the training items: --train-codes and --train-labels go together")
+    return None if codes is None or labels is None else (codes, labels)
 
 
-def _own_rows(saved: "SavedCodes | CodeStream", by_ids: "Ints | None") -> "Ints":
-    """The row of each query in the database: ``by_ids``, or without ids the same row; -1 for none."""
-    import numpy as np
-
-    from hashbench.foundation.errors import HashbenchError
-
-    if by_ids is None and len(saved.query) != saved.n_database:
-        raise HashbenchError(NO_OWN_ROWS)
-    return np.arange(len(saved.query)) if by_ids is None else by_ids
+def _refuse(options: Mapping[str, object], why: str) -> None:
+    """Raises HashbenchError if one of the options is given."""
+    if given := [option for option, value in options.items() if value]:
+        raise HashbenchError(f"{', '.join(given)}: {why}")
 
 
-def _count(saved: "SavedCodes | CodeStream", device: str, own: "Ints | None") -> "tuple[Histogram, Inspection]":
-    """The histogram, and what its codes tell; reads the whole file, so its faults are raised here."""
-    from hashbench import histogram
-    from hashbench.evaluation.inspection import Inspection
-
-    seen = Inspection(saved.query, own)
-    counted = histogram.count_blocks(
-        saved.query, seen.of(saved.pieces()), n_items=saved.n_database, device=device, progress=True
+def _not_held(saved: "CodeStream") -> str:
+    return (
+        "the whole database would be needed at once, but it is read piece by piece "
+        f"({saved.n_database:,} items of {saved.query.n_bits} bits): say --no-stream where it fits into memory"
     )
-    return seen.left_out(counted), seen
 
 
-def _hints(saved: "SavedCodes | CodeStream", seen: "Inspection", own: "Ints | None") -> list[str]:
+def _hints(saved: "SavedCodes | CodeStream", evidence: "Evidence", exclude_self: bool) -> list[str]:
     """A note if --exclude-self looks as if it were meant, or if it leaves nothing out."""
-    if own is not None:
-        return [] if (own >= 0).any() else ["--exclude-self: no query is in the database, by the ids"]
+    if exclude_self:
+        return [] if evidence.n_excluded else ["--exclude-self: no query is in the database, by the ids"]
     n_queries = len(saved.query)
-    if n_queries > 1 and (seen.is_same or saved.ids_in_database() == n_queries):
+    if n_queries > 1 and (evidence.is_same or saved.ids_in_database() == n_queries):
         return ["every query is an item of the database and its own neighbour: --exclude-self leaves it out"]
     return []
 
@@ -291,71 +253,28 @@ def _note(notes: list[str]) -> None:
         typer.echo(f"note: {note}", err=True)
 
 
-def _source(files: list[Path] | None, explicit: "Explicit") -> str:
-    return ", ".join(map(str, files or filter(None, (explicit.query_codes, explicit.database_codes))))
-
-
-def _scores(
-    saved: "SavedCodes | CodeStream",
-    counted: "Histogram",
-    names: "Metrics",
-    ties: str,
-    empty: "Empty",
-    weights: str | None,
-    files: list[Path],
-    own: "Ints | None",
-) -> "Scores":
-    from hashbench.codes.files import SavedCodes, weights_at
-    from hashbench.evaluation import scoring
-    from hashbench.histogram.ranking import WeightedRankings
-
-    if weights is not None and isinstance(saved, SavedCodes):
-        of_bits = weights_at(weights, files, saved.query.n_bits)
-        ranked = WeightedRankings(saved.query, saved.database, of_bits, saved.relevance, progress=True, own=own)
-        return scoring.evaluate_weighted(ranked, names, ties, empty=empty)
-    ordered = None
-    if ties == "order" and isinstance(saved, SavedCodes):
-        ordered = scoring.in_order(saved.query, saved.database, saved.relevance, own)
-    return scoring.evaluate(counted, saved.n_database, names, ties, empty=empty, ordered=ordered)
-
-
-def _evaluation(
-    source: str,
-    saved: "SavedCodes | CodeStream",
-    scores: "Scores",
-    counted: "Histogram",
-    seen: "Inspection",
-    as_: list[str],
-) -> "Evaluation":
-    from hashbench.evaluation import diagnostics
-    from hashbench.evaluation.report import Evaluation, Leak
-
-    met = diagnostics.diagnose_queries(counted)
-    leak = Leak(saved.ids_in_database(), met.twins)
-    query = diagnostics.diagnose(saved.query)
-    conventions = _convention_scores(saved, scores, as_)
-    return Evaluation(source, scores, met, query, seen.diagnostics, leak, conventions, saved.notes, seen.without_class)
-
-
-def _convention_scores(
-    saved: "SavedCodes | CodeStream", scores: "Scores", as_: list[str]
-) -> "tuple[ConventionScores, ...]":
+def _report(source: str, saved: "SavedCodes | CodeStream", scored: "Scorer", as_: list[str]) -> "Evaluation":
+    """The report, with the values of the conventions ``as_``, for which the database is in memory."""
     from hashbench.codes.files import SavedCodes
-    from hashbench.evaluation.report import convention_scores, cutoffs
+    from hashbench.evaluation import report
 
-    if not isinstance(saved, SavedCodes):
-        return ()  # _check_held has refused these options
-    ranks = cutoffs(list(scores))
-    return tuple(convention_scores(name, saved.query, saved.database, saved.relevance, ranks) for name in as_)
+    scores = scored.scores()
+    more: dict[str, Any] = {"ids_in_database": saved.ids_in_database(), "notes": saved.notes}
+    if isinstance(saved, SavedCodes):
+        ranks, held = report.cutoffs(list(scores)), (saved.query, saved.database, saved.relevance)
+        more["conventions"] = tuple(report.convention_scores(name, *held, ranks) for name in as_)
+    return report.evaluation(source, scores, scored.evidence(), saved.query, **more)
 
 
 def _with_training(found: "Evaluation", training: "SavedCodes | CodeStream", device: str) -> "Evaluation":
     """``found`` with the number of queries that have the code and a label of a training item."""
     from hashbench import histogram
     from hashbench.evaluation import diagnostics
+    from hashbench.histogram.device import for_pairs
 
+    chosen = for_pairs(device, len(training.query) * training.n_database, training.query.n_bits)
     counted = histogram.count_blocks(
-        training.query, training.pieces(), n_items=training.n_database, device=device, progress=True
+        training.query, training.pieces(), n_items=training.n_database, device=chosen, progress=True
     )
     return replace(found, leak=replace(found.leak, twins_in_training=diagnostics.diagnose_queries(counted).twins))
 

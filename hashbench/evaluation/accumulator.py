@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from hashbench.codes import Codes
 from hashbench.evaluation import arrays
 from hashbench.evaluation.arrays import BitOrder, Bytes
-from hashbench.evaluation.scoring import DEFAULT, Empty, Scores, checked, score
+from hashbench.evaluation.scorer import DEFAULT, score
+from hashbench.evaluation.scores import Empty, Scores, checked
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram.counting import AnyCodes, on_cpu
 from hashbench.histogram.device import for_arrays

@@ -55,7 +55,7 @@ def _contents(source: Source, shards: Sequence[Shard], jobs: int) -> list[ShardC
 
 def _require_queries(before: Total, query: Codes, digest: str, how: How) -> None:
     """Raises HashbenchError unless the file is of these queries."""
-    old = before.histogram
+    old = before.evidence.histogram
     if (old.n_queries, old.n_bits) != query.shape:
         raise HashbenchError(
             f"{how.counts}: has the counts of {old.n_queries} queries of {old.n_bits} bits, but {len(query)} queries "

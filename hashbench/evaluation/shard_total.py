@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from hashbench.codes.files import arrays_in
-from hashbench.evaluation.diagnostics import Tally
+from hashbench.evaluation.evidence import Evidence
 from hashbench.foundation import config
 from hashbench.foundation.config import Strict
 from hashbench.foundation.errors import HashbenchError, printable, quietly
 from hashbench.foundation.files import atomic, holder_in, locked, require_output, resolved, write_holder
-from hashbench.histogram import Histogram
 
 OPTION = "--counts"
 SCHEMA = 1
@@ -45,26 +44,15 @@ class Entry(Strict):
 
 @dataclass(frozen=True)
 class Total:
-    """The histogram and the tally of all shards in ``entries``, against the queries with this digest.
+    """The evidence of all shards in ``entries``, against the queries with this digest.
 
     ``pending`` are the identities of the shards that an unfinished --append adds.
     """
 
-    histogram: Histogram
-    tally: Tally
+    evidence: Evidence
     query_sha256: str
     entries: tuple[Entry, ...]
     pending: frozenset[tuple[str, ...]] = frozenset()
-
-    @property
-    def n_items(self) -> int:
-        """The items of all shards."""
-        return sum(entry.items for entry in self.entries)
-
-    @property
-    def without_class(self) -> tuple[int, int]:
-        """The queries and the items that have no class, or no label."""
-        return self.entries[0].without_class[0], sum(entry.without_class[1] for entry in self.entries)
 
     @property
     def identities(self) -> dict[tuple[str, ...], Entry]:
@@ -78,9 +66,7 @@ class Total:
 
     def merged(self, other: "Total") -> "Total":
         """The total with other shards; this one cannot be used any more."""
-        self.tally.merge(other.tally)
-        joined = self.histogram.joined(other.histogram)
-        return replace(self, histogram=joined, entries=(*self.entries, *other.entries))
+        return replace(self, evidence=self.evidence.merged(other.evidence), entries=(*self.entries, *other.entries))
 
 
 class _About(Strict):
@@ -88,14 +74,14 @@ class _About(Strict):
 
     schema_version: int
     query_sha256: str
-    entries: list[Entry]
+    entries: Annotated[list[Entry], Field(min_length=1)]
     pending: list[list[str]]
     arrays_sha256: str
 
 
 def write_total(path: Path, total: Total) -> None:
     """Writes the total, whole or not at all."""
-    arrays = {"counts": total.histogram.counts, "levels": total.histogram.levels, **total.tally.arrays()}
+    arrays = total.evidence.arrays()
     about = _About(
         schema_version=SCHEMA,
         query_sha256=total.query_sha256,
@@ -129,19 +115,14 @@ def _read(path: Path) -> Total:
         )
     about = config.parse(_About, values, str(path))
     arrays = {name: stored[name]().whole() for name in stored if name != "about"}
-    total = Total(
-        Histogram(arrays["counts"], arrays["levels"]),
-        Tally.of_arrays(arrays),
-        about.query_sha256,
-        tuple(about.entries),
-        frozenset(map(tuple, about.pending)),
-    )
-    arrays |= {"counts": total.histogram.counts, "levels": total.histogram.levels}
-    counts = total.histogram.counts
-    fits = counts.ndim == 3 and counts.shape[2] == len(total.histogram.levels) and total.tally.n_items == total.n_items
-    if _sha256(arrays) != about.arrays_sha256 or not fits or (counts.sum(axis=(1, 2)) != total.n_items).any():
+    without_class = about.entries[0].without_class[0], sum(entry.without_class[1] for entry in about.entries)
+    evidence = Evidence.of_arrays(arrays, without_class)
+    counts, levels, n_items = evidence.histogram.counts, evidence.histogram.levels, sum(e.items for e in about.entries)
+    fits = counts.ndim == 3 and counts.shape[2] == len(levels) and evidence.n_items == n_items
+    found = _sha256({**arrays, "counts": counts, "levels": levels})
+    if found != about.arrays_sha256 or not fits or (counts.sum(axis=(1, 2)) != n_items).any():
         raise HashbenchError(f"{path}: damaged: its counts are not those of its shards: name another file")
-    return total
+    return Total(evidence, about.query_sha256, tuple(about.entries), frozenset(map(tuple, about.pending)))
 
 
 def _sha256(arrays: Arrays) -> str:

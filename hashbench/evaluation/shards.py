@@ -10,17 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
-from hashbench import histogram
-from hashbench.codes import Codes
 from hashbench.codes import files as saved_files
 from hashbench.codes.files import CodeStream, Explicit, SavedCodes, StoredArray
-from hashbench.evaluation.diagnostics import Tally
+from hashbench.evaluation.scorer import Scorer
 from hashbench.evaluation.shard_total import Entry, Total
 from hashbench.foundation.errors import HashbenchError, quietly
 from hashbench.foundation.files import file_sha256, matching, natural, resolved
-from hashbench.histogram.device import for_pairs
 from hashbench.jobs.task import DriverFile, Input, Task
-from hashbench.relevance.labels import LabelRelevance, Labels
+from hashbench.relevance.labels import Labels
 
 Opened = SavedCodes | CodeStream
 
@@ -229,27 +226,17 @@ class CountTask(Task):
     def run(self) -> Total:
         """The total of this shard alone."""
         saved = self.source.opened(self.shard)
-        device = for_pairs(self.source.device, len(saved.query) * saved.n_database, saved.query.n_bits)
-        tally, without_class = Tally(saved.query.n_bits), [0, 0]
-
-        def tallied() -> Iterator[tuple[Codes, LabelRelevance]]:
-            for codes, relevance in saved.pieces():
-                tally.add(codes)
-                queries, items = relevance.without_class()
-                without_class[:] = queries, without_class[1] + items
-                yield codes, relevance
-
         with self.shard.named_in_errors():
-            counted = histogram.count_blocks(saved.query, tallied(), n_items=saved.n_database, device=device)
+            evidence = Scorer.of_saved(saved, device=self.source.device, progress=False).evidence()
         entry = Entry(
             file=str(self.shard),
             sha256=list(self.content.sha256),
             keys=list(self.content.keys),
             items=self.content.n_items,
-            without_class=without_class,
+            without_class=list(evidence.without_class),
             notes=list(saved.notes),
         )
-        return Total(counted, tally, query_sha256(saved), (entry,))
+        return Total(evidence, query_sha256(saved), (entry,))
 
     def for_node(self) -> "CountTask":
         """The same task; it sees its own GPU alone, or without --device its core."""

@@ -78,7 +78,7 @@ def test_weights_that_are_none_are_one_line(place: str, said: str, file: Path) -
     ("options", "said"),
     [
         (["--metric", "precision@r2"], "needs Hamming radii"),
-        (["--as", "sklearn"], "--as: of unweighted Hamming distances only"),
+        (["--as", "sklearn"], "--as: cannot be combined with --weights"),
         (["--stream"], "--weights: the whole database would be needed"),
     ],
 )

@@ -67,10 +67,10 @@ def test_any_shards_in_any_order_are_the_whole(
     kept = read_total(folder / "counts.npz")
     assert kept is not None and kept.entries == total.entries and len(kept.entries) == len(bounds)
     for found in (total, kept):
-        assert found.n_items == len(codes.database)
-        assert found.histogram.sha256() == expected.sha256()
-        assert found.without_class == whole.relevance.without_class()
-        alike, of = diagnostics.diagnose(whole.database), found.tally.diagnostics()
+        assert found.evidence.n_items == len(codes.database)
+        assert found.evidence.histogram.sha256() == expected.sha256()
+        assert found.evidence.without_class == whole.relevance.without_class()
+        alike, of = diagnostics.diagnose(whole.database), found.evidence.tally.diagnostics()
         assert (of.n_items, of.n_distinct, of.dead, of.duplicates) == (
             alike.n_items,
             alike.n_distinct,
@@ -83,7 +83,7 @@ def test_any_shards_in_any_order_are_the_whole(
 def test_bits_that_are_equal_in_one_shard_and_opposite_in_another_are_no_duplicates(tmp_path: Path) -> None:
     database = np.array([[0, 0], [1, 1], [0, 1], [1, 0]], np.uint8)
     written(tmp_path, of_one_class(database), [2])
-    assert total_of(tmp_path).tally.diagnostics().duplicates == ()
+    assert total_of(tmp_path).evidence.tally.diagnostics().duplicates == ()
 
 
 def test_distinct_codes_beyond_the_limit_stay_beyond_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,10 +91,10 @@ def test_distinct_codes_beyond_the_limit_stay_beyond_it(tmp_path: Path, monkeypa
     database = np.unpackbits(np.arange(8, dtype=np.uint8)[:, None], axis=1)
     written(tmp_path, of_one_class(database), [4])
     total = total_of(tmp_path)
-    assert total.tally.diagnostics().n_distinct is None  # 4 and 4, each below the limit
+    assert total.evidence.tally.diagnostics().n_distinct is None  # 4 and 4, each below the limit
     write_total(tmp_path / "counts.npz", total)
     kept = read_total(tmp_path / "counts.npz")
-    assert kept is not None and kept.tally.diagnostics().n_distinct is None
+    assert kept is not None and kept.evidence.tally.diagnostics().n_distinct is None
 
 
 def test_the_memory_of_a_task_does_not_grow_with_its_shard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,7 +112,7 @@ def test_the_memory_of_a_task_does_not_grow_with_its_shard(tmp_path: Path, monke
         task = CountTask(source, shard, source.content_of(shard))
         task.run()  # imports
         tracemalloc.start()
-        assert task.run().histogram.counts.sum() == 3 * n_items
+        assert task.run().evidence.histogram.counts.sum() == 3 * n_items
         peaks[n_items] = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     assert peaks[200_000] < 1.2 * peaks[20_000], peaks  # the larger file alone takes 12 MiB more

@@ -70,10 +70,10 @@ def unread(path: Path, start: int, n_bytes: int) -> bytes:
 
 
 def assert_equal(found: Total, expected: Total) -> None:
-    assert found.histogram.sha256() == expected.histogram.sha256()
+    assert found.evidence.histogram.sha256() == expected.evidence.histogram.sha256()
     assert (found.query_sha256, found.entries) == (expected.query_sha256, expected.entries)
-    for name, array in expected.tally.arrays().items():
-        np.testing.assert_array_equal(found.tally.arrays()[name], array)
+    for name, array in expected.evidence.tally.arrays().items():
+        np.testing.assert_array_equal(found.evidence.tally.arrays()[name], array)
 
 
 def test_files_on_a_shared_disk_are_read_where_they_are(kept: Path) -> None:

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from hashbench.codes import Codes
 from hashbench.evaluation.conventions import CONVENTIONS, ConventionValue
-from hashbench.evaluation.diagnostics import CodeDiagnostics, QueryDiagnostics
-from hashbench.evaluation.scoring import Scores
+from hashbench.evaluation.diagnostics import CodeDiagnostics, QueryDiagnostics, diagnose, diagnose_queries
+from hashbench.evaluation.evidence import Evidence
+from hashbench.evaluation.scores import Scores
 from hashbench.foundation.registry import canonical
 from hashbench.metrics import NamedMetric
 from hashbench.relevance.labels import Relevance
@@ -49,6 +50,33 @@ class Evaluation:
     notes: tuple[str, ...] = ()
     without_class: tuple[int, int] = (0, 0)  # queries and database items
     n_excluded: int = 0  # queries that are left out of their own ranking
+
+
+def evaluation(
+    source: str,
+    scores: Scores,
+    evidence: Evidence,
+    query: Codes,
+    *,
+    ids_in_database: int | None = None,
+    conventions: tuple[ConventionScores, ...] = (),
+    notes: tuple[str, ...] = (),
+) -> Evaluation:
+    """The report about the codes of ``evidence``, which holds the diagnostics of the database."""
+    assert evidence.tally is not None, "a report needs inspected codes"
+    met = diagnose_queries(evidence.histogram)
+    return Evaluation(
+        source,
+        scores,
+        met,
+        diagnose(query),
+        evidence.tally.diagnostics(),
+        Leak(ids_in_database, met.twins),
+        conventions,
+        notes,
+        evidence.without_class,
+        evidence.n_excluded,
+    )
 
 
 def convention_scores(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hashbench.evaluation import diagnostics
 from hashbench.evaluation.diagnostics import CodeDiagnostics
 from hashbench.evaluation.report._evaluation import ConventionScores, Evaluation, Leak
-from hashbench.evaluation.scoring import Scores, number, table
+from hashbench.evaluation.scores import Scores, number, table
 
 LISTED = 8  # at most so many bits are listed by number
 INDENT = 9

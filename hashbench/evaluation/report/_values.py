@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hashbench.evaluation.diagnostics import CodeDiagnostics
 from hashbench.evaluation.report._evaluation import ConventionScores, Evaluation
-from hashbench.evaluation.scoring import Scores
+from hashbench.evaluation.scores import Scores
 from hashbench.foundation.files import write_text
 from hashbench.histogram import Histogram
 

@@ -1,0 +1,80 @@
+"""What was counted of queries against a database: all that scores, diagnostics and hints are computed from."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from hashbench.evaluation.diagnostics import Tally
+from hashbench.evaluation.scores import Empty, Scores, per_query
+from hashbench.histogram import Histogram
+from hashbench.histogram.ties import Policy
+from hashbench.metrics import Metrics, evaluate_with_extremes
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The histogram of some queries against ``n_items`` items of a database, and what the codes themselves tell.
+
+    ``tally`` holds the diagnostics of the database codes (None: nobody asked for them), ``without_class`` the numbers
+    of queries and of items that have no class, ``is_same`` whether the database is the queries themselves in their
+    order, and ``n_excluded`` the number of queries that are left out of their own ranking.
+    """
+
+    histogram: Histogram
+    n_items: int
+    tally: Tally | None = None
+    without_class: tuple[int, int] = (0, 0)
+    is_same: bool = False
+    n_excluded: int = 0
+
+    def merged(self, other: "Evidence") -> "Evidence":
+        """The evidence of both parts of a database; this one cannot be used any more.
+
+        Histograms add up exactly. Whether the parts together are the queries is not known, so ``is_same`` is False.
+        """
+        assert self.tally is not None and other.tally is not None, "parts of a database are inspected"
+        self.tally.merge(other.tally)
+        return Evidence(
+            self.histogram.joined(other.histogram),
+            self.n_items + other.n_items,
+            self.tally,
+            (self.without_class[0], self.without_class[1] + other.without_class[1]),
+            n_excluded=self.n_excluded + other.n_excluded,
+        )
+
+    def scores(
+        self,
+        metrics: Metrics,
+        *,
+        ties: Policy = "expected",
+        empty: Empty = "skip",
+        ordered: Iterable[Histogram] | None = None,
+    ) -> Scores:
+        """The scores of ``metrics``; ``ties="order"`` needs ``ordered``, the rankings of ``ties.in_order``."""
+        found = evaluate_with_extremes(self.histogram, metrics, ties, ordered)
+        return Scores(self.histogram.n_queries, self.n_items, self.histogram.n_bits, ties, empty, per_query(*found))
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The histogram and the tally as arrays by name; ``of_arrays`` makes evidence of them again."""
+        tally = {} if self.tally is None else self.tally.arrays()
+        return {"counts": self.histogram.counts, "levels": self.histogram.levels, **tally}
+
+    @staticmethod
+    def of_arrays(arrays: Mapping[str, NDArray[Any]], without_class: tuple[int, int]) -> "Evidence":
+        """The evidence whose ``arrays`` these are.
+
+        >>> from hashbench.codes import pack
+        >>> from hashbench.evaluation.scorer import Scorer
+        >>> from hashbench.metrics import Metrics
+        >>> from hashbench.relevance.labels import from_labels
+        >>> codes, labels = pack(np.array([[0, 1], [1, 1]])), np.array([7, 7])
+        >>> scorer = Scorer(codes, Metrics.parse("ap"), inspect=True)
+        >>> scorer.add(codes, from_labels(labels, labels))
+        >>> found = scorer.evidence()
+        >>> Evidence.of_arrays(found.arrays(), found.without_class).histogram.sha256() == found.histogram.sha256()
+        True
+        """
+        tally = Tally.of_arrays(arrays)
+        return Evidence(Histogram(arrays["counts"], arrays["levels"]), tally.n_items, tally, without_class)

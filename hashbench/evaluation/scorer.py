@@ -1,0 +1,295 @@
+"""The way from codes to scores: ``score``, ``ScoreAccumulator``, ``hashbench eval`` and ``compare`` all go it."""
+
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.evaluation import arrays
+from hashbench.evaluation.arrays import BitOrder
+from hashbench.evaluation.diagnostics import Tally
+from hashbench.evaluation.evidence import Evidence
+from hashbench.evaluation.scores import Empty, Scores, checked, per_query
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.progress import bar
+from hashbench.histogram import ranking, self_pairs, ties
+from hashbench.histogram.counting import AnyCodes, Counter, Report, ahead, on_cpu
+from hashbench.histogram.device import for_arrays, for_pairs
+from hashbench.histogram.ranking import WeightedRankings
+from hashbench.histogram.self_pairs import Ints, OwnPairs, SameItems
+from hashbench.histogram.ties import Policy
+from hashbench.metrics import Metrics, evaluate_with_extremes
+from hashbench.relevance.labels import LabelRelevance, from_labels
+
+if TYPE_CHECKING:
+    from hashbench.codes.files import CodeStream, SavedCodes
+
+DEFAULT = ("ap", "ndcg", "precision@r2")
+DEFAULT_WEIGHTED = ("ap", "ndcg")
+NO_METRICS = Metrics(())  # of a scorer that only counts
+SAME_ARRAY = (
+    "query_codes is database_codes: each item counts as its own nearest neighbour; exclude_self=True leaves it out, "
+    "exclude_self=False keeps it without this warning"
+)
+NOT_SAME = (
+    "exclude_self=True: query and database are not the same items in the same order: give the database row of each "
+    "query, exclude_self=rows, -1 for a query that is no item"
+)
+NO_OWN_ROWS = (
+    "--exclude-self: nothing says which database item a query is: save query_ids and database_ids, or name them with "
+    "--query-ids and --database-ids; without ids, queries and database must be the same items in the same order"
+)
+
+
+class Scorer:
+    """Scores ``query`` codes against a database that comes in pieces; the options are those of ``score``.
+
+    ``exclude_self`` is True where the database is the queries in their order, or the row of each query in the database,
+    int64[q], -1 for none. ``inspect`` also collects what ``Evidence`` tells about the codes themselves. ``device`` is
+    "cpu" or "cuda:N"; ``n_items``, where it is known, is for the choice of the kernel and the progress bar.
+    ``ties="order"`` and ``weights`` rank the items themselves, so they need the whole database in one piece.
+
+    >>> from hashbench.codes import pack
+    >>> scorer = Scorer(pack(np.array([[1, 0]])), Metrics.parse("ap"))
+    >>> for item, label in (([1, 1], 7), ([0, 0], 3)):
+    ...     scorer.add(pack(np.array([item])), from_labels(np.array([7]), np.array([label])))
+    >>> scorer.scores()["ap"]
+    0.75
+    """
+
+    def __init__(
+        self,
+        query: AnyCodes,
+        metrics: Metrics,
+        *,
+        ties: Policy = "expected",
+        empty: Empty = "skip",
+        exclude_self: bool | Ints = False,
+        weights: NDArray[Any] | None = None,
+        device: str = "cpu",
+        n_items: int | None = None,
+        inspect: bool = False,
+        progress: bool = False,
+    ) -> None:
+        if weights is not None:
+            require_weighted(metrics)
+        self.query, self.metrics, self.ties, self.empty, self.weights = query, metrics, ties, empty, weights
+        self.own = _own_rows(exclude_self, len(query))
+        self._n_expected, self._progress = n_items, progress
+        self._needs_whole = ties == "order" or weights is not None
+        self._whole: tuple[AnyCodes, LabelRelevance] | None = None
+        is_counted = weights is None or inspect
+        self._counter = Counter(query, device=device, n_items=n_items) if is_counted else None
+        self._tally = Tally(query.shape[1]) if inspect else None
+        self._without_class = (0, 0)
+        self._must_be_same = exclude_self is True
+        self._same = SameItems(on_cpu(query)) if inspect or self._must_be_same else None
+        self._pairs = OwnPairs(on_cpu(query), self.own) if self.own is not None and is_counted else None
+        self._evidence: Evidence | None = None
+
+    @classmethod
+    def of_saved(
+        cls,
+        saved: "SavedCodes | CodeStream",
+        metrics: Metrics = NO_METRICS,
+        *,
+        exclude_self: bool = False,
+        device: str = "auto",
+        progress: bool = True,
+        **options: Any,
+    ) -> "Scorer":
+        """The scorer of saved codes, which were all counted; their diagnostics are in its evidence.
+
+        With ``exclude_self`` a query is found in the database by its id, or by its row where the two are the same
+        items. Raises HashbenchError if it cannot be found, and for faults of the file.
+        """
+        rows = saved.rows_in_database() if exclude_self else None
+        by_row = exclude_self and rows is None
+        if by_row and len(saved.query) != saved.n_database:
+            raise HashbenchError(NO_OWN_ROWS)
+        scorer = cls(
+            saved.query,
+            metrics,
+            exclude_self=by_row if rows is None else rows,
+            device=for_pairs(device, len(saved.query) * saved.n_database, saved.query.n_bits),
+            n_items=saved.n_database,
+            inspect=True,
+            progress=progress,
+            **options,
+        )
+        scorer.add_pieces(saved.pieces())
+        if by_row and not scorer.is_same:
+            raise HashbenchError(NO_OWN_ROWS)
+        return scorer
+
+    def add(self, codes: AnyCodes, relevance: LabelRelevance) -> None:
+        """Counts a piece of the database: packed codes, and the relevance of all queries to them.
+
+        Raises HashbenchError if their shapes do not agree, and if the memory of the device is full.
+        """
+        self._count(codes, relevance)
+        self._inspect(codes, relevance)
+
+    def add_pieces(self, pieces: Iterable[tuple[AnyCodes, LabelRelevance]]) -> None:
+        """Counts pieces of the database; a thread fetches and inspects the next one while one is counted."""
+
+        def inspected() -> Iterable[tuple[AnyCodes, LabelRelevance]]:
+            for piece in pieces:
+                self._inspect(*piece)
+                yield piece
+
+        n_pairs = None if self._n_expected is None else len(self.query) * self._n_expected
+        with bar("count", "pair", n_pairs, shown=self._progress, scaled=True) as shown:
+            for codes, relevance in ahead(inspected()):
+                self._count(codes, relevance, shown.update)
+
+    @property
+    def is_same(self) -> bool:
+        """Whether the database is the queries themselves, in their order, as far as it was compared."""
+        return self._same is not None and self._same.holds
+
+    def evidence(self) -> Evidence:
+        """What was counted; raises HashbenchError if ``exclude_self`` is True and the database is not the queries."""
+        self._require_same()
+        if self._evidence is None:
+            assert self._counter is not None, "weighted scores need no histogram"
+            counted = self._counter.histogram()
+            self._evidence = Evidence(
+                counted if self._pairs is None else self._pairs.left_out(counted),
+                self._counter.n_items,
+                self._tally,
+                self._without_class,
+                self.is_same,
+                0 if self.own is None else int((self.own >= 0).sum()),
+            )
+        return self._evidence
+
+    def scores(self) -> Scores:
+        """The scores of all pieces so far."""
+        self._require_same()
+        if not self._needs_whole:
+            return self.evidence().scores(self.metrics, ties=self.ties, empty=self.empty)
+        if self._whole is None:
+            raise HashbenchError("nothing to score: no piece of a database")
+        query, database, relevance = on_cpu(self.query), on_cpu(self._whole[0]), self._whole[1]
+        if self.weights is None:
+            ordered = ties.in_order(ranking.hamming(query, database), relevance, own=self.own)
+            return self.evidence().scores(self.metrics, ties=self.ties, empty=self.empty, ordered=ordered)
+        ranked = WeightedRankings(query, database, self.weights, relevance, self._progress, self.own)
+        by_weights = ties.in_order(ranked.distances, relevance, own=self.own) if self.ties == "order" else None
+        found = evaluate_with_extremes(ranked, self.metrics, self.ties, by_weights)
+        return Scores(len(query), len(database), query.n_bits, self.ties, self.empty, per_query(*found))
+
+    def _count(self, codes: AnyCodes, relevance: LabelRelevance, report: Report = int) -> None:
+        if self._needs_whole:
+            if self._whole is not None:
+                raise HashbenchError("ties='order' and weights need the whole database in one piece")
+            self._whole = codes, relevance
+        if self._counter is not None:
+            self._counter.add(codes, relevance, report)
+        self._evidence = None
+
+    def _inspect(self, codes: AnyCodes, relevance: LabelRelevance) -> None:
+        """Reads off a piece what its codes and labels tell; nothing if nobody asked for it."""
+        if self._tally is not None:
+            self._tally.add(on_cpu(codes))
+            queries, items = relevance.without_class()
+            self._without_class = queries, self._without_class[1] + items
+        if self._same is not None:
+            self._same.add(on_cpu(codes), relevance)
+        if self._pairs is not None:
+            self._pairs.add(on_cpu(codes), relevance)
+
+    def _require_same(self) -> None:
+        if self._must_be_same and not self.is_same:
+            raise HashbenchError(NOT_SAME)
+
+
+def _own_rows(exclude_self: bool | Ints, n_queries: int) -> Ints | None:
+    if isinstance(exclude_self, bool):
+        return np.arange(n_queries) if exclude_self else None
+    return exclude_self
+
+
+def require_weighted(metrics: Metrics) -> None:
+    """Raises HashbenchError if a metric is not defined for weighted Hamming distances."""
+    if at_radii := metrics.where(lambda metric: metric.needs_radii).names:
+        raise HashbenchError(f"metric '{at_radii[0]}' needs Hamming radii, which weighted distances do not have")
+
+
+def score(
+    query_codes: Any,
+    database_codes: Any,
+    query_labels: Any,
+    database_labels: Any,
+    metrics: str | Sequence[str] = DEFAULT,
+    ties: Policy = "expected",
+    device: str = "auto",
+    weights: Any = None,
+    *,
+    bits: int | None = None,
+    bit_order: BitOrder | None = None,
+    empty: Empty = "skip",
+    exclude_self: Any = None,
+) -> Scores:
+    """The scores of query codes against database codes, with relevance from labels, exact under ties.
+
+    Codes are NumPy arrays or torch tensors, [n, bits]: 0 and 1, -1 and +1, bool, or real activations; a value > 0 is
+    bit 1. With ``bits`` they may also be packed, uint8[n, ceil(bits / 8)]; ``bit_order`` says which bit of a byte is
+    first, ``big`` (numpy.packbits) or ``little`` (faiss), where the padding does not show it. Labels are class ids [n],
+    negative for no class, names of classes [n], or multi-hot [n, labels] of 0 and 1. Metrics are named as on the
+    command line, one or several: ``ap``, ``"ap,ndcg@100"``, ``"recall@1,5,10"``, ``["ap(norm=retrieved)@5000"]`` ...
+    ``ties`` is the order of items at equal distance: ``expected`` is the mean over all orders (the only value that does
+    not depend on chance), ``best`` and ``worst`` put the relevant items of a tie first or last, ``order`` is the order
+    of the database. Queries without a relevant item are left out of the means, or score 0 with ``empty="zero"``.
+
+    ``exclude_self`` leaves each query out of its own ranking: True where query and database are the same items in the
+    same order, or the row of each query in the database [queries], -1 for a query that is no item. None (the default)
+    leaves nothing out, and warns if the same array is given for both; False is silent.
+
+    ``device`` is where the pairs are counted; the scores are the same on every device. ``auto`` counts torch tensors
+    that are on a GPU on that GPU, without copying them to the CPU, and everything else on the CPU. ``cpu``, ``cuda``
+    and ``cuda:N`` count there, wherever the codes are. The rankings of ``ties="order"`` are always computed on the CPU,
+    from the packed codes. ``weights`` [bits], each 0 or more, rank the database by the weighted Hamming distance, also
+    on the CPU; metrics at Hamming radii are then not defined. Every error is a HashbenchError of one line.
+
+    One query, and two items at the same distance, of which one is relevant:
+
+    >>> from hashbench import score
+    >>> scores = score([[1, 0]], [[1, 1], [0, 0]], [7], [7, 3], metrics="ap")
+    >>> scores["ap"], scores.interval("ap")
+    (0.75, (0.5, 1.0))
+    >>> scores
+    Scores(1 queries, 2 items, 2 bits, ties='expected')
+    metric    mean     std  [worst, best]
+    ap      0.7500  0.0000  [0.5000, 1.0000]
+    """
+    policy, wanted = checked(ties, empty), Metrics.parse(metrics)
+    chosen = for_arrays(device, query_codes, database_codes)
+    given = zip(arrays.NAMES, (query_codes, database_codes), strict=True)
+    query, database = arrays.unpacked(
+        [arrays.read_codes(name, values, chosen, bits) for name, values in given], bits, bit_order
+    )
+    labels = (("query_labels", query_labels), ("database_labels", database_labels))
+    relevance = from_labels(*arrays.numbered(*(arrays.read_labels(*side) for side in labels)))
+    own: bool | Ints = exclude_self is True
+    if not (exclude_self is None or isinstance(exclude_self, bool)):
+        rows = arrays.numbers("exclude_self", exclude_self)
+        own = self_pairs.checked("exclude_self", rows, len(query), len(database))
+    scorer = Scorer(
+        query,
+        wanted,
+        ties=policy,
+        empty=empty,
+        exclude_self=own,
+        weights=None if weights is None else arrays.numbers("weights", weights),
+        device=chosen,
+        n_items=len(database),
+    )
+    scorer.add(database, relevance)
+    scores = scorer.scores()
+    if exclude_self is None and query_codes is database_codes:
+        warnings.warn(SAME_ARRAY, stacklevel=2)
+    return scores

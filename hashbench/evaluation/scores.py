@@ -1,0 +1,155 @@
+"""The type ``Scores``: ``hashbench.score`` returns it and ``hashbench eval`` prints it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.foundation.errors import HashbenchError, unknown
+from hashbench.histogram import ties
+from hashbench.histogram.ties import Policy
+from hashbench.metrics import Extremes, MetricValue, NamedMetric, Values, summarise
+
+if TYPE_CHECKING:
+    import pandas
+
+Floats = NDArray[np.float64]
+Empty = Literal["skip", "zero"]
+
+
+@dataclass(frozen=True)
+class PerQuery:
+    """The values of one metric, float64[q]: under the tie policy, and in the worst and the best order of tied items.
+
+    The value of a query without a relevant item is NaN. ``worst`` and ``best`` are None for a metric without
+    such a range: ``ap_worst``, ``ap_best``, ``pr_area@k``.
+    """
+
+    values: Floats
+    worst: Floats | None
+    best: Floats | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Scores(Mapping[str, float | None]):
+    """The mean of each metric over the queries, by metric name; None if no query has a relevant item.
+
+    ``value`` adds the standard deviation of a metric, ``interval`` its range over the orders of tied items, and
+    ``per_query`` the value of each query. ``str()`` is the table of all metrics.
+    """
+
+    n_queries: int
+    n_database: int
+    n_bits: int
+    ties: Policy
+    empty: Empty
+    metrics: Mapping[str, PerQuery]  # by canonical name, in the order in which they were named
+
+    def __getitem__(self, name: str) -> float | None:
+        return self.value(name).mean
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.metrics)
+
+    def __len__(self) -> int:
+        return len(self.metrics)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.metrics or (isinstance(name, str) and _canonical(name) in self.metrics)
+
+    def value(self, name: str) -> MetricValue:
+        """Mean and standard deviation over the queries, the number of queries, and how many have no relevant item."""
+        return self._summary(self._of(name).values)
+
+    def interval(self, name: str) -> tuple[float, float] | None:
+        """The means in the worst and in the best order of the tied items; None if the metric has no such range."""
+        found = self._of(name)
+        if found.worst is None or found.best is None:
+            return None
+        worst, best = self._summary(found.worst).mean, self._summary(found.best).mean
+        return None if worst is None or best is None else (worst, best)
+
+    def per_query(self, name: str) -> Floats:
+        """The value of each query, float64[q]; NaN where a query has no relevant item (0 with ``empty="zero"``)."""
+        return self._filled(self._of(name).values)
+
+    def row(self, name: str) -> dict[str, Any]:
+        """Mean, std, n_queries and n_empty of a metric, and the ends of its range: ``worst`` and ``best``, or None."""
+        worst, best = self.interval(name) or (None, None)
+        return {**self.value(name).model_dump(), "worst": worst, "best": best}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the values of each query, as numbers, texts and None: ``json.dumps`` takes it as it is."""
+        sizes = {"n_queries": self.n_queries, "n_database": self.n_database, "n_bits": self.n_bits}
+        return {**sizes, "ties": self.ties, "empty": self.empty, "metrics": {name: self.row(name) for name in self}}
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """A pandas DataFrame with a row for each metric, named by the index; a value that is missing is NaN."""
+        try:
+            import pandas
+        except ImportError:
+            raise HashbenchError("to_frame: pandas is not installed: pip install pandas, or use to_dict()") from None
+        rows = [self.row(name) for name in self]
+        columns = ["mean", "std", "worst", "best", "n_queries", "n_empty"]
+        frame = pandas.DataFrame(rows, index=pandas.Index(list(self), name="metric"), columns=columns)
+        return frame.astype(dict.fromkeys(columns[:4], "float64"))
+
+    def _of(self, name: str) -> PerQuery:
+        return self.metrics[name if name in self.metrics else _canonical(name)]
+
+    def _filled(self, values: Floats) -> Floats:
+        return np.nan_to_num(values, nan=0.0) if self.empty == "zero" else values
+
+    def _summary(self, values: Floats) -> MetricValue:
+        summary = summarise(self._filled(values))
+        return summary.model_copy(update={"n_empty": int(np.isnan(values).sum())})
+
+    def __repr__(self) -> str:
+        of = f"{self.n_queries} queries, {self.n_database} items, {self.n_bits} bits, ties={self.ties!r}"
+        return f"Scores({of})\n{table(self)}"
+
+    __str__ = __repr__
+
+
+def per_query(values: Values, extremes: Extremes) -> dict[str, PerQuery]:
+    """The values of each metric with their range, as ``evaluate_with_extremes`` returns both."""
+    return {name: PerQuery(found, *extremes.get(name, (None, None))) for name, found in values.items()}
+
+
+def checked(policy: str, empty: str) -> Policy:
+    """The policy; raises HashbenchError if one of the two does not exist."""
+    if empty not in get_args(Empty):
+        raise unknown("value of empty", empty, get_args(Empty))
+    return ties.check(policy)
+
+
+def table(scores: Scores) -> str:
+    """The scores as lines of text: name, mean, standard deviation over the queries, and the range over tie orders."""
+    lines = [("metric", "mean", "std", "[worst, best]")]
+    for name in scores:
+        value, interval = scores.value(name), scores.interval(name)
+        ends = f"[{', '.join(map(number, interval))}]" if interval else ""
+        lines.append((name, number(value.mean), number(value.std), ends))
+    widths = [max(len(line[column]) for line in lines) for column in range(3)]
+    return "\n".join(
+        f"{name:<{widths[0]}}  {mean:>{widths[1]}}  {std:>{widths[2]}}  {ends}".rstrip()
+        for name, mean, std, ends in lines
+    )
+
+
+def number(value: float | None) -> str:
+    """Four decimals, or a dash for what has no value.
+
+    >>> number(0.25), number(None)
+    ('0.2500', '-')
+    """
+    return "-" if value is None else f"{value:.4f}"
+
+
+def _canonical(name: str) -> str:
+    try:
+        return str(NamedMetric.parse(name))
+    except HashbenchError:
+        return name  # a KeyError will name it

@@ -65,6 +65,7 @@ class Evidence:
     def of_arrays(arrays: Mapping[str, NDArray[Any]], without_class: tuple[int, int]) -> "Evidence":
         """The evidence whose ``arrays`` these are.
 
+        >>> import numpy as np
         >>> from hashbench.codes import pack
         >>> from hashbench.evaluation.scorer import Scorer
         >>> from hashbench.metrics import Metrics

@@ -66,4 +66,4 @@ def test_an_installed_package_finds_its_cards_and_experiments(tmp_path: Path) ->
     assert (done.returncode, done.stderr) == (0, "")
     assert "talr_table1" in done.stdout
     assert "12 queries, 166 items, 8 bits" in done.stdout
-    assert (tmp_path / "away" / "results" / "rows" / "wine-own").is_dir()
+    assert (tmp_path / "away" / "results" / "rows" / "wine-own.jsonl").is_file()

@@ -115,7 +115,9 @@ def test_a_broken_figure_does_not_hide_the_others(tmp_path: Path, capsys: pytest
 
 
 def test_a_damaged_row_is_refused_where_a_figure_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = Store.default().write(row_of(tiny(tmp_path, "lines"), "LSH", "12 bits", ap=0.3))
+    row = row_of(tiny(tmp_path, "lines"), "LSH", "12 bits", ap=0.3)
+    Store.default().write(row)
+    path = Store.default().rows_path(row.dataset, row.protocol)
     path.write_text(path.read_text().replace("0.3", "1.3"))
     code, out, error = call(capsys, "figure", "tiny")
     assert code == 1 and out and error.startswith(f"left out: {path}")

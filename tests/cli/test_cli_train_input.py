@@ -138,7 +138,7 @@ def test_weights_of_a_wrong_shape_are_refused(tmp_path: Path, train: Train) -> N
     toy(tmp_path, np.arange(40) % 2)
     save_file({"features.0.weight": torch.zeros(2, 3)}, tmp_path / "mine.safetensors")
     said = refused(train("talr_ap", "toy", "--weights", str(tmp_path / "mine.safetensors"), model="squeezenet1_1"))
-    assert "mine.safetensors: layer features.0.weight is 2 x 3; squeezenet1_1 takes 64 x 3 x 3 x 3" in said
+    assert "mine.safetensors: layer features.0.weight is 2 x 3, 64 x 3 x 3 x 3 is expected" in said
 
 
 def test_a_hasher_of_a_wrong_shape_encodes_nothing(

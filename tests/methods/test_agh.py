@@ -92,7 +92,7 @@ def test_separate_parts_of_the_graph_give_no_bits() -> None:
     [
         ({"bits": 29}, "29 bits from 28 bits, two of each eigenvector of the anchor graph: at most 28 bits"),
         ({"n_anchors": 121}, "121 anchors from 120 training examples that differ"),
-        ({"nearest": 16}, "the 16 nearest of 15 anchors"),
+        ({"nearest": 16}, "nearest = 16: there are 15 anchors"),
     ],
 )
 def test_what_it_cannot_give_is_refused(changes: dict[str, int], complaint: str) -> None:

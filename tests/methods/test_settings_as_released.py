@@ -101,5 +101,5 @@ def test_continuous_similarity_needs_labels() -> None:
 
 
 def test_partly_scaled_needs_two_streams() -> None:
-    with pytest.raises(HashbenchError, match="partly_scaled is of two streams: pairing = 'streams'"):
+    with pytest.raises(HashbenchError, match="partly_scaled needs pairing = 'streams'"):
         settings_of("hashnet", "cifar10", "s1", partly_scaled=True)

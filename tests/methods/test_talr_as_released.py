@@ -1,8 +1,13 @@
 """``as_released`` of TALR-NDCG: the integers of the released code are named, and those of old runs stay as they are."""
 
+from functools import partial
+from typing import cast
+
 import pytest
 
 from hashbench.foundation.errors import HashbenchError
+from hashbench.losses import Supervision
+from hashbench.methods import talr_ndcg
 from hashbench.methods.talr_ndcg import Settings
 from hashbench.runs.run import Run
 
@@ -14,7 +19,9 @@ def spec(**given: object) -> Run:
 def arguments(**given: object) -> dict[str, object]:
     settings = spec(**given).settings
     assert isinstance(settings, Settings)
-    return settings.arguments()
+    objective = talr_ndcg._objective(settings, cast("Supervision", None))
+    assert isinstance(objective, partial)
+    return objective.keywords
 
 
 def test_the_integers_of_the_released_code_reach_the_loss() -> None:

@@ -6,8 +6,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench import codes
-from hashbench.codes import Codes, bit_order
+from hashbench.codes import Codes, pack
+from hashbench.codes.packed import bit_order_of, from_bytes
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram.counting import AnyCodes
 from hashbench.relevance.labels import Labels, class_ids, class_names
@@ -48,7 +48,7 @@ def read_codes(name: str, values: Any, device: str, bits: int | None) -> AnyCode
         raise HashbenchError(
             f"{name}: {array.max()} is no bit: 0 and 1, or -1 and +1, are; packed codes need bits=, their length"
         )
-    return _of_length(name, codes.pack(array > 0), bits)
+    return _of_length(name, pack(array > 0), bits)
 
 
 def unpacked(
@@ -63,8 +63,8 @@ def unpacked(
     if order is None and len(packed) < len(sides) and bits > 1:
         raise HashbenchError(f"{packed[0][0]}: packed, beside codes that are not: say bit_order='big' or 'little'")
     last = int(np.bitwise_or.reduce([np.bitwise_or.reduce(side[:, -1], initial=0) for _, side in packed]))
-    chosen = bit_order.check(packed[0][0], bits, last, order)
-    return [bit_order.from_bytes(side, bits, chosen) if isinstance(side, np.ndarray) else side for side in sides]
+    chosen = bit_order_of(packed[0][0], bits, last, order)
+    return [from_bytes(side, bits, chosen) if isinstance(side, np.ndarray) else side for side in sides]
 
 
 def read_labels(name: str, values: Any) -> NDArray[Any]:

@@ -1,12 +1,18 @@
 """The stored values themselves as one row an item, in the order height, width, channel; not scaled."""
 
-from hashbench.features._extractor import Extractor, FeatureModule
+from hashbench.features._catalogue import Extractor, FeatureModule
 
 
 def _build(item_shape: tuple[int, ...], value_max: float | None) -> FeatureModule:  # noqa: ARG001  (the signature of all extractors)
     import math
 
-    from hashbench.features._pixels import Pixels
+    from torch import Tensor, nn
+
+    class Pixels(nn.Flatten):
+        """float32 [n, values of an item] of items [n, ...]."""
+
+        def forward(self, items: Tensor) -> Tensor:
+            return super().forward(items).float()
 
     return FeatureModule(Pixels(), math.prod(item_shape), {"scale": 1})
 

@@ -9,8 +9,7 @@ from hashbench.cli._app import main
 from hashbench.datasets.card import load_card
 from hashbench.datasets.store import open_dataset
 from hashbench.features import open_features
-from hashbench.foundation import paths
-from hashbench.foundation.progress import _bars
+from hashbench.foundation import paths, progress
 
 
 @pytest.fixture
@@ -43,7 +42,7 @@ def test_features_says_where_what_and_how_fast(hashbench):
 @pytest.mark.parametrize("arguments", [(), ("--quiet",)])
 def test_a_terminal_shows_the_extraction_unless_it_is_quiet(hashbench, monkeypatch, arguments):
     monkeypatch.setenv("HASHBENCH_QUIET", "")
-    monkeypatch.setattr(_bars, "DELAY_S", 0)
+    monkeypatch.setattr(progress, "DELAY_S", 0)
     with closing(Terminal()) as terminal:
         monkeypatch.setattr(sys, "stderr", terminal.side)
         assert hashbench(*arguments, "features", "digits", "--model", "gist", "--batch", "100")[0] == 0

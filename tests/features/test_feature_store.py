@@ -20,7 +20,7 @@ from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import locked
 
-Pixels = type(named("pixels", None)[1].build((8, 8, 1), 16.0).module)
+Pixels = torch.nn.Flatten
 
 
 def test_pixels_are_the_stored_values() -> None:
@@ -103,10 +103,10 @@ def test_a_part_that_cannot_be_used_is_begun_anew(monkeypatch: pytest.MonkeyPatc
 
 
 SLOWLY = """
-import sys, time
+import sys, time, torch
 from hashbench.datasets.card import load_card
-from hashbench.features import extract, named
-Pixels = type(named("pixels", None)[1].build((8, 8, 1), 16.0).module)
+from hashbench.features import extract
+Pixels = torch.nn.Flatten
 forward = Pixels.forward
 def slow(self, items):
     time.sleep({pause})

@@ -12,7 +12,6 @@ from support.terminal import Terminal
 from support.together import together
 
 from hashbench.foundation import progress
-from hashbench.foundation.progress import _bars
 
 PACKAGE = Path(progress.__file__).parents[1]
 
@@ -26,7 +25,7 @@ def terminal() -> Iterator[Terminal]:
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("DELAY_S", "REDRAW_S", "LINE_EVERY_S"):
-        monkeypatch.setattr(_bars, name, 0.01)
+        monkeypatch.setattr(progress, name, 0.01)
 
 
 def work(units: int = 3) -> None:
@@ -47,7 +46,7 @@ def test_on_a_terminal_a_bar_appears_before_the_first_unit_and_is_wiped_out(
 
 def test_what_ends_before_the_delay_shows_no_bar(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", terminal.side)
-    monkeypatch.setattr(_bars, "DELAY_S", 1000.0)
+    monkeypatch.setattr(progress, "DELAY_S", 1000.0)
     work()
     assert terminal.shown().strip() == ""
 
@@ -93,7 +92,7 @@ def test_bytes_have_a_unit_and_what_has_no_total_no_time_left(capfd: pytest.Capt
     assert of_rows == "read: row 500,000, 00:00 passed"
 
 
-@together("kind", [_bars.Lines, _bars.TerminalBar])
+@together("kind", [progress.kind_of(progress.Lines), progress.kind_of(progress.TerminalBar)])
 def test_a_bar_that_was_interrupted_half_made_says_nothing(kind: type, monkeypatch: pytest.MonkeyPatch) -> None:
     """Python would print what its __del__ raises."""
     seen: list[object] = []
@@ -111,4 +110,4 @@ def test_a_note_stands_above_the_bars(capfd: pytest.CaptureFixture[str]) -> None
 
 def test_progress_is_the_one_place_of_bars() -> None:
     others = [path for path in PACKAGE.rglob("*.py") if re.search(r"\btqdm\(|import trange", path.read_text())]
-    assert [path.name for path in others if path.parent.name != "progress"] == []
+    assert [path.name for path in others if path.name != "progress.py"] == []

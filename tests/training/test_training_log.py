@@ -12,7 +12,6 @@ import pytest
 
 from hashbench.contract import TrainingData
 from hashbench.foundation import progress
-from hashbench.foundation.progress import _bars
 from hashbench.methods import METHODS
 from hashbench.runs.run import Run
 from hashbench.training import log
@@ -97,8 +96,8 @@ def test_a_log_gets_lines_with_the_loss_and_the_time_left(
         bar.mininterval = bar.miniters = 0  # the run is over before a line would be due
         return bar
 
-    monkeypatch.setattr(_bars, "DELAY_S", 0)
-    monkeypatch.setattr(_bars, "LINE_EVERY_S", 0)
+    monkeypatch.setattr(progress, "DELAY_S", 0)
+    monkeypatch.setattr(progress, "LINE_EVERY_S", 0)
     monkeypatch.setattr("hashbench.training.loop.progress_bar", impatient)
     trained(tmp_path, progress=True)
     out, err = capsys.readouterr()

@@ -9,8 +9,7 @@ torch = pytest.importorskip("torch", reason="needs the extra train")
 
 from torch import nn  # noqa: E402
 
-from hashbench.features import _extract  # noqa: E402
-from hashbench.features._extractor import FeatureModule  # noqa: E402
+from hashbench.features import FeatureModule, _extract  # noqa: E402
 from hashbench.foundation.errors import HashbenchError  # noqa: E402
 from hashbench.training import device  # noqa: E402
 

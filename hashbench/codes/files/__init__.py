@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.codes.files import _codes, _ids, _labels, _stream
+from hashbench.codes.files import _codes, _labels, _stream
 from hashbench.codes.files._find import (
     CODE_ROLES,
     FORMATS,
@@ -32,8 +32,8 @@ from hashbench.codes.files._find import (
     find,
     parted,
 )
-from hashbench.codes.files._ids import Ids
-from hashbench.codes.files._ids import rows_of as rows_of_ids
+from hashbench.codes.files._labels import Ids
+from hashbench.codes.files._labels import rows_of as rows_of_ids
 from hashbench.codes.files._layout import LAYOUTS, StoredCodes, arrange, arrange_pair
 from hashbench.codes.files._stored import Arrays, StoredArray
 from hashbench.codes.files._stream import CodeStream
@@ -107,7 +107,7 @@ class SavedCodes:
         """The number of queries whose id a database item has too; None where the file does not name both."""
         if self.query_ids is None or self.database_ids is None:
             return None
-        return _ids.count_in(self.query_ids, [self.database_ids])
+        return _labels.count_in(self.query_ids, [self.database_ids])
 
     def rows_in_database(self) -> NDArray[np.int64] | None:
         """The row of each query in the database by its id, -1 for none; None where the file does not name both.
@@ -116,7 +116,7 @@ class SavedCodes:
         """
         if self.query_ids is None or self.database_ids is None:
             return None
-        return _ids.rows_of(self.query_ids, [self.database_ids], "database_ids")
+        return _labels.rows_of(self.query_ids, [self.database_ids], "database_ids")
 
 
 @dataclass(frozen=True)
@@ -294,9 +294,8 @@ def _loaded(found: _Opened, bit_order: str | None) -> SavedCodes:
     codes = found.codes
     query, database, notes = _codes.read(codes, bit_order)
     relevance, label_notes, names = _labels.read(codes.query_labels, codes.database_labels)
-    ids = [_ids.read(found.ids.get(f"{side}_ids"), len(of)) for side, of in (("query", query), ("database", database))]
-    notes = [*found.notes, *notes, *label_notes]
-    return SavedCodes(query, database, relevance, tuple(notes), ids[0], ids[1], class_names=names)
+    ids = _labels.read_ids(found.ids.get(IDS[0]), len(query)), _labels.read_ids(found.ids.get(IDS[1]), len(database))
+    return SavedCodes(query, database, relevance, (*found.notes, *notes, *label_notes), *ids, class_names=names)
 
 
 def _check_bits(name: str, n_bits: int) -> int:

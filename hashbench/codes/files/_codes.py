@@ -6,10 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.codes import bit_order as bit_order_of_bytes
 from hashbench.codes.files._layout import StoredPair, is_packed
 from hashbench.codes.files._stored import StoredArray
-from hashbench.codes.packed import Codes
+from hashbench.codes.packed import Codes, bit_order_of, reverse_bits
 from hashbench.foundation.errors import HashbenchError
 
 Bytes = NDArray[np.uint8]
@@ -83,9 +82,9 @@ class Packer:
         Raises HashbenchError where bits beyond ``n_bits`` are set.
         """
         if self.is_packed:
-            bit_order_of_bytes.check(self.census.where, self.n_bits, self.last_byte(), bit_order)
+            bit_order_of(self.census.where, self.n_bits, self.last_byte(), bit_order)
             if bit_order == "big":
-                bit_order_of_bytes.reverse(self.rows)
+                reverse_bits(self.rows)
 
     def codes(self) -> Codes:
         """The packed codes; to be called after the last slab."""
@@ -161,7 +160,7 @@ def choose_order(codes: StoredPair, last_byte: int, bit_order: str | None) -> tu
     n_bits, where = codes.n_bits, sides[0].where
     if bit_order is None and len(sides) == 1 and n_bits > 1:
         raise HashbenchError(f"{where}: packed, beside codes that are not: say --bit-order big or --bit-order little")
-    chosen = bit_order_of_bytes.check(where, n_bits, last_byte, bit_order)
+    chosen = bit_order_of(where, n_bits, last_byte, bit_order)
     is_news = bit_order is None and chosen == "little" and n_bits > 1
     return chosen, [f"{where}: packed with the lowest bit first, as the clear padding shows"] if is_news else []
 

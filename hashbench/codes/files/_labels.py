@@ -1,6 +1,9 @@
-"""Reads stored labels: class ids, or one column a label, of 0 and 1 or of -1 and +1."""
+"""Reads the labels and the ids of items beside their codes.
 
-from collections.abc import Iterator
+Labels are class ids, or one column a label, of 0 and 1 or of -1 and +1; an id is an integer or a text.
+"""
+
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,8 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes.files._layout import StoredLabels
+from hashbench.codes.files._stored import StoredArray
 from hashbench.foundation.errors import HashbenchError
 from hashbench.relevance.labels import ClassRelevance, LabelRelevance, Labels, class_ids, class_names, from_labels
+
+Ids = NDArray[Any]  # [n], integers or texts
 
 
 @dataclass
@@ -103,3 +109,54 @@ def _is_multi(hot: Labels) -> bool:
 
 def _class_of(hot: Labels) -> Labels:
     return np.where(hot.any(axis=1), hot.argmax(axis=1), -1)
+
+
+def read_ids(stored: StoredArray | None, n_items: int) -> NDArray[Any] | None:
+    """The ids of ``n_items`` items, None where the file has none; raises HashbenchError where they are no ids."""
+    if stored is None:
+        return None
+    return checked_ids(stored, n_items).whole()
+
+
+def count_in(query: NDArray[Any], database: Iterable[NDArray[Any]]) -> int:
+    """The number of ``query`` ids that are in some piece of ``database``."""
+    seen = np.zeros(len(query), bool)
+    for piece in database:
+        seen |= np.isin(_decoded(query), _decoded(piece))
+    return int(seen.sum())
+
+
+def rows_of(query: NDArray[Any], database: Iterable[NDArray[Any]], where: str) -> NDArray[np.int64]:
+    """The row of each query in the database by its id, int64[q], -1 for none; ``where`` names the database in errors.
+
+    Raises HashbenchError if an id that a query has is the id of several database items.
+
+    >>> rows_of(np.array([7, 5, 7]), [np.array([3, 7]), np.array([9])], "ids").tolist()
+    [1, -1, 1]
+    """
+    different, of_query = np.unique(_decoded(query), return_inverse=True)
+    row, start = np.full(len(different), -1, np.int64), 0
+    for piece in map(_decoded, database):
+        if (piece.dtype.kind in "ui") != (query.dtype.kind in "ui"):
+            raise HashbenchError(f"{where}: integers beside texts in the other ids: both must be of one kind")
+        found = np.flatnonzero(np.isin(piece, different))
+        place = np.searchsorted(different, piece[found])
+        if len(np.unique(place)) < len(place) or (row[place] >= 0).any():
+            raise HashbenchError(f"{where}: the id of a query is there twice: each item needs an id of its own")
+        row[place] = start + found
+        start += len(piece)
+    return row[of_query]
+
+
+def _decoded(ids: NDArray[Any]) -> NDArray[Any]:
+    """The ids, with bytes as texts: some formats give the one, some the other, and NumPy finds them all different."""
+    return np.strings.decode(ids, "utf-8", "backslashreplace") if ids.dtype.kind == "S" else ids
+
+
+def checked_ids(stored: StoredArray, n_items: int) -> StoredArray:
+    """The stored ids of ``n_items`` items; raises HashbenchError if they are not one integer or text for each."""
+    if stored.shape != (n_items,) or stored.dtype.kind not in "uiUS":
+        raise HashbenchError(
+            f"{stored.where}: {stored.dtype} of shape {stored.shape}: {n_items} integers or texts are expected"
+        )
+    return stored

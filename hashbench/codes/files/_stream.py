@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hashbench.codes.files import _codes, _labels
 from hashbench.codes.files._codes import Census
-from hashbench.codes.files._ids import Ids, checked, count_in, read, rows_of
+from hashbench.codes.files._labels import Ids, checked_ids, count_in, read_ids, rows_of
 from hashbench.codes.files._layout import StoredCodes, is_packed
 from hashbench.codes.files._stored import StoredArray
 from hashbench.codes.packed import Codes, block_items
@@ -60,7 +60,7 @@ class CodeStream:
     @property
     def query_ids(self) -> Ids | None:
         """The ids of the queries; None where the file does not name them."""
-        return read(self._ids.get("query_ids"), len(self.query))
+        return read_ids(self._ids.get("query_ids"), len(self.query))
 
     def ids_in_database(self) -> int | None:
         """The number of queries whose id a database item has too; None where the file does not name both."""
@@ -78,7 +78,7 @@ class CodeStream:
 
     def _database_ids(self) -> StoredArray | None:
         stored = self._ids.get("database_ids")
-        return None if stored is None else checked(stored, self.n_database)
+        return None if stored is None else checked_ids(stored, self.n_database)
 
 
 def opened(

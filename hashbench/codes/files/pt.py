@@ -1,6 +1,7 @@
 """``.pt`` and ``.pth``: tensors that ``torch.save`` wrote, alone or in a flat dictionary; only with PyTorch.
 
-Read through ``torch.load(weights_only=True)``, which makes tensors and nothing else.
+Read through ``torch.load(weights_only=True)``, which makes tensors and nothing else. ``.pkl`` is refused, because
+reading a pickle runs whatever code it holds; the error says how to convert it.
 """
 
 from collections.abc import Iterator
@@ -16,11 +17,21 @@ from hashbench.foundation.errors import HashbenchError, printable
 LEGACY = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19"
 
 
-def _recognises(head: bytes) -> bool:
+PICKLES = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
+
+
+def _is_of_torch(head: bytes) -> bool:
     return head.startswith(LEGACY) or (head.startswith(b"PK\x03\x04") and b"/data.pkl" in head[:256])
 
 
 def _arrays(path: Path) -> Arrays:
+    with path.open("rb") as file:
+        if not _is_of_torch(file.read(256)):
+            raise HashbenchError(
+                f"{path}: a pickle, which can run code when it is read and is never opened here; in a sandbox: "
+                f"import numpy; from pickle import load; saved = load(open({path.name!r}, 'rb')); "
+                "numpy.savez('codes.npz', query_codes=saved['qB'], database_codes=saved['rB']) (keys as in that file)"
+            )
     try:
         import torch
     except ImportError:
@@ -58,4 +69,4 @@ def _slabs(array: NDArray[Any], n: int) -> Iterator[NDArray[Any]]:
         yield rows[start : start + n]
 
 
-FORMAT = Format(_recognises, _arrays)
+FORMAT = Format(lambda head: _is_of_torch(head) or head[:2] in PICKLES, _arrays, suffixes=(".pkl", ".pickle"))

@@ -1,19 +1,69 @@
-"""The two kinds of progress that tqdm draws here; ``progress.bar`` chooses between them."""
+"""Progress on standard error: bars on a terminal, a plain line now and then elsewhere, nothing with ``--quiet``."""
 
+import os
+import sys
 import time
 import weakref
 from contextlib import suppress
+from functools import cache
 from threading import Event, Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tqdm import tqdm
+if TYPE_CHECKING:
+    from tqdm import tqdm
+    from tqdm import tqdm as Tqdm
+else:
+    Tqdm = object  # ``kind_of`` puts tqdm in, which is imported with the first bar
 
+QUIET = "HASHBENCH_QUIET"  # set by --quiet, in the environment so that worker processes see it
 DELAY_S = 2.0  # work that ends earlier shows nothing
 REDRAW_S = 1.0  # the clock of a bar moves although no unit is finished
 LINE_EVERY_S = 60.0  # off a terminal
 
 
-class _Bar(tqdm):  # type: ignore[misc]
+def bar(
+    description: str, unit: str, total: int | None = None, *, shown: bool = True, scaled: bool = False, done: int = 0
+) -> "tqdm[None]":
+    """A bar for ``total`` units of work (None: unknown), which its ``update(n)`` moves and its ``with`` block closes.
+
+    On a terminal it appears after two seconds, even if no unit is finished by then, and is wiped out at the end. Where
+    standard error is a file or a pipe, there is a plain line a minute instead. There is nothing where ``shown`` is
+    false or with ``--quiet``. ``scaled`` writes numbers as 1.2M, ``done`` is what an earlier process has finished.
+    """
+    return kind_of(TerminalBar if sys.stderr.isatty() else Lines)(
+        total=total,
+        desc=description,
+        unit=unit,
+        unit_scale=scaled,
+        initial=done,
+        leave=False,
+        disable=not shown or is_quiet(),
+        delay=DELAY_S,
+    )
+
+
+def note(line: str) -> None:
+    """Prints a line on standard error, above the bars; nothing with ``--quiet``."""
+    from tqdm import tqdm
+
+    if not is_quiet():
+        tqdm.write(line, file=sys.stderr)
+
+
+def is_quiet() -> bool:
+    """Whether the user asked for no bars and no notes (``--quiet``, or HASHBENCH_QUIET in the environment)."""
+    return bool(os.environ.get(QUIET))
+
+
+@cache
+def kind_of(kind: "type[tqdm[None]]") -> "type[tqdm[None]]":
+    """The class of bars that ``kind`` makes of tqdm's."""
+    from tqdm import tqdm
+
+    return type(kind.__name__, (kind, tqdm), {})
+
+
+class _Bar(Tqdm):  # type: ignore[misc]
     """A bar that may be thrown away half made."""
 
     def __del__(self) -> None:

@@ -9,17 +9,9 @@ from numpy.typing import NDArray
 from hashbench.datasets.card import Card
 from hashbench.datasets.store import file_status, open_dataset
 from hashbench.features import _store
-from hashbench.features._catalogue import (
-    FEATURES,
-    RANDOM,
-    Extractor,
-    FeatureModule,
-    known,
-    named,
-    split_checksum,
-    stored_name,
-)
+from hashbench.features._catalogue import FEATURES, RANDOM, known, named, split_checksum, stored_name
 from hashbench.features._extract import ExtractionResult, extract, extract_items
+from hashbench.features._extractor import Extractor, FeatureModule
 from hashbench.features._store import Features, path_of
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.registry import canonical

@@ -1,46 +1,14 @@
 """The catalogue of features: the extractors of this folder, and the pretrained networks."""
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
+from hashbench.features._extractor import Extractor
 from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.foundation.registry import Catalogue, canonical
 from hashbench.models import MODELS, RANDOM_WEIGHTS, TORCHVISION
 from hashbench.training.settings import N_SHOWN, SHA256
 
-if TYPE_CHECKING:
-    from torch import nn
-
 RANDOM = "_random"  # the end of the name of features that a network with random weights computes
-
-
-@dataclass(frozen=True)
-class FeatureModule:
-    """``module`` maps stored items [n, ...] to float32 features [n, width].
-
-    ``constants`` are all values that decide the features, except the items; they are stored with the features.
-    """
-
-    module: "nn.Module"
-    width: int
-    constants: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Extractor:
-    """``build(item_shape, value_max)`` returns the module for the items of a data set; ``batch`` items run at a time.
-
-    ``item_shape`` is (height, width, channels) of images, in which the value ``value_max`` means 1.0, or (d,) of
-    features, whose ``value_max`` is None. ``build`` raises HashbenchError if it does not accept such items.
-    """
-
-    summary: str
-    build: Callable[[tuple[int, ...], float | None], FeatureModule]
-    batch: int
-
-
 FEATURES = Catalogue("features", "hashbench.features", "EXTRACTOR", Extractor, group="hashbench.features")
 
 

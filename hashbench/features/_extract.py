@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from hashbench.datasets.card import Card
 from hashbench.datasets.store import Dataset, open_dataset
 from hashbench.features import _store
-from hashbench.features._catalogue import FeatureModule, named
+from hashbench.features._catalogue import named
+from hashbench.features._extractor import FeatureModule
 from hashbench.foundation import __version__
 from hashbench.foundation.config import canonical_json
 from hashbench.foundation.errors import HashbenchError

@@ -6,7 +6,7 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from hashbench.features._catalogue import Extractor, FeatureModule
+from hashbench.features._extractor import Extractor, FeatureModule
 from hashbench.foundation.config import derive_seed
 from hashbench.models import MODELS, Preprocessor, fill
 from hashbench.training.hasher import pretrained_backbone

@@ -5,7 +5,7 @@ of their code was available: this is written from its source text, and a test co
 implementation of that text. ``_gist.py`` explains how it is computed here.
 """
 
-from hashbench.features._catalogue import Extractor, FeatureModule
+from hashbench.features._extractor import Extractor, FeatureModule
 from hashbench.foundation.errors import HashbenchError
 
 SCALES, ORIENTATIONS, GRID = 4, 8, 4

@@ -1,6 +1,6 @@
 """The stored values themselves as one row an item, in the order height, width, channel; not scaled."""
 
-from hashbench.features._catalogue import Extractor, FeatureModule
+from hashbench.features._extractor import Extractor, FeatureModule
 
 
 def _build(item_shape: tuple[int, ...], value_max: float | None) -> FeatureModule:  # noqa: ARG001  (the signature of all extractors)

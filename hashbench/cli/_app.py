@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, NoReturn, TextIO
 
 import typer
+from typer.core import TyperCommand
 
 from hashbench import __version__
 from hashbench.cli import _interrupts
@@ -39,6 +40,23 @@ COMMANDS = {
     "doctor": "Show what is installed and downloaded, and what is missing.",
 }
 
+
+class Command(TyperCommand):
+    """A command whose help shows its options in groups, those that ``rich_help_panel`` names after all others."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:  # of click, or of the copy of it in Typer
+        """Writes a section for the arguments, one for the options, and one for each group."""
+        sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for param in self.get_params(ctx):
+            if (record := param.get_help_record(ctx)) is not None:
+                first = "Arguments" if param.param_type_name == "argument" else "Options"
+                sections.setdefault(getattr(param, "rich_help_panel", None) or first, []).append(record)
+        for title, records in sections.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+
 app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -50,7 +68,7 @@ GROUPS = {
     "results": "List, compare, merge and tidy the stored rows.",
 }
 for _name, _short in COMMANDS.items():
-    app.command(_name, short_help=_short)(import_module(f"hashbench.cli.{_name}").command)
+    app.command(_name, cls=Command, short_help=_short)(import_module(f"hashbench.cli.{_name}").command)
 for _name, _short in GROUPS.items():
     app.add_typer(import_module(f"hashbench.cli.{_name}").app, name=_name, help=_short)
 

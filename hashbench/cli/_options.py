@@ -21,15 +21,21 @@ Splits = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
+READING = "How files are read"
+
 # how saved codes are to be read; None: as their shapes and names say
-Bits = Annotated[int | None, typer.Option(min=1, help="The code length; needed for packed codes.")]
+Bits = Annotated[
+    int | None, typer.Option(min=1, help="The code length; needed for packed codes.", rich_help_panel=READING)
+]
 BitOrder = Annotated[
     Literal["big", "little"] | None,
-    typer.Option(help="Which bit of a packed byte is first: the highest (big) or lowest (little)."),
+    typer.Option(
+        help="Which bit of a packed byte is first: the highest (big) or lowest (little).", rich_help_panel=READING
+    ),
 ]
 Layout = Annotated[
     Literal["items-by-bits", "bits-by-items"] | None,
-    typer.Option(help="Whether a row of the codes is an item or a bit."),
+    typer.Option(help="Whether a row of the codes is an item or a bit.", rich_help_panel=READING),
 ]
 
 SHARED = ("root", "results", "data")  # the options before the command that decide what it finds

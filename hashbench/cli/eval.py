@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from hashbench.cli import _eval_shards
-from hashbench.cli._options import AsJson, BitOrder, Bits, Layout
+from hashbench.cli._options import READING, AsJson, BitOrder, Bits, Layout
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import require_apart
 
@@ -20,8 +20,17 @@ if TYPE_CHECKING:
     from hashbench.histogram import Histogram
     from hashbench.histogram.self_pairs import Ints
 
+TREC = "TREC files"
+MORE_ARRAYS = "Weights and training items"
+SHARDS = "A database in several files"
+
 Array = Annotated[
-    str | None, typer.Option(metavar="FILE[:KEY]", help="Read this array from FILE (its array KEY), without a search.")
+    str | None,
+    typer.Option(
+        metavar="FILE[:KEY]",
+        help="Read this array from FILE (its array KEY), without a search.",
+        rich_help_panel=READING,
+    ),
 ]
 
 
@@ -77,12 +86,21 @@ def command(
             help="Write curves as CSV and PNG: precision against recall, precision at N, recall by Hamming radius.",
         ),
     ] = None,
+    device: Annotated[
+        str,
+        typer.Option(
+            help="The device that counts: auto, cpu, cuda or cuda:N. auto: a GPU if the CPU would need 10 seconds."
+        ),
+    ] = "auto",
     trec_run: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the rankings as a TREC run file.")
+        Path | None, typer.Option(metavar="FILE", help="Write the rankings as a TREC run file.", rich_help_panel=TREC)
     ] = None,
-    trec_depth: Annotated[int, typer.Option(min=1, help="The number of items per query in the TREC run file.")] = 1000,
+    trec_depth: Annotated[
+        int, typer.Option(min=1, help="The number of items per query in the TREC run file.", rich_help_panel=TREC)
+    ] = 1000,
     qrels: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the relevant pairs as a TREC qrels file.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the relevant pairs as a TREC qrels file.", rich_help_panel=TREC),
     ] = None,
     query_codes: Array = None,
     database_codes: Array = None,
@@ -96,6 +114,7 @@ def command(
             metavar="KEY",
             help="Rank by the weighted Hamming distance with the weights of the bits in the array KEY of the files "
             "(bit_weights in codes of hashbench), or in FILE:KEY.",
+            rich_help_panel=MORE_ARRAYS,
         ),
     ] = None,
     train_codes: Annotated[
@@ -103,9 +122,12 @@ def command(
         typer.Option(
             metavar="FILE[:KEY]",
             help="Training codes: count queries with the code and a label of a training item. Needs --train-labels.",
+            rich_help_panel=MORE_ARRAYS,
         ),
     ] = None,
-    train_labels: Annotated[str | None, typer.Option(metavar="FILE[:KEY]", help="Training labels.")] = None,
+    train_labels: Annotated[
+        str | None, typer.Option(metavar="FILE[:KEY]", help="Training labels.", rich_help_panel=MORE_ARRAYS)
+    ] = None,
     bits: Bits = None,
     bit_order: BitOrder = None,
     layout: Layout = None,
@@ -114,6 +136,7 @@ def command(
         typer.Option(
             "--stream/--no-stream",
             help="Read the database piece by piece, or load it into memory. [default: piece by piece from 128 MiB on]",
+            rich_help_panel=READING,
         ),
     ] = None,
     shards: Annotated[
@@ -121,33 +144,42 @@ def command(
         typer.Option(
             metavar="'PATTERN[:KEY]'",
             help="The database is in these files, such as 'pieces/db-*.h5' (quoted): each is counted by itself.",
+            rich_help_panel=SHARDS,
         ),
     ] = None,
     shard_labels: Annotated[
         str | None,
-        typer.Option(metavar="'PATTERN[:KEY]'", help="The labels of the shards, where they are in files of their own."),
+        typer.Option(
+            metavar="'PATTERN[:KEY]'",
+            help="The labels of the shards, where they are in files of their own.",
+            rich_help_panel=SHARDS,
+        ),
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="The number of shards that are counted at the same time.")] = 1,
+    jobs: Annotated[
+        int, typer.Option(min=1, help="The number of shards that are counted at the same time.", rich_help_panel=SHARDS)
+    ] = 1,
     ray: Annotated[
         str | None,
         typer.Option(
             metavar="ADDRESS",
             help="Count the shards on a Ray cluster: auto, host:port, or local for this machine alone.",
+            rich_help_panel=SHARDS,
         ),
     ] = None,
     counts: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.npz", help="Keep the sum of the finished shards here, to continue from it."),
+        typer.Option(
+            metavar="FILE.npz",
+            help="Keep the sum of the finished shards here, to continue from it.",
+            rich_help_panel=SHARDS,
+        ),
     ] = None,
     append: Annotated[
-        bool, typer.Option("--append", help="Add the shards to those in --counts; none of them may be in it.")
-    ] = False,
-    device: Annotated[
-        str,
+        bool,
         typer.Option(
-            help="The device that counts: auto, cpu, cuda or cuda:N. auto: a GPU if the CPU would need 10 seconds."
+            "--append", help="Add the shards to those in --counts; none of them may be in it.", rich_help_panel=SHARDS
         ),
-    ] = "auto",
+    ] = False,
 ) -> None:
     """Compute metrics of saved codes, exactly under ties.
 
@@ -168,15 +200,7 @@ def command(
     for name in as_ or []:
         CONVENTIONS.get(name)  # an unknown one is refused before anything is counted
     explicit = saved_files.Explicit(
-        query_codes,
-        database_codes,
-        query_labels,
-        database_labels,
-        bits=bits,
-        bit_order=bit_order,
-        layout=layout,
-        query_ids=query_ids,
-        database_ids=database_ids,
+        query_codes, database_codes, query_labels, database_labels, bits, bit_order, layout, query_ids, database_ids
     )
     outputs = [path for path in (csv, per_query, trec_run, qrels, counts) if path is not None]
     require_apart(named, outputs)

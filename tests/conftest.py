@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from hashbench.foundation import paths
+
 # Threads of OpenMP that wait by spinning take the cores from the other worker of pytest-xdist; no test asks for them.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
@@ -29,6 +31,7 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HASHBENCH_ROOT", str(REPOSITORY))
     monkeypatch.setenv("HASHBENCH_RESULTS", str(tmp_path / "results"))
     monkeypatch.setenv("HASHBENCH_DATA", str(tmp_path / "data"))
+    paths.read_again()
 
 
 @pytest.fixture(autouse=True)

@@ -11,8 +11,8 @@ from hashbench.datasets.card import card_files
 from hashbench.foundation import paths
 from hashbench.foundation.errors import FEW, HashbenchError
 from hashbench.foundation.progress import bar
-from hashbench.runs import hyperparameters
 from hashbench.runs.row import Row, to_line
+from hashbench.runs.settings import RECIPES, method_path, recipes
 from hashbench.runs.store import Store
 from hashbench.tables.cell_runs import cell_runs
 from hashbench.tables.settings import settings_of_table
@@ -43,7 +43,7 @@ def rows_of(spec: TableSpec, store: Store, n_seeds: int | None) -> list[Row]:
 
     Raises HashbenchError if there is none, and for a damaged row, since it might be one of them.
     """
-    hashes = {run.cell_hash for cell in cell_runs(spec, 1) for run in cell.runs}
+    hashes = {run.name.cell_hash for cell in cell_runs(spec, 1) for run in cell.runs}
     rows = (row for name, row in store.named_rows() if name == row.run)  # not those that are kept beside another one
     found = [row for row in rows if row.cell_hash in hashes and (n_seeds is None or row.seed < n_seeds)]
     if not found:
@@ -110,21 +110,12 @@ def _declared(spec: TableSpec, name: str) -> Iterator[tuple[str, Path]]:
     for dataset in sorted({cell.dataset for cell in spec.cells} & cards.keys()):
         yield f"datasets/{dataset}.toml", cards[dataset]
     runs = settings_of_table(spec)  # those of the bases, too
-    methods = sorted({each.method for each in runs})
+    methods = sorted({each.name.method for each in runs})
     for method in methods:
-        yield f"experiments/methods/{method}.toml", hyperparameters.location(method)
-    files = paths.entries(*hyperparameters.RECIPES)
-    for recipe in sorted(_recipes(methods, {recipe for each in runs for recipe in each.recipes()}) & files.keys()):
+        yield f"experiments/methods/{method}.toml", method_path(method)
+    files, known = paths.entries(*RECIPES), recipes()
+    used = {recipe for each in runs for recipe in each.recipes()}
+    for recipe in sorted(used | {other for name in used if (other := known[name].extends) is not None}):
         yield f"experiments/recipes/{recipe}.toml", files[recipe]
     papers = [root / "experiments" / "papers.toml" for root in paths.roots()]
     yield from (("experiments/papers.toml", path) for path in papers[:1] if path.is_file())
-
-
-def _recipes(methods: Iterable[str], used: set[str]) -> set[str]:
-    """The recipes that are ``used``, those whose values they have, and those that the methods' files name."""
-    known, found = hyperparameters.recipes(), set(used)
-    found |= {other for name in used if (other := known[name].same_as) is not None}
-    for method in methods:
-        file = hyperparameters.load(method)
-        found |= {*file.without_recipes, *(each.recipe for each in file.variants if each.recipe is not None)}
-    return found

@@ -5,11 +5,9 @@ from pathlib import Path
 
 from hashbench.bundle import layout
 from hashbench.bundle.counts import checked_arrays, read_ids
-from hashbench.datasets.card import load_card
 from hashbench.datasets.split import Split, of_first_classes, split, write
 from hashbench.datasets.store import open_labels
 from hashbench.foundation.errors import HashbenchError
-from hashbench.runs.data import protocol_of
 from hashbench.runs.row import Row
 from hashbench.runs.run import Run
 
@@ -30,10 +28,10 @@ def written(rows: Iterable[Row], folder: Path, say: Callable[[str], object]) -> 
         try:
             chosen = _split(spec)
         except HashbenchError as error:
-            say(f"no id lists of {spec.dataset} {spec.protocol}: {error}")
+            say(f"no id lists of {spec.name.dataset} {spec.name.protocol}: {error}")
             continue
         if chosen.sha256 != sha256:
-            say(f"no id lists of {spec.dataset} {spec.protocol}: other ids are drawn today than in its rows")
+            say(f"no id lists of {spec.name.dataset} {spec.name.protocol}: other ids are drawn today than in its rows")
             continue
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -42,14 +40,13 @@ def written(rows: Iterable[Row], folder: Path, say: Callable[[str], object]) -> 
 
 
 def _name(spec: Run) -> str:
-    seed = load_card(spec.dataset).protocol(spec.protocol).seed if spec.split_seed is None else spec.split_seed
     classes = f"-classes{spec.n_classes}" if spec.n_classes else ""
-    return f"{layout.ID_LISTS}/{spec.dataset}/{spec.protocol}-seed{seed}{classes}.npz"
+    return f"{layout.ID_LISTS}/{spec.name.dataset}/{spec.name.protocol}-seed{spec.protocol.seed}{classes}.npz"
 
 
 def _split(spec: Run) -> Split:
-    labels = open_labels(load_card(spec.dataset)).labels
-    chosen = split(labels, protocol_of(spec), spec.dataset, spec.protocol)
+    labels = open_labels(spec.card).labels
+    chosen = split(labels, spec.protocol, spec.name.dataset, spec.name.protocol)
     return of_first_classes(chosen, labels, spec.n_classes) if spec.n_classes else chosen
 
 

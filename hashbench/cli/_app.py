@@ -110,6 +110,10 @@ def _shared(
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Runs the command line and exits: 0 done, 1 a check failed, 2 bad usage or bad input, 130 interrupted."""
     given = sys.argv[1:] if arguments is None else arguments
+    if arguments is not None:  # not the process's own: an earlier command of the process may have written cards
+        from hashbench.foundation import paths
+
+        paths.read_again()
     try:
         with _interrupts.raise_interrupts():
             code = _status(given)

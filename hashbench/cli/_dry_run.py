@@ -8,7 +8,6 @@ import typer
 from hashbench.cli._row_text import split_text
 from hashbench.foundation.config import Setting, canonical_json
 from hashbench.runs.row import made_by
-from hashbench.runs.sources import settings_of
 
 if TYPE_CHECKING:
     from hashbench.runs.row import Row
@@ -17,20 +16,26 @@ if TYPE_CHECKING:
 
 def describe(spec: "Run", given: dict[str, Setting], stored: "Row | None", *, as_json: bool) -> None:
     """Prints the run's name, whether it is stored, and all its settings with their sources."""
-    settings = settings_of(spec, given)
-    names = {"dataset": spec.dataset, "protocol": spec.protocol, "method": spec.method}
-    names |= {"budget": spec.budget}
-    seeds = {"seed": spec.seed, "split_seed": spec.split_seed}
+    settings = spec.sources(given)
+    names = {"dataset": spec.name.dataset, "protocol": spec.name.protocol, "method": spec.name.method}
+    names |= {"budget": spec.name.budget}
+    seeds = {"seed": spec.name.seed, "split_seed": spec.name.split_seed}
     if as_json:
         listed = {key: asdict(found) for key, found in settings.items()}
         typer.echo(
-            canonical_json({"run": spec.run, "stored": stored is not None, **names, **seeds, "settings": listed})
+            canonical_json({"run": str(spec.name), "stored": stored is not None, **names, **seeds, "settings": listed})
         )
         return
     is_stored = "no" if stored is None else f"yes, {made_by(stored)}"
     width = max(map(len, settings))
-    other_split = {} if spec.split_seed is None else {"split": split_text(spec.split_seed)}
-    for key, text in {"run": spec.run, "stored": is_stored, **names, "seed": spec.seed, **other_split}.items():
+    other_split = {} if spec.name.split_seed is None else {"split": split_text(spec.name.split_seed)}
+    for key, text in {
+        "run": str(spec.name),
+        "stored": is_stored,
+        **names,
+        "seed": spec.name.seed,
+        **other_split,
+    }.items():
         typer.echo(f"{key:{width}}  {text}")
     for key, found in settings.items():
         source = found.source if found.recipe is None else f"recipe {found.recipe}"

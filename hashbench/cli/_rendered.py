@@ -24,16 +24,11 @@ def asked_for(named: list[str], every: bool, names: Callable[[], list[str]], wha
 
 @contextmanager
 def stored_rows(left_out: LeftOutRows | None) -> "Iterator[tuple[list[Row], Store]]":
-    """All stored rows and their store; a damaged row is ``left_out``, or an error if that is None.
-
-    Inside the block a run is resolved once, however many tables and figures have it.
-    """
-    from hashbench.foundation.keeping import keeping
+    """All stored rows and their store; a damaged row is ``left_out``, or an error if that is None."""
     from hashbench.runs.store import Store
 
     store = Store.default()
-    with keeping():
-        yield list(store.rows(left_out)), store
+    yield list(store.rows(left_out)), store
 
 
 def filled(names: list[str], fill: Callable[[str], T], broken: Broken, what: str) -> list[T]:

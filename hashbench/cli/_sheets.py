@@ -10,7 +10,7 @@ from hashbench.foundation import paths
 
 if TYPE_CHECKING:
     from hashbench.methods import Method
-    from hashbench.runs.hyperparameters import MethodFile
+    from hashbench.runs.settings import MethodFile
     from hashbench.tables.spec import TableSpec
 
 __all__ = ["dataset", "features", "figure", "method", "metric", "model", "run", "table"]
@@ -27,9 +27,11 @@ SIZES = ("n_queries", "n_database", "n_train", "n_validation")
 def method(name: str) -> Sheet:
     """Its paper, what it learns from and needs, its settings with their sources, and its command."""
     from hashbench.methods import METHODS
-    from hashbench.runs import hyperparameters
+    from hashbench.runs.settings import method_file, method_path, tuned
 
-    method, file = METHODS.get(name), hyperparameters.load(name)
+    method, file = METHODS.get(name), method_file(name)
+    others: list[tuple[dict[str, str], Any]] = [(each.when.names, each) for each in file.variants]
+    others += [({"recipe": recipe}, each) for recipe, each in tuned(name).items()]
     values: dict[str, Any] = {
         "name": name,
         "title": file.title,
@@ -41,10 +43,13 @@ def method(name: str) -> Sheet:
         "several_processes": method.several_processes,
         "base": method.base.method if method.base and METHODS.get(method.base.method) is not method else None,
         "package": METHODS.provider(name),
-        "file": paths.shown(hyperparameters.location(name)),
+        "file": paths.shown(method_path(name)),
         "budgets": file.budgets,
         "settings": _settings_of(method, file),
-        "variants": [{"conditions": v.conditions(), "why": v.why, "values": v.values()} for v in file.variants],
+        "variants": [
+            {"conditions": names, "why": v.why, "values": {key: own.value for key, own in v.parameters.items()}}
+            for names, v in others
+        ],
     }
     needs = "the extra train (PyTorch)" if method.needs_torch else "the base installation"
     facts = {

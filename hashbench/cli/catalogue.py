@@ -91,10 +91,10 @@ def _with_citations() -> Callable[[str, str], str]:
 
 def _methods() -> list[Entry]:
     from hashbench.methods import METHODS
-    from hashbench.runs import hyperparameters
+    from hashbench.runs.settings import method_file
 
     cite, found = _with_citations(), []
-    usable = each_usable(METHODS.names, lambda name: (hyperparameters.load(name), METHODS.get(name)), print_error)
+    usable = each_usable(METHODS.names, lambda name: (method_file(name), METHODS.get(name)), print_error)
     for name, (file, method) in usable:
         text = cite(f"{file.title}: {file.summary}", file.paper)
         found.append(Entry(name, text, method.group, file.model_dump(include={"title", "paper", "summary"})))

@@ -33,7 +33,6 @@ def command(
     items as the data set stores them. A run with sparse codes writes `activations` and
     `embeddings`, which hashbench index reads; its queries go to a second file next to --out.
     """
-    from hashbench.datasets.card import load_card
     from hashbench.datasets.own import inputs
     from hashbench.foundation.files import require_output
     from hashbench.runs.data import open_data, own_rows
@@ -50,7 +49,7 @@ def command(
     if items is None:
         written = hasher.export(open_data(spec, Options(device=device, progress=True)).search_items, out)
     else:
-        card = load_card(spec.dataset)
+        card = spec.card
         own = inputs.read(items, tuple(card.item_shape), card.class_names, card.value_max)
         hasher.export_items(own_rows(spec, own.items, device, own.labels), own.names, out)
     for path in written:

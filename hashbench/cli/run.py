@@ -97,13 +97,13 @@ def command(
     store, options = Store.default(), Options(device=device, progress=True)
     plan = Plan(jobs, None if timeout is None else 60 * timeout, processes, ray, cores, memory)
     cells = [each for table in tables for each in cell_runs.cell_runs(figures.cells_of(table, budget, splits), seeds)]
-    wanted = list({e.run: e for each in cells for e in each.runs}.values())
+    wanted = list({str(e.name): e for each in cells for e in each.runs}.values())
     if only:
         wanted = select(wanted, pairs_of(only, "--only", "bits=32"))
     stored = cell_runs.sort_out(wanted, store)
     left = [] if retry_failed else stored.failed
-    settled = {spec.run for spec in (*stored.measured, *left)}
-    todo = [spec for spec in wanted if spec.run not in settled]
+    settled = {str(spec.name) for spec in (*stored.measured, *left)}
+    todo = [spec for spec in wanted if str(spec.name) not in settled]
     unavailable = [(each.cell, each.unavailable) for each in cells if each.unavailable]
     for line in dict.fromkeys(f"{cell.method} on {cell.dataset} {cell.protocol}: {why}" for cell, why in unavailable):
         note(f"left out: {line}")  # once for each data set, method and reason
@@ -112,7 +112,8 @@ def command(
         note("note: the rows of the runs done are stored; hashbench train ... --again trains one and compares it")
     if left:
         note(
-            f"note: {len(left)} runs failed in an earlier call, {left[0].run} the first: --retry-failed runs them again"
+            f"note: {len(left)} runs failed in an earlier call, {left[0].name} the first: "
+            "--retry-failed runs them again"
         )
     if dry_run:
         _dry_run(todo, store, jobs)
@@ -134,7 +135,7 @@ def _dry_run(todo: "list[Run]", store: "Store", jobs: int) -> None:
     past = PastSeconds.of(store.rows(damaged=lambda _: None))
     seconds = [past.of_run(spec) for spec in todo]
     for spec in todo:
-        typer.echo(spec.run)
+        typer.echo(str(spec.name))
     known = [each for each in seconds if each is not None]
     if known:
         together = max(sum(known) / min(jobs, len(todo)), *known)
@@ -169,13 +170,13 @@ def _follow(outcomes: "Iterable[Outcome]", n_runs: int, at_once: int | None, tit
             bar.update()
             failed += outcome.failure is not None
             if outcome.failure is not None:
-                bar.write(f"failed: {outcome.spec.run}: {outcome.failure}", file=sys.stderr)
+                bar.write(f"failed: {outcome.spec.name}: {outcome.failure}", file=sys.stderr)
             others = f"{_running(n_runs - n, at_once)}, {failed} failed"
-            bar.set_postfix_str(f"{others}; {outcome.spec.method}: {_result(outcome)}")
+            bar.set_postfix_str(f"{others}; {outcome.spec.name.method}: {_result(outcome)}")
             if not on_terminal:
                 left = bar.format_interval((time.monotonic() - started) / n * (n_runs - n))
                 so_far = f"{n - failed} of {n_runs} runs done, {others}, {left} left"
-                note(f"{so_far}: {outcome.spec.run} {_result(outcome)}")
+                note(f"{so_far}: {outcome.spec.name} {_result(outcome)}")
     return failed
 
 

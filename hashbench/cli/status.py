@@ -136,11 +136,10 @@ def command(
 
 def _all(names: list[str], status_of: "Callable[[str], TableStatus]") -> list[TableStatus]:
     """The status of each table; one that is broken is a line on stderr."""
-    from hashbench.foundation.keeping import keeping
     from hashbench.foundation.progress import bar
 
     found = []
-    with keeping(), bar("status", "table", len(names)) as done:
+    with bar("status", "table", len(names)) as done:
         for _, each in each_usable(names, status_of, print_each_error_once()):
             found.append(each)
             done.update()
@@ -153,7 +152,7 @@ def status(declared: "TableSpec", stored: "Mapping[str, Row]", past: "PastSecond
 
     needed = cell_runs(declared, seeds)
     runs = (spec for cell in needed for spec in cell.runs)
-    todo = [spec for spec in runs if spec.run not in stored or stored[spec.run].status != "ok"]
+    todo = [spec for spec in runs if str(spec.name) not in stored or stored[str(spec.name)].status != "ok"]
     seconds = [past.of_run(spec) for spec in todo]
     hours = sum(each for each in seconds if each is not None) / 3600
     return TableStatus(declared, [_status(each, stored) for each in needed], hours, seconds.count(None))
@@ -164,8 +163,8 @@ def _status(needed: "CellRuns", stored: "Mapping[str, Row]") -> CellStatus:
     found = CellStatus(cell.dataset, cell.protocol, cell.method, dict(cell.settings), cell.budget)
     found.unavailable = needed.unavailable
     for spec in needed.runs:
-        row = stored.get(spec.run)
-        seed = spec.seed if spec.split_seed is None else f"{spec.seed} of split {spec.split_seed}"
+        row = stored.get(str(spec.name))
+        seed = spec.name.seed if spec.name.split_seed is None else f"{spec.name.seed} of split {spec.name.split_seed}"
         if row is None:
             found.missing.append(seed)
         elif row.status == "ok":

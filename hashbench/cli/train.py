@@ -141,7 +141,7 @@ def _start(spec: "Run", weights: str) -> tuple["dict[str, Setting]", str | None]
     """The settings that the weights decide, and the path of the file that holds them."""
     model = getattr(spec.settings, "model", None)
     if model is None:
-        raise HashbenchError(f"{spec.method} has no network: no --weights")
+        raise HashbenchError(f"{spec.name.method} has no network: no --weights")
     from hashbench.methods import require_torch
 
     require_torch()

@@ -23,7 +23,7 @@ from hashbench.datasets.protocol import (
 from hashbench.foundation import paths
 from hashbench.foundation.config import Strict, parse, read_toml
 from hashbench.foundation.errors import HashbenchError, unknown
-from hashbench.foundation.keeping import kept
+from hashbench.foundation.paths import read_once
 from hashbench.foundation.registry import canonical
 
 Sha512 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{128}$")]
@@ -241,7 +241,7 @@ def card_files() -> dict[str, Path]:
     return paths.toml_files([*named, paths.own_cards(), shipped])
 
 
-@kept
+@read_once
 def load_card(name: str) -> Card:
     """The card of the data set named ``name``; ``-`` and ``_`` are treated alike.
 

@@ -169,11 +169,10 @@ def _data(row: Row) -> "tuple[Dataset, Split]":
     """The data set of a run and its split; raises CheckFailed where they are no longer those of the row."""
     from hashbench.datasets.split import split
     from hashbench.datasets.store import open_dataset
-    from hashbench.runs.data import protocol_of
     from hashbench.runs.run import Run
 
     dataset = open_dataset(load_card(row.dataset))
-    ids = split(dataset.labels, protocol_of(Run.from_row(row)), row.dataset, row.protocol)
+    ids = split(dataset.labels, Run.from_row(row).protocol, row.dataset, row.protocol)
     if (dataset.sha256, ids.sha256) != (row.data_sha256, row.ids_sha256):
         raise CheckFailed(f"{row.run}: the data or the split are no longer those of the row")
     return dataset, ids

@@ -2,17 +2,43 @@
 
 import os
 import tomllib
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Callable, Iterable
+from functools import lru_cache, wraps
 from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
 
 import platformdirs
 
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.keeping import kept
 from hashbench.foundation.registry import canonical
 
 PACKAGE = Path(__file__).resolve().parent.parent  # hashbench/
+P = ParamSpec("P")
+T = TypeVar("T")
+_read: dict[tuple[Any, ...], Any] = {}
+
+
+def read_once(function: Callable[P, T]) -> Callable[P, T]:
+    """``function``, which reads cards or experiment files: once for each arguments, root, data and current folder.
+
+    The files do not change while a command runs. Who changes one calls :func:`read_again`. An error is not kept.
+    """
+
+    @wraps(function)
+    def once(*args: P.args, **kwargs: P.kwargs) -> T:
+        folders = os.environ.get("HASHBENCH_ROOT"), os.environ.get("HASHBENCH_DATA"), Path.cwd()
+        key = (function, folders, args, tuple(sorted(kwargs.items())))
+        if key not in _read:
+            _read[key] = function(*args, **kwargs)
+        found: T = _read[key]
+        return found
+
+    return once
+
+
+def read_again() -> None:
+    """Makes the functions marked with :func:`read_once` read their files again."""
+    _read.clear()
 
 
 def root() -> Path:
@@ -64,7 +90,7 @@ def _project(pyproject: str) -> object:
     return project.get("name") if isinstance(project, dict) else None
 
 
-@kept
+@read_once
 def entries(*folder: str) -> dict[str, Path]:
     """The TOML files in this folder of all :func:`roots`, by name: ``entries("experiments", "tables")``."""
     return toml_files(root.joinpath(*folder) for root in roots())

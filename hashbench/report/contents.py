@@ -9,7 +9,6 @@ from pathlib import Path
 from hashbench import figures
 from hashbench.figures import Drawing, FigureSpec, preview
 from hashbench.foundation.errors import HashbenchError, quietly
-from hashbench.foundation.keeping import keeping
 from hashbench.foundation.progress import bar
 from hashbench.foundation.registry import Broken, each_usable
 from hashbench.runs.command import command_of
@@ -111,15 +110,14 @@ def gather(store: Store, broken: Broken) -> Contents:
 
     tables: list[ReportedTable] = []
     pictures: list[Picture] = []
-    with keeping():
-        with bar("collect", "table", len(spec.names())) as done:
-            for _, table in each_usable(spec.names(), fill, leave_out):
-                tables.append(table)
-                done.update()
-        with bar("draw", "figure", len(figures.names())) as done:
-            for _, each in each_usable(figures.names(), draw, leave_out):
-                pictures.append(each)
-                done.update()
+    with bar("collect", "table", len(spec.names())) as done:
+        for _, table in each_usable(spec.names(), fill, leave_out):
+            tables.append(table)
+            done.update()
+    with bar("draw", "figure", len(figures.names())) as done:
+        for _, each in each_usable(figures.names(), draw, leave_out):
+            pictures.append(each)
+            done.update()
     return Contents(sorted(tables, key=lambda each: not each.table.has_measured), pictures, rows, left_out)
 
 
@@ -136,7 +134,7 @@ def _missing_run(cell: Cell, declared: TableSpec, stored: Mapping[str, Row], pas
     if needs := names_to_come(cell, declared.to_come):
         return MissingRun(cell, f"needs {', '.join(needs)}, still to come")
     run = run_of(cell)
-    row = stored.get(run.run)
+    row = stored.get(str(run.name))
     is_measured = row is not None and row.status == "ok"
     if is_measured and cell.evaluation != "database":
         return MissingRun(cell, f"its row does not hold {cell.metric}")
@@ -146,7 +144,7 @@ def _missing_run(cell: Cell, declared: TableSpec, stored: Mapping[str, Row], pas
         why = f"its row does not hold {cell.metric}, and the histogram of the run is not here"
     else:
         why = f"failed: {row.reason or 'no reason given'}"
-    return MissingRun(cell, why, command_of(run, cell.settings, again=is_measured), past.of_run(run))
+    return MissingRun(cell, why, command_of(run.name, cell.settings, again=is_measured), past.of_run(run))
 
 
 def picture(declared: FigureSpec, drawing: Drawing, results: Path) -> Picture:

@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
 from hashbench.models import MODELS
-from hashbench.runs import hyperparameters
+from hashbench.runs.name import RunName
 from hashbench.runs.row import Row
 from hashbench.runs.run import BASE, Run
+from hashbench.runs.settings import method_file
 from hashbench.training.settings import SHA256
 
 OPTIONS = ("bits", "model", "weights")  # the settings that have an option of their own; the others are given by --set
@@ -28,7 +29,7 @@ def train_command(row: Row, program: Sequence[str] = PROGRAM, *, again: bool = F
 
 
 def command_of(
-    run: Row | Run, given: Mapping[str, Setting], program: Sequence[str] = PROGRAM, *, again: bool = False
+    run: Row | RunName, given: Mapping[str, Setting], program: Sequence[str] = PROGRAM, *, again: bool = False
 ) -> str:
     """The command line, quoted for a shell, that trains ``run``; ``given`` are the settings that name it."""
     if run.method == CLASSIFIER:
@@ -37,12 +38,12 @@ def command_of(
     words += ["--split", str(run.split_seed)] if run.split_seed is not None else []
     words += [word for key in OPTIONS if key in given for word in (f"--{key}", _option(key, given[key], run))]
     words += ["--seed", str(run.seed)] if run.seed else []
-    words += ["--budget", run.budget] if run.budget != hyperparameters.load(run.method).budget(None) else []
+    words += ["--budget", run.budget] if run.budget != method_file(run.method).budget(None) else []
     words += [word for key in given if key not in OPTIONS for word in ("--set", f"{key}={_spelled(given[key])}")]
     return shlex.join([*words, "--again"] if again else words)
 
 
-def _pretrain_command(row: Row | Run, given: Mapping[str, Setting], program: Sequence[str]) -> str:
+def _pretrain_command(row: Row | RunName, given: Mapping[str, Setting], program: Sequence[str]) -> str:
     """The command of a classifier: it trains the run again by itself where the weights are not here."""
     settings = row.config["settings"]
     channels = MODELS.get(settings["model"]).channels
@@ -63,7 +64,7 @@ def _settings(row: Row) -> dict[str, Setting]:
         )
     given = {**row.settings, **_changed(Run.from_row(row), now)}
     found = _resolved(row, given)
-    if found is None or found.run != row.run:
+    if found is None or str(found.name) != row.run:
         raise HashbenchError(f"{row.run}: its data or its split have changed since: it cannot be trained again")
     return given
 
@@ -82,7 +83,7 @@ def _shortest(row: Row, given: dict[str, Setting]) -> dict[str, Setting]:
     for key in list(given):
         fewer = {other: value for other, value in given.items() if other != key}
         found = _resolved(row, fewer)
-        if found is not None and found.run == row.run:
+        if found is not None and str(found.name) == row.run:
             given = fewer
     return given
 
@@ -96,7 +97,7 @@ def _resolved(row: Row, given: Mapping[str, Setting]) -> Run | None:
         return None
 
 
-def _option(key: str, value: Setting, row: Row | Run) -> str:
+def _option(key: str, value: Setting, row: Row | RunName) -> str:
     """The value of an option; of a user's own weights of a network of ImageNet only the checksum is known."""
     of_file = key == "weights" and str(value).startswith(SHA256)
     # weights that hashbench pretrain made are found by their checksum

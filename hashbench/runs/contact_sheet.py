@@ -53,7 +53,7 @@ def draw(
     for q, nearest in enumerate(found):
         tiles = _tiles(nearest, data.dataset, data.ids, None if labels is None else labels[q : q + 1])
         rows.append([Tile(images[q], names[q]), *tiles])
-    write_contact_sheet(out, rows, load_card(run.dataset).value_max or 255)
+    write_contact_sheet(out, rows, run.card.value_max or 255)
 
 
 def _queries(own: Path | None, data: Dataset, ids: Split, wanted: int) -> tuple[Items, Labels | None, list[str]]:

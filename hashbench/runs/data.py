@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from hashbench.contract import PIXELS, Hasher, ItemRows, SearchItems, TrainingData
 from hashbench.datasets.card import Card, load_card
-from hashbench.datasets.protocol import Percentiles, Protocol, with_seed
+from hashbench.datasets.protocol import Percentiles, Protocol
 from hashbench.datasets.relevance import relevance_of, relevance_of_training
 from hashbench.datasets.split import Split, of_first_classes, split
 from hashbench.datasets.store import Dataset, open_dataset
@@ -56,7 +56,7 @@ class RunData:
 
     def training(self, folder: Path, options: Options, base: Hasher | None) -> TrainingData:
         """The training data that the method gets."""
-        by_distance = METHODS.get(self.spec.method).supervision == "relevance"
+        by_distance = self.spec.method.supervision == "relevance"
         return TrainingData(
             items=self.items[self.ids.train_ids],
             labels=self.dataset.labels[self.ids.train_ids],
@@ -80,17 +80,17 @@ def open_data(spec: Run, options: Options = DEFAULT_OPTIONS) -> RunData:
     Raises HashbenchError where the data set is not here, and CheckFailed where it, or the split, is no longer the one
     that the run is named by.
     """
-    card, protocol = load_card(spec.dataset), protocol_of(spec)
+    card, protocol = spec.card, spec.protocol
     dataset = open_dataset(card)
-    ids = split(dataset.labels, protocol, spec.dataset, spec.protocol)
+    ids = split(dataset.labels, protocol, spec.name.dataset, spec.name.protocol)
     # where a card pins no checksum yet, there is nothing to hold the data against
-    rule, today = spec.data["split"], protocol.deciding()
-    pinned = rule.get("ids_sha256"), spec.data["content_sha256"]
+    rule, today = spec.name.data["split"], protocol.deciding()
+    pinned = rule.get("ids_sha256"), spec.name.data["content_sha256"]
     is_other = any(a not in (None, b) for a, b in zip(pinned, (ids.sha256, dataset.sha256), strict=True))
     # no card pins the ids of another split, but its rule and its seed give them
-    is_other |= rule != today if spec.split_seed is not None else rule.get("relevance") != today.get("relevance")
+    is_other |= rule != today if spec.name.split_seed is not None else rule.get("relevance") != today.get("relevance")
     if is_other:
-        raise CheckFailed(f"{spec.run}: the data or the split are no longer those that the run is named by")
+        raise CheckFailed(f"{spec.name}: the data or the split are no longer those that the run is named by")
     chosen = of_first_classes(ids, dataset.labels, spec.n_classes) if spec.n_classes else ids
     apart = compared(dataset, protocol, options)
     if spec.settings.features == PIXELS:
@@ -124,22 +124,18 @@ def own_rows(spec: Run, items: NDArray[Any], device: str = "auto", labels: NDArr
     if spec.settings.features != PIXELS:
         from hashbench.features import features_of_items
 
-        items = features_of_items(items, spec.settings.features, load_card(spec.dataset).value_max, device=device)
+        items = features_of_items(items, spec.settings.features, spec.card.value_max, device=device)
     return ItemRows(items, np.arange(len(items)), labels)
-
-
-def protocol_of(spec: Run) -> Protocol:
-    """The protocol of a run, from the card of its data set, with the seed of the run's split."""
-    own = load_card(spec.dataset).protocol(spec.protocol)
-    return own if spec.split_seed is None else with_seed(own, spec.split_seed, f"{spec.dataset} {spec.protocol}")
 
 
 def require_supervision(spec: Run) -> None:
     """Raises HashbenchError if the method needs labels or relevance and the data set has none."""
-    supervision = METHODS.get(spec.method).supervision
-    by_distance = supervision == "relevance" and isinstance(protocol_of(spec).relevance, Percentiles)
-    if supervision == "none" or by_distance or load_card(spec.dataset).labels != "none":
+    supervision = spec.method.supervision
+    by_distance = supervision == "relevance" and isinstance(spec.protocol.relevance, Percentiles)
+    if supervision == "none" or by_distance or spec.card.labels != "none":
         return
     free = ", ".join(name for name, entry in METHODS.usable() if entry.supervision == "none")
     needs, has = ("labels or percentiles of distances", "neither") if supervision == "relevance" else ("labels", "none")
-    raise HashbenchError(f"{spec.method} learns from {needs}, and {spec.dataset} has {has}: these need none: {free}")
+    raise HashbenchError(
+        f"{spec.name.method} learns from {needs}, and {spec.name.dataset} has {has}: these need none: {free}"
+    )

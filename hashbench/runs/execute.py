@@ -21,7 +21,7 @@ def execute(run: Run, folder: Path, options: Options, base: Callable[[Options], 
 
     ``base`` returns the hasher that the run starts from. Training that fails gives a failed row.
     """
-    write_text(folder / "config.json", run.text)
+    write_text(folder / "config.json", run.name.json)
     data = open_data(run, options)
     options = with_fastest_precision(data, folder, options)
     try:

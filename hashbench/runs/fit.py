@@ -11,7 +11,6 @@ from hashbench.foundation import provenance
 from hashbench.foundation.config import json_object
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import write_text
-from hashbench.methods import METHODS
 from hashbench.runs.command import PROGRAM, train_command
 from hashbench.runs.data import RunData
 from hashbench.runs.options import Options
@@ -35,7 +34,7 @@ def fit(data: RunData, folder: Path, options: Options, base: Hasher | None) -> t
             return load(spec, folder, options.device, base), seconds
     started = time.perf_counter()
     (folder / FITTED).unlink(missing_ok=True)
-    hasher = METHODS.get(spec.method).fit(spec.settings, data.training(folder, options, base))
+    hasher = spec.method.fit(spec.settings, data.training(folder, options, base))
     seconds = time.perf_counter() - started
     if options.group.is_first:
         hasher.save(folder)
@@ -57,12 +56,12 @@ def _seconds_of_saved(folder: Path) -> float | None:
 
 def load(spec: Run, folder: Path, device: str, base: Hasher | None) -> Hasher:
     """The hasher that was saved in ``folder``."""
-    return METHODS.get(spec.method).load(spec.settings, SavedHasher(folder, device, base))
+    return spec.method.load(spec.settings, SavedHasher(folder, device, base))
 
 
 def is_saved(spec: Run, store: Store) -> bool:
     """Whether the hasher of a run, and those that it starts from, are saved."""
-    saved = any(store.run_folder(spec.run).glob("hasher.*"))  # every hasher saves such a file
+    saved = any(store.run_folder(str(spec.name)).glob("hasher.*"))  # every hasher saves such a file
     return saved and (spec.base is None or is_saved(spec.base, store))
 
 
@@ -71,7 +70,7 @@ def load_saved(spec: Run, store: Store, device: str = "auto") -> Hasher | None:
     if not is_saved(spec, store):
         return None
     base = None if spec.base is None else load_saved(spec.base, store, device)
-    return load(spec, store.run_folder(spec.run), device, base)
+    return load(spec, store.run_folder(str(spec.name)), device, base)
 
 
 def load_hasher(row: Row, store: Store, device: str = "auto", program: Sequence[str] = PROGRAM) -> Hasher:

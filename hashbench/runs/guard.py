@@ -36,7 +36,7 @@ def row_of(spec: Run, store: Store, options: Options = DEFAULT_OPTIONS, *, again
 
 def stored_row(spec: Run, store: Store) -> Row | None:
     """The stored row of a run; None if there is none or if it failed."""
-    row = store.find(spec.dataset, spec.protocol, spec.run)
+    row = store.find(spec.name.dataset, spec.name.protocol, str(spec.name))
     return row if row is not None and row.status == "ok" else None
 
 
@@ -48,7 +48,7 @@ def follow(spec: Run, store: Store, options: Options) -> None:
             return
         data = open_data(spec, own)
         with suppress(TrainingFailed):  # the first process fails too, and stores the row
-            hasher, _ = fit(data, store.run_folder(spec.run), own, None)
+            hasher, _ = fit(data, store.run_folder(str(spec.name)), own, None)
             encode(hasher, data.search_items, own.group, progress=False)
 
 
@@ -58,14 +58,14 @@ def base_hasher(spec: Run, store: Store, options: Options) -> Hasher:
     The lock makes sure that the base is executed once, even if several runs need it at the same time. Its row is stored
     if it has none yet. Raises TrainingFailed if the base run fails.
     """
-    with locked_folder(store.run_folder(spec.run), wait=True):
+    with locked_folder(store.run_folder(str(spec.name)), wait=True):
         row = stored_row(spec, store)
         if row is None or (hasher := load_saved(spec, store, options.device)) is None:
             again = _executed(spec, store, options)
             if row is None:
                 store.write(again)
             if again.status != "ok":
-                raise TrainingFailed(f"{spec.run}, which it starts from, failed: {again.reason}")
+                raise TrainingFailed(f"{spec.name}, which it starts from, failed: {again.reason}")
             hasher = load_saved(spec, store, options.device)
     assert hasher is not None, "a run that did not fail has saved its hasher"
     return hasher
@@ -73,13 +73,13 @@ def base_hasher(spec: Run, store: Store, options: Options) -> Hasher:
 
 def _row_under_lock(spec: Run, store: Store, options: Options, *, again: bool) -> Row:
     """The row of ``spec``, executed and stored while this process holds the lock of the run's folder."""
-    folder = store.run_folder(spec.run)
+    folder = store.run_folder(str(spec.name))
     for written in (folder, store.rows_folder):
         require_writable(written)
-    before = store.find(spec.dataset, spec.protocol, spec.run)
+    before = store.find(spec.name.dataset, spec.name.protocol, str(spec.name))
     # the other processes of a group would wait for this one, and PyTorch ends that after some minutes
     with locked_folder(folder, wait=options.group.is_alone):
-        row = store.find(spec.dataset, spec.protocol, spec.run)
+        row = store.find(spec.name.dataset, spec.name.protocol, str(spec.name))
         is_stored = row is not None and (row.status == "ok" or row != before)  # perhaps by a process just waited for
         if is_needed(options.group, answer=again or not is_stored) or row is None:
             if again:
@@ -93,4 +93,4 @@ def _row_under_lock(spec: Run, store: Store, options: Options, *, again: bool) -
 def _executed(spec: Run, store: Store, options: Options) -> Row:
     """The row of ``spec``, executed now, after its base if it has one."""
     base = None if spec.base is None else partial(base_hasher, spec.base, store)
-    return execute(spec, store.run_folder(spec.run), options, base)
+    return execute(spec, store.run_folder(str(spec.name)), options, base)

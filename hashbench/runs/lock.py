@@ -28,4 +28,4 @@ def locked_folder(folder: Path, *, wait: bool) -> Iterator[None]:
 
 def is_held(spec: Run, store: Store) -> bool:
     """Whether another process executes the run at this moment."""
-    return is_locked(store.run_folder(spec.run) / LOCK)
+    return is_locked(store.run_folder(str(spec.name)) / LOCK)

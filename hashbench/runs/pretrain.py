@@ -83,7 +83,7 @@ def _name(spec: Run) -> str:
     values = spec.settings.model_dump()
     channels = MODELS.get(values["model"]).channels
     width = [] if channels is None else [f"w{round(values['width'] * channels)}"]
-    return "-".join([values["model"], *width, spec.dataset, f"s{spec.seed}"])
+    return "-".join([values["model"], *width, spec.name.dataset, f"s{spec.name.seed}"])
 
 
 def _channels(model: str) -> int:

@@ -99,9 +99,11 @@ class _Driver:
         on_gpu = options.device != "cpu" and ray.has_gpus(cluster)
         gpus = plan.processes if on_gpu else 0
         pool = ray.RayPool(cluster, cores=plan.cores, gpus=gpus, memory_gib=plan.memory_gib)
-        given = dict.fromkeys(spec.run for spec in specs)
-        needed = {spec.base.run: spec.base for spec in specs if spec.base is not None and not self._has_base(spec)}
-        of_all = {**needed, **{spec.run: spec for spec in specs}}
+        given = dict.fromkeys(str(spec.name) for spec in specs)
+        needed = {
+            str(spec.base.name): spec.base for spec in specs if spec.base is not None and not self._has_base(spec)
+        }
+        of_all = {**needed, **{str(spec.name): spec for spec in specs}}
         tasks = [
             RunTask(spec, self._store, options, plan.processes, timeout_s=plan.timeout_s, cores=plan.cores)
             for spec in of_all.values()
@@ -109,11 +111,11 @@ class _Driver:
         with closing(follow(tasks, pool, ready=self._is_ready, instead=_recording)) as results:
             for at, found in results:
                 spec = tasks[at].spec
-                with self._held.pop(spec.run, ExitStack()):
+                with self._held.pop(str(spec.name), ExitStack()):
                     is_made = isinstance(found, Made)
                     outcome = self._stored(spec, found) if is_made else Outcome(spec, None, str(found))
-                self._ended[spec.run] = outcome
-                if spec.run in given:
+                self._ended[str(spec.name)] = outcome
+                if str(spec.name) in given:
                     yield outcome
 
     def _is_ready(self, task: RunTask) -> bool:
@@ -121,18 +123,18 @@ class _Driver:
         spec, base = task.spec, task.spec.base
         if not self._has_base(spec):
             assert base is not None
-            if (ended := self._ended.get(base.run)) is not None and ended.failure is not None:
-                raise HashbenchError(f"{base.run}, which it starts from, failed: {ended.failure}")
+            if (ended := self._ended.get(str(base.name))) is not None and ended.failure is not None:
+                raise HashbenchError(f"{base.name}, which it starts from, failed: {ended.failure}")
             return False
-        if spec.run in self._held:
+        if str(spec.name) in self._held:
             return True
         lock = ExitStack()
         try:
-            lock.enter_context(locked_folder(self._store.run_folder(spec.run), wait=False))
+            lock.enter_context(locked_folder(self._store.run_folder(str(spec.name)), wait=False))
         except HashbenchError:
             return False  # another process executes it
         self._locks.push(lock)
-        self._held[spec.run] = lock
+        self._held[str(spec.name)] = lock
         return True
 
     def _has_base(self, spec: Run) -> bool:
@@ -142,11 +144,11 @@ class _Driver:
 
     def _stored(self, spec: Run, made: Made) -> Outcome:
         """Writes the working files and the row, unless there is a row by now; an error on the way is the outcome."""
-        folder = self._store.run_folder(spec.run)
+        folder = self._store.run_folder(str(spec.name))
         try:
             if (before := stored_row(spec, self._store)) is not None:
                 if not diff_rerun(made.row, before).is_equal:
-                    note(f"note: {spec.run}: its row was stored meanwhile, with other codes: that row stays")
+                    note(f"note: {spec.name}: its row was stored meanwhile, with other codes: that row stays")
                 return Outcome(spec, before)
             for name, content in made.files.items():
                 with atomic(folder / Path(name).name) as path:

@@ -77,24 +77,24 @@ def failed_row(data: RunData, reason: str, options: Options) -> Row:
 
 def _row(data: RunData, options: Options, **result: Any) -> Row:
     """The row with this ``result``: what names the run, what it was made from, and what made it."""
-    spec, device, provider = data.spec, "cpu", METHODS.provider(data.spec.method)
-    if METHODS.get(spec.method).needs_torch:
+    name, device, provider = data.spec.name, "cpu", METHODS.provider(data.spec.name.method)
+    if data.spec.method.needs_torch:
         from hashbench.training.device import pick_device
 
         device = str(pick_device(options.device))
     return Row(
         schema=SCHEMA,
-        run=spec.run,
-        dataset=spec.dataset,
-        protocol=spec.protocol,
-        method=spec.method,
-        settings=spec.identity,
-        budget=spec.budget,
-        seed=spec.seed,
-        split_seed=spec.split_seed,
-        config=spec.config,
-        config_hash=spec.config_hash,
-        cell_hash=spec.cell_hash,
+        run=str(name),
+        dataset=name.dataset,
+        protocol=name.protocol,
+        method=name.method,
+        settings=name.identity,
+        budget=name.budget,
+        seed=name.seed,
+        split_seed=name.split_seed,
+        config=name.config,
+        config_hash=name.config_hash,
+        cell_hash=name.cell_hash,
         data_sha256=data.dataset.sha256,
         ids_sha256=data.ids.sha256,
         features_sha256=data.features_sha256,

@@ -11,7 +11,6 @@ from hashbench.codes import Codes
 from hashbench.contract import WHOLE_BATCHES, BinaryHasher, BinaryOutput, Hasher, Output, SearchItems, concatenated
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import ProcessGroup
-from hashbench.methods import METHODS
 from hashbench.runs.options import Options
 from hashbench.runs.run import Run
 
@@ -22,10 +21,10 @@ def process_group(spec: Run, options: Options) -> Iterator[Options]:
     if options.group.is_alone:
         yield options
         return
-    if not METHODS.get(spec.method).several_processes:
-        raise HashbenchError(f"{spec.method} trains in one process: without torchrun")
+    if not spec.method.several_processes:
+        raise HashbenchError(f"{spec.name.method} trains in one process: without torchrun")
     if spec.base is not None:
-        raise HashbenchError(f"{spec.method} starts from {spec.base.run}, in one process: without torchrun")
+        raise HashbenchError(f"{spec.name.method} starts from {spec.base.name}, in one process: without torchrun")
     from hashbench.training import distributed
 
     own = replace(options, device=distributed.device_for(options.group, options.device))

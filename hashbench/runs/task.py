@@ -12,7 +12,6 @@ from pathlib import Path
 from shutil import rmtree
 
 from hashbench.contract import PIXELS
-from hashbench.datasets.card import load_card
 from hashbench.datasets.protocol import Percentiles
 from hashbench.datasets.store import path_of
 from hashbench.features import path_of as features_path
@@ -21,10 +20,9 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.jobs.local import LocalPool
 from hashbench.jobs.node import RESULTS
 from hashbench.jobs.task import Died, DriverFile, Input, Postponed, Task
-from hashbench.methods import METHODS
 from hashbench.models import MODELS
 from hashbench.runs.command import command_of
-from hashbench.runs.data import open_data, protocol_of
+from hashbench.runs.data import open_data
 from hashbench.runs.guard import row_of, stored_row
 from hashbench.runs.lock import HOLDER, LOCK, is_held, locked_folder
 from hashbench.runs.options import Options
@@ -65,7 +63,7 @@ class RunTask(Task):
     @property
     def name(self) -> str:
         """The run's name."""
-        return self.spec.run
+        return str(self.spec.name)
 
     @property
     def output(self) -> Path:
@@ -78,7 +76,7 @@ class RunTask(Task):
             return self._record(self.failure)
         if is_held(self.spec, self.store):
             return Postponed()
-        several = self.processes > 1 and self.spec.base is None and METHODS.get(self.spec.method).several_processes
+        several = self.processes > 1 and self.spec.base is None and self.spec.method.several_processes
         return self._row_by_torchrun() if several else row_of(self.spec, self.store, self.options)
 
     def _record(self, reason: str) -> Row:
@@ -97,13 +95,13 @@ class RunTask(Task):
         """The row that ``hashbench train`` stores in several processes; raises HashbenchError if it stores none."""
         if (row := stored_row(self.spec, self.store)) is not None:
             return row
-        train = shlex.split(command_of(self.spec, self.spec.identity))[1:]
+        train = shlex.split(command_of(self.spec.name, self.spec.name.identity))[1:]
         torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={self.processes}"]
         command = [sys.executable, *torchrun, "-m", "hashbench", *train, "--device", self.options.device]
         share = max(1, parallel.available_cores() // self.processes)
         environment = {**os.environ, "HASHBENCH_RESULTS": str(self.store.folder), parallel.N_THREADS: str(share)}
         status = subprocess.run(command, env=environment, check=False).returncode  # noqa: S603  (words, and no shell)
-        row = self.store.find(self.spec.dataset, self.spec.protocol, self.name)
+        row = self.store.find(self.spec.name.dataset, self.spec.name.protocol, self.name)
         if row is None:
             raise HashbenchError(f"torchrun ended with exit code {status} and stored no row")
         return row
@@ -118,7 +116,7 @@ class RunTask(Task):
         found = [path for path in _data_files(self.spec) if path.is_file()]
         inputs = [Input(path, DriverFile.at(path), _place(path)) for path in found]
         if self.spec.base is not None:
-            of_base = _working_files(self.store.run_folder(self.spec.base.run))
+            of_base = _working_files(self.store.run_folder(str(self.spec.base.name)))
             inputs += [Input(p, DriverFile.at(p), f"{RESULTS}/{p.relative_to(self.store.folder)}") for p in of_base]
         return inputs
 
@@ -143,7 +141,7 @@ class RunTask(Task):
         made = Made(found, {path.name: path.read_bytes() for path in _working_files(store.run_folder(self.name))})
         rmtree(store.run_folder(self.name), ignore_errors=True)
         with suppress(HashbenchError):  # a second run of this node would find it
-            store.remove(store.rows_path(self.spec.dataset, self.spec.protocol), [self.name])
+            store.remove(store.rows_path(self.spec.name.dataset, self.spec.name.protocol), [self.name])
         return made
 
 
@@ -159,11 +157,11 @@ def _working_files(folder: Path) -> list[Path]:
 
 def _data_files(spec: Run) -> Iterator[Path]:
     """The data set, the features and the weights that the run may need."""
-    card = load_card(spec.dataset)
+    card = spec.card
     yield paths.own_cards() / f"{card.name}.toml"  # there is one if the data set is the user's own
     if not card.embedded:
         yield path_of(card)
-    rule = protocol_of(spec).relevance
+    rule = spec.protocol.relevance
     compared = rule.features if isinstance(rule, Percentiles) else None
     yield from (features_path(card.name, str(name)) for name in {spec.settings.features, compared} - {None, PIXELS})
     weights, model = getattr(spec.settings, "weights", None), getattr(spec.settings, "model", None)

@@ -57,6 +57,6 @@ def sort_out(specs: list[Run], store: Store) -> Sorted:
     """``specs`` by what ``store`` holds of them, each list in their order."""
     found = Sorted([], [], [])
     for spec in specs:
-        row = store.find(spec.dataset, spec.protocol, spec.run)
+        row = store.find(spec.name.dataset, spec.name.protocol, str(spec.name))
         (found.missing if row is None else found.measured if row.status == "ok" else found.failed).append(spec)
     return found

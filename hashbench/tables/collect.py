@@ -10,12 +10,12 @@ from functools import cached_property
 from hashbench import metrics
 from hashbench.foundation.config import canonical_json, json_object
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.keeping import kept
+from hashbench.foundation.paths import read_once
 from hashbench.histogram import Histogram
 from hashbench.metrics import Metrics, NamedMetric
-from hashbench.runs import hyperparameters
 from hashbench.runs.row import Row
 from hashbench.runs.run import Run
+from hashbench.runs.settings import method_file
 from hashbench.runs.store import Store
 from hashbench.tables.cell import Cell, Evaluation
 from hashbench.tables.spec import TableSpec, names_to_come
@@ -33,7 +33,7 @@ def cell_hash(cell: Cell, split_seed: int | None = None) -> str:
 
     Raises HashbenchError where the cell uses a name or a setting that does not exist.
     """
-    return run_of(cell, split_seed).cell_hash
+    return run_of(cell, split_seed).name.cell_hash
 
 
 def run_of(cell: Cell, split_seed: int | None = None) -> Run:
@@ -42,7 +42,7 @@ def run_of(cell: Cell, split_seed: int | None = None) -> Run:
     return _run_of(cell.dataset, cell.protocol, cell.method, canonical_json(cell.settings), cell.budget, split_seed)
 
 
-@kept
+@read_once
 def _run_of(dataset: str, protocol: str, method: str, settings: str, budget: str, split_seed: int | None) -> Run:
     return Run.resolve(dataset, protocol, method, json_object(settings), budget=budget, split_seed=split_seed)
 
@@ -90,7 +90,7 @@ def _notes_on_budget(spec: TableSpec) -> Iterator[str]:
         return
     yield f"Measured at budget {spec.substitute_budget}, which is not what the published figures were run at."
     for method in sorted({cell.method for cell in spec.cells}):
-        file = hyperparameters.load(method)
+        file = method_file(method)
         yield f"{file.title} at budget {spec.substitute_budget}: {file.budgets[spec.substitute_budget]}."
 
 

@@ -36,7 +36,7 @@ class PastSeconds:
 
         Where there are none, of any size; then on any data set. None if the method was never run so.
         """
-        for key in _keys(spec.method, spec.dataset, spec.config["settings"]):
+        for key in _keys(spec.name.method, spec.name.dataset, spec.name.settings):
             if key in self.seconds:
                 return statistics.median(self.seconds[key])
         return None

@@ -37,7 +37,7 @@ def only(runs: Sequence[Run], wanted: Iterable[tuple[str, Setting]]) -> list[Run
 
 
 def _properties(run: Run) -> dict[str, object]:
-    return {**dict(run.settings), **{name: getattr(run, name) for name in NAMES}}
+    return {**dict(run.settings), **{name: getattr(run.name, name) for name in NAMES}}
 
 
 def _check(key: str, value: Setting, properties: list[dict[str, object]]) -> None:

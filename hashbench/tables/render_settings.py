@@ -33,7 +33,7 @@ def lines(runs: Runs) -> Iterator[tuple[str, str]]:
 def as_values(runs: Runs) -> dict[str, Any]:
     """What --json prints of the runs."""
     entries = {name: [asdict(each) for each in found] for name, found in runs.entries().items()}
-    named = {"method": runs.method, "dataset": runs.dataset, "protocol": runs.protocol, "budget": runs.budget}
+    named = {key: getattr(runs.name, key) for key in ("method", "dataset", "protocol", "budget")}
     return {"title": runs.title, **named, "given": runs.given, "recipes": runs.recipes(), "settings": entries}
 
 

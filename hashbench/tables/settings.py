@@ -3,13 +3,11 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from hashbench.datasets.card import load_card
+from hashbench.datasets.card import Card
 from hashbench.foundation.config import Setting, canonical_json
-from hashbench.methods import METHODS
-from hashbench.runs import hyperparameters
-from hashbench.runs.hyperparameters import Sourced
+from hashbench.runs.name import RunName
 from hashbench.runs.run import BASE, Run
-from hashbench.runs.sources import settings_of
+from hashbench.runs.settings import Sourced, method_file, recipes
 from hashbench.tables.spec import TableSpec, names_to_come
 
 SIZES = ("bits", "k")  # settings that differ from column to column of a table
@@ -42,10 +40,8 @@ class Runs:
     each size, by name, without those at a default of the program.
     """
 
-    method: str
-    dataset: str
-    protocol: str
-    budget: str
+    name: RunName  # of one of them
+    card: Card
     given: dict[str, Setting]
     found: dict[str, dict[str, Sourced]] = field(default_factory=dict)  # size -> setting -> value
 
@@ -53,13 +49,13 @@ class Runs:
     def title(self) -> str:
         """The method, what it is trained on, and what the table gives."""
         given = ", ".join(f"{key} = {value}" for key, value in self.given.items())
-        where = f"{load_card(self.dataset).title.partition(':')[0]}, protocol {self.protocol}"
-        return f"{hyperparameters.load(self.method).title} on {where}" + (f" ({given})" if given else "")
+        where = f"{self.card.title.partition(':')[0]}, protocol {self.name.protocol}"
+        return f"{method_file(self.name.method).title} on {where}" + (f" ({given})" if given else "")
 
     def recipes(self) -> dict[str, str]:
         """The recipes that give some of the settings, with the reason for each."""
         named = {each.recipe for settings in self.found.values() for each in settings.values()}
-        known = hyperparameters.recipes()
+        known = recipes()
         return {name: known[name].why for name in sorted(name for name in named if name is not None)}
 
     def entries(self) -> dict[str, list[Entry]]:
@@ -87,27 +83,28 @@ def settings_of_table(spec: TableSpec) -> list[Runs]:
         if names_to_come(cell, spec.to_come):
             continue
         run = Run.resolve(cell.dataset, cell.protocol, cell.method, cell.settings, budget=cell.budget)
-        _add(found, run, cell.settings, settings_of(run, cell.settings))
+        _add(found, run, cell.settings, run.sources(cell.settings))
     return list(found.values())
 
 
 def _add(found: dict[str, Runs], run: Run, given: Mapping[str, Setting], settings: Mapping[str, Sourced]) -> None:
     """Adds ``run`` and the run of its base to the runs that were ``found``."""
-    base = METHODS.get(run.method).base
+    base = run.method.base
     if run.base is not None and base is not None:
         following = base.settings(run.settings) or {}
-        named = {key: following[key] for key in following if key in METHODS.get(run.base.method).identity}
+        named = {key: following[key] for key in following if key in run.base.method.identity}
         of_base = {key.removeprefix(BASE): each for key, each in settings.items() if key.startswith(BASE)}
         _add(found, run.base, named, of_base)
     size = ", ".join(f"{given[key]} bits" if key == "bits" else f"k = {given[key]}" for key in SIZES if key in given)
     heading = {key: value for key, value in given.items() if key not in SIZES}
-    key = canonical_json([run.method, run.dataset, run.protocol, run.budget, heading])
-    runs = found.setdefault(key, Runs(run.method, run.dataset, run.protocol, run.budget, heading))
+    name = run.name
+    key = canonical_json([name.method, name.dataset, name.protocol, name.budget, heading])
+    runs = found.setdefault(key, Runs(run.name, run.card, heading))
     runs.found.setdefault(size, _of_files(run, settings))
 
 
 def _of_files(run: Run, settings: Mapping[str, Sourced]) -> dict[str, Sourced]:
     """The settings that the files of method and recipe give; those given by the table are in the heading."""
-    known = METHODS.get(run.method).settings.model_fields
+    known = run.method.settings.model_fields
     of_files = ("paper", "code", "ours", "recipe")
     return {key: each for key, each in settings.items() if key in known and each.source in of_files}

@@ -12,7 +12,7 @@ from hashbench.foundation.registry import canonical
 from hashbench.methods import METHODS
 from hashbench.metrics import METRICS, MetricName
 from hashbench.models import MODELS
-from hashbench.runs import hyperparameters
+from hashbench.runs.settings import method_file
 from hashbench.tables.cell import Cell, OtherBudget, TableFile
 
 
@@ -42,7 +42,7 @@ class TableSpec(Strict):
         budget. Raises HashbenchError where a method does not have that budget.
         """
         for method in sorted({cell.method for cell in self.cells}):
-            hyperparameters.load(method).budget(budget)
+            method_file(method).budget(budget)
         return self.model_copy(
             update={
                 "name": f"{self.name}_{budget}",

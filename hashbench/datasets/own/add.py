@@ -75,6 +75,7 @@ def add(name: str, data: OwnData, rule: Rule, options: Options, *, replace: bool
             store.write(card, _blocks(data, f"{stem}: convert"), {})
             values["content_sha256"] = store.stated_sha256(card)
             temporary.write_text(_toml(values), encoding="utf-8")
+        paths.read_again()
         for part in MADE_LATER:
             shutil.rmtree(place / part, ignore_errors=True)
         return _card(stem, values)

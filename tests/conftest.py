@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -32,6 +33,13 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HASHBENCH_RESULTS", str(tmp_path / "results"))
     monkeypatch.setenv("HASHBENCH_DATA", str(tmp_path / "data"))
     paths.read_again()
+
+    def write_text(path: Path, data: str, *args: Any, **kwargs: Any) -> int:
+        paths.read_again()  # a test may change a card or another file that is read once
+        return as_before(path, data, *args, **kwargs)
+
+    as_before = Path.write_text
+    monkeypatch.setattr(Path, "write_text", write_text)
 
 
 @pytest.fixture(autouse=True)

@@ -225,11 +225,12 @@ def method_file(method: str) -> MethodFile:
 def recipes() -> dict[str, Recipe]:
     """All recipes by name; raises HashbenchError if one of the files is not valid."""
     found = {name: _recipe(path) for name, path in paths.entries(*RECIPES).items()}
-    for name, recipe in found.items():
-        if recipe.extends is not None and (recipe.extends not in found or found[recipe.extends].extends is not None):
-            raise HashbenchError(
-                f"{'/'.join(RECIPES)}: {name}: extends names a recipe that extends none itself, not {recipe.extends}"
-            )
+    for name in found:
+        seen = [name]
+        while (parent := found[seen[-1]].extends) is not None:
+            if parent not in found or parent in seen:
+                raise HashbenchError(f"{'/'.join(RECIPES)}: {seen[-1]}: extends names another recipe, not {parent}")
+            seen.append(parent)
     return found
 
 
@@ -269,31 +270,36 @@ def resolve(method: Method, names: Mapping[str, str], given: Mapping[str, Settin
 
 def tuned(method: str) -> dict[str, Tuned]:
     """What each recipe with values of its own was tuned to for ``method``, by the names of the recipes."""
-    found = {name: _tuned(recipe, method) for name, recipe in recipes().items() if recipe.parameters}
+    found = {name: _tuned(name, method) for name, recipe in recipes().items() if recipe.parameters}
     return {name: own for name, own in found.items() if own is not None and not own.skip}
 
 
 def _of_recipe(chosen: str, names: Mapping[str, str]) -> dict[str, Sourced]:
-    """The values that the recipe called ``chosen`` and the one that it extends have for a run with these ``names``."""
-    recipe = recipes()[chosen]
-    parent = None if recipe.extends is None else recipes()[recipe.extends]
+    """The values that the recipe called ``chosen`` has for a run with these ``names``, with those that it extends."""
+    line = _line(chosen)
     # a recipe without values of its own says that its data are like those of another, and the values are the other's
-    name = chosen if recipe.parameters else str(recipe.extends)
-    found = {} if parent is None else parent.sourced(name, names)
-    own = _tuned(recipe, names["method"])
-    return {**found, **recipe.sourced(name, names), **({} if own is None else own.sourced())}
+    source = [name for name in line if recipes()[name].parameters][-1]
+    own = _tuned(chosen, names["method"])
+    of_all = [recipes()[name].sourced(source, names) for name in line]
+    return {key: value for values in (*of_all, {} if own is None else own.sourced()) for key, value in values.items()}
 
 
-def _tuned(recipe: Recipe, method: str) -> Tuned | None:
-    """What ``recipe``, or the one that it extends, says of ``method``."""
-    inherited = {} if recipe.extends is None else recipes()[recipe.extends].methods
-    return {**inherited, **recipe.methods}.get(method)
+def _tuned(recipe: str, method: str) -> Tuned | None:
+    """What the recipe called ``recipe``, or one that it extends, says of ``method``; the closest to the run counts."""
+    said = [found for name in _line(recipe) if (found := recipes()[name].methods.get(method)) is not None]
+    return said[-1] if said else None
+
+
+def _line(recipe: str) -> list[str]:
+    """The names of the recipes that the one called ``recipe`` extends, the first one first, and its own."""
+    parent = recipes()[recipe].extends
+    return [recipe] if parent is None else [*_line(parent), recipe]
 
 
 def _recipes_for(method: Method, name: str) -> dict[str, Recipe]:
     """The recipes for the method called ``name``; none unless it is a deep method of binary codes."""
     found = recipes() if issubclass(method.settings, DeepSettings) else {}
-    return {key: recipe for key, recipe in found.items() if not ((own := _tuned(recipe, name)) and own.skip)}
+    return {key: recipe for key, recipe in found.items() if not ((own := _tuned(key, name)) and own.skip)}
 
 
 def _default_model(usable: Mapping[str, Recipe], names: Mapping[str, str]) -> Sourced:

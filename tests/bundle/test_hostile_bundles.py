@@ -247,7 +247,7 @@ def test_a_message_does_not_reach_the_terminal_raw(
         found["\x1b[2J"] = found["ap"]
 
     edits = {
-        rows: row_changed(unknown_metric, Run.resolve("digits", "s1", "lsh", {"bits": 12}).run),
+        rows: row_changed(unknown_metric, str(Run.resolve("digits", "s1", "lsh", {"bits": 12}).name)),
         "manifest.json": json_changed(lambda found: found["code"].update(version="\x1b[2J")),
     }
     code, out, _ = call(capsys, "verify", changed(bundle, tmp_path / "c.zip", edits, listed=True))

@@ -12,10 +12,10 @@ from support.command_line import call
 from support.small_root import small_root
 from support.stored_toy import parts, store_toy
 
-from hashbench.runs import hyperparameters
 from hashbench.runs.guard import row_of
 from hashbench.runs.row import Row
 from hashbench.runs.run import Run
+from hashbench.runs.settings import method_file
 from hashbench.runs.store import Store
 
 TABLE = """
@@ -42,7 +42,7 @@ def declare(root: Path, method: str, settings: dict[str, object], metric: str, d
     inline = "{ " + ", ".join(f'"{key}" = {json.dumps(value)}' for key, value in settings.items()) + " }"
     folder = root / "experiments" / "tables"
     folder.mkdir(parents=True, exist_ok=True)
-    budget = hyperparameters.load(method).budget(None)
+    budget = method_file(method).budget(None)
     text = TABLE.format(dataset=dataset, metric=metric, budget=budget, method=method, settings=inline)
     (folder / "mine.toml").write_text(text)
 

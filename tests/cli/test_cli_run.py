@@ -41,15 +41,15 @@ def test_a_failed_run_is_tried_again_only_when_asked(root: str, capsys: pytest.C
     store = Store.default()
     store.write(row_of_run(of("lsh"), "failed"))
     code, _, err = call(capsys, "--root", root, "run", "tiny")
-    note = f"note: 1 runs failed in an earlier call, {of('lsh').run} the first: --retry-failed runs them again"
+    note = f"note: 1 runs failed in an earlier call, {of('lsh').name} the first: --retry-failed runs them again"
     assert (code, err.splitlines()[:2]) == (1, ["3 runs, 0 done, 2 to do", note])
     assert err.endswith("error: 1 of 3 runs failed\n")
-    found = store.find("digits", "s1", of("lsh").run)
+    found = store.find("digits", "s1", str(of("lsh").name))
     assert found is not None and found.status == "failed"
     assert call(capsys, "--root", root, "run", "tiny")[0] == 1  # there is nothing to do, and not all is measured
     code, _, err = call(capsys, "--root", root, "run", "tiny", "--retry-failed")
     assert (code, err.splitlines()[0]) == (0, "3 runs, 2 done, 1 to do")
-    found = store.find("digits", "s1", of("lsh").run)
+    found = store.find("digits", "s1", str(of("lsh").name))
     assert found is not None and found.status == "ok"
 
 
@@ -64,7 +64,7 @@ def test_a_dry_run_says_how_long_the_runs_take(root: str, capsys: pytest.Capture
         )
     dry = ["--root", root, "run", "tiny", "--dry-run"]
     code, out, err = call(capsys, *dry)
-    assert (code, out.splitlines()) == (0, [of(method).run for method in ("lsh", "itq", "agh")])
+    assert (code, out.splitlines()) == (0, [str(of(method).name) for method in ("lsh", "itq", "agh")])
     unknown = "by past rows on the machines that made them, and 1 runs that no past row tells about"
     assert err.splitlines()[-1] == f"about 3.0 hours, {unknown}"
     for jobs, hours in (("2", "2.0"), ("8", "2.0")):  # the longest run is one run
@@ -76,10 +76,10 @@ def test_only_some_runs_of_a_table_are_made(root: str, capsys: pytest.CaptureFix
     some = ["--root", root, "run", "tiny", "--seeds", "2", "--only", "method=lsh", "--only", "method=itq"]
     code, out, err = call(capsys, *some, "--only", "seed=1", "--dry-run")
     assert (code, err.splitlines()[0]) == (0, "2 runs, 0 done, 2 to do")
-    assert out.splitlines() == [Run.resolve("digits", "s1", m, {"bits": 8}, seed=1).run for m in ("lsh", "itq")]
+    assert out.splitlines() == [str(Run.resolve("digits", "s1", m, {"bits": 8}, seed=1).name) for m in ("lsh", "itq")]
     code, _, err = call(capsys, *some, "--only", "bits=8", "--only", "seed=0")
     assert (code, err.splitlines()[0]) == (0, "2 runs, 0 done, 2 to do")
-    assert stored_rows.names(Store.default().folder) == sorted(of(m).run for m in ("lsh", "itq"))
+    assert stored_rows.names(Store.default().folder) == sorted(str(of(m).name) for m in ("lsh", "itq"))
 
 
 def test_runs_that_the_table_does_not_have_are_one_line(root: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -94,7 +94,7 @@ def test_runs_that_the_table_does_not_have_are_one_line(root: str, capsys: pytes
 def test_runs_in_workers_leave_what_they_print(root: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = call(capsys, "--root", root, "run", "tiny", "--jobs", "2")
     assert (code, err.count(" runs done, ")) == (0, 3)
-    folders = [Store.default().run_folder(of(method).run) for method in ("lsh", "itq", "agh")]
+    folders = [Store.default().run_folder(str(of(method).name)) for method in ("lsh", "itq", "agh")]
     assert all((folder / "output.txt").exists() for folder in folders)
 
 
@@ -106,9 +106,9 @@ def test_two_commands_at_once_share_the_work(root: str, tmp_path: Path) -> None:
     assert [process.returncode for process in both] == [0, 0], said
     store = Store.default()
     specs = [Run.resolve("digits", "s1", m, {"bits": 8}, seed=seed) for m in ("lsh", "itq", "agh") for seed in range(2)]
-    assert stored_rows.names(store.folder) == sorted(spec.run for spec in specs)
+    assert stored_rows.names(store.folder) == sorted(str(spec.name) for spec in specs)
     for spec in specs[:1]:
-        row, alone = store.find("digits", "s1", spec.run), row_of(spec, Store(tmp_path / "alone"))
+        row, alone = store.find("digits", "s1", str(spec.name)), row_of(spec, Store(tmp_path / "alone"))
         assert row is not None and (row.metrics, row.artefacts["histogram"]) == (
             alone.metrics,
             alone.artefacts["histogram"],

@@ -9,8 +9,8 @@ from support import stored_rows
 from support.command_line import status as run
 from support.fake_rows import row_of_run
 
-from hashbench.runs import hyperparameters
 from hashbench.runs.run import Run
+from hashbench.runs.settings import method_file
 from hashbench.runs.store import Store
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -19,7 +19,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 def store_run(named: Run, **means: float) -> str:
     """Stores a row of the run and returns its name."""
     Store.default().write(row_of_run(named, **means))
-    return named.run
+    return str(named.name)
 
 
 def test_a_method_shows_its_settings_with_value_source_and_note(capsys: pytest.CaptureFixture[str]) -> None:
@@ -40,7 +40,7 @@ def test_a_method_shows_its_settings_with_value_source_and_note(capsys: pytest.C
 def test_the_settings_of_every_method_are_those_of_its_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("show", "sparse_hash", "--json") == 0
     found = json.loads(capsys.readouterr().out)["method"]
-    file = hyperparameters.load("sparse_hash")
+    file = method_file("sparse_hash")
     assert (found["group"], found["base"], found["needs_torch"]) == ("sparse", "exhaustive_search", True)
     for key, parameter in file.parameters.items():
         assert found["settings"][key] == parameter.model_dump(exclude_none=True)

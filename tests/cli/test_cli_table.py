@@ -347,7 +347,7 @@ def test_hours_left_are_those_that_past_runs_took(capsys: pytest.CaptureFixture[
     measure(12, 0.25)
     changes = {
         "seconds": {"train": 3600.0, "encode": 1000.0, "score": 800.0},
-        "config": Run.resolve("digits", "s1", "lsh", {"bits": 12}).config,
+        "config": Run.resolve("digits", "s1", "lsh", {"bits": 12}).name.config,
     }
     stored_rows.edit(Store.default().folder, lambda row: row.update(changes))
     assert run("status", "tiny", "--seeds", "2") == 0  # three runs are missing

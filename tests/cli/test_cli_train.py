@@ -233,7 +233,7 @@ def test_run_in_a_log_is_a_line_a_run(
     lines = err.splitlines()
     assert (code, out) == (1, "")
     assert lines[0] == "3 runs, 0 done, 3 to do"
-    lsh, itq, last = (each.runs[0].run for each in cell_runs(few, 1))
+    lsh, itq, last = (str(each.runs[0].name) for each in cell_runs(few, 1))
     assert re.fullmatch(rf"1 of 3 runs done, 1 running, 0 failed, 00:\d\d left: {lsh} ap 0\.\d{{3}}", lines[1])
     assert lines[2] == f"failed: {itq}: 100 bits from 64 principal components: at most 64 bits"
     assert re.fullmatch(rf"1 of 3 runs done, 1 running, 1 failed, 00:\d\d left: {itq} failed", lines[3])

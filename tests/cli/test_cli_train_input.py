@@ -221,7 +221,7 @@ def test_two_damaged_checkpoints_are_refused(interrupted: Path, train: Train) ->
 
 def test_a_checkpoint_of_another_configuration_is_refused(interrupted: Path, train: Train) -> None:
     given = {"bits": BITS, "model": "mlp", **QUICK, "epochs": 6}
-    other = Store.default().run_folder(Run.resolve("toy", "s1", "mihash", given).run)
+    other = Store.default().run_folder(str(Run.resolve("toy", "s1", "mihash", given).name))
     interrupted.rename(other)
     said = refused(train("mihash", "toy", *CHECKPOINTS, epochs=6))
     remedy = "remove checkpoint.pt and checkpoint-before.pt to start over"

@@ -10,7 +10,7 @@ from support.command_line import call
 from hashbench.datasets.card import cards, load_card
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
-from hashbench.runs import hyperparameters
+from hashbench.runs import settings
 from hashbench.runs.run import Run
 from hashbench.tables import papers, spec
 
@@ -121,7 +121,7 @@ def test_a_root_of_cards_alone_is_enough(root: Path) -> None:
         (root / "experiments" / part).rmdir()
     digits_card(root, "My-Digits")
     assert load_card("my-digits").name == "my_digits"
-    assert hyperparameters.load("lsh").title == "LSH"
+    assert settings.method_file("lsh").title == "LSH"
 
 
 def test_a_folder_with_neither_is_refused(tmp_path: Path, hashbench: Call) -> None:
@@ -136,8 +136,8 @@ def test_an_entry_of_the_named_root_hides_the_shipped_one_of_its_name(root: Path
     text = (REPOSITORY / "experiments" / "methods" / "lsh.toml").read_text()
     (root / "experiments" / "methods" / "lsh.toml").write_text(text.replace('title = "LSH"', 'title = "My LSH"'))
     own = Run.resolve("digits", "s1", "lsh", {"bits": 8})
-    assert own.run != shipped.run  # no row is taken for one of another split
-    assert hyperparameters.load("lsh").title == "My LSH"
+    assert str(own.name) != str(shipped.name)  # no row is taken for one of another split
+    assert settings.method_file("lsh").title == "My LSH"
     (root / "experiments" / "papers.toml").write_text(
         '[hashbench]\ntype = "misc"\nauthor = ["Me"]\ntitle = "Mine"\nyear = 2020\n'
         '[new]\ntype = "misc"\nauthor = ["Me"]\ntitle = "New"\n'
@@ -187,8 +187,8 @@ def test_a_broken_entry_is_one_line_of_a_list(broken: Path, hashbench: Call) -> 
 def test_a_method_without_its_file_is_one_line_of_a_list(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, hashbench: Call
 ) -> None:
-    located = hyperparameters.location
-    monkeypatch.setattr(hyperparameters, "location", lambda name: tmp_path / "x" if name == "lsh" else located(name))
+    located = settings.method_path
+    monkeypatch.setattr(settings, "method_path", lambda name: tmp_path / "x" if name == "lsh" else located(name))
     code, out, err = hashbench("list", "methods")
     assert (code, err) == (0, f"error: {tmp_path / 'x'}: no such file\n")
     assert "\n  itq" in out and "\n  lsh" not in out

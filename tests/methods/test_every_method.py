@@ -13,8 +13,8 @@ from hashbench.datasets.store import open_dataset
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
 from hashbench.models import MODELS
-from hashbench.runs import hyperparameters
 from hashbench.runs.run import Run
+from hashbench.runs.settings import method_file
 from hashbench.training.settings import DeepSettings
 
 FAST = {"epochs": 3, "n_trees": 20}
@@ -72,10 +72,10 @@ def test_items_of_another_shape_are_refused(method: str, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("method", METHODS.names)
 def test_its_file_gives_every_setting_without_a_default_and_nothing_else(method: str) -> None:
-    file, settings = hyperparameters.load(method), METHODS.get(method).settings
+    file, settings = method_file(method), METHODS.get(method).settings
     declared = set(settings.model_fields) - {"bits", "classes"}  # of the code, and of the data set
     needed = {name for name in declared if settings.model_fields[name].is_required()}
-    of_recipes = {"model"} if issubclass(settings, DeepSettings) else set()  # tests/runs/test_hyperparameters.py
+    of_recipes = {"model"} if issubclass(settings, DeepSettings) else set()  # tests/runs/test_settings.py
     assert needed - of_recipes <= set(file.parameters) <= declared
     for variant in file.variants:
         assert set(variant.parameters) <= declared

@@ -51,6 +51,6 @@ def test_every_shallow_method_has_the_setting_and_names_its_runs_by_it(method: s
     plain, other = (
         Run.resolve("usps", "structhash", method, {"bits": 8, **more}) for more in ({}, {"normalise": "unit_norm"})
     )
-    assert "normalise" not in plain.identity
-    assert other.identity["normalise"] == "unit_norm"
-    assert plain.run != other.run
+    assert "normalise" not in plain.name.identity
+    assert other.name.identity["normalise"] == "unit_norm"
+    assert str(plain.name) != str(other.name)

@@ -65,7 +65,7 @@ def test_one_base_serves_all_and_is_a_row_of_its_own(store: Store, rows: dict[st
     assert of_bases == [base.run]
     for method in ("sparse_hash", "sparse_th", "sparse_vq"):
         of_it = Run.from_row(rows[method]).base
-        assert of_it is not None and of_it.run == base.run
+        assert of_it is not None and str(of_it.name) == base.run
         assert rows[method].config["base"] == base.config
 
 
@@ -141,12 +141,12 @@ def test_a_base_whose_files_are_gone_is_trained_again_and_its_row_stays(tmp_path
     store = Store(tmp_path)
     first = row_of(cell("sparse_th", k=1), store, OPTIONS)
     base = cell("exhaustive_search")
-    before = store.find(base.dataset, base.protocol, base.run)
-    shutil.rmtree(store.run_folder(base.run))  # with TensorBoard's folder, where the extra is installed
+    before = store.find(base.name.dataset, base.name.protocol, str(base.name))
+    shutil.rmtree(store.run_folder(str(base.name)))  # with TensorBoard's folder, where the extra is installed
     with pytest.raises(HashbenchError, match="working files"):
         load_hasher(first, store, "cpu")
     row_of(cell("sparse_th", k=3), store, OPTIONS)
-    assert store.find(base.dataset, base.protocol, base.run) == before
+    assert store.find(base.name.dataset, base.name.protocol, str(base.name)) == before
     assert hasher_of(first, store).k == 1
 
 
@@ -160,9 +160,9 @@ def test_a_base_that_fails_fails_what_starts_from_it(tmp_path: Path) -> None:
 
 def test_the_name_of_a_run_holds_what_its_base_is() -> None:
     plain, other = cell("sparse_hash", k=2), cell("sparse_hash", k=2, **{"base.epochs": 3})
-    assert plain.cell_hash != other.cell_hash
-    assert other.identity["base.epochs"] == 3
-    assert plain.run.startswith("digits-s1-sparse_hash-8d-2k-s0-")
+    assert plain.name.cell_hash != other.name.cell_hash
+    assert other.name.identity["base.epochs"] == 3
+    assert str(plain.name).startswith("digits-s1-sparse_hash-8d-2k-s0-")
     assert cell("sparse_hash", k=3).base == plain.base
     assert Run.resolve("digits", "s1", "sparse_hash", HASH, seed=1).base != plain.base
 
@@ -198,7 +198,7 @@ def test_wrong_settings_are_one_line(method: str, changes: dict[str, Setting], c
 
 
 def test_budgets_are_those_of_the_method() -> None:
-    runs = {Run.resolve("digits", "s1", "sparse_hash", HASH, budget=name).run for name in ("paper", "smoke")}
+    runs = {str(Run.resolve("digits", "s1", "sparse_hash", HASH, budget=name).name) for name in ("paper", "smoke")}
     assert len(runs) == 2
     with pytest.raises(HashbenchError, match="unknown budget of Sparse hash 'smoek': did you mean smoke"):
         Run.resolve("digits", "s1", "sparse_hash", HASH, budget="smoek")

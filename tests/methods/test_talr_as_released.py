@@ -32,8 +32,8 @@ def test_the_integers_of_the_released_code_reach_the_loss() -> None:
 
 def test_the_default_is_the_release_before_may_2021_and_renames_no_run() -> None:
     before = spec(as_released=True)
-    assert spec(as_released=True, released_levels="int8").config_hash == before.config_hash
-    assert spec(as_released=True, released_levels="int16").config_hash != before.config_hash
+    assert spec(as_released=True, released_levels="int8").name.config_hash == before.name.config_hash
+    assert spec(as_released=True, released_levels="int16").name.config_hash != before.name.config_hash
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import pytest
 from support.small_root import REPOSITORY
 
 from hashbench import figures
-from hashbench.foundation.keeping import keeping
 from hashbench.report.readme import results_readme
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
@@ -33,8 +32,7 @@ def rows() -> list[Row]:
 
 @cache
 def tables() -> dict[str, Table]:
-    with keeping():
-        return {name: collect(spec.load(name), rows(), None) for name in spec.names()}
+    return {name: collect(spec.load(name), rows(), None) for name in spec.names()}
 
 
 def measured(table: str) -> list[Measured]:
@@ -125,8 +123,7 @@ def test_the_first_screen_of_the_readme_says_which_tables_are_measured() -> None
 def test_the_points_of_figures_are_those_of_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that need a run's codes or histograms cannot be drawn from what is committed."""
     monkeypatch.setenv("HASHBENCH_RESULTS", str(STORE.folder))
-    with keeping():
-        drawn = {name: figures.load(name).fill(rows(), STORE) for name in figures.names()}
+    drawn = {name: figures.load(name).fill(rows(), STORE) for name in figures.names()}
     for name, drawing in drawn.items():
         path = STORE.folder / "figures" / f"{name}.csv"
         if not drawing.keeps_files:

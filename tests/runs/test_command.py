@@ -15,7 +15,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 def a_row() -> Row:
     """A committed row without settings of its own but the bits."""
-    run = Run.resolve("cifar10", "s1", "talr_ap", {"bits": 32}).run
+    run = str(Run.resolve("cifar10", "s1", "talr_ap", {"bits": 32}).name)
     row = Store(REPOSITORY / "results").find("cifar10", "s1", run)
     assert row is not None
     return row
@@ -39,5 +39,7 @@ def test_a_row_of_other_data_has_no_command() -> None:
 def test_a_setting_whose_default_has_changed_is_in_the_command() -> None:
     row = a_row()
     made = Run.resolve("cifar10", "s1", "talr_ap", {"bits": 32, "batch_size": 123}, seed=row.seed)
-    older = row.model_copy(update={"run": made.run, "config": made.config, "config_hash": made.config_hash})
+    older = row.model_copy(
+        update={"run": str(made.name), "config": made.name.config, "config_hash": made.name.config_hash}
+    )
     assert train_command(older).endswith(" --set batch_size=123")

@@ -25,7 +25,7 @@ def faults(line: Line) -> Iterator[str]:
         row = from_line(line.text, line.place, strict=True)
         if to_line(row) != line.text:
             yield f"{line.place}: written in another way than hashbench does"
-        if Run.from_row(row).run != row.run or line.name != row.run:
+        if str(Run.from_row(row).name) != row.run or line.name != row.run:
             yield f"{line.place}: another name than the one of its configuration"
     except HashbenchError as error:
         yield str(error)
@@ -44,7 +44,7 @@ def test_the_rows_of_cifar10_are_found_by_the_names_and_settings_of_their_runs()
     for line in lines_of(STORE.rows_path("cifar10", "s1")).values():
         row = line.row()
         spec = Run.resolve(row.dataset, row.protocol, row.method, row.settings, seed=row.seed, budget=row.budget)
-        if (spec.run, spec.config_hash, spec.cell_hash, spec.config) != (
+        if (str(spec.name), spec.name.config_hash, spec.name.cell_hash, spec.name.config) != (
             row.run,
             row.config_hash,
             row.cell_hash,
@@ -73,7 +73,7 @@ def named_by(words: list[str]) -> str:
     settings |= {key: given[f"--{key}"] for key in ("model", "weights") if f"--{key}" in given}
     settings |= {"bits": int(given["--bits"])} if "--bits" in given else {}
     seed, budget = int(given.get("--seed", 0)), given.get("--budget")
-    return Run.resolve(dataset, given["--protocol"], method, settings, seed=seed, budget=budget).run
+    return str(Run.resolve(dataset, given["--protocol"], method, settings, seed=seed, budget=budget).name)
 
 
 def test_the_command_of_a_row_of_each_kind_names_its_run() -> None:

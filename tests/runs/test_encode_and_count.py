@@ -162,7 +162,7 @@ def test_a_method_that_needs_labels_says_so_before_anything_is_done(tmp_path: Pa
     ) as caught:
         row_of(cell, results)
     assert caught.value.exit_code == 2
-    assert not results.run_folder(cell.run).exists()
+    assert not results.run_folder(str(cell.name)).exists()
 
 
 def test_the_command_line_says_it_on_one_line_and_trains_what_needs_none(
@@ -199,7 +199,7 @@ def test_another_relevance_is_another_cell(tmp_path: Path) -> None:
     store_toy(tmp_path, features(), NO_LABELS, PARTS + NEAREST)
     before = Run.resolve("toy", "s1", "lsh", {"bits": 8})
     store_toy(tmp_path, features(), NO_LABELS, PARTS + NEAREST.replace("2.0", "3.0"))
-    assert Run.resolve("toy", "s1", "lsh", {"bits": 8}).cell_hash != before.cell_hash
+    assert Run.resolve("toy", "s1", "lsh", {"bits": 8}).name.cell_hash != before.name.cell_hash
     with pytest.raises(CheckFailed, match="no longer those that the run is named by"):
         open_data(before)
 

@@ -39,16 +39,16 @@ def test_pixels_are_the_items_and_change_no_name() -> None:
         "cifar10", "s1", "talr_ap", given
     )
     lsh = Run.resolve("cifar10", "s1", "lsh", {"bits": 8})
-    assert (lsh.identity["features"], lsh.config["settings"]["features"]) == ("pixels", "pixels")
+    assert (lsh.name.identity["features"], lsh.name.config["settings"]["features"]) == ("pixels", "pixels")
 
 
 def test_features_name_the_run() -> None:
     given = {"bits": 8, "model": "linear"}
     gist = Run.resolve("cifar10", "s1", "talr_ap", {**given, "features": "gist"})
-    assert gist.identity["features"] == "gist"
-    assert gist.cell_hash != Run.resolve("cifar10", "s1", "talr_ap", given).cell_hash
+    assert gist.name.identity["features"] == "gist"
+    assert gist.name.cell_hash != Run.resolve("cifar10", "s1", "talr_ap", given).name.cell_hash
     network = Run.resolve("cifar10", "s1", "lsh", {"bits": 8, "features": "AlexNet-Caffe"})
-    assert network.identity["features"] == "alexnet_caffe"
+    assert network.name.identity["features"] == "alexnet_caffe"
     sparse = Run.resolve("cifar100", "sparse_hash", "sparse_th", {"base": "npairs", "k": 1, "features": "gist"})
     assert sparse.base is not None
     assert sparse.base.settings.features == "gist"
@@ -109,20 +109,23 @@ def test_a_network_of_images_says_that_features_are_none(
 def test_a_hasher_is_not_fitted_twice_by_one_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(provenance, "code", lambda: Code(version="1", commit="abc", dirty=False))
     store, spec = Store(tmp_path), Run.resolve("digits", "s1", "lsh", {"bits": 8})
-    folder = store.run_folder(spec.run)
-    first = execute(spec, store.run_folder(spec.run), Options())
+    folder = store.run_folder(str(spec.name))
+    first = execute(spec, store.run_folder(str(spec.name)), Options())
     fitted = (folder / "hasher.npz").stat().st_mtime_ns
-    again = execute(spec, store.run_folder(spec.run), Options())
+    again = execute(spec, store.run_folder(str(spec.name)), Options())
     assert (folder / "hasher.npz").stat().st_mtime_ns == fitted
     assert again.artefacts["histogram"] == first.artefacts["histogram"]
     for code in (Code(version="1", commit="abd", dirty=False), Code(version="1", commit="abc", dirty=True)):
         monkeypatch.setattr(provenance, "code", lambda code=code: code)
-        found = execute(spec, store.run_folder(spec.run), Options())
+        found = execute(spec, store.run_folder(str(spec.name)), Options())
         assert found.artefacts["histogram"] == first.artefacts["histogram"]
         assert (folder / "hasher.npz").stat().st_mtime_ns > fitted
         fitted = (folder / "hasher.npz").stat().st_mtime_ns
     (folder / FITTED).write_text("{")
-    assert execute(spec, store.run_folder(spec.run), Options()).artefacts["histogram"] == first.artefacts["histogram"]
+    assert (
+        execute(spec, store.run_folder(str(spec.name)), Options()).artefacts["histogram"]
+        == first.artefacts["histogram"]
+    )
     assert (folder / "hasher.npz").stat().st_mtime_ns > fitted
 
 
@@ -132,7 +135,10 @@ def test_a_saved_hasher_that_is_damaged_or_gone_is_fitted_again(
 ) -> None:
     monkeypatch.setattr(provenance, "code", lambda: Code(version="1", commit="abc", dirty=False))
     store, spec = Store(tmp_path), Run.resolve("digits", "s1", "lsh", {"bits": 8})
-    first = execute(spec, store.run_folder(spec.run), Options())
-    damage(store.run_folder(spec.run) / "hasher.npz")
-    assert execute(spec, store.run_folder(spec.run), Options()).artefacts["histogram"] == first.artefacts["histogram"]
-    assert (store.run_folder(spec.run) / "hasher.npz").stat().st_size > 100
+    first = execute(spec, store.run_folder(str(spec.name)), Options())
+    damage(store.run_folder(str(spec.name)) / "hasher.npz")
+    assert (
+        execute(spec, store.run_folder(str(spec.name)), Options()).artefacts["histogram"]
+        == first.artefacts["histogram"]
+    )
+    assert (store.run_folder(str(spec.name)) / "hasher.npz").stat().st_size > 100

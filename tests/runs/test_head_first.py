@@ -77,7 +77,7 @@ def test_the_base_is_a_linear_head_on_the_features_of_the_weights(weights: Backb
     }
     assert {key: settings[key] for key in expected} == expected
     assert spec.base.base is None
-    assert {key: spec.identity[key] for key in ("head", "base.lr")} == {"head": "trained", "base.lr": 0.5}
+    assert {key: spec.name.identity[key] for key in ("head", "base.lr")} == {"head": "trained", "base.lr": 0.5}
 
 
 def test_at_the_first_step_the_codes_are_the_heads(weights: BackboneFile, images: np.ndarray, tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_every_layer_is_trained_and_the_centre_stays(weights: BackboneFile, imag
     row = row_of(spec, store, Options(device="cpu"))
     assert row.status == "ok", row.reason
     assert spec.base is not None
-    assert store.named(spec.base.run).status == "ok"
+    assert store.named(str(spec.base.name)).status == "ok"
     hasher, head = load_hasher(row, store, "cpu"), base_hasher(spec.base, store, Options(device="cpu"))
     assert isinstance(hasher, DeepHasher)
     assert isinstance(head, DeepHasher)
@@ -109,7 +109,7 @@ def test_every_layer_is_trained_and_the_centre_stays(weights: BackboneFile, imag
     assert torch.equal(state["0.normalised.mean"], head.normalised.mean)
     assert not torch.equal(state["1.weight"], head.encoder[1].weight)
     assert hasher.encode(images[:3]).shape == (3, 8)
-    assert Run.from_row(row).run == row.run
+    assert str(Run.from_row(row).name) == row.run
     assert "--set head=trained" in train_command(row)
     again = row_of(spec, store, Options(device="cpu"), again=True)
     assert again.artefacts["histogram"] == row.artefacts["histogram"]
@@ -162,4 +162,4 @@ def test_the_command_takes_a_name_of_weights(weights: BackboneFile, capsys: pyte
     command = ["train", "talr-ap", "toy", "--bits", "8", "--model", "resnet9", "--weights", "resnet9-w4-toy-s0", *words]
     code, out, _ = call(capsys, *command, "--dry-run")
     assert code == 0
-    assert out.splitlines()[0].split() == ["run", fine_tuned(weights).run]
+    assert out.splitlines()[0].split() == ["run", str(fine_tuned(weights).name)]

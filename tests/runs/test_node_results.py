@@ -61,18 +61,18 @@ def test_a_row_that_is_there_by_now_stays_with_its_files(
 ) -> None:
     """A second result of the same run, equal or not, changes nothing; that it is another one is said."""
     store, spec = Store(tmp_path), lsh()
-    codes = store.run_folder(spec.run) / "codes.npz"
+    codes = store.run_folder(str(spec.name)) / "codes.npz"
 
     def stored_by_another() -> None:
         if not store.files():
             store.write(row)
             codes.write_bytes(b"of the first")
 
-    meanwhile = f"note: {spec.run}: its row was stored meanwhile"
+    meanwhile = f"note: {spec.name}: its row was stored meanwhile"
     for histogram, said in ((row.artefacts["histogram"], ""), ("0" * 64, meanwhile)):
         second = row.model_copy(update={"artefacts": {"histogram": histogram}})
         result = Made(second, {"codes.npz": b"of the second"})
-        assert outcomes(_Nodes({spec.run: result}, stored_by_another), [spec], store, monkeypatch) == [
+        assert outcomes(_Nodes({str(spec.name): result}, stored_by_another), [spec], store, monkeypatch) == [
             Outcome(spec, row)
         ]
         assert list(store.rows()) == [row]
@@ -87,12 +87,12 @@ def test_a_full_disk_of_the_driver_costs_one_run(row: Row, tmp_path: Path, monke
     second = row_of(specs[1], Store(tmp_path / "other"), Options(device="cpu"))
     small = Made(second, {"codes.npz": b"small"})
     with file_size_limit(100_000):
-        found = outcomes(_Nodes({specs[0].run: large, specs[1].run: small}), specs, store, monkeypatch)
+        found = outcomes(_Nodes({str(specs[0].name): large, str(specs[1].name): small}), specs, store, monkeypatch)
     full = "codes.npz: cannot be written (File too large): make room or write elsewhere"
-    assert [each.failure for each in found] == [f"{store.run_folder(specs[0].run)}/{full}", None]
-    assert [row.run for row in store.rows()] == [specs[1].run]
-    assert not [path for path in store.run_folder(specs[0].run).iterdir() if "codes" in path.name]
-    again = outcomes(_Nodes({specs[0].run: large}), specs[:1], store, monkeypatch)
+    assert [each.failure for each in found] == [f"{store.run_folder(str(specs[0].name))}/{full}", None]
+    assert [row.run for row in store.rows()] == [str(specs[1].name)]
+    assert not [path for path in store.run_folder(str(specs[0].name)).iterdir() if "codes" in path.name]
+    again = outcomes(_Nodes({str(specs[0].name): large}), specs[:1], store, monkeypatch)
     assert [each.failure for each in again] == [None] and len(list(store.rows())) == 2
 
 
@@ -102,14 +102,14 @@ def test_a_base_comes_before_what_starts_from_it(tmp_path: Path, monkeypatch: py
     specs = [Run.resolve("cifar100", "sparse_hash", "sparse_th", {"k": k}, budget="smoke") for k in (1, 2)]
     base = specs[0].base
     assert base is not None and specs[1].base == base
-    made = {spec.run: Made(row_of_run(spec), {"hasher.npz": b"x"}) for spec in (base, *specs)}
+    made = {str(spec.name): Made(row_of_run(spec), {"hasher.npz": b"x"}) for spec in (base, *specs)}
     store, given = Store(tmp_path / "ok"), list[str]()
     nodes = _Nodes(made)
     nodes.get = lambda reference: given.append(reference) or made[reference]  # type: ignore[func-returns-value, method-assign]
     assert [each.failure for each in outcomes(nodes, specs, store, monkeypatch)] == [None, None]
-    assert given == [each.run for each in (base, *specs)]
-    assert store.find("cifar100", "sparse_hash", base.run) == made[base.run].row
-    made[base.run] = Made(row_of_run(base, "failed"), {})
-    reason = made[base.run].row.reason
+    assert given == [str(each.name) for each in (base, *specs)]
+    assert store.find("cifar100", "sparse_hash", str(base.name)) == made[str(base.name)].row
+    made[str(base.name)] = Made(row_of_run(base, "failed"), {})
+    reason = made[str(base.name)].row.reason
     found = outcomes(_Nodes(made), specs, Store(tmp_path / "bad"), monkeypatch)
-    assert [each.failure for each in found] == [f"{base.run}, which it starts from, failed: {reason}"] * 2
+    assert [each.failure for each in found] == [f"{base.name}, which it starts from, failed: {reason}"] * 2

@@ -159,7 +159,7 @@ def test_a_killed_pretraining_goes_on_to_the_same_weights(images: np.ndarray, tm
     whole = pretrained(tmp_path / "whole").row.artefacts["weights"]
     command = [sys.executable, "-m", "hashbench", *COMMAND, "--checkpoint-every", "0", "--precision", "float32"]
     store = Store(tmp_path / "results")
-    folder = store.run_folder(spec().run)
+    folder = store.run_folder(str(spec().name))
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         deadline = time.monotonic() + 120
         while not (folder / "checkpoint.pt").exists() and process.poll() is None:
@@ -192,8 +192,8 @@ def test_what_cannot_be_pretrained_is_one_line(
 
 
 def test_the_default_protocol_trains_on_the_most_items() -> None:
-    assert classifier_run("cifar100", None, "resnet9", {}, channels=32, seed=0).protocol == "full"
-    assert classifier_run("cifar100", "sparse-hash", "resnet9", {}, channels=32, seed=0).protocol == "sparse_hash"
+    assert classifier_run("cifar100", None, "resnet9", {}, channels=32, seed=0).name.protocol == "full"
+    assert classifier_run("cifar100", "sparse-hash", "resnet9", {}, channels=32, seed=0).name.protocol == "sparse_hash"
     with pytest.raises(HashbenchError, match="cifar10: which protocol"):  # s2 and s2_official have as many
         classifier_run("cifar10", None, "resnet9", {}, channels=32, seed=0)
     wide = classifier_run("cifar100", None, "resnet9", {}, channels=32, seed=0)

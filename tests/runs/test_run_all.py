@@ -34,8 +34,8 @@ def lsh(seed: int = 0) -> Run:
 def outcomes(specs: list[Run], store: Store, plan: Plan = HERE) -> dict[int, Outcome]:
     """How each run ended, by its seed, in the order in which they ended; each ends once."""
     ended = list(run_all(specs, store, Options(device="cpu"), plan))
-    assert sorted(each.spec.seed for each in ended) == sorted(spec.seed for spec in specs)
-    return {each.spec.seed: each for each in ended}
+    assert sorted(each.spec.name.seed for each in ended) == sorted(spec.name.seed for spec in specs)
+    return {each.spec.name.seed: each for each in ended}
 
 
 def test_all_are_executed_in_any_number_of_processes(tmp_path: Path) -> None:
@@ -46,8 +46,8 @@ def test_all_are_executed_in_any_number_of_processes(tmp_path: Path) -> None:
         row_of(specs[1], store)
         found = outcomes(specs, store, Plan(jobs))
         for spec in specs:
-            assert found[spec.seed].row is not None
-            assert store.find("digits", "s1", spec.run) == found[spec.seed].row
+            assert found[spec.name.seed].row is not None
+            assert store.find("digits", "s1", str(spec.name)) == found[spec.name.seed].row
         row = found[0].row
         assert row is not None
         assert (row.searches, row.artefacts) == (alone.searches, alone.artefacts)
@@ -62,14 +62,14 @@ def test_one_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:
     assert found[0].failure is None
     assert found[1].failure == "96 bits from 64 principal components: at most 64 bits"
     assert found[2].row is None and "hashbench download cifar10" in str(found[2].failure)
-    assert store.find("digits", "s1", too_long.run) is None  # wrong usage, not a result
+    assert store.find("digits", "s1", str(too_long.name)) is None  # wrong usage, not a result
 
 
 def test_a_training_that_fails_is_stored_as_failed(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     store, wild = Store(tmp_path), Run.resolve("digits", "s1", "dpsh", {"bits": 8, "lr": 1e30})
     found = outcomes([wild], store)[0]
-    assert found.row is not None and store.find("digits", "s1", wild.run) == found.row
+    assert found.row is not None and store.find("digits", "s1", str(wild.name)) == found.row
     assert "smaller lr" in str(found.failure)
 
 
@@ -85,16 +85,16 @@ def test_runs_whose_workers_die_or_hang(
     found = outcomes(specs, store, Plan(jobs=2, timeout_s=15))
     reasons = {2: f"{KILLED}, 2 times{WHERE}", 4: f"it took longer than 0.25 minutes (--timeout){WHERE}"}
     for seed in (0, 1, 2, 4):
-        row = store.find("digits", "s1", specs[seed].run)
+        row = store.find("digits", "s1", str(specs[seed].name))
         assert row is not None and row == found[seed].row
         assert (row.reason, row.status) == (reasons.get(seed), "failed" if seed in reasons else "ok")
     alone = row_of(specs[1], Store(tmp_path / "alone"), Options(device="cpu"))
     assert found[1].row is not None and found[1].row.artefacts["histogram"] == alone.artefacts["histogram"]
-    assert found[3].row is None and store.find("digits", "s1", specs[3].run) is None
+    assert found[3].row is None and store.find("digits", "s1", str(specs[3].name)) is None
     assert found[3].failure == f"{KILLED}, 2 times{WHERE}; no row could be stored: {KILLED}, 3 times"
     notes = capsys.readouterr().err.splitlines()
-    assert sorted(notes) == [f"note: {specs[seed].run}: {KILLED}: it is tried again" for seed in (1, 2, 3)]
-    assert (store.run_folder(specs[2].run) / OUTPUT).exists()
+    assert sorted(notes) == [f"note: {specs[seed].name}: {KILLED}: it is tried again" for seed in (1, 2, 3)]
+    assert (store.run_folder(str(specs[2].name)) / OUTPUT).exists()
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -108,13 +108,13 @@ def test_a_run_that_another_process_executes_is_waited_for(
     let_go = Event()
 
     def hold() -> None:
-        with locked_folder(store.run_folder(specs[0].run), wait=True):
+        with locked_folder(store.run_folder(str(specs[0].name)), wait=True):
             let_go.wait()
             store.write(theirs)
 
     thread = Thread(target=hold)
     thread.start()
-    assert until((store.run_folder(specs[0].run) / HOLDER).exists)
+    assert until((store.run_folder(str(specs[0].name)) / HOLDER).exists)
     ended = []
     for outcome in run_all(specs, store, Options(device="cpu"), Plan(jobs)):
         ended.append(outcome)
@@ -122,7 +122,7 @@ def test_a_run_that_another_process_executes_is_waited_for(
             let_go.set()
     thread.join()
     assert ended[-1].spec == specs[0] and ended[-1].row == theirs
-    assert sorted(each.spec.seed for each in ended) == [0, 1, 2]
+    assert sorted(each.spec.name.seed for each in ended) == [0, 1, 2]
 
 
 MANY = """
@@ -196,5 +196,5 @@ def test_a_run_can_have_several_processes(tmp_path: Path) -> None:
     assert [each.failure for each in found.values()] == [None, None]
     row = found[0].row
     assert row is not None and row.arithmetic is not None and row.arithmetic.processes == 2
-    assert store.find("digits", "s1", specs[0].run) == row
-    assert (store.run_folder(lsh(1).run) / OUTPUT).exists()
+    assert store.find("digits", "s1", str(specs[0].name)) == row
+    assert (store.run_folder(str(lsh(1).name)) / OUTPUT).exists()

@@ -70,7 +70,7 @@ def test_a_node_returns_the_row_and_the_files_and_keeps_neither(node: Path, tmp_
     here = row_of(spec, Store(tmp_path / "here"), Options(device="cpu"))
     row = row_in(result)
     assert row.metrics == here.metrics and row.artefacts["histogram"] == here.artefacts["histogram"]
-    folder = Store(tmp_path / "here").run_folder(spec.run)
+    folder = Store(tmp_path / "here").run_folder(str(spec.name))
     assert sorted(result.files) == ["codes.npz", "config.json", "fitted.json", "hasher.npz", "histogram.npz"]
     for name in ("codes.npz", "hasher.npz", "histogram.npz"):
         (tmp_path / name).write_bytes(result.files[name])
@@ -111,11 +111,11 @@ def test_the_base_of_a_run_is_sent_with_its_row(tmp_path: Path) -> None:
     assert task.inputs() == [] and task.for_node().base_row is None
     row = row_of_run(spec.base)
     store.write(row)
-    folder = store.run_folder(spec.base.run)
+    folder = store.run_folder(str(spec.base.name))
     for name in ("hasher.safetensors", "lock", "checkpoint.safetensors"):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("x")
-    assert [each.place for each in task.inputs()] == [f"results/runs/{spec.base.run}/hasher.safetensors"]
+    assert [each.place for each in task.inputs()] == [f"results/runs/{spec.base.name}/hasher.safetensors"]
     assert task.for_node().base_row == row
 
 
@@ -128,7 +128,7 @@ def test_a_full_disk_of_a_node_is_one_line_and_leaves_nothing(
     here = row_of(spec, Store(tmp_path / "here"), Options(device="cpu"))
     with file_size_limit(4000), pytest.raises(HashbenchError) as error:
         made(spec)
-    assert str(error.value).startswith(f"{HERE}{node}/results/runs/{spec.run}")
+    assert str(error.value).startswith(f"{HERE}{node}/results/runs/{spec.name}")
     assert ": cannot be written (File too large): " in str(error.value)
     assert not list(node.rglob("*.part")) and not list(node.rglob("rows/*.jsonl"))
     assert row_in(made(spec)).artefacts["histogram"] == here.artefacts["histogram"]

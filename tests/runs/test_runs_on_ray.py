@@ -40,8 +40,8 @@ def endless() -> list[Run]:
 def on_ray(specs: list[Run], results: Path, address: str) -> list[str | None]:
     """How each run failed, in the order of ``specs``."""
     outcomes = run_all(specs, Store(results), Options(device="cpu"), Plan(ray=address))
-    found = {each.spec.run: each.failure for each in outcomes}
-    return [found[spec.run] for spec in specs]
+    found = {str(each.spec.name): each.failure for each in outcomes}
+    return [found[str(spec.name)] for spec in specs]
 
 
 def work(nodes: Nodes) -> list[Path]:
@@ -59,7 +59,7 @@ def assert_undisturbed(specs: list[Run], results: Path, alone: Path) -> None:
     """Each run has one row, with the codes that it has alone."""
     assert len(list(Store(results).rows())) == len(specs)
     for spec in specs[:1]:
-        row = Store(results).find(spec.dataset, spec.protocol, spec.run)
+        row = Store(results).find(spec.name.dataset, spec.name.protocol, str(spec.name))
         own = row_of(spec, Store(alone), Options(device="cpu"))
         assert row is not None and (row.metrics, row.artefacts["histogram"]) == (
             own.metrics,

@@ -40,7 +40,7 @@ def test_the_seed_of_the_split_is_in_the_name_the_row_and_the_configuration(row:
     assert (row.split_seed, row.seed, row.config["data"]["split"]["seed"]) == (7, 0, 7)
     assert "ids_sha256" not in row.config["data"]["split"]
     own = Run.resolve("digits", "s1", "lsh", {"bits": 8})
-    assert own.run.startswith(OWN) and own.cell_hash != row.cell_hash
+    assert str(own.name).startswith(OWN) and own.name.cell_hash != row.cell_hash
     assert own.derived_seed != Run.from_row(row).derived_seed
     assert Store(tmp_path / "results").find("digits", "s1", row.run) == row
 
@@ -50,7 +50,7 @@ def test_the_own_seed_of_a_protocol_names_the_same_run() -> None:
         own = load_card(names[0]).protocol(names[1]).seed
         method, settings = ("lsh", {"bits": 8})
         given = Run.resolve(*names, method, settings, split_seed=own)
-        assert given == Run.resolve(*names, method, settings) and given.split_seed is None
+        assert given == Run.resolve(*names, method, settings) and given.name.split_seed is None
 
 
 def test_the_run_is_on_the_split_that_the_seed_draws(row: Row) -> None:
@@ -65,9 +65,9 @@ def test_the_run_is_on_the_split_that_the_seed_draws(row: Row) -> None:
 
 def test_a_row_of_another_rule_than_that_of_the_card_is_refused(row: Row) -> None:
     spec = Run.from_row(row)
-    other = {**spec.data, "split": {**spec.data["split"], "queries_per_class": 40}}
+    other = {**spec.name.data, "split": {**spec.name.data["split"], "queries_per_class": 40}}
     with pytest.raises(CheckFailed, match="the data or the split are no longer those that the run is named by"):
-        open_data(replace(spec, data=other))
+        open_data(replace(spec, name=replace(spec.name, data=other)))
 
 
 def test_a_row_whose_two_seeds_disagree_is_damaged(row: Row, tmp_path: Path) -> None:
@@ -79,12 +79,12 @@ def test_a_row_whose_two_seeds_disagree_is_damaged(row: Row, tmp_path: Path) -> 
 def test_the_base_is_on_the_same_split_and_comes_back_from_the_row(tmp_path: Path) -> None:
     store, spec = Store(tmp_path), Run.resolve("digits", "s1", "sparse_th", SPARSE, split_seed=3)
     assert spec.base is not None
-    assert (spec.base.split_seed, spec.base.data) == (3, spec.data)
+    assert (spec.base.name.split_seed, spec.base.name.data) == (3, spec.name.data)
     found = row_of(spec, store)
     (base,) = (row for row in store.rows() if row.method == "exhaustive_search")
-    assert (base.run, base.split_seed, base.ids_sha256) == (spec.base.run, 3, found.ids_sha256)
+    assert (base.run, base.split_seed, base.ids_sha256) == (str(spec.base.name), 3, found.ids_sha256)
     again = Run.from_row(found)
-    assert (again.run, again.base and again.base.run) == (found.run, base.run)
+    assert (str(again.name), again.base and str(again.base.name)) == (found.run, base.run)
 
 
 def test_held_out_queries_leave_out_the_queries_of_the_split_with_the_same_seed() -> None:
@@ -99,7 +99,7 @@ def test_held_out_queries_leave_out_the_queries_of_the_split_with_the_same_seed(
         assert np.array_equal(np.sort(np.concatenate([held, own.query_ids])), np.arange(9298))
         assert np.array_equal(held_out.train_ids, own.train_ids)
         spec = Run.resolve("usps", "structhash_validation", "lsh", {"bits": 8}, split_seed=seed)
-        assert spec.data["split"]["seed"] == seed
+        assert spec.name.data["split"]["seed"] == seed
 
 
 def test_a_published_split_has_no_other() -> None:

@@ -39,7 +39,7 @@ class Doomed(RunTask):
     """A run that dies as often as the file ``deaths-SEED`` of the results says, or never ends where it says so."""
 
     def run(self) -> Row | Postponed:
-        deaths = self.store.folder / f"deaths-{self.spec.seed}"
+        deaths = self.store.folder / f"deaths-{self.spec.name.seed}"
         left = deaths.read_text() if deaths.exists() else "0"
         if left == "endless" and self.failure is None:
             sleeps(self.store.folder)

@@ -75,9 +75,12 @@ def fake_row(
 
 def row_of_run(named: Run, status: str = "ok", **means: float) -> Row:
     """The row of a run under the names, the settings and the digests that it would have."""
-    row = fake_row(sample_spec().cells[0], named.seed, status, named.cell_hash, **means)
-    same = ("run", "dataset", "protocol", "method", "budget", "seed", "config", "config_hash")
-    return row.model_copy(update={**{key: getattr(named, key) for key in same}, "settings": named.identity})
+    row = fake_row(sample_spec().cells[0], named.name.seed, status, named.name.cell_hash, **means)
+    name = named.name
+    same = {
+        key: getattr(name, key) for key in ("dataset", "protocol", "method", "budget", "seed", "config", "config_hash")
+    }
+    return row.model_copy(update={**same, "run": str(name), "settings": name.identity})
 
 
 def row_of_cell(cell: Cell, seed: int = 0, status: str = "ok", **means: float) -> Row:

@@ -8,6 +8,7 @@ import numpy as np
 from hashbench.datasets import store
 from hashbench.datasets.card import Card, load_card
 from hashbench.datasets.readers import Block
+from hashbench.foundation import paths
 
 CARD = """
 title = "Toy"
@@ -64,6 +65,7 @@ def card_of(root: Path, items: np.ndarray, labels: np.ndarray, protocols: str, n
     )
     (root / "datasets" / f"{name}.toml").write_text(text + protocols)
     os.environ["HASHBENCH_ROOT"] = str(root)  # tests/conftest.py puts it back
+    paths.read_again()
     return load_card(name)
 
 

@@ -268,8 +268,8 @@ def test_a_cell_is_filled_by_the_runs_of_its_names_settings_and_budget() -> None
         cell = load(table, None if budget == "full" else budget).cells[-1]
         names = cell.dataset, cell.protocol, cell.method
         assert cell.budget == budget
-        assert cell_hash(cell) == Run.resolve(*names, cell.settings, budget=budget).cell_hash
-        assert cell_hash(cell) == Run.resolve(*names, cell.settings, budget=budget, seed=7).cell_hash
+        assert cell_hash(cell) == Run.resolve(*names, cell.settings, budget=budget).name.cell_hash
+        assert cell_hash(cell) == Run.resolve(*names, cell.settings, budget=budget, seed=7).name.cell_hash
     looked_up: list[Cell] = []
 
     def hash_of(cell: Cell, split_seed: int | None) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from hashbench.contract import CodeSettings, Hasher, TrainingData, TrainingFailed
-from hashbench.datasets.card import Card, load_card
+from hashbench.datasets.card import Card
 from hashbench.datasets.protocol import Percentiles
 from hashbench.methods import METHODS
 from hashbench.models import MODELS, alexnet_caffe, caffenet, vggf
@@ -115,7 +115,7 @@ def trained(run: Run, folder: Path) -> Hasher | None:
     assert isinstance(run.settings, TrainingSettings)
     data = replace(fake(run), folder=folder, base=base)
     try:
-        hasher = METHODS.get(run.method).fit(few_steps(run.settings), data)
+        hasher = run.method.fit(few_steps(run.settings), data)
     except TrainingFailed as failed:
         # without the pretrained weights, the features of two images hardly differ
         assert "are equal after the last epoch" in str(failed)
@@ -142,7 +142,7 @@ def few_steps(settings: TrainingSettings) -> CodeSettings:
 
 def fake(run: Run) -> TrainingData:
     """Random items of the shape of the data set's, with labels of its kind, or with relevance by their distances."""
-    card = load_card(run.dataset)
+    card = run.card
     rng = np.random.default_rng(0)
     if card.kind == "images":
         items = rng.integers(0, 256, (N_ITEMS, *card.item_shape), np.uint8)
@@ -171,7 +171,7 @@ def labels_of(card: Card) -> np.ndarray:
 
 
 def near(run: Run, items: np.ndarray) -> DistanceRelevance | None:
-    rule = load_card(run.dataset).protocol(run.protocol).relevance
+    rule = run.protocol.relevance
     if not isinstance(rule, Percentiles):
         return None
     distances = np.linalg.norm(items[:, None] - items[None], axis=2)[np.triu_indices(len(items), 1)]

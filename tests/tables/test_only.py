@@ -17,7 +17,7 @@ RUNS = [
 
 
 def named(runs: list[Run]) -> list[tuple[str, int, int]]:
-    return [(run.method, run.settings.bits, run.seed) for run in runs]
+    return [(run.name.method, run.settings.bits, run.name.seed) for run in runs]
 
 
 def test_nothing_wanted_is_every_run() -> None:
@@ -31,12 +31,12 @@ def test_keys_are_all_needed_and_values_of_one_key_are_alternatives() -> None:
 
 
 def test_a_run_without_the_setting_is_left_out() -> None:
-    assert {run.method for run in only(RUNS, [("model", "linear")])} == {"talr_ap"}
+    assert {run.name.method for run in only(RUNS, [("model", "linear")])} == {"talr_ap"}
 
 
 def test_a_default_value_of_a_setting_can_be_asked_for() -> None:
     variant = dict(RUNS[-1].settings)["variant"]
-    assert {run.method for run in only(RUNS, [("variant", variant)])} == {"talr_ap"}
+    assert {run.name.method for run in only(RUNS, [("variant", variant)])} == {"talr_ap"}
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from hashbench.foundation.config import read_toml
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
 from hashbench.metrics import METRICS
-from hashbench.runs import hyperparameters
+from hashbench.runs.settings import method_file
 from hashbench.tables import papers, spec
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,7 +29,7 @@ KEY_IN_TEXT = re.compile(r"\b[a-z]+(?:19|20)\d\d[a-z]+\b")
 def cited_in_files() -> Iterator[tuple[str, str]]:
     """(key, where) for each key in experiments/, datasets/ and the metrics."""
     for name in METHODS.names:
-        yield hyperparameters.load(name).paper, f"method {name}"
+        yield method_file(name).paper, f"method {name}"
     for name in METRICS.names:
         yield METRICS.get(name).paper, f"metric {name}"
     for table in map(spec.load, spec.names()):

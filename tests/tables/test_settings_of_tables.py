@@ -182,7 +182,7 @@ def test_a_source_called_code_or_paper_gives_the_released_value(table: str) -> N
 @together("table", OF_PAPERS)
 def test_every_cell_is_in_the_list(table: str) -> None:
     runs = settings_of_table(spec.load(table))
-    listed = {(each.method, each.dataset, each.protocol) for each in runs}
+    listed = {(each.name.method, each.name.dataset, each.name.protocol) for each in runs}
     assert {(cell.method, cell.dataset, cell.protocol) for cell in spec.load(table).cells} <= listed
 
 

@@ -80,10 +80,10 @@ def test_a_setting_at_its_default_is_no_part_of_the_digest() -> None:
         return Run.resolve("digits", "s1", "talr_ap", {"bits": 12, **given})
 
     before = named()
-    assert "chunk" not in before.config["settings"]
-    assert named(chunk=0, lr_unit="epoch", hash_bias_lr=1.0).config_hash == before.config_hash
-    assert named(hash_bias_lr=0.1).config_hash != before.config_hash
-    assert named(hash_bias_lr=0.1).identity["hash_bias_lr"] == 0.1
+    assert "chunk" not in before.name.config["settings"]
+    assert named(chunk=0, lr_unit="epoch", hash_bias_lr=1.0).name.config_hash == before.name.config_hash
+    assert named(hash_bias_lr=0.1).name.config_hash != before.name.config_hash
+    assert named(hash_bias_lr=0.1).name.identity["hash_bias_lr"] == 0.1
 
 
 def test_bins_are_given_or_follow_the_bits() -> None:

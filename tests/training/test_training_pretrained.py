@@ -128,7 +128,7 @@ def test_without_weights_it_starts_from_random_ones(mat: Path, tmp_path: Path) -
     hasher = start(settings(weights="none"), examples(tmp_path))
     assert all(torch.isfinite(values).all() for values in hasher.parameters())
     assert (
-        Run.resolve("digits", "s1", "talr_ap", {"bits": 8, "model": "vggf", "weights": "none"}).identity["weights"]
+        Run.resolve("digits", "s1", "talr_ap", {"bits": 8, "model": "vggf", "weights": "none"}).name.identity["weights"]
         == "none"
     )
 

@@ -73,9 +73,9 @@ def test_a_setting_away_from_its_default_names_another_cell() -> None:
 
     for given in ({"width": 0.25}, {"optimiser": "adam", "momentum": 0.0}, {"hash_weight_decay": 0.0}, ROUNDS):
         changed = named(**given)
-        assert changed.config_hash != named().config_hash
-        assert {key: changed.identity[key] for key in given} == given
-        json.dumps(changed.config)
+        assert changed.name.config_hash != named().name.config_hash
+        assert {key: changed.name.identity[key] for key in given} == given
+        json.dumps(changed.name.config)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from support.fake_rows import row_of_run
 from support.stored_toy import parts, store_toy
 
 from hashbench import contract as hasher_module
@@ -198,10 +199,11 @@ def test_without_labels_and_relevance_there_is_nothing_to_score(tmp_path: Path) 
 def test_another_relevance_is_another_cell(tmp_path: Path) -> None:
     store_toy(tmp_path, features(), NO_LABELS, PARTS + NEAREST)
     before = Run.resolve("toy", "s1", "lsh", {"bits": 8})
+    row = row_of_run(before)
     store_toy(tmp_path, features(), NO_LABELS, PARTS + NEAREST.replace("2.0", "3.0"))
     assert Run.resolve("toy", "s1", "lsh", {"bits": 8}).name.cell_hash != before.name.cell_hash
     with pytest.raises(CheckFailed, match="no longer those that the run is named by"):
-        open_data(before)
+        open_data(Run.from_row(row))
 
 
 class Sums(BinaryHasher):

@@ -26,7 +26,7 @@ def read_once(function: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(function)
     def once(*args: P.args, **kwargs: P.kwargs) -> T:
-        folders = os.environ.get("HASHBENCH_ROOT"), os.environ.get("HASHBENCH_DATA"), Path.cwd()
+        folders = os.environ.get("HASHBENCH_ROOT"), os.environ.get("HASHBENCH_DATA"), os.getcwd()  # noqa: PTH109  (called often: Path.cwd() is ten times slower)
         key = (function, folders, args, tuple(sorted(kwargs.items())))
         if key not in _read:
             _read[key] = function(*args, **kwargs)

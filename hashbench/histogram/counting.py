@@ -1,4 +1,4 @@
-"""Ints query codes against database codes into a histogram, on the CPU or on another device."""
+"""Counts query codes against database codes into a histogram, on the CPU or on another device."""
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -87,7 +87,7 @@ class _Device(Protocol):
     """Adds pairs to a histogram, on the CPU or on another device."""
 
     def add(self, database: AnyCodes, relevance: Relevance, report: Report) -> None:
-        """Ints a piece of the database."""
+        """Counts a piece of the database."""
 
     def histogram(self) -> Histogram:
         """The histogram of all pieces so far."""
@@ -95,7 +95,7 @@ class _Device(Protocol):
 
 
 class Counter:
-    """Ints query codes against a database that comes in pieces; the options are those of ``count``.
+    """Counts query codes against a database that comes in pieces; the options are those of ``count``.
 
     ``n_items``, the number of items of all pieces where it is known, is for the choice of the kernel.
     """
@@ -119,7 +119,7 @@ class Counter:
             self._device = torch_kernel.TorchCounter(query, device)
 
     def add(self, database: AnyCodes, relevance: Relevance, report: Report = int) -> None:
-        """Ints a piece: packed codes, and the relevance of all queries to them.
+        """Counts a piece: packed codes, and the relevance of all queries to them.
 
         Raises HashbenchError if their shapes do not agree, and if the memory of the device is full.
         """
@@ -174,7 +174,7 @@ def on_cpu(codes: AnyCodes) -> Codes:
 
 
 class _Cpu:
-    """Ints with the ``jobs`` of a kernel in a pool of threads."""
+    """Counts with the ``jobs`` of a kernel in a pool of threads."""
 
     def __init__(self, query: Codes, workers: int | None, kernel: Kernel) -> None:
         self.query, self.jobs = query, import_module(f"hashbench.histogram.{kernel}_kernel").jobs

@@ -113,7 +113,7 @@ def _add_marginals(pairs: Ints, one: Ints, two: Ints) -> None:
 def _count_run(
     one: Words, two: Words, width: int, database: Words, start: int, stop: int, table: NDArray[np.uint32]
 ) -> None:
-    """Ints the items start .. stop by the key d(one) * width + d(two), or by d(one) alone where width is 1."""
+    """Counts the items start .. stop by the key d(one) * width + d(two), or by d(one) alone where width is 1."""
     buffer = np.empty(TILE, np.uint32)
     for tile in range(start, stop, TILE):
         key = buffer[: min(TILE, stop - tile)]

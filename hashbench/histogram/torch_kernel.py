@@ -146,7 +146,7 @@ def _int32(words: NDArray[np.uint64], device: torch.device, n_words: int | None 
 
 
 class TorchCounter:
-    """Ints with torch: the queries and the counts stay on the device, the database passes through it in pieces."""
+    """Counts with torch: the queries and the counts stay on the device, the database passes through it in pieces."""
 
     def __init__(self, query: Codes | TensorCodes, device: torch.device | str) -> None:
         self.device, self.levels = torch.device(device), np.zeros(0, np.int64)

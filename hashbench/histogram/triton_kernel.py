@@ -35,7 +35,7 @@ def _count(
     TILES: tl.constexpr,  # noqa: N803
     popcount: tl.constexpr,
 ) -> None:
-    """Ints TILES blocks of items for one query: n[d * LEVELS + v] in registers, then added to ``counts``."""
+    """Counts TILES blocks of items for one query: n[d * LEVELS + v] in registers, then added to ``counts``."""
     q = tl.program_id(0).to(tl.int64)
     first = tl.program_id(1).to(tl.int64) * BLOCK * TILES
     seen = tl.zeros([KEYS], tl.int32)

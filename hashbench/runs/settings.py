@@ -7,7 +7,7 @@ what method X was tuned to there. Each value names its source.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -91,7 +91,7 @@ class When(Strict):
     features: str | None = None
     bits: int | None = None
 
-    @property
+    @cached_property
     def names(self) -> dict[str, str]:
         """The names that are given."""
         return {key: str(value) for key, value in self.model_dump(exclude_none=True).items()}
@@ -107,6 +107,11 @@ class Variant(Strict):
     def fits(self, names: Mapping[str, str]) -> bool:
         """Whether a run with these ``names`` matches all conditions."""
         return self.when.names.items() <= names.items()
+
+    @cached_property
+    def sourced(self) -> dict[str, Sourced]:
+        """The values with their sources; ``why`` is the note of a value that has none of its own."""
+        return {key: own.sourced(self.why) for key, own in self.parameters.items()}
 
 
 class Tuned(Strict):
@@ -200,11 +205,15 @@ class MethodFile(Strict):
 
     def sourced(self, names: Mapping[str, str], without: Iterable[str] = ()) -> dict[str, Sourced]:
         """Its values for a run with these ``names``, of variants only those without a condition on ``without``."""
-        found = {key: own.sourced() for key, own in self.parameters.items()}
+        found = dict(self._general)
         for variant in self.variants:
             if variant.fits(names) and not variant.when.names.keys() & set(without):
-                found |= {key: own.sourced(variant.why) for key, own in variant.parameters.items()}
+                found |= variant.sourced
         return found
+
+    @cached_property
+    def _general(self) -> dict[str, Sourced]:
+        return {key: own.sourced() for key, own in self.parameters.items()}
 
 
 def method_path(method: str) -> Path:
@@ -248,7 +257,8 @@ def sourced(method: Method, names: Mapping[str, str], given: Mapping[str, Settin
     apply to the deep methods of binary codes only (``DeepSettings``): a metric network draws its batches by class, on
     its authors' schedule.
     """
-    file, usable = method_file(names["method"]), _recipes_for(method, names["method"])
+    file = method_file(names["method"])
+    usable = _recipes_for(names["method"]) if issubclass(method.settings, DeepSettings) else {}
     typed = {key: Sourced(value, "command line") for key, value in given.items()}
     if "bits" in given:
         names = {**names, "bits": str(given["bits"])}
@@ -296,10 +306,10 @@ def _line(recipe: str) -> list[str]:
     return [recipe] if parent is None else [*_line(parent), recipe]
 
 
-def _recipes_for(method: Method, name: str) -> dict[str, Recipe]:
-    """The recipes for the method called ``name``; none unless it is a deep method of binary codes."""
-    found = recipes() if issubclass(method.settings, DeepSettings) else {}
-    return {key: recipe for key, recipe in found.items() if not ((own := _tuned(key, name)) and own.skip)}
+@read_once
+def _recipes_for(method: str) -> dict[str, Recipe]:
+    """The recipes that are not skipped for ``method``."""
+    return {key: recipe for key, recipe in recipes().items() if not ((own := _tuned(key, method)) and own.skip)}
 
 
 def _default_model(usable: Mapping[str, Recipe], names: Mapping[str, str]) -> Sourced:

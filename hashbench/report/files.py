@@ -50,7 +50,7 @@ class _Picture:
 
 
 def render(table: Table, output: str, *, interval: bool = False, distinct: bool = False) -> str:
-    """The table as text in one of the formats of :data:`SUFFIXES`; the CSV has all columns always."""
+    """The table as text in the format csv, latex, markdown or html; the CSV has all columns always."""
     if output == "csv":
         return render_csv(table)
     renderers = {"latex": render_latex, "markdown": render_markdown, "html": render_html}

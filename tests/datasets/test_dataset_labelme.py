@@ -182,7 +182,7 @@ def test_a_run_of_the_released_relevance_has_the_same_settings_and_another_name(
     given = {"bits": 16, "model": "linear"}
     spec, released = (Run.resolve("labelme", protocol, method, given) for protocol in ("s1", "s1_released"))
     assert released.settings == spec.settings
-    assert released.config_hash != spec.config_hash
+    assert released.name.config_hash != spec.name.config_hash
 
 
 READINGS = """NDCG of a ranking at random:

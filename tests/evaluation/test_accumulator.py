@@ -105,7 +105,7 @@ def test_tensors_are_packed_where_they_are(monkeypatch: pytest.MonkeyPatch) -> N
     query, database, *labels = example()
     on_cpu = hashbench.score(query, database, *labels, NAMES)
     counted_on = stand_in_for_cuda(monkeypatch)
-    monkeypatch.setattr(arrays.codes, "pack", lambda bits: pytest.fail("the codes left the device"))
+    monkeypatch.setattr(arrays, "pack", lambda bits: pytest.fail("the codes left the device"))
     tensors = [torch.from_numpy(codes) for codes in (query, database)]
     found = fed(hashbench.ScoreAccumulator(NAMES, device="cuda"), *tensors, *map(torch.from_numpy, labels))
     assert counted_on == ["cuda:0"]

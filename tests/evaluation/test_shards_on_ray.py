@@ -82,7 +82,7 @@ def test_two_nodes_count_what_one_process_counts(
     assert call(capsys, *EVAL, "--counts", "here.npz")[0] == 0
     ours, theirs = read_total(Path("here.npz")), read_total(Path("sum.npz"))
     assert ours is not None and theirs is not None
-    assert ours.histogram.sha256() == theirs.histogram.sha256()
+    assert ours.evidence.histogram.sha256() == theirs.evidence.histogram.sha256()
     for node in range(2):
         assert not list(started.work_folder(node).glob("shards/*/*"))  # no copy is left
 

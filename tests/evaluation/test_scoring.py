@@ -185,7 +185,7 @@ def test_tensors_on_a_gpu_are_scored_there(codes: CodeSet, ties: Any) -> None:
     labels = [torch.from_numpy(each).cuda() for each in (codes.relevance.query_labels, codes.relevance.database_labels)]
     on_cpu = hashbench.score(*tensors, *labels, NAMES, ties, device="cpu")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(arrays.codes, "pack", lambda bits: pytest.fail("the codes left the GPU"))
+        patch.setattr(arrays, "pack", lambda bits: pytest.fail("the codes left the GPU"))
         on_gpu = hashbench.score(*tensors, *labels, NAMES, ties)
     assert str(on_gpu) == str(on_cpu)
     for name in NAMES:

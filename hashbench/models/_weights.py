@@ -101,7 +101,8 @@ def _read(path: Path, weights: Weights) -> dict[str, Tensor]:
     else:
         kinds = (".mat", ".safetensors", ".pth") if weights.read_mat is not None else (".safetensors", ".pth")
         raise HashbenchError(f"{path}: weights of this network are read from {', '.join(kinds)}")
-    _require_finite(tensors, path)
+    if suffix != ".safetensors":  # they are checked where they are read
+        _require_finite(tensors, path)
     return {weights.rename(name): tensor for name, tensor in tensors.items()}
 
 
@@ -138,16 +139,6 @@ def _read_torch(path: Path) -> dict[str, Tensor]:
     if not isinstance(content, dict):
         raise HashbenchError(f"{path}: a dictionary of tensors by name is expected: save the module's state_dict()")
     return content
-
-
-def _set_average(average: Tensor | None, name: str, weights: Weights, prepared: Preprocessor, path: Path) -> None:
-    if average is None and weights.brings_average:
-        raise HashbenchError(f"{path}: {AVERAGE} is missing: {name} takes images minus the one of its weights")
-    if average is not None:
-        try:
-            prepared.set_mean(average)
-        except HashbenchError as error:
-            raise HashbenchError(f"{path}: {error}") from None
 
 
 def load_tensors(module: nn.Module, tensors: dict[str, Tensor], where: str) -> None:

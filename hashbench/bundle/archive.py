@@ -1,27 +1,104 @@
-"""Reads the archive of a bundle without trusting it: names, kinds and sizes are checked before any file is read.
+"""The archive of a bundle: the names and limits of its files, its manifest, and how it is read without trusting it.
 
 A bundle is a zip archive whose files are stored, not compressed (the arrays in it are compressed already): so it cannot
-hold more bytes than it has, and the same files give the same bytes with every version of zlib.
+hold more bytes than it has, and the same files give the same bytes with every version of zlib. Names, kinds and sizes
+are checked before any file is read. ``results/`` is a folder of results and ``root/`` is a root: ``hashbench --results
+--root`` reads an unpacked bundle.
 """
 
 import hashlib
 import io
+import re
 import stat
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import Annotated, Literal, NoReturn
 
-from hashbench.bundle import layout, manifest
-from hashbench.bundle.manifest import Manifest
+from pydantic import Field, StringConstraints, field_validator
+
+from hashbench.contract import CODES
+from hashbench.foundation.config import Strict, json_object, parse
 from hashbench.foundation.errors import HashbenchError, one_line, printable
+from hashbench.foundation.provenance import Code
 
+README, MANIFEST = "README.md", "manifest.json"
+ROWS, RUNS, ROOT, ID_LISTS = "results/rows", "results/runs", "root", "splits"
+# the counts of a run: of the database, and of the queries among each other (sparse codes only)
+STATED = ("histogram.npz", "retrieval.npz", "retrieval_of_test.npz")  # whose checksums a row has
+COUNTS = (*STATED, "histogram_of_test.npz")
+OF_RUN = (*COUNTS, CODES)
+
+MOST_FILES = 50_000
+MOST_NAME = 240  # characters of a path in the archive
+TEXT_BYTES, ARRAY_BYTES = 8 << 20, 4 << 30
+SCHEMA: Literal[1] = 1
 DIRECTORY_BYTES = 8 << 20  # of the archive's list of files, which is read into memory as a whole
 PIECE = 1 << 20
 ENCRYPTED = 0x1
 END_BYTES = 22  # of the last record of an archive: its magic number first, the length of a comment last
+
+
+# of a file, a folder or a table
+NAME = r"[A-Za-z0-9_+-][A-Za-z0-9_.+-]*"  # no path: no /, no \, no .. and no leading dot
+_LIMITS = {
+    rf"{README}|{MANIFEST}": TEXT_BYTES,
+    rf"{ROWS}/{NAME}\.jsonl": 64 << 20,
+    rf"{ROWS}/{NAME}/{NAME}\.json": 1 << 20,  # as hashbench 0.1 packed them
+    rf"{RUNS}/{NAME}/({'|'.join(map(re.escape, OF_RUN))})": ARRAY_BYTES,
+    rf"{ROOT}/(datasets|experiments/(tables|methods|recipes))/{NAME}\.toml": TEXT_BYTES,
+    rf"{ROOT}/experiments/papers\.toml": TEXT_BYTES,
+    rf"{ID_LISTS}/{NAME}/{NAME}\.npz": ARRAY_BYTES,
+}
+
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+Name = Annotated[str, StringConstraints(pattern=f"^{NAME}$")]
+
+
+def most_bytes(name: str) -> int | None:
+    """The most bytes that the file ``name`` of a bundle may have; None if no bundle has such a file."""
+    fitting = (limit for pattern, limit in _LIMITS.items() if re.fullmatch(pattern, name))
+    return next(fitting, None) if len(name) <= MOST_NAME else None
+
+
+class Manifest(Strict):
+    """The content of manifest.json: the table of a bundle, what made it, and the checksum of every other file."""
+
+    schema_version: Literal[1] = Field(alias="schema")
+    table: Name
+    budget: Name | None  # as hashbench table takes it; None: the table's own
+    n_splits: Annotated[int, Field(ge=1)]
+    n_seeds: Annotated[int, Field(ge=1)] | None  # seeds 0 .. n_seeds - 1; None: all that were stored
+    codes: bool  # False: --no-codes
+    code: Code  # the hashbench that packed it
+    versions: dict[str, str | None]
+    files: dict[str, Sha256]  # every file but this one
+
+    @field_validator("files")
+    @classmethod
+    def _are_of_a_bundle(cls, files: dict[str, str]) -> dict[str, str]:
+        for name in files:
+            if name == MANIFEST or most_bytes(name) is None:
+                raise ValueError(f"{printable(name)} is no file of a bundle")
+        return files
+
+    @property
+    def table_command(self) -> str:
+        """The command, after the options of ``hashbench``, that renders the table."""
+        budget = f" --budget {self.budget}" if self.budget else ""
+        splits = f" --splits {self.n_splits}" if self.n_splits > 1 else ""
+        return f"table {self.table}{budget}{splits}"
+
+
+def counted(n: int, what: str) -> str:
+    """A number and what it counts.
+
+    >>> counted(1, "row"), counted(1200, "row")
+    ('1 row', '1,200 rows')
+    """
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
 
 
 class DamagedFile(HashbenchError):  # noqa: N818  (what is found, as DamagedHasher)
@@ -42,33 +119,20 @@ class _SmallReads(io.BufferedReader):
 
 @dataclass(frozen=True)
 class Archive:
-    """An open bundle. ``files`` are its files by their names below its one folder, ``folder``."""
+    """An open bundle. ``files`` are its files by their names below its one folder."""
 
-    path: Path
-    folder: str
     manifest: Manifest
     files: dict[str, zipfile.ZipInfo]
     zip: zipfile.ZipFile
 
-    def pieces(self, name: str) -> Iterator[bytes]:
-        """The content of a file, piece by piece; raises DamagedFile where it cannot be read."""
-        return _pieces(self.zip, self.files[name])
-
     def copy(self, name: str, target: Path) -> str:
-        """Writes a file to ``target`` and returns its SHA-256 (hex)."""
+        """Writes a file to ``target`` and returns its SHA-256 (hex); raises DamagedFile where it cannot be read."""
         digest = hashlib.sha256()
         target.parent.mkdir(parents=True, exist_ok=True)
         with target.open("wb") as file:
-            for piece in self.pieces(name):
+            for piece in _pieces(self.zip, self.files[name]):
                 digest.update(piece)
                 file.write(piece)
-        return digest.hexdigest()
-
-    def sha256(self, name: str) -> str:
-        """The SHA-256 (hex) of a file."""
-        digest = hashlib.sha256()
-        for piece in self.pieces(name):
-            digest.update(piece)
         return digest.hexdigest()
 
 
@@ -79,19 +143,19 @@ def opened(path: Path) -> Iterator[Archive]:
         what = "a folder, a pipe or a device" if path.exists() else "no such file"
         raise HashbenchError(f"{path}: {what}: the archive that hashbench bundle wrote is expected")
     with _zip(path) as archive:
-        infos = archive.infolist()
-        _require_sane(path, infos)
-        folder, files = _in_one_folder(path, infos)
-        if layout.MANIFEST not in files:
-            _refuse(path, f"no {layout.MANIFEST} in it")
-        where = f"{path}: {layout.MANIFEST}"
+        files, where = _files(path, archive.infolist()), f"{path}: {MANIFEST}"
+        if MANIFEST not in files:
+            _refuse(path, f"no {MANIFEST} in it")
         try:
-            text = b"".join(_pieces(archive, files[layout.MANIFEST]))
+            text = b"".join(_pieces(archive, files[MANIFEST]))
         except DamagedFile as error:
             raise HashbenchError(f"{path}: {error}") from None
-        listed = manifest.read(text, where)
-        _require_listed(where, files, listed)
-        yield Archive(path, folder, listed, files, archive)
+        manifest = _manifest(text, where)
+        if others := {MANIFEST, *manifest.files} ^ files.keys():
+            name = min(others)
+            fault = "in the archive and not listed" if name in files else "listed and not in the archive"
+            raise HashbenchError(f"{where}: {name} is {fault}: {counted(len(others), 'file')}")
+        yield Archive(manifest, files, archive)
 
 
 @contextmanager
@@ -100,7 +164,11 @@ def _zip(path: Path) -> Iterator[zipfile.ZipFile]:
     with _SmallReads(io.FileIO(path)) as file:
         try:
             archive = zipfile.ZipFile(file)
-            _require_whole(file, archive)
+            # zipfile would also open one inside the file, such as the arrays of a run in a truncated bundle
+            file.seek(-END_BYTES, io.SEEK_END)
+            end, first = file.read(), min((info.header_offset for info in archive.infolist()), default=0)
+            if first != 0 or not end.startswith(b"PK\x05\x06") or not end.endswith(b"\0\0"):
+                raise zipfile.BadZipFile("the archive is not the whole file")  # noqa: TRY301
         except Exception as error:  # damaged bytes can raise nearly anything
             reason = printable(one_line(error), 100)
             raise HashbenchError(f"{path}: damaged, truncated or not a bundle ({reason})") from None
@@ -108,64 +176,59 @@ def _zip(path: Path) -> Iterator[zipfile.ZipFile]:
             yield archive
 
 
-def _require_whole(file: io.BufferedReader, archive: zipfile.ZipFile) -> None:
-    """Raises BadZipFile unless the archive is the whole file.
+def _manifest(text: bytes, where: str) -> Manifest:
+    """The manifest in a file; raises HashbenchError if it is not one, or has a schema that is not known."""
+    try:
+        values = json_object(text.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise HashbenchError(f"{where}: not a manifest: {printable(one_line(error), 200)}") from None
+    if values.get("schema") is True or values.get("schema") != SCHEMA:
+        shown = printable(repr(values.get("schema")))
+        raise HashbenchError(f"{where}: schema {shown} is unknown: this hashbench reads schema {SCHEMA}")
+    return parse(Manifest, values, where)
 
-    ``zipfile`` would also open one that stands somewhere inside it, such as the arrays of a run in a truncated bundle.
+
+def _files(path: Path, infos: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
+    """The files by their names below the one folder that holds all.
+
+    Raises HashbenchError unless each is a plain file of a bundle, stored as it is and there once, and all of them
+    together have no more bytes than the archive.
     """
-    file.seek(-END_BYTES, io.SEEK_END)
-    end, first = file.read(), min((info.header_offset for info in archive.infolist()), default=0)
-    if first != 0 or not end.startswith(b"PK\x05\x06") or not end.endswith(b"\0\0"):
-        raise zipfile.BadZipFile("the archive is not the whole file")
-
-
-def _require_sane(path: Path, infos: list[zipfile.ZipInfo]) -> None:
-    """Raises HashbenchError unless all are plain files, stored as they are, and no more bytes than the archive has."""
-    if len(infos) > layout.MOST_FILES:
-        _refuse(path, f"{len(infos):,} files: {layout.MOST_FILES:,} at most")
+    if len(infos) > MOST_FILES:
+        _refuse(path, f"{len(infos):,} files: {MOST_FILES:,} at most")
+    folder, files = infos[0].orig_filename.partition("/")[0] if infos else "", dict[str, zipfile.ZipInfo]()
     for info in infos:
-        name, kind = printable(info.orig_filename), stat.S_IFMT(info.external_attr >> 16)
-        if info.is_dir() or kind not in (0, stat.S_IFREG):
-            _refuse(path, f"{name}: a link, a folder or a device: regular files only")
-        if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & ENCRYPTED:
-            _refuse(path, f"{name}: compressed or encrypted: a bundle's files are stored as they are")
-        if info.file_size != info.compress_size:
-            _refuse(path, f"{name}: {info.compress_size:,} bytes would become {info.file_size:,}")
-    total, held = sum(info.file_size for info in infos), path.stat().st_size
-    if total > held:
-        _refuse(path, f"its files have {total:,} bytes, and the archive has {held:,}")
-
-
-def _in_one_folder(path: Path, infos: list[zipfile.ZipInfo]) -> tuple[str, dict[str, zipfile.ZipInfo]]:
-    """The folder that holds all files, and the files by their names below it; no name is there twice."""
-    files: dict[str, zipfile.ZipInfo] = {}
-    folder = infos[0].orig_filename.partition("/")[0] if infos else ""
-    for info in infos:
-        first, _, name = info.orig_filename.partition("/")
-        limit = layout.most_bytes(name)
-        if first != folder or not layout.is_folder_name(folder) or limit is None:
-            _refuse(path, f"{printable(info.orig_filename, 120)}: no file of a bundle has this name")
-        if info.file_size > limit:
-            _refuse(path, f"{printable(name, 120)}: {info.file_size:,} bytes: {limit:,} at most")
+        name = info.orig_filename.partition("/")[2]
+        if fault := _fault_of_entry(info) or _fault_of_name(info, folder):
+            _refuse(path, fault)
         if name in files:
             _refuse(path, f"{name}: it is there twice")
         files[name] = info
     if len({name.casefold() for name in files}) < len(files):
         _refuse(path, "two of its names differ in upper and lower case only")
-    return folder, files
+    total, held = sum(info.file_size for info in infos), path.stat().st_size
+    if total > held:
+        _refuse(path, f"its files have {total:,} bytes, and the archive has {held:,}")
+    return files
 
 
-def _require_listed(where: str, files: dict[str, zipfile.ZipInfo], listed: Manifest) -> None:
-    """Raises HashbenchError unless the manifest lists the files of the archive, all and no others."""
-    there = files.keys() - {layout.MANIFEST}
-    if missing := sorted(listed.files.keys() - there):
-        raise HashbenchError(f"{where}: {missing[0]} is listed and not in the archive: {_count(missing)}")
-    if others := sorted(there - listed.files.keys()):
-        raise HashbenchError(f"{where}: {others[0]} is in the archive and not listed: {_count(others)}")
+def _fault_of_entry(info: zipfile.ZipInfo) -> str | None:
+    name, kind = printable(info.orig_filename), stat.S_IFMT(info.external_attr >> 16)
+    if info.is_dir() or kind not in (0, stat.S_IFREG):
+        return f"{name}: a link, a folder or a device: regular files only"
+    if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & ENCRYPTED:
+        return f"{name}: compressed or encrypted: a bundle's files are stored as they are"
+    if info.file_size != info.compress_size:
+        return f"{name}: {info.compress_size:,} bytes would become {info.file_size:,}"
+    return None
 
 
-def _count(names: list[str]) -> str:
-    return "1 file" if len(names) == 1 else f"{len(names)} files"
+def _fault_of_name(info: zipfile.ZipInfo, folder: str) -> str | None:
+    first, _, name = info.orig_filename.partition("/")
+    limit = most_bytes(name)
+    if first != folder or len(folder) > MOST_NAME or not re.fullmatch(NAME, folder) or limit is None:
+        return f"{printable(info.orig_filename, 120)}: no file of a bundle has this name"
+    return f"{printable(name, 120)}: {info.file_size:,} bytes: {limit:,} at most" if info.file_size > limit else None
 
 
 def _refuse(path: Path, what: str) -> NoReturn:
@@ -174,10 +237,10 @@ def _refuse(path: Path, what: str) -> NoReturn:
 
 def _pieces(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
     """The content of a file, whose CRC is compared when its last byte is read."""
-    name = info.orig_filename.partition("/")[2]
     try:
         with archive.open(info) as file:
             while piece := file.read(PIECE):
                 yield piece
     except Exception as error:  # as above
-        raise DamagedFile(f"{name}: damaged ({printable(one_line(error), 100)})") from None
+        name, reason = info.orig_filename.partition("/")[2], printable(one_line(error), 100)
+        raise DamagedFile(f"{name}: damaged ({reason})") from None

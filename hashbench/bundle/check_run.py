@@ -1,26 +1,52 @@
 """Checks one run of a bundle: its row against its counts, its codes and its ids."""
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 
-from hashbench.bundle.counts import read_histogram, read_retrieval
-from hashbench.bundle.recount import NotHere, RunCodes, read_codes, relevance_here
-from hashbench.bundle.report import Report
-from hashbench.bundle.rescore import Values, computed, computed_of_rankings, differences, is_known
+from hashbench import metrics
+from hashbench.bundle.archive import COUNTS, STATED
+from hashbench.bundle.arrays import RunCodes, read_codes, read_counts
 from hashbench.contract import CODES
+from hashbench.datasets.card import load_card
+from hashbench.datasets.protocol import Percentiles
+from hashbench.datasets.relevance import relevance_of
 from hashbench.datasets.split import Split
+from hashbench.datasets.store import open_dataset
 from hashbench.foundation.errors import FEW, HashbenchError, printable, quietly
 from hashbench.histogram import Histogram
 from hashbench.histogram.retrieval import Retrieval
+from hashbench.metrics import Metrics, MetricValue, NamedMetric
 from hashbench.relevance.labels import Relevance
-from hashbench.runs.row import Artefact, Row, Search
+from hashbench.runs.row import Row, Search
+
+ROUNDING = 1e-9  # another machine may round a sum in another way
 
 T = TypeVar("T")
-C = TypeVar("C", Histogram, Retrieval)
+
+
+class NotHere(HashbenchError):  # noqa: N818  (what is missing, as DamagedHasher)
+    """What is needed to count the codes again is not on this machine."""
+
+
+@dataclass
+class Report:
+    """What was found in a bundle: the differences, what could not be checked and why, and how much was compared."""
+
+    differences: list[str] = field(default_factory=list)
+    not_checked: list[str] = field(default_factory=list)
+    n_files: int = 0  # whose checksums were compared
+    n_rows: int = 0
+    n_values: int = 0  # metrics that were computed again
+    n_histograms: int = 0
+    n_retrievals: int = 0
+    n_codes: int = 0  # runs whose codes were counted again
+    n_id_lists: int = 0
+    rows_alone: list[str] = field(default_factory=list)  # runs of which neither counts nor codes are there
 
 
 @dataclass(frozen=True)
@@ -36,130 +62,154 @@ class RunCheck:
     def all(self) -> None:
         """All checks."""
         n_before = len(self.report.differences)
-        histogram = self._stated(self._histogram("histogram.npz"), "histogram.npz", self.row.artefacts.get("histogram"))
-        counted = self._codes()
-        self._score("database", histogram or counted, CODES if histogram is None else "histogram.npz")
-        self._retrieval("database", "retrieval")
-        self._retrieval("test", "retrieval_of_test")
-        of_test = self._tried(read_histogram, "histogram_of_test.npz")
-        self._score("test", of_test, "histogram_of_test.npz")
+        counts = {name: self._counts(name) for name in COUNTS if name in self.files}
+        from_codes = self._codes()
+        if counts.get("histogram.npz") is None:
+            counts = {CODES: from_codes, **counts}
+        for name, each in counts.items():
+            of: Search = "test" if "_of_test" in name else "database"
+            if each is not None:
+                self._compare(of, each, _known(self.row.searches.get(of, {}), type(each)), name)
         if self.files and len(self.report.differences) == n_before:
             self._say_not_compared()
-
-    def _retrieval(self, of: Search, artefact: Artefact) -> None:
-        """Scores a retrieval, if it is the one that the row states."""
-        name = f"{artefact}.npz"
-        retrieval = self._stated(self._tried(read_retrieval, name), name, self.row.artefacts.get(artefact))
-        self.report.n_retrievals += retrieval is not None
-        self._score(of, retrieval, name)
 
     def _say(self, what: str) -> None:
         self.report.differences.append(f"{self.row.run}: {what}")
 
-    def _tried(self, read: Callable[[Path], T], name: str) -> T | None:
-        """What ``read`` makes of a file; None if the run has none, or, after it was said, if it raises an error."""
-        path = self.files.get(name)
-        return None if path is None else self._asked(name, lambda: read(path))
+    def _not_checked(self, what: str) -> None:
+        self.report.not_checked.append(f"{self.row.run}: {what}")
 
-    def _asked(self, name: str, does: Callable[[], T]) -> T | None:
-        """What ``does`` returns; None, after it was said, if it raises an error about the file ``name``."""
+    def _read(self, name: str, read: Callable[[Path], T]) -> T | None:
+        """What ``read`` makes of the run's file ``name``; None, after it was said, if it raises an error."""
+        path = self.files[name]
         try:
-            return quietly(name, does)
+            return quietly(name, lambda: read(path))
         except NotHere as error:
-            self.report.not_checked.append(f"{self.row.run}: {name}: not counted again: {error}")
+            self._not_checked(f"{name}: not counted again: {error}")
         except HashbenchError as error:
-            self._say(printable(str(error).replace(f"{self.files[name].parent}/", ""), 400))
+            self._say(printable(str(error).replace(f"{path.parent}/", ""), 400))
         return None
 
-    def _stated(self, counts: C | None, name: str, stated: str | None) -> C | None:
-        """The counts, if they are those that the row states."""
-        if counts is not None and (sha256 := counts.sha256()) != stated:
-            self._say(f"{name} is not what the row was scored from: SHA-256 is {sha256}, the row says {stated}")
+    def _counts(self, name: str) -> Histogram | Retrieval | None:
+        """The counts in a file, if the row states them (those of the queries among each other it does not)."""
+        counts = self._read(name, read_counts)
+        if counts is None:
             return None
-        return counts
-
-    def _histogram(self, name: str) -> Histogram | None:
-        histogram = self._tried(read_histogram, name)
-        if histogram is not None:
+        if name == "histogram.npz" and isinstance(counts, Histogram):
             self.report.n_histograms += 1
-            n_items = int(histogram.counts[:1].sum())
-            self._require_size(name, histogram.n_queries, n_items)
-        return histogram
+            self._require_size(name, counts.n_queries, int(counts.counts[:1].sum()))
+        self.report.n_retrievals += isinstance(counts, Retrieval)
+        fault = f"{name} is not what the row was scored from"
+        return counts if name not in STATED or self._is_stated(counts, name, fault) else None
+
+    def _is_stated(self, counts: Histogram | Retrieval, name: str, fault: str) -> bool:
+        stated = {f"{artefact}.npz": sha256 for artefact, sha256 in self.row.artefacts.items()}.get(name)
+        if is_other := (sha256 := counts.sha256()) != stated:
+            self._say(f"{fault}: SHA-256 is {sha256}, the row says {stated}")
+        return not is_other
 
     def _require_size(self, name: str, n_queries: int, n_items: int) -> None:
         """Says where a file is of other numbers of queries and items than the id lists."""
-        if self.ids is None or n_queries == 0:
-            return
-        listed = len(self.ids.query_ids), len(self.ids.database_ids)
-        if (n_queries, n_items) != listed:
-            self._say(
-                f"{name} is of {n_queries} queries and {n_items} items, the id lists of {listed[0]} and {listed[1]}"
-            )
+        if self.ids is not None and n_queries:
+            listed = len(self.ids.query_ids), len(self.ids.database_ids)
+            if (n_queries, n_items) != listed:
+                of_lists = f"the id lists of {listed[0]} and {listed[1]}"
+                self._say(f"{name} is of {n_queries} queries and {n_items} items, {of_lists}")
 
     def _codes(self) -> Histogram | None:
-        """The histogram of the codes, if it is that of the row; None too if there are no codes to count."""
-        codes = self._tried(lambda path: read_codes(path, self.row), CODES)
+        """The histogram of the codes, if the row states it; None too if there are no codes to count."""
+        codes = self._read(CODES, lambda path: read_codes(path, self.row)) if CODES in self.files else None
         if codes is None:
             return None
-        self._require_size(CODES, len(codes.query), len(codes.database))
         self._check_beside(codes)
-        relevance = codes.relevance or self._asked(CODES, lambda: relevance_here(self.row, self.ids))
-        if relevance is None:
-            return None
-        counted = self._asked(CODES, lambda: codes.histogram(relevance))
-        if counted is None:
+        relevance = codes.relevance or self._read(CODES, lambda _: _relevance_here(self.row, self.ids))
+        if relevance is None or (counted := self._read(CODES, lambda _: codes.histogram(relevance))) is None:
             return None
         self.report.n_codes += 1
-        self._weighted(codes, relevance)
-        stated = self.row.artefacts.get("histogram")
-        if (sha256 := counted.sha256()) != stated:
-            self._say(f"{CODES} gives another histogram: SHA-256 is {sha256}, the row says {stated}")
-            return None
-        return counted
+        if stated := self.row.searches.get("weighted"):
+            rankings = codes.weighted(relevance)
+            if rankings is None:
+                self._say(f"{CODES} holds no weights of the bits, and the row has metrics by weighted distances")
+            else:
+                self._compare("weighted", rankings, _known(stated), CODES)
+        return counted if self._is_stated(counted, "histogram.npz", f"{CODES} gives another histogram") else None
 
     def _check_beside(self, codes: RunCodes) -> None:
-        """The number of distinct codes, and the ids beside the codes."""
-        stated = self.row.distinct_codes
-        if stated is not None and codes.distinct != stated:
-            found = codes.distinct
-            self._say(
-                f"distinct_codes are {stated.queries} and {stated.database}, "
-                f"{CODES} gives {found.queries} and {found.database}"
-            )
-        for role, own in (("query_ids", codes.query_ids), ("database_ids", codes.database_ids)):
-            if own is not None and self.ids is not None and not np.array_equal(own, getattr(self.ids, role)):
+        """The sizes, the numbers of distinct codes, and the ids beside the codes."""
+        self._require_size(CODES, len(codes.query), len(codes.database))
+        stated, found = self.row.distinct_codes, codes.distinct
+        if stated is not None and found != stated:
+            gives = f"{CODES} gives {found.queries} and {found.database}"
+            self._say(f"distinct_codes are {stated.queries} and {stated.database}, {gives}")
+        for role, own in (codes.ids or {}).items():
+            if self.ids is not None and not np.array_equal(own, getattr(self.ids, role)):
                 self._say(f"{CODES}: {role} are not those of the id lists")
 
-    def _weighted(self, codes: RunCodes, relevance: Relevance) -> None:
-        """The metrics by the weighted Hamming distance, which no histogram gives."""
-        stated, rankings = self.row.searches.get("weighted", {}), codes.weighted(relevance)
-        if stated and rankings is None:
-            self._say(f"{CODES} holds no weights of the bits, and the row has metrics by weighted distances")
-        if not stated or rankings is None:
-            return
-        found = self._asked(CODES, lambda: computed_of_rankings(rankings, stated))
-        self._compare("weighted", stated, found or {}, CODES)
-
-    def _score(self, of: Search, counts: Histogram | Retrieval | None, name: str) -> None:
-        """Computes the metrics of ``counts``, which ``name`` holds, and compares them with those ``of`` the row."""
-        stated: Values = self.row.searches.get(of, {})
-        if counts is not None:
-            found = self._asked(name, lambda: computed(counts, stated))
-            self._compare(of, stated, found or {}, name)
-
-    def _compare(self, of: Search, stated: Values, found: Values, name: str) -> None:
+    def _compare(
+        self, of: Search, counts: Histogram | Retrieval | Iterable[Histogram], wanted: Metrics, by: str
+    ) -> None:
+        """Says which values of the row's search are not those of the ``wanted`` metrics of ``counts``, in ``by``."""
+        found = self._read(by, lambda _: metrics.mean_values(counts, wanted)) or {}
         self.report.n_values += len(found)
-        self.compared.update((of, each) for each in found)
-        for line in differences(of, stated, found, name):
-            self._say(line)
+        self.compared.update((of, name) for name in found)
+        for name, value in found.items():
+            stated: MetricValue = self.row.searches[of][name]
+            for part, number in value.model_dump().items():
+                if not _is_equal(told := getattr(stated, part), number):
+                    self._say(f"{of}.{printable(name)}.{part} is {_shown(told)}, {by} gives {_shown(number)}")
 
     def _say_not_compared(self) -> None:
         """Says which metrics this hashbench does not have, and of which of the others nothing is in the bundle."""
         stated = [(of, name) for of, values in self.row.searches.items() for name in values]
-        held = [each for each in stated if each not in self.compared]
-        for of, name in held:
-            if not is_known(name):
-                self.report.not_checked.append(f"{self.row.run}: {of}.{printable(name)}: no metric of this name")
-        if left := [f"{of}.{name}" for of, name in held if is_known(name)]:
+        left = []
+        for of, name in stated:
+            if (of, name) not in self.compared and _is_known(name):
+                left.append(f"{of}.{name}")
+            elif (of, name) not in self.compared:
+                self._not_checked(f"{of}.{printable(name)}: no metric of this name")
+        if left:
             named = ", ".join(left[:FEW]) + (", ..." if len(left) > FEW else "")
-            self.report.not_checked.append(f"{self.row.run}: {named}: nothing that gives them is in the bundle")
+            self._not_checked(f"{named}: nothing that gives them is in the bundle")
+
+
+def _relevance_here(row: Row, ids: Split | None) -> Relevance:
+    """The relevance of the database to the queries of a run, from the data set on this machine.
+
+    Raises NotHere where something that it needs is missing.
+    """
+    if ids is None:
+        raise NotHere("the id lists are not in the bundle")
+    try:
+        card = load_card(row.dataset)
+        data, rule = open_dataset(card), card.protocol(row.protocol)
+    except HashbenchError as error:
+        raise NotHere(str(error)) from None
+    if data.sha256 != row.data_sha256:
+        raise NotHere(f"the data set {row.dataset} here is not the one of the row")
+    if isinstance(rule.relevance, Percentiles) and rule.relevance.features is not None:
+        raise NotHere(f"relevance goes by distances of features, {rule.relevance.features}")
+    return relevance_of(data, ids, rule)
+
+
+def _known(names: Iterable[str], source: type | None = None) -> Metrics:
+    """Those of the metrics that this hashbench has, and that are computed from ``source`` (None: from anything)."""
+    known = Metrics.parse(filter(_is_known, names), source=None)
+    return known.where(lambda metric: source in (None, metric.entry.source))
+
+
+def _is_known(name: str) -> bool:
+    """Whether this hashbench, with the packages beside it, has the metric."""
+    try:
+        return str(NamedMetric.parse(name)) == name
+    except HashbenchError:
+        return False
+
+
+def _is_equal(one: float | None, other: float | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return math.isclose(one, other, rel_tol=ROUNDING, abs_tol=ROUNDING)
+
+
+def _shown(number: float | None) -> str:
+    return "none" if number is None else f"{number:.10g}"

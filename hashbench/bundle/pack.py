@@ -1,35 +1,101 @@
-"""Writes a bundle: the same files give the same bytes, since names are sorted and times and modes fixed."""
+"""Writes a bundle of a table: the rows of its cells, the files of their runs, declarations, id lists and a README.
+
+The same files give the same bytes, since names are sorted and times and modes fixed.
+"""
 
 import hashlib
 import json
 import stat
 import zipfile
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hashbench.bundle import id_lists, layout
-from hashbench.bundle.contents import Contents, Say, contents, rows_of
-from hashbench.bundle.manifest import SCHEMA, Manifest
-from hashbench.bundle.readme import readme
-from hashbench.foundation import provenance
-from hashbench.foundation.errors import HashbenchError
+from hashbench.bundle import archive
+from hashbench.bundle.archive import SCHEMA, Manifest, counted
+from hashbench.bundle.arrays import read_counts
+from hashbench.contract import CODES
+from hashbench.datasets.card import card_files
+from hashbench.datasets.split import of_first_classes, split, write
+from hashbench.datasets.store import open_labels
+from hashbench.foundation import paths, provenance
+from hashbench.foundation.errors import FEW, HashbenchError
 from hashbench.foundation.files import atomic, file_sha256
 from hashbench.foundation.progress import bar
 from hashbench.foundation.registry import canonical
+from hashbench.runs.row import Row, to_line
+from hashbench.runs.run import Run
+from hashbench.runs.settings import RECIPES, method_path, recipes
 from hashbench.runs.store import Store
-from hashbench.tables import spec
+from hashbench.tables.cell_runs import cell_runs
+from hashbench.tables.render_markdown import escape
+from hashbench.tables.settings import settings_of_table
+from hashbench.tables.spec import TableSpec, files_of, load
 
 PIECE = 1 << 20
 THE_TIME = (1980, 1, 1, 0, 0, 0)  # of every file: the first that a zip archive can hold
 
+Say = Callable[[str], object]
+
+README = """\
+# {title}
+
+The table `{m.table}` of hashbench: its rows, and what is needed to render it and to score it again without training.
+
+hashbench {m.code.version} made this archive{commit}. Install that version: another one may name other runs.
+
+Score the rows again from the packed histograms and codes, and compare every value:
+
+    hashbench verify {folder}.zip
+
+Unpack the archive, and render the table from its rows:
+
+    hashbench --results {folder}/results --root {folder}/root {m.table_command}
+
+| folder or file | what it holds |
+| --- | --- |
+| `results/rows/` | {n_rows}: the stored record of each run |
+| `results/runs/` | the files of {n_runs}: {n[histograms]} with a histogram (`histogram.npz`), {n[retrievals]} with \
+the result of a bucket search (`retrieval.npz`), {n[codes]} with codes (`codes.npz`) |
+| `root/` | the table's declaration, the cards of its data sets, the files of its methods and recipes, the papers |
+| `splits/` | {n_lists}: the ids of queries, database and training items |
+| `manifest.json` | the SHA-256 of each file, and the versions of the programs that made the archive |
+{alone}"""
+
+ALONE = """
+Of these runs the rows alone are here, and `hashbench verify` cannot score them again:
+
+{runs}
+"""
+
+
+@dataclass
+class Packed:
+    """A bundle, and its ``files`` by their names in it: paths of files that are copied.
+
+    ``rows_alone`` are the runs of which neither counts nor codes are packed.
+    """
+
+    spec: TableSpec
+    rows: list[Row]
+    files: dict[str, Path] = field(default_factory=dict)
+    rows_alone: list[str] = field(default_factory=list)
+    size_bytes: int = 0
+    sha256: str = ""
+
+    @property
+    def n(self) -> dict[str, int]:
+        """The numbers of runs with a histogram, a retrieval or codes, and of id lists."""
+        ends = {"histograms": "/histogram.npz", "retrievals": "/retrieval.npz", "codes": f"/{CODES}"}
+        found = {what: sum(name.endswith(end) for name in self.files) for what, end in ends.items()}
+        return found | {"lists": sum(name.startswith(f"{archive.ID_LISTS}/") for name in self.files)}
+
 
 @dataclass(frozen=True)
 class Order:
-    """Which bundle is wanted: the table, and which of its runs, as the options of ``hashbench bundle`` say."""
+    """The table of a bundle, and which of its runs are packed, as the options of ``hashbench bundle`` say."""
 
     table: str
     budget: str | None = None
@@ -37,94 +103,186 @@ class Order:
     n_seeds: int | None = None
     codes: bool = True
 
+    def manifest(self, files: dict[str, str]) -> Manifest:
+        """The manifest of the bundle whose ``files`` have these checksums."""
+        # whether torch has been imported, and so its CUDA is known, says nothing about the bundle
+        versions = {name: found for name, found in provenance.versions().items() if name != "cuda"}
+        own = asdict(self) | {"table": canonical(self.table)}
+        return Manifest(schema=SCHEMA, code=provenance.code(), versions=versions, files=files, **own)
+
+    @cached_property
+    def spec(self) -> TableSpec:
+        """The table; raises HashbenchError if there is none of this name."""
+        return load(self.table, self.budget, self.n_splits)
+
     @property
     def folder(self) -> str:
         """The name of the folder in the archive, and by default of the archive."""
         return f"{self.spec.name}-bundle"
 
-    @cached_property
-    def spec(self) -> spec.TableSpec:
-        """The table; raises HashbenchError if there is none of this name."""
-        return spec.load(self.table, self.budget, self.n_splits)
-
-
-@dataclass(frozen=True)
-class Packed:
-    """A bundle that was written."""
-
-    path: Path
-    size_bytes: int
-    sha256: str
-    contents: Contents
-
 
 def pack(order: Order, path: Path, store: Store, say: Say) -> Packed:
-    """Writes the bundle to ``path``, as a whole or not at all; ``say`` is told what is not packed, and why.
+    """Writes the bundle to ``path``, as a whole or not at all; ``say`` gets a line about all that is not packed.
 
     Raises HashbenchError if no run of the table is stored, for a damaged row, and for a name that no bundle can hold.
     """
-    declared = order.spec
+    found = Packed(order.spec, rows_of(order.spec, store, order.n_seeds))
     with TemporaryDirectory() as scratch:
-        found = contents(
-            declared, canonical(order.table), rows_of(declared, store, order.n_seeds), store, say, codes=order.codes
-        )
-        found.files.update(id_lists.written(found.rows, Path(scratch), say))
+        _add_rows(found, store, say, Path(scratch), codes=order.codes)
+        found.files |= {
+            f"{archive.ROOT}/{place}": file for place, file in _declared(order.spec, canonical(order.table))
+        }
+        found.files.update(_id_lists(found.rows, Path(scratch), say))
         for name in found.files:
-            if layout.most_bytes(name) is None:
+            if archive.most_bytes(name) is None:
                 raise HashbenchError(f"{name}: no bundle can hold a file of this name: letters, digits, _ . + and -")
+        readme = Path(scratch) / archive.README
+        readme.write_text(_readme(order, found), encoding="utf-8")
+        found.files[archive.README] = readme
         with atomic(path) as temporary:
             _write(temporary, order, found)
-            size_bytes, sha256 = temporary.stat().st_size, file_sha256(temporary)
-    return Packed(path, size_bytes, sha256, found)
+            found.size_bytes, found.sha256 = temporary.stat().st_size, file_sha256(temporary)
+    return found
 
 
-def _write(path: Path, order: Order, found: Contents) -> None:
-    found.files[layout.README] = readme(order.folder, found, _manifest(order, {})).encode()
-    digests: dict[str, str] = {}
+def rows_of(spec: TableSpec, store: Store, n_seeds: int | None) -> list[Row]:
+    """The stored rows of the table's cells, failed ones too, of seeds 0 .. ``n_seeds`` - 1 (None: all).
+
+    Raises HashbenchError if there is none, and for a damaged row, since it might be one of them.
+    """
+    hashes = {run.name.cell_hash for cell in cell_runs(spec, 1) for run in cell.runs}
+    rows = (row for name, row in store.named_rows() if name == row.run)  # not those that are kept beside another one
+    found = [row for row in rows if row.cell_hash in hashes and (n_seeds is None or row.seed < n_seeds)]
+    if not found:
+        raise HashbenchError(f"table {spec.name}: no run of its cells is stored in {store.folder / 'rows'}")
+    return found
+
+
+def _add_rows(found: Packed, store: Store, say: Say, scratch: Path, *, codes: bool) -> None:
+    """Adds the rows and the files of their runs; says which runs have none."""
+    lines = dict[str, str]()
+    with bar(f"check {found.spec.name}", "run", len(found.rows)) as checked:
+        for row in found.rows:
+            place = f"{archive.ROWS}/{store.rows_path(row.dataset, row.protocol).name}"
+            lines[place] = lines.get(place, "") + to_line(row) + "\n"
+            if row.status == "ok":
+                _add_run(found, row, store.run_folder(row.run), say, codes=codes)
+            checked.update()
+    for place, text in lines.items():
+        found.files[place] = scratch / Path(place).name
+        found.files[place].write_text(text, encoding="utf-8")
+    if alone := found.rows_alone:
+        named = ", ".join(alone[:FEW]) + (f", ... (all in {archive.README})" if len(alone) > FEW else "")
+        n_ok, of = sum(row.status == "ok" for row in found.rows), paths.shown(store.folder / "runs")
+        say(f"{len(alone)} of {n_ok} runs have no histogram or codes in {of}, their rows alone are packed: {named}")
+
+
+def _add_run(found: Packed, row: Row, folder: Path, say: Say, *, codes: bool) -> None:
+    names = [name for name in archive.OF_RUN if (codes or name != CODES) and (folder / name).is_file()]
+    stated = {f"{artefact}.npz": sha256 for artefact, sha256 in row.artefacts.items()}
+    faults = (_fault(folder / name, stated.get(name)) for name in names if name in archive.STATED)
+    if fault := next(filter(None, faults), None):
+        say(f"{row.run}: neither its histogram nor its codes are packed: {fault}")
+        names = []
+    if not names:
+        found.rows_alone.append(row.run)
+    found.files |= {f"{archive.RUNS}/{row.run}/{name}": folder / name for name in names}
+
+
+def _fault(path: Path, stated: str | None) -> str | None:
+    try:
+        is_stated = read_counts(path).sha256() == stated
+    except HashbenchError as error:
+        return str(error)
+    return None if is_stated else f"{path} is not the {path.stem.partition('_')[0]} that it was scored from"
+
+
+def _declared(spec: TableSpec, name: str) -> Iterator[tuple[str, Path]]:
+    """The files that declare the table, by their names in a bundle: its own, cards, methods, recipes and papers."""
+    experiments = f"{archive.ROOT}/experiments"
+    yield from ((f"{experiments}/tables/{path.name}", path) for path in files_of(name))
+    cards = card_files()
+    for dataset in sorted({cell.dataset for cell in spec.cells} & cards.keys()):
+        yield f"{archive.ROOT}/datasets/{dataset}.toml", cards[dataset]
+    runs = settings_of_table(spec)  # of the bases, too
+    for method in sorted({each.name.method for each in runs}):
+        yield f"{experiments}/methods/{method}.toml", method_path(method)
+    files, known = paths.entries(*RECIPES), recipes()
+    used = {recipe for each in runs for recipe in each.recipes()}
+    for recipe in sorted(used | {other for name in used if (other := known[name].extends) is not None}):
+        yield f"{experiments}/recipes/{recipe}.toml", files[recipe]
+    if (papers := paths.root() / "experiments" / "papers.toml").is_file():
+        yield f"{experiments}/papers.toml", papers
+
+
+def _id_lists(rows: Iterable[Row], folder: Path, say: Say) -> Iterator[tuple[str, Path]]:
+    """Writes the id lists of ``rows`` into ``folder``, each once; yields its name in a bundle and its path.
+
+    ``say`` is called with a line for each that cannot be written, because the labels of a data set are not here, or
+    because other ids are drawn from them today.
+    """
+    by_name: dict[str, tuple[Run, str]] = {}
+    for row in rows:
+        run = Run.from_row(row)
+        classes = f"-classes{run.n_classes}" if run.n_classes else ""
+        name = f"{archive.ID_LISTS}/{row.dataset}/{row.protocol}-seed{run.protocol.seed}{classes}.npz"
+        by_name.setdefault(name, (run, row.ids_sha256))
+    for name, (run, sha256) in sorted(by_name.items()):
+        what = f"no id lists of {run.name.dataset} {run.name.protocol}"
+        try:
+            labels = open_labels(run.card).labels
+            chosen = split(labels, run.protocol, run.name.dataset, run.name.protocol)
+            chosen = of_first_classes(chosen, labels, run.n_classes) if run.n_classes else chosen
+        except HashbenchError as error:
+            say(f"{what}: {error}")
+            continue
+        if chosen.sha256 != sha256:
+            say(f"{what}: other ids are drawn today than in its rows")
+            continue
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(path, chosen)
+        yield name, path
+
+
+def _write(path: Path, order: Order, found: Packed) -> None:
+    digests, n_bytes = dict[str, str](), sum(file.stat().st_size for file in found.files.values())
     with (
-        zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive,
-        bar(f"bundle {found.spec.name}", "B", sum(map(_size, found.files.values())), scaled=True) as shown,
+        zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as bundle,
+        bar(f"bundle {found.spec.name}", "B", n_bytes, scaled=True) as shown,
     ):
-        for name, content in sorted(found.files.items()):
-            digest = hashlib.sha256()
-            with archive.open(_info(order.folder, name, _size(content)), "w") as target:
-                for piece in _pieces(content):
+        for name, file in sorted(found.files.items()):
+            digest, info = hashlib.sha256(), _info(order, name, file.stat().st_size)
+            with file.open("rb") as source, bundle.open(info, "w") as target:
+                while piece := source.read(PIECE):
                     digest.update(piece)
                     target.write(piece)
                     shown.update(len(piece))
             digests[name] = digest.hexdigest()
-        text = json.dumps(_manifest(order, digests).model_dump(by_alias=True), indent=1, sort_keys=True) + "\n"
-        archive.writestr(_info(order.folder, layout.MANIFEST, len(text)), text)
+        text = json.dumps(order.manifest(digests).model_dump(by_alias=True), indent=1, sort_keys=True) + "\n"
+        bundle.writestr(_info(order, archive.MANIFEST, len(text)), text)
 
 
-def _manifest(order: Order, digests: dict[str, str]) -> Manifest:
-    return Manifest(
-        schema=SCHEMA,
-        table=canonical(order.table),
-        budget=order.budget,
-        n_splits=order.n_splits,
-        n_seeds=order.n_seeds,
-        codes=order.codes,
-        code=provenance.code(),
-        # whether torch has been imported, and so its CUDA is known, says nothing about the bundle
-        versions={name: found for name, found in provenance.versions().items() if name != "cuda"},
-        files=digests,
-    )
-
-
-def _info(folder: str, name: str, size_bytes: int) -> zipfile.ZipInfo:
-    info = zipfile.ZipInfo(f"{folder}/{name}", THE_TIME)
+def _info(order: Order, name: str, size_bytes: int) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(f"{order.folder}/{name}", THE_TIME)
     info.create_system = 3  # Unix, whose modes the next line gives
     info.external_attr = (stat.S_IFREG | 0o644) << 16
     info.file_size = size_bytes
     return info
 
 
-def _size(content: Path | bytes) -> int:
-    return len(content) if isinstance(content, bytes) else content.stat().st_size
-
-
-def _pieces(content: Path | bytes) -> Iterator[bytes]:
-    with BytesIO(content) if isinstance(content, bytes) else content.open("rb") as file:
-        while piece := file.read(PIECE):
-            yield piece
+def _readme(order: Order, found: Packed) -> str:
+    manifest, alone = order.manifest({}), found.rows_alone
+    commit, dirty = manifest.code.commit, ", with changes" if manifest.code.dirty else ""
+    n_ok = sum(row.status == "ok" for row in found.rows)
+    return README.format(
+        title=escape(found.spec.title),
+        m=manifest,
+        commit="" if commit is None else f" (commit {commit}{dirty})",
+        folder=order.folder,
+        n_rows=counted(len(found.rows), "row"),
+        n_runs=counted(n_ok - len(alone), "run"),
+        n=found.n,
+        n_lists=counted(found.n["lists"], "id list"),
+        alone=ALONE.format(runs="\n".join(f"- `{run}`" for run in alone)) if alone else "",
+    )

@@ -2,16 +2,16 @@
 
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
 
-from hashbench.bundle import archive, id_lists, layout
-from hashbench.bundle.archive import Archive, DamagedFile
-from hashbench.bundle.check_run import RunCheck
-from hashbench.bundle.report import Report
+from hashbench.bundle import archive
+from hashbench.bundle.archive import Archive, DamagedFile, Manifest
+from hashbench.bundle.arrays import read_id_lists
+from hashbench.bundle.check_run import Report, RunCheck
 from hashbench.datasets.split import Split
 from hashbench.foundation.errors import HashbenchError, printable, quietly
 from hashbench.foundation.progress import bar
@@ -22,8 +22,8 @@ from hashbench.runs.row import REMEDY, Row, from_line
 T = TypeVar("T")
 
 
-def verify(path: Path) -> tuple[Archive, Report]:
-    """The bundle, closed again, and what was found in it.
+def verify(path: Path) -> tuple[Manifest, Report]:
+    """The manifest of the bundle, and what was found in it.
 
     Raises HashbenchError for a file that is not a bundle that hashbench wrote. Files are copied into a temporary
     folder before they are read, those of one run at a time.
@@ -33,9 +33,9 @@ def verify(path: Path) -> tuple[Archive, Report]:
         TemporaryDirectory() as scratch,
         bar("verify", "file", len(bundle.manifest.files)) as shown,
     ):
-        checks = _Checks(bundle, Path(scratch).resolve(), Report(), shown.update)
+        checks = _Checks(bundle, Path(scratch).resolve(), shown.update)
         checks.all()
-    return bundle, checks.report
+    return bundle.manifest, checks.report
 
 
 @dataclass
@@ -44,20 +44,23 @@ class _Checks:
 
     bundle: Archive
     scratch: Path
-    report: Report
     done: Callable[[int], object]
+    report: Report = field(default_factory=Report)
 
     def all(self) -> None:
         """All checks, in the order of the names."""
         of_runs: dict[str, list[str]] = {}
-        for name in self._names(layout.RUNS):
+        for name in self._names(archive.RUNS):
             of_runs.setdefault(name.split("/")[2], []).append(name)
-        for name in [*self._names("README.md"), *self._names(layout.ROOT)]:
-            self._copied(name)
+        for name in [*self._names("README.md"), *self._names(archive.ROOT)]:
+            self._is_copied(name)
         ids, rows = self._id_lists(), self._rows()
-        self._require_used(ids, rows)
+        used = {row.ids_sha256 for row in rows.values()}
+        for sha256, (name, _) in ids.items():
+            if sha256 not in used:
+                self._say(name, "no row has these ids")
         for run in sorted(of_runs.keys() - rows.keys()):
-            self._say(f"{layout.RUNS}/{run}", "no readable row of this run is in the bundle")
+            self._say(f"{archive.RUNS}/{run}", "no readable row of this run is in the bundle")
         for run, row in rows.items():
             self._run(row, of_runs.get(run, []), ids)
 
@@ -67,8 +70,8 @@ class _Checks:
     def _say(self, where: str, what: str) -> None:
         self.report.differences.append(f"{where}: {what}")
 
-    def _copied(self, name: str) -> Path | None:
-        """The copy of a file; None, after it was said, if it is not the one that was packed."""
+    def _is_copied(self, name: str) -> bool:
+        """Copies a file; whether it is the one that was packed, else this is said."""
         self.done(1)
         self.report.n_files += 1
         target, stated = self.scratch / name, self.bundle.manifest.files[name]
@@ -77,11 +80,10 @@ class _Checks:
         except DamagedFile as error:
             self.report.differences.append(str(error))
             target.unlink()
-            return None
+            return False
         if sha256 != stated:
-            self._say(name, f"not the file that was packed: SHA-256 is {sha256}, {layout.MANIFEST} says {stated}")
-            return None
-        return target
+            self._say(name, f"not the file that was packed: SHA-256 is {sha256}, {archive.MANIFEST} says {stated}")
+        return sha256 == stated
 
     def _read(self, read: Callable[[Path], T], name: str) -> T | None:
         """What ``read`` makes of the copy of a file; None, after it was said, if it raises an error."""
@@ -96,8 +98,8 @@ class _Checks:
     def _id_lists(self) -> dict[str, tuple[str, Split]]:
         """The id lists by their checksum, each with its name."""
         found: dict[str, tuple[str, Split]] = {}
-        for name in self._names(layout.ID_LISTS):
-            if self._copied(name) is not None and (chosen := self._read(id_lists.read, name)) is not None:
+        for name in self._names(archive.ID_LISTS):
+            if self._is_copied(name) and (chosen := self._read(read_id_lists, name)) is not None:
                 found[chosen.sha256] = name, chosen
                 self.report.n_id_lists += 1
         return found
@@ -105,8 +107,8 @@ class _Checks:
     def _rows(self) -> dict[str, Row]:
         """The rows by run. One that is not as it was packed is read too, because its values say what was changed."""
         found: dict[str, Row] = {}
-        for name in self._names(layout.ROWS):
-            self._copied(name)
+        for name in self._names(archive.ROWS):
+            self._is_copied(name)
             for row in self._rows_in(name) if (self.scratch / name).exists() else ():
                 end = f"-s{row.seed}-{row.config_hash[:10]}"
                 if not row.run.startswith(f"{row.dataset}-{row.protocol}-{row.method}-") or not row.run.endswith(end):
@@ -123,26 +125,18 @@ class _Checks:
         if name.endswith(".json"):
             rows = [self._read(schema_1.read, name)]
         else:
-            lines = self._read(store.read_lines, name) or []
-            rows = [self._read(partial(_row_in, line), name) for line in lines]
+            rows = [self._read(partial(_row_in, line), name) for line in self._read(store.read_lines, name) or []]
         yield from (row for row in rows if row is not None)
-
-    def _require_used(self, ids: dict[str, tuple[str, Split]], rows: dict[str, Row]) -> None:
-        """Says which id lists are of no row."""
-        used = {row.ids_sha256 for row in rows.values()}
-        for sha256, (name, _) in ids.items():
-            if sha256 not in used:
-                self._say(name, "no row has these ids")
 
     def _run(self, row: Row, names: list[str], ids: dict[str, tuple[str, Split]]) -> None:
         """Checks the files of one run, and removes their copies."""
-        copies = {Path(name).name: path for name in names if (path := self._copied(name)) is not None}
+        copies = {Path(name).name: self.scratch / name for name in names if self._is_copied(name)}
         own_ids = ids[row.ids_sha256][1] if row.ids_sha256 in ids else None
         if row.status == "ok":
             RunCheck(row, copies, own_ids, self.report).all()
         if not names and row.status == "ok":
             self.report.rows_alone.append(row.run)
-        shutil.rmtree(self.scratch / layout.RUNS / row.run, ignore_errors=True)
+        shutil.rmtree(self.scratch / archive.RUNS / row.run, ignore_errors=True)
 
 
 def _row_in(line: Line, path: Path) -> Row:  # noqa: ARG001  (the line knows its file)

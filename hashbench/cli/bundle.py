@@ -40,37 +40,33 @@ def command(
     path = out or Path(f"{order.folder}.zip")
     require_output(path)
     packed = pack(order, path, Store.default(), note)
-    typer.echo(_as_json(packed) if as_json else f"{path}\n{_summary(packed)}", err=is_stream(path))
+    typer.echo(_as_json(path, packed) if as_json else f"{path}\n{_summary(packed)}", err=is_stream(path))
 
 
 def _summary(packed: "Packed") -> str:
-    from hashbench.bundle.layout import ID_LISTS
-    from hashbench.bundle.readme import counted
-    from hashbench.contract import CODES
+    from hashbench.bundle.archive import counted
 
-    found = packed.contents
     parts = [
-        counted(len(found.rows), "row"),
-        f"{found.n('histogram.npz'):,} with a histogram",
-        *([f"{n:,} with a retrieval"] if (n := found.n("retrieval.npz")) else []),
-        f"{found.n(CODES):,} with codes",
-        counted(sum(name.startswith(f"{ID_LISTS}/") for name in found.files), "id list"),
+        counted(len(packed.rows), "row"),
+        f"{packed.n['histograms']:,} with a histogram",
+        *([f"{n:,} with a retrieval"] if (n := packed.n["retrievals"]) else []),
+        f"{packed.n['codes']:,} with codes",
+        counted(packed.n["lists"], "id list"),
     ]
     return f"{', '.join(parts)}: {packed.size_bytes:,} bytes"
 
 
-def _as_json(packed: "Packed") -> str:
+def _as_json(path: Path, packed: "Packed") -> str:
     from hashbench.foundation.config import canonical_json
 
-    found = packed.contents
     return canonical_json(
         {
-            "path": str(packed.path),
+            "path": str(path),
             "size_bytes": packed.size_bytes,
             "sha256": packed.sha256,
-            "table": found.spec.name,
-            "rows": [row.run for row in found.rows],
-            "rows_alone": found.rows_alone,
-            "files": sorted(found.files),
+            "table": packed.spec.name,
+            "rows": [row.run for row in packed.rows],
+            "rows_alone": packed.rows_alone,
+            "files": sorted(packed.files),
         }
     )

@@ -9,8 +9,8 @@ import typer
 from hashbench.cli._options import AsJson
 
 if TYPE_CHECKING:
-    from hashbench.bundle.archive import Archive
-    from hashbench.bundle.report import Report
+    from hashbench.bundle.archive import Manifest
+    from hashbench.bundle.check_run import Report
 
 
 def command(
@@ -25,17 +25,17 @@ def command(
     from hashbench.bundle.verify import verify
     from hashbench.foundation.errors import CheckFailed
 
-    archive, report = verify(bundle)
-    typer.echo(_as_json(bundle, archive, report) if as_json else "\n".join(_lines(archive, report)))
+    manifest, report = verify(bundle)
+    typer.echo(_as_json(bundle, manifest, report) if as_json else "\n".join(_lines(manifest, report)))
     if n := len(report.differences):
         raise CheckFailed(f"{bundle}: {n} difference{'s' if n > 1 else ''}")
 
 
-def _lines(archive: "Archive", report: "Report") -> Iterator[str]:
-    from hashbench.bundle.readme import counted
+def _lines(manifest: "Manifest", report: "Report") -> Iterator[str]:
+    from hashbench.bundle.archive import counted
     from hashbench.foundation.errors import printable
 
-    yield f"table {archive.manifest.table}, packed by hashbench {printable(archive.manifest.code.version)}"
+    yield f"table {manifest.table}, packed by hashbench {printable(manifest.code.version)}"
     yield f"{counted(report.n_files, 'file')}, {counted(report.n_rows, 'row')}, {counted(report.n_id_lists, 'id list')}"
     of_counts = f"{counted(report.n_histograms, 'histogram')}, {counted(report.n_retrievals, 'retrieval')}"
     yield f"{counted(report.n_values, 'metric')} computed again: {of_counts}, codes of {counted(report.n_codes, 'run')}"
@@ -45,9 +45,9 @@ def _lines(archive: "Archive", report: "Report") -> Iterator[str]:
     yield from [f"difference: {line}" for line in report.differences] or ["no difference"]
 
 
-def _as_json(path: Path, archive: "Archive", report: "Report") -> str:
+def _as_json(path: Path, manifest: "Manifest", report: "Report") -> str:
     from dataclasses import asdict
 
     from hashbench.foundation.config import canonical_json
 
-    return canonical_json({"bundle": str(path), "table": archive.manifest.table, **asdict(report)})
+    return canonical_json({"bundle": str(path), "table": manifest.table, **asdict(report)})

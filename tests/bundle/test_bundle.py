@@ -12,8 +12,8 @@ from support.bundles import content, names
 from support.command_line import call
 from support.small_root import REPOSITORY, small_root
 
-from hashbench.bundle.contents import rows_of
-from hashbench.bundle.manifest import Manifest
+from hashbench.bundle.archive import Manifest
+from hashbench.bundle.pack import rows_of
 from hashbench.runs.guard import row_of
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store

@@ -12,7 +12,7 @@ import pytest
 from support.bundles import changed, json_changed, names, row_changed, written
 from support.command_line import call
 
-from hashbench.bundle import archive, layout
+from hashbench.bundle import archive
 from hashbench.runs.run import Run
 
 Make = Callable[[Path, Path], None]  # is given a good bundle and the path of the hostile one
@@ -228,7 +228,7 @@ def test_a_long_list_of_files_is_not_read(
     bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "b.zip").write_bytes(bundle.read_bytes())
-    monkeypatch.setattr(layout, "MOST_FILES", len(names(bundle)) - 1)
+    monkeypatch.setattr(archive, "MOST_FILES", len(names(bundle)) - 1)
     n = len(names(bundle))
     assert refused(capsys, tmp_path / "b.zip") == f"not a bundle that hashbench wrote: {n} files: {n - 1} at most"
     monkeypatch.setattr(archive, "DIRECTORY_BYTES", 1000)

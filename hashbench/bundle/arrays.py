@@ -1,0 +1,153 @@
+"""Reads the counts, the id lists and the codes in a bundle, from files that anybody may have made."""
+
+from collections.abc import Set
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.codes import Codes, files
+from hashbench.codes.distinct import DistinctCodes, count_distinct
+from hashbench.codes.files import StoredArray, arrays_in
+from hashbench.contract import CODES, histogram_of
+from hashbench.datasets.split import Split
+from hashbench.foundation.errors import HashbenchError
+from hashbench.histogram import Histogram
+from hashbench.histogram.ranking import WeightedRankings
+from hashbench.histogram.retrieval import CUTOFFS, Retrieval
+from hashbench.relevance.labels import Relevance
+from hashbench.runs.row import Row
+from hashbench.sparse.codes import SparseCodes, top_k
+from hashbench.sparse.evaluate import as_hamming
+
+MOST_BYTES = 4 << 30  # of one array in memory
+MOST_COUNT = 1 << 40  # of items at a distance: a sum of such counts does not overflow
+
+RETRIEVAL = {"n_items", "contingency", *(f"{name}_{k}" for name in ("relevant", "n_candidates") for k in CUTOFFS)}
+LISTS = {"query_ids", "database_ids", "train_ids", "sha256"}
+BINARY = {"query_codes", "database_codes", "n_bits", "layout"}
+SPARSE = {"buckets", "d", "query_activations"}
+BESIDE = {"query_labels", "database_labels", "query_ids", "database_ids", "dataset", files.BIT_WEIGHTS}
+
+
+def read_counts(path: Path) -> Histogram | Retrieval:
+    """The histogram or, by the name of the file, the retrieval in it; raises HashbenchError unless it can be one.
+
+    The sizes are compared before an array is read: counts [q, d, v], none negative, and the same number of items for
+    each query; levels ascending from 0.
+    """
+    if path.name.startswith("retrieval"):
+        _arrays(path, RETRIEVAL)
+        return Retrieval.load(path)
+    arrays = _arrays(path, {"counts", "levels"})
+    counts, levels = arrays["counts"], arrays["levels"]
+    if len(counts.shape) != 3 or counts.shape[2:] != levels.shape or {counts.dtype.str, levels.dtype.str} != {"<i8"}:
+        raise HashbenchError(f"{path}: counts {counts.shape}, levels {levels.shape}: integers [q, d, v] and [v] go")
+    found = Histogram(counts.whole(np.int64), levels.small().astype(np.int64))
+    if not found.levels.size or found.levels[0] != 0 or (np.diff(found.levels) <= 0).any():
+        raise HashbenchError(f"{path}: its levels do not ascend from 0")
+    if found.counts.size and not 0 <= found.counts.min() <= found.counts.max() <= MOST_COUNT:
+        raise HashbenchError(f"{path}: its counts are negative or too large")
+    if len(np.unique(found.counts.sum(axis=(1, 2)))) > 1:
+        raise HashbenchError(f"{path}: its queries have different numbers of items")
+    return found
+
+
+def read_id_lists(path: Path) -> Split:
+    """The id lists in a file; raises HashbenchError unless they have the checksum that is stored beside them."""
+    arrays = _arrays(path, LISTS, {"validation_ids"})
+    stated = str(arrays.pop("sha256").small())
+    chosen = Split(**{name: _ids(array) for name, array in arrays.items()})
+    if chosen.sha256 != stated:
+        raise HashbenchError(f"{path}: its ids have SHA-256 {chosen.sha256}, and it says {stated[:64]}")
+    return chosen
+
+
+@dataclass(frozen=True, eq=False)
+class RunCodes:
+    """The codes of a run and what their file has beside them; ``weights`` are the learned weights of the bits."""
+
+    query: Codes
+    database: Codes
+    distinct: DistinctCodes
+    relevance: Relevance | None = None  # by the labels of the file; None: it has none
+    weights: NDArray[np.float64] | None = None
+    ids: dict[str, NDArray[np.int64]] | None = None  # query_ids and database_ids
+
+    def histogram(self, relevance: Relevance) -> Histogram:
+        """The histogram of the codes; raises HashbenchError if ``relevance`` is of another number of items."""
+        shape = len(self.query), len(self.database)
+        if relevance.shape != shape:
+            held, needed = (f"{n:,} queries and {items:,} items" for n, items in (shape, relevance.shape))
+            raise HashbenchError(f"{CODES}: codes of {held}: {needed} are expected")
+        _require_memory(f"{CODES}: its histogram", 8 * shape[0] * (self.query.n_bits + 1) * len(relevance.levels))
+        return histogram_of(self.query, self.database, relevance, progress=True)
+
+    def weighted(self, relevance: Relevance) -> WeightedRankings | None:
+        """The rankings by the weighted Hamming distance; None if no weights were learned."""
+        if self.weights is None:
+            return None
+        return WeightedRankings(self.query, self.database, self.weights, relevance, progress=True)
+
+
+def read_codes(path: Path, row: Row) -> RunCodes:
+    """The codes of the run of ``row`` in its file; raises an error unless they can be codes."""
+    if "retrieval" in row.artefacts:
+        return _sparse(path, row)
+    arrays, relevance, ids, weights = _arrays(path, BINARY, BESIDE), None, None, None
+    if "query_labels" in arrays:
+        saved = files.load(path)
+        query, database, relevance = saved.query, saved.database, saved.relevance
+    else:
+        query, database, _ = files.load_codes(path)
+        ids = {name: _ids(array) for name, array in arrays.items() if name in ("query_ids", "database_ids")}
+    if files.BIT_WEIGHTS in arrays:
+        weights = files.weights_at(files.BIT_WEIGHTS, [path], query.n_bits)
+    distinct = DistinctCodes(queries=count_distinct(query.words), database=count_distinct(database.words))
+    return RunCodes(query, database, distinct, relevance, weights, ids)
+
+
+def _sparse(path: Path, row: Row) -> RunCodes:
+    """Sparse codes as binary codes of d bits, of which k are set."""
+    arrays, stated = _arrays(path, SPARSE), row.config["settings"] | row.settings
+    buckets, activations = arrays["buckets"], arrays["query_activations"]
+    d, k = int(arrays["d"].small().item()), buckets.shape[1]
+    if (stated.get("d"), stated.get("k")) != (d, k) or activations.shape[1:] != (d,):
+        raise HashbenchError(
+            f"{path}: codes of {k} of {d} buckets: the row says {stated.get('k')} of {stated.get('d')}"
+        )
+    _require_memory(f"{path}: its codes", (buckets.shape[0] + activations.shape[0]) * d // 8)
+    database, query = SparseCodes(buckets.whole(), d), top_k(activations.whole(), k)
+    distinct = DistinctCodes(queries=query.n_distinct, database=database.n_distinct)
+    return RunCodes(as_hamming(query), as_hamming(database), distinct)
+
+
+def _arrays(path: Path, names: set[str], others: Set[str] = frozenset()) -> dict[str, StoredArray]:
+    """The arrays of an .npz file, of which no value is read yet.
+
+    Raises HashbenchError unless they have these ``names`` (and perhaps some of ``others``) and fit into memory.
+    """
+    with path.open("rb") as file:
+        if file.read(4) != b"PK\x03\x04":
+            raise HashbenchError(f"{path}: not a .npz file")
+    arrays = {name: array() for name, array in arrays_in(path).items()}
+    if not names <= arrays.keys() <= names | others:
+        held = ", ".join(sorted(arrays)) or "nothing"
+        raise HashbenchError(f"{path}: it holds {held}: {', '.join(sorted(names))} go")
+    for array in arrays.values():
+        _require_memory(array.where, prod(map(int, array.shape)) * array.dtype.itemsize)
+    return arrays
+
+
+def _require_memory(where: str, n_bytes: int) -> None:
+    if n_bytes > MOST_BYTES:
+        raise HashbenchError(f"{where}: {n_bytes:,} bytes: {MOST_BYTES:,} at most")
+
+
+def _ids(array: StoredArray) -> NDArray[Any]:
+    if len(array.shape) != 1 or array.dtype.str != "<i8":
+        raise HashbenchError(f"{array.where}: {array.dtype} of shape {array.shape}: ids, int64 [n], are expected")
+    return array.whole(np.int64)

@@ -129,9 +129,7 @@ def pack(order: Order, path: Path, store: Store, say: Say) -> Packed:
     found = Packed(order.spec, rows_of(order.spec, store, order.n_seeds))
     with TemporaryDirectory() as scratch:
         _add_rows(found, store, say, Path(scratch), codes=order.codes)
-        found.files |= {
-            f"{archive.ROOT}/{place}": file for place, file in _declared(order.spec, canonical(order.table))
-        }
+        found.files.update(_declared(order.spec, canonical(order.table)))
         found.files.update(_id_lists(found.rows, Path(scratch), say))
         for name in found.files:
             if archive.most_bytes(name) is None:

@@ -146,14 +146,13 @@ def _protocol(rule: dict[str, Any]) -> str:
 
 def table(name: str) -> Sheet:
     """Its paper, rows and columns, what of it is measured, and its commands."""
-    from hashbench.cli.status import status
     from hashbench.runs.store import Store
     from hashbench.tables import spec
-    from hashbench.tables.estimate import PastSeconds
+    from hashbench.tables.status import PastSeconds, table_status
 
     table = spec.load(name)
-    stored = {row.run: row for row in Store.default().rows(print_error)}
-    runs = status(table, stored, PastSeconds.of(stored.values()), 1).as_json(1)
+    stored = {row.run: row for row in Store.default().outcomes(print_error)}
+    runs = table_status(table, stored, PastSeconds.of(stored.values())).as_json(1)
     named = {f"{key}s": sorted({getattr(cell, key) for cell in table.cells}) for key in ("method", "dataset", "metric")}
     n_published = sum(cell.published is not None for cell in table.cells)
     values: dict[str, Any] = {

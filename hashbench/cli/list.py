@@ -98,23 +98,23 @@ def _bibtex() -> str:
 def _settings(table: str | None, markdown: bool, as_json: bool) -> str:
     """The settings of the runs of a table beside those that the authors released."""
     from hashbench.foundation.config import canonical_json
-    from hashbench.tables import render_settings, spec
-    from hashbench.tables.settings import settings_of_table
+    from hashbench.tables import spec
+    from hashbench.tables.settings import render_settings, settings_of_table
 
     if table is None:
         raise HashbenchError("settings are listed for one table: --table NAME is needed (hashbench list tables)")
     declared = spec.load(table)
+    if markdown and not as_json:
+        return render_settings(declared).removesuffix("\n")
     runs = settings_of_table(declared)
     if as_json:
-        return canonical_json({"table": declared.name, "runs": [render_settings.as_values(each) for each in runs]})
-    if markdown:
-        return render_settings.render_markdown(declared, runs).removesuffix("\n")
+        return canonical_json({"table": declared.name, "runs": [each.as_values() for each in runs]})
     return "\n\n".join(
         "\n".join(
             [
                 each.title,
                 *in_columns(((f"recipe {name}", why) for name, why in each.recipes().items()), "  "),
-                *in_columns(render_settings.lines(each), "  "),
+                *in_columns(each.lines(), "  "),
             ]
         )
         for each in runs

@@ -85,7 +85,6 @@ def command(
     from hashbench.runs.run_all import Plan, run_all
     from hashbench.runs.store import Store
     from hashbench.tables import cell_runs
-    from hashbench.tables.only import only as select
 
     if not (group := parallel.from_environment()).is_alone:
         raise HashbenchError(
@@ -99,7 +98,7 @@ def command(
     cells = [each for table in tables for each in cell_runs.cell_runs(figures.cells_of(table, budget, splits), seeds)]
     wanted = list({str(e.name): e for each in cells for e in each.runs}.values())
     if only:
-        wanted = select(wanted, pairs_of(only, "--only", "bits=32"))
+        wanted = cell_runs.select(wanted, pairs_of(only, "--only", "bits=32"))
     stored = cell_runs.sort_out(wanted, store)
     left = [] if retry_failed else stored.failed
     settled = {str(spec.name) for spec in (*stored.measured, *left)}
@@ -130,9 +129,9 @@ def command(
 def _dry_run(todo: "list[Run]", store: "Store", jobs: int) -> None:
     """Prints the names of the runs, and says how long they will take together, as far as past rows tell."""
     from hashbench.foundation.progress import note
-    from hashbench.tables.estimate import PastSeconds
+    from hashbench.tables.status import PastSeconds
 
-    past = PastSeconds.of(store.rows(damaged=lambda _: None))
+    past = PastSeconds.of(store.outcomes(damaged=lambda _: None))
     seconds = [past.of_run(spec) for spec in todo]
     for spec in todo:
         typer.echo(str(spec.name))

@@ -1,95 +1,30 @@
-"""``hashbench status``: what is measured of all tables, or of the rows of one; what is missing, and for how long."""
+"""``hashbench status``: which runs of all tables, or of the cells of one, are done or missing."""
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hashbench.cli._options import Splits
-from hashbench.cli._status_map import State, legend, section_map
-from hashbench.cli._terminal import print_each_error_once, print_error
+from hashbench.cli._terminal import print_each_error_once, print_error, width, wrapped
 from hashbench.cli.catalogue import complete
 from hashbench.foundation.registry import each_usable
 
 if TYPE_CHECKING:
-    from hashbench.foundation.config import Setting
-    from hashbench.runs.row import Row
-    from hashbench.tables.cell import Cell
-    from hashbench.tables.cell_runs import CellRuns
-    from hashbench.tables.estimate import PastSeconds
-    from hashbench.tables.spec import TableSpec
+    from hashbench.tables.status import CellStatus, TableStatus
 
-COUNTS = ("done", "failed", "missing", "unavailable")
 HEADINGS = ("table", "runs done", "missing", "failed", "not yet", "hours left")
-
-
-@dataclass
-class CellStatus:
-    """What is stored of the runs that one cell needs, by seed; other cells may need the same runs.
-
-    A run on another split than the protocol's own is called ``0 of split 1``, for seed 0 and the split's seed 1.
-    """
-
-    dataset: str
-    protocol: str
-    method: str
-    settings: "dict[str, Setting]"
-    budget: str
-    done: list[int | str] = field(default_factory=list)
-    failed: dict[int | str, str] = field(default_factory=dict)  # seed -> reason
-    missing: list[int | str] = field(default_factory=list)
-    unavailable: str | None = None  # why no seed can be run yet
-
-    @property
-    def is_measured(self) -> bool:
-        """Whether all its runs are done."""
-        return self.unavailable is None and not self.missing and not self.failed
-
-    @property
-    def state(self) -> State:
-        """Its sign on the map; of a cell with a failed run that it failed, whatever else is done."""
-        if self.unavailable is not None:
-            return State.unavailable
-        if self.failed:
-            return State.failed
-        if not self.missing:
-            return State.done
-        return State.partly if self.done else State.missing
-
-
-@dataclass
-class TableStatus:
-    """What is stored of the runs that a table needs, each run once.
-
-    ``hours_left`` is the time that the missing and the failed runs will take, one after the other, where runs of their
-    methods have taken some before; ``n_unknown`` of them have no such past.
-    """
-
-    spec: "TableSpec"
-    cells: list[CellStatus]
-    hours_left: float
-    n_unknown: int
-
-    def counts(self) -> dict[str, int]:
-        """The number of runs that are done, failed and missing, and of cells that cannot be run yet."""
-        totals = Counter(dict.fromkeys(COUNTS, 0))
-        for cell in self.cells:
-            totals.update(done=len(cell.done), failed=len(cell.failed), missing=len(cell.missing))
-            totals["unavailable"] += cell.unavailable is not None
-        return dict(totals)
-
-    def as_json(self, seeds: int) -> dict[str, Any]:
-        """What is printed with --json of the table as a whole."""
-        left = {"hours_left": round(self.hours_left, 3), "runs_of_unknown_duration": self.n_unknown}
-        return {"table": self.spec.name, "seeds": seeds, "splits": self.spec.n_splits, **self.counts(), **left}
-
-    def hours(self) -> str:
-        """The hours left: ``?`` where no past run tells, ``> 1.5`` where none tells of some."""
-        if self.n_unknown:
-            return f"> {self.hours_left:.1f}" if self.hours_left >= 0.05 else "?"
-        return "< 0.1" if 0 < self.hours_left < 0.05 else f"{self.hours_left:.1f}"
+# the sign of each state of a cell, and its colour on a terminal (None: that of the text)
+SIGNS = {
+    "done": ("#", typer.colors.GREEN),
+    "partly": ("+", typer.colors.YELLOW),
+    "failed": ("x", typer.colors.RED),
+    "missing": (".", None),
+    "not available yet": ("-", typer.colors.BRIGHT_BLACK),
+}
+KEPT = "\u00a0"  # a space at which no line is cut
 
 
 def command(
@@ -105,7 +40,7 @@ def command(
     splits: Splits = 1,
     budget: Annotated[str | None, typer.Option(help="Look for runs at this budget, not at the table's own.")] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object; that of one table has all its cells.")
+        bool, typer.Option("--json", help="Print one JSON object; for one table it has all cells.")
     ] = False,
 ) -> None:
     """Show which cells of a table are done, partly done, failed, missing or not available yet: a sign for each cell.
@@ -116,92 +51,55 @@ def command(
     """
     from hashbench import figures
     from hashbench.foundation.config import canonical_json
+    from hashbench.foundation.progress import bar
     from hashbench.runs.store import Store
     from hashbench.tables import spec
-    from hashbench.tables.estimate import PastSeconds
+    from hashbench.tables.status import PastSeconds, table_status
 
-    stored = {row.run: row for row in Store.default().rows(print_error)}
+    stored = {row.run: row for row in Store.default().outcomes(print_error)}
     past = PastSeconds.of(stored.values())
-    if table is None:
-        names = [*spec.names(), *figures.names_with_own_cells()]
-        found = _all(names, lambda name: status(figures.cells_of(name, budget, splits), stored, past, seeds))
-        as_text = "\n".join(_overview(found))
-        objects: dict[str, Any] = {"tables": [each.as_json(seeds) for each in found]}
+
+    def status(name: str) -> "TableStatus":
+        return table_status(figures.cells_of(name, budget, splits), stored, past, seeds)
+
+    if table is not None:
+        one = status(table)
+        objects: dict[str, Any] = {**one.as_json(seeds), "cells": [cell.as_json() for cell in one.cells.values()]}
+        lines = _of_table(one)
     else:
-        one = status(figures.cells_of(table, budget, splits), stored, past, seeds)
-        as_text = "\n".join(_of_table(one))
-        objects = {**one.as_json(seeds), "cells": [asdict(cell) for cell in one.cells]}
-    typer.echo(canonical_json(objects) if as_json else as_text)
+        names, found = [*spec.names(), *figures.names_with_own_cells()], []
+        with bar("status", "table", len(names)) as done:
+            for _, each in each_usable(names, status, print_each_error_once()):
+                found.append(each)
+                done.update()
+        objects = {"tables": [each.as_json(seeds) for each in found]}
+        lines = _overview(found)
+    typer.echo(canonical_json(objects) if as_json else "\n".join(lines))
 
 
-def _all(names: list[str], status_of: "Callable[[str], TableStatus]") -> list[TableStatus]:
-    """The status of each table; one that is broken is a line on stderr."""
-    from hashbench.foundation.progress import bar
-
-    found = []
-    with bar("status", "table", len(names)) as done:
-        for _, each in each_usable(names, status_of, print_each_error_once()):
-            found.append(each)
-            done.update()
-    return found
-
-
-def status(declared: "TableSpec", stored: "Mapping[str, Row]", past: "PastSeconds", seeds: int) -> TableStatus:
-    """What the ``stored`` rows, by run, hold of the runs that a table needs, and how long the others will take."""
-    from hashbench.tables.cell_runs import cell_runs
-
-    needed = cell_runs(declared, seeds)
-    runs = (spec for cell in needed for spec in cell.runs)
-    todo = [spec for spec in runs if str(spec.name) not in stored or stored[str(spec.name)].status != "ok"]
-    seconds = [past.of_run(spec) for spec in todo]
-    hours = sum(each for each in seconds if each is not None) / 3600
-    return TableStatus(declared, [_status(each, stored) for each in needed], hours, seconds.count(None))
-
-
-def _status(needed: "CellRuns", stored: "Mapping[str, Row]") -> CellStatus:
-    cell = needed.cell
-    found = CellStatus(cell.dataset, cell.protocol, cell.method, dict(cell.settings), cell.budget)
-    found.unavailable = needed.unavailable
-    for spec in needed.runs:
-        row = stored.get(str(spec.name))
-        seed = spec.name.seed if spec.name.split_seed is None else f"{spec.name.seed} of split {spec.name.split_seed}"
-        if row is None:
-            found.missing.append(seed)
-        elif row.status == "ok":
-            found.done.append(seed)
-        else:
-            found.failed[seed] = row.reason or "no reason given"
-    return found
-
-
-def _overview(tables: list[TableStatus]) -> Iterator[str]:
+def _overview(tables: "list[TableStatus]") -> Iterator[str]:
     """A heading and a line for each table."""
-    width = max([len(HEADINGS[0]), *(len(each.spec.name) for each in tables)])
-    yield _line(HEADINGS, width)
+    lines = [HEADINGS]
     for each in tables:
         of = each.counts()
         done = f"{of['done']} of {of['done'] + of['failed'] + of['missing']}"
-        yield _line((each.spec.name, done, of["missing"], of["failed"], of["unavailable"], each.hours()), width)
+        numbers = str(of["missing"]), str(of["failed"]), str(of["unavailable"])
+        lines.append((each.spec.name, done, *numbers, each.hours()))
+    widest = max(len(name) for name, *_ in lines)
+    for name, done, *others in lines:
+        yield f"{name:{widest}}  {done:>10}  " + "  ".join(f"{text:>{max(7, len(text))}}" for text in others)
 
 
-def _line(values: tuple[object, ...], width: int) -> str:
-    name, done, *others = values
-    return f"{name!s:{width}}  {done!s:>10}  " + "  ".join(f"{value!s:>{max(7, len(str(value)))}}" for value in others)
-
-
-def _of_table(found: TableStatus) -> Iterator[str]:
+def _of_table(found: "TableStatus") -> Iterator[str]:
     """The map of each section of the table, a row with how many of its cells are measured; then the sum."""
-    by_key = {_key(cell): cell for cell in found.cells}
     sections: dict[str, dict[str, dict[str, CellStatus]]] = {}
     for cell in found.spec.cells:
         row = sections.setdefault(cell.section, {}).setdefault(cell.row, {})
-        row[cell.column] = by_key[_key(cell)]
-    width = max((len(cell.row) for cell in found.spec.cells), default=0)
+        row[cell.column] = found.cells[cell.run_key]
+    label_width = max((len(cell.row) for cell in found.spec.cells), default=0)
     for title, rows in sections.items():
-        columns = list(dict.fromkeys(column for cells in rows.values() for column in cells))
-        lines = {row: (_states(cells), _counts(list(cells.values()))) for row, cells in rows.items()}
-        yield from section_map(title, columns, lines, width)
-    yield legend()
+        yield from _map(title, rows, label_width)
+    yield ", ".join(f"{_sign(state)} {state}" for state in SIGNS)
     of = found.counts()
     yield (
         f"{found.spec.name}: {of['done']} runs done, {of['failed']} failed, {of['missing']} missing; "
@@ -209,18 +107,40 @@ def _of_table(found: TableStatus) -> Iterator[str]:
     )
 
 
-def _states(cells: "Mapping[str, CellStatus]") -> "dict[str, State]":
-    return {column: cell.state for column, cell in cells.items()}
+def _map(title: str, rows: "Mapping[str, Mapping[str, CellStatus]]", label_width: int) -> Iterator[str]:
+    """The lines of a section: its title, the headings, and for each row the signs of its cells and a text.
+
+    Headings that do not fit the terminal become numbers, which a line explains.
+    """
+    if title:
+        yield title
+    columns = list(dict.fromkeys(column for cells in rows.values() for column in cells))
+    headings = columns
+    if sum(len(column) + 2 for column in columns) + label_width + 2 > width():
+        headings = [str(place) for place in range(1, len(columns) + 1)]
+    yield f"  {'':{label_width}}  {'  '.join(headings)}"
+    for label, cells in rows.items():
+        signs = []
+        for column, heading in zip(columns, headings, strict=True):
+            sign = _sign(cells[column].state.value) if column in cells else " "
+            left = (len(heading) - 1) // 2  # under the middle of the heading; its colour takes no place
+            signs.append(f"{' ' * left}{sign}{' ' * (len(heading) - 1 - left)}")
+        yield f"  {label:{label_width}}  {'  '.join(signs)}  {_counts(list(cells.values()))}"
+    if headings != columns:
+        named = (f"{n} {column}".replace(" ", KEPT) for n, column in zip(headings, columns, strict=True))
+        yield from (line.replace(KEPT, " ") for line in wrapped("  columns: ", ", ".join(named)))
 
 
-def _key(cell: "CellStatus | Cell") -> tuple[Any, ...]:
-    return cell.dataset, cell.protocol, cell.method, tuple(sorted(cell.settings.items())), cell.budget
+def _sign(state: str) -> str:
+    sign, colour = SIGNS[state]
+    is_coloured = colour and sys.stdout.isatty() and not os.environ.get("NO_COLOR")  # no-color.org
+    return typer.style(sign, fg=colour, bold=True) if is_coloured else sign
 
 
-def _counts(cells: list[CellStatus]) -> str:
+def _counts(cells: "Sequence[CellStatus]") -> str:
     """How many of the cells have all their runs, and why the others have not."""
-    parts = [f"{sum(cell.is_measured for cell in cells)} of {len(cells)} measured"]
-    failures = {cell_failed for cell in cells for cell_failed in cell.failed.items()}
+    parts = [f"{sum(cell.state.value == 'done' for cell in cells)} of {len(cells)} measured"]
+    failures = {failure for cell in cells for failure in cell.failed.items()}
     in_order = sorted(failures, key=lambda failure: (isinstance(failure[0], str), failure))
     parts += [f"seed {seed} failed: {reason}" for seed, reason in in_order]
     reasons = dict.fromkeys(cell.unavailable for cell in cells if cell.unavailable is not None)

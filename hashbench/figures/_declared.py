@@ -152,7 +152,7 @@ def _table(name: str, file: FigureFile, path: Path) -> TableSpec | None:
         raise HashbenchError(f"{path}: either table, the name of a table, or groups of its own cells are expected")
     if file.table is None:
         table = spec.from_file(name, file, path)
-        check_names(name, table.cells, table.to_come)
+        check_names(table)
     else:
         table = spec.load(file.table)
     cells = table.cells

@@ -10,7 +10,7 @@ from hashbench.figures._panels import Look, line_samples, looks_of
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
-from hashbench.tables.collect import cell_hash
+from hashbench.tables.cell_runs import cell_hash
 from hashbench.tables.render_csv import Value
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain, nothing
 from hashbench.foundation.errors import CheckFailed, HashbenchError
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
-from hashbench.tables.collect import cell_hash
+from hashbench.tables.cell_runs import cell_hash
 from hashbench.tables.render_csv import Value
 
 if TYPE_CHECKING:

@@ -16,9 +16,10 @@ from hashbench.runs.row import Row
 from hashbench.runs.store import Store
 from hashbench.tables import spec
 from hashbench.tables.cell import Cell
-from hashbench.tables.collect import collect, run_of
-from hashbench.tables.estimate import PastSeconds
+from hashbench.tables.cell_runs import run_of
+from hashbench.tables.collect import collect
 from hashbench.tables.spec import TableSpec, names_to_come
+from hashbench.tables.status import PastSeconds
 from hashbench.tables.table import Table
 
 COLOURS = 64  # of a drawn figure

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from hashbench.tables import notation
-from hashbench.tables.made_with import network_of
+from hashbench.tables.footnotes import network_of
 from hashbench.tables.papers import OWN
 from hashbench.tables.render_markdown import cite, escape
 from hashbench.tables.table import Table

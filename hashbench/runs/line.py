@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hashbench.runs.row import Row
+    from hashbench.runs.row import Outcome, Row
 
 REPEAT = "~"  # in the name of a row, between the run and a digest: the same run with other values, from another machine
 _NAME = re.compile(r'\{"run":"([^"\\]+)"')
@@ -40,6 +40,12 @@ class Line:
         from hashbench.runs.row import from_line
 
         return from_line(self.text, self.place)
+
+    def outcome(self) -> "Outcome":
+        """How the run ended; raises HashbenchError, with what to do, if the row is damaged."""
+        from hashbench.runs.row import outcome_from_line
+
+        return outcome_from_line(self.text, self.place)
 
 
 def lines_in(text: str, path: Path) -> list[Line]:

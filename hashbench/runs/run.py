@@ -98,6 +98,11 @@ class Run:
         """The run whose result ``row`` is, from the configuration in the row."""
         return _of_config(row.config, row, row.settings)
 
+    def with_seed(self, seed: int) -> "Run":
+        """The run with the same settings, on the same split, and another seed."""
+        base = None if self.base is None else self.base.with_seed(seed)
+        return replace(self, name=replace(self.name, seed=seed, base=None if base is None else base.name), base=base)
+
     def sources(self, given: Mapping[str, Setting]) -> dict[str, Sourced]:
         """All settings with their sources; ``given`` are those that ``resolve`` had.
 

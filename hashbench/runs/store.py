@@ -6,6 +6,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import TypeVar
 from zipfile import BadZipFile
 
 from hashbench.codes.files import arrays_in
@@ -16,8 +17,9 @@ from hashbench.foundation.files import locked, write_text
 from hashbench.histogram import Histogram
 from hashbench.relevance.labels import Labels
 from hashbench.runs.line import REPEAT, Line, lines_in
-from hashbench.runs.row import REMEDY, Row, to_line
+from hashbench.runs.row import REMEDY, Outcome, Row, to_line
 
+T = TypeVar("T")
 Damaged = Callable[[HashbenchError], object]  # is called with the error of each row that cannot be read
 
 
@@ -92,17 +94,24 @@ class Store:
         """All rows, in the order of ``lines``; ``damaged`` is called with the error of each that cannot be read."""
         return (row for _, row in self.named_rows(damaged))
 
+    def outcomes(self, damaged: Damaged | None = None) -> Iterator[Outcome]:
+        """How each run ended, in the order of ``lines``; ``damaged`` as for ``rows``."""
+        return (outcome for _, outcome in self._read(Line.outcome, damaged))
+
     def named_rows(self, damaged: Damaged | None = None) -> Iterator[tuple[str, Row]]:
         """As ``rows``, each with its name."""
+        return self._read(Line.row, damaged)
+
+    def _read(self, read: Callable[[Line], T], damaged: Damaged | None) -> Iterator[tuple[str, T]]:
         for line in self.lines(damaged):
             try:
-                row = line.row()
+                found = read(line)
             except HashbenchError as error:
                 if damaged is None:
                     raise
                 damaged(error)
             else:
-                yield line.name, row
+                yield line.name, found
 
     def find(self, dataset: str, protocol: str, run: str) -> Row | None:
         """The row of a run, or None."""

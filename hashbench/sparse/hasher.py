@@ -19,7 +19,6 @@ from hashbench.foundation.progress import bar as progress_bar
 from hashbench.histogram import Histogram
 from hashbench.relevance.labels import Labels, Relevance, from_labels
 from hashbench.sparse.codes import SparseCodes, top_k
-from hashbench.sparse.evaluate import as_hamming, evaluate
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -181,6 +180,8 @@ class SearchedSet:
         """The retrieval of the queries among the items."""
         items = self.codes, self.embeddings, self.labels
         queries = self.activations, self.query_embeddings, self.query_labels
+        from hashbench.sparse.evaluate import evaluate  # imports Numba: half a second, and to name a run needs none
+
         return evaluate(*items, *queries, itself=self.itself, progress=progress)
 
     def histogram(self) -> Histogram | None:
@@ -188,6 +189,8 @@ class SearchedSet:
         if self.codes is None or self.query_codes is None:
             return None
         relevance = from_labels(self.query_labels, self.labels)
+        from hashbench.sparse.evaluate import as_hamming
+
         counted = histogram.count(as_hamming(self.query_codes), as_hamming(self.codes), relevance)
         return histogram.without_itself(counted, relevance) if self.itself else counted
 

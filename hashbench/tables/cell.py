@@ -1,6 +1,7 @@
 """One cell of a table, and a file of experiments/tables/ that declares a list of them."""
 
 from collections.abc import Iterator
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -8,13 +9,18 @@ from pydantic import Field
 
 from hashbench.foundation.config import Setting, Strict, canonical_json, parse
 from hashbench.foundation.errors import HashbenchError
+from hashbench.metrics import MetricName, NamedMetric
 
 Evaluation = Literal["database", "weighted", "test"]
 PrintedAs = Literal["fraction", "percent", "number"]
+Published = float | Literal["-"]  # "-" where the paper prints none
+
+_read = lru_cache(MetricName.read)
+_named = lru_cache(NamedMetric.parse)
 
 
 class Cell(Strict):
-    """One cell, with every key given; ``row`` and ``column`` are the labels that say where it stands.
+    """One cell, with every key given; ``row`` and ``column`` are the labels of its place.
 
     ``published`` is the paper's value as a fraction, never a percent; None where the paper prints none.
     """
@@ -38,8 +44,18 @@ class Cell(Strict):
 
     @property
     def run_key(self) -> str:
-        """What two cells share if they need the same runs: they differ in their metric or their place only."""
+        """A text that is the same for two cells that need the same runs: they differ in metric or place only."""
         return canonical_json([self.dataset, self.protocol, self.method, self.settings, self.budget])
+
+    @property
+    def metric_name(self) -> MetricName:
+        """The metric's name as it is written; the metric may not exist yet."""
+        return _read(self.metric)
+
+    @property
+    def named_metric(self) -> NamedMetric:
+        """The metric; raises HashbenchError if it does not exist."""
+        return _named(self.metric)
 
 
 class CellKeys(Strict):
@@ -58,14 +74,10 @@ class CellKeys(Strict):
     citation: str | None = None  # where it is another paper than the table's
     printed_as: PrintedAs | None = None
 
-
-DEFAULTS: dict[str, Any] = {
-    "section": "",
-    "settings": {},
-    "evaluation": "database",
-    "budget": "full",
-    "printed_as": "fraction",
-}
+    @cached_property
+    def given(self) -> dict[str, Any]:
+        """The keys that are given."""
+        return self.model_dump(include=set(CellKeys.model_fields), exclude_none=True)
 
 
 class FileColumn(CellKeys):
@@ -78,7 +90,7 @@ class FileRow(CellKeys):
     """A row: its label, the keys that it gives to its cells, and the published values as the paper prints them."""
 
     label: str
-    values: list[float | Literal["-"]] = []  # "-" where the paper prints none; empty: the paper has no such row
+    values: list[Published] = []  # empty: the paper has no such row
 
 
 class Group(CellKeys):
@@ -103,7 +115,7 @@ class TableFile(Strict):
     paper: str  # a key of experiments/papers.toml
     source: str  # which table of which paper
     notes: list[str] = []  # footnotes, printed under the table in every format
-    distinct: bool = False  # the number of distinct codes stands beside each AP, as with the option --distinct
+    distinct: bool = False  # the number of distinct codes is shown beside each AP, as with the option --distinct
     methods_to_come: list[str] = []
     datasets_to_come: list[str] = []
     protocols_to_come: list[str] = []  # written dataset/protocol, where the data set exists without it
@@ -116,11 +128,7 @@ class TableFile(Strict):
     def to_come(self) -> dict[str, list[str]]:
         """The names to come of each kind."""
         return {
-            "method": self.methods_to_come,
-            "dataset": self.datasets_to_come,
-            "protocol": self.protocols_to_come,
-            "metric": self.metrics_to_come,
-            "model": self.models_to_come,
+            kind: getattr(self, f"{kind}s_to_come") for kind in ("method", "dataset", "protocol", "metric", "model")
         }
 
     def cells(self, path: Path) -> Iterator[Cell]:
@@ -130,40 +138,28 @@ class TableFile(Strict):
         """
         for group in self.groups:
             for row in group.rows:
-                for column, value in zip(group.columns, _values(row, len(group.columns), path), strict=True):
-                    keys = _merged(self.defaults, group, column, row)
-                    where = f"{path}: cell ({row.label}, {column.label})"
-                    yield parse(Cell, self._cell(keys, row.label, column.label, value), where)
+                values = row.values or ["-"] * len(group.columns)
+                if len(values) != len(group.columns):
+                    raise HashbenchError(
+                        f"{path}: row {row.label!r} has {len(values)} values for {len(group.columns)} columns"
+                    )
+                for column, value in zip(group.columns, values, strict=True):
+                    keys = self._keys(group, column, row)
+                    keys["published"] = _fraction(value, keys["printed_as"])
+                    yield parse(Cell, keys, f"{path}: cell ({row.label}, {column.label})")
 
-    def _cell(self, keys: dict[str, Any], row: str, column: str, value: float | Literal["-"]) -> dict[str, Any]:
-        return {
-            "tolerance": None,
-            "tie_aware": None,
-            "citation": self.paper,
-            **keys,
-            "row": row,
-            "column": column,
-            "published": _fraction(value, keys["printed_as"]),
-        }
-
-
-def _values(row: FileRow, n_columns: int, path: Path) -> list[float | Literal["-"]]:
-    """One published value for each column."""
-    if row.values and len(row.values) != n_columns:
-        raise HashbenchError(f"{path}: row {row.label!r} has {len(row.values)} values for {n_columns} columns")
-    return row.values or ["-"] * n_columns
+    def _keys(self, group: Group, column: FileColumn, row: FileRow) -> dict[str, Any]:
+        """The keys of a cell, without its published value."""
+        found: dict[str, Any] = {"section": "", "evaluation": "database", "budget": "full", "printed_as": "fraction"}
+        found |= {"tolerance": None, "tie_aware": None, "citation": self.paper}
+        settings: dict[str, Setting] = {}
+        for layer in (self.defaults, group, column, row):
+            found |= layer.given
+            settings |= layer.settings
+        return {**found, "settings": settings, "row": row.label, "column": column.label}
 
 
-def _merged(*layers: CellKeys) -> dict[str, Any]:
-    merged = dict(DEFAULTS)
-    for layer in layers:
-        given = layer.model_dump(include=set(CellKeys.model_fields), exclude_none=True)
-        given["settings"] = {**merged["settings"], **given.get("settings", {})}
-        merged.update(given)
-    return merged
-
-
-def _fraction(value: float | Literal["-"], printed_as: PrintedAs) -> float | None:
+def _fraction(value: Published, printed_as: PrintedAs) -> float | None:
     if value == "-":
         return None
     # 62.64 / 100 is 0.6264000000000001 in binary; rounded it is what decimal text gives, 0.6264

@@ -1,12 +1,48 @@
-"""The runs that the cells of a table need, and those of them that are missing."""
+"""The runs that the cells of a table need, those of them that a user selects, and those that are missing."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from hashbench.datasets.card import load_card
+from hashbench.datasets.protocol import split_seeds
+from hashbench.foundation.config import Setting, canonical_json, json_object
+from hashbench.foundation.errors import HashbenchError, unknown
+from hashbench.foundation.paths import read_once
+from hashbench.foundation.registry import canonical
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.tables.cell import Cell
 from hashbench.tables.spec import TableSpec, names_to_come
-from hashbench.tables.splits import splits_of
+
+NAMES = ("dataset", "protocol", "method", "seed")  # what a run has beside its settings
+
+
+def run_of(cell: Cell, split_seed: int | None = None) -> Run:
+    """The run with seed 0 that the cell needs; ``split_seed`` is the seed of another split than the protocol's own.
+
+    Raises HashbenchError where the cell uses a name or a setting that does not exist.
+    """
+    # as text: 1, 1.0 and true are one key of a dict, and not one setting
+    return _run_of(cell.dataset, cell.protocol, cell.method, canonical_json(cell.settings), cell.budget, split_seed)
+
+
+@read_once
+def _run_of(dataset: str, protocol: str, method: str, settings: str, budget: str, split_seed: int | None) -> Run:
+    return Run.resolve(dataset, protocol, method, json_object(settings), budget=budget, split_seed=split_seed)
+
+
+def cell_hash(cell: Cell, split_seed: int | None = None) -> str:
+    """The digest in the rows that fill the cell, the same for every seed; raises as ``run_of`` does."""
+    return run_of(cell, split_seed).name.cell_hash
+
+
+def splits_of(cell: Cell, n: int) -> list[int | None]:
+    """The seeds of the first ``n`` splits of the cell's protocol; None is the protocol's own.
+
+    Raises HashbenchError if ``n`` is more than 1 and the protocol has one split.
+    """
+    title = f"{cell.dataset} {cell.protocol}"
+    return [None] if n == 1 else split_seeds(load_card(cell.dataset).protocol(cell.protocol), n, title)
 
 
 @dataclass(frozen=True)
@@ -23,11 +59,10 @@ def cell_runs(spec: TableSpec, seeds: int) -> list[CellRuns]:
 
     Raises HashbenchError if the table is on several splits and a cell's protocol has one only.
     """
-    found: dict[str, CellRuns] = {}
+    cells: dict[str, Cell] = {}
     for cell in spec.cells:
-        if cell.run_key not in found:
-            found[cell.run_key] = _runs_of(cell, spec, seeds)
-    return list(found.values())
+        cells.setdefault(cell.run_key, cell)
+    return [_runs_of(cell, spec, seeds) for cell in cells.values()]
 
 
 def _runs_of(cell: Cell, spec: TableSpec, seeds: int) -> CellRuns:
@@ -35,13 +70,49 @@ def _runs_of(cell: Cell, spec: TableSpec, seeds: int) -> CellRuns:
     needs = [name for name in names_to_come(cell, spec.to_come) if not name.startswith("metric ")]
     if needs:
         return CellRuns(cell, [], f"needs {', '.join(needs)}, still to come")
-    names = cell.dataset, cell.protocol, cell.method, cell.settings
-    runs = [
-        Run.resolve(*names, seed=seed, budget=cell.budget, split_seed=split)
-        for split in splits_of(cell, spec.n_splits)
-        for seed in range(seeds)
+    first = [run_of(cell, split) for split in splits_of(cell, spec.n_splits)]
+    return CellRuns(cell, [run.with_seed(seed) for run in first for seed in range(seeds)], None)
+
+
+def select(runs: Sequence[Run], wanted: Iterable[tuple[str, Setting]]) -> list[Run]:
+    """The ``runs`` that have all that is ``wanted``, in their order.
+
+    ``wanted`` holds pairs of a key and a value; a key is dataset, protocol, method, seed, or a setting. A run must have
+    each of the keys, with one of the values that are given for it. A run without a setting does not have its value: the
+    shallow methods have no ``model``.
+
+    Raises HashbenchError if no run has the key, or the value, or all of them together.
+    """
+    properties = [dict(run.settings) | {name: getattr(run.name, name) for name in NAMES} for run in runs]
+    known = {name for has in properties for name in has}
+    values: dict[str, list[Setting]] = {}
+    for key, value in wanted:
+        if key not in known:
+            raise unknown("key of --only", key, known)
+        if not any(_is(has.get(key), value) for has in properties):
+            there = {str(has[key]) for has in properties if key in has}
+            raise HashbenchError(f"--only {key}={value}: {unknown(key, str(value), there)}")
+        values.setdefault(key, []).append(value)
+    found = [
+        run
+        for run, has in zip(runs, properties, strict=True)
+        if all(any(_is(has.get(key), value) for value in each) for key, each in values.items())
     ]
-    return CellRuns(cell, runs, None)
+    if not found:
+        options = " ".join(f"--only {key}={value}" for key, each in values.items() for value in each)
+        raise HashbenchError(f"{options}: no run has all")
+    return found
+
+
+def _is(found: object, wanted: Setting) -> bool:
+    """Whether a run's property is the wanted one; names are compared as they are spelled in rows.
+
+    >>> _is("talr_ap", "TALR-AP"), _is(0.5, 0.5), _is(1, True), _is(None, "none")
+    (True, True, False, False)
+    """
+    if isinstance(found, str) and isinstance(wanted, str):
+        return canonical(found) == canonical(wanted)
+    return isinstance(found, bool) == isinstance(wanted, bool) and found == wanted
 
 
 @dataclass(frozen=True)
@@ -53,10 +124,10 @@ class Sorted:
     missing: list[Run]
 
 
-def sort_out(specs: list[Run], store: Store) -> Sorted:
-    """``specs`` by what ``store`` holds of them, each list in their order."""
+def sort_out(runs: Iterable[Run], store: Store) -> Sorted:
+    """``runs`` by what ``store`` holds of them, each list in their order."""
     found = Sorted([], [], [])
-    for spec in specs:
-        row = store.find(spec.name.dataset, spec.name.protocol, str(spec.name))
-        (found.missing if row is None else found.measured if row.status == "ok" else found.failed).append(spec)
+    for run in runs:
+        row = store.find(run.name.dataset, run.name.protocol, str(run.name))
+        (found.missing if row is None else found.measured if row.status == "ok" else found.failed).append(run)
     return found

@@ -1,50 +1,27 @@
 """From stored rows to a table: each cell gets the mean over the runs that were made for it."""
 
 import logging
-import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import fmean, stdev
 
 from hashbench import metrics
-from hashbench.foundation.config import canonical_json, json_object
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.paths import read_once
 from hashbench.histogram import Histogram
-from hashbench.metrics import Metrics, NamedMetric
+from hashbench.metrics import Metrics
 from hashbench.runs.row import Row
-from hashbench.runs.run import Run
 from hashbench.runs.settings import method_file
 from hashbench.runs.store import Store
 from hashbench.tables.cell import Cell, Evaluation
+from hashbench.tables.cell_runs import cell_hash, splits_of
 from hashbench.tables.spec import TableSpec, names_to_come
-from hashbench.tables.splits import splits_of
 from hashbench.tables.table import Measured, Position, Section, Table, TableCell
 
 log = logging.getLogger(__name__)
 
-
 CellHash = Callable[[Cell, int | None], str]
-
-
-def cell_hash(cell: Cell, split_seed: int | None = None) -> str:
-    """The digest in the rows that fill the cell, the same for every seed; ``split_seed`` is that of another split.
-
-    Raises HashbenchError where the cell uses a name or a setting that does not exist.
-    """
-    return run_of(cell, split_seed).name.cell_hash
-
-
-def run_of(cell: Cell, split_seed: int | None = None) -> Run:
-    """The run with seed 0 that the cell needs; raises HashbenchError where a name or a setting does not exist."""
-    # as text: 1, 1.0 and true are one key of a dict, and not one setting
-    return _run_of(cell.dataset, cell.protocol, cell.method, canonical_json(cell.settings), cell.budget, split_seed)
-
-
-@read_once
-def _run_of(dataset: str, protocol: str, method: str, settings: str, budget: str, split_seed: int | None) -> Run:
-    return Run.resolve(dataset, protocol, method, json_object(settings), budget=budget, split_seed=split_seed)
 
 
 def collect(spec: TableSpec, rows: Iterable[Row], store: Store | None, *, hash_of: CellHash = cell_hash) -> Table:
@@ -64,15 +41,18 @@ def collect(spec: TableSpec, rows: Iterable[Row], store: Store | None, *, hash_o
     sections: dict[str, dict[Position, TableCell]] = defaultdict(dict)
     repeated: dict[str, None] = {}
     for cell in spec.cells:
-        section = sections[cell.section]
+        section, measured = sections[cell.section], None
         if (cell.row, cell.column) in section:
             raise HashbenchError(
                 f"table {spec.name}: two cells at row {cell.row!r}, column {cell.column!r} of section "
                 f"{cell.section!r}: give one of them another label"
             )
-        measured = None if names_to_come(cell, spec.to_come) else stored.measured(cell, spec.n_splits)
+        if not names_to_come(cell, spec.to_come):
+            of_cell = stored.rows_of(cell, spec.n_splits)
+            measured = stored.measured(cell, of_cell)
+            if measured is not None and stored.has_repeats:
+                repeated |= {run: None for run, n in Counter(row.run for row in of_cell).items() if n > 1}
         section[cell.row, cell.column] = TableCell(cell, measured)
-        repeated |= {} if measured is None else dict.fromkeys(stored.repeated(cell, spec.n_splits))
     return Table(
         name=spec.name,
         title=spec.title,
@@ -86,27 +66,23 @@ def collect(spec: TableSpec, rows: Iterable[Row], store: Store | None, *, hash_o
 
 def _notes_on_budget(spec: TableSpec) -> Iterator[str]:
     """The footnotes of a table at another budget than its own: what each method's budget is."""
-    if spec.substitute_budget is None:
+    if (budget := spec.substitute_budget) is None:
         return
-    yield f"Measured at budget {spec.substitute_budget}, which is not what the published figures were run at."
-    for method in sorted({cell.method for cell in spec.cells}):
-        file = method_file(method)
-        yield f"{file.title} at budget {spec.substitute_budget}: {file.budgets[spec.substitute_budget]}."
+    yield f"Measured at budget {budget}, which is not what the published figures were run at."
+    for file in (method_file(method) for method in sorted({cell.method for cell in spec.cells})):
+        yield f"{file.title} at budget {budget}: {file.budgets[budget]}."
 
 
 def _notes_on_repeats(runs: list[str]) -> Iterator[str]:
     """The footnote of a table with runs that several machines measured."""
     if runs:
         named = ", ".join(runs[:3]) + (", ..." if len(runs) > 3 else "")
-        yield (
-            f"Measured more than once, and shown as the mean of the measurements: {len(runs)} of the runs ({named})."
-        )
+        yield f"Measured more than once, and shown as the mean of the measurements: {len(runs)} of the runs ({named})."
 
 
 def _section(title: str, cells: dict[Position, TableCell]) -> Section:
     # dict keeps the order of appearance and drops repetitions
-    rows = tuple(dict.fromkeys(row for row, _ in cells))
-    columns = tuple(dict.fromkeys(column for _, column in cells))
+    rows, columns = (tuple(dict.fromkeys(labels)) for labels in zip(*cells, strict=True))
     return Section(title, rows, columns, cells)
 
 
@@ -126,72 +102,61 @@ class _StoredResults:
                 found[row.cell_hash].setdefault(row.seed, []).append(row)
         return _StoredResults(dict(found), store, hash_of)
 
-    def measured(self, cell: Cell, n_splits: int) -> Measured | None:
-        """The cell's metric over the seeds and splits; None where there is none."""
-        name, rows = NamedMetric.parse(cell.metric), list(self._rows_of(cell, n_splits))
-        found = list(self._means(rows, str(name), cell.evaluation))
-        if not found:
-            return None
-        means, measured = [mean for _, mean in found], [row for row, _ in found]
-        n_seeds, n_measured = len({row.seed for row in measured}), len({row.cell_hash for row in measured})
-        worst, best = self._tie_interval(rows, cell) if name.name.metric == "ap" else (None, None)
-        of_queries, of_database = _distinct_codes(measured)
-        return Measured(
-            mean=statistics.fmean(means),
-            std=statistics.stdev(means) if len(means) > 1 else None,
-            n_seeds=n_seeds,
-            worst=worst if str(name) == "ap" else None,
-            best=best if str(name) == "ap" else None,
-            tie_range=None if worst is None or best is None else best - worst,
-            n_splits=n_measured,
-            n_missing=n_measured * n_seeds - len(found),
-            distinct_queries=of_queries,
-            distinct_database=of_database,
-            rows=tuple(measured),
-        )
-
-    def _rows_of(self, cell: Cell, n_splits: int) -> Iterator[Row]:
-        """The rows that fill the cell: split by split, and in the order of their seeds."""
-        for split in splits_of(cell, n_splits):
-            by_seed = self.rows.get(self.hash_of(cell, split), {})
-            yield from (row for seed in sorted(by_seed) for row in by_seed[seed])
-
-    def repeated(self, cell: Cell, n_splits: int) -> Iterator[str]:
-        """The runs of the cell that were measured more than once."""
-        if self.has_repeats:  # to find the rows of a cell takes time
-            counts = Counter(row.run for row in self._rows_of(cell, n_splits))
-            yield from (run for run, n in counts.items() if n > 1)
-
     @cached_property
     def has_repeats(self) -> bool:
         """Whether any run was measured more than once."""
         return any(len(rows) > 1 for by_seed in self.rows.values() for rows in by_seed.values())
 
-    def _tie_interval(self, rows: list[Row], cell: Cell) -> tuple[float | None, float | None]:
-        """The worst and the best AP over all orders of ties, each a mean over the runs."""
-        if cell.evaluation != "database":
-            return None, None
-        ends = [[mean for _, mean in self._means(rows, end, "database")] for end in ("ap_worst", "ap_best")]
-        worst, best = (statistics.fmean(end) for end in ends) if all(ends) else (None, None)
-        return worst, best
+    def rows_of(self, cell: Cell, n_splits: int) -> list[Row]:
+        """The rows that fill the cell: split by split, and in the order of their seeds."""
+        of_splits = [self.rows.get(self.hash_of(cell, split), {}) for split in splits_of(cell, n_splits)]
+        return [row for by_seed in of_splits for seed in sorted(by_seed) for row in by_seed[seed]]
 
-    def _means(self, rows: Iterable[Row], metric: str, evaluation: Evaluation) -> Iterator[tuple[Row, float]]:
+    def measured(self, cell: Cell, rows: list[Row]) -> Measured | None:
+        """The cell's metric over the seeds and splits of ``rows``; None where there is none."""
+        metric = cell.named_metric
+        found = list(self._means(rows, str(metric), cell.evaluation))
+        if not found:
+            return None
+        means, measured = [mean for _, mean in found], [row for row, _ in found]
+        n_seeds, n_splits = len({row.seed for row in measured}), len({row.cell_hash for row in measured})
+        worst = best = None
+        if metric.name.metric == "ap" and cell.evaluation == "database":
+            ends = [[mean for _, mean in self._means(rows, end, "database")] for end in ("ap_worst", "ap_best")]
+            worst, best = map(fmean, ends) if all(ends) else (None, None)
+        of_queries, of_database = _distinct_codes(measured)
+        return Measured(
+            mean=fmean(means),
+            std=stdev(means) if len(means) > 1 else None,
+            n_seeds=n_seeds,
+            worst=worst if str(metric) == "ap" else None,
+            best=best if str(metric) == "ap" else None,
+            tie_range=None if worst is None or best is None else best - worst,
+            n_splits=n_splits,
+            n_missing=n_splits * n_seeds - len(found),
+            distinct_queries=of_queries,
+            distinct_database=of_database,
+            rows=tuple(measured),
+        )
+
+    def _means(self, rows: list[Row], metric: str, evaluation: Evaluation) -> Iterator[tuple[Row, float]]:
         """The runs that give the metric, each by its first row and with its mean over the queries.
 
         The mean of a run that was measured more than once is that over its measurements, so that a seed counts once.
         """
         found: dict[str, tuple[Row, list[float]]] = {}
         for row in rows:
-            mean = self._mean(row, metric) if evaluation == "database" else _mean_in(row, metric, evaluation)
+            value = row.searches.get(evaluation, {}).get(metric)
+            if value is None and evaluation == "database":
+                mean = self._from_histogram(row, metric)
+            else:
+                mean = None if value is None else value.mean
             if mean is not None:
                 found.setdefault(row.run, (row, []))[1].append(mean)
-        yield from ((row, statistics.fmean(means)) for row, means in found.values())
+        yield from ((row, fmean(means)) for row, means in found.values())
 
-    def _mean(self, row: Row, metric: str) -> float | None:
-        if metric in row.metrics:
-            return row.metrics[metric].mean
-        histogram = kept_histogram(row, self.store)
-        if histogram is None:
+    def _from_histogram(self, row: Row, metric: str) -> float | None:
+        if (histogram := kept_histogram(row, self.store)) is None:
             return None
         try:
             return metrics.mean_values(histogram, Metrics.parse([metric]))[metric].mean
@@ -200,18 +165,12 @@ class _StoredResults:
             return None
 
 
-def _mean_in(row: Row, metric: str, evaluation: Evaluation) -> float | None:
-    """The mean that a row holds of a search that is not the unweighted one of the database."""
-    value = row.searches.get(evaluation, {}).get(metric)
-    return None if value is None else value.mean
-
-
 def _distinct_codes(rows: list[Row]) -> tuple[float | None, float | None]:
     """The mean numbers of distinct codes of the queries and of the database; None if a row does not hold them."""
     codes = [row.distinct_codes for row in rows if row.distinct_codes is not None]
     if len(codes) < len(rows):
         return None, None
-    return statistics.fmean(each.queries for each in codes), statistics.fmean(each.database for each in codes)
+    return fmean(each.queries for each in codes), fmean(each.database for each in codes)
 
 
 def kept_histogram(row: Row, store: Store | None) -> Histogram | None:

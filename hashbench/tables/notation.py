@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from hashbench.metrics import NamedMetric
 from hashbench.tables.cell import PrintedAs
 from hashbench.tables.table import TIE_RANGE, Position, Section, Table, TableCell
 
@@ -32,7 +31,8 @@ class Notation:
         for cell in table.cells():
             if cell.declared.published is not None:
                 unit = cell.declared.printed_as
-                decimals[unit] = max(decimals[unit], _decimals_of(cell.declared.published * scale(unit)))
+                digits = f"{cell.declared.published * scale(unit):.8f}".rstrip("0").partition(".")[2]
+                decimals[unit] = max(decimals[unit], len(digits))
         return Notation(dict(decimals), interval, distinct or table.distinct)
 
     def published(self, cell: TableCell) -> str:
@@ -40,11 +40,10 @@ class Notation:
         value, unit = cell.declared.published, cell.declared.printed_as
         return "" if value is None else number(value * scale(unit), self.decimals.get(unit, 0))
 
-    def measured(self, cell: TableCell, value: float | None) -> str:
-        """``value``, measured for ``cell``, in the unit of the paper; empty where it is missing."""
+    def measured(self, cell: TableCell, value: float) -> str:
+        """``value``, measured for ``cell``, in the unit of the paper."""
         unit = cell.declared.printed_as
-        decimals = max(self.decimals.get(unit, 0), MEASURED_DECIMALS[unit])
-        return "" if value is None else number(value * scale(unit), decimals)
+        return number(value * scale(unit), max(self.decimals.get(unit, 0), MEASURED_DECIMALS[unit]))
 
     def interval_of(self, cell: TableCell) -> str:
         """The worst and the best AP over all orders of ties; empty where they are not shown or not known."""
@@ -56,8 +55,7 @@ class Notation:
     def distinct_of(self, cell: TableCell) -> str:
         """The distinct codes of the queries and of the database beside an AP; empty where not shown or not known."""
         measured = cell.measured
-        is_ap = NamedMetric.parse(cell.declared.metric).name.metric == "ap"
-        if not self.distinct or not is_ap or measured is None:
+        if not self.distinct or measured is None or cell.declared.named_metric.name.metric != "ap":
             return ""
         if measured.distinct_queries is None or measured.distinct_database is None:
             return ""
@@ -66,17 +64,15 @@ class Notation:
     def measured_text(self, cell: TableCell, style: str = "{}", *, counts: bool = False) -> str:
         """The mean with its deviation, then the marks; empty where nothing is measured.
 
-        ``style`` is what stands around mean and deviation, such as ``**{}**``; ``counts`` shows the (number of runs).
+        ``style`` marks mean and deviation, such as ``**{}**``; ``counts`` shows the (number of runs).
         """
         measured = cell.measured
         if measured is None:
             return ""
         std = "" if measured.std is None else f"±{self.measured(cell, measured.std)}"
         text = style.format(f"{self.measured(cell, measured.mean)}{std}")
-        if is_tie_dependent(cell):
-            text += TIE_MARK
-        if counts:
-            text += f" ({measured.n_runs})"
+        text += TIE_MARK if is_tie_dependent(cell) else ""
+        text += f" ({measured.n_runs})" if counts else ""
         if interval := self.interval_of(cell):
             text += f" [{interval}]"
         if distinct := self.distinct_of(cell):
@@ -95,34 +91,34 @@ class Notation:
         """
         found = set()
         for (best, first), *others in self._compared(section):
-            second = [place for value, place in others if value == others[0][0]]
             if others[0][0] < best:
+                second = (place for value, place in others if value == others[0][0])
                 found |= {place for place in second if _is_clear(section.cells[first], section.cells[place])}
         return found
 
     def _compared(self, section: Section) -> list[list[tuple[float, Position]]]:
         """The groups of measured values that are compared, as they print, each group from the best value down.
 
-        A value is compared with those of cells that differ in method and hyper-parameters only: same data, protocol,
-        metric and code size. In most tables that is a column; where the columns are methods it is a row.
+        A value is compared with the values of cells that differ in method and hyper-parameters only: same data,
+        protocol, metric and code size. In most tables that is a column; where the columns are methods it is a row.
         A value without another to compare with is in no group. The worst and the best AP over orders of ties are not
         compared: few distinct codes make the one low and the other high.
         """
         compared: dict[tuple[Any, ...], list[tuple[float, Position]]] = defaultdict(list)
         for position, cell in section.cells.items():
-            if cell.measured is not None and not NamedMetric.parse(cell.declared.metric).entry.is_bound:
-                printed = float(self.measured(cell, cell.measured.mean))
-                compared[_all_but_method(cell)].append((printed, position))
-        several = [values for values in compared.values() if len(values) > 1]
-        return [sorted(values, reverse=True) for values in several]
+            declared = cell.declared
+            if cell.measured is not None and not declared.named_metric.entry.is_bound:
+                among_queries = declared.evaluation == "test"  # whether distances are weighted is the method's affair
+                size = (declared.settings.get(key) for key in CODE_SIZE)
+                same = (declared.dataset, declared.protocol, declared.metric, among_queries, declared.budget, *size)
+                compared[same].append((float(self.measured(cell, cell.measured.mean)), position))
+        return [sorted(values, reverse=True) for values in compared.values() if len(values) > 1]
 
 
 def _is_clear(best: TableCell, second: TableCell) -> bool:
     """Whether the means are further apart than either standard deviation over the runs."""
-    assert best.measured is not None
-    assert second.measured is not None
     first, other = best.measured, second.measured
-    if first.std is None or other.std is None:
+    if first is None or other is None or first.std is None or other.std is None:
         return False
     return first.mean - other.mean > max(first.std, other.std)
 
@@ -150,18 +146,6 @@ def number(value: float, decimals: int) -> str:
     return f"{round(value, decimals) + 0.0:.{decimals}f}"
 
 
-def _decimals_of(printed: float) -> int:
-    return len(f"{printed:.8f}".rstrip("0").partition(".")[2])
-
-
-def _all_but_method(cell: TableCell) -> tuple[Any, ...]:
-    """What two cells must share for their values to be compared."""
-    declared = cell.declared
-    size = tuple(declared.settings.get(key) for key in CODE_SIZE)
-    among_queries = declared.evaluation == "test"  # whether distances are weighted is the method's own affair
-    return (declared.dataset, declared.protocol, declared.metric, among_queries, declared.budget, *size)
-
-
 def heading(section: Section, column: str) -> str:
     """The label of a column, with " (%)" where all its cells are printed in percent."""
     percent = all(cell.declared.printed_as == "percent" for cell in section.column(column))
@@ -187,11 +171,11 @@ def runs(table: Table) -> str:
     measured = [cell.measured for cell in table.cells() if cell.measured is not None]
     if not measured:
         return ""
-    seeds = _least_to_most([each.n_seeds for each in measured], "seed")
+    seeds = least_to_most([each.n_seeds for each in measured], "seed")
     if _is_of_one_split(table):
         return f"{seeds} of one split"
     missing = ", some runs missing" if any(each.n_missing for each in measured) else ""
-    return f"{_least_to_most([each.n_splits for each in measured], 'split')} x {seeds}{missing}"
+    return f"{least_to_most([each.n_splits for each in measured], 'split')} x {seeds}{missing}"
 
 
 def runs_behind(table: Table) -> str:
@@ -204,14 +188,14 @@ def _is_of_one_split(table: Table) -> bool:
     return all(cell.measured is None or cell.measured.n_splits == 1 for cell in table.cells())
 
 
-def _least_to_most(counts: list[int], what: str) -> str:
+def least_to_most(counts: list[int], noun: str) -> str:
+    """The smallest and the largest of ``counts`` in words.
+
+    >>> least_to_most([3, 1], "seed"), least_to_most([1], "run")
+    ('1 to 3 seeds', '1 run')
+    """
     least, most = min(counts), max(counts)
-    return (f"{most} {what}" if least == most else f"{least} to {most} {what}") + ("s" if most > 1 else "")
-
-
-def unmeasured(table: Table) -> str:
-    """The legend of a table of which nothing is measured."""
-    return f"{'Each cell: published. ' if table.has_published else ''}Nothing is measured yet."
+    return (f"{most} {noun}" if least == most else f"{least} to {most} {noun}") + ("s" if most > 1 else "")
 
 
 def what_is_measured(table: Table, plus_minus: str) -> str:
@@ -221,14 +205,28 @@ def what_is_measured(table: Table, plus_minus: str) -> str:
     return f"mean {plus_minus} standard deviation over {runs_behind(table)}"
 
 
-def has_intervals(table: Table, how: Notation) -> bool:
-    """Whether an interval over the orders of ties is shown."""
-    return any(how.interval_of(cell) for cell in table.cells())
+def legend(table: Table, how: Notation) -> str:
+    """What the cells of ``table`` show and what their marks mean, in plain text."""
+    if not table.has_measured:
+        return unmeasured(table)
+    measured = what_is_measured(table, "±")
+    text = f"Each cell: {'published / ' if table.has_published else ''}measured ({measured})"
+    if any(map(how.interval_of, table.cells())):
+        text += " [worst, best AP over all orders of ties]"
+    if any(map(how.distinct_of, table.cells())):
+        text += " {distinct codes of the queries, of the database}"
+    if any(map(how.best, table.sections)):
+        text += "; best measured in bold"
+    if outside_tolerance(table):
+        text += "; ≠ in place of / where the two differ by more than the tolerance"
+    if note := tie_note(table):
+        text += f"; {TIE_MARK} {note}"
+    return text + "."
 
 
-def has_distinct(table: Table, how: Notation) -> bool:
-    """Whether a number of distinct codes is shown."""
-    return any(how.distinct_of(cell) for cell in table.cells())
+def unmeasured(table: Table) -> str:
+    """The legend of a table of which nothing is measured."""
+    return f"{'Each cell: published. ' if table.has_published else ''}Nothing is measured yet."
 
 
 def is_tie_dependent(cell: TableCell) -> bool:

@@ -1,8 +1,8 @@
-"""A table as CSV, as a DataFrame and as a value for JSON: what is said of each cell, for other programs."""
+"""A table as CSV, as a DataFrame and as a value for JSON: all about each cell, for other programs."""
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from hashbench.foundation.config import Setting
@@ -18,39 +18,19 @@ FORMULA = ("=", "+", "-", "@")  # a spreadsheet runs a field that begins so
 
 Value = str | int | float | bool | None
 
+NAMES = ("section", "row", "column", "dataset", "protocol", "method", "settings", "budget", "metric", "evaluation")
 # pandas' type of each column; a missing value is NA or NaN
 COLUMNS = {
-    "section": "string",
-    "row": "string",
-    "column": "string",
-    "dataset": "string",
-    "protocol": "string",
-    "method": "string",
-    "settings": "string",
-    "budget": "string",
-    "metric": "string",
-    "evaluation": "string",
-    "published": "float64",
-    "published_tie_aware": "boolean",
-    "citation": "string",
-    "measured": "float64",
-    "std": "float64",
-    "n_seeds": "Int64",
-    "worst": "float64",
-    "best": "float64",
-    "difference": "float64",
-    "n_splits": "Int64",
-    "n_runs": "Int64",
-    "tie_dependent": "boolean",
-    "distinct_queries": "float64",
-    "distinct_database": "float64",
-    "ci95_low": "float64",
-    "ci95_high": "float64",
+    **dict.fromkeys(NAMES, "string"),
+    **{"published": "float64", "published_tie_aware": "boolean", "citation": "string"},
+    **{"measured": "float64", "std": "float64", "n_seeds": "Int64", "worst": "float64", "best": "float64"},
+    **{"difference": "float64", "n_splits": "Int64", "n_runs": "Int64", "tie_dependent": "boolean"},
+    **dict.fromkeys(("distinct_queries", "distinct_database", "ci95_low", "ci95_high"), "float64"),
     "runs": "string",
 }
-
 # the columns that the JSON of a cell has too
 MEASURED = ("measured", "std", "worst", "best", "difference", "tie_dependent", "distinct_queries", "distinct_database")
+SAME = ("std", "n_seeds", "worst", "best", "n_splits", "n_runs", "distinct_queries", "distinct_database")
 
 
 def render_csv(table: Table) -> str:
@@ -63,11 +43,16 @@ def render_csv(table: Table) -> str:
     over the runs, by Student's t. ``settings`` holds sorted ``key=value`` pairs with ``;`` between them, ``runs`` the
     names of the runs likewise. An apostrophe stands before a text that a spreadsheet would run as a formula.
     """
+    lines = map(_line, table.cells())
+    return csv_lines(COLUMNS, ([line.get(column) for column in COLUMNS] for line in lines))
+
+
+def csv_lines(head: Iterable[str], lines: Iterable[Iterable[Value]]) -> str:
+    """The text of a CSV file."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for line in map(_line, table.cells()):
-        writer.writerow([csv_field(line.get(column)) for column in COLUMNS])
+    writer.writerow(head)
+    writer.writerows(map(csv_field, line) for line in lines)
     return text.getvalue()
 
 
@@ -81,14 +66,8 @@ def data_frame(table: Table) -> "DataFrame":
 
 def json_table(table: Table) -> dict[str, Any]:
     """The table as an object for JSON, numbers not rounded; fractions stay fractions, and a missing value is null."""
-    return {
-        "table": table.name,
-        "title": table.title,
-        "paper": table.paper,
-        "source": table.source,
-        "notes": list(table.notes),
-        "sections": [_json_section(section) for section in table.sections],
-    }
+    named = {key: getattr(table, key) for key in ("title", "paper", "source", "notes")}
+    return {"table": table.name, **named, "sections": [_json_section(section) for section in table.sections]}
 
 
 def _json_section(section: Section) -> dict[str, Any]:
@@ -109,34 +88,17 @@ def _json_cell(cell: TableCell) -> dict[str, Any]:
 
 
 def _line(cell: TableCell) -> dict[str, Value]:
-    declared = cell.declared
-    names = ("section", "row", "column", "dataset", "protocol", "method", "budget", "metric", "evaluation")
-    line: dict[str, Value] = {name: getattr(declared, name) for name in names}
+    declared, measured = cell.declared, cell.measured
+    line: dict[str, Value] = {name: getattr(declared, name) for name in NAMES}
     line["settings"] = settings_text(declared.settings)
     if declared.published is not None:
-        line |= {
-            "published": declared.published,
-            "published_tie_aware": declared.tie_aware,
-            "citation": declared.citation,
-        }
-    if (measured := cell.measured) is not None:
+        line |= {"published": declared.published, "published_tie_aware": declared.tie_aware}
+        line["citation"] = declared.citation
+    if measured is not None:
         low, high = measured.interval or (None, None)
-        line |= {
-            "measured": measured.mean,
-            "std": measured.std,
-            "n_seeds": measured.n_seeds,
-            "worst": measured.worst,
-            "best": measured.best,
-            "difference": cell.difference,
-            "n_splits": measured.n_splits,
-            "n_runs": measured.n_runs,
-            "tie_dependent": measured.is_tie_dependent,
-            "distinct_queries": measured.distinct_queries,
-            "distinct_database": measured.distinct_database,
-            "ci95_low": low,
-            "ci95_high": high,
-            "runs": ";".join(row.run for row in measured.rows),
-        }
+        line |= {name: getattr(measured, name) for name in SAME}
+        line |= {"measured": measured.mean, "difference": cell.difference, "tie_dependent": measured.is_tie_dependent}
+        line |= {"ci95_low": low, "ci95_high": high, "runs": ";".join(row.run for row in measured.rows)}
     return line
 
 
@@ -146,11 +108,8 @@ def settings_text(settings: Mapping[str, Setting]) -> str:
     >>> settings_text({"model": "vggf", "bits": 32, "bias": True})
     'bias=true;bits=32;model=vggf'
     """
-    return ";".join(f"{key}={_setting(settings[key])}" for key in sorted(settings))
-
-
-def _setting(value: Setting) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    words = {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in settings.items()}
+    return ";".join(f"{key}={words[key]}" for key in sorted(words))
 
 
 def csv_field(value: Value) -> str:
@@ -165,7 +124,5 @@ def csv_field(value: Value) -> str:
         return str(value).lower()
     if isinstance(value, float):
         return number(value, DECIMALS)
-    if isinstance(value, int):
-        return str(value)
-    text = plain(value)
-    return f"'{text}" if text.startswith(FORMULA) else text
+    text = plain(str(value))
+    return f"'{text}" if isinstance(value, str) and text.startswith(FORMULA) else text

@@ -5,14 +5,10 @@ from html import escape as escape_markup
 
 from hashbench.tables import notation
 from hashbench.tables.notation import Notation
-from hashbench.tables.render_markdown import cite, legend
-from hashbench.tables.table import Position, Section, Table, TableCell
+from hashbench.tables.render_markdown import both, cite
+from hashbench.tables.table import Section, Table, TableCell
 
 Attributes = Callable[[TableCell], Mapping[str, str]]  # what else the element of a cell says about it
-
-
-def _none(_: TableCell) -> Mapping[str, str]:
-    return {}
 
 
 def render_html(
@@ -21,7 +17,7 @@ def render_html(
     interval: bool = False,
     distinct: bool = False,
     counts: bool = False,
-    attributes: Attributes = _none,
+    attributes: Attributes | None = None,
 ) -> str:
     """The table as a ``section`` element, with the rows, columns, words and marks of the Markdown.
 
@@ -35,10 +31,16 @@ def render_html(
         f'<section class="hashbench-table" id="{escape(table.name)}">',
         f"<h2>{escape(table.title)}</h2>",
         f'<p class="origin">{escape(notation.origin(table, cite))}</p>',
-        f'<p class="legend">{escape(legend(table, how))}</p>',
+        f'<p class="legend">{escape(notation.legend(table, how))}</p>',
     ]
     for section in table.sections:
-        lines += _section(section, _Cells(table, section, how, counts, attributes))
+        best = how.best(section)
+        cells = {
+            place: f"<td{'' if attributes is None else element_attributes(attributes(cell))}>"
+            f"{_content(cell, how, table.is_side_by_side, counts, '<b>{}</b>' if place in best else '{}')}</td>"
+            for place, cell in section.cells.items()
+        }
+        lines += _section(section, cells)
     if table.notes:
         lines += ["<ul>", *(f"<li>{escape(note)}</li>" for note in table.notes), "</ul>"]
     text = "\n".join([*lines, "</section>"]) + "\n"
@@ -63,7 +65,7 @@ def element_attributes(values: Mapping[str, str]) -> str:
     return "".join(f' {name}="{escape(value)}"' for name, value in values.items())
 
 
-def _section(section: Section, cells: "_Cells") -> Iterator[str]:
+def _section(section: Section, cells: Mapping[tuple[str, str], str]) -> Iterator[str]:
     yield '<div class="scroll"><table>'
     if section.title:
         yield f"<caption>{escape(section.title)}</caption>"
@@ -71,31 +73,14 @@ def _section(section: Section, cells: "_Cells") -> Iterator[str]:
     yield f"<thead><tr><td></td>{''.join(headings)}</tr></thead>"
     yield "<tbody>"
     for row in section.rows:
-        of_row = "".join(cells.element((row, column)) for column in section.columns)
+        of_row = "".join(cells.get((row, column), "<td></td>") for column in section.columns)
         yield f'<tr><th scope="row">{escape(row)}</th>{of_row}</tr>'
     yield "</tbody>"
     yield "</table></div>"
 
 
-class _Cells:
-    """The cells of one section as elements."""
-
-    def __init__(self, table: Table, section: Section, how: Notation, counts: bool, attributes: Attributes) -> None:
-        self.section, self.how, self.counts, self.attributes = section, how, counts, attributes
-        self.best = how.best(section)
-        self.side_by_side = table.is_side_by_side
-
-    def element(self, position: Position) -> str:
-        cell = self.section.cells.get(position)
-        if cell is None:
-            return "<td></td>"
-        return f"<td{element_attributes(self.attributes(cell))}>{self._content(cell, position in self.best)}</td>"
-
-    def _content(self, cell: TableCell, bold: bool) -> str:
-        published = self.how.published(cell)
-        measured = self.how.measured_text(cell, "<b>{}</b>" if bold else "{}", counts=self.counts)
-        published = f'<i class="published">{published}</i>' if published else ""
-        if not self.side_by_side:
-            return published or measured
-        slash = "≠" if cell.within_tolerance is False else "/"
-        return f"{published} {slash} {measured}".strip() if published or measured else ""
+def _content(cell: TableCell, how: Notation, side_by_side: bool, counts: bool, style: str) -> str:
+    measured = how.measured_text(cell, style, counts=counts)
+    published = how.published(cell)
+    published = f'<i class="published">{published}</i>' if published else ""
+    return both(published, measured, cell) if side_by_side else published or measured

@@ -1,15 +1,18 @@
-"""A table as LaTeX: booktabs, published values in italics beside the measured ones."""
+"""A table as LaTeX: booktabs, published values in italics beside the measured ones, cut to fit pages.
+
+TeX alone knows the true sizes. The sizes here are estimates from the number of signs, a little on the large side.
+"""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
 
-from hashbench.tables import latex_page, notation
-from hashbench.tables.latex_page import Block
-from hashbench.tables.made_with import made_with
+from hashbench.tables import notation
+from hashbench.tables.footnotes import footnotes
 from hashbench.tables.notation import Notation
 from hashbench.tables.papers import BIBLIOGRAPHY
-from hashbench.tables.table import Position, Section, Table, TableCell
+from hashbench.tables.table import Section, Table, TableCell
 
 SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -38,6 +41,24 @@ SPECIAL = {
 }
 ESCAPES = str.maketrans(SPECIAL)
 
+# in points; a page of the conferences' styles: 6.75 inches, two columns of text, by 9 inches
+TEXT_WIDTH, TEXT_HEIGHT = 487.0, 650.0
+# \footnotesize, 8 point type: the width of a digit, and the height of a line
+SIGN, LINE = 4.25, 9.6
+GAP = 6.0  # between two columns: \tabcolsep on either side
+RULES, SKIP = 21.0, 6.0  # the rules of a tabular with the space around them; below it: \medskip
+# the caption, 10 point type
+CAPTION_SIGN, CAPTION_LINE, CAPTION_SPACE = 4.8, 12.0, 26.0
+CAPTION_MOST = CAPTION_SPACE + 4 * CAPTION_LINE  # what a tabular of many rows leaves for it
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Lines of LaTeX that stay together, and the height that they take on the page, in points."""
+
+    lines: Sequence[str]
+    height: float
+
 
 def render_latex(table: Table, *, interval: bool = False, distinct: bool = False) -> str:
     """The table as a ``table`` environment, for a document that loads booktabs and has the entries of the papers.
@@ -45,44 +66,23 @@ def render_latex(table: Table, *, interval: bool = False, distinct: bool = False
     Published values are in italics, measured ones upright with their standard deviation over seeds. The best measured
     values are in bold, and the second best underlined where they are clearly below; a dagger marks those outside their
     tolerance, a double dagger those that are tie-dependent. A missing value is blank. A table of which nothing is
-    measured shows the published values alone, as the paper does. The footnotes say what the measured values were made
-    with. ``interval`` adds the [worst, best] AP over all orders of ties, ``distinct`` the {number of
-    distinct codes}. Each section is one tabular, or several where it is wider than the text. A table that is higher
-    than a page is several floats with one number.
+    measured shows the published values alone, as the paper does. The footnotes say how the measured values were made.
+    ``interval`` adds the [worst, best] AP over all orders of ties, ``distinct`` the {number of distinct codes}. Each
+    section is one tabular, or several where it is wider than the text. A table that is higher than a page is several
+    floats with one number.
     """
     how = Notation.of(table, interval=interval, distinct=distinct)
-    caption = f"{escape(table.title)} ({_origin(table)})"
+    origin = notation.origin(replace(table, source=escape(table.source)), lambda key: rf"\cite{{{key}}}")
+    caption = f"{escape(table.title)} ({origin})"
     blocks = [block for section in table.sections for block in _tabulars(section, how, table.is_side_by_side)]
-    blocks.append(_notes(table, how))
-    floats = latex_page.floats_of(blocks, latex_page.caption_height(caption))
-    lines = [rf"% needs \usepackage{{booktabs}}, and \bibliography{{{BIBLIOGRAPHY}}} with a \bibliographystyle"]
-    for place, float_blocks in enumerate(floats):
-        lines += _float(table, caption, float_blocks, is_first=place == 0)
-    return "\n".join(lines) + "\n"
-
-
-def _float(table: Table, caption: str, blocks: Sequence[Block], *, is_first: bool) -> Iterator[str]:
-    """One ``table`` environment; those after the first have its number and its caption with "continued"."""
-    yield r"\begin{table}[htbp]"
-    yield r"\centering"
-    if is_first:
-        yield rf"\caption{{{caption}.}}"
-        yield rf"\label{{tab:{table.name.replace('_', '-')}}}"
-    else:
-        yield r"\addtocounter{table}{-1}"
-        yield rf"\caption{{{caption}, continued.}}"
-    yield r"\par\medskip"
-    yield r"\footnotesize"
-    yield r"\setlength{\tabcolsep}{3pt}"
-    for block in blocks:
-        yield from block.lines
-    yield r"\end{table}"
-
-
-def _origin(table: Table) -> str:
-    r"""The paper and its table, each paper as \\cite{key}."""
-    source = replace(table, source=escape(table.source))
-    return notation.origin(source, lambda key: rf"\cite{{{key}}}")
+    notes = [_legend(table, how), *map(escape, (*footnotes(table), *table.notes))]
+    lines = r"\begin{minipage}{\linewidth}", "\\\\\n".join(notes), r"\end{minipage}"
+    blocks.append(_Block(lines, sum(LINE * (1 + len(note) * SIGN // TEXT_WIDTH) for note in notes)))
+    text = [rf"% needs \usepackage{{booktabs}}, and \bibliography{{{BIBLIOGRAPHY}}} with a \bibliographystyle"]
+    caption_height = CAPTION_SPACE + CAPTION_LINE * (1 + len(caption) * CAPTION_SIGN // TEXT_WIDTH)
+    for place, float_blocks in enumerate(_floats(blocks, TEXT_HEIGHT - caption_height)):
+        text += _float(table, caption, float_blocks, is_first=place == 0)
+    return "\n".join(text) + "\n"
 
 
 def escape(text: str) -> str:
@@ -100,13 +100,13 @@ def _legend(table: Table, how: Notation) -> str:
         return notation.unmeasured(table)
     measured = notation.what_is_measured(table, r"$\pm$")
     text = f"{'In italics: published. Upright' if table.has_published else 'Each cell'}: measured ({measured})"
-    if notation.has_intervals(table, how):
+    if any(map(how.interval_of, table.cells())):
         text += " {[}worst, best AP over all orders of ties]"
-    if notation.has_distinct(table, how):
+    if any(map(how.distinct_of, table.cells())):
         text += r" \{distinct codes of the queries, of the database\}"
-    if any(how.best(section) for section in table.sections):
+    if any(map(how.best, table.sections)):
         text += "; best measured in bold"
-    if any(how.second(section) for section in table.sections):
+    if any(map(how.second, table.sections)):
         text += "; second best underlined where it is below the best by more than the standard deviation of either"
     if notation.outside_tolerance(table):
         text += r"; $^\dagger$: further from the published value than the tolerance"
@@ -115,32 +115,75 @@ def _legend(table: Table, how: Notation) -> str:
     return text + "."
 
 
-def _notes(table: Table, how: Notation) -> Block:
-    notes = [_legend(table, how), *map(escape, (*made_with(table), *table.notes))]
-    lines = r"\begin{minipage}{\linewidth}", "\\\\\n".join(notes), r"\end{minipage}"
-    return Block(lines, sum(map(latex_page.text_height, notes)))
+def _floats(blocks: Iterable[_Block], height: float) -> list[list[_Block]]:
+    """The blocks of each float, in order: as many as fit into that height, at least one."""
+    floats: list[list[_Block]] = []
+    left = 0.0
+    for block in blocks:
+        if not floats or block.height > left:
+            floats.append([])
+            left = height
+        floats[-1].append(block)
+        left -= block.height
+    return floats
 
 
-def _tabulars(section: Section, how: Notation, side_by_side: bool) -> Iterator[Block]:
-    marks = _marks(section, how)
-    for columns, rows in latex_page.pieces_of(section, how, side_by_side):
-        lines = (*_tabular(section, columns, rows, how, marks, side_by_side), r"\par\medskip")
-        yield Block(lines, latex_page.tabular_height(section, len(rows), side_by_side))
+def _float(table: Table, caption: str, blocks: Sequence[_Block], *, is_first: bool) -> Iterator[str]:
+    """One ``table`` environment; those after the first have its number and its caption with "continued"."""
+    yield r"\begin{table}[htbp]"
+    yield r"\centering"
+    if is_first:
+        yield rf"\caption{{{caption}.}}"
+        yield rf"\label{{tab:{table.name.replace('_', '-')}}}"
+    else:
+        yield r"\addtocounter{table}{-1}"
+        yield rf"\caption{{{caption}, continued.}}"
+    yield r"\par\medskip"
+    yield r"\footnotesize"
+    yield r"\setlength{\tabcolsep}{3pt}"
+    for block in blocks:
+        yield from block.lines
+    yield r"\end{table}"
 
 
-def _marks(section: Section, how: Notation) -> dict[Position, str]:
-    r"""The commands that mark measured means: \\textbf the best ones, \\underline the second best."""
-    return dict.fromkeys(how.second(section), r"\underline") | dict.fromkeys(how.best(section), r"\textbf")
+def _tabulars(section: Section, how: Notation, side_by_side: bool) -> Iterator[_Block]:
+    """The tabulars of a section: as few as fit a page in width and height."""
+    marks = dict.fromkeys(how.second(section), r"\underline") | dict.fromkeys(how.best(section), r"\textbf")
+    texts = {
+        place: _cell(cell, how, marks.get(place, ""), side_by_side=side_by_side)
+        for place, cell in section.cells.items()
+    }
+    empty = [""] * (1 + side_by_side)
+    label = SIGN * max(len(notation.plain(row)) for row in section.rows) + GAP
+    widths = {column: _column_width(section, column, how, side_by_side) for column in section.columns}
+    column_pieces = notation.fewest_pieces(
+        section.columns, lambda columns: label + sum(widths[column] for column in columns) <= TEXT_WIDTH
+    )
+    around = (1 + side_by_side + bool(section.title)) * LINE + RULES + SKIP
+    most_rows = int((TEXT_HEIGHT - CAPTION_MOST - around) // LINE)
+    for columns in column_pieces:
+        for rows in notation.split_evenly(section.rows, most_rows):
+            lines = [*_head(section, columns, side_by_side)]
+            for row in rows:
+                cells = [texts.get((row, column), empty) for column in columns]
+                lines.append(_row(escape(row), *chain.from_iterable(cells)))
+            yield _Block([*lines, r"\bottomrule", r"\end{tabular}", r"\par\medskip"], around + len(rows) * LINE)
 
 
-def _tabular(
-    section: Section,
-    columns: Sequence[str],
-    rows: Sequence[str],
-    how: Notation,
-    marks: Mapping[Position, str],
-    side_by_side: bool,
-) -> Iterator[str]:
+def _column_width(section: Section, column: str, how: Notation, side_by_side: bool) -> float:
+    """The width of a column, or of the pair that shows its published and its measured values, in points."""
+    cells = section.column(column)
+    heading = SIGN * len(notation.plain(notation.heading(section, column)))
+    # a sign more for the mark of a value outside its tolerance
+    measured = [how.measured_text(cell) + ("†" if cell.within_tolerance is False else "") for cell in cells]
+    published = [how.published(cell) for cell in cells]
+    if not side_by_side:
+        return max(heading, SIGN * max(map(len, [*measured, *published]))) + GAP
+    pair = SIGN * (max(map(len, ["paper", *published])) + max(map(len, ["measured", *measured]))) + GAP
+    return max(heading, pair) + GAP
+
+
+def _head(section: Section, columns: Sequence[str], side_by_side: bool) -> Iterator[str]:
     span = 2 if side_by_side else 1
     yield rf"\begin{{tabular}}{{l{'r' * span * len(columns)}}}"
     yield r"\toprule"
@@ -149,28 +192,21 @@ def _tabular(
         yield r"\midrule"
     headings = [escape(notation.heading(section, column)) for column in columns]
     if side_by_side:
-        yield _row("", [rf"\multicolumn{{2}}{{c}}{{{heading}}}" for heading in headings])
+        yield _row("", *(rf"\multicolumn{{2}}{{c}}{{{heading}}}" for heading in headings))
         yield " ".join(rf"\cmidrule(lr){{{first}-{first + 1}}}" for first in range(2, 2 + 2 * len(columns), 2))
-        yield _row("", [r"\textit{paper}", "measured"] * len(columns))
+        yield _row("", *[r"\textit{paper}", "measured"] * len(columns))
     else:
-        yield _row("", headings)
+        yield _row("", *headings)
     yield r"\midrule"
-    for row in rows:
-        places = [(row, column) for column in columns]
-        texts = [_cell(section.cells.get(place), how, marks.get(place, ""), side_by_side) for place in places]
-        yield _row(escape(row), [text for pair in texts for text in pair])
-    yield r"\bottomrule"
-    yield r"\end{tabular}"
 
 
-def _row(label: str, cells: list[str]) -> str:
-    return rf"{' & '.join([label, *cells])} \\".lstrip()
+def _row(*cells: str) -> str:
+    return rf"{' & '.join(cells)} \\".lstrip()
 
 
-def _cell(cell: TableCell | None, how: Notation, mark: str, side_by_side: bool) -> list[str]:
-    """The LaTeX of a cell: published and measured, or the one of them that the table has."""
-    measured = "" if cell is None else _measured(cell, how, mark)
-    published = "" if cell is None else how.published(cell)
+def _cell(cell: TableCell, how: Notation, mark: str, *, side_by_side: bool) -> list[str]:
+    r"""A cell: published and measured, or the one of them that the table has; ``mark`` is ``\\textbf`` or the like."""
+    published, measured = how.published(cell), _measured(cell, how, mark)
     if not side_by_side:
         return [measured or published]
     return [rf"\textit{{{published}}}" if published else "", measured]
@@ -184,10 +220,8 @@ def _measured(cell: TableCell, how: Notation, mark: str) -> str:
     text = rf"{mark}{{{mean}}}" if mark else mean
     if measured.std is not None:
         text += rf"\,$\pm$\,{how.measured(cell, measured.std)}"
-    if cell.within_tolerance is False:
-        text += r"$^\dagger$"
-    if notation.is_tie_dependent(cell):
-        text += r"$^\ddagger$"
+    text += r"$^\dagger$" if cell.within_tolerance is False else ""
+    text += r"$^\ddagger$" if notation.is_tie_dependent(cell) else ""
     if interval := how.interval_of(cell):
         text += f" {{[}}{interval}]"
     if distinct := how.distinct_of(cell):

@@ -18,23 +18,10 @@ NAMES = {"run": "string", "dataset": "string", "protocol": "string", "method": "
 STATE = {"budget": "string", "seed": "Int64", "split_seed": "Int64", "status": "string", "reason": "string"}
 COUNTS = {"n_queries": "Int64", "n_empty": "Int64", "distinct_queries": "Int64", "distinct_database": "Int64"}
 PROVENANCE = {
-    "train_s": "float64",
-    "encode_s": "float64",
-    "score_s": "float64",
-    "utc": "datetime64[ns, UTC]",
-    "version": "string",
-    "commit": "string",
-    "dirty": "boolean",
-    "system": "string",
-    "cpu": "string",
-    "cores": "Int64",
-    "device": "string",
-    "gpu": "string",
-    "cell_hash": "string",
-    "config_hash": "string",
-    "data_sha256": "string",
-    "ids_sha256": "string",
-    "histogram_sha256": "string",
+    **{"train_s": "float64", "encode_s": "float64", "score_s": "float64", "utc": "datetime64[ns, UTC]"},
+    **{"version": "string", "commit": "string", "dirty": "boolean"},
+    **{"system": "string", "cpu": "string", "cores": "Int64", "device": "string", "gpu": "string"},
+    **dict.fromkeys(("cell_hash", "config_hash", "data_sha256", "ids_sha256", "histogram_sha256"), "string"),
 }
 FIXED = NAMES | STATE | COUNTS | PROVENANCE
 
@@ -78,10 +65,10 @@ def rows(results: str | Path | None = None) -> "DataFrame":
 def _frame(stored: list[Row]) -> "DataFrame":
     import pandas as pd
 
-    fixed = pd.DataFrame({name: [line[name] for line in map(_fixed, stored)] for name in FIXED}).astype(FIXED)
+    fixed = pd.DataFrame([_fixed(row) for row in stored], columns=list(FIXED)).astype(FIXED)
     metrics = _metrics(stored)
     settings = {
-        _column_of(name, {*FIXED, *metrics}): pd.array([row.settings.get(name) for row in stored])
+        f"settings.{name}" if name in {*FIXED, *metrics} else name: pd.array([row.settings.get(name) for row in stored])
         for name in _names(row.settings for row in stored)
     }
     parts = [
@@ -103,11 +90,8 @@ def _fixed(row: Row) -> dict[str, object]:
         "histogram_sha256": row.artefacts.get("histogram"),
         "n_queries": max((value.n_queries for value in values), default=None),
         "n_empty": max((value.n_empty for value in values), default=None),
-        "distinct_queries": codes.queries if codes else None,
-        "distinct_database": codes.database if codes else None,
-        "train_s": seconds.train if seconds else None,
-        "encode_s": seconds.encode if seconds else None,
-        "score_s": seconds.score if seconds else None,
+        **{f"distinct_{part}": getattr(codes, part, None) for part in ("queries", "database")},
+        **{f"{part}_s": getattr(seconds, part, None) for part in ("train", "encode", "score")},
         **row.code.model_dump(include={"version", "commit", "dirty"}),
     }
 
@@ -125,14 +109,13 @@ def _metrics(stored: list[Row]) -> dict[str, list[float | None]]:
 
 def _values(row: Row) -> dict[str, MetricValue]:
     """A row's metrics, by the name of the column."""
-    prefixes = {search: "" if search == "database" else f"{search}." for search in row.searches}
-    return {prefixes[search] + name: value for search, values in row.searches.items() for name, value in values.items()}
+    return {
+        name if search == "database" else f"{search}.{name}": value
+        for search, values in row.searches.items()
+        for name, value in values.items()
+    }
 
 
 def _names(of_rows: Iterable[Iterable[str]]) -> list[str]:
     """All names that occur, sorted."""
     return sorted({name for names in of_rows for name in names})
-
-
-def _column_of(setting: str, taken: set[str]) -> str:
-    return f"settings.{setting}" if setting in taken else setting

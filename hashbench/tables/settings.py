@@ -1,16 +1,26 @@
 """The settings of a table's runs beside those that the authors printed or released, and why they differ."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from hashbench.datasets.card import Card
 from hashbench.foundation.config import Setting, canonical_json
 from hashbench.runs.name import RunName
 from hashbench.runs.run import BASE, Run
 from hashbench.runs.settings import Sourced, method_file, recipes
+from hashbench.tables.cell_runs import run_of
+from hashbench.tables.render_markdown import escape
 from hashbench.tables.spec import TableSpec, names_to_come
 
 SIZES = ("bits", "k")  # settings that differ from column to column of a table
+HEADING = ("setting", "ours", "released", "source", "where it comes from, and why it differs")
+INTRODUCTION = (
+    "The settings of the runs of the table `{0}`, beside those that the authors printed or released. "
+    "`hashbench list settings --table {0}` prints them. *paper* and *code* are the authors'; *ours* was chosen here. A "
+    "released value is given where it is not the one used; `-` means that none is known. Settings at a default of the "
+    "program are left out."
+)
 
 
 @dataclass(frozen=True)
@@ -55,8 +65,7 @@ class Runs:
     def recipes(self) -> dict[str, str]:
         """The recipes that give some of the settings, with the reason for each."""
         named = {each.recipe for settings in self.found.values() for each in settings.values()}
-        known = recipes()
-        return {name: known[name].why for name in sorted(name for name in named if name is not None)}
+        return {name: recipes()[name].why for name in sorted(name for name in named if name is not None)}
 
     def entries(self) -> dict[str, list[Entry]]:
         """The values of each setting, one for each group of sizes that share it."""
@@ -69,8 +78,41 @@ class Runs:
             sizes.setdefault(settings[name], []).append(size)
         for own, having in sizes.items():
             source = own.source if own.recipe is None else f"recipe {own.recipe}"
-            some = () if len(sizes) == 1 else tuple(having)
-            yield Entry(own.value, own.of_authors, source, own.note, some)
+            yield Entry(own.value, own.of_authors, source, own.note, () if len(sizes) == 1 else tuple(having))
+
+    def lines(self) -> Iterator[tuple[str, str]]:
+        """The name of each setting, with the sizes that have the value, and the value with its source."""
+        for name, each in self._named_entries():
+            sizes = f" [{', '.join(each.sizes)}]" if each.sizes else ""
+            released = f" (released: {_shown(each.released)})" if each.differs and each.released is not None else ""
+            note = f": {each.note}" if each.note else ""
+            yield f"{name}{sizes}", f"{_shown(each.value)}{released}; {each.source}{note}"
+
+    def _named_entries(self) -> Iterator[tuple[str, Entry]]:
+        return ((name, each) for name, entries in self.entries().items() for each in entries)
+
+    def as_values(self) -> dict[str, Any]:
+        """The runs as --json prints them."""
+        entries = {name: [asdict(each) for each in found] for name, found in self.entries().items()}
+        named = {key: getattr(self.name, key) for key in ("method", "dataset", "protocol", "budget")}
+        return {"title": self.title, **named, "given": self.given, "recipes": self.recipes(), "settings": entries}
+
+    def markdown(self) -> str:
+        """A heading, the reasons for the recipes, and a table of the settings."""
+        reasons = [f"Recipe `{name}`: {escape(why)}." for name, why in self.recipes().items()]
+        lines = [HEADING, ("---",) * len(HEADING)]
+        for name, each in self._named_entries():
+            sizes = f" ({', '.join(each.sizes)})" if each.sizes else ""
+            released = _shown(each.released) if each.differs else "same"
+            lines.append((f"`{name}`{sizes}", _shown(each.value), released, escape(each.source), escape(each.note)))
+        grid = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+        return "\n\n".join([f"## {escape(self.title)}", *reasons, grid])
+
+
+def render_settings(spec: TableSpec) -> str:
+    """One page of Markdown: a table of settings for each method and data set."""
+    blocks = [f"# {escape(spec.title)}", INTRODUCTION.format(spec.name)]
+    return "\n\n".join([*blocks, *(runs.markdown() for runs in settings_of_table(spec))]) + "\n"
 
 
 def settings_of_table(spec: TableSpec) -> list[Runs]:
@@ -80,10 +122,9 @@ def settings_of_table(spec: TableSpec) -> list[Runs]:
     """
     found: dict[str, Runs] = {}
     for cell in spec.cells:
-        if names_to_come(cell, spec.to_come):
-            continue
-        run = Run.resolve(cell.dataset, cell.protocol, cell.method, cell.settings, budget=cell.budget)
-        _add(found, run, cell.settings, run.sources(cell.settings))
+        if not names_to_come(cell, spec.to_come):
+            run = run_of(cell)
+            _add(found, run, cell.settings, run.sources(cell.settings))
     return list(found.values())
 
 
@@ -99,12 +140,20 @@ def _add(found: dict[str, Runs], run: Run, given: Mapping[str, Setting], setting
     heading = {key: value for key, value in given.items() if key not in SIZES}
     name = run.name
     key = canonical_json([name.method, name.dataset, name.protocol, name.budget, heading])
-    runs = found.setdefault(key, Runs(run.name, run.card, heading))
-    runs.found.setdefault(size, _of_files(run, settings))
+    # those of the files of method and recipe; those that the table gives are in the heading
+    known, of_files = run.method.settings.model_fields, ("paper", "code", "ours", "recipe")
+    shown = {key: each for key, each in settings.items() if key in known and each.source in of_files}
+    found.setdefault(key, Runs(run.name, run.card, heading)).found.setdefault(size, shown)
 
 
-def _of_files(run: Run, settings: Mapping[str, Sourced]) -> dict[str, Sourced]:
-    """The settings that the files of method and recipe give; those given by the table are in the heading."""
-    known = run.method.settings.model_fields
-    of_files = ("paper", "code", "ours", "recipe")
-    return {key: each for key, each in settings.items() if key in known and each.source in of_files}
+def _shown(value: Setting | None) -> str:
+    """A value as it is written: ``-`` for none.
+
+    >>> [_shown(value) for value in (0.0005, True, "step", None, "", 9.523809523809524e-4)]
+    ['0.0005', 'true', 'step', '-', '-', '0.000952381']
+    """
+    if value in (None, ""):
+        return "-"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)

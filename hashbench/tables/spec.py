@@ -10,7 +10,7 @@ from hashbench.foundation.config import Strict, parse, read_toml
 from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.foundation.registry import canonical
 from hashbench.methods import METHODS
-from hashbench.metrics import METRICS, MetricName
+from hashbench.metrics import METRICS
 from hashbench.models import MODELS
 from hashbench.runs.settings import method_file
 from hashbench.tables.cell import Cell, OtherBudget, TableFile
@@ -26,7 +26,7 @@ class TableSpec(Strict):
     notes: list[str]
     to_come: dict[str, list[str]]  # kind -> names that hashbench does not have yet
     cells: list[Cell]
-    distinct: bool = False  # the number of distinct codes stands beside each AP
+    distinct: bool = False  # the number of distinct codes is shown beside each AP
     substitute_budget: str | None = None  # the budget of all cells, where it is not the one that the file declares
     n_splits: int = 1  # the splits on which each cell is measured; the first is the protocol's own
 
@@ -36,21 +36,16 @@ class TableSpec(Strict):
         return self if n == 1 else self.model_copy(update=changes)
 
     def at_budget(self, budget: str) -> "TableSpec":
-        """The same table with every cell run at another budget.
+        """The same table with every cell run at another budget; its name, title and footnotes say so.
 
-        Its name, title and footnotes say so, and no cell has a tolerance: the published values are not those of this
-        budget. Raises HashbenchError where a method does not have that budget.
+        No cell has a tolerance: the published values were not measured at this budget. Raises HashbenchError where a
+        method does not have that budget.
         """
         for method in sorted({cell.method for cell in self.cells}):
             method_file(method).budget(budget)
-        return self.model_copy(
-            update={
-                "name": f"{self.name}_{budget}",
-                "title": f"{self.title}, at budget {budget}",
-                "cells": [cell.model_copy(update={"budget": budget, "tolerance": None}) for cell in self.cells],
-                "substitute_budget": budget,
-            }
-        )
+        cells = [cell.model_copy(update={"budget": budget, "tolerance": None}) for cell in self.cells]
+        names = {"name": f"{self.name}_{budget}", "title": f"{self.title}, at budget {budget}"}
+        return self.model_copy(update={**names, "cells": cells, "substitute_budget": budget})
 
 
 def names() -> list[str]:
@@ -61,8 +56,8 @@ def names() -> list[str]:
 def load(name: str, budget: str | None = None, splits: int = 1) -> TableSpec:
     """The table called ``name``, measured on so many splits; with ``budget``, all its cells at that budget.
 
-    Raises HashbenchError for an unknown table, for a file that is not as it should be, and for a cell that uses a
-    name which neither exists nor is listed as to come.
+    Raises HashbenchError for an unknown table, for a file that is not valid, and for a cell that uses a name which
+    neither exists nor is listed as to come.
     """
     stem, files = canonical(name), _files()
     if stem not in files:
@@ -70,10 +65,10 @@ def load(name: str, budget: str | None = None, splits: int = 1) -> TableSpec:
     path = files[stem]
     values = read_toml(path)
     if "of" in values:
-        spec = _of_other(stem, parse(OtherBudget, values, str(path)), path)
+        spec = _at_other_budget(stem, parse(OtherBudget, values, str(path)), path)
     else:
         spec = from_file(stem, parse(TableFile, values, str(path)), path)
-        check_names(spec.name, spec.cells, spec.to_come)
+        check_names(spec)
     return (spec if budget is None else spec.at_budget(budget)).on_splits(splits)
 
 
@@ -84,8 +79,7 @@ def files_of(name: str) -> list[Path]:
     return found if of is None else [*found, _files()[of]]
 
 
-def _of_other(name: str, file: OtherBudget, path: Path) -> TableSpec:
-    """The table of another file at another budget, called ``name``."""
+def _at_other_budget(name: str, file: OtherBudget, path: Path) -> TableSpec:
     files = _files()
     if file.of not in files:
         raise HashbenchError(f"{path}: of: {unknown('table', file.of, files)}")
@@ -97,16 +91,8 @@ def _of_other(name: str, file: OtherBudget, path: Path) -> TableSpec:
 
 def from_file(name: str, file: TableFile, path: Path) -> TableSpec:
     """The table that a file declares; its names are not checked."""
-    return TableSpec(
-        name=name,
-        title=file.title,
-        paper=file.paper,
-        source=file.source,
-        notes=file.notes,
-        to_come=file.to_come,
-        cells=list(file.cells(path)),
-        distinct=file.distinct,
-    )
+    same = file.model_dump(include={"title", "paper", "source", "notes", "distinct"})
+    return TableSpec(name=name, **same, to_come=file.to_come, cells=list(file.cells(path)))
 
 
 def _files() -> dict[str, Path]:
@@ -122,50 +108,46 @@ def names_of(cell: Cell) -> Iterator[tuple[str, str]]:
     yield "dataset", cell.dataset
     yield "protocol", f"{cell.dataset}/{cell.protocol}"
     yield "method", cell.method
-    yield "metric", MetricName.read(cell.metric).metric
-    networks = [cell.settings.get("model"), cell.settings.get("features")]
-    named = (split_checksum(str(name))[0] for name in networks if name is not None)
-    yield from (("model", name) for name in named if name not in FEATURES.names)
+    yield "metric", cell.metric_name.metric
+    for key in ("model", "features"):
+        if key in cell.settings:
+            name = split_checksum(str(cell.settings[key]))[0]
+            if name not in FEATURES.names:
+                yield "model", name
 
 
-def names_to_come(cell: Cell, to_come: Mapping[str, list[str]]) -> list[str]:
-    """What does not exist yet of the names that the cell uses, each as ``kind name``."""
-    return [f"{kind} {name}" for kind, name in names_of(cell) if name in to_come[kind]]
+def names_to_come(cell: Cell, to_come: Mapping[str, Sequence[str]]) -> list[str]:
+    """The names that the cell uses and that do not exist yet, each as ``kind name``."""
+    return [f"{kind} {name}" for kind, name in names_of(cell) if name in to_come[kind]] if any(to_come.values()) else []
 
 
-def check_names(table: str, cells: Sequence[Cell], to_come: Mapping[str, list[str]]) -> None:
+def check_names(table: TableSpec) -> None:
     """Raises HashbenchError unless each name that a cell uses exists or is to come, and not both.
 
     A name to come that no cell uses is refused as well. Imports no method, metric or model.
     """
-    known = _known({cell.dataset for cell in cells})
-    used = {
-        (kind, name)
-        for cell in cells
-        for kind, name in names_of(cell)
-        # a protocol comes with its data set
-        if kind != "protocol" or name.partition("/")[0] not in to_come["dataset"]
-    }
-    for kind, coming in to_come.items():
-        for name in coming:
-            if name in known[kind]:
-                raise HashbenchError(f"table {table}: {kind} {name!r} exists: take it out of {kind}s_to_come")
-            if (kind, name) not in used:
-                raise HashbenchError(f"table {table}: no cell uses {kind} {name!r} of {kind}s_to_come")
-    for kind, name in sorted(used):
-        if name not in known[kind] + to_come[kind]:
-            complaint = unknown(kind, name, known[kind] + to_come[kind])
-            raise HashbenchError(f"table {table}: {complaint}; one still to come goes into {kind}s_to_come")
-
-
-def _known(datasets: set[str]) -> dict[str, list[str]]:
-    """The names that exist, by kind; of protocols those of ``datasets``."""
-    existing = cards()
-    protocols = [f"{name}/{protocol}" for name in datasets & set(existing) for protocol in load_card(name).protocols]
-    return {
-        "dataset": existing,
-        "protocol": protocols,
+    datasets = {cell.dataset for cell in table.cells} & set(cards())
+    known = {
+        "dataset": cards(),
+        "protocol": [f"{name}/{protocol}" for name in datasets for protocol in load_card(name).protocols],
         "method": METHODS.names,
         "metric": METRICS.names,
         "model": MODELS.names,
     }
+    used = {
+        (kind, name)
+        for cell in table.cells
+        for kind, name in names_of(cell)
+        # a protocol comes with its data set
+        if kind != "protocol" or name.partition("/")[0] not in table.to_come["dataset"]
+    }
+    for kind, coming in table.to_come.items():
+        for name in coming:
+            if name in known[kind]:
+                raise HashbenchError(f"table {table.name}: {kind} {name!r} exists: take it out of {kind}s_to_come")
+            if (kind, name) not in used:
+                raise HashbenchError(f"table {table.name}: no cell uses {kind} {name!r} of {kind}s_to_come")
+    for kind, name in sorted(used):
+        if name not in known[kind] and name not in table.to_come[kind]:
+            complaint = unknown(kind, name, [*known[kind], *table.to_come[kind]])
+            raise HashbenchError(f"table {table.name}: {complaint}; one still to come goes into {kind}s_to_come")

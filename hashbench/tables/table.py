@@ -18,8 +18,7 @@ class Measured:
     ``std`` is the sample standard deviation over the runs, None with one run. ``worst`` and ``best`` are the mean AP
     with ties in the worst and in the best order, None where the metric is not AP or they are not known; ``tie_range``
     is best minus worst, also where the metric is AP with a cutoff. The runs are ``n_seeds`` on each of ``n_splits``
-    splits, except ``n_missing``. The numbers of distinct codes are means over the runs, None if a run has none.
-    ``rows`` are the rows that the mean is over.
+    splits, except ``n_missing``. The numbers of distinct codes are means over the ``rows``, None if a row has none.
     """
 
     mean: float
@@ -38,7 +37,7 @@ class Measured:
     def interval(self) -> tuple[float, float] | None:
         """The 95% confidence interval of the mean, by Student's t over the runs; None with one run.
 
-        It is about the runs alone: those of one split say nothing of other queries.
+        It is about the runs alone: the runs of one split say nothing of other queries.
         """
         if self.std is None:
             return None
@@ -109,7 +108,7 @@ class Table:
     source: str
     notes: tuple[str, ...]
     sections: tuple[Section, ...]
-    distinct: bool = False  # the number of distinct codes stands beside each AP
+    distinct: bool = False  # the number of distinct codes is shown beside each AP
 
     def cells(self) -> Iterator[TableCell]:
         """All cells, in order of appearance."""

@@ -15,7 +15,8 @@ from hashbench.runs.row import Row
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.tables.cell import Cell
-from hashbench.tables.collect import cell_hash, collect
+from hashbench.tables.cell_runs import cell_hash
+from hashbench.tables.collect import collect
 from hashbench.tables.spec import TableSpec, load
 from hashbench.tables.table import Measured, Table, TableCell
 

@@ -5,7 +5,7 @@ import pytest
 from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.run import Run
-from hashbench.tables.only import only
+from hashbench.tables.cell_runs import select
 
 METHODS = {"lsh": {}, "itq": {}, "talr_ap": {"model": "linear"}}
 RUNS = [
@@ -21,22 +21,22 @@ def named(runs: list[Run]) -> list[tuple[str, int, int]]:
 
 
 def test_nothing_wanted_is_every_run() -> None:
-    assert only(RUNS, []) == RUNS
+    assert select(RUNS, []) == RUNS
 
 
 def test_keys_are_all_needed_and_values_of_one_key_are_alternatives() -> None:
     wanted: list[tuple[str, Setting]] = [("bits", 16), ("method", "TALR-AP"), ("seed", 1), ("method", "lsh")]
-    assert named(only(RUNS, wanted)) == [("lsh", 16, 1), ("talr_ap", 16, 1)]
-    assert named(only(RUNS, reversed(wanted))) == [("lsh", 16, 1), ("talr_ap", 16, 1)]
+    assert named(select(RUNS, wanted)) == [("lsh", 16, 1), ("talr_ap", 16, 1)]
+    assert named(select(RUNS, reversed(wanted))) == [("lsh", 16, 1), ("talr_ap", 16, 1)]
 
 
 def test_a_run_without_the_setting_is_left_out() -> None:
-    assert {run.name.method for run in only(RUNS, [("model", "linear")])} == {"talr_ap"}
+    assert {run.name.method for run in select(RUNS, [("model", "linear")])} == {"talr_ap"}
 
 
 def test_a_default_value_of_a_setting_can_be_asked_for() -> None:
     variant = dict(RUNS[-1].settings)["variant"]
-    assert {run.name.method for run in only(RUNS, [("variant", variant)])} == {"talr_ap"}
+    assert {run.name.method for run in select(RUNS, [("variant", variant)])} == {"talr_ap"}
 
 
 @pytest.mark.parametrize(
@@ -51,5 +51,5 @@ def test_a_default_value_of_a_setting_can_be_asked_for() -> None:
 )
 def test_what_no_run_has_is_refused(wanted: list[tuple[str, Setting]], complaint: str) -> None:
     with pytest.raises(HashbenchError) as caught:
-        only(RUNS, wanted)
+        select(RUNS, wanted)
     assert str(caught.value).startswith(complaint)

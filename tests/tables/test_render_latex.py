@@ -13,10 +13,9 @@ from support.together import together
 from hashbench.foundation.provenance import Code
 from hashbench.tables import spec
 from hashbench.tables.collect import collect
-from hashbench.tables.latex_page import TEXT_HEIGHT, TEXT_WIDTH
-from hashbench.tables.made_with import made_with
+from hashbench.tables.footnotes import footnotes
 from hashbench.tables.papers import all_bibtex, papers
-from hashbench.tables.render_latex import SPECIAL, escape, render_latex
+from hashbench.tables.render_latex import SPECIAL, TEXT_HEIGHT, TEXT_WIDTH, escape, render_latex
 from hashbench.tables.render_markdown import render_markdown
 from hashbench.tables.table import Table
 
@@ -105,7 +104,7 @@ def test_the_third_is_not_underlined_where_the_second_is_near_the_best() -> None
     assert not any("underline" in cell for cell in compared([0.1, 0.11], [0.7, 0.7], [0.7, 0.7]))  # two are the best
 
 
-def test_the_footnotes_say_what_the_values_were_made_with() -> None:
+def test_the_footnotes_say_what_the_values_were_footnotes() -> None:
     spec = sample_spec(groups=[SAMPLE["groups"][0]])
     dpsh, mihash = spec.cells[0], spec.cells[3]
     rows = [fake_row(dpsh, ap=0.5), fake_row(mihash, 0, ap=0.6), fake_row(mihash, 1, ap=0.6)]
@@ -124,7 +123,7 @@ def test_the_footnotes_say_what_the_values_were_made_with() -> None:
 def test_the_footnotes_name_other_splits_and_what_no_commit_describes() -> None:
     spec = sample_spec(groups=[SAMPLE["groups"][0]]).on_splits(2)
     rows = [fake_row(spec.cells[0], split_seed=split, ap=0.5) for split in (None, 1)]
-    found = made_with(collect(spec, rows, None, hash_of=fake_hash))
+    found = footnotes(collect(spec, rows, None, hash_of=fake_hash))
     assert found == (
         "Network or features: pixels.",
         "Data: digits s1, the split of the protocol, and those of the seeds 1. Budget: full.",
@@ -138,14 +137,14 @@ def test_networks_that_differ_by_the_data_set_are_listed_by_it() -> None:
     gist = {**rows[1].config, "settings": {"features": "gist"}}
     rows[1] = rows[1].model_copy(update={"config": gist})
     table = collect(spec, rows, None, hash_of=fake_hash)
-    assert made_with(table)[0] == "Networks and features: gist, pixels."
+    assert footnotes(table)[0] == "Networks and features: gist, pixels."
     rows[1] = rows[1].model_copy(update={"dataset": "usps"})
-    by_data = made_with(collect(spec, rows, None, hash_of=fake_hash))
+    by_data = footnotes(collect(spec, rows, None, hash_of=fake_hash))
     assert by_data[0] == "Networks and features: gist (usps); pixels (digits)."
 
 
 def test_a_table_without_rows_was_made_with_nothing() -> None:
-    assert made_with(collect(sample_spec(), [], None, hash_of=fake_hash)) == ()
+    assert footnotes(collect(sample_spec(), [], None, hash_of=fake_hash)) == ()
 
 
 def test_nowhere_two_hyphens() -> None:

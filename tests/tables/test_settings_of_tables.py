@@ -10,8 +10,8 @@ from support.command_line import call
 from support.together import together
 
 from hashbench.runs.run import Run
-from hashbench.tables import render_settings, spec
-from hashbench.tables.settings import settings_of_table
+from hashbench.tables import spec
+from hashbench.tables.settings import render_settings, settings_of_table
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs" / "settings"
@@ -188,8 +188,7 @@ def test_every_cell_is_in_the_list(table: str) -> None:
 
 @together("table", OF_PAPERS)
 def test_the_page_of_the_docs_is_of_today(table: str) -> None:
-    declared = spec.load(table)
-    page = render_settings.render_markdown(declared, settings_of_table(declared))
+    page = render_settings(spec.load(table))
     assert (PAGES / f"{table}.md").read_text() == page, "make settings writes these pages"
 
 

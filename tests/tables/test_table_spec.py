@@ -31,7 +31,7 @@ def expand(values: dict[str, Any]) -> TableSpec:
 
 
 def check(spec: TableSpec) -> None:
-    check_names(spec.name, spec.cells, spec.to_come)
+    check_names(spec)
 
 
 def cells(values: dict[str, Any]) -> list[Cell]:

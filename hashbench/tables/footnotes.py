@@ -1,15 +1,14 @@
-"""The footnotes that say what the measured values of a table were made with: networks, splits, budgets, code."""
+"""The footnotes that say how the measured values of a table were made: networks, splits, budgets, code."""
 
 from collections.abc import Iterator
 
+from hashbench.contract import PIXELS
 from hashbench.runs.row import Row
 from hashbench.tables.table import Table
 
-PIXELS = "pixels"  # the features of a run that has none: its items as they are
 
-
-def made_with(table: Table) -> tuple[str, ...]:
-    """The footnotes: networks and features by method, data and splits, budgets, and code that was not committed.
+def footnotes(table: Table) -> tuple[str, ...]:
+    """Networks and features by method, data and splits, budgets, and code that was not committed.
 
     None where nothing is measured: a paper's own values have the paper's notes.
     """
@@ -23,15 +22,12 @@ def _networks(rows: list[Row]) -> str:
     found = sorted({network_of(row) for row in rows})
     if len(found) == 1:
         return f"Network or features: {found[0]}."
-    for what in ("method", "dataset"):
-        of = {name: sorted({getattr(row, what) for row in rows if network_of(row) == name}) for name in found}
+    for key in ("method", "dataset"):
+        of = {name: sorted({getattr(row, key) for row in rows if network_of(row) == name}) for name in found}
         if any(each != of[found[0]] for each in of.values()):
-            return f"Networks and features: {'; '.join(f'{name} ({_listed(each)})' for name, each in of.items())}."
+            named = [f"{name} ({', '.join(each)})" for name, each in of.items()]
+            return f"Networks and features: {'; '.join(named)}."
     return f"Networks and features: {', '.join(found)}."
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(names)
 
 
 def network_of(row: Row) -> str:
@@ -54,10 +50,8 @@ def _splits(rows: list[Row]) -> str:
 
 def _uncommitted(rows: list[Row]) -> Iterator[str]:
     """How many runs no commit describes; nothing where each has one."""
-    dirty = [row for row in rows if row.code.dirty]
-    if dirty:
+    if dirty := [row for row in rows if row.code.dirty]:
         commits = ", ".join(sorted({(row.code.commit or "unknown")[:10] for row in dirty}))
         yield f"{len(dirty)} of {len(rows)} runs are of code with changes that are not committed, after {commits}."
-    unknown = sum(row.code.commit is None for row in rows)
-    if unknown:
+    if unknown := sum(row.code.commit is None for row in rows):
         yield f"The commit of the code is not known of {unknown} of {len(rows)} runs."

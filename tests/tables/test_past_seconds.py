@@ -5,7 +5,7 @@ from support.together import together
 
 from hashbench.runs.row import Row, Seconds
 from hashbench.runs.run import Run
-from hashbench.tables.estimate import PastSeconds
+from hashbench.tables.status import PastSeconds
 
 
 def past(seconds: float, dataset: str, status: str = "ok", **settings: int | str) -> Row:

@@ -1,0 +1,153 @@
+"""What is stored of the runs that a table needs, and how long the others will take, by the seconds of past runs."""
+
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from hashbench.foundation.config import Setting
+from hashbench.runs.row import Outcome, Row
+from hashbench.runs.run import Run
+from hashbench.tables.cell import Cell
+from hashbench.tables.cell_runs import CellRuns, cell_runs
+from hashbench.tables.spec import TableSpec
+
+LIKE = ("model", "features")  # a network of ImageNet says nothing of how long a linear one takes
+SIZE = ("bits", "d", "k")  # the settings that give the size of a code
+
+
+@dataclass(frozen=True)
+class PastSeconds:
+    """The seconds of past runs, on whatever machines made them: by method, data set and size; and less exactly."""
+
+    seconds: Mapping[tuple[Any, ...], list[float]]
+
+    @staticmethod
+    def of(rows: Iterable[Row | Outcome]) -> "PastSeconds":
+        """The seconds to train, encode and score of all successful ``rows``."""
+        found: dict[tuple[Any, ...], list[float]] = defaultdict(list)
+        for row in rows:
+            if row.status == "ok" and row.seconds is not None:
+                total = row.seconds.train + row.seconds.encode + row.seconds.score
+                for key in _keys(row.method, row.dataset, row.config.get("settings", {})):
+                    found[key].append(total)
+        return PastSeconds(dict(found))
+
+    def of_run(self, run: Run) -> float | None:
+        """The median of past runs of the same method, network or features, on this data set and with this size.
+
+        Where there are none, of any size; then on any data set. None if the method was never run so.
+        """
+        keys = _keys(run.name.method, run.name.dataset, run.name.settings)
+        return next((statistics.median(self.seconds[key]) for key in keys if key in self.seconds), None)
+
+
+def _keys(method: str, dataset: str, settings: Mapping[str, Setting]) -> Iterator[tuple[Any, ...]]:
+    """What runs are compared by, the closest first; as texts, because a foreign row may hold a list as a setting."""
+    like = (method, *(str(settings.get(key)) for key in LIKE))
+    yield *like, dataset, *(str(settings.get(key)) for key in SIZE)
+    yield *like, dataset
+    yield like
+
+
+class State(Enum):
+    """What is stored of a cell."""
+
+    done = "done"
+    partly = "partly"
+    failed = "failed"
+    missing = "missing"
+    unavailable = "not available yet"
+
+
+@dataclass(frozen=True)
+class CellStatus:
+    """What is stored of the runs that one cell needs, by seed; other cells may need the same runs.
+
+    A run on another split than the protocol's own is called ``0 of split 1``, for seed 0 and the split's seed 1.
+    """
+
+    cell: Cell
+    unavailable: str | None  # why no seed can be run yet
+    done: list[int | str] = field(default_factory=list)
+    failed: dict[int | str, str] = field(default_factory=dict)  # seed -> reason
+    missing: list[int | str] = field(default_factory=list)
+
+    @property
+    def state(self) -> State:
+        """Whether all its runs are done; a cell with a failed run has failed, whatever else is done."""
+        if self.unavailable is not None:
+            return State.unavailable
+        if self.failed:
+            return State.failed
+        if not self.missing:
+            return State.done
+        return State.partly if self.done else State.missing
+
+    def as_json(self) -> dict[str, Any]:
+        """The cell as --json prints it."""
+        named = self.cell.model_dump(include={"dataset", "protocol", "method", "settings", "budget"})
+        runs = {"done": self.done, "failed": self.failed, "missing": self.missing}
+        return {**named, **runs, "unavailable": self.unavailable}
+
+
+@dataclass(frozen=True)
+class TableStatus:
+    """What is stored of the runs that a table needs, each run once; ``cells`` are by their ``run_key``.
+
+    ``hours_left`` is the time that the missing and the failed runs will take, one after the other, where runs of their
+    methods have taken some before; ``n_unknown`` of them have no such past.
+    """
+
+    spec: TableSpec
+    cells: Mapping[str, CellStatus]
+    hours_left: float
+    n_unknown: int
+
+    def counts(self) -> dict[str, int]:
+        """The number of runs that are done, failed and missing, and of cells that cannot be run yet."""
+        totals = Counter(done=0, failed=0, missing=0, unavailable=0)
+        for cell in self.cells.values():
+            totals.update(done=len(cell.done), failed=len(cell.failed), missing=len(cell.missing))
+            totals["unavailable"] += cell.unavailable is not None
+        return dict(totals)
+
+    def as_json(self, seeds: int) -> dict[str, Any]:
+        """The table as a whole as --json prints it."""
+        left = {"hours_left": round(self.hours_left, 3), "runs_of_unknown_duration": self.n_unknown}
+        return {"table": self.spec.name, "seeds": seeds, "splits": self.spec.n_splits, **self.counts(), **left}
+
+    def hours(self) -> str:
+        """The hours left: ``?`` where no past run tells, ``> 1.5`` where none tells of some."""
+        if self.n_unknown:
+            return f"> {self.hours_left:.1f}" if self.hours_left >= 0.05 else "?"
+        return "< 0.1" if 0 < self.hours_left < 0.05 else f"{self.hours_left:.1f}"
+
+
+def table_status(
+    spec: TableSpec, stored: Mapping[str, Row | Outcome], past: PastSeconds, seeds: int = 1
+) -> TableStatus:
+    """What the ``stored`` rows, by run, hold of the runs that a table needs, and how long the others will take."""
+    todo: list[Run] = []
+    cells = {each.cell.run_key: _cell_status(each, stored, todo) for each in cell_runs(spec, seeds)}
+    seconds = [past.of_run(run) for run in todo]
+    return TableStatus(spec, cells, sum(filter(None, seconds)) / 3600, seconds.count(None))
+
+
+def _cell_status(needed: CellRuns, stored: Mapping[str, Row | Outcome], todo: list[Run]) -> CellStatus:
+    """The status of a cell; its runs that are not done are added to ``todo``."""
+    found = CellStatus(needed.cell, needed.unavailable)
+    for run in needed.runs:
+        name, row = run.name, stored.get(str(run.name))
+        seed = name.seed if name.split_seed is None else f"{name.seed} of split {name.split_seed}"
+        if row is not None and row.status == "ok":
+            found.done.append(seed)
+            continue
+        todo.append(run)
+        if row is None:
+            found.missing.append(seed)
+        else:
+            found.failed[seed] = row.reason or "no reason given"
+    return found

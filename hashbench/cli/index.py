@@ -11,7 +11,6 @@ from hashbench.cli._options import AsJson
 from hashbench.foundation.errors import HashbenchError
 
 if TYPE_CHECKING:
-    from hashbench.sparse.index import Sizes
     from hashbench.sparse.index_file import Header
     from hashbench.sparse.search import SearchResult
 
@@ -55,7 +54,9 @@ def build(
     --out. The memory needed is that of one shard, or of as many as --jobs builds at the same time. A shard whose index
     is there is not built again, so the same command continues a build, and takes further files in.
     """
-    from hashbench.sparse.shard_files import are_shards, build_index, index_sources, sharded_index
+    from hashbench.foundation.files import require_output
+    from hashbench.foundation.progress import bar
+    from hashbench.sparse.shard_files import IndexSource, are_shards, build_index, index_sources, sharded_index
 
     if are_shards(items):
         headers = build_index(index_sources(items, embeddings, k, out), jobs)
@@ -64,7 +65,10 @@ def build(
     elif jobs > 1:
         raise HashbenchError("--jobs needs several files of items: name them, or quote a pattern such as 'items-*.npz'")
     else:
-        sizes, size_bytes = _build_one(items[0], embeddings, k, out)
+        source = IndexSource(items[0], embeddings, k, out)
+        require_output(out)
+        with bar("build", "file"):
+            sizes, size_bytes = source.sizes(), source.build()
         more, n_shards = {}, ""
     report = {"index": str(out), **sizes._asdict(), "size_bytes": size_bytes, **more}
     typer.echo(json.dumps(report) if as_json else f"{out}: {_in_words(report)}; {n_shards}{size_bytes:,} bytes")
@@ -123,22 +127,21 @@ def query(
     import numpy as np
 
     from hashbench.foundation.files import atomic
-    from hashbench.foundation.progress import bar
     from hashbench.metrics.suf import speed_up
-    from hashbench.sparse import saved, shard_files, sharded
+    from hashbench.sparse import search, shard_files
+    from hashbench.sparse.codes import ACTIVATIONS, EMBEDDINGS, read_matrix
 
     headers = shard_files.index_files(files)
-    with bar("read", "file"):
-        index = shard_files.index_of(headers, codes, embeddings, verify=verify)
-    activations = saved.read_matrix(queries, saved.ACTIVATIONS)
+    shard_files.require_built_for(headers, codes, embeddings)
+    index, activations = shard_files.sharded_index(headers, verify=verify), read_matrix(queries, ACTIVATIONS)
     n_items = index.sizes.n_items
     if exclude_self and len(activations) != n_items:
         raise HashbenchError(
             f"--exclude-self: {len(activations)} queries, {n_items} items; the queries must be the indexed items"
         )
     itself = np.arange(n_items) if exclude_self else None
-    own = saved.read_matrix(queries, saved.EMBEDDINGS)
-    found = sharded.query(index, activations, own, top, exclude=itself, progress=True)
+    own = read_matrix(queries, EMBEDDINGS)
+    found = search.query(index, activations, own, top, exclude=itself, progress=True)
     if out is not None:
         with atomic(out) as temporary, temporary.open("wb") as file:
             np.savez_compressed(file, allow_pickle=False, **found._asdict())
@@ -154,21 +157,6 @@ def query(
     if as_json:
         report |= {name: array.tolist() for name, array in found._asdict().items()}
     typer.echo(json.dumps(report) if as_json else "\n".join(_lines(report, found)))
-
-
-def _build_one(items: Path, embeddings: Path, k: int | None, out: Path) -> "tuple[Sizes, int]":
-    """Builds the index in one file: its sizes and its bytes."""
-    from hashbench.foundation.files import require_output
-    from hashbench.foundation.progress import bar
-    from hashbench.sparse import index, index_file, saved
-
-    require_output(out)
-    with bar("read, build, write", "step", 3) as done:
-        codes, embedded = saved.read_codes(items, k), saved.read_matrix(embeddings, saved.EMBEDDINGS)
-        done.update()
-        built = index.build(codes, embedded)
-        done.update()
-        return built.sizes, index_file.save(built, out)
 
 
 def _shards(headers: "list[Header]") -> list[dict[str, Any]]:

@@ -20,32 +20,12 @@ LANES = 16  # lower bounds that are compared together without a branch, so that 
 
 @compiled
 def open_buckets(
-    order: Ints, least: int, top: int, codes: Ints, indptr: Longs, ids: Ints, exclude: Longs, n_opened: Longs, n: Longs
-) -> None:
-    """Opens the buckets ``order`` int32[q, o] from the left: ``least``, then more until they hold ``top`` items.
-
-    It writes the number of opened buckets, ``n_opened`` [q], and the number of different items in them, ``n`` [q],
-    without the item ``exclude`` [q] (negative: none).
-    """
-    is_open = np.zeros(len(indptr) - 1, np.bool_)
-    for q in range(len(order)):
-        n[q] = n_opened[q] = 0
-        while n_opened[q] < order.shape[1] and (n_opened[q] < least or n[q] < top):
-            bucket = order[q, n_opened[q]]
-            n[q] += _new_items(bucket, is_open, codes, indptr, ids, exclude[q])
-            is_open[bucket] = True
-            n_opened[q] += 1
-        is_open[order[q, : n_opened[q]]] = False
-
-
-@compiled
-def count_opened(
     order: Ints, top: int, codes: Ints, indptr: Longs, ids: Ints, exclude: Longs, n_opened: Longs, n: Longs
 ) -> None:
-    """Adds the items of one shard to ``n`` [q, d]: the different items in the first j + 1 buckets of ``order`` [q, d].
+    """Adds the items of one shard to ``n`` [q, o]: the different items in the first j + 1 buckets of ``order`` [q, o].
 
-    It counts the first ``n_opened`` [q] buckets, and lowers this number to that of the buckets which hold ``top`` items
-    in all shards so far: with those of further shards no more are opened.
+    It counts the first ``n_opened`` [q] buckets, without the item ``exclude`` [q] (negative: none), and lowers this
+    number to the first one that holds ``top`` items in all shards so far: further shards add items, not buckets.
     """
     is_open = np.zeros(len(indptr) - 1, np.bool_)
     for q in range(len(order)):
@@ -83,17 +63,9 @@ def _is_seen(buckets: Ints, is_open: Any) -> bool:
 
 @compiled
 def keep_nearest(
-    product: Floats,
-    norms: Floats,
-    embeddings: Floats,
-    ids: Ints,
-    query: Floats,
-    query_norm: Doubles,
-    slack: Doubles,
-    exclude: Longs,
-    best: Doubles,
-    best_id: Longs,
-) -> None:
+    product: Floats, norms: Floats, embeddings: Floats, ids: Ints, query: Floats, query_norm: Doubles, slack: Doubles,
+    exclude: Longs, best: Doubles, best_id: Longs,
+) -> None:  # fmt: skip
     """Inserts the items of a slice into the lists of the nearest items of some queries.
 
     ``product`` float32[q, n] is <query, item>, so |item|^2 - 2 product + |query|^2 is the squared distance up to a

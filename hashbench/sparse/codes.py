@@ -1,17 +1,25 @@
-"""k-sparse codes: k of d bits are set, and the item is in the buckets of those bits."""
+"""k-sparse codes: k of d bits are set, and the item is in the buckets of those bits.
+
+They are read from files (.npz, .npy, .h5 or .mat) with ``activations`` float[n, d], or with ``buckets`` int[n, k] and
+their number ``d``; embeddings from an array ``embeddings`` [n, m]. If a file has one array, it may have any name.
+"""
 
 import hashlib
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes.distinct import count_distinct
+from hashbench.codes.files import Arrays, StoredArray, arrays_in
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import slices
 
 MAX_D = 1 << 20  # the most buckets
 BLOCK_VALUES = 1 << 20  # activations that are compared at a time
+ACTIVATIONS, EMBEDDINGS, BUCKETS, D = "activations", "embeddings", "buckets", "d"
 
 Ints = NDArray[np.int32]
 
@@ -27,19 +35,16 @@ class SparseCodes:
     d: int
 
     def __post_init__(self) -> None:
-        shape, of = self.buckets.shape, f"{self.d} buckets"
+        given, of = self.buckets, f"{self.d} buckets"
         if not 1 <= self.d <= MAX_D:
             raise HashbenchError(f"sparse codes of {of}: 1 to {MAX_D} are possible")
-        if self.buckets.ndim != 2 or not 1 <= shape[1] <= self.d:
-            raise HashbenchError(f"sparse codes of shape {shape}: [n, k] with k from 1 to {self.d}, of {of}")
-        if self.buckets.dtype.kind not in "ui" or (self.buckets.size and not self._in_range()):
+        if given.ndim != 2 or not 1 <= given.shape[1] <= self.d:
+            raise HashbenchError(f"sparse codes of shape {given.shape}: [n, k] with k from 1 to {self.d}, of {of}")
+        if given.dtype.kind not in "ui" or (given.size and not (given.min() >= 0 and given.max() < self.d)):
             raise HashbenchError(f"sparse codes: whole numbers from 0 to {self.d - 1} are expected, of {of}")
-        if not (self.buckets[:, 1:] > self.buckets[:, :-1]).all():
+        if not (given[:, 1:] > given[:, :-1]).all():
             raise HashbenchError("sparse codes: the buckets of an item must ascend, none twice")
-        object.__setattr__(self, "buckets", np.ascontiguousarray(self.buckets, np.int32))
-
-    def _in_range(self) -> bool:
-        return bool(self.buckets.min() >= 0 and self.buckets.max() < self.d)
+        object.__setattr__(self, "buckets", np.ascontiguousarray(given, np.int32))
 
     @property
     def k(self) -> int:
@@ -71,13 +76,12 @@ def top_k(activations: NDArray[np.floating], k: int) -> SparseCodes:
     array([[0, 2]], dtype=int32)
     """
     if activations.ndim != 2 or not 1 <= k <= activations.shape[1]:
-        raise HashbenchError(
-            f"k = {k}, activations of shape {activations.shape}: [n, d] and k from 1 to d are expected"
-        )
+        shape = activations.shape
+        raise HashbenchError(f"k = {k}, activations of shape {shape}: [n, d] and k from 1 to d are expected")
     n, d = activations.shape
     buckets = np.empty((n, k), np.int32)
     for rows in slices(n, max(1, BLOCK_VALUES // d)):
-        buckets[rows] = _largest(finite(activations[rows]), k)
+        buckets[rows] = _largest(_finite(activations[rows]), k)
     return SparseCodes(buckets, d)
 
 
@@ -87,11 +91,10 @@ def preference(activations: NDArray[np.floating]) -> Ints:
     >>> preference(np.array([[0.5, -3.0, 2.0, 0.5]]))
     array([[2, 0, 3, 1]], dtype=int32)
     """
-    return np.argsort(-finite(activations), axis=1, kind="stable").astype(np.int32)
+    return np.argsort(-_finite(activations), axis=1, kind="stable").astype(np.int32)
 
 
-def finite(activations: NDArray[np.floating]) -> NDArray[np.floating]:
-    """``activations`` as floats (integers as float64); raises HashbenchError if one is NaN or infinite."""
+def _finite(activations: NDArray[np.floating]) -> NDArray[np.floating]:
     if not np.isfinite(activations).all():
         raise HashbenchError("activations: not finite (NaN or inf): finite ones are expected")
     return activations if activations.dtype.kind == "f" else activations.astype(np.float64)
@@ -106,3 +109,52 @@ def _largest(block: NDArray[np.floating], k: int) -> NDArray[np.intp]:
     above, level = block > least, block == least
     missing = k - above.sum(axis=1, keepdims=True)
     return np.nonzero(above | (level & (level.cumsum(axis=1) <= missing)))[1].reshape(n, k)
+
+
+def read_codes(path: Path, k: int | None) -> SparseCodes:
+    """The codes in ``path``: its buckets, or the ``k`` largest of its activations.
+
+    Raises HashbenchError if the file has neither, if it has activations and ``k`` is None, and if it has buckets and
+    ``k`` is another number than theirs.
+    """
+    stored, d, k = stored_codes(path, k)
+    values: NDArray[Any] = stored.whole()
+    if d is None:
+        return top_k(values, k)
+    with np.errstate(invalid="ignore"):
+        whole = values.astype(np.int64)  # MATLAB writes doubles; SparseCodes refuses numbers that are not whole
+    return SparseCodes(np.sort(whole if np.array_equal(whole, values) else values, axis=1), d)
+
+
+def read_matrix(path: Path, name: str) -> NDArray[np.floating]:
+    """The array ``name`` in ``path``, float[n, m]; if the file has one array only, that one, whatever its name."""
+    return stored_matrix(path, arrays_in(path), name).whole()
+
+
+def stored_codes(path: Path, k: int | None) -> tuple[StoredArray, int | None, int]:
+    """The activations in ``path``, None and ``k``; or its buckets, their number d and the number k of an item's."""
+    arrays = arrays_in(path)
+    if BUCKETS not in arrays:
+        activations = stored_matrix(path, arrays, ACTIVATIONS)
+        if k is None:
+            raise HashbenchError(f"{path}: activations: say with --k how many of the largest are set")
+        return activations, None, k
+    if D not in arrays:
+        raise HashbenchError(f"{path}: {BUCKETS} without {D}: the number of buckets is expected beside them")
+    buckets, stored = stored_matrix(path, arrays, BUCKETS), arrays[D]()
+    if stored.shape not in ((), (1,), (1, 1)) or stored.dtype.kind not in "ui":
+        raise HashbenchError(f"{stored.where}: {stored.dtype} of shape {stored.shape}: one integer is expected")
+    if k not in (None, buckets.shape[1]):
+        raise HashbenchError(f"{path}: {buckets.shape[1]} buckets an item; k = {k} is expected")
+    return buckets, int(stored.small().item()), buckets.shape[1]
+
+
+def stored_matrix(path: Path, arrays: Arrays, name: str) -> StoredArray:
+    """The array ``name`` of ``arrays``, or the only one; raises HashbenchError unless it is of numbers [n, m]."""
+    if name not in arrays and (len(arrays) != 1 or {ACTIVATIONS, EMBEDDINGS, BUCKETS} & arrays.keys()):
+        held = ", ".join(sorted(map(ascii, arrays))[:12]) or "nothing"
+        raise HashbenchError(f"{path}: {name!r} is expected; it holds {held}")
+    stored = (arrays[name] if name in arrays else next(iter(arrays.values())))()
+    if len(stored.shape) != 2 or 0 in stored.shape or stored.dtype.kind not in "buif":
+        raise HashbenchError(f"{stored.where}: {stored.dtype} of shape {stored.shape}: numbers [n, m] are expected")
+    return stored

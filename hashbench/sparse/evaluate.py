@@ -1,8 +1,5 @@
 """The evaluation of k-sparse codes: the searches from which metrics are computed, and the codes as Hamming codes."""
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,7 +8,7 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram.retrieval import CUTOFFS, Reranked, Retrieval
 from hashbench.relevance.labels import Labels, from_labels
 from hashbench.sparse.codes import SparseCodes
-from hashbench.sparse.index import Index, build
+from hashbench.sparse.index import build
 from hashbench.sparse.search import SearchResult, query
 
 Floats = NDArray[np.floating]
@@ -46,37 +43,69 @@ def evaluate(
     >>> found.n_items, found.reranked[1].relevant[:, 0].tolist()
     (2, [False, False, True])
     """
-    n_items = _items_to_find(embeddings, query_embeddings, itself=itself)
-    _require_labels(labels, query_labels, len(embeddings), len(query_embeddings))
-    exclude = np.arange(len(query_embeddings)) if itself else np.full(len(query_embeddings), -1)
-    search = _Search(
-        build(_one_bucket(len(embeddings)) if codes is None else codes, embeddings),
-        _activations(codes, query_activations, len(query_embeddings)),
-        query_embeddings,
-        exclude,
-        {"workers": workers, "progress": progress},
-    )
-    reranked = {
-        cutoff: Reranked(_relevant(found.ids, labels, query_labels), found.n_candidates)
-        for cutoff, found in search.by_cutoff(n_items).items()
-    }
-    return Retrieval(n_items, reranked, None if codes is None else contingency(codes, labels))
+    n, n_queries = len(embeddings), len(query_embeddings)
+    n_items = _items_to_find(n, n_queries, itself=itself)
+    shape = from_labels(query_labels, labels).shape
+    if shape != (n_queries, n):
+        raise HashbenchError(
+            f"labels of {shape[0]} queries and {shape[1]} items, embeddings of {n_queries} and {n}: rows must match"
+        )
+    buckets = SparseCodes(np.zeros((n, 1), np.int32), d=1) if codes is None else codes  # all items in one
+    activations = np.zeros((n_queries, 1)) if codes is None else query_activations
+    if activations is None or activations.shape != (n_queries, buckets.d):
+        given = "none" if activations is None else f"of shape {activations.shape}"
+        raise HashbenchError(f"query activations {given}: [{n_queries}, {buckets.d}] is expected")
+    index, exclude = build(buckets, embeddings), np.arange(n_queries) if itself else np.full(n_queries, -1)
+
+    def nearest(top: int, rows: NDArray[np.bool_] | slice = slice(None)) -> SearchResult:
+        asked = activations[rows], query_embeddings[rows]
+        return query(index, *asked, top, exclude=exclude[rows], workers=workers, progress=progress)
+
+    reranked, wide = {}, nearest(min(max(CUTOFFS), n_items))
+    for cutoff in reversed(CUTOFFS):
+        # A query whose own k buckets held enough items opens the same buckets for fewer: its list is the beginning of
+        # the wide one. The others search again.
+        wide = SearchResult(wide.ids[:, :cutoff], wide.distances[:, :cutoff], *wide[2:])
+        further = wide.n_opened > buckets.k
+        if further.any() and cutoff < max(CUTOFFS):
+            for part, again in zip(wide, nearest(min(cutoff, n_items), further), strict=True):
+                part[further] = again
+        reranked[cutoff] = Reranked(_relevant(wide.ids, labels, query_labels), wide.n_candidates.copy())
+    in_order = {cutoff: reranked[cutoff] for cutoff in CUTOFFS}
+    return Retrieval(n_items, in_order, None if codes is None else contingency(codes, labels))
+
+
+def _items_to_find(n: int, n_queries: int, *, itself: bool) -> int:
+    if itself and n != n_queries:
+        raise HashbenchError(f"{n_queries} queries, {n} items: items that search each other are as many")
+    if n - itself < 1:
+        raise HashbenchError(f"{n} items: nothing is there to be found{' besides the query itself' if itself else ''}")
+    return n - itself
+
+
+def _relevant(ids: NDArray[np.int64], labels: Labels, query_labels: Labels) -> NDArray[np.bool_]:
+    """Whether the retrieved items ``ids`` [q, K] share a class or a label with their query, bool[q, K]."""
+
+    def shared(found: Labels) -> NDArray[np.bool_]:
+        if labels.ndim == 1:
+            return (query_labels == found) & (query_labels >= 0)
+        return ((query_labels != 0) & (found != 0)).any(axis=1)
+
+    # one rank at a time: [q, K, labels] of multi-hot labels would be large
+    return np.stack([shared(labels[at_rank]) for at_rank in ids.T], axis=1)
 
 
 def contingency(codes: SparseCodes, labels: Labels) -> NDArray[np.int64] | None:
     """The number of items of each class in each bucket, int64[d, classes].
 
     The classes are those that occur, ascending. Items without a class (a negative id) are left out. The result is None
-    if no item has a class, if an item is in several buckets (k > 1), or if labels are multi-hot. Raises HashbenchError
-    unless there is a label for each code.
+    if no item has a class, if an item is in several buckets (k > 1), or if labels are multi-hot.
 
     >>> contingency(SparseCodes(np.array([[2], [0], [2]]), d=3), np.array([7, 5, 7]))
     array([[1, 0],
            [0, 0],
            [0, 2]])
     """
-    if len(codes) != len(labels):
-        raise HashbenchError(f"{len(codes)} codes, {len(labels)} labels: one of each for every item is expected")
     if codes.k != 1 or labels.ndim != 1 or not (labels >= 0).any():
         return None
     known = labels >= 0
@@ -98,85 +127,3 @@ def as_hamming(codes: SparseCodes) -> Codes:
     for bit in codes.buckets.T:  # one bit of each item at a time, so that no word is written twice in one statement
         words[rows, bit // 64] |= np.uint64(1) << (bit % 64).astype(np.uint64)
     return Codes(words, codes.d)
-
-
-@dataclass(frozen=True, eq=False)
-class _Search:
-    """A search of an index by some queries, which can be repeated for some of them; ``exclude`` as in ``query``."""
-
-    index: Index
-    activations: Floats
-    embeddings: Floats
-    exclude: NDArray[np.int64]
-    how: dict[str, Any]
-
-    def nearest(self, top: int, rows: NDArray[np.bool_] | slice = slice(None)) -> SearchResult:
-        """The ``top`` nearest items of the queries ``rows``."""
-        queries = self.activations[rows], self.embeddings[rows]
-        return query(self.index, *queries, top, exclude=self.exclude[rows], **self.how)
-
-    def by_cutoff(self, n_items: int) -> dict[int, SearchResult]:
-        """The searches for the nearest 1, 4 and 16 items, or for all ``n_items`` if there are fewer."""
-        largest, *others = reversed(CUTOFFS)
-        found = {largest: self.nearest(min(largest, n_items))}
-        for cutoff in others:
-            found[cutoff] = self._narrowed(found[min(found)], min(cutoff, n_items))
-        return {cutoff: found[cutoff] for cutoff in CUTOFFS}
-
-    def _narrowed(self, wide: SearchResult, top: int) -> SearchResult:
-        """The search for ``top`` items, derived from the search ``wide`` for at least as many.
-
-        If the own k buckets of a query held enough items for ``wide``, it opens the same buckets for ``top``, and its
-        result is the beginning of the same list. The other queries, which opened further buckets, search again.
-        """
-        further = wide.n_opened > self.index.codes.k
-        found = SearchResult(
-            wide.ids[:, :top].copy(), wide.distances[:, :top].copy(), *(part.copy() for part in wide[2:])
-        )
-        if further.any():
-            for part, again in zip(found, self.nearest(top, further), strict=True):
-                part[further] = again
-        return found
-
-
-def _one_bucket(n: int) -> SparseCodes:
-    return SparseCodes(np.zeros((n, 1), np.int32), d=1)
-
-
-def _activations(codes: SparseCodes | None, activations: Floats | None, n_queries: int) -> Floats:
-    if codes is None:
-        return np.zeros((n_queries, 1))
-    if activations is None or activations.shape != (n_queries, codes.d):
-        shape = "none" if activations is None else f"of shape {activations.shape}"
-        raise HashbenchError(f"query activations {shape}: [{n_queries}, {codes.d}] is expected")
-    return activations
-
-
-def _items_to_find(embeddings: Floats, query_embeddings: Floats, *, itself: bool) -> int:
-    n, n_queries = len(embeddings), len(query_embeddings)
-    if itself and n != n_queries:
-        raise HashbenchError(f"{n_queries} queries, {n} items: items that search each other are as many")
-    if n - itself < 1:
-        raise HashbenchError(f"{n} items: nothing is there to be found{' besides the query itself' if itself else ''}")
-    return n - itself
-
-
-def _require_labels(labels: Labels, query_labels: Labels, n: int, n_queries: int) -> None:
-    shape = from_labels(query_labels, labels).shape
-    if shape != (n_queries, n):
-        raise HashbenchError(
-            f"labels of {shape[0]} queries and {shape[1]} items, embeddings of {n_queries} and {n}: rows must match"
-        )
-
-
-def _relevant(ids: NDArray[np.int64], labels: Labels, query_labels: Labels) -> NDArray[np.bool_]:
-    """Whether the retrieved items ``ids`` [q, K] are relevant, bool[q, K]."""
-    # one rank at a time: [q, K, labels] of multi-hot labels would be large
-    return np.stack([_share(query_labels, labels[at_rank]) for at_rank in ids.T], axis=1)
-
-
-def _share(one: Labels, other: Labels) -> NDArray[np.bool_]:
-    """Whether the two items in each row share a class or a label, bool[q]."""
-    if one.ndim == 1:
-        return (one == other) & (one >= 0)
-    return ((one != 0) & (other != 0)).any(axis=1)

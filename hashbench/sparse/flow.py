@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from hashbench.foundation.errors import HashbenchError
 
@@ -27,24 +27,14 @@ class Optimum:
     n_solves: int
 
 
-@dataclass(frozen=True, eq=False)
-class _Problem:
-    """Checked input: ``means`` float64[n_c, d], ``k`` ones a class, ``lam`` float64[d]."""
-
-    means: Floats
-    k: int
-    lam: Floats
-
-
 def assign(class_means: NDArray[np.floating], k: int, lam: float | NDArray[np.floating]) -> Bools:
     """The codes bool[n_c, d], k ones a row, that minimise eq. 5 for ``class_means`` float[n_c, d].
 
     Eq. 5 is minus the sum of the means under the codes, plus lam_q y (y - 1) for each bucket q that y classes share:
     each ordered pair of classes in one bucket pays ``lam`` >= 0, one number for all buckets or float[d]. (``plamb`` of
-    the released code is twice that.) The result is exact up to the rounding of costs to integers, see ``optimum``. If
-    there are several optima, the solver's choice is the same for the same input. Raises HashbenchError unless
-    1 <= k <= d, there are two classes or more, the means are finite, and ``lam`` has one of these shapes and is not
-    negative.
+    the released code is twice that.) The result is exact up to the rounding of costs to integers, see ``optimum``; the
+    same input gives the same of several optima. Raises HashbenchError unless 1 <= k <= d, there are two classes or
+    more, the means are finite, and ``lam`` has one of these shapes and is not negative.
 
     >>> assign(np.array([[3.0, 2.0, 0.0], [3.0, 1.0, 0.5]]), k=1, lam=1.0).astype(int)  # both want the first bucket
     array([[0, 1, 0],
@@ -58,35 +48,36 @@ def optimum(
 ) -> Optimum:
     """The codes of ``assign``, with a bound on their loss by rounding.
 
-    The network is that of the paper. Each class p sends k units; an arc to bucket q costs -c_p[q] and has capacity 1.
-    From a bucket to the sink there are unit arcs that cost 2 lam_q r, r = 0, 1, ... In the paper each bucket has n_c of
-    them. Here a bucket starts with ``start`` arcs, by default 2 ceil(n_c k / d), twice what an even distribution needs.
-    A bucket whose arcs are all used gets n_c arcs, and the flow is solved again. When no bucket with fewer than n_c is
-    full, the flow is optimal in the whole network too: a cheaper flow would differ from it by a cycle of negative
-    cost, and of a bucket's unused arcs such a cycle needs only the cheapest, which is in the network.
+    The network is that of the paper: each class p sends k units; an arc to bucket q costs -c_p[q] and has capacity 1;
+    unit arcs from a bucket to the sink cost 2 lam_q r, r = 0, 1, ... Where the paper has n_c of them, a bucket starts
+    with ``start``, by default 2 ceil(n_c k / d), twice what an even distribution needs. A bucket whose arcs are all
+    used gets n_c arcs, and the flow is solved again. When no bucket with fewer than n_c is full, the flow is optimal in
+    the whole network: a cheaper flow would differ by a cycle of negative cost, and of a bucket's unused arcs such a
+    cycle needs only the cheapest, which is in the network.
 
     Costs are multiplied by a power of two, the scale, and rounded to integers. This changes the cost of a class arc by
     at most e_1 and of a sink arc by at most e_2; both are at most 1/2, and 0 if all costs become whole numbers. Each of
-    the n_c k units of flow pays one of each, so the cost of any codes changes by at most n_c k (e_1 + e_2) / scale, and
-    the result loses at most twice that: the ``loss_bound``. The scale is the largest with which the solver's potentials
-    and the total cost certainly fit into int64. At n_c = d = 512 and k = 4 the bound is below 4e-9 of the largest cost.
+    the n_c k units of flow pays one of each, so the result loses at most 2 n_c k (e_1 + e_2) / scale: the
+    ``loss_bound``. The scale is the largest with which the solver's potentials and the total cost certainly fit into
+    int64. At n_c = d = 512 and k = 4 the bound is below 4e-9 of the largest cost.
     """
-    problem = _checked(class_means, k, lam)
-    n_classes, d = problem.means.shape
+    means, prices = np.asarray(class_means, np.float64), np.asarray(lam, np.float64)
+    _require(means, k, prices)
+    n_classes, d = means.shape
+    prices = np.broadcast_to(prices, d)
     least = -(-n_classes * k // d)  # arcs a bucket: with fewer, not all flow arrives
     arcs = np.full(d, min(n_classes, max(least, 2 * least if start is None else start)))
     n_solves = 0
     while True:  # at most d + 1 times, because each time except the last one gives a bucket all its arcs
         n_solves += 1
-        codes, loss_bound = _solve(problem, arcs)
+        codes, loss_bound = _solve(means, k, prices, arcs)
         full = (codes.sum(axis=0) == arcs) & (arcs < n_classes)
         if not full.any():
             return Optimum(codes, loss_bound, n_solves)
         arcs = np.where(full, n_classes, arcs)
 
 
-def _checked(class_means: NDArray[np.floating], k: int, lam: ArrayLike) -> _Problem:
-    means, prices = np.asarray(class_means, np.float64), np.asarray(lam, np.float64)
+def _require(means: Floats, k: int, prices: Floats) -> None:
     if means.ndim != 2 or len(means) < 2:
         raise HashbenchError(f"class means of shape {means.shape}: two classes or more, [n_c, d], are expected")
     d = means.shape[1]
@@ -98,21 +89,20 @@ def _checked(class_means: NDArray[np.floating], k: int, lam: ArrayLike) -> _Prob
         raise HashbenchError(f"lambda of shape {prices.shape}: one number, or one for each of the {d} buckets")
     if not (np.isfinite(prices) & (prices >= 0)).all():
         raise HashbenchError("lambda: negative or not finite; the price of a shared bucket is 0 or more")
-    return _Problem(means, k, np.broadcast_to(prices, d))
 
 
-def _solve(problem: _Problem, arcs: Ints) -> tuple[Bools, float]:
+def _solve(means: Floats, k: int, prices: Floats, arcs: Ints) -> tuple[Bools, float]:
     """The optimal codes in the network with ``arcs`` [d] arcs for each bucket, and the bound on the rounding loss."""
-    n_classes, d = problem.means.shape
+    n_classes, d = means.shape
     bucket, place = np.repeat(np.arange(d), arcs), np.concatenate([np.arange(n) for n in arcs])
     with np.errstate(over="ignore"):
-        price = 2 * (problem.lam[bucket] * place)
-    flow = n_classes * problem.k
-    exponent = _exponent(max(np.abs(problem.means).max(), price.max()), n_nodes=n_classes + d + 1, flow=flow)
-    gain, whole_gain = _whole(problem.means, exponent)
+        price = 2 * (prices[bucket] * place)
+    flow = n_classes * k
+    exponent = _exponent(max(np.abs(means).max(), price.max()), n_nodes=n_classes + d + 1, flow=flow)
+    gain, whole_gain = _whole(means, exponent)
     whole_price = _whole(price, exponent)[1]
-    codes = _min_cost_flow(-whole_gain, whole_price, bucket, problem.k)
-    step, whole_step = _whole(2 * problem.lam, exponent)
+    codes = _min_cost_flow(-whole_gain, whole_price, bucket, k)
+    step, whole_step = _whole(2 * prices, exponent)
     error = float(np.abs(gain - whole_gain).max()) + (0.0 if np.array_equal(step, whole_step) else 0.5)
     return codes, float(np.ldexp(2 * flow * error, -exponent))
 

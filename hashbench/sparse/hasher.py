@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -16,7 +16,6 @@ from hashbench.contract import CODES, Counted, Counts, ItemRows
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import atomic, is_stream
 from hashbench.foundation.progress import bar as progress_bar
-from hashbench.histogram import Histogram
 from hashbench.relevance.labels import Labels, Relevance, from_labels
 from hashbench.sparse.codes import SparseCodes, top_k
 
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from tqdm import tqdm
 
     from hashbench.contract import SearchItems
-    from hashbench.histogram.retrieval import Retrieval
     from hashbench.training.hasher import DeepHasher
 
 Floats = NDArray[np.float32]
@@ -45,9 +43,9 @@ class SparseHasher(ABC):
         """The hasher for a search among the items with these ``embeddings`` [n, m]: by default itself."""
         return self
 
-    @abstractmethod
-    def activate(self, items: NDArray[Any], embeddings: Floats) -> NDArray[np.floating]:
-        """Activations float[n, d] of ``items`` with these ``embeddings``; the k largest are the item's buckets."""
+    def activate(self, items: NDArray[Any], embeddings: Floats) -> NDArray[np.floating]:  # noqa: ARG002
+        """Activations float[n, d] of ``items``: the k largest are its buckets; by default the ``embeddings``."""
+        return embeddings
 
     @abstractmethod
     def save(self, folder: Path) -> None:
@@ -67,12 +65,11 @@ class SparseHasher(ABC):
         return SparseOutput(among_items, among_queries)
 
     def _coded(self, searched: SearchedSet, rows: ItemRows, queries: NDArray[Any], bar: tqdm[None]) -> SearchedSet:
-        """``searched`` with the codes of its items ``rows`` and of its queries."""
+        """``searched`` with the codes of its items ``rows`` and the activations of its queries."""
         hasher = self.searching(searched.embeddings)
         parts = [top_k(activations, self.k) for activations in _activate(hasher, rows, searched.embeddings, bar)]
         codes = SparseCodes(np.concatenate([part.buckets for part in parts]), parts[0].d)
-        activations = hasher.activate(queries, searched.query_embeddings)
-        return replace(searched, codes=codes, activations=activations, query_codes=top_k(activations, self.k))
+        return replace(searched, codes=codes, activations=hasher.activate(queries, searched.query_embeddings))
 
     def _embed_rows(self, rows: ItemRows, bar: tqdm[None]) -> Floats:
         embeddings = []
@@ -86,8 +83,8 @@ class SparseHasher(ABC):
         if is_stream(path):
             raise HashbenchError(f"{path}: sparse codes are two files: name a regular file, FILE.npz")
         beside = path.with_name(f"{path.stem}-queries{path.suffix}")
-        for file, rows in ((path, data.database), (beside, data.queries)):
-            self._export(rows, file, {})
+        self._export(data.database, path, {})
+        self._export(data.queries, beside, {})
         return [path, beside]
 
     def export_items(self, rows: ItemRows, names: Sequence[str], path: Path) -> None:
@@ -96,10 +93,7 @@ class SparseHasher(ABC):
         self._export(rows, path, {"names": np.array(names), **labels})
 
     def _export(self, rows: ItemRows, path: Path, more: dict[str, Any]) -> None:
-        """Writes embeddings and, if there are buckets, activations, as a whole or not at all.
-
-        If the buckets depend on the searched items, they are those for a search among these items.
-        """
+        """Writes embeddings and, if there are buckets, the activations for a search among these items."""
         with progress_bar("encode", "item", (2 if self.k else 1) * len(rows)) as bar:
             arrays = {"embeddings": self._embed_rows(rows, bar)} | more
             if self.k:
@@ -126,10 +120,6 @@ class ExhaustiveSearch(SparseHasher):
         """Embeddings float32[n, d], the outputs of the last layer, not normalised."""
         return self.network.encode(items)
 
-    def activate(self, items: NDArray[Any], embeddings: Floats) -> Floats:  # noqa: ARG002
-        """An empty array [n, 0], because there are no buckets."""
-        return np.empty((len(items), 0), np.float32)
-
     def save(self, folder: Path) -> None:
         """Writes the network."""
         self.network.save(folder)
@@ -151,8 +141,8 @@ class BucketHasher(SparseHasher):
 class SearchedSet:
     """A set of items and the queries that search it: labels, embeddings and, if there are buckets, codes.
 
-    ``codes`` are the codes of the items; ``activations`` [q, d] and ``query_codes`` belong to the queries. With
-    ``itself`` the queries are the items.
+    ``codes`` are the codes of the items, ``activations`` [q, d] of the queries. With ``itself`` the queries are the
+    items.
     """
 
     labels: Labels
@@ -162,37 +152,25 @@ class SearchedSet:
     itself: bool
     codes: SparseCodes | None = None
     activations: NDArray[np.floating] | None = None
-    query_codes: SparseCodes | None = None
 
-    def counts(self, *, progress: bool) -> Mapping[str, Counts]:
-        """The retrieval and, if there are buckets, the histogram."""
-        found: dict[str, Counts] = {"retrieval": self.retrieval(progress=progress)}
-        counted = self.histogram()
-        return found if counted is None else found | {"histogram": counted}
+    @property
+    def query_codes(self) -> SparseCodes | None:
+        """The codes of the queries; None without buckets."""
+        return None if self.codes is None or self.activations is None else top_k(self.activations, self.codes.k)
 
-    def distinct(self) -> DistinctCodes | None:
-        """The number of distinct codes, each the set of its buckets; None without buckets."""
-        if self.codes is None or self.query_codes is None:
-            return None
-        return DistinctCodes(queries=self.query_codes.n_distinct, database=self.codes.n_distinct)
+    def counts(self, *, progress: bool) -> dict[str, Counts]:
+        """The retrieval; with buckets also the histogram of the codes as Hamming codes, to compare with other codes."""
+        from hashbench.sparse.evaluate import as_hamming, evaluate  # imports Numba: half a second
 
-    def retrieval(self, *, progress: bool = False) -> Retrieval:
-        """The retrieval of the queries among the items."""
-        items = self.codes, self.embeddings, self.labels
-        queries = self.activations, self.query_embeddings, self.query_labels
-        from hashbench.sparse.evaluate import evaluate  # imports Numba: half a second, and to name a run needs none
-
-        return evaluate(*items, *queries, itself=self.itself, progress=progress)
-
-    def histogram(self) -> Histogram | None:
-        """The histogram of the codes as Hamming codes, to compare them with binary codes; None without buckets."""
-        if self.codes is None or self.query_codes is None:
-            return None
+        items, asked = (self.codes, self.embeddings, self.labels), (self.activations, self.query_embeddings)
+        found = evaluate(*items, *asked, self.query_labels, itself=self.itself, progress=progress)
+        query_codes = self.query_codes
+        if self.codes is None or query_codes is None:
+            return {"retrieval": found}
         relevance = from_labels(self.query_labels, self.labels)
-        from hashbench.sparse.evaluate import as_hamming
-
-        counted = histogram.count(as_hamming(self.query_codes), as_hamming(self.codes), relevance)
-        return histogram.without_itself(counted, relevance) if self.itself else counted
+        counted = histogram.count(as_hamming(query_codes), as_hamming(self.codes), relevance)
+        without_itself = histogram.without_itself(counted, relevance) if self.itself else counted
+        return {"retrieval": found, "histogram": without_itself}
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,11 +191,11 @@ class SparseOutput:
 
     def count(self, relevance: Relevance, *, progress: bool = False) -> Counted:  # noqa: ARG002
         """The counts of both searches; relevance is computed from the labels of the sets."""
-        return Counted(
-            self.among_items.counts(progress=progress),
-            self.among_queries.counts(progress=progress),
-            distinct=self.among_items.distinct(),
-        )
+        database, test = (each.counts(progress=progress) for each in (self.among_items, self.among_queries))
+        distinct, codes, query_codes = None, self.among_items.codes, self.among_items.query_codes
+        if codes is not None and query_codes is not None:
+            distinct = DistinctCodes(queries=query_codes.n_distinct, database=codes.n_distinct)
+        return Counted(database, test, distinct=distinct)
 
 
 def _labels(rows: ItemRows) -> Labels:

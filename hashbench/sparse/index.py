@@ -1,6 +1,7 @@
 """The index of sparse codes: the items of each bucket, with their embeddings in one piece of memory."""
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -26,6 +27,9 @@ class Sizes(NamedTuple):
     k: int
     width: int
 
+    def __str__(self) -> str:
+        return f"d = {self.d}, k = {self.k}, embeddings of width {self.width}"
+
 
 @dataclass(frozen=True, eq=False)
 class Index:
@@ -48,21 +52,45 @@ class Index:
         return len(self.codes)
 
     @property
-    def width(self) -> int:
-        """The number of dimensions of an embedding."""
-        return int(self.embeddings.shape[1])
+    def sizes(self) -> Sizes:
+        """Its sizes."""
+        return Sizes(len(self), self.codes.d, self.codes.k, self.embeddings.shape[1])
+
+
+@dataclass(frozen=True, eq=False)
+class Shard:
+    """A part of the items in an index of its own; ``first`` is the id of its first item among all."""
+
+    first: int
+    sizes: Sizes
+    load: Callable[[], Index]
+
+
+@dataclass(frozen=True, eq=False)
+class ShardedIndex:
+    """The shards of an index, in the order of their items."""
+
+    shards: tuple[Shard, ...]
+
+    @staticmethod
+    def of(index: Index) -> "ShardedIndex":
+        """``index`` as the only shard."""
+        return ShardedIndex((Shard(0, index.sizes, lambda: index),))
 
     @property
     def sizes(self) -> Sizes:
-        """Its sizes."""
-        return Sizes(len(self), self.codes.d, self.codes.k, self.width)
+        """The sizes of the whole."""
+        last = self.shards[-1]
+        return last.sizes._replace(n_items=last.first + last.sizes.n_items)
 
-    def require(self, codes: SparseCodes | None = None, embeddings: NDArray[np.floating] | None = None) -> None:
-        """Raises HashbenchError unless the index was built for these codes and these embeddings."""
-        if codes is not None and codes.sha256() != self.codes.sha256():
-            raise HashbenchError("index: built for other codes than these: build it again")
-        if embeddings is not None and embeddings_sha256(embeddings) != self.embeddings_sha256:
-            raise HashbenchError("index: built for other embeddings than these: build it again")
+    def visit(self, search: Callable[[int, Index], None]) -> None:
+        """Calls ``search`` with the first id and the index of each shard; one is in memory at a time."""
+        for shard in self.shards:
+            index = shard.load()
+            if index.sizes != shard.sizes:
+                raise HashbenchError(f"index: a file was replaced while it was searched: {index.sizes}; search again")
+            search(shard.first, index)
+            del index  # before the next one is loaded
 
 
 def build(codes: SparseCodes, embeddings: NDArray[np.floating]) -> Index:
@@ -75,12 +103,11 @@ def build(codes: SparseCodes, embeddings: NDArray[np.floating]) -> Index:
     >>> index.indptr, index.ids
     (array([0, 2, 3, 4]), array([0, 1, 1, 0], dtype=int32))
     """
-    if embeddings.ndim != 2 or len(embeddings) != len(codes) or 0 in embeddings.shape:
-        raise HashbenchError(f"embeddings of shape {embeddings.shape}, {len(codes)} codes: one row [m] for each code")
-    if len(codes) > MOST_ITEMS:
-        raise HashbenchError(
-            f"{len(codes):,} items: one index holds {MOST_ITEMS:,}: build it in shards, of several files"
-        )
+    n = len(codes)
+    if embeddings.ndim != 2 or len(embeddings) != n or 0 in embeddings.shape:
+        raise HashbenchError(f"embeddings of shape {embeddings.shape}, {n} codes: one row [m] for each code")
+    if n > MOST_ITEMS:
+        raise HashbenchError(f"{n:,} items: one index holds {MOST_ITEMS:,}: build it in shards, of several files")
     indptr, ids = invert(codes)
     in_order = np.empty((len(ids), embeddings.shape[1]), np.float32)
     norms = np.empty(len(ids), np.float32)

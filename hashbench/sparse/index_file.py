@@ -2,10 +2,11 @@
 
 import hashlib
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +15,6 @@ from hashbench.foundation.errors import HashbenchError, one_line
 from hashbench.foundation.files import atomic
 from hashbench.sparse.codes import SparseCodes
 from hashbench.sparse.index import Index, Sizes, invert
-
-T = TypeVar("T")
 
 FORMAT, VERSION = "hashbench sparse index", 1
 TYPES = {"codes": "<i4", "indptr": "<i8", "ids": "<i4", "norms": "<f4", "embeddings": "<f4"}
@@ -36,7 +35,7 @@ class Position(NamedTuple):
 
 @dataclass(frozen=True)
 class Header:
-    """What an index file says of itself; ``position`` is None where it was not built as a shard."""
+    """The attributes of an index file; ``position`` is None where it was not built as a shard."""
 
     path: Path
     sizes: Sizes
@@ -60,28 +59,12 @@ def save(index: Index, path: Path, position: Position | None = None) -> int:
         "sha256": _sha256(arrays),
         **(position._asdict() if position else {}),
     }
-    aligned = {"alignment_threshold": 1, "alignment_interval": ALIGNMENT}
     with atomic(path) as temporary:
-        with h5py.File(temporary, "w", **aligned) as file:
+        with h5py.File(temporary, "w", alignment_threshold=1, alignment_interval=ALIGNMENT) as file:
             for name, array in arrays.items():
                 file.create_dataset(name, data=array, dtype=TYPES[name])
             file.attrs.update(attributes)
         return temporary.stat().st_size
-
-
-def load(path: Path, *, verify: bool = False) -> Index:
-    """The index in ``path``; its arrays are mapped into memory, so only the parts that a search needs are read.
-
-    The codes are compared with their checksum and the table with the codes. With ``verify`` all arrays are compared
-    with their checksum too, which reads the whole file. Writing to the arrays does not change the file. Raises
-    HashbenchError for a file that is damaged, of another format or of another version.
-    """
-    return _readable(path, lambda: _loaded(path, verify))
-
-
-def header(path: Path) -> Header:
-    """What the index in ``path`` says of itself; its arrays are not read. Raises HashbenchError as ``load`` does."""
-    return _readable(path, lambda: _header(path))
 
 
 def mark(path: Path, position: Position) -> None:
@@ -94,9 +77,53 @@ def mark(path: Path, position: Position) -> None:
             file.attrs.update(position._asdict())
 
 
-def _readable(path: Path, read: Callable[[], T]) -> T:
+def header(path: Path) -> Header:
+    """The attributes of the index in ``path``; its arrays are not read. Raises HashbenchError as ``load`` does."""
+    with _opened(path) as (file, arrays):
+        (n_items, k), (_, width) = arrays["codes"].shape, arrays["embeddings"].shape
+        said, position = file.attrs, None
+        sha256, of_codes, of_embeddings = (str(said[f"{what}sha256"]) for what in ("", "codes_", "embeddings_"))
+        if "shard" in said:
+            shard, n_shards = int(said["shard"]), int(said["n_shards"])
+            position = Position(shard, n_shards, str(said["build_sha256"]), str(said["source_sha256"]))
+            if not 1 <= shard <= n_shards:
+                raise ValueError(f"it is shard {shard} of {n_shards}")
+        return Header(path, Sizes(n_items, int(said["d"]), k, width), sha256, of_codes, of_embeddings, position)
+
+
+def load(path: Path, *, verify: bool = False) -> Index:
+    """The index in ``path``; its arrays are mapped into memory, so only the parts that a search needs are read.
+
+    The codes are compared with their checksum and the table with the codes. With ``verify`` all arrays are compared
+    with their checksum too, which reads the whole file. Writing to the arrays does not change the file. Raises
+    HashbenchError for a file that is damaged, of another format or of another version.
+    """
+    with _opened(path) as (file, arrays):
+        said = {name: str(file.attrs[name]) for name in ("embeddings_sha256", "codes_sha256", "sha256")}
+        codes = SparseCodes(np.array(arrays["codes"]), int(file.attrs["d"]))
+        if arrays["indptr"].shape != (codes.d + 1,):
+            raise ValueError("its arrays do not fit each other")
+        index = Index(codes, *invert(codes), arrays["embeddings"], arrays["norms"], said["embeddings_sha256"])
+        # the table is computed again and compared, because compiled code uses it as indices without bounds checks
+        same = all(np.array_equal(array, arrays[name]) for name, array in _table(index).items())
+        if not same or codes.sha256() != said["codes_sha256"]:
+            raise ValueError("its codes or its table are damaged")
+        if index.embeddings.ndim != 2 or not len(index.ids) == len(index.norms) == len(index.embeddings) > 0:
+            raise ValueError("its arrays do not fit each other")
+        if verify and _sha256(arrays) != said["sha256"]:
+            raise ValueError("its checksum is another")
+        return index
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[Any, dict[str, NDArray[Any]]]]:
+    """The HDF5 file and its arrays, mapped into memory; what its content raises in the block becomes HashbenchError."""
+    import h5py
+
     try:
-        return read()
+        with h5py.File(path, "r") as file:
+            _require_format(path, file.attrs)
+            yield file, {name: _mapped(path, file, name) for name in TYPES}
     except HashbenchError:
         raise
     except FileNotFoundError:
@@ -105,60 +132,11 @@ def _readable(path: Path, read: Callable[[], T]) -> T:
         raise HashbenchError(f"{path}: not a readable index: {one_line(error)}: build it again") from None
 
 
-def _header(path: Path) -> Header:
-    import h5py
-
-    with h5py.File(path, "r") as file:
-        _check_format(path, file)
-        arrays = {name: _mapped(path, file, name) for name in TYPES}
-        (n_items, k), (_, width) = arrays["codes"].shape, arrays["embeddings"].shape
-        said = file.attrs
-        return Header(
-            path,
-            Sizes(n_items, int(said["d"]), k, width),
-            str(said["sha256"]),
-            str(said["codes_sha256"]),
-            str(said["embeddings_sha256"]),
-            _position(said),
-        )
-
-
-def _position(said: Mapping[str, Any]) -> Position | None:
-    if "shard" not in said:
-        return None
-    place = Position(int(said["shard"]), int(said["n_shards"]), str(said["build_sha256"]), str(said["source_sha256"]))
-    if not 1 <= place.shard <= place.n_shards:
-        raise ValueError(f"it is shard {place.shard} of {place.n_shards}")
-    return place
-
-
-def _check_format(path: Path, file: Any) -> None:
-    if file.attrs.get("format") != FORMAT:
+def _require_format(path: Path, said: Any) -> None:
+    if said.get("format") != FORMAT:
         raise HashbenchError(f"{path}: not an index: what hashbench index build writes is expected")
-    if file.attrs.get("version") != VERSION:
+    if said.get("version") != VERSION:
         raise HashbenchError(f"{path}: of another version of the format than {VERSION}: build it again")
-
-
-def _loaded(path: Path, verify: bool) -> Index:
-    import h5py
-
-    with h5py.File(path, "r") as file:
-        _check_format(path, file)
-        arrays = {name: _mapped(path, file, name) for name in TYPES}
-        said = {name: str(file.attrs[name]) for name in ("embeddings_sha256", "codes_sha256", "sha256")}
-        codes = SparseCodes(np.array(arrays["codes"]), int(file.attrs["d"]))
-    if arrays["indptr"].shape != (codes.d + 1,):
-        raise ValueError("its arrays do not fit each other")
-    index = Index(codes, *invert(codes), arrays["embeddings"], arrays["norms"], said["embeddings_sha256"])
-    # the table is computed again and compared, because compiled code uses it as indices without bounds checks
-    same = all(np.array_equal(array, arrays[name]) for name, array in _table(index).items())
-    if not same or codes.sha256() != said["codes_sha256"]:
-        raise ValueError("its codes or its table are damaged")
-    if index.embeddings.ndim != 2 or not len(index.ids) == len(index.norms) == len(index.embeddings) > 0:
-        raise ValueError("its arrays do not fit each other")
-    if verify and _sha256(arrays) != said["sha256"]:
-        raise ValueError("its checksum is another")
-    return index
 
 
 def _mapped(path: Path, file: Any, name: str) -> NDArray[Any]:
@@ -168,7 +146,7 @@ def _mapped(path: Path, file: Any, name: str) -> NDArray[Any]:
     inside = isinstance(file.get(name, getlink=True), h5py.HardLink) and isinstance(file[name], h5py.Dataset)
     dataset = file[name] if inside else None
     if dataset is None or dataset.chunks or dataset.external or dataset.is_virtual:
-        raise ValueError(f"{name} does not lie in the file in one piece")
+        raise ValueError(f"{name} is not stored in the file in one piece")
     offset = dataset.id.get_offset()
     if dataset.dtype != TYPES[name] or offset is None or offset % dataset.dtype.itemsize:
         raise ValueError(f"{name} is of type {dataset.dtype}, or nowhere")

@@ -19,10 +19,8 @@ _OF_PAIRS = {"paper": hash_npairs.loss, "released": hash_npairs.as_released}
 class _InRounds(RowObjective):
     """An objective on batches in rounds; each round is one example of each of n_c classes, in the same order.
 
-    ``labels`` are the class ids [n] of all training examples; they are not part of the module's state. ``margin`` is
-    used by base "triplet" only, and ``l2``, the weight of the regulariser, by base "npairs" only.
-
-    Raises HashbenchError unless the base is known and every example has one class.
+    ``labels`` are the class ids [n] of all training examples, one each; they are not part of the module's state. Base
+    "triplet" uses ``margin`` only, base "npairs" ``l2``, the weight of the regulariser, only.
     """
 
     labels: Tensor
@@ -80,30 +78,15 @@ class HashObjective(_InRounds):
 
     The class means (of unit vectors for base "triplet", of plain activations for "npairs") are copied to the CPU, where
     ``sparse.flow.assign`` computes a code of ``k`` bits for each class; the examples of a class share it, and it has no
-    gradient. The loss is ``hash_triplet.loss`` or ``hash_npairs.loss``; for "npairs" and ``variant`` "released" it is
-    ``hash_npairs.as_released``. For triplets the paper and the released code agree.
+    gradient. The loss is ``hash_triplet.loss`` or, of the ``variant``, ``hash_npairs.loss`` or ``.as_released``.
 
     ``lam`` is the lambda of eq. 5, the price that each of two classes pays for a bucket they share. The r-th unit of
-    flow into a bucket costs 2 lambda r in the paper, and plamb r in the released code: lam = plamb / 2.
-
-    A step waits for one flow (benchmarks/flow.py: 1 ms at 64 classes and 64 buckets, 0.09 s at 512 and 512, on one
-    core) and for two small copies from the device. This cannot be done in parallel: the codes depend on the activations
-    of the step, and its gradient depends on the codes.
-
-    Raises HashbenchError as ``flow.assign`` does (k of 0 or more than there are buckets, a negative lambda,
-    activations that are not finite), and for a batch that is not in rounds.
+    flow into a bucket costs 2 lambda r in the paper, and plamb r in the released code: lam = plamb / 2. A step waits
+    for one flow (benchmarks/flow.py), because the codes depend on its activations and its gradient on the codes.
     """
 
     def __init__(
-        self,
-        labels: Tensor,
-        base: Base,
-        *,
-        k: int,
-        lam: float,
-        variant: Variant,
-        margin: float,
-        l2: float,
+        self, labels: Tensor, base: Base, *, k: int, lam: float, variant: Variant, margin: float, l2: float
     ) -> None:
         super().__init__(labels, base, margin=margin, l2=l2)
         if variant not in _OF_PAIRS:

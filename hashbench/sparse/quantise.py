@@ -26,17 +26,15 @@ class Centroids:
 
     def __post_init__(self) -> None:
         if self.centres.ndim != 2 or 0 in self.centres.shape or self.centres.dtype.kind != "f":
-            raise HashbenchError(
-                f"centroids, {self.centres.dtype} of shape {self.centres.shape}: floats [d, m] are expected"
-            )
+            shape = self.centres.shape
+            raise HashbenchError(f"centroids, {self.centres.dtype} of shape {shape}: floats [d, m] are expected")
         object.__setattr__(self, "centres", as_float32(self.centres))
 
     def activations(self, embeddings: NDArray[np.floating]) -> NDArray[np.float64]:
         """Minus the squared distance of each of ``embeddings`` [n, m] to each centroid, float64[n, d].
 
-        The k largest activations are the k nearest centroids, so ``codes.top_k`` gives the code. It is computed in
-        float64, so that rounding does not decide between two centroids that differ in float32. Raises HashbenchError
-        for embeddings of another width.
+        The k largest are the nearest centroids, so ``codes.top_k`` gives the code. In float64 rounding does not decide
+        between two centroids that differ in float32. Raises HashbenchError for embeddings of another width.
 
         >>> Centroids(np.array([[0.0], [3.0]])).activations(np.array([[1.0]]))
         array([[-1., -4.]])
@@ -46,12 +44,10 @@ class Centroids:
             raise HashbenchError(f"embeddings of shape {embeddings.shape}: the centroids have width {width}")
         found = np.empty((len(embeddings), d))
         for rows in slices(len(embeddings), BLOCK_ROWS):
-            found[rows] = self._block(as_float32(embeddings[rows]))
+            block = as_float32(embeddings[rows])
+            product = block.astype(np.float64) @ self.centres.T.astype(np.float64)
+            found[rows] = np.minimum(2 * product - squared_norms(self.centres) - squared_norms(block)[:, None], 0)
         return found
-
-    def _block(self, rows: Floats) -> NDArray[np.float64]:
-        product = rows.astype(np.float64) @ self.centres.T.astype(np.float64)
-        return np.minimum(2 * product - squared_norms(self.centres) - squared_norms(rows)[:, None], 0)
 
     def save(self, path: Path) -> None:
         """Writes the centroids as .npz, whole or not at all."""

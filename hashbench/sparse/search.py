@@ -1,10 +1,13 @@
-"""The search of an index: the items in the buckets of a query, ranked by the distance in the base embedding."""
+"""The search of an index: the items in the buckets of a query, ranked by the distance in the base embedding.
+
+Shards are searched one after the other; the result is that of one index of all items, to the bit.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,7 +18,7 @@ from hashbench.foundation.parallel import available_cores, slices
 from hashbench.foundation.progress import bar
 from hashbench.sparse._search_numba import keep_nearest, merge, open_buckets
 from hashbench.sparse.codes import preference, top_k
-from hashbench.sparse.index import Index, Sizes, as_float32, squared_norms
+from hashbench.sparse.index import Index, ShardedIndex, Sizes, as_float32, squared_norms
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
@@ -30,6 +33,8 @@ PRODUCT_VALUES = 1 << 19  # the values of one matrix product: 2 MiB
 FEW_QUERIES = 16  # for so few queries BLAS is twice as fast with the items on the left
 LEAST_ITEMS = 1 << 10  # the fewest items of one matrix product, for any number of queries
 PLACES = 1 << 22  # the nearest items in memory before buckets are merged: 64 MiB
+COUNTS = 1 << 25  # the counts of buckets in memory at a time: 256 MiB
+ALL = np.iinfo(np.int64).max  # more items than there are: all given buckets are opened
 ROUNDING = 2.0**-24  # the relative rounding error of float32
 TINY = 2.0**-120  # more than the error of products that underflow to 0 in float32
 
@@ -48,41 +53,38 @@ class SearchResult(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Queries:
+class _Queries:
     """``embeddings`` float32[q, m], their squared norms, and the item that each query must not find (-1: none)."""
 
     embeddings: Floats
     norms: Doubles
     exclude: Longs
 
-    def take(self, rows: Longs) -> "Queries":
-        """Some of the queries."""
-        return Queries(self.embeddings[rows], self.norms[rows], self.exclude[rows])
+    def take(self, rows: Longs) -> "_Queries":
+        return _Queries(self.embeddings[rows], self.norms[rows], self.exclude[rows])
 
-    def of_shard(self, first: int, n_items: int) -> "Queries":
-        """The queries for a shard with the items ``first`` .. first + n_items - 1, numbered from 0 there."""
-        is_here = (first <= self.exclude) & (self.exclude < first + n_items)
+    def of_shard(self, first: int, index: Index) -> "_Queries":
+        """The queries for a shard whose items, numbered from 0 there, are ``first`` and the next ones among all."""
+        is_here = (first <= self.exclude) & (self.exclude < first + len(index))
         return replace(self, exclude=np.where(is_here, self.exclude - first, -1))
 
 
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """The buckets to search: query q opens bucket[first[q]:first[q + 1]], which hold n_candidates[q] items."""
+class _Plan(NamedTuple):
+    """The buckets to search: query q opens bucket[first[q]:first[q + 1]]."""
 
     first: Longs
     bucket: Ints
-    n_candidates: Longs
 
     def batches(self, most: int) -> Iterator[slice]:
         """Slices of queries that together open at most ``most`` buckets (or one query, if it opens more)."""
         start = 0
-        while start < len(self.n_candidates):
+        while start < len(self.first) - 1:
             fitting = int(np.searchsorted(self.first, self.first[start] + most, side="right")) - 1
             yield slice(start, start := max(fitting, start + 1))
 
 
 def query(
-    index: Index,
+    index: Index | ShardedIndex,
     activations: NDArray[np.floating],
     embeddings: NDArray[np.floating],
     top: int,
@@ -94,48 +96,83 @@ def query(
     """The ``top`` nearest items to each query among those in its buckets.
 
     A query opens the buckets of its k largest ``activations`` float[q, d] (k is that of the index), then the buckets of
-    the next largest until the opened buckets hold ``top`` items. ``embeddings`` float[q, m] are compared with those in
-    the index. ``exclude`` int64[q] is an item for each query that it does not retrieve and that is no candidate (such
-    as itself), or -1.
+    the next largest until the opened buckets, of all shards, hold ``top`` items. ``embeddings`` float[q, m] are
+    compared with those in the index. ``exclude`` int64[q] is an item for each query that it does not retrieve and that
+    is no candidate (such as itself), or -1. Ids number the items of all shards in order.
 
     A distance is Euclidean, between embeddings in float32, computed in float64 as the sum of squared differences: so
-    the number of workers, queries or buckets does not change the result. Matrix products in float32 only exclude items
-    that are too far away by more than the rounding error.
+    the number of workers, queries, buckets or shards does not change the result. Matrix products in float32 only
+    exclude items that are too far away by more than the rounding error.
 
     Queries are grouped by bucket. Each group is a matrix product with a contiguous slice of the index, and ``workers``
     threads work on the groups (None: one for each core of this process). Meanwhile BLAS uses one thread for each
-    product, so that the two thread pools do not compete. Raises HashbenchError for embeddings of another width, and
-    unless 1 <= ``top`` <= the number of items.
+    product, so that the two thread pools do not compete. Each shard is loaded once, and twice more where queries open
+    further buckets. Raises HashbenchError for embeddings of another width, and unless 1 <= ``top`` <= the number of
+    items.
     """
-    queries = checked_queries(index.sizes, activations, embeddings, top, exclude)
-    best, best_id = empty_results(len(activations), top)
-    with threads(workers) as pool, bar("search", "query", len(activations), shown=progress) as shown:
-        plan = _plan(pool, index, activations, queries.exclude, top)
-        for n_done in search_planned(pool, index, queries, plan, best, best_id):
-            shown.update(n_done)
-    return result(best, best_id, plan.n_candidates, np.diff(plan.first))
+    whole = ShardedIndex.of(index) if isinstance(index, Index) else index
+    sizes, n_shards = whole.sizes, len(whole.shards)
+    queries = _checked(sizes, activations, embeddings, top, exclude)
+    order = top_k(activations, sizes.k).buckets
+    held, plan = np.zeros(order.shape, np.int64), _Plan(np.arange(len(order) + 1) * sizes.k, order.ravel())
+    n_opened = np.full(len(order), sizes.k)
+    best, best_id = _no_items(len(order), top)
+    with _threads(workers) as pool:
+        with bar("search", "query", n_shards * len(order), shown=progress) as shown:
 
+            def visit(first: int, part: Index) -> None:
+                own = queries.of_shard(first, part)
+                _count(pool, part, order, own.exclude, ALL, n_opened, held)
+                _search(pool, part, own, plan, best, best_id, first, shown.update)
 
-def result(best: Doubles, best_id: Longs, n_candidates: Longs, n_opened: Longs) -> SearchResult:
-    """The result of squared distances ``best`` [q, top]; raises HashbenchError where an item is missing."""
+            whole.visit(visit)
+        n_candidates = held[:, -1]
+        short = np.flatnonzero(n_candidates < top)
+        for rows in (short[part] for part in slices(len(short), max(1, COUNTS // sizes.d))):
+            of_rows, found = queries.take(rows), (best[rows], best_id[rows])
+            with bar("search further buckets", "query", n_shards * len(rows), shown=progress) as shown:
+                further = preference(activations[rows])
+                counts = _search_further(pool, whole, of_rows, further, top, *found, shown.update)
+            n_opened[rows], n_candidates[rows] = counts
+            best[rows], best_id[rows] = found
     if (best_id < 0).any():
         raise HashbenchError("index: damaged, for some of its distances are not finite: build it again")
     return SearchResult(best_id, np.sqrt(best), n_candidates, n_opened)
 
 
-def checked_queries(
-    sizes: Sizes,
-    activations: NDArray[np.floating],
-    embeddings: NDArray[np.floating],
-    top: int,
-    exclude: Longs | None,
-) -> Queries:
-    """The queries; raises HashbenchError if they do not fit an index of these ``sizes``."""
+def _search_further(
+    pool: ThreadPoolExecutor, whole: ShardedIndex, queries: _Queries, order: Ints, top: int, best: Doubles,
+    best_id: Longs, done: Callable[[int], object],
+) -> tuple[Longs, Longs]:  # fmt: skip
+    """Searches the buckets after the first k of ``order`` int32[q, d] that are opened; the first k hold too few items.
+
+    Returns the number of all opened buckets and of the items in them, int64[q] each.
+    """
+    k, column = whole.sizes.k, np.arange(order.shape[1])
+    held, n_opened = np.zeros(order.shape, np.int64), np.full(len(order), order.shape[1])
+
+    def count(first: int, part: Index) -> None:
+        _count(pool, part, order, queries.of_shard(first, part).exclude, top, n_opened, held)
+
+    whole.visit(count)
+    is_further = (column >= k) & (column < n_opened[:, None])
+    plan = _Plan(np.concatenate([[0], np.cumsum(n_opened - k)]), order[is_further])
+
+    def search(first: int, part: Index) -> None:
+        _search(pool, part, queries.of_shard(first, part), plan, best, best_id, first, done)
+
+    whole.visit(search)
+    return n_opened, held[np.arange(len(order)), n_opened - 1]
+
+
+def _checked(
+    sizes: Sizes, activations: NDArray[Any], embeddings: NDArray[Any], top: int, exclude: Longs | None
+) -> _Queries:
     n_queries, n_items = len(activations), sizes.n_items
     if embeddings.ndim != 2 or embeddings.shape[1] != sizes.width or len(embeddings) != n_queries:
         raise HashbenchError(
             f"embeddings of shape {embeddings.shape}, {n_queries} queries: [{n_queries}, {sizes.width}] is expected, "
-            f"for those of the index have width {sizes.width}"
+            f"for the embeddings in the index have width {sizes.width}"
         )
     if activations.ndim != 2 or activations.shape[1] != sizes.d:
         raise HashbenchError(f"activations of shape {activations.shape}: the index has {sizes.d} buckets")
@@ -146,11 +183,11 @@ def checked_queries(
     if not 1 <= top <= most:
         raise HashbenchError(f"top {top}: a query can find 1 to {most} items")
     rows = as_float32(embeddings)
-    return Queries(rows, squared_norms(rows), excluded.astype(np.int64))
+    return _Queries(rows, squared_norms(rows), excluded.astype(np.int64))
 
 
 @contextmanager
-def threads(workers: int | None) -> Iterator[ThreadPoolExecutor]:
+def _threads(workers: int | None) -> Iterator[ThreadPoolExecutor]:
     """A pool of threads; during the block BLAS runs in the thread that calls it."""
     with _libraries().limit(limits=1, user_api="blas"), ThreadPoolExecutor(workers or available_cores()) as pool:
         yield pool
@@ -164,7 +201,7 @@ def _libraries() -> "ThreadpoolController":
     return ThreadpoolController()
 
 
-def run_parts(pool: ThreadPoolExecutor, job: Callable[[Any], None], parts: Iterable[Any]) -> None:
+def _run(pool: ThreadPoolExecutor, job: Callable[[Any], None], parts: Iterable[Any]) -> None:
     """Calls ``job`` for each part in the pool; a single part runs in this thread, because a hand-over takes longer."""
     listed = list(parts)
     if len(listed) == 1:
@@ -173,80 +210,40 @@ def run_parts(pool: ThreadPoolExecutor, job: Callable[[Any], None], parts: Itera
         list(pool.map(job, listed))
 
 
-def empty_results(n_rows: int, top: int) -> tuple[Doubles, Longs]:
+def _no_items(n_rows: int, top: int) -> tuple[Doubles, Longs]:
     """Squared distances (infinite) and ids (-1) of ``top`` items for each row, to be filled by the search."""
     return np.full((n_rows, top), np.inf), np.full((n_rows, top), -1)
 
 
-def _plan(pool: ThreadPoolExecutor, index: Index, activations: NDArray[np.floating], exclude: Longs, top: int) -> Plan:
-    order = top_k(activations, index.codes.k).buckets
-    n_opened, n_candidates = count_open(pool, index, order, exclude, top)
-    is_short = n_candidates < top
-    further = preference(activations[is_short])
-    n_opened[is_short], n_candidates[is_short] = count_open(pool, index, further, exclude[is_short], top)
-    first, of_short = np.concatenate([[0], np.cumsum(n_opened)]), np.repeat(is_short, n_opened)
-    bucket = np.empty(len(of_short), np.int32)
-    bucket[~of_short] = order[~is_short].ravel()
-    bucket[of_short] = further[np.arange(index.codes.d) < n_opened[is_short, None]]
-    return Plan(first, bucket, n_candidates)
-
-
-def count_open(pool: ThreadPoolExecutor, index: Index, order: Ints, exclude: Longs, top: int) -> tuple[Longs, Longs]:
-    """The number of buckets of ``order`` int32[q, o] that are opened, and of different items in them, int64[q] each."""
-    n_opened, n_candidates = np.zeros(len(order), np.int64), np.zeros(len(order), np.int64)
-    codes = index.codes
+def _count(
+    pool: ThreadPoolExecutor, index: Index, order: Ints, exclude: Longs, top: int, n_opened: Longs, held: Longs
+) -> None:
+    """Adds the items of a shard to ``held`` [q, o], and lowers ``n_opened`` [q], as ``open_buckets`` says."""
+    table = index.codes.buckets, index.indptr, index.ids
 
     def job(rows: slice) -> None:
-        open_buckets(
-            order[rows], codes.k, top, codes.buckets, index.indptr, index.ids, exclude[rows], n_opened[rows],
-            n_candidates[rows],
-        )  # fmt: skip
+        open_buckets(order[rows], top, *table, exclude[rows], n_opened[rows], held[rows])
 
-    run_parts(pool, job, slices(len(order), QUERY_BLOCK))
-    return n_opened, n_candidates
-
-
-def search_planned(
-    pool: ThreadPoolExecutor,
-    index: Index,
-    queries: Queries,
-    plan: Plan,
-    best: Doubles,
-    best_id: Longs,
-    first_id: int = 0,
-) -> Iterator[int]:
-    """Inserts the nearest items in the planned buckets into ``best`` and ``best_id`` [q, top]; yields as it goes.
-
-    It yields the number of queries that are done with since the last time. Items are numbered from ``first_id`` on.
-    """
-    for rows in plan.batches(PLACES // best.shape[1]):
-        _search(pool, index, queries, plan, rows, best[rows], best_id[rows], first_id)
-        yield rows.stop - rows.start
+    _run(pool, job, slices(len(order), QUERY_BLOCK))
 
 
 def _search(
-    pool: ThreadPoolExecutor,
-    index: Index,
-    queries: Queries,
-    plan: Plan,
-    rows: slice,
-    best: Doubles,
-    best_id: Longs,
-    first_id: int,
-) -> None:
-    """Inserts the nearest items of the queries ``rows`` into ``best`` and ``best_id`` [rows, top]."""
-    first = plan.first[rows.start : rows.stop + 1] - plan.first[rows.start]
-    bucket = plan.bucket[plan.first[rows.start] : plan.first[rows.stop]]
-    query_rows = np.repeat(np.arange(rows.start, rows.stop), np.diff(first))
-    found, found_id = empty_results(len(bucket), best.shape[1])
+    pool: ThreadPoolExecutor, index: Index, queries: _Queries, plan: _Plan, best: Doubles, best_id: Longs,
+    first_id: int, done: Callable[[int], object],
+) -> None:  # fmt: skip
+    """Inserts the nearest items in the planned buckets into ``best`` and ``best_id`` [q, top].
 
-    def job(pairs: NDArray[np.intp]) -> None:
-        nearest, nearest_id = empty_results(len(pairs), best.shape[1])
-        _search_bucket(index, int(bucket[pairs[0]]), queries.take(query_rows[pairs]), nearest, nearest_id)
-        found[pairs], found_id[pairs] = nearest, nearest_id
-
-    run_parts(pool, job, _groups(bucket))
-    merge(first, found, found_id, first_id, best, best_id)
+    Items are numbered from ``first_id`` on. It calls ``done`` with the number of queries that it has finished.
+    """
+    top = best.shape[1]
+    for rows in plan.batches(PLACES // top):
+        first = plan.first[rows.start : rows.stop + 1] - plan.first[rows.start]
+        bucket = plan.bucket[plan.first[rows.start] : plan.first[rows.stop]]
+        query_rows = np.repeat(np.arange(rows.start, rows.stop), np.diff(first))
+        found = _no_items(len(bucket), top)
+        _run(pool, partial(_search_bucket, index, queries, query_rows, bucket, *found), _groups(bucket))
+        merge(first, *found, first_id, best[rows], best_id[rows])
+        done(rows.stop - rows.start)
 
 
 def _groups(bucket: Ints) -> Iterator[NDArray[np.intp]]:
@@ -258,16 +255,21 @@ def _groups(bucket: Ints) -> Iterator[NDArray[np.intp]]:
             yield run[part]
 
 
-def _search_bucket(index: Index, bucket: int, queries: Queries, best: Doubles, best_id: Longs) -> None:
-    entries = slice(index.indptr[bucket], index.indptr[bucket + 1])
-    longest = np.sqrt(np.float64(index.norms[entries].max(initial=0)))
-    slack = (index.width + 8) * ROUNDING * (np.sqrt(queries.norms) + longest) ** 2 + TINY
-    for part in slices(entries.stop - entries.start, max(LEAST_ITEMS, PRODUCT_VALUES // len(best))):
-        tile = slice(entries.start + part.start, entries.start + part.stop)
+def _search_bucket(
+    index: Index, queries: _Queries, query_rows: Longs, bucket: Ints, found: Doubles, found_id: Longs, pairs: Longs
+) -> None:
+    """Writes the nearest items of some ``pairs`` of a query and one bucket, the same of all, into ``found``."""
+    asked, at = queries.take(query_rows[pairs]), bucket[pairs[0]]
+    best, best_id = _no_items(len(pairs), found.shape[1])
+    start, stop = int(index.indptr[at]), int(index.indptr[at + 1])
+    longest = np.sqrt(np.float64(index.norms[start:stop].max(initial=0)))
+    slack = (index.embeddings.shape[1] + 8) * ROUNDING * (np.sqrt(asked.norms) + longest) ** 2 + TINY
+    for part in slices(stop - start, max(LEAST_ITEMS, PRODUCT_VALUES // len(best))):
+        tile = slice(start + part.start, start + part.stop)
         items, norms, ids = index.embeddings[tile], index.norms[tile], index.ids[tile]
-        product = _product(queries.embeddings, items)
-        query_rows = (queries.embeddings, queries.norms, slack, queries.exclude)
-        keep_nearest(product, norms, items, ids, *query_rows, best, best_id)
+        product = _product(asked.embeddings, items)
+        keep_nearest(product, norms, items, ids, asked.embeddings, asked.norms, slack, asked.exclude, best, best_id)
+    found[pairs], found_id[pairs] = best, best_id
 
 
 def _product(queries: Floats, items: Floats) -> Floats:

@@ -1,23 +1,24 @@
-"""The files of an index in shards: each is built by a worker from a file of items; a search checks and orders them."""
+"""The files of an index: shards are built by workers, each from a file of items; a search checks and orders them."""
 
 import glob
 import hashlib
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
+from hashbench.codes.files import arrays_in
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import file_sha256, files_named, require_writable, resolved
 from hashbench.foundation.progress import bar, note
 from hashbench.jobs.follow import all_done, checked
 from hashbench.jobs.local import local_pool
 from hashbench.jobs.task import Call
-from hashbench.sparse import index, index_file, saved
-from hashbench.sparse.index import Sizes, embeddings_sha256
+from hashbench.sparse import codes as stored
+from hashbench.sparse import index, index_file
+from hashbench.sparse.index import Shard, ShardedIndex, Sizes, embeddings_sha256
 from hashbench.sparse.index_file import Header, Position
-from hashbench.sparse.sharded import Shard, ShardedIndex
 
 
 def are_shards(names: Sequence[Path]) -> bool:
@@ -34,76 +35,58 @@ def index_files(names: Sequence[Path]) -> list[Header]:
     """
     is_one_file = not are_shards(names) and not names[0].is_dir()
     headers = [index_file.header(path) for path in (names if is_one_file else files_named(names, ".h5"))]
-    for other in headers[1:]:
-        if headers[0].sizes[1:] != other.sizes[1:]:
-            raise HashbenchError(
-                f"{other.path}: {sizes_in_words(other.sizes)}, but {sizes_in_words(headers[0].sizes)} in "
-                f"{headers[0].path}: the shards of an index have the same"
-            )
+    _require_equal_sizes([(header.path, header.sizes) for header in headers])
     first: dict[Position | str, Header] = {}
     for header in headers:
         other = first.setdefault(header.position or header.sha256, header)
         if other is not header:
-            raise HashbenchError(
-                f"{header.path}: the same index as {other.path}: each shard counts once: leave one out"
-            )
-    positions = {header.path: header.position for header in headers if header.position}
-    if not positions:
+            path = other.path
+            raise HashbenchError(f"{header.path}: the same index as {path}: each shard counts once: leave one out")
+    return _in_order_of_build(headers)
+
+
+def _require_equal_sizes(found: Sequence[tuple[Path, Sizes]]) -> None:
+    (first, expected), *others = found
+    for path, sizes in others:
+        if sizes[1:] != expected[1:]:
+            raise HashbenchError(f"{path}: {sizes}, but {expected} in {first}: the shards of an index have the same")
+
+
+def _in_order_of_build(headers: list[Header]) -> list[Header]:
+    """The shards of a build in its order; as they are if none is a shard. Raises HashbenchError if one is missing."""
+    shards = [(header.position, header.path) for header in headers if header.position]
+    if not shards:
         return headers
-    _require_one_build(headers)
-    return sorted(headers, key=lambda header: positions[header.path].shard)
-
-
-def sizes_in_words(sizes: Sizes) -> str:
-    """What all shards of an index have in common."""
-    return f"d = {sizes.d}, k = {sizes.k}, embeddings of width {sizes.width}"
-
-
-def _require_one_build(headers: Sequence[Header]) -> None:
-    """Raises HashbenchError unless the files are all shards of one build."""
-    first = next(header for header in headers if header.position)
-    assert first.position is not None
+    (shard, n_shards, build, _), path = shards[0]
     for header in headers:
-        if header.position is None or header.position.build_sha256 != first.position.build_sha256:
+        if header.position is None or header.position.build_sha256 != build:
             raise HashbenchError(
-                f"{header.path}: is not part of the build of {first.path}: finish that build, or leave one of them out"
+                f"{header.path}: is not part of the build of {path}: finish that build, or leave one of them out"
             )
-    here = {header.position.shard for header in headers if header.position}
-    missing = [str(shard) for shard in range(1, first.position.n_shards + 1) if shard not in here]
-    if missing:
-        shown = ", ".join(missing[:5]) + (" ..." if len(missing) > 5 else "")
+    if missing := sorted({*range(1, n_shards + 1)} - {position.shard for position, _ in shards}):
+        shown = ", ".join(map(str, missing[:5])) + (" ..." if len(missing) > 5 else "")
         raise HashbenchError(
-            f"{first.path}: shard {first.position.shard} of {first.position.n_shards}, but shard {shown} is missing: "
+            f"{path}: shard {shard} of {n_shards}, but shard {shown} is missing: "
             "name the files of all shards, or finish the build"
         )
+    return sorted(headers, key=lambda header: header.position or ())
 
 
 def sharded_index(headers: Sequence[Header], *, verify: bool = False) -> ShardedIndex:
     """The index of these files in this order; ``verify`` compares each with its checksum when it is loaded."""
     shards, first = [], 0
     for header in headers:
-        shards.append(Shard(first, header.sizes, partial(index_file.load, header.path, verify=verify)))
+        load = partial(index_file.load, header.path, verify=verify)
+        shards.append(Shard(first, header.sizes, cache(load) if len(headers) == 1 else load))  # the only one is kept
         first += header.sizes.n_items
     return ShardedIndex(tuple(shards))
 
 
-def index_of(headers: Sequence[Header], codes: Path | None, embeddings: Path | None, *, verify: bool) -> ShardedIndex:
-    """The index in these files; raises HashbenchError if it was built for others than ``codes`` and ``embeddings``.
+def require_built_for(headers: Sequence[Header], codes: Path | None, embeddings: Path | None) -> None:
+    """Raises HashbenchError if the index in these files was built for others than ``codes`` and ``embeddings``.
 
     These are patterns where there are several shards, of a file for each in the same order.
     """
-    if len(headers) > 1:
-        _require_built_for(headers, codes, embeddings)
-        return sharded_index(headers, verify=verify)
-    whole = index_file.load(headers[0].path, verify=verify)
-    whole.require(
-        None if codes is None else saved.read_codes(codes, whole.codes.k),
-        None if embeddings is None else saved.read_matrix(embeddings, saved.EMBEDDINGS),
-    )
-    return ShardedIndex((Shard(0, whole.sizes, lambda: whole),))
-
-
-def _require_built_for(headers: Sequence[Header], codes: Path | None, embeddings: Path | None) -> None:
     files = {"codes": codes, "embeddings": embeddings}
     given = {what: files_named([pattern]) for what, pattern in files.items() if pattern is not None}
     for what, paths in given.items():
@@ -112,17 +95,16 @@ def _require_built_for(headers: Sequence[Header], codes: Path | None, embeddings
     with bar("check", "shard", len(headers)) as shown:
         for at, header in enumerate(headers):
             for what, paths in given.items():
-                if not _is_built_for(header, what, paths[at]):
+                if what == "codes":
+                    same = stored.read_codes(paths[at], header.sizes.k).sha256() == header.codes_sha256
+                else:
+                    vectors = stored.read_matrix(paths[at], stored.EMBEDDINGS)
+                    same = embeddings_sha256(vectors) == header.embeddings_sha256
+                if not same:
                     raise HashbenchError(
                         f"{header.path}: built for other {what} than those of {paths[at]}: build it again"
                     )
             shown.update()
-
-
-def _is_built_for(header: Header, what: str, path: Path) -> bool:
-    if what == "codes":
-        return saved.read_codes(path, header.sizes.k).sha256() == header.codes_sha256
-    return embeddings_sha256(saved.read_matrix(path, saved.EMBEDDINGS)) == header.embeddings_sha256
 
 
 @dataclass(frozen=True)
@@ -133,6 +115,34 @@ class IndexSource:
     embeddings: Path
     k: int | None
     out: Path
+
+    def sizes(self) -> Sizes:
+        """The sizes of the index; no values are read. Raises HashbenchError where the numbers of rows differ."""
+        codes, d, k = stored.stored_codes(self.items, self.k)
+        vectors = stored.stored_matrix(self.embeddings, arrays_in(self.embeddings), stored.EMBEDDINGS)
+        (n_items, columns), (n_vectors, width) = codes.shape, vectors.shape
+        d = columns if d is None else d
+        if not 1 <= k <= d:
+            raise HashbenchError(f"{codes.where}: k = {k} of {d} buckets: k from 1 to {d} is expected")
+        if n_vectors != n_items:
+            of = f"{n_vectors} embeddings, but {n_items} items in {self.items}"
+            raise HashbenchError(f"{vectors.where}: {of}: one for each is expected")
+        return Sizes(n_items, d, k, width)
+
+    def build(self, position: Position | None = None) -> int:
+        """The size of the index file, which is written."""
+        codes, vectors = stored.read_codes(self.items, self.k), stored.read_matrix(self.embeddings, stored.EMBEDDINGS)
+        try:
+            built = index.build(codes, vectors)
+        except HashbenchError as error:
+            raise HashbenchError(f"{self.embeddings}: {error}") from None
+        return index_file.save(built, self.out, position)
+
+    def sha256(self, k: int) -> str:
+        """The checksum of what the shard is built from."""
+        items, embeddings = resolved(self.items), resolved(self.embeddings)
+        of_items = file_sha256(items)
+        return _sha256(of_items, of_items if embeddings == items else file_sha256(embeddings), str(k))
 
 
 def index_sources(items: Sequence[Path], embeddings: Path, k: int | None, folder: Path) -> list[IndexSource]:
@@ -146,10 +156,8 @@ def index_sources(items: Sequence[Path], embeddings: Path, k: int | None, folder
             f"--embeddings {embeddings}: {len(of_embeddings)} files, but {len(of_items)} files of items: one for each "
             "is expected; quote a pattern, such as 'embeddings-*.npy'"
         )
-    return [
-        IndexSource(codes, vectors, k, folder / f"{codes.stem}.h5")
-        for codes, vectors in zip(of_items, of_embeddings, strict=True)
-    ]
+    pairs = zip(of_items, of_embeddings, strict=True)
+    return [IndexSource(codes, vectors, k, folder / f"{codes.stem}.h5") for codes, vectors in pairs]
 
 
 def build_index(sources: Sequence[IndexSource], jobs: int = 1) -> list[Header]:
@@ -161,19 +169,14 @@ def build_index(sources: Sequence[IndexSource], jobs: int = 1) -> list[Header]:
     """
     _refuse_outputs(sources)
     there = [_position_in(source.out) for source in sources]
-    sizes = [saved.sizes_of(source.items, source.embeddings, source.k) for source in sources]
-    for source, one in zip(sources, sizes, strict=True):
-        if one[1:] != sizes[0][1:]:
-            raise HashbenchError(
-                f"{source.items}: {sizes_in_words(one)}, but {sizes_in_words(sizes[0])} in {sources[0].items}: the "
-                "shards of an index have the same"
-            )
+    sizes = [source.sizes() for source in sources]
+    _require_equal_sizes([(source.items, one) for source, one in zip(sources, sizes, strict=True)])
     require_writable(sources[0].out.parent, instead="--out")
     positions = _positions(sources, sizes[0].k, jobs)
     tasks, n_items = list[Call](), list[int]()
     for source, old, new, one in zip(sources, there, positions, sizes, strict=True):
         if old is None or old.source_sha256 != new.source_sha256:
-            tasks.append(Call(partial(_build, source, new), str(source.items)))
+            tasks.append(Call(partial(source.build, new), str(source.items)))
             n_items.append(one.n_items)
         elif old != new:  # shards were added
             index_file.mark(source.out, new)
@@ -200,17 +203,15 @@ def _refuse_outputs(sources: Sequence[IndexSource]) -> None:
 
 def _position_in(out: Path) -> Position | None:
     """The position of the index that is there already; raises HashbenchError if something else is."""
-    if not out.exists():
-        return None
     try:
-        return index_file.header(out).position
+        return index_file.header(out).position if out.exists() else None
     except HashbenchError as error:
         raise HashbenchError(f"{error}: remove it, or name another folder with --out") from None
 
 
 def _positions(sources: Sequence[IndexSource], k: int, jobs: int) -> list[Position]:
     """The position of each shard; raises HashbenchError where two shards have the same files."""
-    found = checked([Call(partial(_source_sha256, source, k), str(source.items)) for source in sources], jobs)
+    found = checked([Call(partial(source.sha256, k), str(source.items)) for source in sources], jobs)
     first: dict[str, Path] = {}
     for source, sha256 in zip(sources, found, strict=True):
         if (other := first.setdefault(sha256, source.items)) is not source.items:
@@ -219,24 +220,6 @@ def _positions(sources: Sequence[IndexSource], k: int, jobs: int) -> list[Positi
             )
     whole = _sha256(*found)
     return [Position(at, len(sources), whole, sha256) for at, sha256 in enumerate(found, 1)]
-
-
-def _source_sha256(source: IndexSource, k: int) -> str:
-    """The checksum of what a shard is built from."""
-    items, embeddings = resolved(source.items), resolved(source.embeddings)
-    of_items = file_sha256(items)
-    return _sha256(of_items, of_items if embeddings == items else file_sha256(embeddings), str(k))
-
-
-def _build(source: IndexSource, position: Position) -> int:
-    """The size of the index file of a shard, which is written."""
-    codes = saved.read_codes(source.items, source.k)
-    embeddings = saved.read_matrix(source.embeddings, saved.EMBEDDINGS)
-    try:
-        built = index.build(codes, embeddings)
-    except HashbenchError as error:
-        raise HashbenchError(f"{source.embeddings}: {error}") from None
-    return index_file.save(built, source.out, position)
 
 
 def _sha256(*texts: str) -> str:

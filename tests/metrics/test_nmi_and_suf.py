@@ -81,8 +81,3 @@ def test_codes_that_cannot_be_have_no_expectation(d: int, k: int) -> None:
 def test_nothing_retrieved_has_no_speed_up(retrieved: list[int]) -> None:
     with pytest.raises(HashbenchError, match="nothing was retrieved"):
         speed_up(np.array(retrieved, np.int64), 10)
-
-
-def test_buckets_and_labels_of_different_items_are_refused() -> None:
-    with pytest.raises(HashbenchError, match="one of each"):
-        contingency(SparseCodes(np.zeros((3, 1), int), d=1), np.zeros(2, int))

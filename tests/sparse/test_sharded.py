@@ -9,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hashbench.foundation.errors import HashbenchError
-from hashbench.sparse import search, sharded
+from hashbench.sparse import search
 from hashbench.sparse.codes import SparseCodes, top_k
-from hashbench.sparse.index import Index, build
+from hashbench.sparse.index import Index, Shard, ShardedIndex, build
 from hashbench.sparse.search import SearchResult
-from hashbench.sparse.sharded import Shard, ShardedIndex
 
 
 def in_shards(codes: SparseCodes, embeddings: np.ndarray, cuts: list[int]) -> ShardedIndex:
@@ -48,7 +47,7 @@ def test_shards_find_what_one_index_finds(seed: int, k: int, n: int, exclude: bo
     codes = top_k(items_in, k)
     itself = np.arange(n) if exclude else None
     whole = search.query(build(codes, items), asked_in, asked, top, exclude=itself)
-    found = sharded.query(in_shards(codes, items, cuts), asked_in, asked, top, exclude=itself, workers=2)
+    found = search.query(in_shards(codes, items, cuts), asked_in, asked, top, exclude=itself, workers=2)
     require_equal(found, whole)
 
 
@@ -62,30 +61,30 @@ def test_distances_are_equal_to_the_bit() -> None:
     for top in [1, 20, 90, 600]:
         codes, items, *asked = real_numbers()
         whole = search.query(build(codes, items), *asked, top)
-        require_equal(sharded.query(in_shards(codes, items, [1, 2, 150, 151, 400]), *asked, top), whole)
+        require_equal(search.query(in_shards(codes, items, [1, 2, 150, 151, 400]), *asked, top), whole)
 
 
 def test_cuts_and_batches_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     codes, items, *asked = real_numbers()
     whole = search.query(build(codes, items), *asked, 200)
     assert (whole.n_opened > 3).sum() > 10  # further buckets, in several batches below
-    monkeypatch.setattr(sharded, "COUNTS", 40 * 7)
-    monkeypatch.setattr(sharded, "QUERY_BLOCK", 2)
+    monkeypatch.setattr(search, "COUNTS", 40 * 7)
+    monkeypatch.setattr(search, "QUERY_BLOCK", 2)
     monkeypatch.setattr(search, "PLACES", 700)
     for workers in (1, 3):
-        require_equal(sharded.query(in_shards(codes, items, [99, 300]), *asked, 200, workers=workers), whole)
+        require_equal(search.query(in_shards(codes, items, [99, 300]), *asked, 200, workers=workers), whole)
 
 
 def test_a_query_opens_further_buckets_by_the_counts_of_all_shards() -> None:
     codes, items = SparseCodes(np.array([[0], [1], [0], [1]]), 3), np.array([[0.0], [1.0], [2.0], [3.0]])
-    found = sharded.query(in_shards(codes, items, [2]), np.array([[3.0, 2.0, 1.0]]), np.array([[9.0]]), 2)
+    found = search.query(in_shards(codes, items, [2]), np.array([[3.0, 2.0, 1.0]]), np.array([[9.0]]), 2)
     # each shard has one item in bucket 0, fewer than two; together they have two, so bucket 1 stays closed
     assert (found.ids.tolist(), found.n_opened.tolist(), found.n_candidates.tolist()) == ([[2, 0]], [1], [2])
 
 
 def test_equal_distances_are_in_the_order_of_the_shards() -> None:
     codes, items = SparseCodes(np.zeros((5, 1), int), 1), np.zeros((5, 2))
-    found = sharded.query(in_shards(codes, items, [1, 3]), np.zeros((1, 1)), np.zeros((1, 2)), 4)
+    found = search.query(in_shards(codes, items, [1, 3]), np.zeros((1, 1)), np.zeros((1, 2)), 4)
     assert found.ids.tolist() == [[0, 1, 2, 3]]
 
 
@@ -94,8 +93,8 @@ def test_ids_go_beyond_32_bits() -> None:
     far = 3 << 31
     whole = ShardedIndex((Shard(0, part.sizes, lambda: part), Shard(far, part.sizes, lambda: part)))
     asked = np.array([[1.0, 0.0]]), np.array([[1.0]])
-    assert sharded.query(whole, *asked, 4).ids.tolist() == [[0, far, 1, far + 1]]
-    assert sharded.query(whole, *asked, 3, exclude=np.array([far])).ids.tolist() == [[0, 1, far + 1]]
+    assert search.query(whole, *asked, 4).ids.tolist() == [[0, far, 1, far + 1]]
+    assert search.query(whole, *asked, 3, exclude=np.array([far])).ids.tolist() == [[0, 1, far + 1]]
 
 
 class Counted:
@@ -119,7 +118,7 @@ def test_one_shard_is_in_memory_at_a_time(top: int, loads: int) -> None:
     codes = SparseCodes(np.array([[0], [0], [1], [1]]), 2)
     sizes = build(codes, items).sizes
     index = ShardedIndex(tuple(Shard(4 * at, sizes, lambda: counted.load(codes, items)) for at in range(3)))
-    sharded.query(index, np.array([[1.0, 0.0]]), np.array([[0.0]]), top)
+    search.query(index, np.array([[1.0, 0.0]]), np.array([[0.0]]), top)
     assert (counted.most, counted.loads) == (1, loads)
 
 
@@ -128,15 +127,15 @@ def test_a_shard_that_is_replaced_meanwhile_is_one_line() -> None:
     index = in_shards(codes, items, [2])
     other = ShardedIndex((index.shards[0], Shard(2, index.shards[1].sizes, index.shards[0].load)))
     with pytest.raises(HashbenchError, match="a file was replaced while it was searched"):
-        sharded.query(other, np.zeros((1, 1)), np.zeros((1, 2)), 1)
+        search.query(other, np.zeros((1, 1)), np.zeros((1, 2)), 1)
 
 
 def test_bad_queries_are_those_of_one_index() -> None:
     codes, items = SparseCodes(np.zeros((5, 1), int), 1), np.zeros((5, 2))
     index = in_shards(codes, items, [2])
     with pytest.raises(HashbenchError, match="top 6: a query can find 1 to 5 items"):
-        sharded.query(index, np.zeros((1, 1)), np.zeros((1, 2)), 6)
-    with pytest.raises(HashbenchError, match="those of the index have width 2"):
-        sharded.query(index, np.zeros((1, 1)), np.zeros((1, 3)), 1)
+        search.query(index, np.zeros((1, 1)), np.zeros((1, 2)), 6)
+    with pytest.raises(HashbenchError, match="the embeddings in the index have width 2"):
+        search.query(index, np.zeros((1, 1)), np.zeros((1, 3)), 1)
     with pytest.raises(HashbenchError, match="the index has 1 buckets"):
-        sharded.query(index, np.zeros((1, 2)), np.zeros((1, 2)), 1)
+        search.query(index, np.zeros((1, 2)), np.zeros((1, 2)), 1)

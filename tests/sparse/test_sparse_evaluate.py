@@ -231,7 +231,7 @@ ITEMS: dict[str, object] = {
         ({"query_activations": np.zeros((1, 2))}, "activations of shape (1, 2): [2, 2] is expected"),
         ({"query_activations": None}, "query activations none: [2, 2] is expected"),
         ({"query_activations": np.full((2, 2), np.nan)}, "activations: not finite"),
-        ({"query_embeddings": np.zeros((2, 3))}, "those of the index have width 4"),
+        ({"query_embeddings": np.zeros((2, 3))}, "the embeddings in the index have width 4"),
         ({"query_embeddings": np.full((2, 4), np.inf)}, "embeddings: not finite"),
         ({"embeddings": np.zeros((2, 4)), "labels": np.array([0, 1])}, "one row [m] for each code"),
         ({"labels": np.array([0, 1])}, "labels of 2 queries and 2 items, embeddings of 2 and 3: rows must match"),

@@ -146,7 +146,7 @@ def test_no_query_finds_nothing() -> None:
     [
         ({"activations": np.zeros((2, 5))}, "activations of shape (2, 5): the index has 4 buckets"),
         ({"activations": np.full((2, 4), np.nan)}, "activations: not finite"),
-        ({"embeddings": np.zeros((2, 3))}, "those of the index have width 2"),
+        ({"embeddings": np.zeros((2, 3))}, "the embeddings in the index have width 2"),
         ({"embeddings": np.zeros((3, 2))}, "2 queries: [2, 2] is expected"),
         ({"embeddings": np.full((2, 2), np.inf)}, "embeddings: not finite"),
         ({"top": 0}, "top 0: a query can find 1 to 50 items"),

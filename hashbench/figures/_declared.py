@@ -46,14 +46,14 @@ class CellsFile(FigureFile, TableFile):
 
 @dataclass(frozen=True)
 class FigureSpec:
-    """A declared figure; ``name`` is the stem of its file.
+    """A declared figure; ``name`` is the stem of its file, and ``file`` its keys, of the type that its kind names.
 
     ``table`` holds the cells that must be run for it; None where it is drawn without runs of its own.
     """
 
     name: str
     path: Path
-    file: FigureFile
+    file: Any
     kind: "Kind"
     table: TableSpec | None
 
@@ -81,7 +81,7 @@ class Kind:
     summary: str
     file: type[FigureFile]
     fill: Callable[[FigureSpec, Sequence[Row], Store], Drawing]
-    check: Callable[[FigureSpec], None] = lambda _: None
+    check: Callable[[FigureSpec], None]
 
 
 KINDS = Catalogue("kind of figure", "hashbench.figures", "KIND", Kind)
@@ -108,9 +108,14 @@ def load(name: str) -> FigureSpec:
         raise unknown("figure", name, files)
     path = files[stem]
     values = read_toml(path)
-    kind = _kind(values, path)
+    named = values.get("kind")
+    if not isinstance(named, str):
+        raise HashbenchError(f"{path}: kind: the kind of figure is expected, one of {', '.join(KINDS.names)}")
+    if named not in KINDS.names:
+        raise HashbenchError(f"{path}: kind: {unknown('kind of figure', named, KINDS.names)}")
+    kind = KINDS.get(named)
     file = parse(kind.file, values, str(path))
-    figure = FigureSpec(stem, path, file, kind, _table(stem, file, path))
+    figure = FigureSpec(stem, path, file, kind, _table(stem, file, path) if isinstance(file, CellsFile) else None)
     kind.check(figure)
     return figure
 
@@ -135,19 +140,8 @@ def _files() -> dict[str, Path]:
     return paths.entries("experiments", "figures")
 
 
-def _kind(values: dict[str, Any], path: Path) -> Kind:
-    named = values.get("kind")
-    if not isinstance(named, str):
-        raise HashbenchError(f"{path}: kind: the kind of figure is expected, one of {', '.join(KINDS.names)}")
-    if named not in KINDS.names:
-        raise HashbenchError(f"{path}: kind: {unknown('kind of figure', named, KINDS.names)}")
-    return KINDS.get(named)
-
-
-def _table(name: str, file: FigureFile, path: Path) -> TableSpec | None:
-    """The cells that a figure shows, in the order of their table; None for a kind that is not made of cells."""
-    if not isinstance(file, CellsFile):
-        return None
+def _table(name: str, file: CellsFile, path: Path) -> TableSpec:
+    """The cells that a figure shows, in the order of their table."""
     if (file.table is None) == (not file.groups):
         raise HashbenchError(f"{path}: either table, the name of a table, or groups of its own cells are expected")
     if file.table is None:
@@ -156,11 +150,10 @@ def _table(name: str, file: FigureFile, path: Path) -> TableSpec | None:
     else:
         table = spec.load(file.table)
     cells = table.cells
-    for key, axis in (("sections", "section"), ("rows", "row"), ("columns", "column")):
-        wanted = getattr(file, key)
-        there = dict.fromkeys(getattr(cell, axis) for cell in cells)
+    for axis in ("section", "row", "column"):
+        wanted, there = getattr(file, f"{axis}s"), {getattr(cell, axis) for cell in cells}
         for label in wanted:
             if label not in there:
-                raise HashbenchError(f"{path}: {key}: {unknown(f'{axis} of table {table.name}', label, there)}")
+                raise HashbenchError(f"{path}: {axis}s: {unknown(f'{axis} of table {table.name}', label, there)}")
         cells = [cell for cell in cells if not wanted or getattr(cell, axis) in wanted]
     return table.model_copy(update={"name": name, "title": file.title, "notes": file.notes, "cells": cells})

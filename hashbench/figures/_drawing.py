@@ -1,18 +1,18 @@
 """What a figure shows, and its files: PNG, PDF and the CSV of its points, the same bytes each time."""
 
-import csv
 import hashlib
 import io
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hashbench.tables import notation
-from hashbench.tables.render_csv import Value, csv_field
+from hashbench.tables.render_csv import Value, csv_lines
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -53,7 +53,7 @@ class Drawing:
     """A figure that is filled in: its points by column, and the function that draws it on an empty canvas.
 
     ``missing`` says in one line what is not measured; None where everything is. With ``keeps_files`` the figure needs
-    files that are not here, so the pictures that were drawn elsewhere stay. Another process can draw it: it pickles.
+    files that are not here, so the pictures that were drawn elsewhere stay. It pickles, for another process to draw it.
     """
 
     points: Sequence[Mapping[str, Value]]  # all with the same keys; none: there is nothing to draw
@@ -72,8 +72,7 @@ def nothing(missing: str, *, keeps_files: bool = False) -> Drawing:
 def explain(figure: "Figure", text: str) -> None:
     """Writes below the panels what the marks mean, in lines as long as the figure is wide."""
     per_line = int(figure.get_figwidth() * CHARACTERS_PER_IN)
-    wrapped = "\n".join(textwrap.fill(line, per_line, break_on_hyphens=False) for line in text.splitlines())
-    if wrapped:
+    if wrapped := "\n".join(textwrap.fill(line, per_line, break_on_hyphens=False) for line in text.splitlines()):
         figure.supxlabel(wrapped, fontsize=6, color="0.35", x=0.01, ha="left")
 
 
@@ -102,13 +101,7 @@ def _legend_columns(width_in: float) -> int:
 
 def csv_text(drawing: Drawing) -> str:
     """The points as CSV, a line each, numbers with six decimals; empty where there is nothing to draw."""
-    if not drawing.points:
-        return ""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(drawing.points[0])
-    writer.writerows([csv_field(value) for value in point.values()] for point in drawing.points)
-    return text.getvalue()
+    return csv_lines(drawing.points[0], (point.values() for point in drawing.points)) if drawing.points else ""
 
 
 def pictures(drawing: Drawing, stamp: str = "") -> dict[str, bytes]:
@@ -146,8 +139,8 @@ def _drawn(drawing: Drawing, dpi: int) -> Iterator["Figure"]:
 
 def _saved(figure: "Figure", kind: str, stamp: str) -> bytes:
     picture = io.BytesIO()
-    stamped = {**METADATA[kind], STAMP: stamp} if kind == "png" and stamp else METADATA[kind]
-    figure.savefig(picture, format=kind, dpi="figure", metadata=stamped)
+    stamped = {STAMP: stamp} if kind == "png" and stamp else {}
+    figure.savefig(picture, format=kind, dpi="figure", metadata={**METADATA[kind], **stamped})
     return picture.getvalue()
 
 
@@ -156,15 +149,17 @@ def stamp_of(*texts: str) -> str:
 
     It changes with the texts, with the code that draws, and with the version of matplotlib.
     """
-    sources = [*sorted(Path(__file__).parent.glob("*.py")), Path(notation.__file__)]
-    return _digest([version("matplotlib").encode(), *(text.encode() for text in texts), *map(Path.read_bytes, sources)])
-
-
-def _digest(parts: Iterable[bytes]) -> str:
     found = hashlib.sha256()
-    for part in parts:
+    for part in (_code(), *(text.encode() for text in texts)):
         found.update(hashlib.sha256(part).digest())
     return found.hexdigest()
+
+
+@cache
+def _code() -> bytes:
+    """The code that draws, and the version of matplotlib."""
+    sources = [*sorted(Path(__file__).parent.glob("*.py")), Path(notation.__file__)]
+    return b"".join([version("matplotlib").encode(), *map(Path.read_bytes, sources)])
 
 
 def is_stamped(path: Path, stamp: str) -> bool:

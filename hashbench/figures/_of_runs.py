@@ -1,6 +1,6 @@
 """A figure of two panels with a line for each row, drawn from the working files of runs: one cell for each row."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -11,6 +11,7 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
 from hashbench.tables.cell_runs import cell_hash
+from hashbench.tables.notation import least_to_most
 from hashbench.tables.render_csv import Value
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class OfRuns(Protocol):
         """The number of runs."""
 
     def lines(self, label: str) -> Iterable[Mapping[str, Value]]:
-        """The lines of the CSV; ``label`` is that of the series."""
+        """The lines of the CSV; ``label`` names the series."""
 
     def draw(self, left: "Axes", right: "Axes", look: Look) -> None:
         """Draws the values into the two panels."""
@@ -73,17 +74,27 @@ def fill(
     Where a cell is measured and the files of all its runs are elsewhere, the drawing keeps the pictures that there are.
     ``explanation`` has ``{cell}``, ``{runs}`` and ``{spread}`` in it.
     """
-    try:
-        series = {label: mean(values) for label, values in _found(figure, rows, store, read)}
-    except HashbenchError as error:  # the rows are kept in the repository, the working files are not
-        return nothing(f"not drawn here: {error}", keeps_files=True)
+    from hashbench.runs.fit import not_here
+
+    series: dict[str, OfRuns] = {}
+    for cell in figure.cells:
+        digest = cell_hash(cell)
+        measured = [row for row in rows if row.cell_hash == digest and row.status == "ok"]
+        try:
+            values = [value for row in measured if (value := read(row)) is not None]
+            if values:
+                series[cell.row] = mean(values)
+            elif measured:
+                raise not_here(min(measured, key=lambda row: row.seed), store)
+        except HashbenchError as error:  # the rows are kept in the repository, the working files are not
+            return nothing(f"not drawn here: {error}", keeps_files=True)
     if not series:
         return nothing("nothing is measured; nothing is drawn")
     first, width, n_cells = figure.cells[0], WIDTHS_IN[figure.file.width], len(figure.cells)
-    counts = {of.n_runs for of in series.values()}
+    counts = [of.n_runs for of in series.values()]
     text = explanation.format(
         cell=f"{first.dataset} {first.protocol}, {first.column}",
-        runs=_how_many(counts),
+        runs=least_to_most(counts, "run"),
         spread="; shaded: least to most of them" if max(counts) > 1 else "",
     )
     return Drawing(
@@ -106,32 +117,4 @@ def check(figure: FigureSpec) -> None:
 
 def draw_line(ax: "Axes", x: Any, y: Any, look: Look, every: int) -> None:
     """Draws the line of a row, with a marker at ``every`` so many points."""
-    ax.plot(
-        x, y, color=look.colour, marker=look.marker, linestyle=look.line, linewidth=1, markersize=3, markevery=every
-    )
-
-
-def _found(
-    figure: FigureSpec, rows: Sequence[Row], store: Store, read: Callable[[Row], S | None]
-) -> Iterator[tuple[str, list[S]]]:
-    """The values of the runs of each measured cell, by the label of its row.
-
-    Raises HashbenchError where a cell is measured and ``read`` finds nothing of any of its runs.
-    """
-    from hashbench.runs.fit import not_here
-
-    for cell in figure.cells:
-        digest = cell_hash(cell)
-        measured = [row for row in rows if row.cell_hash == digest and row.status == "ok"]
-        values = [value for row in measured if (value := read(row)) is not None]
-        if measured and not values:
-            raise not_here(min(measured, key=lambda row: row.seed), store)
-        if values:
-            yield cell.row, values
-
-
-def _how_many(counts: set[int]) -> str:
-    """The runs behind each line: "3 runs", or "1 to 3 runs"."""
-    least, most = min(counts), max(counts)
-    runs = "run" if most == 1 else "runs"
-    return f"{most} {runs}" if least == most else f"{least} to {most} {runs}"
+    ax.plot(x, y, **look.style, linewidth=1, markersize=3, markevery=every)

@@ -1,12 +1,11 @@
 """Cells as points, and the two kinds of panels that show them: a line for each row, or a dot for each row."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import cycle
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from hashbench.figures._declared import FigureSpec
-from hashbench.metrics import MetricName
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
 from hashbench.tables import notation
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 # the palette of Okabe and Ito, which colour-blind readers can tell apart; brown for its yellow, too faint on white
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D46")
 MARKERS = "osD^vPX"  # 7 and 8 have no common factor: 56 rows have 56 pairs of colour and marker
-LINE_STYLES: tuple[Literal["-", "--", "-.", ":"], ...] = ("-", "--", "-.", ":")
+LINE_STYLES = ("-", "--", "-.", ":")
 DOT, HOLLOW, BAR, EDGE = "#0072B2", "#D55E00", "#BFE0F5", "#56B4E9"
 # the columns of the CSV that hold what was measured
 MEASURED = {"measured": "mean", "std": "std", "n_seeds": "n_seeds", "worst": "worst", "best": "best"}
@@ -33,9 +32,14 @@ MEASURED = {"measured": "mean", "std": "std", "n_seeds": "n_seeds", "worst": "wo
 class Look:
     """How the marks of one row look, the same in all panels."""
 
-    colour: str
+    color: str
     marker: str
-    line: Literal["-", "--", "-.", ":"]
+    linestyle: str
+
+    @property
+    def style(self) -> dict[str, Any]:
+        """The look as keywords of matplotlib."""
+        return asdict(self)
 
 
 def looks_of(labels: Iterable[str]) -> dict[str, Look]:
@@ -46,15 +50,10 @@ def looks_of(labels: Iterable[str]) -> dict[str, Look]:
 
 @dataclass(frozen=True)
 class Point:
-    """A cell at its place on the x-axis (None: a panel without one)."""
+    """A cell at its place on the x-axis (None: a panel without one); published, mean and std in the paper's unit."""
 
     x: int | None
     cell: TableCell
-
-    @property
-    def published(self) -> float | None:
-        """The published value, in the unit of the paper."""
-        return self._scaled(self.cell.declared.published)
 
     @property
     def measured(self) -> Measured | None:
@@ -62,13 +61,18 @@ class Point:
         return self.cell.measured
 
     @property
+    def published(self) -> float | None:
+        """The published value."""
+        return self._scaled(self.cell.declared.published)
+
+    @property
     def mean(self) -> float | None:
-        """The measured mean, in the unit of the paper."""
+        """The measured mean."""
         return self._scaled(self.measured.mean if self.measured else None)
 
     @property
     def std(self) -> float:
-        """The standard deviation over the runs, in the unit of the paper; 0 with one run."""
+        """The standard deviation over the runs; 0 with one run."""
         return self._scaled(self.measured.std if self.measured else None) or 0.0
 
     def _scaled(self, value: float | None) -> float | None:
@@ -86,14 +90,22 @@ class Panel:
 
     def points(self) -> Iterator[Point]:
         """All points of all series."""
-        for series in self.series.values():
-            yield from series
+        return (point for series in self.series.values() for point in series)
+
+    def lines(self) -> Iterator[dict[str, Value]]:
+        """The lines of the CSV, one for each point; values are as the metric gives them, never percent."""
+        for label, series in self.series.items():
+            for point in series:
+                place: dict[str, Value] = {"panel": self.title, "series": label, "axis": self.x_label, "x": point.x}
+                declared = point.cell.declared
+                values = {column: getattr(point.measured, name, None) for column, name in MEASURED.items()}
+                yield {**place, "metric": declared.metric, "published": declared.published, **values}
 
 
 def place_of(cell: Cell, name: str) -> int | None:
     """The cell's cutoff, or its setting called ``name``; None where it has no such whole number."""
     if name == "cutoff":
-        cutoff = MetricName.read(cell.metric).cutoff
+        cutoff = cell.metric_name.cutoff
         return None if cutoff is None else cutoff.value
     value = cell.settings.get(name)
     return value if isinstance(value, int) else None
@@ -101,8 +113,8 @@ def place_of(cell: Cell, name: str) -> int | None:
 
 def filled(figure: FigureSpec, rows: Iterable[Row], store: Store, *, published: bool = True) -> Table:
     """The figure's cells with what ``rows`` hold for them, and without their published values if not ``published``."""
-    assert figure.table is not None
     table = figure.table
+    assert table is not None
     if not published:
         cells = [cell.model_copy(update={"published": None}) for cell in figure.cells]
         table = table.model_copy(update={"cells": cells})
@@ -111,14 +123,9 @@ def filled(figure: FigureSpec, rows: Iterable[Row], store: Store, *, published: 
 
 def labels_of(panels: Iterable[Panel]) -> list[str]:
     """The labels of the series with a measured or a published value, in order of appearance."""
-    return list(
-        dict.fromkeys(
-            label
-            for panel in panels
-            for label, series in panel.series.items()
-            if any(point.mean is not None or point.published is not None for point in series)
-        )
-    )
+    series = ((label, points) for panel in panels for label, points in panel.series.items())
+    shown = (label for label, points in series if any(p.mean is not None or p.published is not None for p in points))
+    return list(dict.fromkeys(shown))
 
 
 def axes_of(figure: "Figure", panels: Sequence[Panel], across: int, *, share: bool) -> "list[Axes]":
@@ -136,15 +143,14 @@ def draw_lines(ax: "Axes", panel: Panel, looks: Mapping[str, Look], *, marks_tie
     """
     for label, look in looks.items():
         points = sorted(panel.series.get(label, []), key=lambda point: point.x or 0)
-        style: dict[str, Any] = {"color": look.colour, "marker": look.marker, "linestyle": look.line}
         if published := [(point.x, point.published) for point in points if point.published is not None]:
             hollow: dict[str, Any] = {"markersize": 4, "markerfacecolor": "w", "markeredgewidth": 0.8}
-            ax.plot(*zip(*published, strict=True), **style, **hollow, linewidth=0.6)
+            ax.plot(*zip(*published, strict=True), **look.style, **hollow, linewidth=0.6)
         if measured := [(point.x, point.mean, point.std) for point in points if point.mean is not None]:
             x, y, std = zip(*measured, strict=True)
-            ax.errorbar(x, y, std, **style, markersize=3, linewidth=1.0, elinewidth=0.6, capsize=1.5)
+            ax.errorbar(x, y, std, **look.style, markersize=3, linewidth=1.0, elinewidth=0.6, capsize=1.5)
         if marks_ties:
-            _sign(ax, [(point.x, point.mean) for point in points if notation.is_tie_dependent(point.cell)], look.colour)
+            _sign(ax, [(point.x, point.mean) for point in points if notation.is_tie_dependent(point.cell)], look.color)
     ax.set_xticks(sorted({point.x for point in panel.points() if point.x is not None}))
     ax.set_title(panel.title, loc="left")
     ax.set_xlabel(panel.x_label)
@@ -155,20 +161,9 @@ def line_samples(looks: Mapping[str, Look], *, hollow: bool = False) -> "dict[st
     """The lines of the legend of :func:`draw_lines`; ``hollow`` where only published values are drawn."""
     from matplotlib.lines import Line2D
 
-    face, width = ("w", 0.6) if hollow else (None, 1.0)
-    return {
-        label: Line2D(
-            [],
-            [],
-            color=look.colour,
-            marker=look.marker,
-            linestyle=look.line,
-            markersize=3,
-            markerfacecolor=face,
-            linewidth=width,
-        )
-        for label, look in looks.items()
-    }
+    more: dict[str, Any] = {"markersize": 3, "markerfacecolor": "w" if hollow else None}
+    width = 0.6 if hollow else 1.0
+    return {label: Line2D([], [], **look.style, **more, linewidth=width) for label, look in looks.items()}
 
 
 def draw_dots(ax: "Axes", panel: Panel, labels: Sequence[str], *, ranges: bool) -> None:
@@ -181,9 +176,8 @@ def draw_dots(ax: "Axes", panel: Panel, labels: Sequence[str], *, ranges: bool) 
     placed = [(place, point) for place, label in enumerate(labels) for point in panel.series.get(label, [])]
     if measured := [(point.mean, place, point.std) for place, point in placed if point.mean is not None]:
         means, places, stds = zip(*measured, strict=True)
-        ax.errorbar(
-            means, places, xerr=None if ranges else stds, color=DOT, fmt="o", markersize=3, elinewidth=0.8, capsize=1.5
-        )
+        style: dict[str, Any] = {"color": DOT, "fmt": "o", "markersize": 3, "elinewidth": 0.8, "capsize": 1.5}
+        ax.errorbar(means, places, xerr=None if ranges else stds, **style)
     for place, point in placed if ranges else []:
         if (of := point.measured) is not None and of.worst is not None and of.best is not None:
             ax.barh(place, of.best - of.worst, left=of.worst, height=0.55, color=BAR, edgecolor=EDGE, linewidth=0.5)
@@ -201,26 +195,9 @@ def draw_dots(ax: "Axes", panel: Panel, labels: Sequence[str], *, ranges: bool) 
     ax.tick_params(axis="y", length=0)
 
 
-def _sign(ax: "Axes", places: "Iterable[tuple[float | None, float | None]]", colour: str) -> None:
-    for x, y in places:
-        assert x is not None
-        assert y is not None
-        offset: dict[str, Any] = {"xytext": (2, 2), "textcoords": "offset points"}
-        ax.annotate(notation.TIE_MARK, (x, y), color=colour, fontsize=6, **offset)
-
-
-def line_of(panel: Panel, label: str, point: Point) -> dict[str, Value]:
-    """The line of the CSV for a point; values are as the metric gives them, never percent."""
-    measured = point.measured
-    return {
-        "panel": panel.title,
-        "series": label,
-        "axis": panel.x_label,
-        "x": point.x,
-        "metric": point.cell.declared.metric,
-        "published": point.cell.declared.published,
-        **{key: None if measured is None else getattr(measured, value) for key, value in MEASURED.items()},
-    }
+def _sign(ax: "Axes", places: Iterable[tuple[Any, Any]], colour: str) -> None:
+    for place in places:
+        ax.annotate(notation.TIE_MARK, place, color=colour, fontsize=6, xytext=(2, 2), textcoords="offset points")
 
 
 def only_published(table: Table, what: str = "published") -> str:

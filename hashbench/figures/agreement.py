@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import Field
 
@@ -15,13 +15,13 @@ from hashbench.runs.store import Store
 from hashbench.tables import spec
 from hashbench.tables.collect import collect
 from hashbench.tables.render_csv import Value
-from hashbench.tables.table import TableCell
+from hashbench.tables.table import Measured, TableCell
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-INSIDE, OUTSIDE, BAND = ("#0072B2", "o"), ("#D55E00", "^"), "0.88"
+STYLES = {True: ("within", "#0072B2", "o"), False: ("outside", "#D55E00", "^")}  # of a cell by its tolerance
+BAND = "0.88"
 ABOVE_IN, NAME_IN = 0.5, 0.105  # how much higher than wide the figure is, and by each name below it
 
 
@@ -32,124 +32,104 @@ class AgreementFile(FigureFile):
     named: int = Field(default=10, ge=0, le=20)
 
 
-@dataclass(frozen=True)
-class _Compared:
+class _Compared(NamedTuple):
     """A cell with a published value ``x``, a measured one ``y`` and a tolerance, and the name of its table."""
 
     table: str
     cell: TableCell
+    measured: Measured
     x: float
-    y: float
     tolerance: float
+
+    @property
+    def y(self) -> float:
+        return self.measured.mean
 
     def line(self) -> dict[str, Value]:
         """The line of the CSV."""
-        declared, measured = self.cell.declared, self.cell.measured
+        declared = self.cell.declared
         return {
             "table": self.table,
-            "section": declared.section,
-            "row": declared.row,
-            "column": declared.column,
-            "metric": declared.metric,
+            **{key: getattr(declared, key) for key in ("section", "row", "column", "metric")},
             "published": self.x,
             "measured": self.y,
-            "std": measured.std if measured else None,
-            "n_runs": measured.n_runs if measured else None,
+            "std": self.measured.std,
+            "n_runs": self.measured.n_runs,
             "difference": self.cell.difference,
             "tolerance": self.tolerance,
             "within_tolerance": self.cell.within_tolerance,
         }
 
 
-@dataclass(frozen=True)
-class _Agreement:
-    """The cells, those that are named, and the tolerance that most cells have: that of the band."""
-
-    cells: list[_Compared]
-    furthest: list[_Compared]
-    usual: float
-
-    def draw(self, figure: "Figure") -> None:
-        ax = figure.add_subplot(aspect="equal")
-        values = [value for cell in self.cells for value in (cell.x, cell.y)]
-        room = 0.05 * (max(values) - min(values)) or 0.05
-        ends = min(values) - room, max(values) + room
-        lower, upper = ([end + aside for end in ends] for aside in (-self.usual, self.usual))
-        ax.fill_between(ends, lower, upper, color=BAND, linewidth=0, zorder=0)
-        ax.plot(ends, ends, color="0.4", linewidth=0.6, zorder=1)
-        for within, (colour, marker) in ((True, INSIDE), (False, OUTSIDE)):
-            points = [cell for cell in self.cells if cell.cell.within_tolerance == within]
-            label = f"{'within' if within else 'outside'} the tolerance: {len(points)}"
-            x, y = [cell.x for cell in points], [cell.y for cell in points]
-            ax.plot(x, y, marker, color=colour, markersize=3, alpha=0.75, markeredgewidth=0, label=label)
-        for place, cell in enumerate(self.furthest, 1):
-            _number(ax, place, cell)
-        ax.set(xlim=ends, ylim=ends, xlabel="published", ylabel="measured")
-        figure.legend(loc="outside upper left", ncols=2, frameon=False, borderaxespad=0.1, handletextpad=0.1)
-        explain(figure, self._explanation())
-
-    def _explanation(self) -> str:
-        n_others = sum(cell.tolerance != self.usual for cell in self.cells)
-        others = f"; {n_others} cells have another" if n_others else ""
-        names = " Furthest off:" if self.furthest else ""
-        lines = [f"Line: equal. Grey: the tolerance of {self.usual:g} around it{others}.{names}"]
-        for place, cell in enumerate(self.furthest, 1):
-            declared = cell.cell.declared
-            labels = ", ".join(filter(None, (declared.row, declared.column, declared.section)))
-            lines.append(f"{place}  {labels}: {cell.x:.3f}, measured {cell.y:.3f}")
-        return "\n".join(lines)
-
-
-def fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
+def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     """The figure with every cell that has a published value with a tolerance, and that ``rows`` measure."""
-    file = _file(figure)
+    file: AgreementFile = figure.file
     cells = list(_cells(file.tables or spec.names(), rows, store))
     # the difference in tolerances, the largest first
     furthest = sorted(cells, key=lambda cell: -abs(cell.y - cell.x) / cell.tolerance)[: file.named]
-    usual = Counter(cell.tolerance for cell in cells).most_common(1)
+    usual = Counter(cell.tolerance for cell in cells).most_common(1)  # the tolerance that most cells have: the band's
     width = WIDTHS_IN[file.width]
     return Drawing(
         points=[cell.line() for cell in cells],
         size_in=(width, width + ABOVE_IN + NAME_IN * len(furthest)),
-        draw=_Agreement(cells, furthest, usual[0][0] if usual else 0.0).draw,
+        draw=partial(_draw, cells, furthest, usual[0][0] if usual else 0.0),
         n_measured=len(cells),
         missing=None if cells else "nothing is measured that has a published value with a tolerance; nothing is drawn",
     )
 
 
-def check(figure: FigureSpec) -> None:
+def _check(figure: FigureSpec) -> None:
     """Raises HashbenchError for a table that is not declared."""
     known = spec.names()
-    for name in _file(figure).tables:
+    for name in figure.file.tables:
         if name not in known:
             raise figure.error(f"tables: {unknown('table', name, known)}")
-
-
-def _file(figure: FigureSpec) -> AgreementFile:
-    assert isinstance(figure.file, AgreementFile)
-    return figure.file
 
 
 def _cells(tables: Iterable[str], rows: Sequence[Row], store: Store) -> Iterator[_Compared]:
     """The cells with both values and a tolerance; a metric that is no fraction has no place on the axes."""
     for name in tables:
         declared = spec.load(name)
-        comparable = [
-            cell
-            for cell in declared.cells
-            if cell.published is not None and cell.tolerance is not None and cell.printed_as != "number"
-        ]
+        comparable = [cell for cell in declared.cells if cell.tolerance is not None and cell.printed_as != "number"]
         for cell in collect(declared.model_copy(update={"cells": comparable}), rows, store).cells():
             x, tolerance = cell.declared.published, cell.declared.tolerance
             if cell.measured is not None and x is not None and tolerance is not None:
-                yield _Compared(name, cell, x, cell.measured.mean, tolerance)
+                yield _Compared(name, cell, cell.measured, x, tolerance)
 
 
-def _number(ax: "Axes", place: int, cell: _Compared) -> None:
-    """The number of a named cell, on the side of its point that is away from the line."""
-    aside, align = (-3, "right") if cell.y > cell.x else (3, "left")
-    offset: dict[str, Any] = {"xytext": (aside, 0), "textcoords": "offset points"}
-    ax.annotate(f"{place}", (cell.x, cell.y), ha=align, va="center", fontsize=5.5, **offset)
+def _draw(cells: list[_Compared], furthest: list[_Compared], usual: float, figure: "Figure") -> None:
+    ax = figure.add_subplot(aspect="equal")
+    values = [value for cell in cells for value in (cell.x, cell.y)]
+    margin = 0.05 * (max(values) - min(values)) or 0.05
+    ends = min(values) - margin, max(values) + margin
+    lower, upper = ([end + aside for end in ends] for aside in (-usual, usual))
+    ax.fill_between(ends, lower, upper, color=BAND, linewidth=0, zorder=0)
+    ax.plot(ends, ends, color="0.4", linewidth=0.6, zorder=1)
+    for within, (side, colour, marker) in STYLES.items():
+        points = [cell for cell in cells if cell.cell.within_tolerance == within]
+        x, y = [cell.x for cell in points], [cell.y for cell in points]
+        label = f"{side} the tolerance: {len(points)}"
+        ax.plot(x, y, marker, color=colour, markersize=3, alpha=0.75, markeredgewidth=0, label=label)
+    for place, cell in enumerate(furthest, 1):
+        # the number of a named cell is on the side of its point that is away from the line
+        aside, align = (-3, "right") if cell.y > cell.x else (3, "left")
+        offset: dict[str, Any] = {"xytext": (aside, 0), "textcoords": "offset points"}
+        ax.annotate(f"{place}", (cell.x, cell.y), ha=align, va="center", fontsize=5.5, **offset)
+    ax.set(xlim=ends, ylim=ends, xlabel="published", ylabel="measured")
+    figure.legend(loc="outside upper left", ncols=2, frameon=False, borderaxespad=0.1, handletextpad=0.1)
+    explain(figure, _explanation(cells, furthest, usual))
 
 
-KIND = Kind("measured against published values, with the band of the tolerance", AgreementFile, fill, check)
+def _explanation(cells: list[_Compared], furthest: list[_Compared], usual: float) -> str:
+    n_others = sum(cell.tolerance != usual for cell in cells)
+    others = f"; {n_others} cells have another" if n_others else ""
+    names = " Furthest off:" if furthest else ""
+    lines = [f"Line: equal. Grey: the tolerance of {usual:g} around it{others}.{names}"]
+    for place, cell in enumerate(furthest, 1):
+        declared = cell.cell.declared
+        labels = ", ".join(filter(None, (declared.row, declared.column, declared.section)))
+        lines.append(f"{place}  {labels}: {cell.x:.3f}, measured {cell.y:.3f}")
+    return "\n".join(lines)
+
+
+KIND = Kind("measured against published values, with the band of the tolerance", AgreementFile, _fill, _check)

@@ -44,7 +44,7 @@ class CurvesFile(CellsFile):
 
 @dataclass(frozen=True, eq=False)
 class _Curves:
-    """The curves of one method, means over its runs; ``n`` is the number of items retrieved."""
+    """The curves of one method, means over its runs: x and precision of each panel; ``n`` is a number of items."""
 
     n: NDArray[np.int64]
     precision: Floats
@@ -53,11 +53,9 @@ class _Curves:
     n_runs: int
 
     def lines(self, label: str) -> Iterator[dict[str, Value]]:
-        """The lines of the CSV: those of the first panel, then those of the second."""
-        for curve, xs, precisions in (
-            ("retrieved", self.n, self.precision),
-            ("recall", self.recall_of_radius, self.precision_of_radius),
-        ):
+        """The lines of the CSV, first for the first panel."""
+        panels = ("retrieved", self.n, self.precision), ("recall", self.recall_of_radius, self.precision_of_radius)
+        for curve, xs, precisions in panels:
             for x, precision in zip(xs, precisions, strict=True):
                 place: dict[str, Value] = {"curve": curve, "series": label, "x": float(x)}
                 yield {**place, "precision": float(precision), "n_runs": self.n_runs}
@@ -68,22 +66,13 @@ class _Curves:
         _of_runs.draw_line(right, self.recall_of_radius, self.precision_of_radius, look, every=8)
 
 
-def fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
+def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     """The figure of all runs whose histograms are here; where a cell has none, nothing is drawn or removed."""
-    assert isinstance(figure.file, CurvesFile)
-    return _of_runs.fill(
-        figure,
-        rows,
-        store,
-        read=lambda row: kept_histogram(row, store),
-        mean=partial(_mean, retrieved=figure.file.retrieved),
-        axes=AXES,
-        explanation=EXPLANATION,
-    )
+    read, mean = partial(kept_histogram, store=store), partial(_mean, retrieved=figure.file.retrieved)
+    return _of_runs.fill(figure, rows, store, read=read, mean=mean, axes=AXES, explanation=EXPLANATION)
 
 
-def check(figure: FigureSpec) -> None:
-    """Raises HashbenchError unless each row has one cell, all in one section and on one database."""
+def _check(figure: FigureSpec) -> None:
     _of_runs.check(figure)
     if other := next((cell for cell in figure.cells if cell.evaluation == "test"), None):
         raise figure.error(f"row {other.row!r}: evaluation {other.evaluation} has no histogram to draw")
@@ -104,4 +93,4 @@ def _mean(histograms: Sequence[Histogram], retrieved: int) -> _Curves:
     )
 
 
-KIND = Kind("precision over retrieved items and against recall, from the histograms of runs", CurvesFile, fill, check)
+KIND = Kind("precision over retrieved items and against recall, from the histograms of runs", CurvesFile, _fill, _check)

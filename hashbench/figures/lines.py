@@ -1,7 +1,7 @@
 """A metric over the number of bits, over k, or over a cutoff: a panel for each section, a line for each row."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from functools import partial
 from math import comb
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,7 +14,6 @@ from hashbench.figures._panels import (
     draw_lines,
     filled,
     labels_of,
-    line_of,
     line_samples,
     looks_of,
     only_published,
@@ -36,66 +35,44 @@ BOUND = "equal buckets (eq. 11)"
 AXES = {"bits": "bits", "k": "k", "cutoff": "retrieved items K"}  # what may vary along a row, and its name
 PANEL_IN = 2.0  # the height of a panel
 
+Bound = Mapping[int, float]  # the expected speed-up by k, ascending
+
 
 class LinesFile(CellsFile):
     """The keys of such a figure; ``bound`` draws the speed-up of codes that use all buckets equally.
 
-    With ``published`` false only measured values are drawn: for a table whose published ones stand there to orientate.
+    With ``published`` false only measured values are drawn: for a table whose published ones are there to orientate.
     """
 
     bound: Literal["suf"] | None = None
     published: bool = True
 
 
-@dataclass(frozen=True)
-class _Lines:
-    """The panels, each with its bound (empty: none), and what is drawn around them."""
-
-    panels: list[Panel]
-    bounds: list[list[tuple[int, float]]]
-    explanation: str
-    across: int
-
-    def draw(self, figure: "Figure") -> None:
-        from matplotlib.lines import Line2D
-
-        dotted: dict[str, Any] = {"color": "#000000", "linestyle": (0, (1, 1)), "linewidth": 1.0}
-        looks = looks_of(labels_of(self.panels))
-        grid = axes_of(figure, self.panels, self.across, share=False)
-        for place, (ax, panel, bound) in enumerate(zip(grid, self.panels, self.bounds, strict=True)):
-            if bound:
-                ax.plot(*zip(*bound, strict=True), **dotted, zorder=1)
-            draw_lines(ax, panel, looks)
-            if not place % self.across or self.panels[place - 1].y_label != panel.y_label:
-                ax.set_ylabel(panel.y_label)
-        hollow = all(point.mean is None for panel in self.panels for point in panel.points())
-        samples = line_samples(looks, hollow=hollow)
-        legend(figure, samples | ({BOUND: Line2D([], [], **dotted)} if any(self.bounds) else {}))
-        explain(figure, self.explanation)
-
-
-def fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
+def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     """The figure with what ``rows`` hold; where nothing is measured, with the published values and the bound."""
-    file = _file(figure)
+    file: LinesFile = figure.file
     table = filled(figure, rows, store, published=file.published)
-    panels = [_of_section(section) for section in table.sections]
-    bounds = [_bound(panel, file) for panel in panels]
-    across = min(file.panels_across, len(panels))
-    width = WIDTHS_IN[file.width]
+    panels = [_panel(section) for section in table.sections]
+    bounds = [_bound(panel) if file.bound else {} for panel in panels]
+    across, width = min(file.panels_across, len(panels)), WIDTHS_IN[file.width]
     legend_in = legend_height_in(len(labels_of(panels)) + any(bounds), width)
-    shown = table.has_measured or table.has_published or any(bounds)
     drawn = [*(["the published values"] if table.has_published else []), *(["the bound"] if any(bounds) else [])]
     otherwise = f"drawn: {' and '.join(drawn)}" if drawn else "nothing is drawn: the paper prints no values"
+    points: list[dict[str, Value]] = [
+        {**line, **({"bound": bound[point.x or 0]} if bound else {})}
+        for panel, bound in zip(panels, bounds, strict=True)
+        for line, point in zip(panel.lines(), panel.points(), strict=True)
+    ]
     return Drawing(
-        points=_points(panels, bounds, file) if shown else [],
+        points=points if table.has_measured or drawn else [],
         size_in=(width, 0.25 + PANEL_IN * -(-len(panels) // across) + legend_in),
-        draw=_Lines(panels, bounds, _explanation(table), across).draw,
+        draw=partial(_draw, panels, bounds, _explanation(table), across),
         n_measured=table.n_measured,
         missing=share_missing(table, otherwise),
     )
 
 
-def check(figure: FigureSpec) -> None:
+def _check(figure: FigureSpec) -> None:
     """Raises HashbenchError unless exactly one of bits, k and cutoff varies along the rows of each section."""
     for section in dict.fromkeys(cell.section for cell in figure.cells):
         cells = [cell for cell in figure.cells if cell.section == section]
@@ -105,14 +82,9 @@ def check(figure: FigureSpec) -> None:
             raise figure.error(f"section {section!r}: one of bits, k and cutoff must vary by column; {found} does")
         if None in {place_of(cell, varying[0]) for cell in cells}:
             raise figure.error(f"section {section!r}: a column has no {varying[0]}")
-        sizes = {place_of(cell, "d") for cell in cells}
-        if _file(figure).bound is not None and (varying != ["k"] or len(sizes) > 1 or None in sizes):
-            raise figure.error(f"section {section!r}: the bound {_file(figure).bound} is a line over k at one d")
-
-
-def _file(figure: FigureSpec) -> LinesFile:
-    assert isinstance(figure.file, LinesFile)
-    return figure.file
+        sizes, bound = {place_of(cell, "d") for cell in cells}, figure.file.bound
+        if bound is not None and (varying != ["k"] or len(sizes) > 1 or None in sizes):
+            raise figure.error(f"section {section!r}: the bound {bound} is a line over k at one d")
 
 
 def _varying(cells: Sequence[Cell]) -> list[str]:
@@ -120,7 +92,7 @@ def _varying(cells: Sequence[Cell]) -> list[str]:
     return [name for name in AXES if len({place_of(cell, name) for cell in cells}) > 1]
 
 
-def _of_section(section: Section) -> Panel:
+def _panel(section: Section) -> Panel:
     """The panel of a section. "USPS: NDCG" is a panel called USPS, whose y-axis is called NDCG."""
     title, _, y_label = section.title.partition(": ")
     cells = [cell.declared for cell in section.cells.values()]
@@ -134,13 +106,11 @@ def _of_section(section: Section) -> Panel:
     return Panel(title, AXES[varying], (y_label or cells[0].metric) + percent, series)
 
 
-def _bound(panel: Panel, file: LinesFile) -> list[tuple[int, float]]:
-    """The expected speed-up over k; none where the figure has no bound."""
-    if file.bound is None:
-        return []
+def _bound(panel: Panel) -> Bound:
+    """The expected speed-up over k."""
     settings = [point.cell.declared.settings for point in panel.points()]
     sizes = {(int(of_cell["d"]), int(of_cell["k"])) for of_cell in settings}
-    return [(k, expected_speed_up(d, k)) for d, k in sorted(sizes)]
+    return {k: expected_speed_up(d, k) for d, k in sorted(sizes)}
 
 
 def expected_speed_up(d: int, k: int) -> float:
@@ -157,17 +127,6 @@ def expected_speed_up(d: int, k: int) -> float:
     return comb(d, k) / (comb(d, k) - comb(d - k, k))
 
 
-def _points(panels: list[Panel], bounds: list[list[tuple[int, float]]], file: LinesFile) -> list[dict[str, Value]]:
-    lines = []
-    for panel, bound in zip(panels, bounds, strict=True):
-        expected = dict(bound)
-        for label, series in panel.series.items():
-            for point in series:
-                more = {"bound": expected[point.x or 0]} if file.bound else {}
-                lines.append({**line_of(panel, label, point), **more})
-    return lines
-
-
 def _explanation(table: Table) -> str:
     if not table.has_measured:
         return only_published(table)
@@ -176,4 +135,24 @@ def _explanation(table: Table) -> str:
     return f"Filled: measured, {runs}" + ("; hollow: published." if table.has_published else ".")
 
 
-KIND = Kind("a metric over bits, k or a cutoff: a panel for each section, a line for each row", LinesFile, fill, check)
+def _draw(panels: list[Panel], bounds: list[Bound], text: str, across: int, figure: "Figure") -> None:
+    """Draws the panels, each with its bound (empty: none)."""
+    from matplotlib.lines import Line2D
+
+    dotted: dict[str, Any] = {"color": "#000000", "linestyle": (0, (1, 1)), "linewidth": 1.0}
+    looks = looks_of(labels_of(panels))
+    for place, ax in enumerate(axes_of(figure, panels, across, share=False)):
+        panel = panels[place]
+        if bounds[place]:
+            ax.plot(*zip(*bounds[place].items(), strict=True), **dotted, zorder=1)
+        draw_lines(ax, panel, looks)
+        if not place % across or panels[place - 1].y_label != panel.y_label:
+            ax.set_ylabel(panel.y_label)
+    samples = line_samples(looks, hollow=all(point.mean is None for panel in panels for point in panel.points()))
+    legend(figure, samples | ({BOUND: Line2D([], [], **dotted)} if any(bounds) else {}))
+    explain(figure, text)
+
+
+KIND = Kind(
+    "a metric over bits, k or a cutoff: a panel for each section, a line for each row", LinesFile, _fill, _check
+)

@@ -47,6 +47,13 @@ class _Example:
     images: list[NDArray[Any]]
     wrong: list[bool]
 
+    def lines(self, place: int) -> Iterator[dict[str, Value]]:
+        """The lines of the CSV for this query; ``item`` and ``query_item`` are the ids of the data set."""
+        for n, (item, wrong) in enumerate(zip(self.ids, self.wrong, strict=True)):
+            ranks = {"first_rank": int(self.nearest.first[n]), "last_rank": int(self.nearest.last[n])}
+            found = {"place": n + 1, "item": item, **ranks, "distance": int(self.nearest.distances[n])}
+            yield {"query": place, "query_item": self.id, **found, "relevant": not wrong}
+
 
 @dataclass(frozen=True)
 class _Sheet:
@@ -106,9 +113,9 @@ class _Sheet:
         explain(figure, self.explanation)
 
 
-def fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
+def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     """The figure of the first seed whose working files are here; with none of them, nothing is drawn or removed."""
-    file = _file(figure)
+    file: ExamplesFile = figure.file
     (cell,) = figure.cells
     digest = cell_hash(cell)
     of_cell = sorted((row for row in rows if row.cell_hash == digest and row.status == "ok"), key=lambda row: row.seed)
@@ -116,19 +123,19 @@ def fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
         return nothing("nothing is measured; nothing is drawn")
     row = next((row for row in of_cell if (store.run_folder(row.run) / CODES).is_file()), of_cell[0])
     try:
-        examples = _examples(row, file, store)
+        examples = list(_examples(row, file, store))
     except HashbenchError as error:  # the rows are kept in the repository, the working files and the data are not
         return nothing(f"not drawn here: {error}", keeps_files=True)
-    what = f"{cell.row}, {cell.column}, {cell.section}, seed {row.seed}"
     marks = "Left: query. Red boxes: of another class. Tied images are in the order of the database."
+    what = f"{cell.row}, {cell.column}, {cell.section}, seed {row.seed}"
     sheet = _Sheet(examples, file.panels_across, file.top, f"{what}. {marks}")
     width, height = sheet.size
     width_in = WIDTHS_IN[file.width]
-    points = [line for place, example in enumerate(examples) for line in _lines(place, example)]
+    points = [line for place, example in enumerate(examples, 1) for line in example.lines(place)]
     return Drawing(points, (width_in, width_in * height / width + BELOW_IN), sheet.draw, len(points))
 
 
-def check(figure: FigureSpec) -> None:
+def _check(figure: FigureSpec) -> None:
     """Raises HashbenchError unless there is one cell, of a data set of images."""
     if len(figure.cells) != 1:
         raise figure.error(
@@ -139,18 +146,15 @@ def check(figure: FigureSpec) -> None:
         raise figure.error(f"{dataset} has features, and no images to show")
 
 
-def _file(figure: FigureSpec) -> ExamplesFile:
-    assert isinstance(figure.file, ExamplesFile)
-    return figure.file
-
-
-def _examples(row: Row, file: ExamplesFile, store: Store) -> list[_Example]:
+def _examples(row: Row, file: ExamplesFile, store: Store) -> Iterator[_Example]:
     """The lines of queries that are spread evenly over all, from the codes that the run has saved.
 
     Raises HashbenchError where the codes or the data set are not here, or not those of the row.
     """
     from hashbench.codes import files
     from hashbench.codes.nearest import neighbours
+    from hashbench.evaluation.report.contact_sheet import in_bytes
+    from hashbench.relevance.labels import from_labels
     from hashbench.runs.fit import not_here
 
     path = store.run_folder(row.run) / CODES
@@ -159,10 +163,19 @@ def _examples(row: Row, file: ExamplesFile, store: Store) -> list[_Example]:
     codes, (dataset, ids) = files.load(path), _data(row)
     n = len(ids.query_ids)
     wanted = min(n, file.queries)
-    return [
-        _example(dataset, int(ids.query_ids[q]), neighbours(codes.query[q : q + 1], codes.database, file.top), ids)
-        for q in (n * place // wanted for place in range(wanted))
-    ]
+    value_max = load_card(dataset.name).value_max or 255
+    for q in (n * place // wanted for place in range(wanted)):
+        query, nearest = int(ids.query_ids[q]), neighbours(codes.query[q : q + 1], codes.database, file.top)
+        found = ids.database_ids[nearest.items]
+        relevance = from_labels(dataset.labels[query : query + 1], dataset.labels[found])
+        yield _Example(
+            id=query,
+            image=in_bytes(dataset.items[query], value_max),
+            nearest=nearest,
+            ids=found.tolist(),
+            images=[in_bytes(dataset.items[int(each)], value_max) for each in found],
+            wrong=(relevance.block(slice(0, 1), slice(0, len(found)))[0] == 0).tolist(),
+        )
 
 
 def _data(row: Row) -> "tuple[Dataset, Split]":
@@ -178,41 +191,4 @@ def _data(row: Row) -> "tuple[Dataset, Split]":
     return dataset, ids
 
 
-def _example(dataset: "Dataset", query: int, nearest: "Neighbours", ids: "Split") -> _Example:
-    from hashbench.evaluation.report.contact_sheet import in_bytes
-    from hashbench.relevance.labels import from_labels
-
-    value_max = load_card(dataset.name).value_max or 255
-    found = ids.database_ids[nearest.items]
-    levels = from_labels(dataset.labels[query : query + 1], dataset.labels[found]).block(
-        slice(0, 1), slice(0, len(found))
-    )
-    return _Example(
-        id=query,
-        image=in_bytes(dataset.items[query], value_max),
-        nearest=nearest,
-        ids=[int(each) for each in found],
-        images=[in_bytes(dataset.items[int(each)], value_max) for each in found],
-        wrong=(levels[0] == 0).tolist(),
-    )
-
-
-def _lines(place: int, example: _Example) -> list[dict[str, Value]]:
-    """The lines of the CSV for one query; ``item`` and ``query_item`` are the ids of the data set."""
-    nearest = example.nearest
-    return [
-        {
-            "query": place + 1,
-            "query_item": example.id,
-            "place": n + 1,
-            "item": item,
-            "first_rank": int(nearest.first[n]),
-            "last_rank": int(nearest.last[n]),
-            "distance": int(nearest.distances[n]),
-            "relevant": not wrong,
-        }
-        for n, (item, wrong) in enumerate(zip(example.ids, example.wrong, strict=True))
-    ]
-
-
-KIND = Kind("queries with the images that a run retrieves, false ones in red boxes", ExamplesFile, fill, check)
+KIND = Kind("queries with the images that a run retrieves, false ones in red boxes", ExamplesFile, _fill, _check)

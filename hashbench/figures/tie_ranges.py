@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from hashbench.figures._declared import CellsFile, FigureSpec, Kind
@@ -14,7 +14,6 @@ from hashbench.figures._panels import (
     draw_dots,
     filled,
     labels_of,
-    line_of,
     only_published,
     place_of,
     share_missing,
@@ -30,44 +29,28 @@ if TYPE_CHECKING:
 ROW_IN, AROUND_IN = 0.17, 0.62  # the height of a bar, and of the title and the axis of a panel
 
 
-@dataclass(frozen=True)
-class _Ranges:
-    """The panels, one for each number of bits, whose axes have the same scale."""
-
-    panels: list[Panel]
-    labels: list[str]
-    explanation: str
-    across: int
-
-    def draw(self, figure: "Figure") -> None:
-        for ax, panel in zip(axes_of(figure, self.panels, self.across, share=True), self.panels, strict=True):
-            draw_dots(ax, panel, self.labels, ranges=True)
-        explain(figure, self.explanation)
-
-
-def fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
+def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     """The figure with what ``rows`` hold; where nothing is measured, with the published AP alone."""
-    assert isinstance(figure.file, CellsFile)
-    table = filled(figure, rows, store)
+    file, table = figure.file, filled(figure, rows, store)
     panels = _panels(table)
     labels = labels_of(panels)
     published = "drawn: the published AP_T, without ranges, which the paper does not print"
     otherwise = published if table.has_published else "nothing is drawn: the paper prints no values"
-    across = min(figure.file.panels_across, len(panels))
-    lines = [
-        line_of(panel, label, point) for panel in panels for label, series in panel.series.items() for point in series
-    ]
-    height = (AROUND_IN + ROW_IN * len(labels)) * -(-len(panels) // across)
+    across = min(file.panels_across, len(panels))
+    text = only_published(table, "published tie-aware AP")
+    if table.has_measured:
+        text = f"Bar: worst to best mAP over all orders of ties; dot: tie-aware AP ({notation.runs(table)})"
+        text += "; hollow: published." if table.has_published else "."
     return Drawing(
-        points=lines if table.n_measured or table.has_published else [],
-        size_in=(WIDTHS_IN[figure.file.width], 0.15 + height),
-        draw=_Ranges(panels, labels, _explanation(table), across).draw,
+        points=[line for panel in panels for line in panel.lines()] if table.n_measured or table.has_published else [],
+        size_in=(WIDTHS_IN[file.width], 0.15 + (AROUND_IN + ROW_IN * len(labels)) * -(-len(panels) // across)),
+        draw=partial(_draw, panels, labels, text, across),
         n_measured=table.n_measured,
         missing=share_missing(table, otherwise),
     )
 
 
-def check(figure: FigureSpec) -> None:
+def _check(figure: FigureSpec) -> None:
     """Raises HashbenchError for a cell whose AP has no range over the orders of ties."""
     for cell in figure.cells:
         if (cell.metric, cell.evaluation) != ("ap", "database"):
@@ -93,11 +76,11 @@ def _panels(table: Table) -> list[Panel]:
     ]
 
 
-def _explanation(table: Table) -> str:
-    if not table.has_measured:
-        return only_published(table, "published tie-aware AP")
-    measured = f"Bar: worst to best mAP over all orders of ties; dot: tie-aware AP ({notation.runs(table)})"
-    return measured + ("; hollow: published." if table.has_published else ".")
+def _draw(panels: list[Panel], labels: list[str], text: str, across: int, figure: "Figure") -> None:
+    """Draws the panels, whose axes have the same scale."""
+    for ax, panel in zip(axes_of(figure, panels, across, share=True), panels, strict=True):
+        draw_dots(ax, panel, labels, ranges=True)
+    explain(figure, text)
 
 
-KIND = Kind("AP over all orders of ties: a bar from the worst to the best, a dot at AP_T", CellsFile, fill, check)
+KIND = Kind("AP over all orders of ties: a bar from the worst to the best, a dot at AP_T", CellsFile, _fill, _check)

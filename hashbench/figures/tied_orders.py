@@ -1,8 +1,8 @@
 """A small ranking with ties: its average precision in each order of the tied items, and the mean of these."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import combinations, groupby, product
+from collections.abc import Sequence
+from functools import partial
+from itertools import chain, combinations, groupby, product
 from math import comb, prod
 from statistics import fmean
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MOST_ORDERS = 40  # that can be read in one figure
 RELEVANT, OTHER, EDGE, MEAN = "#0072B2", "#FFFFFF", "#000000", "#D55E00"
-LINE_IN, AROUND_IN = 0.14, 1.0  # the height of an order, and of what stands above and below
+LINE_IN, AROUND_IN = 0.14, 1.0  # the height of an order, and of what is above and below
 GAP = 0.5  # between two tie groups, in items
 
 Order = tuple[bool, ...]  # whether each item of a ranking is relevant
@@ -33,113 +33,90 @@ class OrdersFile(FigureFile):
     distances: list[int] = Field(min_length=1, max_length=20)
     relevant: list[bool]
 
-
-@dataclass(frozen=True)
-class _Orders:
-    """The orders from the worst to the best, each with its AP, and the AP of the ranking with its ties."""
-
-    distances: list[int]
-    orders: list[tuple[Order, float]]
-    tie_aware: float
-    explanation: str
-
-    def draw(self, figure: "Figure") -> None:
-        rankings, values = figure.subplots(1, 2, sharey=True, width_ratios=(1.25, 1))
-        _rankings(rankings, self.distances, [order for order, _ in self.orders])
-        _values(values, [ap for _, ap in self.orders], self.tie_aware)
-        explain(figure, self.explanation)
+    @property
+    def groups(self) -> list[list[bool]]:
+        """For each tie group, whether its items are relevant."""
+        tied = zip(self.distances, self.relevant, strict=True)
+        return [[relevant for _, relevant in group] for _, group in groupby(tied, key=lambda item: item[0])]
 
 
-def fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:  # noqa: ARG001  (no run is needed)
-    """The figure of the example in its file, computed by the metric ``ap``."""
-    file = _file(figure)
-    tied = list(zip(file.distances, file.relevant, strict=True))
-    orders = sorted(((order, _ap(list(enumerate(order)))) for order in _orders(tied)), key=lambda order: order[1])
-    drawn = _Orders(file.distances, orders, _ap(tied), _explanation(orders, _ap(tied)))
-    return Drawing(
-        points=[*_points(drawn)],
-        size_in=(WIDTHS_IN[file.width], AROUND_IN + LINE_IN * len(orders)),
-        draw=drawn.draw,
-        n_measured=0,
+def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:  # noqa: ARG001  (no run is needed)
+    """The figure of the example in its file, computed by the metric ``ap``; orders from the worst to the best."""
+    file: OrdersFile = figure.file
+    tie_aware = _ap(file.distances, file.relevant)
+    orders = [(order, _ap(range(len(order)), order)) for order in _orders(file.groups)]
+    orders.sort(key=lambda order: order[1])
+    points: list[dict[str, Value]] = [
+        {"order": place, "relevant": "".join(str(int(relevant)) for relevant in order), "ap": ap}
+        for place, (order, ap) in enumerate(reversed(orders), 1)
+    ]
+    mean = fmean(ap for _, ap in orders)
+    points.append({"order": None, "relevant": "mean of the orders", "ap": mean})
+    points.append({"order": None, "relevant": "tie-aware", "ap": tie_aware})
+    text = (
+        f"Filled: relevant items. Boxes without a gap are tied. By the order of ties AP is {orders[0][1]:.2f} to "
+        f"{orders[-1][1]:.2f}; its mean over all orders, {mean:.3f}, is the tie-aware AP of the one ranking with ties, "
+        f"{tie_aware:.3f}."
     )
+    size = WIDTHS_IN[file.width], AROUND_IN + LINE_IN * len(orders)
+    return Drawing(points, size, partial(_draw, file.distances, orders, tie_aware, text), n_measured=0)
 
 
-def check(figure: FigureSpec) -> None:
+def _check(figure: FigureSpec) -> None:
     """Raises HashbenchError for an example that is no ranking, or that has too many orders to be drawn."""
-    file = _file(figure)
+    file: OrdersFile = figure.file
     if len(file.relevant) != len(file.distances):
         raise figure.error(f"relevant: {len(file.relevant)} values for {len(file.distances)} distances")
     if file.distances != sorted(file.distances) or file.distances[0] < 0:
         raise figure.error("distances: they are those of a ranking, so none is below 0 or below the one before it")
     if not any(file.relevant):
         raise figure.error("relevant: at least one item is expected to be relevant: without any there is no AP")
-    groups = _groups(list(zip(file.distances, file.relevant, strict=True)))
-    if (n := prod(comb(len(group), sum(group)) for group in groups)) > MOST_ORDERS:
+    if (n := prod(comb(len(group), sum(group)) for group in file.groups)) > MOST_ORDERS:
         raise figure.error(f"distances: the ties have {n} orders, and at most {MOST_ORDERS} are drawn")
 
 
-def _file(figure: FigureSpec) -> OrdersFile:
-    assert isinstance(figure.file, OrdersFile)
-    return figure.file
-
-
-def _orders(tied: list[tuple[int, bool]]) -> list[Order]:
+def _orders(groups: list[list[bool]]) -> list[Order]:
     """The orders of the tied items that differ in where the relevant ones are; each is equally likely."""
-    of_group = [_orders_of(len(group), sum(group)) for group in _groups(tied)]
-    return [tuple(relevant for part in order for relevant in part) for order in product(*of_group)]
+    of_groups = [
+        [[place in chosen for place in range(len(group))] for chosen in combinations(range(len(group)), sum(group))]
+        for group in groups
+    ]
+    return [tuple(chain.from_iterable(order)) for order in product(*of_groups)]
 
 
-def _groups(tied: list[tuple[int, bool]]) -> list[list[bool]]:
-    """For each tie group, whether its items are relevant."""
-    return [[relevant for _, relevant in group] for _, group in groupby(tied, key=lambda item: item[0])]
-
-
-def _orders_of(n: int, relevant: int) -> list[Order]:
-    """The orders of one tie group with n items."""
-    return [tuple(place in chosen for place in range(n)) for chosen in combinations(range(n), relevant)]
-
-
-def _ap(ranking: list[tuple[int, bool]]) -> float:
-    """The tie-aware AP of one query whose items have these distances and are relevant or not."""
+def _ap(distances: Sequence[int], relevant: Sequence[bool]) -> float:
+    """The tie-aware AP of one query whose items have these distances, ascending, and are relevant or not."""
     import numpy as np
 
     from hashbench import metrics
     from hashbench.histogram import Histogram
     from hashbench.metrics import Metrics
 
-    counts = np.zeros((1, 1 + ranking[-1][0], 2), np.int64)
-    for distance, relevant in ranking:
-        counts[0, distance, int(relevant)] += 1
+    counts = np.zeros((1, 1 + distances[-1], 2), np.int64)
+    np.add.at(counts[0], (np.array(distances), np.array(relevant, int)), 1)
     return float(metrics.evaluate(Histogram(counts, np.array([0, 1])), Metrics.parse(["ap"]))["ap"][0])
 
 
-def _points(drawn: _Orders) -> Iterator[dict[str, Value]]:
-    """The lines of the CSV: the orders from the best to the worst, their mean, and the tie-aware value."""
-    for place, (order, ap) in enumerate(reversed(drawn.orders), 1):
-        yield {"order": place, "relevant": "".join(str(int(relevant)) for relevant in order), "ap": ap}
-    yield {"order": None, "relevant": "mean of the orders", "ap": fmean(ap for _, ap in drawn.orders)}
-    yield {"order": None, "relevant": "tie-aware", "ap": drawn.tie_aware}
+def _draw(
+    distances: list[int], orders: list[tuple[Order, float]], tie_aware: float, text: str, figure: "Figure"
+) -> None:
+    rankings, values = figure.subplots(1, 2, sharey=True, width_ratios=(1.25, 1))
+    _draw_rankings(rankings, distances, [order for order, _ in orders])
+    _draw_values(values, [ap for _, ap in orders], tie_aware)
+    explain(figure, text)
 
 
-def _explanation(orders: list[tuple[Order, float]], tie_aware: float) -> str:
-    worst, best = orders[0][1], orders[-1][1]
-    mean = fmean(ap for _, ap in orders)
-    return (
-        f"Filled: relevant items. Boxes without a gap are tied. By the order of ties AP is {worst:.2f} to {best:.2f}; "
-        f"its mean over all orders, {mean:.3f}, is the tie-aware AP of the one ranking with ties, {tie_aware:.3f}."
-    )
-
-
-def _rankings(ax: "Axes", distances: list[int], orders: list[Order]) -> None:
+def _draw_rankings(ax: "Axes", distances: list[int], orders: list[Order]) -> None:
     """The items of each order as boxes, a gap between two tie groups, whose distance stands above."""
     from matplotlib.patches import Rectangle
 
-    lefts = _lefts(distances)
+    groups = list(dict.fromkeys(distances))
+    lefts = [place + GAP * groups.index(distance) for place, distance in enumerate(distances)]
     for line, order in enumerate(orders):
         for left, relevant in zip(lefts, order, strict=True):
             colour = RELEVANT if relevant else OTHER
             ax.add_patch(Rectangle((left, line - 0.36), 1, 0.72, facecolor=colour, edgecolor=EDGE, linewidth=0.5))
-    for distance in dict.fromkeys(distances):
+    for distance in groups:
         middle = fmean(left + 0.5 for left, of in zip(lefts, distances, strict=True) if of == distance)
         ax.text(middle, len(orders) - 0.35, f"$d={distance}$", ha="center", va="bottom", fontsize=6.5)
     ax.set_xlim(-0.2, lefts[-1] + 1.2)
@@ -148,13 +125,7 @@ def _rankings(ax: "Axes", distances: list[int], orders: list[Order]) -> None:
     ax.axis("off")
 
 
-def _lefts(distances: list[int]) -> list[float]:
-    """The left edge of each item's box."""
-    groups = list(dict.fromkeys(distances))
-    return [place + GAP * groups.index(distance) for place, distance in enumerate(distances)]
-
-
-def _values(ax: "Axes", values: list[float], tie_aware: float) -> None:
+def _draw_values(ax: "Axes", values: list[float], tie_aware: float) -> None:
     """A dot at the AP of each order, with its value, and a line at the tie-aware one."""
     ax.vlines(tie_aware, -0.7, len(values) - 0.5, color=MEAN, linewidth=1.0, zorder=1)
     ax.hlines(range(len(values)), 0, values, color="0.8", linewidth=0.6, zorder=0)
@@ -170,4 +141,4 @@ def _values(ax: "Axes", values: list[float], tie_aware: float) -> None:
     ax.tick_params(axis="y", left=False, labelleft=False)
 
 
-KIND = Kind("a ranking with ties: AP in each order of the tied items, and their mean", OrdersFile, fill, check)
+KIND = Kind("a ranking with ties: AP in each order of the tied items, and their mean", OrdersFile, _fill, _check)

@@ -32,10 +32,6 @@ EXPLANATION = (
 Floats = NDArray[np.float64]
 
 
-class TrainingFile(CellsFile):
-    """The keys of such a figure: one cell for each row."""
-
-
 @dataclass(frozen=True, eq=False)
 class _Training:
     """The runs of one method, epoch by epoch: the loss of each run, shape (runs, epochs), and the learning rate."""
@@ -55,17 +51,14 @@ class _Training:
         one falls can. A loss that ends where it was after the first epoch gives nan.
         """
         first, last = self.loss[:, :1], self.loss[:, -1:]
-        fall = np.where(first == last, np.nan, first - last)
-        return (self.loss - last) / fall
+        return (self.loss - last) / np.where(first == last, np.nan, first - last)
 
     def lines(self, label: str) -> Iterator[dict[str, Value]]:
         """The lines of the CSV, one for each epoch; ``loss`` is the mean of the runs."""
         for epoch, (losses, left, lr) in enumerate(zip(self.loss.T, self.left.T, self.lr, strict=True), start=1):
-            spread = {"left": left.mean(), "least": left.min(), "most": left.max()}
-            known: dict[str, Value] = {
-                name: None if np.isnan(value) else float(value) for name, value in spread.items()
-            }
             means: dict[str, Value] = {"series": label, "epoch": epoch, "loss": float(losses.mean())}
+            spread = {"left": left.mean(), "least": left.min(), "most": left.max()}
+            known = {name: None if np.isnan(value) else float(value) for name, value in spread.items()}
             yield {**means, **known, "lr": float(lr), "n_runs": self.n_runs}
 
     def draw(self, left: "Axes", right: "Axes", look: Look) -> None:
@@ -73,23 +66,19 @@ class _Training:
         epochs, of_loss = np.arange(1, len(self.lr) + 1), self.left
         every = max(1, len(epochs) // N_MARKS)
         _of_runs.draw_line(left, epochs, of_loss.mean(axis=0), look, every)
-        left.fill_between(epochs, of_loss.min(axis=0), of_loss.max(axis=0), color=look.colour, alpha=0.2, linewidth=0)
+        left.fill_between(epochs, of_loss.min(axis=0), of_loss.max(axis=0), color=look.color, alpha=0.2, linewidth=0)
         _of_runs.draw_line(right, epochs, self.lr, look, every)
         for ax in (left, right):
             ax.locator_params(axis="x", integer=True)
 
 
-def fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
+def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     """The figure of all runs whose logs are here; where a cell has none, nothing is drawn or removed."""
-    return _of_runs.fill(
-        figure,
-        rows,
-        store,
-        read=lambda row: log.read(store.run_folder(row.run)) or None,
-        mean=_together,
-        axes=AXES,
-        explanation=EXPLANATION,
-    )
+
+    def read(row: Row) -> Sequence[Mapping[str, float]] | None:
+        return log.read(store.run_folder(row.run)) or None
+
+    return _of_runs.fill(figure, rows, store, read=read, mean=_together, axes=AXES, explanation=EXPLANATION)
 
 
 def _together(logs: Sequence[Sequence[Mapping[str, float]]]) -> _Training:
@@ -100,5 +89,5 @@ def _together(logs: Sequence[Sequence[Mapping[str, float]]]) -> _Training:
 
 
 KIND = Kind(
-    "the fall of the loss and the learning rate by epoch, from the logs of runs", TrainingFile, fill, _of_runs.check
+    "the fall of the loss and the learning rate by epoch, from the logs of runs", CellsFile, _fill, _of_runs.check
 )

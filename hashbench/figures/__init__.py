@@ -3,17 +3,7 @@
 Each public file of this folder is a kind of figure, exporting ``KIND``; experiments/figures/ declares the figures.
 """
 
-from hashbench.figures._declared import (
-    KINDS,
-    CellsFile,
-    FigureFile,
-    FigureSpec,
-    Kind,
-    cells_of,
-    load,
-    names,
-    names_with_own_cells,
-)
+from hashbench.figures._declared import KINDS, CellsFile, FigureSpec, cells_of, load, names, names_with_own_cells
 from hashbench.figures._drawing import Drawing, csv_text, is_stamped, pictures, preview, stamp_of
 from hashbench.figures._table import drawing_of_table
 
@@ -21,9 +11,7 @@ __all__ = [
     "KINDS",
     "CellsFile",
     "Drawing",
-    "FigureFile",
     "FigureSpec",
-    "Kind",
     "cells_of",
     "csv_text",
     "drawing_of_table",

@@ -1,12 +1,16 @@
 """A figure of two panels with a line for each row, drawn from the working files of runs: one cell for each row."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hashbench.figures._declared import FigureSpec
 from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain, legend, legend_height_in, nothing
-from hashbench.figures._panels import Look, line_samples, looks_of
+from hashbench.figures._panels import line_samples, looks_of
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
@@ -15,48 +19,33 @@ from hashbench.tables.notation import least_to_most
 from hashbench.tables.render_csv import Value
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 HEIGHT_IN = 2.2  # of the panels
 
-
-class OfRuns(Protocol):
-    """The values of the runs of one cell."""
-
-    @property
-    def n_runs(self) -> int:
-        """The number of runs."""
-
-    def lines(self, label: str) -> Iterable[Mapping[str, Value]]:
-        """The lines of the CSV; ``label`` names the series."""
-
-    def draw(self, left: "Axes", right: "Axes", look: Look) -> None:
-        """Draws the values into the two panels."""
-
-
+Floats = NDArray[np.float64]
+Axes = tuple[dict[str, Any], dict[str, Any]]  # the labels and limits of each panel
 S = TypeVar("S")
-T = TypeVar("T", bound=OfRuns)
 
 
-@dataclass(frozen=True)
-class _TwoPanels:
-    """Two panels, whose lines have one legend; ``axes`` holds the labels and limits of each."""
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """A line with a marker at ``every`` so many points, and the band around it; ``is_whole``: x has no fractions."""
 
-    series: Mapping[str, OfRuns]
-    axes: tuple[dict[str, Any], dict[str, Any]]
-    explanation: str
+    x: NDArray[Any]
+    y: Floats
+    every: int
+    band: tuple[Floats, Floats] | None = None
+    is_whole: bool = False
 
-    def draw(self, figure: "Figure") -> None:
-        looks = looks_of(self.series)
-        left, right = panels = figure.subplots(1, 2)
-        for label, of in self.series.items():
-            of.draw(left, right, looks[label])
-        for ax, properties in zip(panels, self.axes, strict=True):
-            ax.set(**properties)
-            ax.grid(axis="y")
-        legend(figure, line_samples(looks))
-        explain(figure, self.explanation)
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """What is made of the runs of one cell: its line in each panel, and its lines in the CSV."""
+
+    curves: tuple[Curve, Curve]
+    points: Sequence[Mapping[str, Value]]
+    n_runs: int
 
 
 def fill(
@@ -65,25 +54,25 @@ def fill(
     store: Store,
     *,
     read: Callable[[Row], S | None],
-    mean: Callable[[list[S]], T],
-    axes: tuple[dict[str, Any], dict[str, Any]],
+    mean: Callable[[str, list[S]], Series],
+    axes: Axes,
     explanation: str,
 ) -> Drawing:
-    """The figure of what ``read`` finds of each run of a cell (None: no files) and ``mean`` makes of these.
+    """The figure of what ``read`` finds of each run of a cell (None: no files); ``mean`` gets it with the cell's label.
 
     Where a cell is measured and the files of all its runs are elsewhere, the drawing keeps the pictures that there are.
     ``explanation`` has ``{cell}``, ``{runs}`` and ``{spread}`` in it.
     """
     from hashbench.runs.fit import not_here
 
-    series: dict[str, OfRuns] = {}
+    series: dict[str, Series] = {}
     for cell in figure.cells:
         digest = cell_hash(cell)
         measured = [row for row in rows if row.cell_hash == digest and row.status == "ok"]
         try:
             values = [value for row in measured if (value := read(row)) is not None]
             if values:
-                series[cell.row] = mean(values)
+                series[cell.row] = mean(cell.row, values)
             elif measured:
                 raise not_here(min(measured, key=lambda row: row.seed), store)
         except HashbenchError as error:  # the rows are kept in the repository, the working files are not
@@ -98,9 +87,9 @@ def fill(
         spread="; shaded: least to most of them" if max(counts) > 1 else "",
     )
     return Drawing(
-        points=[line for label, of in series.items() for line in of.lines(label)],
+        points=[point for of in series.values() for point in of.points],
         size_in=(width, HEIGHT_IN + legend_height_in(len(series), width)),
-        draw=_TwoPanels(series, axes, text).draw,
+        draw=partial(_draw, series, axes, text),
         n_measured=len(series),
         missing=None if len(series) == n_cells else f"{len(series)} of {n_cells} methods are measured",
     )
@@ -115,6 +104,18 @@ def check(figure: FigureSpec) -> None:
         raise figure.error("several sections or data sets; a figure of curves shows one")
 
 
-def draw_line(ax: "Axes", x: Any, y: Any, look: Look, every: int) -> None:
-    """Draws the line of a row, with a marker at ``every`` so many points."""
-    ax.plot(x, y, **look.style, linewidth=1, markersize=3, markevery=every)
+def _draw(series: Mapping[str, Series], axes: Axes, text: str, figure: "Figure") -> None:
+    """Draws the two panels, whose lines have one legend."""
+    looks, panels = looks_of(series), figure.subplots(1, 2)
+    for label, of in series.items():
+        for ax, curve in zip(panels, of.curves, strict=True):
+            ax.plot(curve.x, curve.y, **looks[label].style, linewidth=1, markersize=3, markevery=curve.every)
+            if curve.band is not None:
+                ax.fill_between(curve.x, *curve.band, color=looks[label].color, alpha=0.2, linewidth=0)
+            if curve.is_whole:
+                ax.locator_params(axis="x", integer=True)
+    for ax, properties in zip(panels, axes, strict=True):
+        ax.set(**properties)
+        ax.grid(axis="y")
+    legend(figure, line_samples(looks))
+    explain(figure, text)

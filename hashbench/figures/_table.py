@@ -2,8 +2,9 @@
 
 import textwrap
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -54,16 +55,16 @@ def drawing_of_table(table: Table) -> Drawing | None:
     names. Any other section has a panel of dots for each column, or for each row where it has fewer rows
     and one metric.
     """
-    sections = [section for section in table.sections if _any_measured(list(section.cells.values()))]
+    sections = [section for section in table.sections if _any_measured(section.cells.values())]
     if not sections:
         return None
     if all(map(has_code_lengths, sections)):
         panels = [_lines_of(section) for section in sections]
         height = 0.5 + max(LINES_IN, 0.14 * len(labels_of(panels))) * -(-len(panels) // LINES_ACROSS)
-        return Drawing([], (WIDTHS_IN["page"], height), _LinesPicture(table, panels).draw, table.n_measured)
+        return Drawing([], (WIDTHS_IN["page"], height), partial(_draw_lines, table, panels), table.n_measured)
     rows = _rows_of_panels([_dots_of(section) for section in sections])
     height = 0.5 + sum(map(_height_in, rows))
-    return Drawing([], (WIDTHS_IN["page"], height), _DotsPicture(table, rows).draw, table.n_measured)
+    return Drawing([], (WIDTHS_IN["page"], height), partial(_draw_dots, table, rows), table.n_measured)
 
 
 def has_code_lengths(section: Section) -> bool:
@@ -73,7 +74,7 @@ def has_code_lengths(section: Section) -> bool:
     return len(distinct) == len(section.columns) > 1
 
 
-def _any_measured(cells: Sequence[TableCell]) -> bool:
+def _any_measured(cells: Iterable[TableCell]) -> bool:
     return any(cell.measured is not None for cell in cells)
 
 
@@ -92,17 +93,16 @@ def _dots_of(section: Section) -> list[_Dots]:
     units = {(cell.declared.metric, cell.declared.printed_as) for cell in section.cells.values()}
     # fewer panels, and the columns are compared in each: only where they have one unit
     turned = len(section.rows) < len(section.columns) and len(units) == 1
-    found: dict[str, dict[str, list[Point]]] = defaultdict(dict)
+    found = []
     for label in section.rows if turned else section.columns:
+        series: dict[str, list[Point]] = {}
         for other in section.columns if turned else section.rows:
             cell = section.cells.get((label, other) if turned else (other, label))
-            found[label][other] = [] if cell is None else [Point(None, cell)]
-    headings = {label: label if turned else notation.heading(section, label) for label in found}
-    return [
-        _Dots(section.title, headings[label], Panel("", "", "", series))
-        for label, series in found.items()
-        if _any_measured([point.cell for points in series.values() for point in points])
-    ]
+            series[other] = [] if cell is None else [Point(None, cell)]
+        if _any_measured(point.cell for points in series.values() for point in points):
+            heading = label if turned else notation.heading(section, label)
+            found.append(_Dots(section.title, heading, Panel("", "", "", series)))
+    return found
 
 
 def _rows_of_panels(sections: list[list[_Dots]]) -> list[list[_Dots]]:
@@ -128,62 +128,43 @@ def _height_in(row: list[_Dots]) -> float:
     return AROUND_IN + LABEL_IN * max(len(panel.labels) for panel in row)
 
 
-@dataclass(frozen=True)
-class _LinesPicture:
-    table: Table
-    panels: list[Panel]
-
-    def draw(self, figure: "Figure") -> None:
-        looks = looks_of(labels_of(self.panels))
-        across = min(LINES_ACROSS, len(self.panels))
-        for ax, panel in zip(axes_of(figure, self.panels, across, share=False), self.panels, strict=True):
-            draw_lines(ax, panel, looks, marks_ties=True)
-            ax.set_ylabel(panel.y_label)
-        legend(figure, line_samples(looks), beside=True)
-        _write_around(figure, self.table, BESIDE_LEGEND)
+def _draw_lines(table: Table, panels: list[Panel], figure: "Figure") -> None:
+    looks = looks_of(labels_of(panels))
+    across = min(LINES_ACROSS, len(panels))
+    for ax, panel in zip(axes_of(figure, panels, across, share=False), panels, strict=True):
+        draw_lines(ax, panel, looks, marks_ties=True)
+        ax.set_ylabel(panel.y_label)
+    legend(figure, line_samples(looks), beside=True)
+    _write_around(figure, table, BESIDE_LEGEND)
 
 
-@dataclass(frozen=True)
-class _DotsPicture:
-    table: Table
-    rows: list[list[_Dots]]
-
-    def draw(self, figure: "Figure") -> None:
-        """Each row of panels is laid out for itself: long labels in one must not push those of another apart."""
-        alike: dict[tuple[str, ...], list[Axes]] = defaultdict(list)
-        across = max(map(len, self.rows))
-        # a row that goes on with the section above keeps the width of the panels there
-        goes_on = [False, *(above[-1].section == row[0].section for above, row in pairwise(self.rows))]
-        parts = figure.subfigures(len(self.rows), 1, squeeze=False, height_ratios=[*map(_height_in, self.rows)])[:, 0]
-        for part, row, same in zip(parts, self.rows, goes_on, strict=True):
-            axes = part.subplots(1, across if same else len(row), squeeze=False)[0]
-            for ax in axes[len(row) :]:
-                ax.set_visible(False)
-            for left, dots, ax in zip([None, *row], row, axes, strict=False):
-                follows = left is not None and left.section == dots.section and left.labels == dots.labels
-                draw_dots(ax, dots.panel, dots.labels, ranges=False)
-                ax.set_title(self._title(dots, follows, len(axes)), loc="left")
-                ax.tick_params(labelleft=not follows)
-                ax.margins(x=0.12)
-                ax.locator_params(axis="x", nbins=MOST_TICKS)
-                metrics = {point.cell.declared.metric for point in dots.panel.points()}
-                alike[dots.section, *sorted(metrics)].append(ax)
-        _share_scales(alike.values())
-        _write_around(figure, self.table, TITLE_WIDTH)
-
-    def _title(self, dots: _Dots, follows: bool, across: int) -> str:
-        """Section and label, in lines as long as a panel is wide; the panel to the left may say the section."""
-        one_section = len({panel.section for row in self.rows for panel in row}) == 1
-        section = "" if follows or one_section else dots.section
-        return textwrap.fill(": ".join(filter(None, (section, dots.label))), PANEL_TITLES_WIDTH // across)
-
-
-def _share_scales(groups: "Iterable[list[Axes]]") -> None:
-    """Gives the panels of each group the same scale, so that the eye can compare them."""
-    for group in groups:
-        limits = [ax.get_xlim() for ax in group]
+def _draw_dots(table: Table, rows: list[list[_Dots]], figure: "Figure") -> None:
+    """Each row of panels is laid out for itself: long labels in one must not push those of another apart."""
+    alike: dict[tuple[str, ...], list[Axes]] = defaultdict(list)  # have the same scale, so that they can be compared
+    one_section = len({panel.section for row in rows for panel in row}) == 1
+    # a row that goes on with the section above keeps the width of the panels there
+    goes_on = [False, *(above[-1].section == row[0].section for above, row in pairwise(rows))]
+    parts = figure.subfigures(len(rows), 1, squeeze=False, height_ratios=[*map(_height_in, rows)])[:, 0]
+    for part, row, same in zip(parts, rows, goes_on, strict=True):
+        across = max(map(len, rows)) if same else len(row)
+        axes = part.subplots(1, across, squeeze=False)[0]
+        for ax in axes[len(row) :]:
+            ax.set_visible(False)
+        for left, dots, ax in zip([None, *row], row, axes, strict=False):
+            follows = left is not None and left.section == dots.section and left.labels == dots.labels
+            title = ": ".join(filter(None, ("" if follows or one_section else dots.section, dots.label)))
+            draw_dots(ax, dots.panel, dots.labels, ranges=False)
+            ax.set_title(textwrap.fill(title, PANEL_TITLES_WIDTH // across), loc="left")
+            ax.tick_params(labelleft=not follows)
+            ax.margins(x=0.12)
+            ax.locator_params(axis="x", nbins=MOST_TICKS)
+            metrics = {point.cell.declared.metric for point in dots.panel.points()}
+            alike[dots.section, *sorted(metrics)].append(ax)
+    for group in alike.values():
+        lows, highs = zip(*(ax.get_xlim() for ax in group), strict=True)
         for ax in group:
-            ax.set_xlim(min(low for low, _ in limits), max(high for _, high in limits))
+            ax.set_xlim(min(lows), max(highs))
+    _write_around(figure, table, TITLE_WIDTH)
 
 
 def _write_around(figure: "Figure", table: Table, title_width: int) -> None:

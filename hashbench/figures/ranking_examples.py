@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 FALSE = "#D62728"
 BELOW_IN = 0.2  # for the explanation
+
+Box = tuple[int, int, int, int]  # left, upper, width and height of an image, in pixels
 
 
 class ExamplesFile(CellsFile):
@@ -55,64 +58,6 @@ class _Example:
             yield {"query": place, "query_item": self.id, **found, "relevant": not wrong}
 
 
-@dataclass(frozen=True)
-class _Sheet:
-    """The lines in ``across`` blocks side by side, as one picture of the images' own pixels."""
-
-    examples: list[_Example]
-    across: int
-    top: int
-    explanation: str
-
-    @property
-    def gap(self) -> int:
-        """Between two images; twice that beside a query, four times between blocks."""
-        return max(1, max(self.examples[0].image.shape[:2]) // 8)
-
-    @property
-    def step(self) -> int:
-        """The longer side of an image, which all images of a data set have, and a gap."""
-        return max(self.examples[0].image.shape[:2]) + self.gap
-
-    @property
-    def block_width(self) -> int:
-        return (1 + self.top) * self.step + 5 * self.gap
-
-    @property
-    def down(self) -> int:
-        return -(-len(self.examples) // self.across)
-
-    @property
-    def size(self) -> tuple[int, int]:
-        """Its width and height."""
-        return self.across * self.block_width - 4 * self.gap, self.down * self.step + self.gap
-
-    def tiles(self) -> Iterator[tuple[NDArray[Any], int, int, bool]]:
-        """Each image, where its left and upper edges are, and whether it is false."""
-        for n, example in enumerate(self.examples):
-            block, line = divmod(n, self.down)
-            left, upper = block * self.block_width + self.gap, line * self.step + self.gap
-            yield example.image, left, upper, False
-            for place, (image, wrong) in enumerate(zip(example.images, example.wrong, strict=True), 1):
-                yield image, left + place * self.step + self.gap, upper, wrong
-
-    def draw(self, figure: "Figure") -> None:
-        from matplotlib.patches import Rectangle
-
-        ax = figure.add_subplot()
-        width, height = self.size
-        sheet = np.full((height, width, 3), 255, np.uint8)  # a grey image has its value in each colour
-        for image, left, upper, wrong in self.tiles():
-            sheet[upper : upper + image.shape[0], left : left + image.shape[1]] = image
-            if wrong:
-                corner, (box_height, box_width) = (left, upper), image.shape[:2]
-                ax.add_patch(Rectangle(corner, box_width, box_height, fill=False, edgecolor=FALSE, linewidth=1.4))
-        # extent: a pixel is where its indices are, and not half a pixel beside
-        ax.imshow(sheet, extent=(0, width, height, 0), interpolation="nearest")
-        ax.axis("off")
-        explain(figure, self.explanation)
-
-
 def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     """The figure of the first seed whose working files are here; with none of them, nothing is drawn or removed."""
     file: ExamplesFile = figure.file
@@ -128,11 +73,12 @@ def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
         return nothing(f"not drawn here: {error}", keeps_files=True)
     marks = "Left: query. Red boxes: of another class. Tied images are in the order of the database."
     what = f"{cell.row}, {cell.column}, {cell.section}, seed {row.seed}"
-    sheet = _Sheet(examples, file.panels_across, file.top, f"{what}. {marks}")
-    width, height = sheet.size
+    sheet, boxes = _sheet(examples, file.panels_across, file.top)
+    height, width, _ = sheet.shape
     width_in = WIDTHS_IN[file.width]
     points = [line for place, example in enumerate(examples, 1) for line in example.lines(place)]
-    return Drawing(points, (width_in, width_in * height / width + BELOW_IN), sheet.draw, len(points))
+    draw = partial(_draw, sheet, boxes, f"{what}. {marks}")
+    return Drawing(points, (width_in, width_in * height / width + BELOW_IN), draw, len(points))
 
 
 def _check(figure: FigureSpec) -> None:
@@ -176,6 +122,44 @@ def _examples(row: Row, file: ExamplesFile, store: Store) -> Iterator[_Example]:
             images=[in_bytes(dataset.items[int(each)], value_max) for each in found],
             wrong=(relevance.block(slice(0, 1), slice(0, len(found)))[0] == 0).tolist(),
         )
+
+
+def _sheet(examples: list[_Example], across: int, top: int) -> tuple[NDArray[np.uint8], list[Box]]:
+    """The lines in ``across`` blocks side by side, as one picture of the images' own pixels, and the false images.
+
+    The gap between two images is twice as wide beside a query, and four times between blocks.
+    """
+    longer = max(examples[0].image.shape[:2])  # all images of a data set have the same longer side
+    gap = max(1, longer // 8)
+    step, down = longer + gap, -(-len(examples) // across)
+    block_width = (1 + top) * step + 5 * gap
+    # a grey image has its value in each colour
+    sheet = np.full((down * step + gap, across * block_width - 4 * gap, 3), 255, np.uint8)
+    boxes = []
+    for n, example in enumerate(examples):
+        block, line = divmod(n, down)
+        left, upper = block * block_width + gap, line * step + gap
+        for place, (image, wrong) in enumerate(
+            zip([example.image, *example.images], [False, *example.wrong], strict=True)
+        ):
+            x, (height, width) = left + place * step + gap * (place > 0), image.shape[:2]
+            sheet[upper : upper + height, x : x + width] = image
+            if wrong:
+                boxes.append((x, upper, width, height))
+    return sheet, boxes
+
+
+def _draw(sheet: NDArray[np.uint8], boxes: list[Box], text: str, figure: "Figure") -> None:
+    from matplotlib.patches import Rectangle
+
+    ax, (height, width, _) = figure.add_subplot(), sheet.shape
+    for left, upper, box_width, box_height in boxes:
+        box = Rectangle((left, upper), box_width, box_height, fill=False, edgecolor=FALSE, linewidth=1.4)
+        ax.add_patch(box)
+    # extent: a pixel is where its indices are, and not half a pixel beside
+    ax.imshow(sheet, extent=(0, width, height, 0), interpolation="nearest")
+    ax.axis("off")
+    explain(figure, text)
 
 
 def _data(row: Row) -> "tuple[Dataset, Split]":

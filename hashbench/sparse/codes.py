@@ -142,11 +142,9 @@ def stored_codes(path: Path, k: int | None) -> tuple[StoredArray, int | None, in
     if D not in arrays:
         raise HashbenchError(f"{path}: {BUCKETS} without {D}: the number of buckets is expected beside them")
     buckets, stored = stored_matrix(path, arrays, BUCKETS), arrays[D]()
-    if stored.shape not in ((), (1,), (1, 1)) or stored.dtype.kind not in "ui":
-        raise HashbenchError(f"{stored.where}: {stored.dtype} of shape {stored.shape}: one integer is expected")
     if k not in (None, buckets.shape[1]):
         raise HashbenchError(f"{path}: {buckets.shape[1]} buckets an item; k = {k} is expected")
-    return buckets, int(stored.small().item()), buckets.shape[1]
+    return buckets, stored.integer(), buckets.shape[1]
 
 
 def stored_matrix(path: Path, arrays: Arrays, name: str) -> StoredArray:

@@ -9,7 +9,7 @@ Each format is a module of this package (npz, npy, mat, h5, pt); the names that 
 ``arrays_in`` reads any array of such a file, for whoever reads more than codes.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -17,9 +17,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.codes.files import _codes, _labels, _stream
+from hashbench.codes.files import _codes
 from hashbench.codes.files._find import (
-    CODE_ROLES,
     FORMATS,
     IDS,
     NAMINGS,
@@ -34,13 +33,12 @@ from hashbench.codes.files._find import (
 )
 from hashbench.codes.files._labels import Ids
 from hashbench.codes.files._labels import rows_of as rows_of_ids
-from hashbench.codes.files._layout import LAYOUTS, StoredCodes, arrange, arrange_pair
+from hashbench.codes.files._layout import CODE_ROLES, LAYOUTS, arrange
+from hashbench.codes.files._saved import CodeStream, Opened, SavedCodes
 from hashbench.codes.files._stored import Arrays, StoredArray
-from hashbench.codes.files._stream import CodeStream
 from hashbench.codes.packed import MAX_BITS, Codes
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import atomic
-from hashbench.relevance.labels import LabelRelevance, Labels
 
 __all__ = [
     "BIT_WEIGHTS",
@@ -70,53 +68,7 @@ BIT_ORDERS = ("big", "little")
 BIT_WEIGHTS = "bit_weights"  # the array of learned weights, float64[bits], in a file of codes
 HELD_BYTES = 128 << 20  # a database that takes more is streamed by default
 
-
-@dataclass(frozen=True)
-class SavedCodes:
-    """The codes of queries and of a database, the relevance between them, and notes.
-
-    ``notes`` are warnings for a report, one line each: values of 0, real values that were binarised, codes of bits x
-    items, labels of -1. ``query_ids`` and ``database_ids`` name the items, where the file does. ``weights`` [bits] are
-    learned weights of the bits; ``save`` writes them, and ``weights_at`` reads them.
-    """
-
-    query: Codes
-    database: Codes
-    relevance: LabelRelevance
-    notes: tuple[str, ...] = ()
-    query_ids: NDArray[Any] | None = None
-    database_ids: NDArray[Any] | None = None
-    weights: NDArray[np.float64] | None = None
-    class_names: NDArray[np.str_] | None = None  # of the class ids of the queries, where the file has names
-
-    @property
-    def query_labels(self) -> Labels:
-        """The labels of the queries."""
-        return self.relevance.query_labels
-
-    @property
-    def n_database(self) -> int:
-        """Number of items in the database."""
-        return len(self.database)
-
-    def pieces(self) -> Iterator[tuple[Codes, LabelRelevance]]:
-        """The database codes and the relevance of all queries to them: a ``CodeStream`` of one piece."""
-        yield self.database, self.relevance
-
-    def ids_in_database(self) -> int | None:
-        """The number of queries whose id a database item has too; None where the file does not name both."""
-        if self.query_ids is None or self.database_ids is None:
-            return None
-        return _labels.count_in(self.query_ids, [self.database_ids])
-
-    def rows_in_database(self) -> NDArray[np.int64] | None:
-        """The row of each query in the database by its id, -1 for none; None where the file does not name both.
-
-        Raises HashbenchError if several database items have the id of a query.
-        """
-        if self.query_ids is None or self.database_ids is None:
-            return None
-        return _labels.rows_of(self.query_ids, [self.database_ids], "database_ids")
+Sources = Path | Sequence[Path]
 
 
 @dataclass(frozen=True)
@@ -141,10 +93,9 @@ class Explicit:
     def __post_init__(self) -> None:
         if self.bits is not None:
             _check_bits("--bits", self.bits)
-        if self.bit_order not in (None, *BIT_ORDERS):
-            raise HashbenchError(f"--bit-order {self.bit_order}: one of {', '.join(BIT_ORDERS)}")
-        if self.layout not in (None, *LAYOUTS):
-            raise HashbenchError(f"--layout {self.layout}: one of {', '.join(LAYOUTS)}")
+        for option, value, known in (("bit-order", self.bit_order, BIT_ORDERS), ("layout", self.layout, LAYOUTS)):
+            if value not in (None, *known):
+                raise HashbenchError(f"--{option} {value}: one of {', '.join(known)}")
 
 
 def save(path: Path, saved: SavedCodes) -> None:
@@ -160,13 +111,12 @@ def save(path: Path, saved: SavedCodes) -> None:
         "layout": np.array(LAYOUTS[0]),
         BIT_WEIGHTS: saved.weights,
     }
+    there = {name: array for name, array in arrays.items() if array is not None}
     with atomic(path) as temporary, temporary.open("wb") as file:
-        np.savez_compressed(
-            file, allow_pickle=False, **{name: array for name, array in arrays.items() if array is not None}
-        )
+        np.savez_compressed(file, allow_pickle=False, **there)
 
 
-def load(sources: Path | Sequence[Path] = (), *, explicit: Explicit = Explicit()) -> SavedCodes:
+def load(sources: Sources = (), *, explicit: Explicit = Explicit()) -> SavedCodes:
     """The codes and labels in ``sources``: one file, several, or a folder of files named as a code base names them.
 
     What ``explicit`` says is used in place of names, lengths and padding. A value > 0 sets its bit; other decisions
@@ -175,28 +125,22 @@ def load(sources: Path | Sequence[Path] = (), *, explicit: Explicit = Explicit()
     right, for anything that is not codes and labels, and where codes may be items x bits or bits x items. Nothing is
     ever unpickled.
     """
-    return _loaded(_open(sources, explicit), explicit.bit_order)
+    return _open(sources, explicit).load()
 
 
-def load_codes(
-    sources: Path | Sequence[Path] = (), *, explicit: Explicit = Explicit()
-) -> tuple[Codes, Codes, list[str]]:
+def load_codes(sources: Sources = (), *, explicit: Explicit = Explicit()) -> tuple[Codes, Codes, list[str]]:
     """The query codes and the database codes, read as ``load`` reads them but without labels or ids, and notes."""
-    paths = [sources] if isinstance(sources, Path) else list(sources)
-    found = find(paths, {role: getattr(explicit, role) for role in CODE_ROLES}, CODE_ROLES)
-    where = ", ".join(map(str, paths)) or found.roles["query_codes"].where
-    codes = arrange_pair(where, found.roles, explicit.bits or _n_bits(found), explicit.layout or _layout(found))
-    query, database, notes = _codes.read(codes, explicit.bit_order)
-    return query, database, [f"{where}: codes are bits x items", *notes] if codes.transposed else notes
+    found = _open(sources, explicit, with_labels=False, with_ids=False)
+    query, database, notes = _codes.read(found.codes, explicit.bit_order)
+    return query, database, found.notes + notes
 
 
-def stream(sources: Path | Sequence[Path] = (), *, explicit: Explicit = Explicit()) -> CodeStream:
+def stream(sources: Sources = (), *, explicit: Explicit = Explicit()) -> CodeStream:
     """Like ``load``, but the database stays in its file and is read piece by piece.
 
     Raises HashbenchError also where a file cannot be read item by item: bits x items, in anything but HDF5.
     """
-    found = _open(sources, explicit)
-    return _stream.opened(found.codes, found.notes, explicit.bit_order, found.ids)
+    return _open(sources, explicit).stream()
 
 
 def weights_at(place: str, sources: Sequence[Path], n_bits: int) -> NDArray[np.float64]:
@@ -217,13 +161,13 @@ def weights_at(place: str, sources: Sequence[Path], n_bits: int) -> NDArray[np.f
     if stored.shape not in ((n_bits,), (1, n_bits), (n_bits, 1)) or stored.dtype.kind not in "uif":
         raise HashbenchError(f"{stored.where}: {stored.dtype} of shape {stored.shape}: {n_bits} weights are expected")
     weights = stored.small().astype(np.float64).ravel()
-    if not np.isfinite(weights).all() or (weights < 0).any() or not (weights > 0).any():
+    if (weights < 0).any() or not (weights > 0).any():
         raise HashbenchError(f"{stored.where}: weights must be finite, 0 or more, and not all 0")
     return weights
 
 
 def opened(
-    sources: Path | Sequence[Path] = (),
+    sources: Sources = (),
     *,
     explicit: Explicit = Explicit(),
     streamed: bool | None = None,
@@ -237,65 +181,49 @@ def opened(
     cannot be streamed, it is loaded, with a note. ``training`` names the codes and the labels of training items, each
     ``FILE`` or ``FILE:KEY``, which are then read in place of the database. Without ``with_ids`` no ids are read.
     """
-    found = _open(sources, explicit, training, with_ids)
-    database, labels = found.codes.database, found.codes.database_labels
+    found = _open(sources, explicit, training, with_ids=with_ids)
+    database, labels = found.codes.database, found.codes.labels[1]
     # in memory: packed codes, and labels of eight bytes a class id or one byte a label
     item_bytes = 8 * -(-found.codes.n_bits // 64) + (8 if labels.is_ids else labels.width)
-    n_bytes, most = database.shape[0] * item_bytes, HELD_BYTES if held_bytes is None else held_bytes
-    if streamed or (streamed is None and n_bytes > most and database.by_rows):
-        return _stream.opened(found.codes, found.notes, explicit.bit_order, found.ids)
-    if streamed is None and n_bytes > most:
+    n_bytes = database.shape[0] * item_bytes
+    is_large = streamed is None and n_bytes > (HELD_BYTES if held_bytes is None else held_bytes)
+    if streamed or (is_large and database.by_rows):
+        return found.stream()
+    if is_large:
         note = f"{database.where}: cannot be read item by item, so the whole is in memory: {n_bytes >> 20} MiB"
         found.notes.append(note)
-    return _loaded(found, explicit.bit_order)
+    return found.load()
 
 
-def shape_of(sources: Path | Sequence[Path], *, explicit: Explicit) -> tuple[int, int]:
+def shape_of(sources: Sources, *, explicit: Explicit) -> tuple[int, int]:
     """(items, bits) of the database that ``opened`` would read; no values are read."""
     codes = _open(sources, explicit, with_ids=False).codes
     return codes.database.shape[0], codes.n_bits
 
 
-@dataclass(frozen=True)
-class _Opened:
-    """Codes, labels and ids in their files, before any of their values is read, and notes on their layout."""
-
-    codes: StoredCodes
-    ids: Mapping[str, StoredArray]
-    notes: list[str]
-
-
 def _open(
-    sources: Path | Sequence[Path],
+    sources: Sources,
     explicit: Explicit,
     training: tuple[str, str] | None = None,
+    *,
     with_ids: bool = True,
-) -> _Opened:
+    with_labels: bool = True,
+) -> Opened:
     paths = [sources] if isinstance(sources, Path) else list(sources)
-    found = find(paths, {role: getattr(explicit, role) for role in (*ROLES, *IDS)})
+    needed = ROLES if with_labels else CODE_ROLES
+    found = find(paths, {role: getattr(explicit, role) for role in (*needed, *(IDS if with_labels else ()))}, needed)
     where = ", ".join(map(str, paths)) or found.roles["query_codes"].where
-    if (explicit.query_ids or explicit.database_ids) and len(found.ids) < len(IDS):
-        raise HashbenchError(
-            f"{where}: --query-ids and --database-ids go together: only {next(iter(found.ids))} is there"
-        )
-    n_bits, layout = explicit.bits or _n_bits(found), explicit.layout or _layout(found)
-    roles, ids = dict(found.roles), found.ids if with_ids else {}
-    if training is not None:
-        for what, place in zip(("codes", "labels"), training, strict=True):
-            roles[f"database_{what}"] = array_at(place, f"database_{what}", f"--train-{what}")
-        ids = {}
-    codes = arrange(where, roles, n_bits, layout)
+    if with_labels and (explicit.query_ids or explicit.database_ids) and len(found.ids) < len(IDS):
+        only = next(iter(found.ids))
+        raise HashbenchError(f"{where}: --query-ids and --database-ids go together: only {only} is there")
+    roles = dict(found.roles)
+    for what, place in zip(("codes", "labels"), training or (), strict=False):
+        roles[f"database_{what}"] = array_at(place, f"database_{what}", f"--train-{what}")
+    codes = arrange(where, roles, explicit.bits or _n_bits(found), explicit.layout or _layout(found))
     notes = [f"{where}: codes are bits x items"] if codes.transposed else []
-    notes += [f"{where}: labels are labels x items"] if codes.query_labels.transposed else []
-    return _Opened(codes, ids, notes)
-
-
-def _loaded(found: _Opened, bit_order: str | None) -> SavedCodes:
-    codes = found.codes
-    query, database, notes = _codes.read(codes, bit_order)
-    relevance, label_notes, names = _labels.read(codes.query_labels, codes.database_labels)
-    ids = _labels.read_ids(found.ids.get(IDS[0]), len(query)), _labels.read_ids(found.ids.get(IDS[1]), len(database))
-    return SavedCodes(query, database, relevance, (*found.notes, *notes, *label_notes), *ids, class_names=names)
+    notes += [f"{where}: labels are labels x items"] if any(each.transposed for each in codes.labels) else []
+    ids = found.ids if with_ids and training is None else {}
+    return Opened(codes, (ids.get(IDS[0]), ids.get(IDS[1])), notes, explicit.bit_order)
 
 
 def _check_bits(name: str, n_bits: int) -> int:
@@ -305,12 +233,7 @@ def _check_bits(name: str, n_bits: int) -> int:
 
 
 def _n_bits(found: NamedArrays) -> int | None:
-    stored = found.n_bits
-    if stored is None:
-        return None
-    if stored.shape not in ((), (1,), (1, 1)) or stored.dtype.kind not in "ui":
-        raise HashbenchError(f"{stored.where}: {stored.dtype} of shape {stored.shape}: one integer is expected")
-    return _check_bits(stored.where, int(stored.small().item()))
+    return None if found.n_bits is None else _check_bits(found.n_bits.where, found.n_bits.integer())
 
 
 def _layout(found: NamedArrays) -> str | None:

@@ -1,12 +1,11 @@
 """Packs stored codes slab by slab: the whole array of floats is never in memory."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.codes.files._layout import StoredPair, is_packed
+from hashbench.codes.files._layout import StoredCodes, is_packed
 from hashbench.codes.files._stored import StoredArray
 from hashbench.codes.packed import Codes, bit_order_of, reverse_bits
 from hashbench.foundation.errors import HashbenchError
@@ -14,142 +13,116 @@ from hashbench.foundation.errors import HashbenchError
 Bytes = NDArray[np.uint8]
 
 
-@dataclass
-class Census:
-    """Counts of the values of an array of codes that are 0, negative and so on, made while it is packed."""
-
-    where: str
-    n_values: int = 0
-    n_zero: int = 0
-    n_negative: int = 0
-    n_set: int = 0
-    n_other: int = 0  # neither -1 nor 0 nor 1
-    other: float = 0.0
-    is_float: bool = False
-
-    def add(self, slab: NDArray[np.generic]) -> None:
-        """Counts the values of one slab."""
-        ones, zeros, negative = slab == 1, slab == 0, slab < 0  # type: ignore[operator]
-        known = ones | zeros | (slab == -1)
-        self.n_values += slab.size
-        self.n_zero += int(np.count_nonzero(zeros))
-        self.n_negative += int(np.count_nonzero(negative))
-        n_other = slab.size - int(np.count_nonzero(known))
-        self.n_set += slab.size - int(np.count_nonzero(zeros)) - int(np.count_nonzero(negative))
-        if n_other and not self.n_other:
-            self.other = slab[~known].flat[0].item()
-        self.n_other += n_other
-        self.is_float = slab.dtype.kind == "f"
-
-
-@dataclass
 class Packer:
-    """Packs codes slab by slab; ``rows`` uint8[n, bytes] are padded to words, the lowest bit of a byte comes first."""
+    """Packs the codes of one side slab by slab, and counts their values: those that are 0, negative and so on."""
 
-    n_bits: int
-    rows: Bytes
-    is_packed: bool
-    census: Census
+    def __init__(self, stored: StoredArray, n_bits: int) -> None:
+        self.stored, self.n_bits = stored, n_bits
+        self.is_packed = is_packed(stored, n_bits)  # in the file already
+        self.n_values = self.n_zero = self.n_negative = self.n_other = 0  # other: neither -1 nor 0 nor 1
+        self.other, self.is_float = 0.0, False
 
-    @staticmethod
-    def empty(stored: StoredArray, n_bits: int, n_items: int | None = None) -> "Packer":
-        """Room for the codes in ``stored``, or for ``n_items`` of them."""
-        rows = np.zeros((stored.shape[0] if n_items is None else n_items, 8 * -(-n_bits // 64)), np.uint8)
-        return Packer(n_bits, rows, is_packed(stored, n_bits), Census(stored.where))
+    def whole(self) -> Bytes:
+        """All codes, uint8[n, bytes], padded to words; of codes that are packed in their file, as the file has them."""
+        rows = self._room(self.stored.shape[0])
+        for at, slab in self.stored.slabs():
+            self._pack(rows, at, slab)
+        return rows
 
-    def add(self, at: tuple[slice, ...], slab: NDArray[np.generic]) -> None:
-        """Packs one slab of whole rows or of whole columns, and counts its values."""
+    def slabs(self, bit_order: str) -> Iterator[Codes]:
+        """The codes of an array that is read by rows, a slab at a time."""
+        for _, slab in self.stored.slabs():
+            rows = self._room(len(slab))
+            self._pack(rows, (slice(None),), slab)
+            yield self.codes(rows, bit_order)
+
+    def codes(self, rows: Bytes, bit_order: str) -> Codes:
+        """The codes in ``rows``; raises HashbenchError where bits beyond ``n_bits`` are set."""
+        if self.is_packed:
+            bit_order_of(self.stored.where, self.n_bits, self.last_byte(rows), bit_order)
+            if bit_order == "big":
+                reverse_bits(rows)
+        return Codes(rows.view("<u8").astype(np.uint64, copy=False), self.n_bits)
+
+    def last_byte(self, rows: Bytes) -> int:
+        """The bitwise or of the last bytes of all rows; 0 for codes that are not packed in their file."""
+        return int(np.bitwise_or.reduce(rows[:, (self.n_bits - 1) // 8])) if self.is_packed else 0
+
+    def _room(self, n_items: int) -> Bytes:
+        return np.zeros((n_items, 8 * -(-self.n_bits // 64)), np.uint8)
+
+    def _pack(self, rows: Bytes, at: tuple[slice, ...], slab: NDArray[np.generic]) -> None:
+        """Packs one slab of whole rows or of whole columns, whose bits come lowest first."""
         first = at[1].start if len(at) == 2 else 0
         if self.is_packed:
-            self.rows[at[0], first : first + slab.shape[1]] = slab
+            rows[at[0], first : first + slab.shape[1]] = slab
             return
-        self.census.add(slab)
+        self._count(slab)
         bits = slab > 0  # type: ignore[operator]
         if len(at) == 1:
             packed = np.packbits(bits, axis=1, bitorder="little")
-            self.rows[at[0], : packed.shape[1]] = packed
+            rows[at[0], : packed.shape[1]] = packed
         else:
             for column, set_bits in enumerate(bits.T, first):
-                self.rows[:, column // 8] |= set_bits.view(np.uint8) << (column % 8)
+                rows[:, column // 8] |= set_bits.view(np.uint8) << (column % 8)
 
-    def last_byte(self) -> int:
-        """The bitwise or of the last bytes of all rows; 0 for codes that are not packed in their file."""
-        return int(np.bitwise_or.reduce(self.rows[:, (self.n_bits - 1) // 8])) if self.is_packed else 0
+    def _count(self, slab: NDArray[np.generic]) -> None:
+        zeros = slab == 0
+        known = (slab == 1) | zeros | (slab == -1)
+        n_other = slab.size - int(np.count_nonzero(known))
+        if n_other and not self.n_other:
+            self.other = slab[~known].flat[0].item()
+        self.n_values += slab.size
+        self.n_zero += int(np.count_nonzero(zeros))
+        self.n_negative += int(np.count_nonzero(slab < 0))  # type: ignore[operator]
+        self.n_other += n_other
+        self.is_float = slab.dtype.kind == "f"
 
-    def put_in_order(self, bit_order: str) -> None:
-        """Makes the first bit of a byte the lowest, in codes that are packed with ``bit_order`` in their file.
-
-        Raises HashbenchError where bits beyond ``n_bits`` are set.
-        """
-        if self.is_packed:
-            bit_order_of(self.census.where, self.n_bits, self.last_byte(), bit_order)
-            if bit_order == "big":
-                reverse_bits(self.rows)
-
-    def codes(self) -> Codes:
-        """The packed codes; to be called after the last slab."""
-        return Codes(self.rows.view("<u8").astype(np.uint64, copy=False), self.n_bits)
+    def note(self) -> str:
+        """A warning about the values; empty if there is none."""
+        where = self.stored.where
+        zeros = f"{self.n_zero} of {self.n_values} values are exactly 0, and those bits are not set"
+        if self.n_other:
+            return f"{where}: real values, binarised at > 0; {zeros}"
+        return f"{where}: codes of -1 and +1 with zeros: {zeros}" if self.n_negative and self.n_zero else ""
 
 
-def read(stored: StoredPair, bit_order: str | None) -> tuple[Codes, Codes, list[str]]:
+def read(stored: StoredCodes, bit_order: str | None) -> tuple[Codes, Codes, list[str]]:
     """The query codes, the database codes and notes about their values.
 
     A bit is set where the value is > 0. Codes that are packed in their file are read in ``bit_order``; without it, in
     the only order in which no bit beyond ``n_bits`` is set. Where both orders fit, no distance depends on it.
     """
-    query, database = (packed(array, stored.n_bits) for array in (stored.query, stored.database))
-    notes = interpret([query.census, database.census])
-    chosen, more = choose_order(stored, query.last_byte() | database.last_byte(), bit_order)
-    for side in (query, database):
-        side.put_in_order(chosen)
-    return query.codes(), database.codes(), notes + more
+    sides = [Packer(array, stored.n_bits) for array in (stored.query, stored.database)]
+    rows = [side.whole() for side in sides]
+    notes = interpret(sides)
+    last_byte = sides[0].last_byte(rows[0]) | sides[1].last_byte(rows[1])
+    chosen, more = choose_order(stored, last_byte, bit_order)
+    query, database = (side.codes(each, chosen) for side, each in zip(sides, rows, strict=True))
+    return query, database, notes + more
 
 
-def packed_slabs(stored: StoredArray, n_bits: int, bit_order: str, census: Census) -> Iterator[Packer]:
-    """The codes of an array that is read by rows, a slab at a time; the values are counted in ``census``."""
-    for _, slab in stored.slabs():
-        codes = Packer.empty(stored, n_bits, len(slab))
-        codes.census = census
-        codes.add((slice(0, len(slab)),), slab)
-        codes.put_in_order(bit_order)
-        yield codes
-
-
-def packed(stored: StoredArray, n_bits: int) -> Packer:
-    """The codes of a whole array, with a census of its values; packed bytes keep the bit order of their file."""
-    codes = Packer.empty(stored, n_bits)
-    for at, slab in stored.slabs():
-        codes.add(at, slab)
-    return codes
-
-
-def interpret(counted: list[Census]) -> list[str]:
-    """Notes about the values of queries and database.
+def interpret(sides: Sequence[Packer]) -> list[str]:
+    """Notes about the values of queries and database, all of which were counted.
 
     Values other than -1, 0 and +1 must be floats, some of them below 0, and -1 and 0 must not come without +1; raises
-    HashbenchError otherwise. The census of packed codes has no values and is left out.
+    HashbenchError otherwise. Packed codes have no values and are left out.
     """
-    counted = [census for census in counted if census.n_values]
-    others = [census for census in counted if census.n_other]
-    if others and not (any(census.n_negative for census in others) and all(census.is_float for census in others)):
+    counted = [side for side in sides if side.n_values]
+    others = [side for side in counted if side.n_other]
+    if others and not (any(side.n_negative for side in others) and all(side.is_float for side in others)):
         raise HashbenchError(
-            f"{others[0].where}: {others[0].other} is in it; 0 and 1, or -1 and +1, are expected, or real values "
-            "on both sides of 0, or packed bytes with --bits"
+            f"{others[0].stored.where}: {others[0].other} is in it; 0 and 1, or -1 and +1, are expected, or real "
+            "values on both sides of 0, or packed bytes with --bits"
         )
-    negative = any(census.n_negative for census in counted)
-    if negative and any(census.n_zero for census in counted) and not any(census.n_set for census in counted):
-        raise HashbenchError(f"{counted[0].where}: -1 and 0 and no +1 are in it: 0 and 1, or -1 and +1, are expected")
-    return [note for census in counted if (note := _note(census))]
+    has_set = any(side.n_values > side.n_zero + side.n_negative for side in counted)
+    if any(side.n_negative for side in counted) and any(side.n_zero for side in counted) and not has_set:
+        where = counted[0].stored.where
+        raise HashbenchError(f"{where}: -1 and 0 and no +1 are in it: 0 and 1, or -1 and +1, are expected")
+    return list(filter(None, (side.note() for side in counted)))
 
 
-def _note(census: Census) -> str:
-    zeros = f"{census.n_zero} of {census.n_values} values are exactly 0, and those bits are not set"
-    if census.n_other:
-        return f"{census.where}: real values, binarised at > 0; {zeros}"
-    return f"{census.where}: codes of -1 and +1 with zeros: {zeros}" if census.n_negative and census.n_zero else ""
-
-
-def choose_order(codes: StoredPair, last_byte: int, bit_order: str | None) -> tuple[str, list[str]]:
+def choose_order(codes: StoredCodes, last_byte: int, bit_order: str | None) -> tuple[str, list[str]]:
     """The bit order of the codes that are packed, and a note where the padding showed it.
 
     ``last_byte`` is the bitwise or of the last bytes of all packed rows.

@@ -3,18 +3,19 @@
 A file's name may have anything before a known name: ``cifar10-0.79-trn_binary.npy`` is a ``trn_binary``.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from hashbench.codes.files._stored import Arrays, Format, StoredArray
+from hashbench.codes.files import h5, mat, npy, npz, pt
+from hashbench.codes.files._layout import CODE_ROLES, LABEL_ROLES
+from hashbench.codes.files._stored import Arrays, StoredArray
 from hashbench.foundation.errors import HashbenchError, printable, quietly, unknown
-from hashbench.foundation.registry import Catalogue
 
+FORMATS = {"h5": h5, "mat": mat, "npy": npy, "npz": npz, "pt": pt}
 N_BITS, LAYOUT, IDS = "n_bits", "layout", ("query_ids", "database_ids")  # arrays that may be beside the codes
-CODE_ROLES = ("query_codes", "database_codes")
-ROLES = (*CODE_ROLES, "query_labels", "database_labels")
+ROLES = (*CODE_ROLES, *LABEL_ROLES)
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,6 @@ NAMINGS = (
     Naming("hashbench encode RUN ITEMS", "codes", "codes", ("labels",), ("labels",)),
 )
 
-FORMATS = Catalogue("format", "hashbench.codes.files", "FORMAT", Format)
 KNOWN = {name for naming in NAMINGS for role in ROLES for name in naming.names(role)}
 
 
@@ -68,20 +68,18 @@ def arrays_in(path: Path) -> Arrays:
     """
     if not path.is_file():
         raise HashbenchError(f"{path}: no such file")
-    name, form = quietly(str(path), lambda: _format(path))
-    arrays = quietly(str(path), lambda: form.arrays(path), f"not a readable .{name} file")
+    name = quietly(str(path), lambda: _format(path))
+    arrays = quietly(str(path), lambda: FORMATS[name].arrays(path), f"not a readable .{name} file")
     return {key: partial(quietly, f"{path}: {printable(key)}", one) for key, one in arrays.items()}
 
 
-def _format(path: Path) -> tuple[str, Format]:
+def _format(path: Path) -> str:
     with path.open("rb") as file:
         head = file.read(4096)
-    formats = [(name, FORMATS.get(name)) for name in FORMATS.names]
-    known = [one for one in formats if one[1].recognises(head)]
-    known = known or [one for one in formats if path.suffix in one[1].suffixes]
-    if not known:
+    known = [name for name, form in FORMATS.items() if form.recognises(head)]
+    if not known and path.suffix not in pt.SUFFIXES:
         raise HashbenchError(f"{path}: not a readable .npz, .npy, .mat, .h5 or .pt file: it begins like none of them")
-    return known[0]
+    return known[0] if known else "pt"
 
 
 @dataclass(frozen=True)
@@ -147,8 +145,7 @@ def files_of(source: Path) -> list[Path]:
     if not source.is_dir():
         return [source]
     files = [path for path in sorted(source.iterdir()) if path.is_file()]
-    named = [path for path in files if _known_end(path.stem) is not None]
-    if named:
+    if named := [path for path in files if _known_end(path.stem)]:
         return named
     containers = [path for path in files if path.suffix in (".npz", ".mat", ".h5", ".hdf5")]
     if len(containers) == 1:
@@ -159,29 +156,26 @@ def files_of(source: Path) -> list[Path]:
     )
 
 
-def _known_end(stem: str) -> tuple[str, str] | None:
-    """(prefix, known name) of a file's stem: the longest known name that it ends with, after no letter or digit."""
-    for name in sorted(KNOWN, key=len, reverse=True):
-        prefix = stem.removesuffix(name)
-        if stem.endswith(name) and not prefix[-1:].isalnum():
-            return prefix, name
-    return None
+def _known_end(stem: str) -> str | None:
+    """The longest known name that a file's stem ends with, after no letter or digit."""
+    ends = [name for name in KNOWN if stem.endswith(name) and not stem.removesuffix(name)[-1:].isalnum()]
+    return max(ends, key=len, default=None)
 
 
 def _one_namespace(files: Mapping[str, Arrays]) -> Arrays:
-    names: dict[str, tuple[str, Arrays]] = {}
+    """The arrays of all files by name; the array of a file of one by the known name at the end of the file's."""
+    names: dict[str, tuple[str, Callable[[], StoredArray]]] = {}
     for file, arrays in files.items():
-        for key in arrays:
-            single = len(arrays) == 1 and key == Path(file).stem
-            end = _known_end(key) if single else None
-            name = end[1] if end else key
+        for key, one in arrays.items():
+            is_alone = len(arrays) == 1 and key == Path(file).stem
+            name = (_known_end(key) if is_alone else None) or key
             if name in names and name in KNOWN:
                 raise HashbenchError(
                     f"{file}: {name} is in {names[name][0]} too: name the files of one run, "
                     "or each array with --query-codes, --database-codes and so on"
                 )
-            names[name] = file, {name: arrays[key]}
-    return {name: arrays[name] for name, (_, arrays) in names.items()}
+            names[name] = file, one
+    return {name: one for name, (_, one) in names.items()}
 
 
 def _guess(where: str, names: Arrays, needed: Sequence[str]) -> dict[str, str]:
@@ -189,39 +183,36 @@ def _guess(where: str, names: Arrays, needed: Sequence[str]) -> dict[str, str]:
     roles = [role for role in needed if role in CODE_ROLES]
     fitting = [one for one in NAMINGS if {one.names(role)[0] for role in roles} <= names.keys()]
     if not fitting or not (roles or names):
-        raise _missing(where, names, needed, needed)
+        raise _missing(where, names, needed, needed[0])
     complete = [one for one in fitting if all(set(one.names(role)) & names.keys() for role in needed)]
+    if not complete:
+        missing = next(role for role in needed if not set(fitting[0].names(role)) & names.keys())
+        raise _missing(where, names, needed, missing, fitting[0])
     guesses = {tuple(_named(where, one, role, names) for role in needed): one.origin for one in complete}
-    if len(guesses) == 1:
-        (chosen,) = guesses
-        return dict(zip(needed, chosen, strict=True))
-    if guesses:
+    if len(guesses) > 1:
         origins = " and by ".join(guesses.values())
         raise HashbenchError(
             f"{where}: these names are used by {origins}: say which with --query-codes, --database-codes and so on"
         )
-    missing = [role for role in needed if not set(fitting[0].names(role)) & names.keys()]
-    raise _missing(where, names, needed, missing, fitting[0])
+    return dict(zip(needed, next(iter(guesses)), strict=True))
 
 
 def _named(where: str, naming: Naming, role: str, names: Arrays) -> str:
     found = [name for name in naming.names(role) if name in names]
     if len(found) > 1:
-        raise HashbenchError(
-            f"{where}: {' and '.join(found)} could all be {role}: say which with --{role.replace('_', '-')}"
-        )
+        which = f"{' and '.join(found)} could all be {role}"
+        raise HashbenchError(f"{where}: {which}: say which with --{role.replace('_', '-')}")
     return found[0]
 
 
 def _missing(
-    where: str, names: Iterable[str], needed: Sequence[str], missing: Sequence[str], naming: Naming | None = None
+    where: str, names: Iterable[str], needed: Sequence[str], missing: str, naming: Naming | None = None
 ) -> HashbenchError:
     roles = ROLES if set(needed) - set(CODE_ROLES) else CODE_ROLES
     expected = ", ".join(naming.names(role)[0] if naming else role for role in roles)
-    option = missing[0].replace("_", "-")
     return HashbenchError(
-        f"{where or 'codes'}: {missing[0]} is missing: {expected} are expected, or --{option} FILE:KEY; "
-        f"there is {_some(names)}"
+        f"{where or 'codes'}: {missing} is missing: {expected} are expected, or --{missing.replace('_', '-')} "
+        f"FILE:KEY; there is {_some(names)}"
     )
 
 

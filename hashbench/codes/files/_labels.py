@@ -55,35 +55,22 @@ class LabelReader:
         return [f"{where}: {self.n_negative} labels are -1, read as absent"] if self.n_negative else []
 
     def _checked(self, slab: NDArray[Any]) -> Labels:
+        where = self.labels.stored.where
         if self.labels.are_names:
-            texts = _texts(self.labels.stored.where, slab.ravel())
+            texts = _texts(where, slab.ravel())
             self.names = class_names(texts) if self.names is None else self.names
             return class_ids(texts, self.names)
         if self.labels.is_ids:
-            return _whole(self.labels.stored.where, slab)
+            with np.errstate(invalid="ignore"):  # a float outside int64 becomes another number: see below
+                ids = slab.astype(np.int64)
+            if not (ids == slab).all() or (slab.dtype.kind == "u" and (ids < 0).any()):
+                raise HashbenchError(f"{where}: class ids are whole numbers that fit 64 bits; others are in it")
+            return ids
         present, absent = slab == 1, slab == -1
         if not (present | absent | (slab == 0)).all():
-            raise HashbenchError(
-                f"{self.labels.stored.where}: multi-hot labels [n, labels] are 0 or 1 (or -1 or 1); others are in it"
-            )
+            raise HashbenchError(f"{where}: multi-hot labels [n, labels] are 0 or 1 (or -1 or 1); others are in it")
         self.n_negative += int(np.count_nonzero(absent))
         return present.view(np.uint8)
-
-
-def read(query: StoredLabels, database: StoredLabels) -> tuple[LabelRelevance, list[str], NDArray[np.str_] | None]:
-    """The relevance of stored labels, notes about them, and the names of the classes where the labels are names."""
-    of_query = LabelReader(query)
-    query_labels = of_query.whole()
-    of_database = LabelReader(database, of_query.names)
-    relevance = relevance_between(query_labels, of_database.whole())
-    return relevance, [*of_query.notes(), *of_database.notes()], of_query.names
-
-
-def relevance_between(query: Labels, database: Labels) -> LabelRelevance:
-    """The relevance of labels; where no item has two, of class ids, which is the same and is counted faster."""
-    if query.ndim == database.ndim == 2 and not (_is_multi(query) or _is_multi(database)):
-        return ClassRelevance(_class_of(query), _class_of(database))
-    return from_labels(query, database)
 
 
 def _texts(where: str, slab: NDArray[Any]) -> NDArray[np.str_]:
@@ -95,30 +82,22 @@ def _texts(where: str, slab: NDArray[Any]) -> NDArray[np.str_]:
         raise HashbenchError(f"{where}: names of classes that are not UTF-8 text") from None
 
 
-def _whole(where: str, slab: NDArray[Any]) -> NDArray[np.int64]:
-    with np.errstate(invalid="ignore"):  # a float outside int64 becomes another number: see below
-        ids = slab.astype(np.int64)
-    if not (ids == slab).all() or (slab.dtype.kind == "u" and (ids < 0).any()):
-        raise HashbenchError(f"{where}: class ids are whole numbers that fit 64 bits; others are in it")
-    return ids
+def relevance_between(query: Labels, database: Labels) -> LabelRelevance:
+    """The relevance of labels; where no item has two, of class ids, which is the same and is counted faster."""
+    if query.ndim == database.ndim == 2 and all((hot.sum(1, np.int64) < 2).all() for hot in (query, database)):
+        return ClassRelevance(*(np.where(hot.any(axis=1), hot.argmax(axis=1), -1) for hot in (query, database)))
+    return from_labels(query, database)
 
 
-def _is_multi(hot: Labels) -> bool:
-    return bool((hot.sum(axis=1, dtype=np.int64) > 1).any())
+def checked_ids(stored: StoredArray, n_items: int) -> StoredArray:
+    """The stored ids of ``n_items`` items; raises HashbenchError if they are not one integer or text for each."""
+    if stored.shape != (n_items,) or stored.dtype.kind not in "uiUS":
+        kind = f"{stored.dtype} of shape {stored.shape}"
+        raise HashbenchError(f"{stored.where}: {kind}: {n_items} integers or texts are expected")
+    return stored
 
 
-def _class_of(hot: Labels) -> Labels:
-    return np.where(hot.any(axis=1), hot.argmax(axis=1), -1)
-
-
-def read_ids(stored: StoredArray | None, n_items: int) -> NDArray[Any] | None:
-    """The ids of ``n_items`` items, None where the file has none; raises HashbenchError where they are no ids."""
-    if stored is None:
-        return None
-    return checked_ids(stored, n_items).whole()
-
-
-def count_in(query: NDArray[Any], database: Iterable[NDArray[Any]]) -> int:
+def count_in(query: Ids, database: Iterable[Ids]) -> int:
     """The number of ``query`` ids that are in some piece of ``database``."""
     seen = np.zeros(len(query), bool)
     for piece in database:
@@ -126,7 +105,7 @@ def count_in(query: NDArray[Any], database: Iterable[NDArray[Any]]) -> int:
     return int(seen.sum())
 
 
-def rows_of(query: NDArray[Any], database: Iterable[NDArray[Any]], where: str) -> NDArray[np.int64]:
+def rows_of(query: Ids, database: Iterable[Ids], where: str) -> NDArray[np.int64]:
     """The row of each query in the database by its id, int64[q], -1 for none; ``where`` names the database in errors.
 
     Raises HashbenchError if an id that a query has is the id of several database items.
@@ -148,15 +127,6 @@ def rows_of(query: NDArray[Any], database: Iterable[NDArray[Any]], where: str) -
     return row[of_query]
 
 
-def _decoded(ids: NDArray[Any]) -> NDArray[Any]:
+def _decoded(ids: Ids) -> Ids:
     """The ids, with bytes as texts: some formats give the one, some the other, and NumPy finds them all different."""
     return np.strings.decode(ids, "utf-8", "backslashreplace") if ids.dtype.kind == "S" else ids
-
-
-def checked_ids(stored: StoredArray, n_items: int) -> StoredArray:
-    """The stored ids of ``n_items`` items; raises HashbenchError if they are not one integer or text for each."""
-    if stored.shape != (n_items,) or stored.dtype.kind not in "uiUS":
-        raise HashbenchError(
-            f"{stored.where}: {stored.dtype} of shape {stored.shape}: {n_items} integers or texts are expected"
-        )
-    return stored

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import prod
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -23,8 +22,8 @@ class StoredArray:
     """One array of a file, whose values are read on demand.
 
     ``where`` names it in errors, ``name`` is its key (or its file's stem). ``file_shape`` is its shape as the file
-    stores it; ``is_transposed`` says that ``shape`` is the reverse of that. ``read(n)`` yields the stored array n rows
-    at a time; ``read_columns(n)`` n columns at a time, in a format that can.
+    stores it; ``is_transposed`` says that ``shape`` is the reverse. ``read(n)`` yields the stored array n rows at a
+    time; ``read_columns(n)`` n columns at a time, in a format that can.
     """
 
     where: str
@@ -57,43 +56,46 @@ class StoredArray:
         if prod(self.shape) == 0:
             return
         by_columns = self.read_columns if self.is_transposed and len(self.file_shape) == 2 else None
-        n_lines, *line = self.shape if self.by_rows else self.file_shape
-        n_read = max(1, SLAB_BYTES // (prod(line) * self.dtype.itemsize))
+        n_lines, *line = (self.shape if self.by_rows else self.file_shape) or (1,)
+        n_read = max(1, SLAB_BYTES // max(1, prod(line) * self.dtype.itemsize))
         start = 0
-        for raw in _faults_named(self.where, (by_columns or self.read)(n_read)):
-            slab = self._checked(raw.T if self.is_transposed else raw)
+        for raw in _named_faults(self.where, (by_columns or self.read)(n_read)):
+            slab = raw.T if self.is_transposed else raw
+            if slab.dtype.kind == "f" and not np.isfinite(slab).all():
+                raise HashbenchError(f"{self.where}: not finite (NaN or inf): finite numbers are expected")
             at = slice(start, start + (raw.shape[1] if by_columns else len(raw)))
             start = at.stop
             yield (at,) if self.by_rows else (slice(None), at), slab
         if start != n_lines:
             raise HashbenchError(f"{self.where}: cannot be read: {start} of {n_lines} rows are there")
 
-    def _checked(self, slab: NDArray[Any]) -> NDArray[Any]:
-        if slab.dtype.kind == "f" and not np.isfinite(slab).all():
-            raise HashbenchError(f"{self.where}: not finite (NaN or inf): finite numbers are expected")
-        return slab
-
     def whole(self, dtype: DTypeLike | None = None, order: Literal["C", "F"] = "C") -> NDArray[Any]:
         """The array in memory, of its own type in native byte order, or of ``dtype``; raises as ``slabs`` does.
 
         ``order`` is the order in memory; F is faster where the file stores columns one after another.
         """
-        array = np.empty(self.shape, dtype or self.dtype.newbyteorder("="), order)
+        array = np.empty(self.shape or (1,), dtype or self.dtype.newbyteorder("="), order)
         for at, slab in self.slabs():
             array[at] = slab
-        return array
+        return array if self.shape else array.reshape(())
 
     def small(self) -> NDArray[Any]:
         """The array in memory; raises HashbenchError where it takes more than 4 MiB."""
         if prod(self.shape) * self.dtype.itemsize > SLAB_BYTES:
             raise HashbenchError(f"{self.where}: shape {self.shape}: one value is expected")
-        array = np.empty(self.shape, self.dtype)
-        for rows in _faults_named(self.where, self.read(max(1, self.file_shape[0] if self.file_shape else 1))):
-            array[...] = rows.T.reshape(self.shape) if self.is_transposed else rows.reshape(self.shape)
-        return array
+        return self.whole()
+
+    def integer(self) -> int:
+        """The one integer in the array; raises HashbenchError where it is anything else."""
+        if self.shape not in ((), (1,), (1, 1)) or self.dtype.kind not in "ui":
+            raise HashbenchError(f"{self.where}: {self.dtype} of shape {self.shape}: one integer is expected")
+        return int(self.small().item())
 
 
-def _faults_named(where: str, slabs: Iterator[NDArray[Any]]) -> Iterator[NDArray[Any]]:
+Arrays = Mapping[str, Callable[[], StoredArray]]  # by key; calling one reads the array's header
+
+
+def _named_faults(where: str, slabs: Iterator[NDArray[Any]]) -> Iterator[NDArray[Any]]:
     try:
         yield from slabs
     except HashbenchError:
@@ -109,18 +111,3 @@ def refuse_bomb(where: str, n_bytes: int, stored_bytes: int) -> None:
             f"{where}: {stored_bytes} bytes would become {n_bytes}: more than {BOMB_RATIO} to 1 is taken for a bomb; "
             "an array that is really like that can be saved uncompressed"
         )
-
-
-Arrays = Mapping[str, Callable[[], StoredArray]]  # by key; calling one reads the array's header
-
-
-@dataclass(frozen=True)
-class Format:
-    """One file format: ``recognises`` tells it by a file's first bytes, ``arrays`` are the arrays in a file of it.
-
-    ``suffixes`` tell its files where the first bytes may say nothing.
-    """
-
-    recognises: Callable[[bytes], bool]
-    arrays: Callable[[Path], Arrays]
-    suffixes: tuple[str, ...] = ()

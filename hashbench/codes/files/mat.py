@@ -24,7 +24,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.codes.files._stored import Arrays, Format, StoredArray, refuse_bomb
+from hashbench.codes.files._stored import Arrays, StoredArray, refuse_bomb
 from hashbench.foundation.errors import HashbenchError, one_line, printable, quietly
 
 # Types of elements.
@@ -307,13 +307,12 @@ def _byte_order(header: bytes) -> str:
     return order
 
 
-def _recognises(head: bytes) -> bool:
+def recognises(head: bytes) -> bool:
+    """Whether a file that begins with ``head`` is of version 5 to 7."""
     return head.startswith(b"MATLAB 5.0") and len(head) >= HEADER_BYTES
 
 
-def _arrays(path: Path) -> Arrays:
+def arrays(path: Path) -> Arrays:
+    """The variables of the file, of which only matrices of real numbers can be read."""
     found = variables(lambda: path.open("rb"))
     return {name: partial(one.array, f"{path}: {printable(name)}") for name, one in found.items()}
-
-
-FORMAT = Format(_recognises, _arrays)

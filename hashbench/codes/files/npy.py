@@ -9,17 +9,19 @@ import numpy as np
 from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
-from hashbench.codes.files._stored import Arrays, Format, StoredArray
+from hashbench.codes.files._stored import Arrays, StoredArray
 from hashbench.foundation.errors import HashbenchError, one_line, printable
 
 Opener = Callable[[], IO[bytes]]
 
 
-def _recognises(head: bytes) -> bool:
+def recognises(head: bytes) -> bool:
+    """Whether a file that begins with ``head`` is an .npy."""
     return head.startswith(b"\x93NUMPY")
 
 
-def _arrays(path: Path) -> Arrays:
+def arrays(path: Path) -> Arrays:
+    """The one array of the file, by its stem."""
     return {path.stem: lambda: array(str(path), path.stem, lambda: path.open("rb"), path.stat().st_size)}
 
 
@@ -38,11 +40,9 @@ def array(where: str, name: str, opener: Opener, size: int) -> StoredArray:
             f"import numpy; objects = numpy.load(FILE, allow_pickle={True}); numpy.savez('codes.npz', NAME="
             "numpy.array(objects.tolist(), float))"
         )
-    n_bytes = prod(shape) * dtype.itemsize
-    if any(length < 0 for length in shape) or n_bytes != size - start:
-        raise HashbenchError(
-            f"{where}: cannot be read: {size - start} bytes for {printable(str(dtype))} of shape {shape}"
-        )
+    if any(length < 0 for length in shape) or prod(shape) * dtype.itemsize != size - start:
+        kind = printable(str(dtype))
+        raise HashbenchError(f"{where}: cannot be read: {size - start} bytes for {kind} of shape {shape}")
     file_shape = shape[::-1] if fortran else shape
     return StoredArray(where, name, file_shape, dtype, lambda n: _slabs(opener, start, file_shape, dtype, n), fortran)
 
@@ -62,10 +62,9 @@ def header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
 
 
 def _slabs(opener: Opener, start: int, shape: tuple[int, ...], dtype: np.dtype[Any], n: int) -> Iterator[NDArray[Any]]:
-    row_bytes = prod(shape[1:]) * dtype.itemsize
+    n_rows, row_bytes = (shape or (1,))[0], prod(shape[1:]) * dtype.itemsize
     with opener() as file:
         _exactly(file, start)
-        n_rows = shape[0] if shape else 1
         for first in range(0, n_rows, n):
             rows = min(n, n_rows - first)
             yield np.frombuffer(_exactly(file, rows * row_bytes), dtype).reshape(rows, *shape[1:])
@@ -78,6 +77,3 @@ def _exactly(file: IO[bytes], n_bytes: int) -> bytes:
     if len(content) != n_bytes:
         raise ValueError("the file ends early")
     return content
-
-
-FORMAT = Format(_recognises, _arrays)

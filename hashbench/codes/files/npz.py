@@ -9,26 +9,27 @@ from pathlib import Path
 from typing import IO
 
 from hashbench.codes.files import npy
-from hashbench.codes.files._stored import Arrays, Format, StoredArray, refuse_bomb
+from hashbench.codes.files._stored import Arrays, StoredArray, refuse_bomb
 from hashbench.foundation.errors import HashbenchError, printable
 
 
-def _recognises(head: bytes) -> bool:
+def recognises(head: bytes) -> bool:
+    """Whether a file that begins with ``head`` is a zip file, and none of PyTorch."""
     return head.startswith((b"PK\x03\x04", b"PK\x05\x06")) and b"/data.pkl" not in head[:256]
 
 
-def _arrays(path: Path) -> Arrays:
+def arrays(path: Path) -> Arrays:
+    """The arrays in the file."""
     with zipfile.ZipFile(path) as archive:
         members = [info for info in archive.infolist() if info.filename.endswith(".npy")]
-    names = [info.filename for info in members]
+    names = [info.filename.removesuffix(".npy") for info in members]
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        key = printable(twice[0].removesuffix(".npy"))
+        key = printable(twice[0])
         raise HashbenchError(f"{path}: {key} is in it twice, and which one is meant cannot be known: save it once")
-    return {info.filename.removesuffix(".npy"): partial(_member, path, info) for info in members}
+    return {name: partial(_member, path, name, info) for name, info in zip(names, members, strict=True)}
 
 
-def _member(path: Path, info: zipfile.ZipInfo) -> StoredArray:
-    name = info.filename.removesuffix(".npy")
+def _member(path: Path, name: str, info: zipfile.ZipInfo) -> StoredArray:
     where = f"{path}: {printable(name)}"
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise HashbenchError(f"{where}: cannot be read: compressed otherwise than numpy.savez_compressed does")
@@ -39,6 +40,3 @@ def _member(path: Path, info: zipfile.ZipInfo) -> StoredArray:
 def _opened(path: Path, info: zipfile.ZipInfo) -> IO[bytes]:
     with zipfile.ZipFile(path) as archive:  # the member keeps the file open until it is closed itself
         return archive.open(info)
-
-
-FORMAT = Format(_recognises, _arrays)

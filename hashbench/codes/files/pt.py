@@ -4,27 +4,30 @@ Read through ``torch.load(weights_only=True)``, which makes tensors and nothing 
 reading a pickle runs whatever code it holds; the error says how to convert it.
 """
 
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from numpy.typing import NDArray
-
-from hashbench.codes.files._stored import Arrays, Format, StoredArray
+from hashbench.codes.files._stored import Arrays, StoredArray
 from hashbench.foundation.errors import HashbenchError, printable
+from hashbench.foundation.parallel import slices
 
 LEGACY = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19"
+PICKLES = tuple(bytes([0x80, protocol]) for protocol in range(2, 6))
+SUFFIXES = (".pkl", ".pickle")  # where the first bytes say nothing
 
 
-PICKLES = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
+def recognises(head: bytes) -> bool:
+    """Whether a file that begins with ``head`` is one of PyTorch, or a pickle."""
+    return _is_of_torch(head) or head.startswith(PICKLES)
 
 
 def _is_of_torch(head: bytes) -> bool:
     return head.startswith(LEGACY) or (head.startswith(b"PK\x03\x04") and b"/data.pkl" in head[:256])
 
 
-def _arrays(path: Path) -> Arrays:
+def arrays(path: Path) -> Arrays:
+    """The tensors in the file; raises HashbenchError for a pickle of anything else."""
     with path.open("rb") as file:
         if not _is_of_torch(file.read(256)):
             raise HashbenchError(
@@ -57,16 +60,7 @@ def _stored(path: Path, name: str, tensor: Any) -> StoredArray:
         raise HashbenchError(f"{where}: not a plain tensor: one of numbers is expected")
     if tensor.numel() > path.stat().st_size:  # strides of 0 can make much of one number
         raise HashbenchError(f"{where}: cannot be read: the file does not hold shape {tuple(tensor.shape)}")
-    if tensor.dtype == torch.bfloat16:
-        tensor = tensor.float()
+    tensor = tensor.float() if tensor.dtype == torch.bfloat16 else tensor
     array = tensor.detach().resolve_conj().resolve_neg().numpy()
-    return StoredArray(where, name, array.shape, array.dtype, partial(_slabs, array))
-
-
-def _slabs(array: NDArray[Any], n: int) -> Iterator[NDArray[Any]]:
     rows = array.reshape(array.shape or (1,))
-    for start in range(0, len(rows), n):
-        yield rows[start : start + n]
-
-
-FORMAT = Format(lambda head: _is_of_torch(head) or head[:2] in PICKLES, _arrays, suffixes=(".pkl", ".pickle"))
+    return StoredArray(where, name, array.shape, array.dtype, lambda n: (rows[part] for part in slices(len(rows), n)))

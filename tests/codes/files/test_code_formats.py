@@ -95,7 +95,7 @@ def assert_right(read: SavedCodes, ids: tuple[np.ndarray, np.ndarray] = IDS) -> 
 
 
 def test_the_formats_are_the_files_of_the_package() -> None:
-    assert FORMATS.names == ["h5", "mat", "npy", "npz", "pt"]
+    assert list(FORMATS) == ["h5", "mat", "npy", "npz", "pt"]
 
 
 @together("turn", [False, True], ids=["items-by-bits", "bits-by-items"])

@@ -19,7 +19,7 @@ from hashbench.codes import files
 from hashbench.codes.files import CodeStream, Explicit, SavedCodes
 
 # from the module itself: no file gives slabs of every size, empty ones among them
-from hashbench.codes.files._stream import regrouped
+from hashbench.codes.files._saved import regrouped
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import count, count_blocks
 

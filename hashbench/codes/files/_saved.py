@@ -1,0 +1,180 @@
+"""Saved codes: in memory as a whole, or with a database that is read piece by piece, where it does not fit."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.codes.files import _codes
+from hashbench.codes.files._codes import Packer
+from hashbench.codes.files._labels import Ids, LabelReader, checked_ids, count_in, relevance_between, rows_of
+from hashbench.codes.files._layout import StoredCodes, is_packed
+from hashbench.codes.files._stored import StoredArray
+from hashbench.codes.packed import Codes, block_items
+from hashbench.foundation.errors import HashbenchError
+from hashbench.relevance.labels import LabelRelevance, Labels
+
+
+class _QueriesById:
+    """Finds the queries among the items of the database by their ids."""
+
+    query_ids: Ids | None
+
+    def _pieces_of_ids(self) -> Iterable[Ids] | None:
+        """The ids of the database, piece by piece; None where the file does not name its items."""
+        raise NotImplementedError
+
+    def ids_in_database(self) -> int | None:
+        """The number of queries whose id a database item has too; None where the file does not name both."""
+        pieces = None if self.query_ids is None else self._pieces_of_ids()
+        return None if self.query_ids is None or pieces is None else count_in(self.query_ids, pieces)
+
+    def rows_in_database(self) -> NDArray[np.int64] | None:
+        """The row of each query in the database by its id, -1 for none; None where the file does not name both.
+
+        Raises HashbenchError if several database items have the id of a query.
+        """
+        pieces = None if self.query_ids is None else self._pieces_of_ids()
+        return None if self.query_ids is None or pieces is None else rows_of(self.query_ids, pieces, "database_ids")
+
+
+@dataclass(frozen=True)
+class SavedCodes(_QueriesById):
+    """The codes of queries and of a database, the relevance between them, and notes.
+
+    ``notes`` are warnings for a report, one line each: values of 0, real values that were binarised, codes of bits x
+    items, labels of -1. ``query_ids`` and ``database_ids`` name the items, where the file does. ``weights`` [bits] are
+    learned weights of the bits; ``save`` writes them, and ``weights_at`` reads them.
+    """
+
+    query: Codes
+    database: Codes
+    relevance: LabelRelevance
+    notes: tuple[str, ...] = ()
+    query_ids: Ids | None = None
+    database_ids: Ids | None = None
+    weights: NDArray[np.float64] | None = None
+    class_names: NDArray[np.str_] | None = None  # of the class ids of the queries, where the file has names
+
+    @property
+    def query_labels(self) -> Labels:
+        """The labels of the queries."""
+        return self.relevance.query_labels
+
+    @property
+    def n_database(self) -> int:
+        """Number of items in the database."""
+        return len(self.database)
+
+    def pieces(self) -> Iterator[tuple[Codes, LabelRelevance]]:
+        """The database codes and the relevance of all queries to them: a ``CodeStream`` of one piece."""
+        yield self.database, self.relevance
+
+    def _pieces_of_ids(self) -> Iterable[Ids] | None:
+        return None if self.database_ids is None else [self.database_ids]
+
+
+@dataclass
+class CodeStream(_QueriesById):
+    """The queries in memory, and a database that is read anew by each call of ``pieces``.
+
+    ``notes`` are empty until ``pieces`` has come to its end.
+    """
+
+    query: Codes
+    query_labels: Labels
+    n_database: int
+    query_ids: Ids | None
+    class_names: NDArray[np.str_] | None  # of the class ids of the queries, where the file has names
+    _stored: StoredCodes = field(repr=False)
+    _bit_order: str = field(repr=False)
+    _query_packer: Packer = field(repr=False)
+    _known: tuple[list[str], list[str], list[str]] = field(repr=False)  # notes of layout, of bits, of query labels
+    _ids: StoredArray | None = field(repr=False)  # of the database
+    notes: tuple[str, ...] = field(default=(), init=False)
+
+    def pieces(self) -> Iterator[tuple[Codes, LabelRelevance]]:
+        """The database codes, some thousands at a time, each with the relevance of all queries to them.
+
+        Raises HashbenchError like ``load``, perhaps only at the end: a fault of the file may show in its last byte,
+        and what the values mean is known when all were read. Show no result before the last piece has come.
+        """
+        n_bits, n_items = self._stored.n_bits, block_items(self._stored.n_bits)
+        packer = Packer(self._stored.database, n_bits)
+        labels = LabelReader(self._stored.labels[1], self.class_names)
+        words = regrouped((slab.words for slab in packer.slabs(self._bit_order)), n_items)
+        for piece, of in zip(words, regrouped(labels.pieces(), n_items), strict=True):  # strict: both to their ends
+            yield Codes(piece, n_bits), relevance_between(self.query_labels, of)
+        layout, bits, of_query = self._known
+        self.notes = (*layout, *_codes.interpret([self._query_packer, packer]), *bits, *of_query, *labels.notes())
+
+    def _pieces_of_ids(self) -> Iterable[Ids] | None:
+        return None if self._ids is None else (slab for _, slab in checked_ids(self._ids, self.n_database).slabs())
+
+
+@dataclass(frozen=True)
+class Opened:
+    """Codes, labels and ids (of queries and database) in their files, before any value is read; notes on the layout."""
+
+    codes: StoredCodes
+    ids: tuple[StoredArray | None, StoredArray | None]
+    notes: list[str]
+    bit_order: str | None
+
+    def load(self) -> SavedCodes:
+        """All of it in memory."""
+        query, database, notes = _codes.read(self.codes, self.bit_order)
+        of_query = LabelReader(self.codes.labels[0])
+        query_labels = of_query.whole()
+        of_database = LabelReader(self.codes.labels[1], of_query.names)
+        relevance = relevance_between(query_labels, of_database.whole())
+        notes = [*self.notes, *notes, *of_query.notes(), *of_database.notes()]
+        ids = _whole_ids(self.ids[0], len(query)), _whole_ids(self.ids[1], len(database))
+        return SavedCodes(query, database, relevance, tuple(notes), *ids, class_names=of_query.names)
+
+    def stream(self) -> CodeStream:
+        """The queries in memory; raises HashbenchError where the file does not store the database item by item."""
+        codes, n_bits = self.codes, self.codes.n_bits
+        if not codes.database.by_rows:
+            raise HashbenchError(
+                f"{codes.database.where}: it cannot be read item by item, as the bits of an item are far apart: "
+                "save items x bits as .npz, .npy or HDF5; this file cannot be combined with --stream"
+            )
+        packer = Packer(codes.query, n_bits)
+        rows = packer.whole()
+        last_byte = packer.last_byte(rows)
+        # only the padding of all codes shows the bit order
+        if self.bit_order is None and n_bits % 8 and is_packed(codes.database, n_bits):
+            last_byte |= _codes.last_byte(codes.database, n_bits)
+        order, bit_notes = _codes.choose_order(codes, last_byte, self.bit_order)
+        query, labels = packer.codes(rows, order), LabelReader(codes.labels[0])
+        of_query, ids = labels.whole(), _whole_ids(self.ids[0], len(query))
+        known = self.notes, bit_notes, labels.notes()
+        n_items = codes.database.shape[0]
+        return CodeStream(query, of_query, n_items, ids, labels.names, codes, order, packer, known, self.ids[1])
+
+
+def _whole_ids(stored: StoredArray | None, n_items: int) -> Ids | None:
+    return None if stored is None else checked_ids(stored, n_items).whole()
+
+
+def regrouped(pieces: Iterable[NDArray[Any]], n: int) -> Iterator[NDArray[Any]]:
+    """The same rows in pieces of ``n``; the last piece may be shorter.
+
+    >>> [piece.tolist() for piece in regrouped([np.arange(3), np.arange(3, 5)], 2)]
+    [[0, 1], [2, 3], [4]]
+    """
+    held: list[NDArray[Any]] = []
+    missing = n
+    for piece in pieces:
+        start = 0
+        while start < len(piece):
+            held.append(piece[start : start + missing])
+            start, missing = start + missing, missing - len(held[-1])
+            if not missing:
+                yield np.concatenate(held)
+                held, missing = [], n
+    if held:
+        yield np.concatenate(held)

@@ -26,14 +26,10 @@ MOST_LEVELS = 32  # of tables in tables, or objects in objects; our own files ha
 Setting = int | float | str | bool  # the value of a hyper-parameter
 
 M = TypeVar("M", bound=BaseModel)
-T = TypeVar("T")
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """The tables of a TOML file; raises HashbenchError when it is missing or malformed.
-
-    The same text is parsed once: the cells of a table read one card a hundred times.
-    """
+    """The tables of a TOML file; raises HashbenchError when it is missing or malformed."""
     return deepcopy(_tables(path, _text(path)))
 
 
@@ -49,6 +45,14 @@ def _loaded(model: type[BaseModel], path: Path, text: str) -> BaseModel:
     return parse(model, _tables(path, text), str(path))
 
 
+@lru_cache(maxsize=256)  # the cells of a table read one card a hundred times
+def _tables(path: Path, text: str) -> dict[str, Any]:
+    try:
+        return toml_tables(text)
+    except ValueError as error:
+        raise HashbenchError(f"{path}: not a readable TOML file: {error}") from None
+
+
 def _text(path: Path) -> str:
     try:
         if path.exists() and not path.is_file():
@@ -60,17 +64,9 @@ def _text(path: Path) -> str:
         raise HashbenchError(f"{path}: not a readable TOML file: {error}") from None
 
 
-@lru_cache(maxsize=256)
-def _tables(path: Path, text: str) -> dict[str, Any]:
-    try:
-        return toml_tables(text)
-    except ValueError as error:
-        raise HashbenchError(f"{path}: not a readable TOML file: {error}") from None
-
-
 def toml_tables(text: str) -> dict[str, Any]:
     """The tables of a TOML text; raises ValueError if it is malformed or nested deeper than ``MOST_LEVELS``."""
-    return _shallow(lambda: tomllib.loads(text))
+    return _shallow(tomllib.loads, text)
 
 
 def json_object(text: str) -> dict[str, Any]:
@@ -78,24 +74,23 @@ def json_object(text: str) -> dict[str, Any]:
 
     Raises ValueError if it is malformed, has a key twice, NaN or an infinity, or is nested deeper than ``MOST_LEVELS``.
 
-    >>> json_object('{"a": [1, 2.5]}')
-    {'a': [1, 2.5]}
     >>> json_object('{"a": 1, "a": 2}')
     Traceback (most recent call last):
     ValueError: the key 'a' is there twice
     """
     read = partial(json.loads, object_pairs_hook=_unique, parse_constant=_finite, parse_float=_finite)
-    value = _shallow(lambda: read(text))
+    value = _shallow(read, text)
     if not isinstance(value, dict):
         raise ValueError("an object was expected")  # noqa: TRY004  (every fault of the text is a ValueError)
     return value
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} is there twice")
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"the key {key!r} is there twice")
+        found[key] = value
     return found
 
 
@@ -106,10 +101,10 @@ def _finite(text: str) -> float:
     return value
 
 
-def _shallow(read: Callable[[], T]) -> T:
+def _shallow(read: Callable[[str], Any], text: str) -> Any:
     """The result of ``read``; raises ValueError if it is nested deeper than ``MOST_LEVELS``."""
     try:
-        value = read()
+        value = read(text)
     except RecursionError:
         value = None
     if value is None or _is_deeper(value, MOST_LEVELS):
@@ -136,26 +131,18 @@ def _first_complaint(model: type[BaseModel], error: ValidationError) -> str:
     complaints = error.errors(include_url=False)
     # a misspelt key gives two errors, "unknown" and "missing"; the first is shown, because it lists similar names
     first = next((each for each in complaints if each["type"] == "extra_forbidden"), complaints[0])
-    key = ".".join(str(part) for part in first["loc"])
+    key = ".".join(map(str, first["loc"]))
     if first["type"] == "extra_forbidden":
-        if len(first["loc"]) == 1:
-            return str(unknown("key", key, model.model_fields))
-        return f"unknown key {key!r}"
+        return str(unknown("key", key, model.model_fields)) if len(first["loc"]) == 1 else f"unknown key {key!r}"
     if first["type"] == "missing":
         return f"key {key!r} is missing"
-    return f"{key or 'value'}: {first['msg'].removeprefix('Value error, ')}, got {_short(first['input'])}"
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    given = repr(first["input"])
+    given = given if len(given) <= 60 else f"{given[:57]}..."
+    return f"{key or 'value'}: {first['msg'].removeprefix('Value error, ')}, got {given}"
 
 
 def canonical_json(value: object) -> str:
-    """The JSON text of ``value`` that digests are computed from: sorted keys, no spaces; NaN is an error.
-
-    Equal values have equal texts.
-    """
+    """The JSON text of ``value`` that digests are computed from: sorted keys, no spaces; NaN is an error."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
@@ -169,10 +156,6 @@ def digest(value: object) -> str:
 
 
 def derive_seed(*names: object) -> int:
-    """A seed in [0, 2^63), computed from ``names`` alone (data set, protocol, method, ...), the same everywhere.
-
-    >>> derive_seed("digits", "s1", 0) == derive_seed("digits", "s1", 0) != derive_seed("digits", "s1", 1)
-    True
-    """
-    text = "\x1f".join(str(name) for name in names)
+    """A seed in [0, 2^63), computed from ``names`` alone (data set, protocol, method, ...), the same everywhere."""
+    text = "\x1f".join(map(str, names))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") >> 1

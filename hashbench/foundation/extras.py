@@ -36,9 +36,9 @@ def missing(extra: str) -> list[str]:
 
 
 def how_to_install(extra: str) -> str:
-    """The command that adds an extra; it names the clone, the file or the address that hashbench was installed from.
+    """The command that adds an extra: to the clone, the file or the address that hashbench was installed from.
 
-    hashbench is on no package index. Where its file is gone, the command installs what the extra needs.
+    hashbench is on no package index; where its file is gone, the command installs what the extra needs.
     """
     if (folder := clone()) is not None:
         here = "" if folder == Path.cwd() else f"-C {shlex.quote(str(folder))} "

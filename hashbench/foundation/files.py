@@ -33,19 +33,28 @@ def atomic(path: Path) -> Iterator[Path]:
 
     A symbolic link is followed and stays. A regular file, or none, is replaced as a whole if the block succeeds, so a
     reader never sees a file that is half written; an existing file keeps its owner and its mode. A device, a pipe or a
-    descriptor such as /dev/stdout is written to. The temporary file is removed in any case.
-
-    Raises:
-        HashbenchError: ``path`` is a folder, or nothing can be written there.
+    descriptor such as /dev/stdout is written to. The temporary file is removed in any case. Raises HashbenchError if
+    ``path`` is a folder, or nothing can be written there.
     """
     place = _followed(path)
     if place.is_dir():
         raise HashbenchError(f"{path}: a folder; the file to be written is expected")
     finish = _copy if is_stream(place) else _replace
-    with reported(path, DISK_ERRORS), _temporary(path, place, finish is _copy) as temporary:
-        yield temporary
+    folder = Path(tempfile.gettempdir()) if finish is _copy else place.parent
+    with reported(path, DISK_ERRORS):
         with reported(path):
-            finish(temporary, place)
+            with suppress(FileExistsError):  # not a folder: the next line says what is wrong with it
+                folder.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=folder, prefix=part_prefix(place.name), suffix=".part")
+        now, temporary = os.fstat(handle).st_mtime, Path(name)
+        os.close(handle)
+        sweep_parts(folder, now)
+        try:
+            yield temporary
+            with reported(path):
+                finish(temporary, place)
+        finally:
+            temporary.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -62,8 +71,7 @@ def reported(path: Path, only: frozenset[int] | None = None) -> Iterator[None]:
         if to_descriptor or number is None or (only is not None and number not in only):
             raise  # the command line ends silently when the reader of its output has gone
         advice = "make room or write elsewhere" if number in DISK_ERRORS else "write elsewhere"
-        reason = os.strerror(number)
-        raise HashbenchError(f"{path}: cannot be written ({reason}): {advice}") from error
+        raise HashbenchError(f"{path}: cannot be written ({os.strerror(number)}): {advice}") from error
 
 
 def _number(error: Exception) -> int | None:
@@ -72,24 +80,6 @@ def _number(error: Exception) -> int | None:
         return error.errno
     found = None if isinstance(error, HashbenchError) else re.search(r"\b(?:errno =|os error) (\d+)", str(error))
     return int(found[1]) if found else None
-
-
-@contextmanager
-def _temporary(path: Path, place: Path, elsewhere: bool) -> Iterator[Path]:
-    """A hidden file beside ``place``, or ``elsewhere``, in the folder of the system; it is removed after the block."""
-    folder = Path(tempfile.gettempdir()) if elsewhere else place.parent
-    with reported(path):
-        with suppress(FileExistsError):  # not a folder: the next line says what is wrong with it
-            folder.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=folder, prefix=part_prefix(place.name), suffix=".part")
-    now = os.fstat(handle).st_mtime
-    os.close(handle)
-    sweep_parts(folder, now)
-    temporary = Path(name)
-    try:
-        yield temporary
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _replace(temporary: Path, place: Path) -> None:
@@ -112,10 +102,9 @@ def _replace(temporary: Path, place: Path) -> None:
 def _copy(temporary: Path, place: Path) -> None:
     """Writes the bytes of ``temporary`` to a device or pipe, or through a descriptor where its last write ended."""
     number = _descriptor(place)
-    if number is not None:
-        for stream in (sys.stdout, sys.stderr):
-            if stream is not None:
-                stream.flush()
+    for stream in (sys.stdout, sys.stderr):
+        if number is not None and stream is not None:
+            stream.flush()
     opened = place if number is None else os.dup(number)
     with temporary.open("rb") as source, open(opened, "wb") as target:  # noqa: PTH123  (a descriptor is no path)
         shutil.copyfileobj(source, target)
@@ -142,8 +131,7 @@ def require_output(path: Path, instead: str = "--out") -> None:
 def require_writable(folder: Path, free_bytes: int = 64 << 20, instead: str = "--results") -> None:
     """Raises HashbenchError unless ``folder`` can be created and written to and has ``free_bytes`` free.
 
-    It is called before training, so that hours of work are not lost. The error advises the option ``instead``, which
-    names another folder.
+    It is called before training, so that hours of work are not lost. The error advises the option ``instead``.
     """
     probe = folder / f"{part_prefix('write-test')}12345678.part"
     try:
@@ -156,21 +144,20 @@ def require_writable(folder: Path, free_bytes: int = 64 << 20, instead: str = "-
         with suppress(OSError):  # an error of the checks above is already on its way to the user
             probe.unlink(missing_ok=True)
     if volume.f_bavail * volume.f_frsize < free_bytes:
-        raise HashbenchError(
-            f"{folder}: less than {free_bytes >> 20} MiB free: make room or name another with {instead}"
-        )
+        least = f"{free_bytes >> 20} MiB"
+        raise HashbenchError(f"{folder}: less than {least} free: make room or name another with {instead}")
 
 
 def require_apart(inputs: Sequence[Path], outputs: Sequence[Path]) -> None:
     """Raises HashbenchError if an output file would replace another one or an input file."""
     places = [resolved(path) for path in outputs]
     for path, place in zip(outputs, places, strict=True):
-        if places.count(place) > 1 or place in [resolved(given) for given in inputs]:
+        if places.count(place) > 1 or place in map(resolved, inputs):
             raise HashbenchError(f"{path}: named twice, as an input or an output; each output needs a file of its own")
 
 
 def part_prefix(name: str) -> str:
-    """How the temporary file for the file ``name`` begins; it names this process, so that others can tell if it lives.
+    """The beginning of the name of the temporary file for the file ``name``; it names this process.
 
     Eight characters and ``.part`` follow.
     """
@@ -233,10 +220,8 @@ def _followed(path: Path) -> Path:
 
 def _descriptor(path: Path) -> int | None:
     """The number of the open descriptor that ``path`` names, as /dev/fd/1 and /proc/self/fd/1 do; None for others."""
-    if not (path.name.isdecimal() and path.parent.name == "fd"):
-        return None
-    own = {Path("/dev/fd"), Path("/proc/self/fd"), Path(f"/proc/{os.getpid()}/fd")}
-    return int(path.name) if path.parent in own else None
+    own = ("/dev/fd", "/proc/self/fd", f"/proc/{os.getpid()}/fd")
+    return int(path.name) if path.name.isdecimal() and str(path.parent) in own else None
 
 
 def is_stream(path: Path) -> bool:
@@ -261,18 +246,15 @@ def files_named(names: Sequence[Path], suffix: str | None = None) -> list[Path]:
 
     With ``suffix`` the name of a folder means its files that end so. Raises HashbenchError for a name without a file.
     """
-    return sorted((path for name in names for path in _files(name, suffix)), key=natural)
-
-
-def _files(name: Path, suffix: str | None) -> list[Path]:
-    if name.is_file():
-        return [name]
-    of_folder = suffix is not None and name.is_dir()
-    found = matching(f"{glob.escape(str(name))}/*{suffix}" if of_folder else str(name.expanduser()))
-    if not found:
-        what = f"no {suffix} file in this folder" if of_folder else "no such file"
-        raise HashbenchError(f"{name}: {what}: files or a quoted pattern are expected, such as 'items-*.npz'")
-    return found
+    found: list[Path] = []
+    for name in names:
+        of_folder = suffix is not None and name.is_dir()
+        pattern = f"{glob.escape(str(name))}/*{suffix}" if of_folder else str(name.expanduser())
+        if not (files := [name] if name.is_file() else matching(pattern)):
+            what = f"no {suffix} file in this folder" if of_folder else "no such file"
+            raise HashbenchError(f"{name}: {what}: files or a quoted pattern are expected, such as 'items-*.npz'")
+        found += files
+    return sorted(found, key=natural)
 
 
 def matching(pattern: str) -> list[Path]:
@@ -281,11 +263,7 @@ def matching(pattern: str) -> list[Path]:
 
 
 def natural(path: Path) -> list[tuple[int, str]]:
-    """The key that sorts names as people do: db-2 before db-10.
-
-    >>> [path.name for path in sorted(map(Path, ["db-10", "db-2", "db-a"]), key=natural)]
-    ['db-2', 'db-10', 'db-a']
-    """
+    """The key that sorts names as people do: db-2 before db-10."""
     parts = re.split(r"([0-9]+)", str(path))
     return [(int(part), part) if at % 2 else (-1, part) for at, part in enumerate(parts)]
 
@@ -294,30 +272,24 @@ def is_locked(path: Path) -> bool:
     """Whether a process, perhaps this one, holds the lock file ``path`` at this moment."""
     from filelock import FileLock, Timeout
 
-    if not path.exists():
-        return False
     try:
-        with FileLock(path).acquire(timeout=0):
-            return False
+        if path.exists():
+            with FileLock(path).acquire(timeout=0):
+                return False
     except Timeout:
         return True
     except (OSError, NotImplementedError):
         return False
+    return False
 
 
 @contextmanager
 def locked(path: Path, *, wait: bool, busy: str = "", instead: str = "--results") -> Iterator[None]:
     """Holds the lock file ``path`` during the block: one process at a time. A process that dies releases its lock.
 
-    Args:
-        path: The lock file. It is created, with its folder, and is not removed afterwards.
-        wait: Whether to wait while another process holds the lock.
-        busy: The message when another process holds the lock. With ``wait`` it is printed once on stderr (nothing is
-            printed if it is empty); without ``wait`` it is the error.
-        instead: The option that names another folder; an error about the folder advises it.
-
-    Raises:
-        HashbenchError: another process holds the lock and ``wait`` is false, or the file cannot be locked.
+    The file is created, with its folder, and is not removed afterwards. While another process holds it, ``wait``
+    waits, and prints ``busy`` once on stderr unless it is empty; without ``wait`` a HashbenchError says ``busy``. An
+    error about the folder advises the option ``instead``, which names another one.
     """
     from filelock import FileLock, Timeout
 

@@ -4,7 +4,7 @@ import os
 import re
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from multiprocessing import parent_process
@@ -17,11 +17,7 @@ N_THREADS = "OMP_NUM_THREADS"  # read by OpenMP, OpenBLAS and MKL when they are 
 
 @dataclass(frozen=True)
 class ProcessGroup:
-    """This process's place in a group of processes, as in PyTorch.
-
-    ``rank`` is its number among all ``size`` processes, ``local_rank`` its number among those of this machine, both
-    from 0. By default the process is alone.
-    """
+    """This process's place in a group of ``size`` processes, as in PyTorch: its rank, and that on its machine."""
 
     rank: int = 0
     size: int = 1
@@ -42,12 +38,8 @@ class ProcessGroup:
 
         Each slice starts at a multiple of ``step``.
 
-        >>> ProcessGroup(0, 3).shares(7)
-        [slice(0, 3, None), slice(3, 5, None), slice(5, 7, None)]
         >>> ProcessGroup(0, 2).shares(1500, 1000)
         [slice(0, 1000, None), slice(1000, 1500, None)]
-        >>> ProcessGroup(0, 2).shares(1)
-        [slice(0, 1, None), slice(1, 1, None)]
         """
         steps = -(-n // step)
         bounds = [min(n, -(-steps * rank // self.size) * step) for rank in range(self.size + 1)]
@@ -60,10 +52,7 @@ class ProcessGroup:
 
 @dataclass(frozen=True)
 class ComputeOptions:
-    """How the encoder is computed in training.
-
-    These options change rounding and speed only. So they are not part of a run's name, but its row records them.
-    """
+    """How the encoder is computed in training: rounding and speed only, so the row records it, not the run's name."""
 
     # float32, bfloat16, auto (bfloat16 on a GPU, float32 on a CPU), or fastest (on a CPU, what a short timing finds)
     precision: str = "auto"
@@ -94,11 +83,7 @@ def from_environment() -> ProcessGroup:
 
 
 def slices(length: int, size: int) -> Iterator[slice]:
-    """The slices of ``size``, the last one shorter, that together are 0 .. ``length`` - 1.
-
-    >>> list(slices(5, 2))
-    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
-    """
+    """The slices of ``size``, the last one shorter, that together are 0 .. ``length`` - 1."""
     for start in range(0, length, size):
         yield slice(start, min(start + size, length))
 
@@ -116,8 +101,7 @@ def _cores() -> int:
 def share_cores(n_processes: int) -> None:
     """Gives this process its share of the cores where ``n_processes`` run side by side.
 
-    It holds for the libraries that are loaded (BLAS, OpenMP), for those that will be (torch, scikit-learn), for our own
-    threads, and for the processes that this one starts.
+    It holds for all libraries, loaded or not, for our own threads, and for the processes that this one starts.
     """
     from threadpoolctl import threadpool_limits
 
@@ -129,9 +113,8 @@ def share_cores(n_processes: int) -> None:
 def let_idle_threads_sleep() -> None:
     """Lets the threads of OpenMP sleep while they wait for each other, unless OMP_WAIT_POLICY says otherwise.
 
-    By default they spin. On a machine where anything else runs, a spinning thread takes the core from the very thread
-    it waits for, and training becomes many times slower (benchmarks/threads.py). Libraries read the variable when they
-    are loaded: this must be called before torch or scikit-learn is imported.
+    A spinning thread may take the core from the very thread it waits for, and training becomes many times slower
+    (benchmarks/threads.py). To be called before torch or scikit-learn is imported, which read the variable.
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
@@ -141,13 +124,14 @@ def end_with_parent() -> None:
 
     Where it leads a group of processes, the whole group ends.
     """
+
+    def end() -> None:
+        assert parent is not None
+        parent.join()
+        if os.getpgrp() == os.getpid():
+            os.killpg(0, signal.SIGKILL)
+        os._exit(1)  # sys.exit would end the thread alone
+
     parent = parent_process()
     if parent is not None:
-        threading.Thread(target=_end_after, args=(parent.join,), daemon=True).start()
-
-
-def _end_after(wait: Callable[[], None]) -> None:
-    wait()
-    if os.getpgrp() == os.getpid():
-        os.killpg(0, signal.SIGKILL)
-    os._exit(1)  # sys.exit would end the thread alone
+        threading.Thread(target=end, daemon=True).start()

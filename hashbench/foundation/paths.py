@@ -21,7 +21,7 @@ _read: dict[tuple[Any, ...], Any] = {}
 def read_once(function: Callable[P, T]) -> Callable[P, T]:
     """``function``, which reads cards or experiment files: once for each arguments, root, data and current folder.
 
-    The files do not change while a command runs. Who changes one calls :func:`read_again`. An error is not kept.
+    Who changes a file calls :func:`read_again`. An error is not kept.
     """
 
     @wraps(function)
@@ -78,16 +78,15 @@ def _is_clone(folder: Path) -> bool:
     if not (folder / "datasets").is_dir() or not (folder / "experiments" / "methods").is_dir():
         return False
     try:
-        return _project((folder / "pyproject.toml").read_text(encoding="utf-8")) == "hashbench"
+        return _is_own((folder / "pyproject.toml").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
 
 
 @lru_cache(maxsize=16)
-def _project(pyproject: str) -> object:
-    """The name of the project in the text of its pyproject.toml; None if it has none."""
+def _is_own(pyproject: str) -> bool:
     project = tomllib.loads(pyproject).get("project")
-    return project.get("name") if isinstance(project, dict) else None
+    return isinstance(project, dict) and project.get("name") == "hashbench"
 
 
 @read_once
@@ -138,10 +137,6 @@ def committed_weights() -> Path:
 
 
 def shown(path: Path) -> str:
-    """``path`` for messages: relative to the current folder if it is inside it, unchanged otherwise.
-
-    >>> shown(Path.cwd() / "results" / "a.csv"), shown(Path("/elsewhere/a.csv"))
-    ('results/a.csv', '/elsewhere/a.csv')
-    """
+    """``path`` for messages: relative to the current folder if it is inside it, unchanged otherwise."""
     here = Path.cwd()
     return str(path.relative_to(here) if path.is_relative_to(here) else path)

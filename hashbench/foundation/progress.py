@@ -30,16 +30,9 @@ def bar(
     standard error is a file or a pipe, there is a plain line a minute instead. There is nothing where ``shown`` is
     false or with ``--quiet``. ``scaled`` writes numbers as 1.2M, ``done`` is what an earlier process has finished.
     """
-    return kind_of(TerminalBar if sys.stderr.isatty() else Lines)(
-        total=total,
-        desc=description,
-        unit=unit,
-        unit_scale=scaled,
-        initial=done,
-        leave=False,
-        disable=not shown or is_quiet(),
-        delay=DELAY_S,
-    )
+    options = {"desc": description, "unit": unit, "unit_scale": scaled, "initial": done, "leave": False}
+    kind = kind_of(TerminalBar if sys.stderr.isatty() else Lines)
+    return kind(total=total, disable=not shown or is_quiet(), delay=DELAY_S, **options)
 
 
 def note(line: str) -> None:
@@ -122,18 +115,15 @@ class Lines(_Bar):
         return True
 
     def line(self) -> str:
-        """The amount that is done, and the time that is left if the total is known."""
+        """Such as "read: image 300 of 1,000, 00:10 passed, 00:20 left", or "500kB of 2.00MB"."""
         n, total, seconds = self.n, self.total, self.format_dict["elapsed"]
         rate = self.format_dict["rate"] or (n - self.initial) / (seconds or 1)
-        done = f"{self.desc}: {self._amounts(n, total)}"
-        left = f"{self.format_interval((total - n) / rate)} left" if total is not None and rate else ""
-        return ", ".join(filter(None, [done, self.postfix, f"{self.format_interval(seconds)} passed", left]))
-
-    def _amounts(self, n: float, total: float | None) -> str:
-        """Such as "image 300 of 1,000", or "500kB of 2.00MB"."""
         suffix, unit = ("B", "") if self.unit == "B" else ("", f"{self.unit} ")
         amounts = [each for each in (n, total) if each is not None]
-        return unit + " of ".join(self.format_sizeof(a, suffix) if self.unit_scale else f"{a:,}" for a in amounts)
+        done = " of ".join(self.format_sizeof(a, suffix) if self.unit_scale else f"{a:,}" for a in amounts)
+        left = f"{self.format_interval((total - n) / rate)} left" if total is not None and rate else ""
+        passed = f"{self.format_interval(seconds)} passed"
+        return ", ".join(filter(None, [f"{self.desc}: {unit}{done}", self.postfix, passed, left]))
 
     def clear(self, nolock: bool = False) -> None:
         """Nothing: a line that is written stays."""

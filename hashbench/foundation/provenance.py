@@ -28,25 +28,18 @@ class Code(Strict):
 @cache
 def code() -> Code:
     """The version, commit and dirty flag of the package's own source tree (not of the current folder)."""
-    home = paths.PACKAGE.parent
-    if _git(home, "ls-files", "--error-unmatch", "hashbench/__init__.py") is None:
+    if _git("ls-files", "--error-unmatch", "hashbench/__init__.py") is None:
         return Code(version=__version__, commit=None, dirty=None)
-    changes = _git(home, "status", "--porcelain", "--", *SOURCES)
-    return Code(version=__version__, commit=_git(home, "rev-parse", "HEAD"), dirty=changes != "")
+    changes = _git("status", "--porcelain", "--", *SOURCES)
+    return Code(version=__version__, commit=_git("rev-parse", "HEAD"), dirty=changes != "")
 
 
-def _git(folder: Path, *arguments: str) -> str | None:
+def _git(*arguments: str) -> str | None:
+    command = ["git", "-C", str(paths.PACKAGE.parent), *arguments]  # whichever git the user has
     try:
-        done = subprocess.run(  # noqa: S603
-            ["git", "-C", str(folder), *arguments],  # noqa: S607  (whichever git the user has)
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=20,
-        )
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout.strip()  # noqa: S603
     except (OSError, subprocess.SubprocessError):
         return None
-    return done.stdout.strip()
 
 
 def versions() -> dict[str, str | None]:
@@ -64,9 +57,12 @@ def versions() -> dict[str, str | None]:
 
 def hardware(device: str) -> dict[str, str | int | None]:
     """The operating system, the processor, its cores, ``device``, and the GPU if ``device`` is one."""
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
+    cpus = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
     return {
         "system": f"{platform.system()} {platform.machine()}",
-        "cpu": _cpu_name(),
+        "cpu": cpus[0] if cpus else platform.processor(),
         "cores": os.cpu_count(),
         "device": device,
         "gpu": gpu_name() if device.startswith("cuda") else None,
@@ -104,13 +100,6 @@ def gpu_name() -> str | None:
     import torch
 
     return torch.cuda.get_device_name(0) if torch.cuda.is_available() else None
-
-
-def _cpu_name() -> str:
-    cpuinfo = Path("/proc/cpuinfo")
-    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor()
 
 
 def utc() -> str:

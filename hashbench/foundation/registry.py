@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
 from hashbench.foundation.errors import HashbenchError, one_line, unknown
 
 if TYPE_CHECKING:
-    from importlib.metadata import Distribution, EntryPoint
+    from importlib.metadata import EntryPoint
 
 GROUPS = "hashbench."  # the prefix of the entry point groups that other packages may declare
 
 T = TypeVar("T")
+Broken = Callable[[HashbenchError], object]  # called with the error of an entry that cannot be loaded
 
 
 def canonical(name: str) -> str:
@@ -28,19 +29,13 @@ def canonical(name: str) -> str:
     return name.strip().lower().replace("-", "_")
 
 
-Broken = Callable[[HashbenchError], object]  # called with the error of an entry that cannot be loaded
-
-
 def refuse(error: HashbenchError) -> NoReturn:
     """Raises the error: for callers that need every entry."""
     raise error
 
 
 def each_usable(names: Iterable[str], load: Callable[[str], T], broken: Broken) -> Iterator[tuple[str, T]]:
-    """Each name with its loaded entry; one that cannot be loaded is left out, and its error is given to ``broken``.
-
-    So one broken entry does not hide the others.
-    """
+    """Each name with its loaded entry; one that cannot be loaded is left out, and its error is given to ``broken``."""
     for name in names:
         try:
             entry = load(name)
@@ -67,26 +62,24 @@ class OutsideEntry:
 
     def load(self, expected: type[T]) -> T:
         """The imported object; raises OutsideError if it cannot be imported or is not an instance of ``expected``."""
-        try:
-            entry = self.point.load()
-        except (Exception, SystemExit) as error:  # the import runs another package's code, which may raise anything
-            raise self._unimportable(error) from None
+        entry = self._tried(self.point.load)
         if not isinstance(entry, expected):
             raise OutsideError(f"{self}: a {type(entry).__name__}; a {expected.__name__} is expected")
         return entry
 
     def folder(self) -> Path:
         """The folder of its module, which is not imported; raises OutsideError if there is no such module."""
-        try:
-            spec = find_spec(self.point.module)
-        except (Exception, SystemExit) as error:  # find_spec imports the package that contains the module
-            raise self._unimportable(error) from None
+        spec = self._tried(lambda: find_spec(self.point.module))  # it imports the package that contains the module
         if spec is None or spec.origin is None:
             raise OutsideError(f"{self}: there is no such module")
         return Path(spec.origin).parent
 
-    def _unimportable(self, error: BaseException) -> OutsideError:
-        return OutsideError(f"{self}: cannot be imported ({type(error).__name__}: {one_line(error)})")
+    def _tried(self, imports: Callable[[], T]) -> T:
+        try:
+            return imports()
+        except (Exception, SystemExit) as error:  # another package's code may raise anything
+            reason = f"{type(error).__name__}: {one_line(error)}"
+            raise OutsideError(f"{self}: cannot be imported ({reason})") from None
 
 
 @dataclass(frozen=True)
@@ -141,13 +134,8 @@ class Catalogue(Generic[T]):
         return entry
 
     def usable(self) -> Iterator[tuple[str, T]]:
-        """All entries with their names, except those of other packages that raise OutsideError."""
-        for name in self.names:
-            try:
-                entry = self.get(name)
-            except OutsideError:
-                continue
-            yield name, entry
+        """All entries with their names, except those of other packages that cannot be loaded."""
+        return each_usable(self.names, self.get, lambda _: None)
 
     def provider(self, name: str) -> str | None:
         """The name and version of the package that declares the entry ``name``; None for an entry of hashbench."""
@@ -175,29 +163,23 @@ class Catalogue(Generic[T]):
 
 @cache
 def entry_points() -> dict[str, dict[str, list[OutsideEntry]]]:
-    """The entry points that installed packages declare for hashbench, by group and name.
-
-    They are looked up once, and no package is imported.
-    """
+    """The entry points that installed packages declare for hashbench, by group and name; no package is imported."""
     from importlib.metadata import distributions
 
     found: dict[str, dict[str, list[OutsideEntry]]] = {}
     seen: set[str] = set()
     for distribution in distributions():
-        entries = _declared(distribution)
-        package = canonical(str(distribution.name)) if entries else ""
-        for entry in entries if package not in seen else []:  # like imports: the first on sys.path hides the others
-            found.setdefault(entry.point.group, {}).setdefault(canonical(entry.point.name), []).append(entry)
-        seen.add(package)
+        try:  # most packages declare none; then the file is not even parsed
+            if f"[{GROUPS}" not in (distribution.read_text("entry_points.txt") or ""):
+                continue
+            points = [point for point in distribution.entry_points if point.group.startswith(GROUPS)]
+            name, version = str(distribution.name), distribution.version
+        except Exception:  # noqa: S112  (a damaged package that has nothing to do with hashbench must not stop it)
+            continue
+        for point in (
+            points if canonical(name) not in seen else []
+        ):  # like imports: the first on sys.path hides the others
+            entry = OutsideEntry(f"{name} {version}", point)
+            found.setdefault(point.group, {}).setdefault(canonical(point.name), []).append(entry)
+        seen.add(canonical(name))
     return found
-
-
-def _declared(distribution: "Distribution") -> list[OutsideEntry]:
-    """The entry points of one distribution for hashbench. Most have none; then the file is not even parsed."""
-    try:
-        if f"[{GROUPS}" not in (distribution.read_text("entry_points.txt") or ""):
-            return []
-        package = f"{distribution.name} {distribution.version}"
-        return [OutsideEntry(package, point) for point in distribution.entry_points if point.group.startswith(GROUPS)]
-    except Exception:  # a damaged package that has nothing to do with hashbench must not stop it
-        return []

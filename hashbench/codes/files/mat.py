@@ -4,10 +4,9 @@ A variable is an element: ``type, size, content``. The content of a matrix is el
 then its values, or the matrices in a cell or a structure. A compressed element inflates to a matrix; its checksum is
 compared when its last byte is read. Values are stored column by column, perhaps in a smaller type than the matrix has.
 
-``scipy.io.loadmat`` is not used. It uses types and classes from the file as indices of its tables, unchecked: of
-small uncompressed files with up to three wrong bytes, about one in forty ends the process with a segmentation fault
-(SciPy 1.17.1). A guard that checks each element before SciPy sees it is a second reader of the format. And it holds
-the whole matrix: codes of 512 MB take 550 MiB, 1050 MiB with the guard, and 56 MiB here.
+``scipy.io.loadmat`` uses types and classes from the file as indices of its tables, unchecked: of small files with up to
+three wrong bytes, about one in forty ends the process (SciPy 1.17.1). And it holds the whole matrix: codes of 512 MB
+take 550 MiB, and 56 MiB here.
 """
 
 import struct
@@ -61,7 +60,7 @@ class Head:
     dtype: np.dtype[Any] | None
 
 
-class Content:
+class _Content:
     """The bytes of a variable, one after another, inflated where it is compressed; ``at`` counts those read."""
 
     def __init__(self, file: IO[bytes], variable: "Variable", most_bytes: int) -> None:
@@ -94,6 +93,13 @@ class Content:
                 break
             content += piece
         return bytes(content)
+
+    def finish(self) -> None:
+        """Reads on to the end of a compressed element, so that its checksum is compared."""
+        if self.inflater:
+            self._inflated(64)
+            if not self.inflater.eof:
+                raise ValueError("compressed data that end early or hold more than the matrix")
 
     def tag(self) -> tuple[int, int, int]:
         """(type, bytes of content, bytes with padding) of the next element."""
@@ -128,11 +134,10 @@ class Content:
         name = self.small()[1].decode("ascii", "replace")
         if number != OPAQUE and min(shape, default=-1) < 0:
             raise ValueError(f"{printable(name) or 'a matrix'} of shape {shape}")
-        if number not in CLASSES:
-            return Head(name, KINDS.get(number, f"class {number}"), shape, None)
+        if number not in CLASSES or flags & COMPLEX:
+            kind = "complex" if number in CLASSES else KINDS.get(number, f"class {number}")
+            return Head(name, kind, shape, None)
         dtype = np.dtype(CLASSES[number])
-        if flags & COMPLEX:
-            return Head(name, "complex", shape, None)
         return Head(name, "logical" if flags & LOGICAL else dtype.name, shape, dtype)
 
     def first_head(self) -> Head:
@@ -193,13 +198,6 @@ class Content:
         found = [{name: self.matrix(depth + 1) for name in names} for _ in range(count if names else 0)]
         return found[0] if len(found) == count == 1 else found
 
-    def finish(self) -> None:
-        """Reads on to the end of a compressed element, so that its checksum is compared."""
-        if self.inflater:
-            self._inflated(64)
-            if not self.inflater.eof:
-                raise ValueError("compressed data that end early or hold more than the matrix")
-
 
 @dataclass(frozen=True)
 class Variable:
@@ -215,12 +213,12 @@ class Variable:
     is_compressed: bool
 
     @contextmanager
-    def _content(self, most_bytes: int = sys.maxsize) -> Iterator[Content]:
+    def _content(self, most_bytes: int = sys.maxsize) -> Iterator[_Content]:
         """Its bytes, inflated, at most ``most_bytes``; what fails inside ``with`` raises ValueError."""
         try:
             with self.open_file() as file:
                 file.seek(self.start)
-                yield Content(file, self, most_bytes)
+                yield _Content(file, self, most_bytes)
         except (IndexError, struct.error, zlib.error) as error:
             raise ValueError(one_line(error)) from None
 
@@ -260,7 +258,25 @@ class Variable:
 
 def variables(open_file: Opener) -> dict[str, Variable]:
     """The variables of a file by name; raises ValueError where it is damaged."""
-    return {variable.head.name: variable for variable in _variables(open_file)}
+    found = list[Variable]()
+    with open_file() as file:
+        size = file.seek(0, 2)
+        file.seek(0)
+        order, at = _byte_order(file.read(HEADER_BYTES)), HEADER_BYTES
+        while at < size:
+            file.seek(at)
+            tag = file.read(8)
+            kind, n_bytes = struct.unpack(f"{order}II", tag) if len(tag) == 8 else (0, size)
+            if at + 8 + n_bytes > size:
+                raise ValueError("the file ends early")
+            if kind > MOST_TYPE:
+                raise ValueError(f"an element of type {kind} in place of a variable")
+            if kind == COMPRESSED:
+                found.append(Variable(open_file, order, at + 8, n_bytes, is_compressed=True))
+            elif kind == MATRIX:
+                found.append(Variable(open_file, order, at, 8 + n_bytes, is_compressed=False))
+            at += 8 + n_bytes
+    return {variable.head.name: variable for variable in found}
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -275,27 +291,6 @@ def read(path: Path) -> dict[str, Any]:
         return {name: variable.value() for name, variable in variables(lambda: path.open("rb")).items()}
 
     return quietly(str(path), values, "not a readable .mat file")
-
-
-def _variables(open_file: Opener) -> Iterator[Variable]:
-    with open_file() as file:
-        size = file.seek(0, 2)
-        file.seek(0)
-        order = _byte_order(file.read(HEADER_BYTES))
-        at = HEADER_BYTES
-        while at < size:
-            file.seek(at)  # the caller may read the variable before it takes the next one, and move in the same file
-            tag = file.read(8)
-            kind, n_bytes = struct.unpack(f"{order}II", tag) if len(tag) == 8 else (0, size)
-            if at + 8 + n_bytes > size:
-                raise ValueError("the file ends early")
-            if kind > MOST_TYPE:
-                raise ValueError(f"an element of type {kind} in place of a variable")
-            if kind == COMPRESSED:
-                yield Variable(open_file, order, at + 8, n_bytes, is_compressed=True)
-            elif kind == MATRIX:
-                yield Variable(open_file, order, at, 8 + n_bytes, is_compressed=False)
-            at += 8 + n_bytes
 
 
 def _byte_order(header: bytes) -> str:

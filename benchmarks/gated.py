@@ -21,7 +21,7 @@ import _record
 import torch
 from torch import Tensor
 
-from hashbench.losses import gated, triplet
+from hashbench.losses import gated, metric_learning
 
 PER_CLASS, REPETITIONS = 8, 5
 EXAMPLES, DIMENSIONS, BITS = (128, 512), (256, 512), (1, 4)
@@ -68,7 +68,7 @@ def by_broadcast(embeddings: Tensor, batch: Batch) -> Tensor:
 
 
 def by_sorting(embeddings: Tensor, batch: Batch) -> Tensor:
-    return triplet.semi_hard(torch.cdist(embeddings, embeddings), batch.labels, margin=1.0)
+    return metric_learning.semi_hard(torch.cdist(embeddings, embeddings), batch.labels, margin=1.0)
 
 
 def by_mask(embeddings: Tensor, batch: Batch) -> Tensor:

@@ -4,17 +4,18 @@ An objective that needs more than the batch is a ``RowObjective``. ``Supervision
 examples.
 """
 
-from hashbench.losses._objective import BatchLoss, Objective, RowObjective, as_row_objective
-from hashbench.losses._supervision import (
+from hashbench.losses._objective import (
     DistanceSupervision,
     LabelSupervision,
+    Objective,
+    RowObjective,
     Supervision,
+    as_row_objective,
     label_levels,
     supervision_of,
 )
 
 __all__ = [
-    "BatchLoss",
     "DistanceSupervision",
     "LabelSupervision",
     "Objective",

@@ -8,16 +8,21 @@ from hashbench.foundation.errors import HashbenchError
 
 def check(relaxed: Tensor, relevance: Tensor) -> None:
     """Raises HashbenchError unless ``relaxed`` is float[M, bits], M >= 1, and ``relevance`` whole levels [M, M]."""
-    n_examples = len(relaxed) if relaxed.ndim else 0
-    if relaxed.ndim != 2 or not relaxed.is_floating_point() or relaxed.numel() == 0:
-        raise HashbenchError(
-            f"batch: codes are {relaxed.dtype}{list(relaxed.shape)}; floats [examples, bits] are needed"
-        )
-    if relevance.shape != (n_examples, n_examples) or relevance.is_floating_point():
-        raise HashbenchError(
-            f"batch: relevance is {relevance.dtype}{list(relevance.shape)}; "
-            f"whole levels [{n_examples}, {n_examples}] are needed"
-        )
+    require(is_batch(relaxed), "codes", relaxed, "floats [examples, bits]")
+    n = len(relaxed)
+    is_square = relevance.shape == (n, n) and not relevance.is_floating_point()
+    require(is_square, "relevance", relevance, f"whole levels [{n}, {n}]")
+
+
+def is_batch(values: Tensor) -> bool:
+    """Whether ``values`` are floats [M, d] with M >= 1 and d >= 1."""
+    return values.ndim == 2 and values.is_floating_point() and values.numel() > 0
+
+
+def require(condition: bool, name: str, values: Tensor, needed: str) -> None:
+    """Raises HashbenchError, with type and shape of ``values``, unless the condition holds."""
+    if not condition:
+        raise HashbenchError(f"batch: {name}: {values.dtype}{list(values.shape)}; {needed} are needed")
 
 
 def off_diagonal_mask(relevance: Tensor) -> Tensor:
@@ -31,24 +36,18 @@ def relevant_mask(relevance: Tensor) -> Tensor:
 
 
 def mean_where(value: Tensor, counted: Tensor) -> Tensor:
-    """The mean of ``value`` [M] over the queries where ``counted`` bool[M] is True.
-
-    If there are none, it is 0 and still has a graph, with zero gradients.
-    """
+    """The mean of ``value`` [M] where ``counted`` bool[M] is True; without any it is 0, with zero gradients."""
     return (value * counted).sum() / counted.sum().clamp(min=1)
 
 
 def inner_products(activations: Tensor) -> Tensor:
-    """The inner products u_i . u_j, float64[M, M].
-
-    They are float64 because autocast does not change it and because squares of large activations stay finite in it.
-    """
+    """The inner products u_i . u_j, float64[M, M]: autocast does not change float64, and large squares are finite."""
     wide = activations.double()
     return wide @ wide.T
 
 
 def quantisation(activations: Tensor) -> Tensor:
-    """The quantisation error: the mean over examples of ||sign(u) - u||^2, summed (not averaged) over bits; float64.
+    """The mean over examples of ||sign(u) - u||^2, summed (not averaged) over bits; float64.
 
     sign(0) is -1, as in the codes; the sign has no gradient.
     """

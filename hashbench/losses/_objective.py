@@ -1,24 +1,109 @@
-"""The types of objectives: functions of one batch, or modules that also know which training examples are in it."""
+"""The relevance among training examples, and the types of objectives that are minimised with it."""
 
 from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 
-from hashbench.losses._supervision import Supervision
+from hashbench.contract import TrainingData
+from hashbench.foundation.errors import HashbenchError
+from hashbench.relevance.distances import DistanceRelevance, as_float64
+
+
+class Supervision(nn.Module):
+    """The relevance of training examples to each other. A module, so that its buffers move to the device with it."""
+
+    n_examples: int
+
+    def levels(self, rows: Tensor, columns: Tensor | None = None) -> Tensor:
+        """Relevance levels int64[M, N] of the examples ``rows`` [M] to the examples ``columns`` [N] (None: to all).
+
+        The level of an example to itself is its highest level, or 0 if it has no label.
+        """
+        raise NotImplementedError
+
+
+class LabelSupervision(Supervision):
+    """Supervision from labels: class ids [n] (a negative id is no class) or multi-hot labels [n, labels].
+
+    Raises HashbenchError if no two examples are relevant to each other; a batch without a relevant pair is no error.
+    """
+
+    labels: Tensor
+
+    def __init__(self, labels: Tensor) -> None:
+        super().__init__()
+        if len(labels) < 2:
+            raise HashbenchError(f"{len(labels)} training example: a ranking needs a query and something to rank")
+        given = labels[labels >= 0] if labels.ndim == 1 else (labels > 0).nonzero()[:, 1]
+        if len(torch.unique(given)) == len(given):
+            raise HashbenchError("no two training examples share a class or label: nothing is relevant to a query")
+        self.n_examples = len(labels)
+        self.register_buffer("labels", labels, persistent=False)
+
+    def levels(self, rows: Tensor, columns: Tensor | None = None) -> Tensor:
+        """``label_levels`` of the examples."""
+        return label_levels(self.labels[rows], self.labels if columns is None else self.labels[columns])
+
+
+class DistanceSupervision(Supervision):
+    """Supervision from Euclidean distances of features, with the thresholds of ``relevance``.
+
+    Distances are computed in float64 by a matrix product. So the level of a pair whose distance equals a threshold up
+    to rounding may differ from its level in scoring. All features are in memory, float64[n, f].
+    """
+
+    features: Tensor
+    thresholds: Tensor
+    values: Tensor
+
+    def __init__(self, relevance: DistanceRelevance) -> None:
+        super().__init__()
+        self.n_examples = relevance.shape[0]
+        features = torch.from_numpy(as_float64(relevance.query_features[0 : self.n_examples]))
+        self.register_buffer("features", features, persistent=False)
+        ascending = torch.tensor(relevance.thresholds, dtype=torch.float64).flip(0)
+        self.register_buffer("thresholds", ascending, persistent=False)
+        self.register_buffer("values", torch.tensor([*relevance.values[::-1], 0]), persistent=False)
+
+    def levels(self, rows: Tensor, columns: Tensor | None = None) -> Tensor:
+        """The level of the smallest threshold that the distance does not exceed, else 0."""
+        others = self.features if columns is None else self.features[columns]
+        distance = torch.cdist(self.features[rows], others, compute_mode="use_mm_for_euclid_dist")
+        return self.values[torch.bucketize(distance, self.thresholds)]
+
+
+def supervision_of(data: TrainingData) -> Supervision:
+    """The supervision of training data: from distances if the protocol defines relevance by them, else from labels."""
+    if data.relevance is not None:
+        return DistanceSupervision(data.relevance)
+    return LabelSupervision(torch.from_numpy(data.labels))
+
+
+def label_levels(labels: Tensor, others: Tensor | None = None) -> Tensor:
+    """Relevance levels int64[M, N] from labels: 1 if two class ids are equal, or the number of shared multi-hot labels.
+
+    Without ``others`` the items are compared with each other. A negative id is no class: such an item is relevant to
+    no item, not even to itself.
+    """
+    others = labels if others is None else others
+    if labels.ndim == 1:
+        return ((labels[:, None] == others[None, :]) & (labels[:, None] >= 0)).long()
+    # float32 products are exact for counts below 2^24; PyTorch has no integer matrix product on a GPU
+    return (labels.float() @ others.float().T).long()
+
 
 BatchLoss = Callable[[Tensor, Tensor], Tensor]  # (relaxed [M, bits], levels [M, M]) -> scalar
 
 
 class RowObjective(nn.Module):
-    """An objective over the training examples of a batch: ``forward(activations, rows, generator)`` is to be minimised.
-
-    ``activations`` [M, bits] are the relaxed codes of the training examples ``rows`` [M]. Random numbers are drawn from
-    ``generator``. The module's buffers move to the device with it, and its state is part of a checkpoint.
-    """
+    """An objective that knows which training examples are in a batch. Its state is part of a checkpoint."""
 
     def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:
-        """The scalar to minimise."""
+        """The scalar to minimise, of the relaxed codes ``activations`` [M, bits] of the training examples ``rows`` [M].
+
+        Random numbers are drawn from ``generator``.
+        """
         raise NotImplementedError
 
 
@@ -27,18 +112,15 @@ Objective = BatchLoss | RowObjective
 
 def as_row_objective(objective: Objective, supervision: Supervision) -> RowObjective:
     """``objective`` as a RowObjective, which the training loop needs; ``supervision`` gives the levels of a batch."""
-    return objective if isinstance(objective, RowObjective) else BatchObjective(objective, supervision)
+    return objective if isinstance(objective, RowObjective) else _BatchObjective(objective, supervision)
 
 
-class BatchObjective(RowObjective):
-    """A ``loss`` of one batch: each example of the batch is a query, the others are its database."""
-
+class _BatchObjective(RowObjective):
     def __init__(self, loss: BatchLoss, supervision: Supervision) -> None:
         super().__init__()
         self.loss, self.supervision = loss, supervision
 
     def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:  # noqa: ARG002
-        """The scalar to minimise; it draws no random numbers."""
         return self.loss(activations, self.supervision.levels(rows, rows))
 
 

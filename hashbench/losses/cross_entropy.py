@@ -12,9 +12,7 @@ class CrossEntropy(RowObjective):
     """The mean over the batch of -sum_c q_c log p_c, where p is the softmax of the activations [M, classes].
 
     q is (1 - smoothing) at the class of the example plus smoothing / classes at every class. ``labels`` [n] are the
-    class ids 0 .. classes - 1 of all training examples; they are not part of the module's state.
-
-    Raises HashbenchError unless every example has one of these classes.
+    class ids of all training examples, 0 .. classes - 1 (else HashbenchError); they are not part of the state.
     """
 
     labels: Tensor
@@ -30,5 +28,5 @@ class CrossEntropy(RowObjective):
         self.register_buffer("labels", labels, persistent=False)
 
     def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:  # noqa: ARG002
-        """The scalar to minimise; it draws no random numbers."""
+        """The scalar to minimise."""
         return functional.cross_entropy(activations, self.labels[rows].long(), label_smoothing=self.smoothing)

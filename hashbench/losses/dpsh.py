@@ -5,22 +5,18 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 from hashbench.losses._batch import check, inner_products, off_diagonal_mask, quantisation, relevant_mask
-from hashbench.losses._objective import OutputMemory
-from hashbench.losses._supervision import Supervision
+from hashbench.losses._objective import OutputMemory, Supervision
 
 
 def loss(activations: Tensor, relevance: Tensor, *, eta: float) -> Tensor:
-    """The mean over pairs of log(1 + e^theta) - s theta, plus eta times the quantisation; a float64 scalar.
+    """The mean over pairs of log(1 + e^theta) - s theta, plus ``eta`` times the quantisation; a float64 scalar.
 
     theta_ij = <u_i, u_j> / 2; s_ij = 1 where the level is above 0. The mean runs over the M (M - 1) ordered pairs
     i != j; the quantisation is the mean over examples of ||sign(u) - u||^2, summed over bits. Implementations that
     divide both sums by (training examples x batch) weigh the quantisation by eta / training examples in these
     terms. Without pairs the mean is 0; a batch without similar pairs is not a special case.
 
-    Args:
-        activations: float[M, bits], real outputs of the network before the sign.
-        relevance: whole levels [M, M]; the diagonal never counts.
-        eta: weight of the quantisation.
+    ``activations`` float[M, bits] are before the sign; the diagonal of the levels ``relevance`` [M, M] never counts.
     """
     check(activations, relevance)
     theta = inner_products(activations) / 2
@@ -42,7 +38,7 @@ class MemoryObjective(OutputMemory):
         self.eta = eta
 
     def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:  # noqa: ARG002
-        """The scalar to minimise, float64; it draws no random numbers."""
+        """The scalar to minimise, float64."""
         self.remember(rows, activations)
         theta = activations.double() @ self.outputs.double().T / 2
         cost = softplus(theta) - (self.supervision.levels(rows) > 0) * theta

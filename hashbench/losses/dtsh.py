@@ -10,8 +10,7 @@ from torch.nn.functional import softplus
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import slices
 from hashbench.losses._batch import check, inner_products, off_diagonal_mask, quantisation, relevant_mask
-from hashbench.losses._objective import OutputMemory
-from hashbench.losses._supervision import LabelSupervision, Supervision
+from hashbench.losses._objective import LabelSupervision, OutputMemory, Supervision
 
 BLOCK = 1 << 18  # triplets at a time: 2 MiB, about the size of a core's cache
 DRAWN = 50  # for a query the authors draw so many positives, and so many negatives from each other class
@@ -23,18 +22,12 @@ def loss(activations: Tensor, relevance: Tensor, *, margin: float, eta: float) -
     """The mean of log(1 + e^-(theta_qp - theta_qn - margin)) over triplets, plus eta times the quantisation.
 
     theta_ij = <u_i, u_j> / 2; the triplets are all (q, p, n) of the batch with p another example of a level above
-    0 and n another one of level 0. Two levels above 0 are not told apart: the paper's triplets are of similar and
-    dissimilar images. The quantisation is the mean over examples of ||sign(u) - u||^2, summed over bits. A float64
-    scalar to minimise; for a batch without a triplet it is eta times the quantisation.
+    0 and n another one of level 0. The quantisation is the mean over examples of ||sign(u) - u||^2, summed over bits.
+    A float64 scalar to minimise; for a batch without a triplet it is eta times the quantisation.
 
-    All triplets are used, but only a block of them is in memory: the gradient with respect to theta is summed in the
-    forward pass, so the loss can be differentiated only once.
-
-    Args:
-        activations: float[M, bits], real outputs of the network before the sign.
-        relevance: whole levels [M, M]; the diagonal never counts.
-        margin: by how much theta_qp should exceed theta_qn; the authors take bits / 2.
-        eta: weight of the quantisation.
+    Only a block of the triplets is in memory: the gradient with respect to theta is summed in the forward pass, so the
+    loss can be differentiated only once. ``activations`` float[M, bits] are before the sign; the diagonal of the levels
+    ``relevance`` [M, M] never counts. The authors take a ``margin`` of bits / 2.
     """
     check(activations, relevance)
     theta = inner_products(activations) / 2
@@ -46,69 +39,71 @@ def loss(activations: Tensor, relevance: Tensor, *, margin: float, eta: float) -
     return sum_over_pairs(positive, negative, margin) / n_triplets.clamp(min=1) + eta * quantisation(activations)
 
 
-def memory_objective(
-    supervision: Supervision, bits: int, *, margin: float, eta: float, batch_size: int
-) -> "MemoryObjective | RelevanceMemoryObjective":
-    """The objective whose positives and negatives come from outside the batch: by class if each item has one."""
-    labels = supervision.labels if isinstance(supervision, LabelSupervision) else None
-    by_class = labels is not None and labels.ndim == 1 and int(labels.min()) >= 0
-    chosen = MemoryObjective if by_class else RelevanceMemoryObjective
-    return chosen(supervision, bits, margin=margin, eta=eta, batch_size=batch_size)
-
-
 class MemoryObjective(OutputMemory):
     """The objective of wang2016deep as its authors minimise it: positives and negatives come from outside the batch.
 
-    For each query of the batch and each other class, DRAWN positives and DRAWN negatives are drawn from the training
-    examples outside the batch, and all their pairs are triplets. Each draw is uniform and without replacement (a class
-    with fewer examples is repeated); all draws of a step use one shuffle. The likelihood is summed over the batch and
-    divided by ``batch_size`` and by the triplets of a query, DRAWN^2 (classes - 1). The quantisation is divided by
-    ``batch_size`` too. So a smaller last batch has less weight, as in the released code. The released step, lr g, is
-    lr 2 DRAWN^2 (classes - 1) / n times the gradient of this mean, if eta here is the released eta divided by
-    DRAWN^2 (classes - 1).
+    By class, if each item has one: for each query of the batch and each other class, DRAWN positives and DRAWN
+    negatives are drawn from the training examples outside the batch, and all their pairs are triplets. Else (several
+    labels, or relevance by distance; the released code has classes only) DRAWN examples of a level above 0 and
+    NEGATIVES of level 0 are drawn for each query. Each draw is uniform and without replacement; where there are fewer,
+    all are drawn, and repeated up to that number; all draws of a step use one shuffle. A query without a positive or
+    without a negative has no triplet.
 
-    Raises HashbenchError unless each item has one class, there are at least two classes with at least two examples
-    each, and there are more training examples than ``batch_size``.
+    The likelihood is summed over the batch and divided by ``batch_size`` and by the triplets of a query, T = DRAWN^2
+    (classes - 1) or DRAWN NEGATIVES; the quantisation is divided by ``batch_size`` too. So a smaller last batch has
+    less weight, as in the released code. The released step, lr g, is lr 2 T / n times the gradient of this mean, if
+    ``eta`` here is the released eta divided by T.
     """
 
     class_of: Tensor
 
     def __init__(self, supervision: Supervision, bits: int, *, margin: float, eta: float, batch_size: int) -> None:
         super().__init__(supervision, bits)
-        check_classes(supervision)
-        assert isinstance(supervision, LabelSupervision), "memory_objective chooses this class for class ids only"
-        _check_batch_size(supervision, batch_size)
         self.margin, self.eta, self.batch_size = margin, eta, batch_size
-        classes, class_of = torch.unique(supervision.labels, return_inverse=True)
-        self.n_classes = len(classes)
-        self.register_buffer("class_of", class_of, persistent=False)
+        self.n_classes = 0  # triplets are drawn by level
+        labels = supervision.labels if isinstance(supervision, LabelSupervision) else None
+        if labels is not None and labels.ndim == 1 and int(labels.min()) >= 0:
+            check_classes(supervision)
+            classes, class_of = torch.unique(labels, return_inverse=True)
+            self.n_classes = len(classes)
+            self.register_buffer("class_of", class_of, persistent=False)
+        elif labels is not None and labels.ndim > 1 and bool((of_all := (labels > 0).all(0)).any()):
+            label = int(of_all.nonzero()[0])
+            raise HashbenchError(f"dtsh: all training examples carry label {label}: a triplet needs a negative")
+        if supervision.n_examples <= batch_size:
+            raise HashbenchError(
+                f"dtsh draws triplets from outside the minibatch: batch_size {batch_size} must be less than the "
+                f"{supervision.n_examples} training examples, or pairing = 'batch'"
+            )
 
     def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:
         """The scalar to minimise, float64."""
         self.remember(rows, activations)
-        positive_at, negative_at, possible = self.draw(rows, generator)
-        theta = activations.double() @ self.outputs.double().T / 2
-        positive = theta.gather(1, positive_at.flatten(1)).view_as(positive_at)
-        negative = theta.gather(1, negative_at.flatten(1)).view_as(negative_at)
-        positive = positive.masked_fill(~possible[:, :, None], torch.inf)
-        total = sum_over_pairs(positive.flatten(0, 1), negative.flatten(0, 1), self.margin)
-        likelihood = total / (DRAWN**2 * (self.n_classes - 1))
+        if self.n_classes:
+            total = self._by_class(activations, *self.draw_by_class(rows, generator))
+            likelihood = total / (DRAWN**2 * (self.n_classes - 1))
+        else:
+            likelihood = self._by_level(activations, rows, generator) / (DRAWN * NEGATIVES)
         return (likelihood + self.eta * quantisation(activations) * len(rows)) / self.batch_size
 
-    def draw(self, rows: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
+    def _outside(self, rows: Tensor, generator: torch.Generator) -> Tensor:
+        """The training examples outside the batch, in random order."""
+        order = torch.randperm(self.supervision.n_examples, generator=generator).to(rows.device)
+        return order[torch.isin(order, rows, invert=True)]
+
+    def draw_by_class(self, rows: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
         """Rows of positives and negatives [M, classes - 1, DRAWN], and whether both classes have any [M, classes - 1].
 
         A column of the second dimension is one of the classes that are not the query's own.
         """
-        order = torch.randperm(len(self.class_of), generator=generator).to(rows.device)
-        order = order[torch.isin(order, rows, invert=True)]
+        order = self._outside(rows, generator)
         order = order[self.class_of[order].argsort(stable=True)]
         sizes = torch.bincount(self.class_of[order], minlength=self.n_classes)
+        starts = sizes.cumsum(0) - sizes
         own = self.class_of[rows][:, None]
         other = torch.arange(self.n_classes - 1, device=rows.device).expand(len(rows), -1)
         other = other + (other >= own)
         own = own.expand_as(other)
-        starts = sizes.cumsum(0) - sizes
 
         def window(of: Tensor) -> Tensor:
             size = sizes[of].clamp(min=1)[:, :, None]
@@ -118,50 +113,20 @@ class MemoryObjective(OutputMemory):
 
         return window(own), window(other), (sizes[own] > 0) & (sizes[other] > 0)
 
+    def _by_class(self, activations: Tensor, positive_at: Tensor, negative_at: Tensor, possible: Tensor) -> Tensor:
+        theta = activations.double() @ self.outputs.double().T / 2
+        positive = theta.gather(1, positive_at.flatten(1)).view_as(positive_at)
+        negative = theta.gather(1, negative_at.flatten(1)).view_as(negative_at)
+        positive = positive.masked_fill(~possible[:, :, None], torch.inf)
+        return sum_over_pairs(positive.flatten(0, 1), negative.flatten(0, 1), self.margin)
 
-class RelevanceMemoryObjective(OutputMemory):
-    """``MemoryObjective`` for items without one class each: of several labels, or with relevance by distance.
-
-    As in the paper a positive is relevant to the query (a level above 0; with labels: they share at least one) and a
-    negative is not (level 0). The released code has classes only. For each query of the batch, DRAWN positives and
-    NEGATIVES negatives are drawn from the training examples outside the batch; their pairs are the triplets. Each draw
-    is uniform and without replacement; where there are fewer, all of them are drawn, and repeated up to that number, as
-    with classes. All draws of a step use one shuffle. A query without a positive or without a negative, such as an item
-    without labels, has no triplet.
-
-    The likelihood is summed over the batch and divided by ``batch_size`` and by the triplets of a query, DRAWN
-    NEGATIVES. The quantisation, of all queries, is divided by ``batch_size`` too. The released step, lr g, is
-    lr 2 DRAWN NEGATIVES / n times the gradient of this mean, if eta here is the released eta divided by
-    DRAWN NEGATIVES.
-
-    Levels and outputs are read for some queries at a time, so no array of all pairs of batch and training set is made.
-
-    Raises HashbenchError if there are no more training examples than ``batch_size``, or if all carry one label.
-    """
-
-    def __init__(self, supervision: Supervision, bits: int, *, margin: float, eta: float, batch_size: int) -> None:
-        super().__init__(supervision, bits)
-        _check_batch_size(supervision, batch_size)
-        _check_labels_differ(supervision)
-        self.margin, self.eta, self.batch_size = margin, eta, batch_size
-
-    def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:
-        """The scalar to minimise, float64."""
-        self.remember(rows, activations)
-        total = torch.zeros((), dtype=torch.float64, device=activations.device)
-        for part, positive_at, negative_at, possible in self.draw(rows, generator):
-            positive = self._theta(activations[part], positive_at).masked_fill(~possible[:, None], torch.inf)
-            total = total + sum_over_pairs(positive, self._theta(activations[part], negative_at), self.margin)
-        likelihood = total / (DRAWN * NEGATIVES)
-        return (likelihood + self.eta * quantisation(activations) * len(rows)) / self.batch_size
-
-    def draw(self, rows: Tensor, generator: torch.Generator) -> Iterator[tuple[slice, Tensor, Tensor, Tensor]]:
+    def draw_by_level(self, rows: Tensor, generator: torch.Generator) -> Iterator[tuple[slice, Tensor, Tensor, Tensor]]:
         """For some queries at a time: which of ``rows``, positives [m, DRAWN], negatives [m, NEGATIVES], a mask [m].
 
-        The mask is False for a query that has no positive or no negative; what is drawn for it has no meaning.
+        So no array of all pairs of batch and training set is made. The mask is False for a query that has no positive
+        or no negative; what is drawn for it has no meaning.
         """
-        order = torch.randperm(self.supervision.n_examples, generator=generator).to(rows.device)
-        order = order[torch.isin(order, rows, invert=True)]
+        order = self._outside(rows, generator)
         begin = torch.rand(2, len(rows), generator=generator, dtype=torch.float64).to(rows.device)
         for part in slices(len(rows), max(1, PAIRS // len(order))):
             relevant = self.supervision.levels(rows[part], order) > 0
@@ -169,9 +134,13 @@ class RelevanceMemoryObjective(OutputMemory):
             negative_at = order[_window(~relevant, NEGATIVES, begin[1, part])]
             yield part, positive_at, negative_at, relevant.any(1) & ~relevant.all(1)
 
-    def _theta(self, activations: Tensor, others: Tensor) -> Tensor:
-        """Theta of each query [m] and its own ``others`` [m, N], float64; the outputs of these have no gradient."""
-        return (self.outputs[others].double() @ activations.double()[:, :, None])[:, :, 0] / 2
+    def _by_level(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:
+        total = torch.zeros((), dtype=torch.float64, device=activations.device)
+        for part, positive_at, negative_at, possible in self.draw_by_level(rows, generator):
+            wide = activations[part].double()[:, :, None]
+            positive, negative = ((self.outputs[at].double() @ wide)[:, :, 0] / 2 for at in (positive_at, negative_at))
+            total = total + sum_over_pairs(positive.masked_fill(~possible[:, None], torch.inf), negative, self.margin)
+        return total
 
 
 def _window(member: Tensor, size: int, begin: Tensor) -> Tensor:
@@ -187,23 +156,6 @@ def _window(member: Tensor, size: int, begin: Tensor) -> Tensor:
     return torch.searchsorted(rank, chosen).clamp(max=member.shape[1] - 1)
 
 
-def _check_batch_size(supervision: Supervision, batch_size: int) -> None:
-    if supervision.n_examples <= batch_size:
-        raise HashbenchError(
-            f"dtsh draws triplets from outside the minibatch: batch_size {batch_size} must be less than the "
-            f"{supervision.n_examples} training examples, or pairing = 'batch'"
-        )
-
-
-def _check_labels_differ(supervision: Supervision) -> None:
-    """Raises HashbenchError if there is a label that all training examples carry: then none is a negative."""
-    if not isinstance(supervision, LabelSupervision) or supervision.labels.ndim == 1:
-        return
-    of_all = (supervision.labels > 0).all(0).nonzero()[:, 0].tolist()
-    if of_all:
-        raise HashbenchError(f"dtsh: all training examples carry label {of_all[0]}: a triplet needs a negative")
-
-
 def check_classes(supervision: Supervision) -> None:
     """Raises HashbenchError if a class has one example or there is only one class; it checks class ids only.
 
@@ -212,15 +164,13 @@ def check_classes(supervision: Supervision) -> None:
     """
     if not isinstance(supervision, LabelSupervision) or supervision.labels.ndim != 1:
         return
-    labels = supervision.labels
-    classes, sizes = torch.unique(labels[labels >= 0], return_counts=True)
+    classes, sizes = torch.unique(supervision.labels[supervision.labels >= 0], return_counts=True)
     if len(classes) < 2:
         raise HashbenchError("dtsh: all training examples are of one class: a triplet needs a negative")
     if int(sizes.min()) < 2:
-        lone = int(classes[sizes.argmin()])
         raise HashbenchError(
-            f"dtsh: class {lone} has one training example: a triplet needs two of a class: train without that class, "
-            "or by a method of lists or pairs"
+            f"dtsh: class {int(classes[sizes.argmin()])} has one training example: a triplet needs two of a class: "
+            "train without that class, or by a method of lists or pairs"
         )
 
 
@@ -237,9 +187,7 @@ class _SumOverPairs(torch.autograd.Function):
     def forward(ctx: Any, positive: Tensor, negative: Tensor, margin: float) -> Tensor:
         pull, push = torch.zeros_like(positive), torch.zeros_like(negative)
         total = positive.new_zeros(())
-        step = max(1, BLOCK // max(1, positive.shape[1] * negative.shape[1]))
-        for start in range(0, len(positive), step):
-            rows = slice(start, start + step)
+        for rows in slices(len(positive), max(1, BLOCK // max(1, positive.shape[1] * negative.shape[1]))):
             excess = margin + negative[rows, None, :] - positive[rows, :, None]
             total += softplus(excess).sum()
             weight = excess.sigmoid_()

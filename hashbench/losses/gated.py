@@ -1,15 +1,47 @@
-"""Gated distances and similarities: sums over the bits that at least one of two codes sets.
+"""The hash stage of jeong2018efficient: objectives of gated distances and similarities.
 
 A code h sets k of d bits; ``buckets`` int64[M, k] are these bits, from 0 to d - 1, all different in a row. A gated
 comparison of items i and j is a sum over the bits t where h_i or h_j is 1: at most 2 k of d terms are not zero. So no
-array [M, M, d] is computed.
+array [M, M, d] is computed. The buckets of a batch are constants: they have no gradient.
 """
 
 import torch
 from torch import Tensor
 from torch.nn.functional import embedding
 
-from hashbench.foundation.errors import HashbenchError
+from hashbench.losses._batch import require
+from hashbench.losses.metric_learning import check, multi_class, rounds, semi_hard, unit_norm
+
+
+def triplet(embeddings: Tensor, labels: Tensor, buckets: Tensor, *, margin: float) -> Tensor:
+    """The semi-hard objective on the gated distances of unit vectors, a float64 scalar to minimise [eq. 9].
+
+    d_ij = ||(h_i or h_j) * (f_i / |f_i| - f_j / |f_j|)||_1; the norm |f| is over all bits, set or not. The negatives
+    are chosen by these distances. Other arguments as ``metric_learning.triplet``.
+    """
+    check(embeddings, labels)
+    return semi_hard(distance_within(unit_norm(embeddings), buckets), labels, margin=margin)
+
+
+def npairs(embeddings: Tensor, buckets: Tensor, *, l2: float) -> Tensor:
+    """The N-pair objective with -d_ij, the gated distances, as similarities; a float64 scalar to minimise [eq. 10].
+
+    d_ij = ||(h_i or h_j) * (a_i - p_j)||_1. The regulariser is that of ``metric_learning.multi_class``, applied to the
+    whole embeddings: it is the only term that acts on the bits that no code sets. ``embeddings`` float[2 n, d] are in
+    two rounds, as for ``metric_learning.npairs``.
+    """
+    (anchors, positives), (of_anchors, of_positives) = rounds(embeddings.double()), rounds(buckets)
+    return multi_class(-distance(anchors, of_anchors, positives, of_positives), embeddings, l2=l2)
+
+
+def npairs_as_released(embeddings: Tensor, buckets: Tensor, *, l2: float) -> Tensor:
+    """As ``npairs``, with the inner products of the gated embeddings as similarities: the released code's default.
+
+    s_ij is the sum of a_i,t p_j,t over the bits t that either code sets. In the released code this is ``h1``, and
+    ``npairs`` is ``h2``.
+    """
+    (anchors, positives), (of_anchors, of_positives) = rounds(embeddings.double()), rounds(buckets)
+    return multi_class(similarity(anchors, of_anchors, positives, of_positives), embeddings, l2=l2)
 
 
 def distance(left: Tensor, left_buckets: Tensor, right: Tensor, right_buckets: Tensor) -> Tensor:
@@ -18,11 +50,6 @@ def distance(left: Tensor, left_buckets: Tensor, right: Tensor, right_buckets: T
     ``left`` is float[L, d] with ``left_buckets`` int64[L, k]; ``right`` is float[R, d] with ``right_buckets``
     int64[R, k]. |f_i - f_j| is summed at the buckets of i, and at the buckets of j that are not buckets of i: O(L R k)
     time and memory, for any d. The gradient is 0 in a bit in which two embeddings are equal.
-
-    >>> f, buckets = torch.tensor([[5.0, 1.0, 9.0], [4.0, 3.0, 0.0]]), torch.tensor([[0], [1]])
-    >>> distance(f, buckets, f, buckets)  # |5 - 4| + |1 - 3|, and never |9 - 0|
-    tensor([[0., 3.],
-            [3., 0.]])
     """
     _check(left, left_buckets)
     _check(right, right_buckets)
@@ -42,11 +69,6 @@ def similarity(left: Tensor, left_buckets: Tensor, right: Tensor, right_buckets:
 
     Since (h_i or h_j) = h_j + h_i (1 - h_j), it is f_i . g_j + g_i . (f_j - g_j) with g = h * f: two matrix products,
     and no array is larger than the inputs and the result.
-
-    >>> f, buckets = torch.tensor([[5.0, 1.0, 9.0], [4.0, 3.0, 1.0]]), torch.tensor([[0], [1]])
-    >>> similarity(f, buckets, f, buckets)
-    tensor([[25., 23.],
-            [23.,  9.]])
     """
     _check(left, left_buckets)
     _check(right, right_buckets)
@@ -55,10 +77,8 @@ def similarity(left: Tensor, left_buckets: Tensor, right: Tensor, right_buckets:
 
 
 def _residual(of: Tensor, buckets: Tensor, to: Tensor) -> Tensor:
-    """|f_i - f_j| at each bucket of i, for all j: [M, k, N]; ``of`` [M, d] are the f_i, ``to`` [N, d] the f_j.
-
-    The rows are gathered with ``embedding``, because the sums of its gradient are deterministic, also on a GPU.
-    """
+    """|f_i - f_j| at each bucket of i, for all j: [M, k, N]; ``of`` [M, d] are the f_i, ``to`` [N, d] the f_j."""
+    # gathered with ``embedding``, because the sums of its gradient are deterministic, also on a GPU
     return (of.gather(1, buckets)[:, :, None] - embedding(buckets, to.T.contiguous())).abs()
 
 
@@ -75,10 +95,7 @@ def _bits(buckets: Tensor, d: int) -> Tensor:
 
 def _check(embeddings: Tensor, buckets: Tensor) -> None:
     """Raises HashbenchError unless ``embeddings`` is float[M, d] and ``buckets`` int64[M, k] with k from 1 to d."""
-    if embeddings.ndim != 2 or not embeddings.is_floating_point():
-        raise HashbenchError(f"batch: embeddings are {embeddings.dtype}{list(embeddings.shape)}; floats [M, d] needed")
+    require(embeddings.ndim == 2 and embeddings.is_floating_point(), "embeddings", embeddings, "floats [M, d]")
     n, d = embeddings.shape
-    if buckets.dtype != torch.int64 or buckets.ndim != 2 or len(buckets) != n or not 1 <= buckets.shape[1] <= d:
-        raise HashbenchError(
-            f"batch: buckets are {buckets.dtype}{list(buckets.shape)}; int64 [{n}, k], k from 1 to {d}, are needed"
-        )
+    fits = buckets.dtype == torch.int64 and buckets.ndim == 2 and len(buckets) == n and 1 <= buckets.shape[1] <= d
+    require(fits, "buckets", buckets, f"int64 [{n}, k], k from 1 to {d},")

@@ -31,18 +31,15 @@ def loss(
 
     Args:
         relaxed: float[M, bits], tanh(beta z) with beta growing in stages.
-        relevance: whole levels [M, M]; the diagonal never counts.
+        relevance: levels [M, M]; the diagonal never counts.
         scale: a; the authors take 10 / bits.
         clip: for x > clip, log(1 + e^x) is replaced by x, as the authors do; the error is at most e^-clip.
         weight_similar: the weight of a similar pair; a dissimilar pair has weight 1. 0: the paper's weights.
         streams: whether only pairs of an example of the first half of the batch and one of the second half count.
-        continuous_similarity: whether the gradient of a similar pair has a further factor 4 c_ij, where
-            c_ij = (y_i . y_j)^2 / (|y_i| |y_j|) for labels y, 1 for equal classes. The value does not have it, and the
-            sum of the weights, by which both are divided, does not have it either. So if ``weight_similar`` is the
-            number of classes, similar pairs weigh four times as much in sum as dissimilar ones.
-        partly_scaled: whether the gradient has its factor a, which stands before t, in the first M / 2 numbers only
-            (row by row) of the M / 2 x bits of each stream: the released code says how many numbers to multiply, and
-            gives the number of rows. For ``streams`` only.
+        continuous_similarity: whether the gradient of a similar pair has a further factor 4 c_ij with c_ij =
+            (y_i . y_j)^2 / (|y_i| |y_j|) for labels y. The value and the sum of the weights do not have it.
+        partly_scaled: whether the gradient has its factor a only in the first M / 2 numbers (row by row) of each
+            stream, for the released code multiplies as many numbers as there are rows. For ``streams`` only.
     """
     check(relaxed, relevance)
     relaxed = _without_scale(relaxed, scale) if partly_scaled else relaxed
@@ -57,7 +54,9 @@ def loss(
     value = (weight * cost).sum() / total
     if not continuous_similarity:
         return value
-    further = torch.where(similar, 4 * _shared_share(relevance), 1.0)
+    # the diagonal is the number of labels of an example; where it has none, the products are 0 anyway
+    own = relevance.diagonal().clamp(min=1).double()
+    further = torch.where(similar, 4 * (relevance.double().square() / (own[:, None] * own)), 1.0)
     steeper = (further * weight * (softplus(scaled) - similar * scaled)).sum() / total
     return steeper + (value - steeper).detach()  # the value of one, the gradient of the other
 
@@ -72,21 +71,10 @@ def _weights(counted: Tensor, similar: Tensor, weight_similar: float) -> Tensor:
     return of_similar.where(similar, of_dissimilar) * counted
 
 
-def _shared_share(relevance: Tensor) -> Tensor:
-    """(y_i . y_j)^2 / (|y_i| |y_j|) of labels y, float64[M, M], from the numbers of shared labels.
-
-    The diagonal is the number of labels of an example; where it has none, the products are 0 anyway.
-    """
-    own = relevance.diagonal().clamp(min=1).double()
-    return relevance.double().square() / (own[:, None] * own)
-
-
 def _without_scale(relaxed: Tensor, scale: float) -> Tensor:
     """The same values in float64; their gradient is divided by ``scale`` behind the first numbers of each stream."""
-    factors = []
-    for stream in relaxed.tensor_split(2):
-        factor = torch.full(stream.shape, 1 / scale, dtype=torch.float64, device=relaxed.device)
-        factor.view(-1)[: len(stream)] = 1.0
-        factors.append(factor)
-    wide, factor = relaxed.double(), torch.cat(factors)
+    wide = relaxed.double()
+    factor = torch.full_like(wide, 1 / scale, memory_format=torch.contiguous_format)
+    for stream in factor.tensor_split(2):
+        stream.view(-1)[: len(stream)] = 1.0
     return factor * wide + ((1 - factor) * wide).detach()

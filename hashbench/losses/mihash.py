@@ -4,10 +4,9 @@ import torch
 from torch import Tensor
 
 from hashbench.losses._batch import check, mean_where, relevant_mask
-from hashbench.losses.soft_histogram import relaxed_distance, soft_histogram
+from hashbench.losses.soft_histogram import relaxed_histogram
 
-# log p is computed as log max(p, this): so p log p and its derivative are finite at p = 0.
-_SMALL_PROBABILITY = 1e-12
+_SMALL_PROBABILITY = 1e-12  # log p is log max(p, this): so p log p and its derivative are finite at p = 0
 
 
 def loss(relaxed: Tensor, relevance: Tensor, *, n_bins: int | None = None, delta: float = 1.0) -> Tensor:
@@ -24,9 +23,7 @@ def loss(relaxed: Tensor, relevance: Tensor, *, n_bins: int | None = None, delta
     """
     check(relaxed, relevance)
     relevant = relevant_mask(relevance)
-    counts = soft_histogram(
-        relaxed_distance(relaxed), relevant.long(), n_levels=2, n_bits=relaxed.shape[1], n_bins=n_bins, delta=delta
-    )
+    counts = relaxed_histogram(relaxed, relevant.long(), 2, n_bins, delta)
     n_relevant = relevant.sum(1)
     share = n_relevant.double() / max(len(relaxed) - 1, 1)
     both = (n_relevant > 0) & (n_relevant < len(relaxed) - 1)
@@ -34,12 +31,7 @@ def loss(relaxed: Tensor, relevance: Tensor, *, n_bins: int | None = None, delta
 
 
 def mutual_information(counts: Tensor, share: Tensor) -> Tensor:
-    """I(D; C) in bits, [M], of histograms ``counts`` [M, B, 2] (irrelevant, relevant) with p^+ = ``share`` [M].
-
-    >>> apart = torch.tensor([[[0.0, 1.0], [1.0, 0.0]]]).double()  # relevant near, irrelevant far
-    >>> mutual_information(apart, torch.tensor([0.5]).double()).item()
-    1.0
-    """
+    """I(D; C) in bits, [M], of histograms ``counts`` [M, B, 2] (irrelevant, relevant) with p^+ = ``share`` [M]."""
     mass = counts.sum(1, keepdim=True)
     conditional = counts / torch.where(mass > 0, mass, 1)
     prior = torch.stack([1 - share, share], dim=1)

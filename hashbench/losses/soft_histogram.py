@@ -4,16 +4,16 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
 from hashbench.foundation.errors import HashbenchError
-from hashbench.losses import _soft_histogram_numba
+from hashbench.losses import _soft_histogram_numba as kernels
 
 # If a group of tied items has less mass than this, a quotient 0 / 0 is replaced by its limit.
 SMALL_GROUP = 1e-6
-
 _ROUNDING = 1e-6  # how far rounding to float32 may move a distance out of range, relative to the largest distance
 
 
@@ -38,24 +38,17 @@ def soft_histogram(
 ) -> Tensor:
     """The soft histogram c[i, d, v], float64[M, n_bins + 1, n_levels], over the other examples j != i.
 
-    Bin d is centred at d * n_bits / n_bins. Each distance is spread over bins by a triangle of half-width ``delta``
-    bins (he2018tieaware, eq. 14). At delta = 1 it is spread over the two nearest bins, with weights that sum to 1. At a
-    larger delta it is spread over up to 2 * delta bins, with weights divided by delta, so that they sum to about 1
-    (less at the ends). At delta = 1 and n_bins = n_bits a whole distance falls into its own bin, and the histogram of
-    binary codes is the integer one.
+    Bin d is centred at d * n_bits / n_bins (None: n_bits). Each distance, float[M, M], clamped to [0, n_bits], is
+    spread over bins by a triangle of half-width ``delta`` >= 1 bins (he2018tieaware, eq. 14): at delta = 1 over the two
+    nearest bins, with weights that sum to 1; at a larger delta over up to 2 * delta bins, with weights divided by
+    delta, so that they sum to about 1 (less at the ends). At delta = 1 and n_bins = n_bits a whole distance falls into
+    its own bin, and the histogram of binary codes is the integer one. ``level`` int64[M, M] are indices 0 .. n_levels -
+    1; the diagonal is ignored.
 
     At delta = 1 the gradient with respect to a distance is the difference between the gradients of its two bins,
     divided by the bin width. At the centre of a bin it is the one-sided gradient towards larger distances, at n_bits
     towards smaller ones; outside [0, n_bits] by more than rounding it is 0. The backward pass is deterministic, because
     it gathers and never scatters; the forward pass is deterministic on the CPU.
-
-    Args:
-        distance: float[M, M]; clamped to [0, n_bits], which rounding errors may leave.
-        level: int64[M, M], indices 0 .. n_levels - 1; the diagonal is ignored.
-        n_levels: how many levels there are.
-        n_bits: the largest distance.
-        n_bins: number of bin widths between 0 and n_bits; None is n_bits.
-        delta: half-width of the triangle in bins, at least 1.
 
     >>> distance = torch.tensor([[0.0, 1.25], [1.25, 0.0]])
     >>> soft_histogram(distance, torch.ones(2, 2, dtype=torch.long), n_levels=2, n_bits=2)[0, :, 1].tolist()
@@ -68,13 +61,18 @@ def soft_histogram(
     return counts.double()
 
 
+def relaxed_histogram(relaxed: Tensor, level: Tensor, n_levels: int, n_bins: int | None, delta: float) -> Tensor:
+    """The ``soft_histogram`` of the relaxed distances between all examples of a batch ``relaxed`` [M, bits]."""
+    distance, n_bits = relaxed_distance(relaxed), relaxed.shape[1]
+    return soft_histogram(distance, level, n_levels=n_levels, n_bits=n_bits, n_bins=n_bins, delta=delta)
+
+
 @dataclass(frozen=True)
 class _Bins:
-    """The bins over which a distance is spread, and their weights.
+    """The bins under a triangle are k = 0 .. 2 reach - 1; its centre is between k = reach - 1 and k = reach.
 
-    The bins under a triangle are numbered from the left, k = 0 .. 2 reach - 1; the centre of the triangle is between
-    k = reach - 1 and k = reach. ``counts`` have a margin of reach - 1 bins at both ends, for triangles that extend
-    beyond an end, and one column after the last level, for the pairs (i, i). Both are cut off in the end.
+    Counts have a margin of reach - 1 bins at both ends, for triangles that extend beyond an end, and one column after
+    the last level, for the pairs (i, i). Both are cut off in the end.
     """
 
     n_levels: int
@@ -87,21 +85,17 @@ class _Bins:
         return math.ceil(self.delta)
 
     @property
-    def ends(self) -> tuple[int, ...]:
-        """The first and the last bin k, if a triangle covers them only for some positions of its centre."""
+    def ends(self) -> tuple[int, ...]:  # covered for some positions of the centre only
         return () if self.delta == self.reach else (0, 2 * self.reach - 1)
 
     @property
-    def farthest(self) -> float:
-        """The largest distance from 1/2 that a fraction of a valid distance can have, with rounding."""
+    def farthest(self) -> float:  # from 1/2, of a fraction of a valid distance, with rounding
         return 0.5 + _ROUNDING * self.n_bins
 
     def with_margins(self, n_examples: int, like: Tensor) -> Tensor:
-        """Counts of zero with margins, [M, reach - 1 + n_bins + 1 + reach - 1, n_levels + 1]."""
         return like.new_zeros(n_examples, self.n_bins + 2 * self.reach - 1, self.n_levels + 1)
 
     def kept(self, counts: Tensor) -> Tensor:
-        """The view of ``counts`` without the margins and the last column, [M, n_bins + 1, n_levels]."""
         return counts[:, self.reach - 1 : self.reach + self.n_bins, : self.n_levels]
 
     def under(self, counts: Tensor, k: int) -> Tensor:
@@ -119,17 +113,20 @@ class _Bins:
         # NaN remains in the fraction; converted to an integer it would be an index out of range
         return lower.long().clamp_(min=0).mul_(self.n_levels + 1).add_(column), fraction
 
-    def weight(self, fraction: Tensor, k: int) -> Tensor:
-        """The weight of the k-th bin: max(0, slope(k) fraction + height(k))."""
+    def weight(self, fraction: Tensor, k: int) -> Tensor:  # of the k-th bin
         return fraction.mul(self.slope(k)).add_(self.height(k)).relu_()
 
-    def height(self, k: int) -> float:
-        """The weight of the k-th bin if the triangle is centred on bin reach - 1."""
+    def height(self, k: int) -> float:  # the weight if the triangle is centred on bin reach - 1
         return (1 - abs(k - self.reach + 1) / self.delta) / self.delta
 
-    def slope(self, k: int) -> float:
-        """The derivative of the weight of the k-th bin: positive for bins right of the centre, else negative."""
+    def slope(self, k: int) -> float:  # positive for bins right of the centre
         return (1 if k >= self.reach else -1) / self.delta**2
+
+    def numbers(self, like: Tensor) -> tuple[Any, Any]:
+        """The arguments ``weights`` and ``constants`` of the kernels, in the precision of ``like``."""
+        weights = torch.tensor([[self.slope(k), self.height(k)] for k in range(2 * self.reach)], dtype=like.dtype)
+        constants = [self.n_bins / self.n_bits, 0, 1, self.n_bins - 1, 0.5, self.farthest]
+        return weights.numpy(), torch.tensor(constants, dtype=like.dtype).numpy()
 
 
 class _Scatter(torch.autograd.Function):
@@ -157,11 +154,8 @@ class _Scatter(torch.autograd.Function):
 
 
 def _scatter_torch(distance: Tensor, level: Tensor, bins: _Bins, counts: Tensor) -> tuple[Tensor, ...]:
-    """Adds the triangles of all pairs to ``counts`` and returns the tensors that the backward pass needs.
-
-    This is the form for a GPU, and tests compare ``_scatter_numba`` with it. It keeps its inputs only: batches on a GPU
-    are large, so memory is scarcer than the time to compute the indices again.
-    """
+    """Adds the triangles of all pairs to ``counts`` and returns the tensors that the backward pass needs."""
+    # the form for a GPU; it keeps its inputs only: memory is scarcer there than the time to compute the indices again
     place, fraction = bins.locate(distance, level)
     fraction.clamp_(0, 1)
     for k in range(2 * bins.reach):
@@ -170,7 +164,6 @@ def _scatter_torch(distance: Tensor, level: Tensor, bins: _Bins, counts: Tensor)
 
 
 def _gather_torch(kept: tuple[Tensor, ...], bins: _Bins, of_counts: Tensor, of_position: Tensor) -> Tensor:
-    """The gradient with respect to the distances: the form for a GPU; tests compare ``_gather_numba`` with it."""
     place, fraction = bins.locate(*kept)
     gathered = of_position.gather(1, place)
     for k in bins.ends:
@@ -183,40 +176,22 @@ def _gather_torch(kept: tuple[Tensor, ...], bins: _Bins, of_counts: Tensor, of_p
 def _scatter_numba(distance: Tensor, level: Tensor, bins: _Bins, counts: Tensor) -> tuple[Tensor, ...]:
     """As ``_scatter_torch``, in one pass; it keeps the indices, and the distances only if the gradient needs them."""
     place = torch.empty_like(distance, dtype=torch.int32, memory_format=torch.contiguous_format)
-    weights, constants = _numbers(bins, distance)
-    _soft_histogram_numba.scatter(
-        _array(distance),
-        _array(level),
-        _array(counts.flatten(1)),
-        place.numpy(),
-        bins.n_levels + 1,
-        weights,
-        constants,
-    )
+    rows = _array(distance), _array(level), np.arange(len(distance)), _array(counts.flatten(1)), place.numpy()
+    kernels.in_threads(kernels.scatter, rows, bins.n_levels + 1, *bins.numbers(distance))
     return (place, distance) if bins.ends else (place,)
 
 
 def _gather_numba(kept: tuple[Tensor, ...], bins: _Bins, of_counts: Tensor, of_position: Tensor) -> Tensor:
     place, *distances = kept
-    of_distance = torch.empty_like(place, dtype=of_counts.dtype)
-    weights, constants = _numbers(bins, of_counts)
-    given = _array(of_position), of_distance.numpy()
+    of_distance, (weights, numbers) = torch.empty_like(place, dtype=of_counts.dtype), bins.numbers(of_counts)
+    rows = of_distance.numpy(), place.numpy(), _array(of_position)
     if bins.ends:
-        distance, columns = _array(distances[0]), bins.n_levels + 1
-        of_bins = _array(of_counts.flatten(1))
-        _soft_histogram_numba.gather_ends(place.numpy(), distance, of_bins, *given, columns, weights, constants)
+        more = _array(distances[0]), _array(of_counts.flatten(1))
+        kernels.in_threads(kernels.gather_ends, (*rows, *more), bins.n_levels + 1, weights, numbers)
     else:
-        _soft_histogram_numba.gather(place.numpy(), *given, constants)
+        kernels.in_threads(kernels.gather, rows, numbers)
     return of_distance
 
 
 def _array(values: Tensor) -> Any:
-    """``values`` as a C-contiguous array; it shares the memory if they are contiguous already."""
     return values.detach().contiguous().numpy()
-
-
-def _numbers(bins: _Bins, like: Tensor) -> tuple[Any, Any]:
-    """The arguments ``weights`` and ``constants`` of the kernels, in the precision of the distances."""
-    weights = torch.tensor([[bins.slope(k), bins.height(k)] for k in range(2 * bins.reach)], dtype=like.dtype)
-    each = [bins.n_bins / bins.n_bits, 0, 1, bins.n_bins - 1, 0.5, bins.farthest]
-    return weights.numpy(), torch.tensor(each, dtype=like.dtype).numpy()

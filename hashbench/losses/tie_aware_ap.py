@@ -7,7 +7,9 @@ import torch
 from torch import Tensor
 
 from hashbench.losses._batch import check, mean_where, relevant_mask
-from hashbench.losses.soft_histogram import SMALL_GROUP, cumulative_before, relaxed_distance, soft_histogram
+from hashbench.losses.soft_histogram import SMALL_GROUP, cumulative_before, relaxed_histogram
+
+Average = Callable[[Tensor, Tensor, Tensor], Tensor]  # AP of c^+, c and N^+
 
 _NEARLY_ONE = 1 + 1e-8
 
@@ -53,23 +55,18 @@ def average_precision_as_released(
     before, before_positive = cumulative_before(total.cumsum(1)), cumulative_before(positive.cumsum(1))
     before, before_positive = ((each + each.detach()) / 2 for each in (before, before_positive))  # half the gradient
     precision = (delta * (2 * before_positive + positive) + 1) / (delta * (2 * before + total) + 1)
-    return (positive * precision).sum(1) / _divisor(positive, n_relevant)
+    return _weighted(precision, positive, n_relevant)
 
 
 def average_precision_simplified(positive: Tensor, total: Tensor, n_relevant: Tensor | None = None) -> Tensor:
     """AP_s of each histogram, [M]: sum_d (c_d^+ / N^+) (C_{d-1}^+ + C_d^+ + 1) / (C_{d-1} + C_d + 1).
 
-    Args:
-        positive: c^+, [M, B] relevant mass at each distance.
-        total: c, [M, B] mass at each distance, at least ``positive``.
-        n_relevant: N^+, [M]; None: the sum of ``positive``. A query without relevant items has AP 0.
-
-    >>> average_precision_simplified(torch.tensor([[0.0, 1.0]]), torch.tensor([[1.0, 1.0]])).item()
-    0.5
+    ``positive`` [M, B] is c^+, the relevant mass at each distance, ``total`` [M, B] is c, all mass there, and
+    ``n_relevant`` [M] is N^+ (None: the sum of ``positive``). A query without relevant items has AP 0.
     """
     after, after_positive = total.cumsum(1), positive.cumsum(1)
     precision = (cumulative_before(after_positive) + after_positive + 1) / (cumulative_before(after) + after + 1)
-    return (positive * precision).sum(1) / _divisor(positive, n_relevant)
+    return _weighted(precision, positive, n_relevant)
 
 
 def average_precision_exact(positive: Tensor, total: Tensor, n_relevant: Tensor | None = None) -> Tensor:
@@ -84,43 +81,29 @@ def average_precision_exact(positive: Tensor, total: Tensor, n_relevant: Tensor 
     1 / (x + 1) for every x, and its slope at x is below 1 / x: so each term lies between 0 and c_d^+ / N^+. An
     empty distance contributes 0; its gradient is that of the first mass to arrive there. Arguments as
     ``average_precision_simplified``.
-
-    >>> positive, total = torch.tensor([[1.0]]).double(), torch.tensor([[2.0]]).double()  # rank 1 or rank 2
-    >>> round(average_precision_exact(positive, total).item(), 12)
-    0.75
     """
     before, before_positive = cumulative_before(total.cumsum(1)), cumulative_before(positive.cumsum(1))
     several = total > _NEARLY_ONE
     ratio = ((positive - 1) / torch.where(several, total - 1, 1)).clamp(0, 1)
     ratio = torch.where(several, ratio, 1)
-    precision = ratio + (before_positive + 1 - ratio * (before + 1)) * _mean_reciprocal(before, total)
-    return (positive * precision).sum(1) / _divisor(positive, n_relevant)
-
-
-def _mean_reciprocal(before: Tensor, total: Tensor) -> Tensor:
-    """The mean of 1 / rank over a group's ranks, (H(before + total) - H(before)) / total."""
-    some = total > SMALL_GROUP  # the limit changes the value by less than 1e-7
+    factor = before_positive + 1 - ratio * (before + 1)  # before the next lines: their order is that of the gradients
+    # the mean of 1 / rank over a group's ranks; the limit for a small group changes it by less than 1e-7
+    some = total > SMALL_GROUP
     difference = torch.digamma(before + total + 1) - torch.digamma(before + 1)
-    return torch.where(some, difference / torch.where(some, total, 1), torch.polygamma(1, before + 1))
+    reciprocal = torch.where(some, difference / torch.where(some, total, 1), torch.polygamma(1, before + 1))
+    return _weighted(ratio + factor * reciprocal, positive, n_relevant)
 
 
-def _divisor(positive: Tensor, n_relevant: Tensor | None) -> Tensor:
+def _weighted(precision: Tensor, positive: Tensor, n_relevant: Tensor | None) -> Tensor:
+    """The mean of ``precision`` [M, B] over the relevant items, [M]."""
     given = positive.sum(1) if n_relevant is None else n_relevant
-    return torch.where(given > 0, given, 1)
+    return (positive * precision).sum(1) / torch.where(given > 0, given, 1)
 
 
-def _loss(
-    average_precision: Callable[[Tensor, Tensor, Tensor], Tensor],
-    relaxed: Tensor,
-    relevance: Tensor,
-    n_bins: int | None,
-    delta: float,
-) -> Tensor:
+def _loss(average: Average, relaxed: Tensor, relevance: Tensor, n_bins: int | None, delta: float) -> Tensor:
     check(relaxed, relevance)
     relevant = relevant_mask(relevance)
-    counts = soft_histogram(
-        relaxed_distance(relaxed), relevant.long(), n_levels=2, n_bits=relaxed.shape[1], n_bins=n_bins, delta=delta
-    )
+    counts = relaxed_histogram(relaxed, relevant.long(), 2, n_bins, delta)
     n_relevant = relevant.sum(1)
-    value = average_precision(counts[:, :, 1], counts.sum(2), n_relevant)
+    value = average(counts[:, :, 1], counts.sum(2), n_relevant)
     return mean_where(1 - value, n_relevant > 0)

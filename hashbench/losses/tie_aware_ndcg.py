@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from hashbench.losses._batch import check, mean_where, relevant_mask
-from hashbench.losses.soft_histogram import SMALL_GROUP, cumulative_before, relaxed_distance, soft_histogram
+from hashbench.losses.soft_histogram import SMALL_GROUP, cumulative_before, relaxed_histogram
 
 Levels = Literal["int8", "int16"]
 LARGEST_GAIN: dict[Levels, int] = {"int8": 126, "int16": 32_766}  # MATLAB's integers saturate: 2^v - 1 is at most this
@@ -50,12 +50,7 @@ def as_released(
 def dcg_simplified(counts: Tensor, gains: Tensor) -> Tensor:
     """DCG_s of each histogram, [M]: sum_d sum_v G(v) c[d, v] / log2(C_{d-1} + c_d / 2 + 3/2).
 
-    Args:
-        counts: c, [M, B, V] mass at each distance and level.
-        gains: G, [V] the gain of each level.
-
-    >>> dcg_simplified(torch.tensor([[[0.0, 1.0]]]), torch.tensor([0.0, 1.0])).item()
-    1.0
+    ``counts`` [M, B, V] is c, the mass at each distance and level; ``gains`` [V] is G, the gain of each level.
     """
     total = counts.sum(2)
     middle = cumulative_before(total.cumsum(1)) + total / 2
@@ -69,33 +64,22 @@ def dcg_exact(counts: Tensor, gains: Tensor) -> Tensor:
     the first x ranks, linear between whole numbers. (Eq. 12 of he2018tieaware has an integral instead of this sum; it
     is infinite if C_{d-1} = 0.) S is concave, so no histogram exceeds the ideal order. An empty distance contributes 0;
     its gradient is the limit for a vanishing mass. Arguments as ``dcg_simplified``.
-
-    >>> counts = torch.tensor([[[1.0, 1.0]]]).double()  # one relevant item of two, tied: ranks 1 and 2
-    >>> round(dcg_exact(counts, torch.tensor([0.0, 1.0]).double()).item(), 6)  # (1 + 1 / log2(3)) / 2
-    0.815465
     """
     total = counts.sum(2)
     before = cumulative_before(total.cumsum(1))
-    return ((counts @ gains) * _mean_discount(before, total)).sum(1)
-
-
-def ideal_dcg(level_counts: Tensor, gains: Tensor) -> Tensor:
-    """The DCG of the best order, [M], of ``level_counts`` [M, V] items with the ascending ``gains`` [V].
-
-    It is computed by a counting sort.
-    """
-    after = level_counts.flip(1).cumsum(1).double()
-    sums = _discount_sums(int(level_counts.sum(1).max()), after)
-    return (_interpolate(sums, after) - _interpolate(sums, cumulative_before(after))) @ gains.flip(0)
-
-
-def _mean_discount(before: Tensor, total: Tensor) -> Tensor:
-    """The mean discount over a group's ranks, (S(before + total) - S(before)) / total."""
     sums = _discount_sums(int(total.sum(1).nan_to_num().max()) + 1, before)
     some = total > SMALL_GROUP
     difference = _interpolate(sums, before + total) - _interpolate(sums, before)
     next_discount = 1 / torch.log2(before.detach().floor() + 2)
-    return torch.where(some, difference / torch.where(some, total, 1), next_discount)
+    mean_discount = torch.where(some, difference / torch.where(some, total, 1), next_discount)
+    return ((counts @ gains) * mean_discount).sum(1)
+
+
+def ideal_dcg(level_counts: Tensor, gains: Tensor) -> Tensor:
+    """The DCG of the best order, [M], of ``level_counts`` [M, V] items with the ascending ``gains`` [V]."""
+    after = level_counts.flip(1).cumsum(1).double()  # a counting sort
+    sums = _discount_sums(int(level_counts.sum(1).max()), after)
+    return (_interpolate(sums, after) - _interpolate(sums, cumulative_before(after))) @ gains.flip(0)
 
 
 def _discount_sums(n_ranks: int, like: Tensor) -> Tensor:
@@ -124,14 +108,7 @@ def _loss(
     level = relevance.long().clamp(min=0) if with_itself else relevance.long() * relevant_mask(relevance)
     present = torch.bincount(level.flatten()).nonzero().flatten()  # ascending; level 0 is on the diagonal
     index = torch.searchsorted(present, level)
-    counts = soft_histogram(
-        relaxed_distance(relaxed),
-        index,
-        n_levels=len(present),
-        n_bits=relaxed.shape[1],
-        n_bins=n_bins,
-        delta=delta,
-    )
+    counts = relaxed_histogram(relaxed, index, len(present), n_bins, delta)
     gains = (torch.exp2(present.double()) - 1).clamp(max=largest)
     # without `with_itself` a query counts among its items of level 0; their gain is 0, so the ideal DCG is the same
     level_counts = level.new_zeros(len(level), len(present)).scatter_add_(1, index, torch.ones_like(index))

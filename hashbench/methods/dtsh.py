@@ -27,7 +27,7 @@ def _objective(settings: Settings, supervision: Supervision) -> Objective:
 
     margin = settings.margin_per_bit * settings.bits
     if settings.pairing == "memory":
-        return dtsh.memory_objective(
+        return dtsh.MemoryObjective(
             supervision, settings.bits, margin=margin, eta=settings.eta, batch_size=settings.batch_size
         )
     dtsh.check_classes(supervision)

@@ -7,13 +7,13 @@ import torch
 from torch import Tensor
 
 from hashbench.foundation.errors import HashbenchError, unknown
-from hashbench.losses import RowObjective, hash_npairs, hash_triplet, npairs, triplet
+from hashbench.losses import RowObjective, gated, metric_learning
 from hashbench.sparse.flow import assign
 
 Base = Literal["triplet", "npairs"]
 Variant = Literal["paper", "released"]
 
-_OF_PAIRS = {"paper": hash_npairs.loss, "released": hash_npairs.as_released}
+_OF_PAIRS = {"paper": gated.npairs, "released": gated.npairs_as_released}
 
 
 class _InRounds(RowObjective):
@@ -55,7 +55,7 @@ class _InRounds(RowObjective):
 
 
 class MetricObjective(_InRounds):
-    """The objective of the base stage: ``triplet.loss`` or ``npairs.loss`` of a batch in rounds.
+    """The objective of the base stage: ``metric_learning.triplet`` or ``metric_learning.npairs`` of a batch in rounds.
 
     Only the first batch is checked: a check makes a GPU wait, and a sampler makes all batches in the same way. The loss
     of activations that are not finite is not finite.
@@ -69,8 +69,8 @@ class MetricObjective(_InRounds):
             self.classes_in(rows)
             self.is_checked = True
         if self.base == "npairs":
-            return npairs.loss(activations, l2=self.l2)
-        return triplet.loss(activations, self.labels[rows], margin=self.margin)
+            return metric_learning.npairs(activations, l2=self.l2)
+        return metric_learning.triplet(activations, self.labels[rows], margin=self.margin)
 
 
 class HashObjective(_InRounds):
@@ -78,7 +78,7 @@ class HashObjective(_InRounds):
 
     The class means (of unit vectors for base "triplet", of plain activations for "npairs") are copied to the CPU, where
     ``sparse.flow.assign`` computes a code of ``k`` bits for each class; the examples of a class share it, and it has no
-    gradient. The loss is ``hash_triplet.loss`` or, of the ``variant``, ``hash_npairs.loss`` or ``.as_released``.
+    gradient. The loss is ``gated.triplet`` or, of the ``variant``, ``gated.npairs`` or ``.npairs_as_released``.
 
     ``lam`` is the lambda of eq. 5, the price that each of two classes pays for a bucket they share. The r-th unit of
     flow into a bucket costs 2 lambda r in the paper, and plamb r in the released code: lam = plamb / 2. A step waits
@@ -99,12 +99,12 @@ class HashObjective(_InRounds):
         buckets = self.buckets(activations, n_classes).repeat(len(rows) // n_classes, 1)
         if self.base == "npairs":
             return _OF_PAIRS[self.variant](activations, buckets, l2=self.l2)
-        return hash_triplet.loss(activations, self.labels[rows], buckets, margin=self.margin)
+        return gated.triplet(activations, self.labels[rows], buckets, margin=self.margin)
 
     def buckets(self, activations: Tensor, n_classes: int) -> Tensor:
         """The set bits of the code of each class in the batch, int64[n_c, k], in the order of the first round."""
         of_items = activations.detach()
-        of_items = triplet.unit_norm(of_items) if self.base == "triplet" else of_items.double()
+        of_items = metric_learning.unit_norm(of_items) if self.base == "triplet" else of_items.double()
         means = of_items.reshape(-1, n_classes, of_items.shape[1]).mean(0)
         codes = assign(means.cpu().numpy(), self.k, self.lam)
         return torch.from_numpy(np.nonzero(codes)[1]).view(n_classes, self.k).to(activations.device)

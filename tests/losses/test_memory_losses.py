@@ -92,7 +92,7 @@ def test_dtsh_is_the_released_update() -> None:
     u = outputs(3, seed=1).requires_grad_()
     value = objective(u, rows, draws(5))
     value.backward()
-    positive, negative, possible = objective.draw(rows, draws(5))
+    positive, negative, possible = objective.draw_by_class(rows, draws(5))
     assert possible.all()
     per_query, bank = 50 * 50 * 2, objective.outputs
     total, step = 0.0, torch.zeros(3, BITS, dtype=torch.float64)
@@ -114,7 +114,7 @@ def test_dtsh_is_the_released_update() -> None:
 
 def test_dtsh_draws_from_the_right_classes_and_outside_the_batch() -> None:
     objective, rows = triplet_memory(), torch.arange(0, 210, 9)
-    positive, negative, _ = objective.draw(rows, draws())
+    positive, negative, _ = objective.draw_by_class(rows, draws())
     labels = objective.class_of * 10
     own = labels[rows][:, None, None]
     assert (labels[positive] == own).all()
@@ -131,7 +131,7 @@ def test_every_example_of_a_class_is_drawn_equally_often() -> None:
     objective, rows = triplet_memory(n_classes=2), torch.tensor([0])
     generator, times = draws(), torch.zeros(140)
     for _ in range(2000):
-        positive, negative, _ = objective.draw(rows, generator)
+        positive, negative, _ = objective.draw_by_class(rows, generator)
         times += torch.bincount(torch.cat([positive.flatten(), negative.flatten()]), minlength=140)
     for members, size in ((times[1:70], 69), (times[70:], 70)):
         share = 50 / size
@@ -163,26 +163,24 @@ def test_a_class_that_is_whole_in_the_batch_gives_no_triplets() -> None:
 )
 def test_training_sets_without_triplets_are_refused_in_one_line(labels: Tensor, complaint: str) -> None:
     with pytest.raises(HashbenchError, match=complaint) as caught:
-        dtsh.memory_objective(LabelSupervision(labels), BITS, margin=1.0, eta=0.0, batch_size=4)
+        dtsh.MemoryObjective(LabelSupervision(labels), BITS, margin=1.0, eta=0.0, batch_size=4)
     assert "\n" not in str(caught.value)
 
 
-def several_labels(
-    n: int = 1400, n_labels: int = 3, seed: int = 0, batch_size: int = 4
-) -> dtsh.RelevanceMemoryObjective:
+def several_labels(n: int = 1400, n_labels: int = 3, seed: int = 0, batch_size: int = 4) -> dtsh.MemoryObjective:
     """Random labels, of which an item has any number, also none."""
     labels = (torch.rand(n, n_labels, generator=torch.Generator().manual_seed(seed)) < 0.3).to(torch.uint8)
-    objective = dtsh.memory_objective(LabelSupervision(labels), BITS, margin=2.0, eta=0.05, batch_size=batch_size)
-    assert isinstance(objective, dtsh.RelevanceMemoryObjective)
+    objective = dtsh.MemoryObjective(LabelSupervision(labels), BITS, margin=2.0, eta=0.05, batch_size=batch_size)
+    assert not objective.n_classes
     objective.outputs.copy_(outputs(n))
     return objective.double()
 
 
-def drawn(objective: dtsh.RelevanceMemoryObjective, rows: Tensor, seed: int = 0) -> list[tuple[list[int], list[int]]]:
+def drawn(objective: dtsh.MemoryObjective, rows: Tensor, seed: int = 0) -> list[tuple[list[int], list[int]]]:
     """The positives and the negatives of each query."""
     return [
         (positive.tolist(), negative.tolist()) if possible else ([], [])
-        for _, *block in objective.draw(rows, draws(seed))
+        for _, *block in objective.draw_by_level(rows, draws(seed))
         for positive, negative, possible in zip(*block, strict=True)
     ]
 
@@ -230,11 +228,10 @@ def test_with_several_labels_dtsh_is_the_loop_over_the_triplets_drawn() -> None:
 
 def test_with_several_labels_every_positive_and_negative_is_drawn_equally_often() -> None:
     labels = torch.tensor([[1, 0], [1, 1], [0, 1]]).repeat_interleave(torch.tensor([80, 40, 480]), 0)
-    objective = dtsh.memory_objective(LabelSupervision(labels), BITS, margin=2.0, eta=0.0, batch_size=1)
-    assert isinstance(objective, dtsh.RelevanceMemoryObjective)
+    objective = dtsh.MemoryObjective(LabelSupervision(labels), BITS, margin=2.0, eta=0.0, batch_size=1)
     generator, times = draws(), torch.zeros(600)
     for _ in range(2000):
-        ((_, positive, negative, _),) = objective.draw(torch.tensor([0]), generator)
+        ((_, positive, negative, _),) = objective.draw_by_level(torch.tensor([0]), generator)
         times += torch.bincount(torch.cat([positive.flatten(), negative.flatten()]), minlength=600)
     assert times[0] == 0
     for members, share in ((times[1:120], 50 / 119), (times[120:], 450 / 480)):
@@ -244,19 +241,19 @@ def test_with_several_labels_every_positive_and_negative_is_drawn_equally_often(
 def test_triplets_are_drawn_by_class_where_each_item_has_one() -> None:
     classes = torch.arange(3).repeat_interleave(10)
     hot = torch.nn.functional.one_hot(classes)
-    assert isinstance(memory_of(classes), dtsh.MemoryObjective)
-    assert isinstance(memory_of(hot), dtsh.RelevanceMemoryObjective)
-    assert isinstance(memory_of(classes.where(classes > 0, -1)), dtsh.RelevanceMemoryObjective)  # some have no class
+    assert memory_of(classes).n_classes == 3
+    assert not memory_of(hot).n_classes
+    assert not memory_of(classes.where(classes > 0, -1)).n_classes  # some have no class
 
 
-def memory_of(labels: Tensor) -> torch.nn.Module:
-    return dtsh.memory_objective(LabelSupervision(labels), BITS, margin=1.0, eta=0.0, batch_size=4)
+def memory_of(labels: Tensor) -> dtsh.MemoryObjective:
+    return dtsh.MemoryObjective(LabelSupervision(labels), BITS, margin=1.0, eta=0.0, batch_size=4)
 
 
 def test_relevance_by_distance_has_triplets_from_the_memory_too() -> None:
     features = torch.arange(30.0)[:, None].numpy()
     near = DistanceSupervision(DistanceRelevance(features, features, (3.0, 1.0), (1, 10)))
-    objective = dtsh.memory_objective(near, BITS, margin=1.0, eta=0.0, batch_size=2)
+    objective = dtsh.MemoryObjective(near, BITS, margin=1.0, eta=0.0, batch_size=2)
     (positive, negative), (first, _) = drawn(objective, torch.tensor([10, 0]))
     assert sorted(set(positive)) == [7, 8, 9, 11, 12, 13]  # both levels above 0, without the query
     assert sorted(set(negative)) == [*range(1, 7), *range(14, 30)]

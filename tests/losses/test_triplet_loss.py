@@ -10,7 +10,7 @@ from support.watched_tensors import watch
 from torch import Tensor
 
 from hashbench.foundation.errors import HashbenchError
-from hashbench.losses import triplet
+from hashbench.losses import metric_learning
 
 Rows = list[list[float]]
 
@@ -54,7 +54,7 @@ BY_HAND = {
 @pytest.mark.parametrize(("distance", "chosen"), BY_HAND.values(), ids=BY_HAND)
 def test_the_rule_by_hand(distance: list[float], chosen: int) -> None:
     negative = torch.tensor([[False, False, True, True, True]])
-    found = triplet.semi_hard_negatives(torch.tensor([distance]).float(), negative)
+    found = metric_learning.semi_hard_negatives(torch.tensor([distance]).float(), negative)
     assert found[0, 1] == chosen
 
 
@@ -71,7 +71,7 @@ def tied(draw: st.DrawFn) -> tuple[Rows, list[int], float]:
 def test_equals_the_loop_whatever_the_ties(case: tuple[Rows, list[int], float]) -> None:
     distance, labels, margin = case
     leaf = torch.tensor(distance, dtype=torch.float64, requires_grad=True)
-    value = triplet.semi_hard(leaf, torch.tensor(labels), margin=margin)
+    value = metric_learning.semi_hard(leaf, torch.tensor(labels), margin=margin)
     assert value.item() == pytest.approx(slow_semi_hard(distance, labels, margin), abs=1e-12)
     value.backward()
     assert leaf.grad is not None
@@ -83,13 +83,13 @@ def test_equals_the_loop_whatever_the_ties(case: tuple[Rows, list[int], float]) 
 def test_equals_the_loop_on_unit_vectors(margin: float, seed: int) -> None:
     embeddings, labels = batch(seed=seed)
     expected = slow_loss(embeddings, labels, margin)
-    assert triplet.loss(embeddings, labels, margin=margin).item() == pytest.approx(expected, rel=1e-12)
+    assert metric_learning.triplet(embeddings, labels, margin=margin).item() == pytest.approx(expected, rel=1e-12)
 
 
 def test_the_gradient_is_that_of_both_distances() -> None:
     distance = torch.tensor([[0.0, 2.0, 3.0, 9.0], [2.0, 0.0, 1.0, 1.5], [0.0] * 4, [0.0] * 4], requires_grad=True)
     labels = torch.tensor([0, 0, 1, 2])
-    triplet.semi_hard(distance, labels, margin=2.0).backward()  # (2 - 3 + 2 + 2 - 1.5 + 2) / 2
+    metric_learning.semi_hard(distance, labels, margin=2.0).backward()  # (2 - 3 + 2 + 2 - 1.5 + 2) / 2
     expected = [[0.0, 0.5, -0.5, 0.0], [0.5, 0.0, 0.0, -0.5], [0.0] * 4, [0.0] * 4]
     assert distance.grad is not None
     assert distance.grad.tolist() == expected
@@ -97,7 +97,7 @@ def test_the_gradient_is_that_of_both_distances() -> None:
 
 def test_a_triplet_beyond_the_margin_gives_no_gradient() -> None:
     distance = torch.tensor([[0.0, 1.0, 3.0], [1.0, 0.0, 9.0], [3.0, 9.0, 0.0]], requires_grad=True)
-    value = triplet.semi_hard(distance, torch.tensor([0, 0, 1]), margin=1.0)
+    value = metric_learning.semi_hard(distance, torch.tensor([0, 0, 1]), margin=1.0)
     value.backward()
     assert value.item() == 0
     assert distance.grad is not None
@@ -107,13 +107,15 @@ def test_a_triplet_beyond_the_margin_gives_no_gradient() -> None:
 @pytest.mark.parametrize("margin", [0.3, 3.0])
 def test_gradient_is_that_of_the_value(margin: float) -> None:
     embeddings, labels = batch()
-    assert torch.autograd.gradcheck(lambda f: triplet.loss(f, labels, margin=margin), (embeddings.requires_grad_(),))
+    assert torch.autograd.gradcheck(
+        lambda f: metric_learning.triplet(f, labels, margin=margin), (embeddings.requires_grad_(),)
+    )
 
 
 @pytest.mark.parametrize("labels", [[0, 1, 2, 3], [5, 5, 5, 5], [-1, -1, -1, -1], [7]])
 def test_a_batch_without_triplets_is_zero_and_can_be_differentiated(labels: list[int]) -> None:
     embeddings = torch.randn(len(labels), 3, generator=torch.Generator().manual_seed(0)).requires_grad_()
-    value = triplet.loss(embeddings, torch.tensor(labels), margin=1.0)
+    value = metric_learning.triplet(embeddings, torch.tensor(labels), margin=1.0)
     value.backward()
     assert value.item() == 0
     assert embeddings.grad is not None
@@ -132,7 +134,7 @@ def test_finite_at_the_edges(kind: str, dtype: torch.dtype) -> None:
         "opposite": torch.ones_like(embeddings) * torch.tensor([1.0, -1.0]).repeat(6)[:, None],
     }
     leaf = edges[kind].to(dtype).requires_grad_()
-    value = triplet.loss(leaf, labels, margin=0.3)
+    value = metric_learning.triplet(leaf, labels, margin=0.3)
     value.backward()
     assert value.isfinite()
     assert leaf.grad is not None
@@ -145,27 +147,27 @@ def test_length_and_order_do_not_matter() -> None:
     embeddings, labels = batch(5, 4)
     order = torch.randperm(20, generator=torch.Generator().manual_seed(1))
     lengths = torch.linspace(0.1, 9, 20, dtype=torch.float64)[:, None]
-    value = triplet.loss(embeddings, labels, margin=0.5)
-    torch.testing.assert_close(triplet.loss((lengths * embeddings)[order], labels[order], margin=0.5), value)
+    value = metric_learning.triplet(embeddings, labels, margin=0.5)
+    torch.testing.assert_close(metric_learning.triplet((lengths * embeddings)[order], labels[order], margin=0.5), value)
 
 
 def test_autocast_changes_nothing() -> None:
     embeddings, labels = batch()
-    outside = triplet.loss(embeddings.float(), labels, margin=0.5)
+    outside = metric_learning.triplet(embeddings.float(), labels, margin=0.5)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        assert torch.equal(triplet.loss(embeddings.float(), labels, margin=0.5), outside)
+        assert torch.equal(metric_learning.triplet(embeddings.float(), labels, margin=0.5), outside)
 
 
 def test_not_a_number_in_gives_not_a_number_out() -> None:
     embeddings, labels = batch()
     embeddings[3, 0] = torch.nan
-    assert triplet.loss(embeddings, labels, margin=0.5).isnan()
+    assert metric_learning.triplet(embeddings, labels, margin=0.5).isnan()
 
 
 def test_no_array_has_more_values_than_there_are_pairs() -> None:
     embeddings, labels = batch(12, 5, d=3)
     embeddings.requires_grad_()
-    assert watch(lambda: triplet.loss(embeddings, labels, margin=1.0)).largest == 60 * 60
+    assert watch(lambda: metric_learning.triplet(embeddings, labels, margin=1.0)).largest == 60 * 60
 
 
 @pytest.mark.parametrize(
@@ -182,5 +184,5 @@ def test_no_array_has_more_values_than_there_are_pairs() -> None:
 )
 def test_a_batch_of_a_wrong_shape_is_refused_in_one_line(embeddings: Tensor, labels: Tensor) -> None:
     with pytest.raises(HashbenchError, match="needed") as caught:
-        triplet.loss(embeddings, labels, margin=1.0)
+        metric_learning.triplet(embeddings, labels, margin=1.0)
     assert "\n" not in str(caught.value)

@@ -11,7 +11,7 @@ from support.watched_tensors import watch
 from torch import Tensor, nn
 
 from hashbench.foundation.errors import HashbenchError
-from hashbench.losses import hash_npairs, hash_triplet, npairs, triplet
+from hashbench.losses import gated, metric_learning
 from hashbench.sparse.codes import top_k
 from hashbench.sparse.objectives import HashObjective, MetricObjective
 
@@ -78,9 +78,9 @@ def test_the_hash_stage_is_algorithm_1(base: str, variant: str, n_rounds: int, k
         twin = leaf.detach().clone().requires_grad_()
         codes = slow_buckets(twin, rows, base, k)
         if base == "triplet":
-            expected = hash_triplet.loss(twin, LABELS[rows], codes, margin=MARGIN)
+            expected = gated.triplet(twin, LABELS[rows], codes, margin=MARGIN)
         else:
-            loss = hash_npairs.loss if variant == "paper" else hash_npairs.as_released
+            loss = gated.npairs if variant == "paper" else gated.npairs_as_released
             expected = loss(twin, codes, l2=L2)
         expected.backward()  # with the codes as constants: nothing passes through the flow
         torch.testing.assert_close(value, expected)
@@ -117,9 +117,9 @@ def test_the_base_stage_is_the_metric_loss() -> None:
     rows = in_rounds(2)
     outputs = activations(len(rows))
     of_triplets = MetricObjective(LABELS, "triplet", margin=MARGIN, l2=L2)(outputs, rows, draws())
-    assert torch.equal(of_triplets, triplet.loss(outputs, LABELS[rows], margin=MARGIN))
+    assert torch.equal(of_triplets, metric_learning.triplet(outputs, LABELS[rows], margin=MARGIN))
     of_pairs = MetricObjective(LABELS, "npairs", margin=MARGIN, l2=L2)(outputs, rows, draws())
-    assert torch.equal(of_pairs, npairs.loss(outputs, l2=L2))
+    assert torch.equal(of_pairs, metric_learning.npairs(outputs, l2=L2))
 
 
 @pytest.mark.parametrize("base", ["triplet", "npairs"])

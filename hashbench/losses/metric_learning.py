@@ -1,25 +1,21 @@
-"""The triplet objective of metric learning: an anchor, a positive and the semi-hard negative of the two."""
+"""The objectives of metric learning with which jeong2018efficient train their base model: triplets and N-pairs."""
 
 import torch
 from torch import Tensor
-from torch.nn.functional import normalize
+from torch.nn.functional import cross_entropy, normalize
 
 from hashbench.foundation.errors import HashbenchError
-from hashbench.losses._batch import mean_where, off_diagonal_mask
+from hashbench.losses._batch import is_batch, mean_where, off_diagonal_mask, require
 
 _SMALL_NORM = 1e-6  # TensorFlow's l2_normalize divides by sqrt(max(sum of squares, 1e-12))
 
 
-def loss(embeddings: Tensor, labels: Tensor, *, margin: float) -> Tensor:
+def triplet(embeddings: Tensor, labels: Tensor, *, margin: float) -> Tensor:
     """The ``semi_hard`` objective on squared distances between unit vectors, a float64 scalar to minimise.
 
-    The same as tf.contrib.losses.metric_learning.triplet_semihard_loss on l2-normalised embeddings, with which
-    jeong2018efficient train their base model: d_ij = ||f_i / |f_i| - f_j / |f_j| ||^2.
-
-    Args:
-        embeddings: float[M, d], the outputs of the network; they are normalised here.
-        labels: class ids, whole [M]; a negative id is no class.
-        margin: by how much the negative should be farther than the positive.
+    The same as tf.contrib.losses.metric_learning.triplet_semihard_loss on l2-normalised embeddings:
+    d_ij = ||f_i / |f_i| - f_j / |f_j| ||^2. ``embeddings`` float[M, d] are normalised here; ``labels`` [M] are class
+    ids, and a negative id is no class.
     """
     check(embeddings, labels)
     unit = unit_norm(embeddings)
@@ -35,14 +31,8 @@ def semi_hard(distance: Tensor, labels: Tensor, *, margin: float) -> Tensor:
     n is the semi-hard negative of the pair (see ``semi_hard_negatives``). Both distances have a gradient; the choice of
     n has none. For a batch without a positive pair or without a negative the loss is 0 with zero gradients.
 
-    Args:
-        distance: float[M, M], from anchors (rows) to all items; its diagonal never counts.
-        labels: class ids, whole [M]; a negative id is no class: such an item is a negative of every other item.
-        margin: alpha of schroff2015facenet.
-
-    >>> one_class_near_the_other = torch.tensor([[0.0, 2.0, 3.0], [2.0, 0.0, 1.0], [3.0, 1.0, 0.0]])
-    >>> semi_hard(one_class_near_the_other, torch.tensor([0, 0, 1]), margin=1.5)  # (2 - 3 + 1.5 + 2 - 1 + 1.5) / 2
-    tensor(1.5000)
+    ``distance`` is float[M, M], from anchors (rows) to all items; its diagonal never counts. ``labels`` [M] are class
+    ids; an item with a negative id is a negative of every other item. ``margin`` is alpha of schroff2015facenet.
     """
     same = (labels[:, None] == labels) & (labels[:, None] >= 0)
     positive, negative = same & off_diagonal_mask(same), ~same & off_diagonal_mask(same)
@@ -59,16 +49,40 @@ def semi_hard_negatives(distance: Tensor, negative: Tensor) -> Tensor:
     at the same distance the first is the nearest and the last is the farthest. The result is undefined for an anchor
     without negatives. Each row is sorted once and searched for all p, so it takes O(M^2 log M) time and a few arrays
     [M, M]; a mask over triplets would take M^3.
-
-    >>> distance = torch.tensor([[0.0, 2.0, 1.0, 3.0], [2.0, 0.0, 1.0, 2.0]])
-    >>> negative = torch.tensor([[False, False, True, True]] * 2)
-    >>> semi_hard_negatives(distance, negative)[[0, 1], [1, 0]]  # 3 > 2: column 3; nothing > 2: the farthest
-    tensor([3, 3])
     """
     ascending, column = distance.masked_fill(~negative, torch.inf).sort(dim=1, stable=True)
     farther = torch.searchsorted(ascending, distance.contiguous(), right=True)
     farthest = (negative.sum(1, keepdim=True) - 1).clamp(min=0)
     return column.gather(1, farther.minimum(farthest))
+
+
+def npairs(embeddings: Tensor, *, l2: float) -> Tensor:
+    """The ``multi_class`` objective of the inner products <a_i, p_j>, a float64 scalar to minimise [sohn2016improved].
+
+    The same as tf.contrib.losses.metric_learning.npairs_loss; the embeddings are not normalised. ``embeddings``
+    float[2 n, d] are in two rounds: the anchors of n different classes, then their positives in the same order.
+    """
+    anchors, positives = rounds(embeddings.double())
+    return multi_class(anchors @ positives.T, embeddings, l2=l2)
+
+
+def multi_class(similarity: Tensor, embeddings: Tensor, *, l2: float) -> Tensor:
+    """The mean of log(1 + sum over j != i of e^(s_ij - s_ii)) over i, plus l2 / 4 (mean |a|^2 + mean |p|^2).
+
+    ``similarity`` [n, n] is between anchors (rows) and positives; ``embeddings`` [2 n, d] are those of both. Eq. 10 of
+    jeong2018efficient divides the sum of all |f|^2 by their number, 2 n, so its lambda is half of this ``l2``; their
+    code and TensorFlow use ``l2``.
+    """
+    own = torch.arange(len(similarity), device=similarity.device)
+    return cross_entropy(similarity, own) + l2 / 2 * embeddings.double().square().sum(1).mean().to(similarity.dtype)
+
+
+def rounds(rows: Tensor) -> tuple[Tensor, Tensor]:
+    """The first and the second half of ``rows`` [2 n, m]; raises HashbenchError if they cannot be two rounds."""
+    if rows.ndim != 2 or rows.numel() == 0 or len(rows) % 2:
+        raise HashbenchError(f"npairs: a batch of shape {list(rows.shape)}; two rounds of n classes, [2 n, d], needed")
+    n = len(rows) // 2
+    return rows[:n], rows[n:]
 
 
 def unit_norm(embeddings: Tensor) -> Tensor:
@@ -78,9 +92,6 @@ def unit_norm(embeddings: Tensor) -> Tensor:
 
 def check(embeddings: Tensor, labels: Tensor) -> None:
     """Raises HashbenchError unless ``embeddings`` is float[M, d], M >= 1, and ``labels`` whole class ids [M]."""
-    if embeddings.ndim != 2 or not embeddings.is_floating_point() or embeddings.numel() == 0:
-        raise HashbenchError(f"batch: embeddings are {embeddings.dtype}{list(embeddings.shape)}; floats [M, d] needed")
-    if labels.shape != embeddings.shape[:1] or labels.is_floating_point():
-        raise HashbenchError(
-            f"batch: labels are {labels.dtype}{list(labels.shape)}; whole class ids [{len(embeddings)}] are needed"
-        )
+    require(is_batch(embeddings), "embeddings", embeddings, "floats [M, d]")
+    is_whole = labels.shape == embeddings.shape[:1] and not labels.is_floating_point()
+    require(is_whole, "labels", labels, f"whole class ids [{len(embeddings)}]")

@@ -53,36 +53,30 @@ class Distinct:
             self._pending.append(words[rows])
             known = 0 if self._known is None else len(self._known)
             if sum(map(len, self._pending)) >= max(known, DISTINCT_BLOCK):  # so each code is sorted only a few times
-                self._merge()
-
-    def known(self) -> Words | None:
-        """The distinct codes so far, sorted, uint64[n, words of a code]; None beyond the limit or without a code."""
-        self._merge()
-        return self._known
+                self.known()
 
     def merge(self, other: "Distinct") -> None:
         """Adds the codes that ``other`` has counted; both have one limit."""
         known = other.known()
-        self._is_beyond = self._is_beyond or other.count() is None
+        self._is_beyond = self._is_beyond or other._is_beyond
         if self._is_beyond:
             self._known, self._pending = None, []
         elif known is not None:
             self.add(known)
 
+    def known(self) -> Words | None:
+        """The distinct codes so far, sorted, uint64[n, words of a code]; None beyond the limit or without a code."""
+        if self._pending and not self._is_beyond:
+            parts = self._pending if self._known is None else [self._known, *self._pending]
+            self._known, self._pending = _once(np.concatenate(parts)), []
+            if self._known.size > self.limit:
+                self._known, self._is_beyond = None, True
+        return self._known
+
     def count(self) -> int | None:
         """The number of distinct codes, or None beyond the limit; it does not depend on the pieces."""
-        self._merge()
-        if self._is_beyond:
-            return None
-        return 0 if self._known is None else len(self._known)
-
-    def _merge(self) -> None:
-        if self._is_beyond or not self._pending:
-            return
-        parts = self._pending if self._known is None else [self._known, *self._pending]
-        self._known, self._pending = _once(np.concatenate(parts)), []
-        if self._known.size > self.limit:
-            self._known, self._is_beyond = None, True
+        known = self.known()
+        return None if self._is_beyond else 0 if known is None else len(known)
 
 
 def _once(words: Words) -> Words:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.codes.files import StoredArray, arrays_in
+from hashbench.codes.files import arrays_in
 from hashbench.codes.packed import Codes
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.extras import how_to_install
@@ -56,10 +56,7 @@ class Lists:
 
 
 def make_lists(database: Codes, n_lists: int | None = None, *, progress: bool = False) -> Lists:
-    """The lists of the items in ``database``: ``n_lists``, or the square root of their number.
-
-    faiss's k-means finds the centroids, on 40 random items for each list.
-    """
+    """The lists of the items in ``database``, by faiss's k-means: ``n_lists``, or the square root of their number."""
     faiss = _faiss()
     n_lists = n_lists or max(1, round(len(database) ** 0.5))
     if n_lists > len(database):
@@ -69,12 +66,12 @@ def make_lists(database: Codes, n_lists: int | None = None, *, progress: bool = 
     index = faiss.IndexBinaryIVF(quantizer, _width(database), n_lists)
     index.cp.niter, index.cp.min_points_per_centroid = ITERATIONS, 1
     with bar("train the lists", "step", shown=progress):
-        index.train(_bytes(Codes(database.words[np.sort(some)], database.n_bits)))
+        index.train(Codes(database.words[np.sort(some)], database.n_bits).bytes())
     centroids = faiss.vector_to_array(quantizer.xb).reshape(n_lists, -1).view("<u8").astype(np.uint64)
     list_of = np.empty(len(database), np.int32)
     with bar("put into lists", "item", len(database), shown=progress) as shown:
         for rows in slices(len(database), ADD_ITEMS):
-            list_of[rows] = quantizer.search(_bytes(database[rows]), 1)[1][:, 0]
+            list_of[rows] = quantizer.search(database[rows].bytes(), 1)[1][:, 0]
             shown.update(rows.stop - rows.start)
     return Lists(Codes(centroids, database.n_bits), list_of, codes_sha256(database))
 
@@ -86,11 +83,11 @@ class InvertedFile:
         faiss = _faiss()
         self.n_bits, self.n_lists, self.n_items = database.n_bits, len(lists), len(database)
         self._quantizer = faiss.IndexBinaryFlat(_width(database))  # faiss keeps no reference to it
-        self._quantizer.add(_bytes(lists.centroids))
+        self._quantizer.add(lists.centroids.bytes())
         self._index = faiss.IndexBinaryIVF(self._quantizer, _width(database), len(lists))
         self._index.is_trained = True
         for rows in slices(len(database), ADD_ITEMS):
-            items, assigned = _bytes(database[rows]), lists.list_of[rows].astype(np.int64)
+            items, assigned = database[rows].bytes(), lists.list_of[rows].astype(np.int64)
             pointers = faiss.swig_ptr(items), None, faiss.swig_ptr(assigned)
             self._index.add_core(len(items), *pointers)
 
@@ -107,7 +104,7 @@ class InvertedFile:
         with bar("search", "query", len(query), shown=progress) as shown:
             blocks = []
             for rows in slices(len(query), QUERY_BLOCK):
-                blocks.append(_sorted(*self._nearest(_bytes(query[rows]), top, probes)))
+                blocks.append(_sorted(*self._nearest(query[rows].bytes(), top, probes)))
                 shown.update(rows.stop - rows.start)
         return Found(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
 
@@ -123,11 +120,7 @@ class InvertedFile:
 def recall(found: Ints, exact: Ints) -> float:
     """The mean share of the nearest items that was found; from the ``distances`` [q, top] of both searches.
 
-    An item counts if it is no farther than the last of the exact search: which of the items tied there are found makes
-    no difference.
-
-    >>> recall(np.array([[0, 3, 3, 4]]), np.array([[0, 2, 3, 3]]))
-    0.75
+    An item counts if it is no farther than the last of the exact search, whichever of the items tied there it is.
     """
     return float((found <= exact[:, -1:]).mean())
 
@@ -136,19 +129,15 @@ def codes_sha256(codes: Codes) -> str:
     """SHA-256 of codes and of their number of bits."""
     digest = hashlib.sha256(f"{codes.n_bits} ".encode())
     for rows in slices(len(codes), ADD_ITEMS):
-        digest.update(_bytes(codes[rows]).data)
+        digest.update(codes[rows].bytes().data)
     return digest.hexdigest()
 
 
 def save(lists: Lists, path: Path) -> None:
     """Writes lists to the .npz ``path``, as a whole or not at all."""
     with atomic(path) as temporary, temporary.open("wb") as file:
-        np.savez(
-            file,
-            centroids=lists.centroids.words,
-            list_of=lists.list_of,
-            codes_sha256=np.array(lists.codes_sha256),
-        )
+        sha256 = np.array(lists.codes_sha256)
+        np.savez(file, centroids=lists.centroids.words, list_of=lists.list_of, codes_sha256=sha256)
 
 
 def load(path: Path, database: Codes) -> Lists:
@@ -157,21 +146,17 @@ def load(path: Path, database: Codes) -> Lists:
     They are arrays of numbers, and each number is checked before faiss sees it: a file that faiss wrote is never read,
     for its reader trusts the file. Raises HashbenchError for any other file and for lists of other codes.
     """
-    arrays = arrays_in(path)
-    stored = [arrays[name]() if name in arrays else None for name in ("centroids", "list_of", "codes_sha256")]
-    centroids, list_of, sha256 = (_whole(path, *each) for each in zip(stored, ("u", "i", "U"), strict=True))
+    arrays = {name: array() for name, array in arrays_in(path).items()}
+    kinds = {"centroids": "u", "list_of": "i", "codes_sha256": "U"}
+    if any(name not in arrays or arrays[name].dtype.kind != kind for name, kind in kinds.items()):
+        raise _damaged(path)
+    centroids, list_of, sha256 = (arrays[name].whole() for name in kinds)
     if str(sha256) != codes_sha256(database):
         raise HashbenchError(f"{path}: the lists of other codes than these: name another file to be written")
     fits = centroids.ndim == 2 and len(centroids) and centroids.shape[1] == database.words.shape[1]
     if not fits or list_of.shape != (len(database),) or list_of.min() < 0 or list_of.max() >= len(centroids):
         raise _damaged(path)
     return Lists(Codes(centroids.astype(np.uint64), database.n_bits), list_of.astype(np.int32), str(sha256))
-
-
-def _whole(path: Path, stored: StoredArray | None, kind: str) -> NDArray[Any]:
-    if stored is None or stored.dtype.kind != kind:
-        raise _damaged(path)
-    return stored.whole() if stored.shape else stored.small()
 
 
 def _damaged(path: Path) -> HashbenchError:
@@ -181,11 +166,6 @@ def _damaged(path: Path) -> HashbenchError:
 def _sorted(ids: Ints, distances: NDArray[np.integer[Any]]) -> Found:
     order = np.lexsort((ids, distances))
     return Found(*(np.take_along_axis(array, order, axis=1).astype(np.int64) for array in (ids, distances)))
-
-
-def _bytes(codes: Codes) -> Bytes:
-    """The words as uint8[n, 8 words]: their padding bits are zero, so it changes no distance."""
-    return np.ascontiguousarray(codes.words).astype("<u8", copy=False).view(np.uint8)
 
 
 def _width(codes: Codes) -> int:

@@ -35,8 +35,6 @@ class Neighbours:
 def neighbours(query: Codes, database: Codes, k: int) -> Neighbours:
     """The ``k`` nearest items of the one code in ``query``; all items where the database has fewer.
 
-    Reads the database once and holds one distance an item in memory.
-
     >>> from hashbench.codes.packed import pack
     >>> found = neighbours(pack(np.array([[0, 0]])), pack(np.array([[1, 1], [0, 1], [1, 0]])), 1)
     >>> found.items, found.distances, found.first, found.last

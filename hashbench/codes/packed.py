@@ -42,18 +42,17 @@ class Codes:
     def __getitem__(self, rows: slice) -> "Codes":
         return Codes(self.words[rows], self.n_bits)
 
+    def bytes(self) -> NDArray[np.uint8]:
+        """The words as uint8[n, 8 words], the lowest bit of a byte first."""
+        return np.ascontiguousarray(self.words).astype("<u8", copy=False).view(np.uint8)
+
     def bits(self) -> NDArray[np.uint8]:
         """The codes as uint8[n, n_bits] of 0 and 1."""
-        as_bytes = np.ascontiguousarray(self.words).astype("<u8", copy=False).view(np.uint8)
-        return np.unpackbits(as_bytes, axis=1, count=self.n_bits, bitorder="little")
+        return np.unpackbits(self.bytes(), axis=1, count=self.n_bits, bitorder="little")
 
 
 def pack(bits: NDArray[np.bool_] | NDArray[np.uint8]) -> Codes:
-    """The codes of ``bits`` [n, n_bits], where every non-zero entry is a set bit.
-
-    >>> pack(np.array([[1, 0, 1]], np.uint8)).words
-    array([[5]], dtype=uint64)
-    """
+    """The codes of ``bits`` [n, n_bits], where every non-zero entry is a set bit."""
     if bits.ndim != 2:
         raise HashbenchError(f"codes: an array of shape {bits.shape} is not items x bits")
     return Codes(pack_words(bits), bits.shape[1])
@@ -111,11 +110,7 @@ def reverse_bits(rows: NDArray[np.uint8]) -> None:
 
 
 def from_bytes(rows: NDArray[np.uint8], n_bits: int, bit_order: str) -> Codes:
-    """The codes in ``rows`` uint8[n, ceil(n_bits / 8)]; the first bit is the highest of a byte (big) or the lowest.
-
-    >>> from_bytes(np.array([[0b01000000]], np.uint8), 3, "big").bits()
-    array([[0, 1, 0]], dtype=uint8)
-    """
+    """The codes in ``rows`` uint8[n, ceil(n_bits / 8)]; the first bit is the highest of a byte (big) or the lowest."""
     padded = np.zeros((len(rows), 8 * -(-n_bits // 64)), np.uint8)
     padded[:, : rows.shape[1]] = rows
     if bit_order == "big":

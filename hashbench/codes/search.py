@@ -57,7 +57,7 @@ def search(query: Codes, database: Codes, top: int, n_queries: int | None = None
     rows, query = _spread(query, n_queries or len(query))
     found = _exhaustive(query, database, top) if lists is None else _in_lists(query, database, top, lists)
     sizes = {"n_queries": len(query), "n_items": len(database), "n_bits": query.n_bits, "top": top}
-    return Found({"queries": rows, **found.arrays}, {**sizes, **found.summary})
+    return Found({"queries": rows, **found.arrays}, sizes | found.summary)
 
 
 def _spread(query: Codes, wanted: int) -> tuple[NDArray[Any], Codes]:
@@ -79,7 +79,7 @@ def _exhaustive(query: Codes, database: Codes, top: int) -> Found:
 
 def _in_lists(query: Codes, database: Codes, top: int, options: Lists) -> Found:
     started = time.perf_counter()
-    lists = _load_or_make(database, options)
+    lists = _load_or_make(database, options.file, options.n_lists)
     searched = inverted_file.InvertedFile(database, lists)
     built = time.perf_counter()
     probes = min(options.probes, len(lists))
@@ -95,17 +95,15 @@ def _in_lists(query: Codes, database: Codes, top: int, options: Lists) -> Found:
     return Found(found._asdict(), summary)
 
 
-def _load_or_make(database: Codes, options: Lists) -> inverted_file.Lists:
+def _load_or_make(database: Codes, file: Path | None, n_lists: int | None) -> inverted_file.Lists:
     """The lists in the file, or else new ones, which are written there."""
-    file, wanted = options.file, options.n_lists
     if file is not None and file.exists():
         lists = inverted_file.load(file, database)
-        if wanted not in (None, len(lists)):
-            raise HashbenchError(
-                f"{file}: has {len(lists)} lists, not {wanted}: leave --lists out or name another file"
-            )
+        if n_lists not in (None, len(lists)):
+            other = "leave --lists out or name another file"
+            raise HashbenchError(f"{file}: has {len(lists)} lists, not {n_lists}: {other}")
         return lists
-    lists = inverted_file.make_lists(database, wanted, progress=True)
+    lists = inverted_file.make_lists(database, n_lists, progress=True)
     if file is not None:
         inverted_file.save(lists, file)
     return lists

@@ -21,18 +21,16 @@ def follow(
     tasks: Sequence[T],
     pool: Pool,
     *,
-    attempts: int = ATTEMPTS,
     ready: Callable[[T], bool] = lambda _: True,
     instead: Callable[[T, Died], T | None] = lambda _task, _died: None,
 ) -> Generator[tuple[int, Any]]:
     """(place among ``tasks``, result) of each task, as they end; no worker of the pool is left behind.
 
     The result is a HashbenchError where the task raised one, and Died where it failed for good: its worker died
-    ``attempts`` times, or it took too long. Then the task that ``instead`` returns takes its place, if there is one.
+    ``ATTEMPTS`` times, or it took too long. Then the task that ``instead`` returns takes its place, if there is one.
     ``ready`` says whether a task can be given to the pool now. A HashbenchError that these two raise is a result, too.
     """
-    current, waiting, deaths = list(tasks), deque(range(len(tasks))), Counter[int]()
-    is_noted = False
+    current, waiting, deaths, is_noted = list(tasks), deque(range(len(tasks))), Counter[int](), False
     with closing(pool):
         while waiting or pool.is_busy:
             yield from _give(current, waiting, pool, ready)
@@ -40,24 +38,21 @@ def follow(
                 if waiting and not is_noted:
                     note(f"note: {len(waiting)} of {len(tasks)} wait for other processes, which do them now")
                     is_noted = True
-                if waiting:
-                    time.sleep(POLL_S)
+                time.sleep(POLL_S if waiting else 0)
                 continue
             for at, found in pool.ended(POLL_S if waiting and pool.has_room else None):
                 if isinstance(found, Postponed):
                     waiting.append(at)
                     continue
-                result = found
                 if isinstance(found, Died):
                     deaths[at] += 1
-                    after = _after(found, current[at], deaths[at], attempts, instead)
-                    if isinstance(after, Task):
-                        current[at] = after
-                        waiting.appendleft(at)
-                        continue
-                    result = after
+                    found = _after(found, current[at], deaths[at], instead)  # noqa: PLW2901
+                if isinstance(found, Task):
+                    current[at] = found  # type: ignore[assignment]  # ``_after`` returns one of these tasks
+                    waiting.appendleft(at)
+                    continue
                 yield from _give(current, waiting, pool, ready)  # no worker waits for the use of the result
-                yield at, result
+                yield at, found
 
 
 def _give(
@@ -79,14 +74,13 @@ def _give(
             waiting.append(at)
 
 
-def _after(
-    died: Died, task: T, n_deaths: int, attempts: int, instead: Callable[[T, Died], T | None]
-) -> T | Died | HashbenchError:
+def _after(died: Died, task: T, n_deaths: int, instead: Callable[[T, Died], T | None]) -> T | Died | HashbenchError:
     """The task that is done next, or why there is none."""
-    if n_deaths < attempts and not isinstance(died, TookTooLong):
+    is_slow = isinstance(died, TookTooLong)
+    if n_deaths < ATTEMPTS and not is_slow:
         note(f"note: {task.name}: {died}: it is tried again")
         return task
-    failure = died if isinstance(died, TookTooLong) else Died(f"{died}, {n_deaths} times")
+    failure = died if is_slow else Died(f"{died}, {n_deaths} times")
     try:
         return instead(task, failure) or failure
     except HashbenchError as error:

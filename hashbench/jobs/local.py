@@ -37,22 +37,21 @@ class _ThisProcess:
     """Does one task after another in this process; an error that is not for the user ends it."""
 
     def __init__(self) -> None:
-        self._given: tuple[int, Task] | None = None
+        self.given: list[tuple[int, Task]] = []
 
     @property
     def has_room(self) -> bool:
-        return self._given is None
+        return not self.given
 
     @property
     def is_busy(self) -> bool:
-        return self._given is not None
+        return bool(self.given)
 
     def give(self, at: int, task: Task) -> None:
-        self._given = at, task
+        self.given.append((at, task))
 
     def ended(self, seconds: float | None = None) -> Iterator[tuple[int, Any]]:  # noqa: ARG002
-        assert self._given is not None
-        (at, task), self._given = self._given, None
+        at, task = self.given.pop()
         try:
             found = task.run()
         except HashbenchError as error:
@@ -153,11 +152,14 @@ class Worker:
     def result(self) -> Any:
         """What the task returned, or its HashbenchError, or Died; waits for it."""
         try:
-            found = self.pipe.recv()
+            return self.pipe.recv()
         except (EOFError, OSError):
             self._process.join()
-            return Died(_how_it_ended(self._process.exitcode))
-        return found
+        code = self._process.exitcode
+        if code is None or code >= 0:
+            return Died(f"the worker ended with exit code {code}")
+        name = signal.Signals(-code).name
+        return Died(f"the worker was ended by {name}" + (": out of memory?" if name == "SIGKILL" else ""))
 
     def stop(self) -> None:
         """Lets the worker end after its work; waits for it."""
@@ -166,17 +168,13 @@ class Worker:
 
     def kill(self) -> None:
         """Ends the worker and all that it started, at once."""
-        self._signal(signal.SIGTERM)
-        self._process.join(GRACE_S)
-        self._signal(signal.SIGKILL)
-        self._process.join()
-        self.pipe.close()
-
-    def _signal(self, number: signal.Signals) -> None:
         assert self._process.pid is not None
-        for send in (os.killpg, os.kill):  # it has no group yet at its very beginning
-            with suppress(OSError):
-                send(self._process.pid, number)
+        for number, seconds in ((signal.SIGTERM, GRACE_S), (signal.SIGKILL, None)):
+            for send in (os.killpg, os.kill):  # it has no group yet at its very beginning
+                with suppress(OSError):
+                    send(self._process.pid, number)
+            self._process.join(seconds)
+        self.pipe.close()
 
 
 def _work(pipe: Connection, jobs: int, environment: Environment) -> None:
@@ -207,18 +205,10 @@ def _write_to(output: Path) -> None:
     with reported(output):
         output.parent.mkdir(parents=True, exist_ok=True)
         file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    for stream in (1, 2):
-        os.dup2(file, stream)
+    for number, stream in ((1, sys.stdout), (2, sys.stderr)):
+        stream.flush()
+        os.dup2(file, number)
     os.close(file)
-
-
-def _how_it_ended(code: int | None) -> str:
-    if code is None or code >= 0:
-        return f"the worker ended with exit code {code}"
-    name = signal.Signals(-code).name
-    return f"the worker was ended by {name}" + (": out of memory?" if name == "SIGKILL" else "")
 
 
 def gpus_in_turn(jobs: int, device: str, per_task: int) -> list[dict[str, str]]:

@@ -15,7 +15,7 @@ from hashbench.foundation import paths, provenance
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import atomic, locked, reported
 from hashbench.foundation.provenance import Code
-from hashbench.jobs.task import DriverFile, Input, NodeError, Task, checksum
+from hashbench.jobs.task import DriverFile, Input, NodeError, Task
 
 PIECE = 32 << 20  # bytes of a file that travel at once
 RESULTS = "results"  # the folder of inputs that a task may write
@@ -25,7 +25,7 @@ Reader = Callable[[Path, int, int], bytes]  # reads a piece of a file of the dri
 
 @dataclass(frozen=True)
 class Sent:
-    """A task on its way to a node, with its files; ``code`` is that of the driver's machine."""
+    """A task on its way to a node, with its files and the ``code`` of the driver's machine."""
 
     task: Task
     inputs: Sequence[Input]
@@ -107,8 +107,7 @@ def _bring(needed: Input, folder: Path, read: Reader) -> None:
 
 def _is(path: Path, file: DriverFile) -> bool:
     try:
-        stat = path.stat()
-        return stat.st_size == file.n_bytes and checksum(path, stat.st_size, stat.st_mtime_ns) == file.sha256
+        return path.stat().st_size == file.n_bytes and DriverFile.at(path).sha256 == file.sha256
     except OSError:
         return False
 

@@ -6,14 +6,13 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from hashbench.foundation import extras, provenance
 from hashbench.foundation.errors import HashbenchError, one_line
 from hashbench.foundation.progress import note
-from hashbench.jobs.node import Reader, Sent, run_on_this_node
+from hashbench.jobs.node import Sent, run_on_this_node
 from hashbench.jobs.task import Died, Task, result_of
 
 LOCAL = "local"  # a cluster of this machine alone, which ends with the command
@@ -92,19 +91,22 @@ class RayPool:
         try:
             return self._ray.get(reference)
         except self._ray.exceptions.RayError as error:
-            return Died(_why(error))
-
-
-def _why(error: Exception) -> str:
-    """Why Ray has no result of a task, in one line: the error that the task raised, or what ended it."""
-    cause = getattr(error, "cause", None)
-    if isinstance(cause, Exception):
-        return f"{type(cause).__name__}: {one_line(cause)}"[:300]
-    return one_line(error).partition(" The node IP")[0][:300]
+            # the error that the task raised, or what ended it
+            cause, why = getattr(error, "cause", None), one_line(error).partition(" The node IP")[0]
+            if isinstance(cause, Exception):
+                why = f"{type(cause).__name__}: {one_line(cause)}"
+            return Died(why[:300])
 
 
 def _on_node(sent: Sent, files: Any) -> Any:
-    return result_of(partial(run_on_this_node, sent, _reader(files)))
+    """The result of a task on this node, which reads the driver's files through their actor."""
+    import ray
+
+    def read(path: Path, start: int, n_bytes: int) -> bytes:
+        piece: bytes = ray.get(files.read.remote(path, start, n_bytes))
+        return piece
+
+    return result_of(lambda: run_on_this_node(sent, read))
 
 
 def _files_of_driver(ray: Any) -> Any:
@@ -123,14 +125,3 @@ class _Files:
         with path.open("rb") as file:
             file.seek(start)
             return file.read(n_bytes)
-
-
-def _reader(files: Any) -> Reader:
-    """The function with which a task on a node reads the driver's files through their actor."""
-    import ray
-
-    def read(path: Path, start: int, n_bytes: int) -> bytes:
-        piece: bytes = ray.get(files.read.remote(path, start, n_bytes))
-        return piece
-
-    return read

@@ -134,7 +134,5 @@ def result_of(work: Callable[[], Any]) -> Any:
     """What ``work`` returns, or the HashbenchError that it raises, as a type that can be pickled."""
     try:
         return work()
-    except NodeError as error:
-        return error
     except HashbenchError as error:
-        return HashbenchError(str(error))
+        return error if isinstance(error, NodeError) else HashbenchError(str(error))

@@ -87,8 +87,8 @@ def test_an_interrupt_leaves_no_worker(tmp_path: Path) -> None:
 
 def test_a_task_that_takes_too_long_is_ended_and_not_tried_again(tmp_path: Path) -> None:
     tasks = named(["slow", "fast"], [partial(sleeps, tmp_path), partial(str, 1)])
-    found = dict(follow(tasks, LocalPool([{}, {}], timeout_s=3.0)))
-    assert isinstance(found[0], TookTooLong) and str(found[0]) == "it took longer than 0.05 minutes (--timeout)"
+    found = dict(follow(tasks, LocalPool([{}, {}], timeout_s=6.0)))
+    assert isinstance(found[0], TookTooLong) and str(found[0]) == "it took longer than 0.1 minutes (--timeout)"
     assert found[1] == "1" and len(processes(tmp_path)) == 1
     assert not [process for process in processes(tmp_path) if lives(process)]
 

@@ -2,9 +2,10 @@
 
 import io
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from hashbench import figures
 from hashbench.figures import Drawing, FigureSpec, preview
@@ -28,6 +29,7 @@ WIDTH = 1380  # pixels, at most: 6.9 inches, the page of a paper
 QUALITY = 80  # of photographs as JPEG
 
 Place = tuple[str, str, str]  # section, row label, column label: one cell of a table
+T = TypeVar("T")
 
 
 def place_of(cell: Cell) -> Place:
@@ -61,8 +63,7 @@ class ReportedTable:
 class Picture:
     """A figure of the report; ``missing`` says what is missing.
 
-    ``data_uri`` is the picture as text, and the size is that on the page in pixels; empty where there is nothing to
-    show.
+    ``data_uri`` is the picture as text, and the size is in pixels of the page; empty where there is nothing to show.
     """
 
     spec: FigureSpec
@@ -92,6 +93,14 @@ def gather(store: Store, broken: Broken) -> Contents:
         left_out.append(str(error).replace(f"{store.folder}/", ""))  # no folder of this machine on the page
         broken(error)
 
+    def each(verb: str, kind: str, names: list[str], load: Callable[[str], T]) -> list[T]:
+        found = []
+        with bar(verb, kind, len(names)) as done:
+            for _, loaded in each_usable(names, load, leave_out):
+                found.append(loaded)
+                done.update()
+        return found
+
     rows: list[Row] = []
     with bar("read", "row") as done:
         for row in store.rows(leave_out):
@@ -103,26 +112,18 @@ def gather(store: Store, broken: Broken) -> Contents:
     def fill(name: str) -> ReportedTable:
         declared = spec.load(name)
         table = collect(declared, rows, store)
-        return ReportedTable(table, missing_runs(declared, table, by_name, past))
+        return ReportedTable(table, _missing_runs(declared, table, by_name, past))
 
     def draw(name: str) -> Picture:
         declared = figures.load(name)
         return picture(declared, declared.fill(rows, store), store.folder)
 
-    tables: list[ReportedTable] = []
-    pictures: list[Picture] = []
-    with bar("collect", "table", len(spec.names())) as done:
-        for _, table in each_usable(spec.names(), fill, leave_out):
-            tables.append(table)
-            done.update()
-    with bar("draw", "figure", len(figures.names())) as done:
-        for _, each in each_usable(figures.names(), draw, leave_out):
-            pictures.append(each)
-            done.update()
+    tables = each("collect", "table", spec.names(), fill)
+    pictures = each("draw", "figure", figures.names(), draw)
     return Contents(sorted(tables, key=lambda each: not each.table.has_measured), pictures, rows, left_out)
 
 
-def missing_runs(declared: TableSpec, table: Table, stored: Mapping[str, Row], past: PastSeconds) -> list[MissingRun]:
+def _missing_runs(declared: TableSpec, table: Table, stored: Mapping[str, Row], past: PastSeconds) -> list[MissingRun]:
     """The runs that the empty cells of ``table`` wait for, in its order, each once; ``stored`` are rows by run."""
     found: dict[tuple[str, str], MissingRun] = {}
     for cell in (filled.declared for filled in table.cells() if filled.measured is None):
@@ -137,12 +138,13 @@ def _missing_run(cell: Cell, declared: TableSpec, stored: Mapping[str, Row], pas
     run = run_of(cell)
     row = stored.get(str(run.name))
     is_measured = row is not None and row.status == "ok"
+    why = f"its row does not hold {cell.metric}"
     if is_measured and cell.evaluation != "database":
-        return MissingRun(cell, f"its row does not hold {cell.metric}")
+        return MissingRun(cell, why)
     if row is None:
         why = "not run yet"
     elif is_measured:
-        why = f"its row does not hold {cell.metric}, and the histogram of the run is not here"
+        why += ", and the histogram of the run is not here"
     else:
         why = f"failed: {row.reason or 'no reason given'}"
     return MissingRun(cell, why, command_of(run.name, cell.settings, again=is_measured), past.of_run(run))

@@ -1,22 +1,15 @@
 """The files of tables and figures in the folder of results; a picture is drawn only where what it shows has changed."""
 
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
-from hashbench.figures import (
-    Drawing,
-    FigureSpec,
-    csv_text,
-    drawing_of_table,
-    is_stamped,
-    pictures,
-    preview,
-    stamp_of,
-)
+from hashbench.figures import Drawing, FigureSpec, csv_text, drawing_of_table, is_stamped, pictures, preview, stamp_of
 from hashbench.foundation.files import atomic, write_text
 from hashbench.foundation.parallel import available_cores
 from hashbench.foundation.progress import bar
@@ -35,15 +28,19 @@ FEW = 4  # pictures, which are drawn before other processes have started
 
 @dataclass(frozen=True)
 class _Picture:
-    """A picture to be drawn: a figure as PNG and PDF, a table as PNG; ``png`` is its path."""
+    """A picture by the paths of its files: a figure as PNG and PDF, a table as PNG."""
 
     png: Path
     drawing: Drawing
     stamp: str
-    with_pdf: bool
+    pdf: Path | None = None
+
+    @property
+    def is_outdated(self) -> bool:
+        return not (is_stamped(self.png, self.stamp) and (self.pdf is None or self.pdf.is_file()))
 
     def write(self) -> None:
-        drawn = pictures(self.drawing, self.stamp) if self.with_pdf else {".png": preview(self.drawing, self.stamp)}
+        drawn = pictures(self.drawing, self.stamp) if self.pdf else {".png": preview(self.drawing, self.stamp)}
         for suffix, content in drawn.items():
             with atomic(self.png.with_suffix(suffix)) as temporary:
                 temporary.write_bytes(content)
@@ -71,69 +68,59 @@ def write(
 
     The papers that tables cite are beside them, in a file for BibTeX; ``broken`` is called for an entry that cannot be
     read. With ``readme``, which is for all tables, the overview of ``folder`` is written too. Where there is nothing to
-    draw, what an earlier drawing left is removed. Pictures of the same stay as they are.
+    draw, what an earlier drawing left is removed. Pictures that would show the same stay as they are.
     """
-    outdated: list[_Picture] = []
-    written: list[Path] = []
+    texts: dict[Path, str] = {}
+    drawn: list[_Picture] = []
+    written: list[Path] = []  # in the order in which they are named
     for table in tables:
-        written += _write_table(folder / "tables" / table.name, table, interval, distinct, outdated)
+        stem = folder / "tables" / table.name
+        of = {output: render(table, output, interval=interval, distinct=distinct) for output in SUFFIXES}
+        texts |= {stem.with_name(stem.name + suffix): of[output] for output, suffix in SUFFIXES.items()}
+        written += [stem.with_name(stem.name + suffix) for suffix in SUFFIXES.values()]
+        png, drawing = stem.with_name(f"{stem.name}.png"), drawing_of_table(table)
+        if drawing is None:
+            _remove(png)  # it would show rows that are gone
+        else:
+            drawn.append(_Picture(png, drawing, stamp_of(of["csv"], of["markdown"])))
+            written.append(png)
     for spec, drawing in figures:
-        written += _write_figure(folder / "figures" / spec.name, spec, drawing, outdated)
+        stem = folder / "figures" / spec.name
+        png, pdf, csv = (stem.with_name(stem.name + suffix) for suffix in (".png", ".pdf", ".csv"))
+        if drawing.points and not drawing.keeps_files:
+            texts[csv] = csv_text(drawing)
+            stamp = stamp_of(texts[csv], str(drawing.missing), spec.path.read_text(encoding="utf-8"))
+            drawn.append(_Picture(png, drawing, stamp, pdf))
+            written += [png, pdf, csv]
+        elif not drawing.keeps_files:
+            _remove(png, pdf, csv)
     if tables:
-        write_text(path := folder / "tables" / f"{papers.BIBLIOGRAPHY}.bib", papers.all_bibtex(broken))
-        written.append(path)
+        texts[bib := folder / "tables" / f"{papers.BIBLIOGRAPHY}.bib"] = papers.all_bibtex(broken)
+        written.append(bib)
     if readme:
-        write_text(path := folder / "README.md", results_readme(tables))
-        written.append(path)
-    with bar("draw", "picture", len(outdated)) as done:
-        for _ in _drawn(outdated):
-            done.update()
+        texts[overview := folder / "README.md"] = results_readme(tables)
+        written.append(overview)
+    for path, text in texts.items():
+        write_text(path, text)
+    _draw([each for each in drawn if each.is_outdated])
     return written
 
 
-def _write_table(stem: Path, table: Table, interval: bool, distinct: bool, outdated: list[_Picture]) -> Iterator[Path]:
-    texts = {output: render(table, output, interval=interval, distinct=distinct) for output in SUFFIXES}
-    for output, suffix in SUFFIXES.items():
-        write_text(path := stem.with_name(stem.name + suffix), texts[output])
-        yield path
-    png, drawing = stem.with_name(f"{stem.name}.png"), drawing_of_table(table)
-    if drawing is None:
-        png.unlink(missing_ok=True)  # an old picture would show rows that are gone
-        return
-    if not is_stamped(png, stamp := stamp_of(texts["csv"], texts["markdown"])):
-        outdated.append(_Picture(png, drawing, stamp, with_pdf=False))
-    yield png
+def _remove(*paths: Path) -> None:
+    for path in paths:
+        path.unlink(missing_ok=True)
 
 
-def _write_figure(stem: Path, spec: FigureSpec, drawing: Drawing, outdated: list[_Picture]) -> Iterator[Path]:
-    if drawing.keeps_files:
-        return
-    png, pdf, csv = (stem.with_name(stem.name + suffix) for suffix in (".png", ".pdf", ".csv"))
-    if not drawing.points:
-        for path in (png, pdf, csv):
-            path.unlink(missing_ok=True)
-        return
-    text = csv_text(drawing)
-    stamp = stamp_of(text, str(drawing.missing), spec.path.read_text(encoding="utf-8"))
-    if not (pdf.is_file() and is_stamped(png, stamp)):
-        outdated.append(_Picture(png, drawing, stamp, with_pdf=True))
-    write_text(csv, text)
-    yield from (png, pdf, csv)
-
-
-def _drawn(outdated: Sequence[_Picture]) -> Iterator[None]:
+def _draw(outdated: Sequence[_Picture]) -> None:
     """Writes the pictures, several at a time where there are many: to draw them is most of the time of a command."""
     workers = min(available_cores(), len(outdated))
-    if workers < 2 or len(outdated) < FEW:
-        yield from map(_Picture.write, outdated)
-        return
-    # spawned, because this process may have threads; the largest pictures first
-    context = get_context("spawn")
-    largest = sorted(outdated, key=lambda picture: -picture.drawing.size_in[0] * picture.drawing.size_in[1])
-    with ProcessPoolExecutor(workers, context, _leave_interrupts) as pool:
-        yield from pool.map(_Picture.write, largest)
-
-
-def _leave_interrupts() -> None:
-    """Ctrl-C ends the command, and that ends its workers."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with ExitStack() as stack, bar("draw", "picture", len(outdated)) as done:
+        drawn = map(_Picture.write, outdated)
+        if workers > 1 and len(outdated) >= FEW:
+            # spawned, because this process may have threads; Ctrl-C ends the command, and that ends its workers
+            no_interrupts = partial(signal.signal, signal.SIGINT, signal.SIG_IGN)
+            pool = stack.enter_context(ProcessPoolExecutor(workers, get_context("spawn"), no_interrupts))
+            largest_first = sorted(outdated, key=lambda each: -each.drawing.size_in[0] * each.drawing.size_in[1])
+            drawn = pool.map(_Picture.write, largest_first)
+        for _ in drawn:
+            done.update()

@@ -1,7 +1,7 @@
 """The report as one page of HTML that needs nothing else: no network, no file beside it."""
 
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -16,22 +16,24 @@ from hashbench.report.provenance import (
     filter_attributes,
 )
 from hashbench.tables.notation import Notation
-from hashbench.tables.papers import cited, papers
+from hashbench.tables.papers import Paper, cited, papers
 from hashbench.tables.render_html import element_attributes, escape, render_html
 
 STYLE, SCRIPT = (Path(__file__).with_name(f"page.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
-FILTERS = {"dataset": "Data set", "method": "Method", "bits": "Bits"}
 COLUMN = 400  # pixels: a wider figure is scrolled on a phone, because it could not be read if it were shrunk
 LIBRARIES = ("python", "numpy", "torch", "cuda")
 
 
 def render(contents: Contents) -> str:
     """The page; the same contents give the same text."""
-    provenance = Provenance({row.run: row for row in contents.rows})
+    provenance, entries = (
+        Provenance({row.run: row for row in contents.rows}),
+        papers(broken=str),
+    )  # str: cited by its key
     parts = [
         *_overview(contents),
-        *_tables(contents.tables, provenance),
-        *_figures(contents.pictures),
+        *_tables(contents.tables, provenance, entries),
+        *_figures(contents.pictures, entries),
         *_machines(contents),
         *_missing(contents),
     ]
@@ -61,14 +63,15 @@ def _foot(provenance: Provenance) -> Iterator[str]:
 def _filter(contents: Contents) -> Iterator[str]:
     """The form that the script acts on; it is hidden where there is no script."""
     cells = [cell.declared for each in contents.tables for cell in each.table.cells()]
-    values: Mapping[str, Iterable[str]] = {
-        "dataset": sorted({cell.dataset for cell in cells}),
-        "method": sorted({cell.method for cell in cells}),
-        "bits": ascending(cell.settings["bits"] for cell in cells if "bits" in cell.settings),
-    }
+    bits = ascending(cell.settings["bits"] for cell in cells if "bits" in cell.settings)
+    datasets, methods = sorted({cell.dataset for cell in cells}), sorted({cell.method for cell in cells})
     yield '<form id="filter" hidden>'
-    for name, label in FILTERS.items():
-        options = "".join(f"<option>{escape(value)}</option>" for value in values[name])
+    for name, label, values in (
+        ("dataset", "Data set", datasets),
+        ("method", "Method", methods),
+        ("bits", "Bits", bits),
+    ):
+        options = "".join(f"<option>{escape(value)}</option>" for value in values)
         yield f'<label>{label}<select name="{name}"><option value="">all</option>{options}</select></label>'
     yield '<label class="check"><input type="checkbox" name="measured"> measured only</label>'
     yield '<button type="reset">Reset</button> <output></output></form>'
@@ -95,17 +98,12 @@ def _overview(contents: Contents) -> Iterator[str]:
     yield _heading(["table"], ["measured", "outside", "missing"])
     yield "<tbody>"
     for each in contents.tables:
-        yield _overview_line(each)
+        table, n_outside = each.table, sum(cell.within_tolerance is False for cell in each.table.cells())
+        link = f'<a href="#{escape(table.name)}">{escape(table.name)}</a>'
+        measured = _count(table.n_measured, f"{table.n_measured} of {table.n_cells}")
+        counts = f"{measured}{_count(n_outside)}{_count(len(each.missing))}"
+        yield f'<tr><th scope="row">{link} <span class="title">{escape(table.title)}</span></th>{counts}</tr>'
     yield "</tbody></table></div></section>"
-
-
-def _overview_line(each: ReportedTable) -> str:
-    n_outside = sum(cell.within_tolerance is False for cell in each.table.cells())
-    link = f'<a href="#{escape(each.table.name)}">{escape(each.table.name)}</a>'
-    measured = _count(each.table.n_measured, f"{each.table.n_measured} of {each.table.n_cells}")
-    counts = f"{measured}{_count(n_outside)}{_count(len(each.missing))}"
-    title = f'<span class="title">{escape(each.table.title)}</span>'
-    return f'<tr><th scope="row">{link} {title}</th>{counts}</tr>'
 
 
 def _count(value: float, shown: str | None = None) -> str:
@@ -120,27 +118,25 @@ def _heading(*labels: Sequence[str]) -> str:
     return f"<thead><tr>{cells}</tr></thead>"
 
 
-def _counted(n: int, what: str) -> str:
-    return f"{n:,} {what}" + ("" if n == 1 else "s")
+def _counted(n: int, noun: str) -> str:
+    return f"{n:,} {noun}" + ("" if n == 1 else "s")
 
 
-def _tables(tables: Sequence[ReportedTable], provenance: Provenance) -> Iterator[str]:
-    entries = papers(broken=str)  # str: a broken entry is cited by its key
+def _tables(tables: Sequence[ReportedTable], provenance: Provenance, entries: Mapping[str, Paper]) -> Iterator[str]:
     for each in tables:
         how = Notation.of(each.table, interval=True, distinct=True)
         cells = CellsOfTable(each.table, provenance.add_missing(each.missing), entries, provenance, how)
         yield render_html(each.table, counts=True, attributes=cells.attributes)
 
 
-def _figures(pictures: Sequence[Picture]) -> Iterator[str]:
-    entries = papers(broken=str)
+def _figures(pictures: Sequence[Picture], entries: Mapping[str, Paper]) -> Iterator[str]:
     yield '<section id="figures"><h2>Figures</h2>'
     for each in pictures:
         file = each.spec.file
         where = f"{cited(file.paper, entries)}, {file.source}"
-        said = " ".join(f"{text.rstrip('.')}." for text in [*file.notes, *filter(None, [each.missing])])
+        notes = " ".join(f"{text.rstrip('.')}." for text in [*file.notes, *filter(None, [each.missing])])
         yield f'<figure id="figure-{escape(each.spec.name)}">{_image(each)}'
-        yield f"<figcaption><b>{escape(file.title)}</b> ({escape(where)}). {escape(said)}</figcaption></figure>"
+        yield f"<figcaption><b>{escape(file.title)}</b> ({escape(where)}). {escape(notes)}</figcaption></figure>"
     yield "</section>"
 
 
@@ -159,7 +155,8 @@ def _machines(contents: Contents) -> Iterator[str]:
     yield "<tbody>"
     for each in by_machine(contents.rows):
         versions = "".join(f"<td>{escape(each.versions(library))}</td>" for library in LIBRARIES)
-        counts = f"{_count(len(each.rows))}{_count(each.hours)}<td>{escape(each.dates)}</td>"
+        n_runs, _, _, hours = each.counts
+        counts = f"{_count(n_runs)}{_count(hours)}<td>{escape(each.dates)}</td>"
         yield f'<tr><th scope="row">{escape(each.name[0])}</th>{counts}{versions}</tr>'
     yield "</tbody></table></div>"
     yield '<details><summary>Runs by data set and method</summary><div class="scroll"><table class="list sortable">'
@@ -172,8 +169,8 @@ def _machines(contents: Contents) -> Iterator[str]:
 def _ran(each: Ran) -> str:
     dataset, _, method = each.name
     names = "".join(f"<td>{escape(name)}</td>" for name in [*each.name, ", ".join(each.bits)])
-    counts = "".join(map(_count, (len(each.rows), each.n_failed, each.seeds, each.hours)))
     attributes = element_attributes(filter_attributes(dataset, method, *each.bits))
+    counts = "".join(map(_count, each.counts))
     return f"<tr{attributes}>{names}{counts}<td>{escape('; '.join(each.machines))}</td></tr>"
 
 
@@ -187,28 +184,22 @@ def _missing(contents: Contents) -> Iterator[str]:
     if not waiting:
         yield "<p>Nothing: every cell of every table is measured.</p>"
     for each in waiting:
-        yield from _missing_of(each)
+        name, runnable = escape(each.table.name), [run for run in each.missing if run.command is not None]
+        yield f"<details><summary>{name}: {_counted(len(each.missing), 'run')} missing</summary>"
+        if runnable:
+            yield f"<p>All of them ({_hours(runnable)}): <code>hashbench run {name}</code></p>"
+        yield "<ul>"
+        yield from map(_missing_run, each.missing)
+        yield "</ul></details>"
     yield "</section>"
 
 
-def _missing_of(each: ReportedTable) -> Iterator[str]:
-    """The command that makes all missing runs of a table, and one for each."""
-    runnable = sum(run.command is not None for run in each.missing)
-    yield f"<details><summary>{escape(each.table.name)}: {_counted(len(each.missing), 'run')} missing</summary>"
-    if runnable:
-        yield f"<p>All of them ({_hours_left(each)}): <code>hashbench run {escape(each.table.name)}</code></p>"
-    yield "<ul>"
-    yield from map(_missing_run, each.missing)
-    yield "</ul></details>"
-
-
-def _hours_left(each: ReportedTable) -> str:
-    """How long the missing runs take, one after the other, as far as past runs tell."""
-    seconds = [run.seconds for run in each.missing if run.command is not None]
-    known = [one for one in seconds if one is not None]
+def _hours(runs: Sequence[MissingRun]) -> str:
+    """How long the runs take, one after the other, as far as past runs tell."""
+    known = [run.seconds for run in runs if run.seconds is not None]
     if not known:
         return "no past run tells how long"
-    return f"{'about' if len(known) == len(seconds) else 'more than'} {sum(known) / 3600:.1f} hours"
+    return f"{'about' if len(known) == len(runs) else 'more than'} {sum(known) / 3600:.1f} hours"
 
 
 def _missing_run(run: MissingRun) -> str:

@@ -2,18 +2,16 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from hashbench.report.contents import MissingRun, Place, place_of
 from hashbench.runs.row import Row
-from hashbench.tables.notation import Notation, number
+from hashbench.tables.notation import Notation, least_to_most, number
 from hashbench.tables.papers import Paper, cited
-from hashbench.tables.render_csv import settings_text
+from hashbench.tables.render_csv import DECIMALS, settings_text
 from hashbench.tables.table import Table, TableCell
-
-DECIMALS = 6  # as in the CSV of a table
 
 
 @dataclass(frozen=True)
@@ -21,22 +19,14 @@ class Ran:
     """Some rows that belong together, and what the report says of them."""
 
     name: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: Sequence[Row]
 
     @property
-    def n_failed(self) -> int:
-        """The number of runs that failed."""
-        return sum(row.status == "failed" for row in self.rows)
-
-    @property
-    def hours(self) -> float:
-        """The hours of wall time to train, encode and score."""
-        return sum(sum(row.seconds.model_dump().values()) for row in self.rows if row.seconds) / 3600
-
-    @property
-    def seeds(self) -> int:
-        """The number of different seeds."""
-        return len({row.seed for row in self.rows})
+    def counts(self) -> tuple[int, int, int, float]:
+        """The numbers of runs, of failed runs, and of seeds; the hours of wall time to train, encode and score."""
+        seconds = sum(sum(row.seconds.model_dump().values()) for row in self.rows if row.seconds)
+        n_failed = sum(row.status == "failed" for row in self.rows)
+        return len(self.rows), n_failed, len({row.seed for row in self.rows}), seconds / 3600
 
     @property
     def bits(self) -> list[str]:
@@ -82,7 +72,7 @@ def _grouped(named: Iterable[tuple[tuple[str, ...], Row]]) -> list[Ran]:
     found: dict[tuple[str, ...], list[Row]] = {}
     for name, row in named:
         found.setdefault(name, []).append(row)
-    return [Ran(name, tuple(rows)) for name, rows in sorted(found.items())]
+    return [Ran(name, rows) for name, rows in sorted(found.items())]
 
 
 def machine_of(row: Row) -> str:
@@ -91,13 +81,6 @@ def machine_of(row: Row) -> str:
     cores = f"{hardware['cores']} cores" if hardware.get("cores") is not None else None
     named = (hardware.get("gpu"), hardware.get("cpu"), cores, hardware.get("system"))
     return ", ".join(str(part) for part in named if part) or "unknown machine"
-
-
-def commit_of(row: Row) -> str:
-    """The version and the commit of the code that made a row."""
-    commit = row.code.commit[:12] if row.code.commit else "unknown"
-    changed = " with local changes" if row.code.dirty else ""
-    return f"hashbench {row.code.version}, commit {commit}{changed}"
 
 
 @dataclass
@@ -111,16 +94,7 @@ class Provenance:
     cells: dict[str, dict[str, Any]] = field(default_factory=dict)
     runs: dict[str, int] = field(default_factory=dict)  # name -> place in the list
     missing: list[MissingRun] = field(default_factory=list)
-    n_cells: Counter[str] = field(default_factory=Counter)
-
-    def count(self, table: str) -> int:
-        """The number of the next cell of a table, from 1."""
-        self.n_cells[table] += 1
-        return self.n_cells[table]
-
-    def places_of(self, runs: Iterable[str]) -> list[int]:
-        """The places of stored runs."""
-        return [self.runs.setdefault(run, len(self.runs)) for run in runs]
+    n_cells: Counter[str] = field(default_factory=Counter)  # of each table
 
     def add_missing(self, missing: Iterable[MissingRun]) -> dict[Place, int]:
         """The place of the missing run that each empty cell of a table waits for."""
@@ -144,7 +118,9 @@ class Provenance:
 
 def _run(row: Row, makers: dict[str, int]) -> list[Any]:
     """Name, seed, seconds and what made the run: code and machine, by their place in ``makers``."""
-    maker = makers.setdefault(f"{commit_of(row)}; {machine_of(row)}", len(makers))
+    commit = row.code.commit[:12] if row.code.commit else "unknown"
+    code = f"hashbench {row.code.version}, commit {commit}{' with local changes' if row.code.dirty else ''}"
+    maker = makers.setdefault(f"{code}; {machine_of(row)}", len(makers))
     seconds = {} if row.seconds is None else row.seconds.model_dump()
     return [row.run, row.seed, ", ".join(f"{part} {value:,.1f} s" for part, value in seconds.items()), maker]
 
@@ -161,9 +137,14 @@ class CellsOfTable:
 
     def attributes(self, cell: TableCell) -> dict[str, str]:
         """What filter and sorting need to know of the cell, and the id by which its provenance is found."""
-        declared, measured = cell.declared, cell.measured
-        name = f"{self.table.name}.{self.provenance.count(self.table.name)}"
-        self.provenance.cells[name] = {"facts": dict(self._facts(cell)), **self._made_by(cell)}
+        declared, measured, page = cell.declared, cell.measured, self.provenance
+        page.n_cells[self.table.name] += 1
+        name = f"{self.table.name}.{page.n_cells[self.table.name]}"
+        if measured is not None:
+            made_by: Any = {"runs": [page.runs.setdefault(row.run, len(page.runs)) for row in measured.rows]}
+        else:
+            made_by = {"missing": self.waiting[place_of(declared)]}
+        page.cells[name] = {"facts": self._facts(cell), **made_by}
         values = {"published": declared.published, "measured": measured.mean if measured else None}
         state = "missing" if measured is None else "outside" if cell.within_tolerance is False else "measured"
         return {
@@ -173,37 +154,27 @@ class CellsOfTable:
             **{f"data-{key}": number(value, DECIMALS) for key, value in values.items() if value is not None},
         }
 
-    def _made_by(self, cell: TableCell) -> dict[str, Any]:
-        if cell.measured is not None:
-            return {"runs": self.provenance.places_of(row.run for row in cell.measured.rows)}
-        return {"missing": self.waiting[place_of(cell.declared)]}
-
-    def _facts(self, cell: TableCell) -> list[tuple[str, str]]:
+    def _facts(self, cell: TableCell) -> dict[str, str]:
         declared, how, measured = cell.declared, self.how, cell.measured
         facts = {
             "method": f"{declared.method} on {declared.dataset}, protocol {declared.protocol}",
             "settings": settings_text(declared.settings).replace(";", "; "),
             "metric": declared.metric + ("" if declared.evaluation == "database" else f" ({declared.evaluation})"),
             "budget": "" if declared.budget == "full" else declared.budget,
-            "paper": self._published(cell),
-            "measured": "",
         }
+        if declared.published is not None:
+            ties = {True: ", tie-aware", False: ", not tie-aware", None: ""}[declared.tie_aware]
+            facts["paper"] = f"{how.published(cell)}, {cited(declared.citation, self.entries)}{ties}"
         if measured is not None:
             spread = "" if measured.std is None else f" ± {how.measured(cell, measured.std)}"
+            runs = least_to_most([measured.n_runs], "run")
             facts |= {
-                "measured": f"{how.measured(cell, measured.mean)}{spread}, {_counted(measured.n_runs)}",
+                "measured": f"{how.measured(cell, measured.mean)}{spread}, {runs}",
                 "difference": self._difference(cell),
                 "worst, best": how.interval_of(cell),
                 "distinct codes": how.distinct_of(cell),
             }
-        return [(label, text) for label, text in facts.items() if text]
-
-    def _published(self, cell: TableCell) -> str:
-        declared = cell.declared
-        if declared.published is None:
-            return ""
-        ties = {True: ", tie-aware", False: ", not tie-aware", None: ""}[declared.tie_aware]
-        return f"{self.how.published(cell)}, {cited(declared.citation, self.entries)}{ties}"
+        return {label: text for label, text in facts.items() if text}
 
     def _difference(self, cell: TableCell) -> str:
         if cell.difference is None:
@@ -216,11 +187,7 @@ class CellsOfTable:
         return f"{signed}, {side} the tolerance of {self.how.measured(cell, tolerance)}"
 
 
-def _counted(n_runs: int) -> str:
-    return "1 run" if n_runs == 1 else f"{n_runs} runs"
-
-
 def filter_attributes(dataset: str, method: str, *bits: object) -> dict[str, str]:
-    """The attributes by which the page's filter finds an element; ``bits`` are those of sparse codes where None."""
+    """The attributes by which the page's filter finds an element; ``bits`` are None for sparse codes."""
     lengths = " ".join(str(each) for each in bits if each is not None)
     return {"data-dataset": dataset, "data-method": method} | ({"data-bits": lengths} if lengths else {})

@@ -1,7 +1,7 @@
 """The files of tables and figures in the folder of results; a picture is drawn only where what it shows has changed."""
 
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -115,7 +115,7 @@ def _draw(outdated: Sequence[_Picture]) -> None:
     """Writes the pictures, several at a time where there are many: to draw them is most of the time of a command."""
     workers = min(available_cores(), len(outdated))
     with ExitStack() as stack, bar("draw", "picture", len(outdated)) as done:
-        drawn = map(_Picture.write, outdated)
+        drawn: Iterator[None] = map(_Picture.write, outdated)
         if workers > 1 and len(outdated) >= FEW:
             # spawned, because this process may have threads; Ctrl-C ends the command, and that ends its workers
             no_interrupts = partial(signal.signal, signal.SIGINT, signal.SIG_IGN)

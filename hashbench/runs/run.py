@@ -100,6 +100,8 @@ class Run:
 
     def with_seed(self, seed: int) -> "Run":
         """The run with the same settings, on the same split, and another seed."""
+        if seed == self.name.seed:
+            return self
         base = None if self.base is None else self.base.with_seed(seed)
         return replace(self, name=replace(self.name, seed=seed, base=None if base is None else base.name), base=base)
 

@@ -5,6 +5,7 @@
 what method X was tuned to there. Each value names its source.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -179,11 +180,6 @@ class Recipe(Strict):
         """The network that it trains."""
         return str(self.when.model)
 
-    def sourced(self, name: str, names: Mapping[str, str]) -> dict[str, Sourced]:
-        """Its own values for a run with these ``names``, as those of a recipe called ``name``."""
-        layers = [self.parameters, *(own.parameters for own in self.variants if own.fits(names))]
-        return {key: own.of_recipe(name) for layer in layers for key, own in layer.items()}
-
 
 class MethodFile(Strict):
     """A file of experiments/methods/; ``budgets`` have a description each, and the first one is the default."""
@@ -258,17 +254,17 @@ def sourced(method: Method, names: Mapping[str, str], given: Mapping[str, Settin
     its authors' schedule.
     """
     file = method_file(names["method"])
-    usable = _recipes_for(names["method"]) if issubclass(method.settings, DeepSettings) else {}
+    conditions = _conditions_for(names["method"]) if issubclass(method.settings, DeepSettings) else {}
     typed = {key: Sourced(value, "command line") for key, value in given.items()}
     if "bits" in given:
         names = {**names, "bits": str(given["bits"])}
     settled = {**file.sourced(names, without=SETTLED), **typed}
-    if usable and "model" not in settled:
-        settled["model"] = _default_model(usable, names)
+    if conditions and "model" not in settled:
+        settled["model"] = _default_model(_recipes_for(names["method"]), names)
     settled = {key: settled[key] for key in SETTLED if key in settled}
     known = {**names, "features": PIXELS, **{key: str(found.value) for key, found in settled.items()}}
     known["features"] = split_checksum(known["features"])[0]
-    chosen = _closest({name: recipe.when.names for name, recipe in usable.items()}, known)
+    chosen = _closest(conditions.get(known["model"], {}), known) if conditions else None
     of_recipe = {} if chosen is None else _of_recipe(chosen, known)
     return {**settled, **file.sourced(known), **of_recipe, **typed}
 
@@ -286,12 +282,22 @@ def tuned(method: str) -> dict[str, Tuned]:
 
 def _of_recipe(chosen: str, names: Mapping[str, str]) -> dict[str, Sourced]:
     """The values that the recipe called ``chosen`` has for a run with these ``names``, with those that it extends."""
-    line = _line(chosen)
+    layers = (values for when, values in _layers_of(chosen, names["method"]) if when.items() <= names.items())
+    return {key: value for values in layers for key, value in values.items()}
+
+
+@read_once
+def _layers_of(recipe: str, method: str) -> list[tuple[dict[str, str], dict[str, Sourced]]]:
+    """The values of a recipe, of those that it extends and of their variants, each with its conditions; then tuned."""
+    line = [(name, recipes()[name]) for name in _line(recipe)]
     # a recipe without values of its own says that its data are like those of another, and the values are the other's
-    source = [name for name in line if recipes()[name].parameters][-1]
-    own = _tuned(chosen, names["method"])
-    of_all = [recipes()[name].sourced(source, names) for name in line]
-    return {key: value for values in (*of_all, {} if own is None else own.sourced()) for key, value in values.items()}
+    source = [name for name, each in line if each.parameters][-1]
+    layers: list[tuple[dict[str, str], dict[str, Parameter]]] = []
+    for _, each in line:
+        layers += [({}, each.parameters), *((own.when.names, own.parameters) for own in each.variants)]
+    own = _tuned(recipe, method)
+    found = [(when, {key: value.of_recipe(source) for key, value in values.items()}) for when, values in layers]
+    return [*found, ({}, {} if own is None else own.sourced())]
 
 
 def _tuned(recipe: str, method: str) -> Tuned | None:
@@ -310,6 +316,15 @@ def _line(recipe: str) -> list[str]:
 def _recipes_for(method: str) -> dict[str, Recipe]:
     """The recipes that are not skipped for ``method``."""
     return {key: recipe for key, recipe in recipes().items() if not ((own := _tuned(key, method)) and own.skip)}
+
+
+@read_once
+def _conditions_for(method: str) -> Mapping[str, Mapping[str, Mapping[str, str]]]:
+    """The conditions of the recipes that are not skipped for ``method``, by their model."""
+    found: dict[str, dict[str, Mapping[str, str]]] = defaultdict(dict)
+    for name, recipe in _recipes_for(method).items():
+        found[recipe.model][name] = recipe.when.names
+    return found
 
 
 def _default_model(usable: Mapping[str, Recipe], names: Mapping[str, str]) -> Sourced:

@@ -22,7 +22,7 @@ SIZE = ("bits", "d", "k")  # the settings that give the size of a code
 class PastSeconds:
     """The seconds of past runs, on whatever machines made them: by method, data set and size; and less exactly."""
 
-    seconds: Mapping[tuple[Any, ...], list[float]]
+    seconds: Mapping[tuple[Any, ...], float]  # medians
 
     @staticmethod
     def of(rows: Iterable[Row | Outcome]) -> "PastSeconds":
@@ -33,7 +33,7 @@ class PastSeconds:
                 total = row.seconds.train + row.seconds.encode + row.seconds.score
                 for key in _keys(row.method, row.dataset, row.config.get("settings", {})):
                     found[key].append(total)
-        return PastSeconds(dict(found))
+        return PastSeconds({key: statistics.median(of_runs) for key, of_runs in found.items()})
 
     def of_run(self, run: Run) -> float | None:
         """The median of past runs of the same method, network or features, on this data set and with this size.
@@ -41,7 +41,7 @@ class PastSeconds:
         Where there are none, of any size; then on any data set. None if the method was never run so.
         """
         keys = _keys(run.name.method, run.name.dataset, run.name.settings)
-        return next((statistics.median(self.seconds[key]) for key in keys if key in self.seconds), None)
+        return next((self.seconds[key] for key in keys if key in self.seconds), None)
 
 
 def _keys(method: str, dataset: str, settings: Mapping[str, Setting]) -> Iterator[tuple[Any, ...]]:

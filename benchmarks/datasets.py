@@ -23,9 +23,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from hashbench.datasets import store, stored_file
-from hashbench.datasets.audit import audit
+from hashbench.datasets.audit import audit, byte_keys
 from hashbench.datasets.card import load_card
-from hashbench.datasets.duplicates import byte_keys
 from hashbench.datasets.split import split
 from hashbench.relevance import percentiles
 from hashbench.relevance.distances import DistanceRelevance

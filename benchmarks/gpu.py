@@ -35,7 +35,7 @@ from torch import Tensor
 import hashbench
 from hashbench import histogram
 from hashbench.datasets.card import load_card
-from hashbench.datasets.store import file_status
+from hashbench.datasets.status import dataset_status
 from hashbench.foundation.errors import one_line
 from hashbench.foundation.parallel import ComputeOptions
 from hashbench.histogram import torch_kernel
@@ -193,7 +193,7 @@ def speed(found: Found) -> None:
 
 def short_training(found: Found, epochs: int) -> None:
     """The AP of TALR-AP, 32 bits, small_cnn, after ``epochs`` epochs, for each way to compute and each seed."""
-    dataset = "cifar10" if file_status(load_card("cifar10")).state == "stored" else "digits"
+    dataset = "cifar10" if dataset_status(load_card("cifar10")).state == "stored" else "digits"
     found |= {"dataset": dataset, "epochs": epochs}
     ap: dict[str, list[float]] = {}
     for name, compute in WAYS.items():

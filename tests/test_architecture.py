@@ -128,7 +128,7 @@ def test_no_folder_imports_private_names_of_another() -> None:
         ("hashbench.metrics._name.split_names", "hashbench.metrics"),
         ("hashbench.metrics._name", "hashbench.metrics"),
         ("hashbench.metrics.ap._x", "hashbench.metrics"),
-        ("hashbench.datasets.readers._reader.Items", "hashbench.datasets.readers"),
+        ("hashbench.cli._options.AsJson", "hashbench.cli"),
         ("hashbench.foundation.registry._x", "hashbench.foundation"),
     ],
 )

@@ -103,7 +103,8 @@ def dataset(name: str) -> Sheet:
     from hashbench.datasets.card import load_card
     from hashbench.datasets.status import dataset_status
 
-    card, status = load_card(name), dataset_status(name)
+    card = load_card(name)
+    status = dataset_status(card)
     rules = {key: {**rule.model_dump(exclude_none=True), "draw": rule.draw} for key, rule in card.protocols.items()}
     fields = {"name", "title", "citation", "licence", "homepage", "kind", "item_shape"}
     values: dict[str, Any] = {

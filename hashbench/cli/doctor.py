@@ -26,14 +26,24 @@ def command(
     By default only the headers of the data files are read; --verify reads the whole files.
     """
     from hashbench.datasets.card import cards
-    from hashbench.datasets.status import dataset_status
 
     found = _found()
-    statuses = [dataset_status(name) for name in cards()]
+    statuses = [_status(name) for name in cards()]
     verified = {each.name: _fault_of(each) for each in statuses if each.state in VERIFIABLE} if verify else {}
     typer.echo(_as_json(found, statuses, verified) if as_json else _as_text(found, statuses, verified))
     if any(verified.values()):
         raise typer.Exit(1)
+
+
+def _status(name: str) -> "DatasetStatus":
+    from hashbench.datasets.card import load_card
+    from hashbench.datasets.status import DatasetStatus, dataset_status
+    from hashbench.foundation.errors import HashbenchError
+
+    try:
+        return dataset_status(load_card(name))
+    except HashbenchError as error:  # one invalid card must not hide the other data sets
+        return DatasetStatus(name, "damaged", fault=str(error))
 
 
 def _found() -> dict[str, Any]:

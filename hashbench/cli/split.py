@@ -80,10 +80,10 @@ def command(
 
 def _audit(card: "Card", labels: "DatasetLabels", chosen: "Split", rule: "Protocol", seed: int) -> "Audit":
     from hashbench.datasets.audit import audit
-    from hashbench.datasets.store import file_status, open_dataset
+    from hashbench.datasets.store import open_dataset, path_of
     from hashbench.foundation.progress import bar
 
-    has_items = file_status(card).state != "labels only"
+    has_items = card.embedded or path_of(card).is_file()
     with bar(f"{card.name}: check", "list"):
         return audit(open_dataset(card) if has_items else labels, chosen, rule, seed)
 

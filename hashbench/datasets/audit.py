@@ -6,27 +6,25 @@ from dataclasses import dataclass
 from functools import singledispatch
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hashbench.datasets.draw import Ids
-from hashbench.datasets.duplicates import Keys, byte_keys, find_duplicates
-from hashbench.datasets.protocol import (
-    Parts,
-    PerClass,
-    PerClassValidation,
-    PerLabel,
-    Protocol,
-    Random,
-    RandomValidation,
-    Stratified,
-)
-from hashbench.datasets.split import Split, canonical_bytes
+from hashbench.datasets import protocol as rules
+from hashbench.datasets.protocol import Protocol
+from hashbench.datasets.readers import Items
+from hashbench.datasets.split import Ids, Split, canonical_bytes
 from hashbench.datasets.store import Dataset, DatasetLabels
 from hashbench.datasets.stored_file import array_sha256
 from hashbench.foundation.errors import CheckFailed
+from hashbench.foundation.parallel import slices
 from hashbench.relevance.labels import Labels
 
 DISJOINT = [("query", "database"), ("query", "train"), ("validation", "database"), ("validation", "train")]
+APART = "rest_without_train"  # the database of such a protocol
 N_SHOWN = 5
+BLOCK_BYTES = 16 << 20  # of items, in memory at once
+
+Keys = NDArray[np.uint64] | NDArray[np.bytes_]
+Lists = dict[str, Ids]
 
 
 @dataclass(frozen=True)
@@ -49,9 +47,8 @@ class Audit:
     """The report on a split that follows its protocol.
 
     ``checksums`` has the SHA-256 (hex) of each list, with 8 little-endian bytes for each id. ``class_counts`` has, for
-    each list, the number of items of each class or with each label; it is empty if the data set has no labels.
-    ``compared_by`` says how ``leaks`` were searched for: by bytes only if the items are available, by file name only if
-    the items have file names.
+    each list, the number of items of each class or with each label. ``compared_by`` says how ``leaks`` were searched
+    for: by bytes only if the items are available, by file name only if the items have file names.
     """
 
     sizes: dict[str, int]
@@ -81,8 +78,7 @@ def audit(data: Dataset | DatasetLabels, chosen: Split, protocol: Protocol, seed
     leaks = []
     for by, of in keys.items():
         for role, inside in DISJOINT:
-            within = lists.get(role, np.empty(0, np.int64))
-            if pairs := find_duplicates(of, within, lists[inside], items if by == "bytes" else None):
+            if pairs := find_duplicates(of, _ids(lists, role), lists[inside], items if by == "bytes" else None):
                 leaks.append(Leak(role, inside, by, len(pairs), pairs[:N_SHOWN]))
     return Audit(
         sizes={role: len(ids) for role, ids in lists.items()},
@@ -95,51 +91,79 @@ def audit(data: Dataset | DatasetLabels, chosen: Split, protocol: Protocol, seed
     )
 
 
+def byte_keys(items: Items) -> NDArray[np.uint64]:
+    """The first 8 bytes of the BLAKE2b digest of each item, uint64[n]; different items share a key with chance 2^-64.
+
+    Items are read in order, some MiB at a time.
+    """
+    digests = []
+    for rows in slices(len(items), max(1, BLOCK_BYTES // max(1, items[:1].nbytes))):
+        block = np.ascontiguousarray(items[rows])
+        block = block.reshape(len(block), -1).view(np.uint8)
+        digests += [hashlib.blake2b(row.data, digest_size=8).digest() for row in block]
+    return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64, copy=False)
+
+
+def find_duplicates(keys: Keys, ids: Ids, others: Ids, items: Items | None = None) -> list[tuple[int, int]]:
+    """(item, its first duplicate) for the items of ``ids`` whose key an item of ``others`` has too.
+
+    Both lists are sorted and share no id. With ``items``, only pairs whose bytes are equal, and not only their keys.
+
+    >>> find_duplicates(np.array([7, 8, 7, 7], np.uint64), np.array([0, 1]), np.array([2, 3]))
+    [(0, 2)]
+    """
+    order = np.argsort(keys[others], kind="stable")
+    theirs = keys[others][order]
+    at = np.searchsorted(theirs, keys[ids])
+    found = at < len(theirs)
+    found[found] = theirs[at[found]] == keys[ids][found]
+    pairs = list(zip(ids[found].tolist(), others[order[at[found]]].tolist(), strict=True))
+    return [(a, b) for a, b in pairs if items is None or items[a].tobytes() == items[b].tobytes()]
+
+
 def _violations(labels: Labels, chosen: Split, protocol: Protocol, seed: int) -> Iterator[str]:
-    lists, n_items = chosen.lists(), len(labels)
-    for role, ids in lists.items():
-        if (np.diff(ids) <= 0).any():
-            yield f"{role} ids are not sorted and unique"
-        elif ids.size and (ids[0] < 0 or ids[-1] >= n_items):
-            yield f"{role} ids run from {ids[0]} to {ids[-1]}; 0 to {n_items - 1} exist"
-    for role, other in DISJOINT:
-        if shared := np.intersect1d(lists.get(role, []), lists[other]).size:
-            yield f"{shared} {role} ids are in the {other} list"
-    yield from _train_violations(chosen, protocol)
+    lists = chosen.lists()
+    yield from _overlaps(lists, len(labels), protocol)
     for role in ("query", "database", "train", "validation"):
         stated = getattr(protocol, "n_queries" if role == "query" else f"n_{role}")
-        if stated not in (None, n := len(lists.get(role, []))):
+        if stated not in (None, n := len(_ids(lists, role))):
             yield f"{n} {role} ids; the card states {stated}"
     yield from protocol_violations(protocol, labels, lists)
     if seed == protocol.seed and protocol.ids_sha256 not in (None, chosen.sha256):
         yield f"the ids have checksum {chosen.sha256}; the card states {protocol.ids_sha256}"
 
 
-def _train_violations(chosen: Split, protocol: Protocol) -> Iterator[str]:
-    inside = np.intersect1d(chosen.train_ids, chosen.database_ids).size
-    is_apart = getattr(protocol, "database", "rest") == "rest_without_train"
-    if inside and is_apart:
-        yield f"{inside} training items are in the database, which the protocol keeps apart"
-    outside = len(chosen.train_ids) - inside
-    if outside and not is_apart and not isinstance(protocol, Parts):  # a published list may do either
-        yield f"{outside} training items are not in the database"
+def _overlaps(lists: Lists, n_items: int, protocol: Protocol) -> Iterator[str]:
+    for role, ids in lists.items():
+        if (np.diff(ids) <= 0).any():
+            yield f"{role} ids are not sorted and unique"
+        elif ids.size and (ids[0] < 0 or ids[-1] >= n_items):
+            yield f"{role} ids run from {ids[0]} to {ids[-1]}; 0 to {n_items - 1} exist"
+    for role, other in DISJOINT:
+        if shared := np.intersect1d(_ids(lists, role), lists[other]).size:
+            yield f"{shared} {role} ids are in the {other} list"
+    inside, is_apart = np.isin(lists["train"], lists["database"]), getattr(protocol, "database", "") == APART
+    if inside.any() and is_apart:
+        yield f"{inside.sum()} training items are in the database, which the protocol keeps apart"
+    if not inside.all() and not is_apart and not isinstance(protocol, rules.Parts):  # a published list may do either
+        yield f"{(~inside).sum()} training items are not in the database"
 
 
 @singledispatch
-def protocol_violations(protocol: Protocol, labels: Labels, lists: dict[str, Ids]) -> Iterator[str]:
+def protocol_violations(protocol: Protocol, labels: Labels, lists: Lists) -> Iterator[str]:
     """The ways in which lists of valid ids do not follow a protocol of that kind, one line each."""
     raise NotImplementedError(type(protocol))
 
 
-@protocol_violations.register(PerClass)
-@protocol_violations.register(PerClassValidation)
-def _by_class(protocol: PerClass | PerClassValidation, labels: Labels, lists: dict[str, Ids]) -> Iterator[str]:
+@protocol_violations.register(rules.PerClass)
+@protocol_violations.register(rules.PerClassValidation)
+def _by_class(protocol: rules.PerClass | rules.PerClassValidation, labels: Labels, lists: Lists) -> Iterator[str]:
     for role, expected in (("query", protocol.queries_per_class), ("train", protocol.train_per_class)):
         counts = _counts(labels, lists[role])
         for label in np.unique(labels[labels >= 0]):
             if expected and counts[label] != expected:
                 yield f"class {label} has {counts[label]} {role} ids; the protocol asks for {expected}"
-    if isinstance(protocol, PerClass):
+    if isinstance(protocol, rules.PerClass):
         yield from _left_out(lists, len(labels))
         return
     of_class = _counts(labels, np.arange(len(labels)))
@@ -150,7 +174,7 @@ def _by_class(protocol: PerClass | PerClassValidation, labels: Labels, lists: di
 
 
 @protocol_violations.register
-def _by_label(protocol: PerLabel, labels: Labels, lists: dict[str, Ids]) -> Iterator[str]:
+def _by_label(protocol: rules.PerLabel, labels: Labels, lists: Lists) -> Iterator[str]:
     """An item drawn for one label may carry others, so that a label can have more items than were drawn for it."""
     for role, expected in (("query", protocol.queries_per_label), ("train", protocol.train_per_label)):
         counts = _counts(labels, lists[role])
@@ -161,13 +185,13 @@ def _by_label(protocol: PerLabel, labels: Labels, lists: dict[str, Ids]) -> Iter
     yield from _left_out(lists, len(labels))
 
 
-@protocol_violations.register(Random)
-@protocol_violations.register(RandomValidation)
-def _at_random(protocol: Random | RandomValidation, labels: Labels, lists: dict[str, Ids]) -> Iterator[str]:
+@protocol_violations.register(rules.Random)
+@protocol_violations.register(rules.RandomValidation)
+def _at_random(protocol: rules.Random | rules.RandomValidation, labels: Labels, lists: Lists) -> Iterator[str]:
     for role, expected in (("query", protocol.queries), ("train", protocol.train)):
         if expected and len(lists[role]) != expected:
             yield f"{len(lists[role])} {role} ids; the protocol asks for {expected}"
-    if isinstance(protocol, RandomValidation):
+    if isinstance(protocol, rules.RandomValidation):
         n_unlisted = len(labels) - len(lists["query"]) - len(lists["database"])
         if n_unlisted != protocol.left_out:
             yield f"{n_unlisted} items are in no list; the protocol leaves out {protocol.left_out}"
@@ -179,14 +203,14 @@ def _at_random(protocol: Random | RandomValidation, labels: Labels, lists: dict[
 
 
 @protocol_violations.register
-def _by_parts(protocol: Parts, labels: Labels, lists: dict[str, Ids]) -> Iterator[str]:  # noqa: ARG001
-    for role, within in (("query", protocol.query), ("database", protocol.database), ("train", protocol.train)):
-        if not np.array_equal(lists[role], np.arange(*within)):
-            yield f"{role} ids are not {within[0]} to {within[1] - 1}"
+def _by_parts(protocol: rules.Parts, _labels: Labels, lists: Lists) -> Iterator[str]:
+    for role, (first, end) in protocol.ranges.items():
+        if not np.array_equal(_ids(lists, role), np.arange(first, end)):
+            yield f"{role} ids are not {first} to {end - 1}"
 
 
 @protocol_violations.register
-def _by_strata(protocol: Stratified, labels: Labels, lists: dict[str, Ids]) -> Iterator[str]:
+def _by_strata(protocol: rules.Stratified, labels: Labels, lists: Lists) -> Iterator[str]:
     if not np.array_equal(lists["query"], np.arange(*protocol.query)):
         yield f"query ids are not {protocol.query[0]} to {protocol.query[1] - 1}"
     drawn = np.sort(np.concatenate([lists["train"], lists["validation"]]))
@@ -197,10 +221,14 @@ def _by_strata(protocol: Stratified, labels: Labels, lists: dict[str, Ids]) -> I
         yield f"class {label} has not its share of the validation items, {share[label]:.1f}"
 
 
-def _left_out(lists: dict[str, Ids], n_items: int) -> Iterator[str]:
+def _left_out(lists: Lists, n_items: int) -> Iterator[str]:
     n_listed = np.unique(np.concatenate(list(lists.values()))).size
     if n_listed != n_items:
         yield f"{n_items - n_listed} items are in no list"
+
+
+def _ids(lists: Lists, role: str) -> Ids:
+    return lists.get(role, np.empty(0, np.int64))
 
 
 def _counts(labels: Labels, ids: Ids) -> Ids:

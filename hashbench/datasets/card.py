@@ -2,23 +2,20 @@
 
 from math import prod
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import Discriminator, Field, StringConstraints, Tag, field_validator, model_validator
+from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from hashbench.datasets.protocol import (
+    AnyProtocol,
     Count,
-    Parts,
-    PerClass,
     PerClassValidation,
-    PerLabel,
     Positive,
     Protocol,
     Random,
     RandomValidation,
     Sha256,
-    Stratified,
 )
 from hashbench.foundation import paths
 from hashbench.foundation.config import Strict, parse, read_toml
@@ -29,29 +26,6 @@ from hashbench.foundation.registry import canonical
 Sha512 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{128}$")]
 Md5 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 MOST_VALUES = 1 << 28  # of one item: an image of 9,000 x 9,000 pixels
-DRAWS = ("per_class", "per_label", "random", "random_validation", "per_class_validation", "parts", "stratified")
-
-
-def _draw_of(protocol: object) -> str | None:
-    """The ``draw`` of a protocol, which is a table or an object; None if the value has no known ``draw``."""
-    draw = protocol.get("draw", "per_class") if isinstance(protocol, dict) else getattr(protocol, "draw", None)
-    return draw if draw in DRAWS else None
-
-
-AnyProtocol = Annotated[
-    Annotated[PerClass, Tag("per_class")]
-    | Annotated[PerLabel, Tag("per_label")]
-    | Annotated[Random, Tag("random")]
-    | Annotated[RandomValidation, Tag("random_validation")]
-    | Annotated[PerClassValidation, Tag("per_class_validation")]
-    | Annotated[Parts, Tag("parts")]
-    | Annotated[Stratified, Tag("stratified")],
-    Discriminator(
-        _draw_of,
-        custom_error_type="protocol_draw",
-        custom_error_message=f"a protocol is a table whose draw is one of {', '.join(DRAWS)}",
-    ),
-]
 
 
 class ExpectedFile(Strict):
@@ -126,10 +100,9 @@ class Card(Strict):
 
     ``item_shape`` is [height, width, channels] for images (uint8, 0 .. ``value_max``) or [d] for features (float32).
     ``labels`` says whether an item has one class, several of ``n_classes`` labels, or none. An ``embedded`` data set is
-    part of an installed package and has no sources. ``labels_sha256`` is the checksum of the labels alone, for data
-    sets whose images not everybody can get. ``citation`` holds keys of experiments/papers.toml, with commas between
-    them. ``own`` data are the user's: ``hashbench dataset add NAME`` with the arguments ``made_from`` stored
-    them, so they need no reader, sources, citation, licence or homepage.
+    part of an installed package and has no sources. ``labels_sha256`` is the checksum of the labels alone. ``citation``
+    holds keys of experiments/papers.toml. ``own`` data are the user's: ``hashbench dataset add NAME`` with the
+    arguments ``made_from`` stored them, so they need no reader, sources, citation, licence or homepage.
     """
 
     name: str
@@ -162,9 +135,21 @@ class Card(Strict):
             raise ValueError(f"an item has at most {MOST_VALUES:,} values")
         return item_shape
 
+    @field_validator("protocols", mode="before")
+    @classmethod
+    def _by_class_unless_said(cls, tables: Any) -> Any:
+        """A protocol that names no ``draw`` draws by class."""
+        by_class = {"draw": "per_class"}
+        is_table = isinstance(tables, dict)
+        return (
+            {key: by_class | (of if isinstance(of, dict) else {"draw": of}) for key, of in tables.items()}
+            if is_table
+            else tables
+        )
+
     @model_validator(mode="after")
     def _is_consistent(self) -> "Card":
-        is_image, n_classes = self.kind == "images", self.n_classes
+        is_image, n_classes, counts = self.kind == "images", self.n_classes, self.class_counts
         faults = {
             "own data have no sources and no reader: hashbench dataset add stored them": self.own
             and bool(self.embedded or self.sources or self.reader),
@@ -174,19 +159,15 @@ class Card(Strict):
             "images state value_max, features do not": is_image != (self.value_max is not None),
             'a data set needs classes, unless labels = "none"': (self.labels == "none") != (n_classes == 0),
             "class_names needs one entry for each class": len(self.class_names) not in (0, n_classes),
-            "class_counts needs one entry for each class": self.class_counts is not None
-            and len(self.class_counts) != n_classes,
-            f"a probe's id is beyond the last item, {self.n_items - 1}": any(
-                probe.id >= self.n_items for probe in self.probes
-            ),
+            "class_counts needs one entry for each class": counts is not None and len(counts) != n_classes,
+            f"a probe's id is beyond the last item, {self.n_items - 1}": any(p.id >= self.n_items for p in self.probes),
         }
-        if fault := next((fault for fault, is_there in faults.items() if is_there), None):
-            raise ValueError(fault)
         for name, rule in self.protocols.items():
             if isinstance(rule, Random | RandomValidation | PerClassValidation) and rule.of is not None:
                 misfit = rule.misfit(self.protocols.get(rule.of))
-                if misfit is not None:
-                    raise ValueError(f"protocol {name}: {rule.of} {misfit}")
+                faults[f"protocol {name}: {rule.of} {misfit}"] = misfit is not None
+        if fault := next((fault for fault, is_there in faults.items() if is_there), None):
+            raise ValueError(fault)
         return self
 
     @property
@@ -202,9 +183,8 @@ class Card(Strict):
     @property
     def how_to_get(self) -> str:
         """The command that stores the data set on this machine."""
-        if not self.own:
-            return f"hashbench download {self.name}"
-        return f"hashbench dataset add {self.name} {self.made_from} --replace"
+        own = f"hashbench dataset add {self.name} {self.made_from} --replace"
+        return own if self.own else f"hashbench download {self.name}"
 
     def protocol_name(self, given: str | None) -> str:
         """``given``, or the data set's only protocol if it is None; raises HashbenchError if there are several.
@@ -221,10 +201,9 @@ class Card(Strict):
 
     def protocol(self, name: str) -> Protocol:
         """The protocol named ``name``; raises HashbenchError with similar names if there is none."""
-        try:
-            return self.protocols[canonical(name)]
-        except KeyError:
-            raise unknown(f"protocol of {self.name}", name, self.protocols) from None
+        if canonical(name) not in self.protocols:
+            raise unknown(f"protocol of {self.name}", name, self.protocols)
+        return self.protocols[canonical(name)]
 
 
 def cards() -> list[str]:
@@ -254,10 +233,10 @@ def load_card(name: str) -> Card:
     if "name" in values:
         raise HashbenchError(f"{files[stem]}: unknown key 'name': a data set has the name of its file")
     card = parse(Card, {**values, "name": stem}, str(files[stem]))
-    if not card.own:  # only own data need none of these
-        missing = [key for key in ("citation", "licence", "homepage", "reader") if key not in card.model_fields_set]
-        for protocol, rule in card.protocols.items():
-            missing += [] if "citation" in rule.model_fields_set else [f"protocols.{protocol}.citation"]
-        if missing:
-            raise HashbenchError(f"{files[stem]}: key {missing[0]!r} is missing")
+    if card.own:  # they need none of these
+        return card
+    missing = [key for key in ("citation", "licence", "homepage", "reader") if key not in card.model_fields_set]
+    missing += [f"protocols.{name}.citation" for name, rule in card.protocols.items() if not rule.citation]
+    if missing:
+        raise HashbenchError(f"{files[stem]}: key {missing[0]!r} is missing")
     return card

@@ -32,10 +32,8 @@ def download(card: Card, from_dir: Path | None = None, *, labels_only: bool = Fa
     Raises:
         HashbenchError: a source is missing, damaged or not what the card says. In that case no data set is written.
     """
-    if card.embedded:
-        return None
-    if (stored := _stored(card, labels_only)) is not None:
-        return stored
+    if card.embedded or (stored := _stored(card, labels_only)) is not None:
+        return None if card.embedded else stored
     if card.own:
         raise HashbenchError(f"{card.name}: your own data, which are not downloaded: run {card.how_to_get}")
     folder = store.path_of(card).parent
@@ -61,9 +59,8 @@ def _make(card: Card, from_dir: Path | None, labels_only: bool) -> Path:
     read, kept = card.read_sources, paths.data() / card.name / "sources"  # kept: no file is downloaded twice
     images = None if labels_only else from_dir or paths.data() / card.name / "images"
     has_images = len(read) < len(card.sources)
-    row_bytes = prod(card.item_shape) * card.dtype.itemsize
-    if images is None or (has_images and not images.is_dir()):
-        row_bytes = card.n_classes  # no images are stored
+    stores_items = images is not None and (images.is_dir() or not has_images)
+    row_bytes = prod(card.item_shape) * card.dtype.itemsize if stores_items else card.n_classes
     fetched = 0 if from_dir is not None else sum(source.size_bytes or 0 for source in read)
     needed = card.n_items * (row_bytes + 8) + fetched + (16 << 20)
     require_writable(store.path_of(card).parent, needed, instead="--data")

@@ -7,7 +7,7 @@ then does it replace the old file. Only one process downloads into a folder at a
 import errno
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
@@ -99,27 +99,19 @@ def fetch(sources: Sequence[Source], folder: Path, *, progress: bool = True) -> 
             raise HashbenchError(f"{source.file}: no address serves it; to get it, {_by_hand(source)}")
     left = sum(max(0, (source.size_bytes or 0) - PartialFile(folder / source.file).size_bytes) for source in missing)
     require_writable(folder, left + SPARE_BYTES, instead="--data")
-    stop = Event()
     with folder_lock(folder, progress=progress):
-        jobs = _in_threads(lambda source: _fetched(source, folder, stop, progress), sources)
-        try:
-            wait(jobs)  # all of them end before an error is raised
-        finally:
-            stop.set()
-    found = [job.result() for job in jobs]
-    if errors := [str(error) for error in found if isinstance(error, HashbenchError)]:
+        found = _in_threads(sources, folder, progress)
+    if errors := [str(error) for error in found if error is not None]:
         raise HashbenchError("; ".join(errors))
     return [folder / source.file for source in sources]
 
 
-def _in_threads(
-    job: Callable[[Source], HashbenchError | None], sources: Sequence[Source]
-) -> list[Future[HashbenchError | None]]:
-    """The results of ``job`` on each source, ``AT_ONCE`` at the same time.
+def _in_threads(sources: Sequence[Source], folder: Path, progress: bool) -> list[HashbenchError | None]:
+    """The result of ``_fetched`` for each source, ``AT_ONCE`` at the same time; all end before an error is raised.
 
     No thread keeps the process alive: an interrupted one ends at once, even where a server sends nothing.
     """
-    todo: SimpleQueue[tuple[Source, Future[HashbenchError | None]]] = SimpleQueue()
+    stop, todo = Event(), SimpleQueue[tuple[Source, Future[HashbenchError | None]]]()
     results = [Future[HashbenchError | None]() for _ in sources]
 
     def work() -> None:
@@ -127,7 +119,7 @@ def _in_threads(
             while True:
                 source, result = todo.get_nowait()
                 try:
-                    result.set_result(job(source))
+                    result.set_result(_fetched(source, folder, stop, progress))
                 except BaseException as error:  # it is raised where the result is read
                     result.set_exception(error)
 
@@ -135,7 +127,11 @@ def _in_threads(
         todo.put(pair)
     for _ in range(min(AT_ONCE, len(sources))):
         Thread(target=work, daemon=True).start()
-    return results
+    try:
+        wait(results)
+    finally:
+        stop.set()
+    return [result.result() for result in results]
 
 
 def _by_hand(source: Source) -> str:
@@ -162,18 +158,22 @@ def _fetched(source: Source, folder: Path, stop: Event, progress: bool) -> Hashb
             except HashbenchError as error:
                 return error
             except OSError as error:  # if the disk fails, another mirror does not help
-                part = PartialFile(path)
-                total = source.size_bytes or (part.origin.total if part.origin is not None else None)
-                needed = f", {total - part.size_bytes:,} more are needed" if total else ""
-                is_full = error.errno in {errno.ENOSPC, errno.EDQUOT}
-                advice = "make room or name another folder with --data" if is_full else "check the disk"
-                reason = f"{error.strerror or one_line(error)} after {part.size_bytes:,} bytes{needed}"
-                return HashbenchError(f"{path}: {reason}: {advice}")
+                return _disk_error(source, path, error)
             else:
                 if progress:
                     note(f"{path.name}: {bar.format_sizeof(path.stat().st_size, 'B')} from {urlsplit(url).hostname}")
                 return None
     return HashbenchError(f"{'; '.join(reasons)}: {_by_hand(source)}")
+
+
+def _disk_error(source: Source, path: Path, error: OSError) -> HashbenchError:
+    part = PartialFile(path)
+    total = source.size_bytes or (part.origin.total if part.origin is not None else None)
+    needed = f", {total - part.size_bytes:,} more are needed" if total else ""
+    is_full = error.errno in {errno.ENOSPC, errno.EDQUOT}
+    advice = "make room or name another folder with --data" if is_full else "check the disk"
+    reason = f"{error.strerror or one_line(error)} after {part.size_bytes:,} bytes{needed}"
+    return HashbenchError(f"{path}: {reason}: {advice}")
 
 
 class _Download:
@@ -217,22 +217,26 @@ class _Download:
 
     def _receive(self, reply: Reply) -> None:
         """Appends the reply to the partial file, if it has the expected size and is of the same file."""
-        total, expected, begun = reply.origin.total, self.source.size_bytes, self.part.origin
-        if total is not None and expected not in (None, total):
-            raise MirrorError(f"announces {total:,} bytes; it should have {expected:,}")
-        if total is not None and total > MOST_BYTES:
-            raise MirrorError(f"announces {total:,} bytes; {MOST_BYTES:,} are taken at most")
+        stated, due, begun = reply.origin.total, self.source.size_bytes, self.part.origin
+        if stated is not None and due not in (None, stated):
+            raise MirrorError(f"announces {stated:,} bytes; it should have {due:,}")
+        if stated is not None and stated > MOST_BYTES:
+            raise MirrorError(f"announces {stated:,} bytes; {MOST_BYTES:,} are taken at most")
         if reply.start and not (begun and begun.is_same_file(reply.origin, checked=self.checked)):
             raise StaleError("the file on the server is another one than before")
         if not reply.start:
             self.part.begin(reply.origin)
-        self._append(reply, expected or total)
-
-    def _append(self, reply: Reply, total: int | None) -> None:
-        size_bytes, limit = reply.start, total or MOST_BYTES
+        size_bytes, total = reply.start, due or stated
         require_writable(self.path.parent, (total or 0) - size_bytes + SPARE_BYTES, instead="--data")
         self.bar.reset(total)
         self.bar.initial = self.bar.n = size_bytes
+        size_bytes = self._append(reply, total or MOST_BYTES)
+        if total is not None and size_bytes < total:
+            raise TemporaryError(f"it ended after {size_bytes:,} of {total:,} bytes")
+
+    def _append(self, reply: Reply, limit: int) -> int:
+        """The size of the partial file, after the bytes of the reply were appended."""
+        size_bytes = reply.start
         with self.part.path.open("ab") as file:
             for piece in reply.pieces:
                 if self.stop.is_set():
@@ -243,5 +247,4 @@ class _Download:
                     raise MirrorError(f"sends more than the {limit:,} bytes it should have")
                 file.write(piece)
                 self.bar.update(len(piece))
-        if total is not None and size_bytes < total:
-            raise TemporaryError(f"it ended after {size_bytes:,} of {total:,} bytes")
+        return size_bytes

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.datasets.card import Card
-from hashbench.datasets.lists import printable_name
 from hashbench.datasets.readers import Block
 from hashbench.foundation.errors import HashbenchError, one_line
 from hashbench.foundation.files import resolved
@@ -52,6 +51,11 @@ def size_of(path: Path) -> tuple[int, int, int]:
     """The height, width and channels (1: grey, 3: colour) of an image, from its header; raises as ``decode`` does."""
     with _opened(path) as image:
         return image.height, image.width, 1 if image.mode in GREY else 3
+
+
+def is_image(path: Path) -> bool:
+    """Whether the file is taken for an image, by its suffix."""
+    return path.suffix.lower() in SUFFIXES and path.is_file()
 
 
 @contextmanager
@@ -101,13 +105,10 @@ def blocks(card: Card, folder: Path | None, paths: Sequence[bytes], labels: Labe
         yield Block(None, labels, names)
         return
     files = _find_all(card, folder, paths, labels)
-    start = 0
     with bar(f"{card.name}: decode", "image", len(files)) as decoded:
-        for images in decode_all(files, card.item_shape, BLOCK):
-            part = slice(start, start + len(images))
+        for part, images in zip(slices(len(files), BLOCK), decode_all(files, card.item_shape, BLOCK), strict=True):
             yield Block(images, labels[part], names[part])
             decoded.update(len(images))
-            start = part.stop
 
 
 def _find_all(card: Card, folder: Path, paths: Sequence[bytes], labels: Labels) -> list[Path]:
@@ -115,16 +116,15 @@ def _find_all(card: Card, folder: Path, paths: Sequence[bytes], labels: Labels) 
     groups = (card.class_names[label] if grouped else "" for label in labels)
     root = resolved(folder)
     found = [find(root, path, group) if root.is_dir() else None for path, group in zip(paths, groups, strict=True)]
-    files = [file for file in found if file is not None]
-    if len(files) < len(paths):
+    if None in found:
         archives = [source for source in card.sources if source.images]
         steps = [f"unpack {one.file} ({'; '.join(one.manual) or one.urls[0]})" for one in archives]
         raise HashbenchError(
-            f"{card.name}: {len(paths) - len(files):,} of {len(paths):,} images are not in {folder}, the first is "
+            f"{card.name}: {found.count(None):,} of {len(paths):,} images are not in {folder}, the first is "
             f"{printable_name(paths[found.index(None)])}: {', '.join(steps)} and name the folder with --from-dir, "
             "or convert the labels alone with --labels-only"
         )
-    return files
+    return [file for file in found if file is not None]
 
 
 def find(root: Path, listed: bytes, group: str = "") -> Path | None:
@@ -137,9 +137,7 @@ def find(root: Path, listed: bytes, group: str = "") -> Path | None:
     names = [os.fsdecode(part) for part in _parts(listed)]
     candidates = ["/".join(names[start:]) for start in range(len(names))]
     for folder in FOLDERS:
-        candidates.append(f"./{folder}/{names[-1]}")
-        if group:
-            candidates.append(f"./{folder}/{group}/{names[-1]}")
+        candidates += [f"./{folder}/{names[-1]}", *([f"./{folder}/{group}/{names[-1]}"] if group else [])]
     for candidate in candidates:
         path = root / candidate
         if os.path.isfile(path):  # noqa: PTH113  (raises no error for an invalid name)
@@ -155,3 +153,8 @@ def _parts(listed: bytes) -> list[bytes]:
     if b".." in parts or not parts:
         raise HashbenchError(f"{printable_name(listed)}: not the path of an image below a folder")
     return parts
+
+
+def printable_name(name: bytes) -> str:
+    """A name from a list as printable ASCII, shortened to fit on one line."""
+    return ascii(name[:200].decode("utf-8", "replace"))[1:-1]

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import IO, BinaryIO, Literal, cast
+from typing import IO, Any, BinaryIO, cast
 
 from hashbench.datasets.card import ExpectedFile, Member, Source
 from hashbench.foundation.errors import HashbenchError, one_line
@@ -31,9 +31,9 @@ MAX_UNPACKED_BYTES = 64 << 30  # in all, while a tar is searched for a member
 
 # tarfile's own detection takes any file for the oldest LZMA format, which has no magic number, and then reserves as
 # much memory as the "header" says
-TAR_MODES: dict[bytes, Literal["r:gz", "r:bz2", "r:xz"]] = {b"\x1f\x8b": "r:gz", b"BZh": "r:bz2", b"\xfd7zXZ\0": "r:xz"}
+TAR_MODES = {b"\x1f\x8b": "r:gz", b"BZh": "r:bz2", b"\xfd7zXZ\0": "r:xz"}
 
-# the name of a file and the function that opens it; None for a link
+# the name of a file and the function that opens it; None for a link, which could point anywhere
 Entry = tuple[str, Callable[[], IO[bytes] | None] | None]
 
 
@@ -73,8 +73,8 @@ def open_members(place: Path, source: Source, scratch: Path | None = None) -> It
         verify_file(place, source)
     with _damage(place), ExitStack() as stack:
         entries = defaultdict(list)
-        for name, opened in _entries(place, source, stack):
-            entries[name.removeprefix("./")].append(opened)
+        for name, opener in _entries(place, source, stack):
+            entries[name.removeprefix("./")].append(opener)
         for member in source.members:
             found = next((name for name in _names(member) if name in entries), None)
             if found is None and place.is_dir():
@@ -84,7 +84,7 @@ def open_members(place: Path, source: Source, scratch: Path | None = None) -> It
             where = str(place / found) if place.is_dir() else f"{place}: {found}"
             if len(entries[found]) > 1:
                 raise HashbenchError(f"{where}: listed {len(entries[found])} times in the archive")
-            if (opened := entries[found][0]) is None or (packed := opened()) is None:  # a link could point anywhere
+            if (opener := entries[found][0]) is None or (packed := opener()) is None:
                 raise HashbenchError(f"{where}: not a regular file")
             in_place = place.is_dir() and not _is_packed(found, member)  # no copy is needed
             opening = nullcontext(packed) if in_place else _copied(packed, found, member, where, scratch)
@@ -117,7 +117,7 @@ def _entries(place: Path, source: Source, stack: ExitStack) -> Iterator[Entry]:
     """The files of a folder that may be members, or the files of an archive; a single file is its own only member."""
     if place.is_dir():
         for name in {name for member in source.members for name in _names(member) if (place / name).is_file()}:
-            yield name, lambda path=place / name: path.open("rb")  # type: ignore[misc]  # it takes no argument too
+            yield name, partial(_open, place / name)
     elif (tar := _tar(place, stack)) is not None:
         unpacked = 0
         for n, header in enumerate(tar, start=1):
@@ -132,9 +132,13 @@ def _entries(place: Path, source: Source, stack: ExitStack) -> Iterator[Entry]:
             regular = kind in (0, stat.S_IFREG) and not info.is_dir()
             yield info.filename, partial(archive.open, info) if regular else None
     elif [Path(member.packed or member.path).name for member in source.members] == [source.file]:
-        yield source.file, lambda: place.open("rb")
+        yield source.file, partial(_open, place)
     else:
         raise HashbenchError(f"{place}: damaged, truncated or not a tar or zip archive")
+
+
+def _open(path: Path) -> IO[bytes]:
+    return path.open("rb")
 
 
 class _TarHeader(tarfile.TarInfo):
@@ -153,9 +157,9 @@ def _tar(path: Path, stack: ExitStack) -> tarfile.TarFile | None:
     """The open tar archive, compressed or not; None if the file is not a tar, or has only zeros."""
     with path.open("rb") as file:
         head = file.read(max(map(len, TAR_MODES)))
-    mode = next((mode for magic, mode in TAR_MODES.items() if head.startswith(magic)), None)
+    mode: Any = next((mode for magic, mode in TAR_MODES.items() if head.startswith(magic)), "r:")
     with suppress(Exception):  # any error means that it is not a tar
-        archive = stack.enter_context(tarfile.open(path, mode or "r:", tarinfo=_TarHeader))  # noqa: SIM115
+        archive: tarfile.TarFile = stack.enter_context(tarfile.open(path, mode, tarinfo=_TarHeader))  # noqa: SIM115
         return None if archive.next() is None else archive
     return None
 

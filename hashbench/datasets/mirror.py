@@ -1,10 +1,7 @@
-"""Mirrors: one request for a file at one address, over HTTP or FTP, from any byte on.
+"""Mirrors: one request for a file at one address, over HTTP or FTP, from any byte on. No file is written here.
 
-This module writes no files. It raises one of three errors: :class:`MirrorError` if only another mirror can help,
-:class:`TemporaryError` if the same mirror may work later, and :class:`StaleError` if the bytes downloaded before are
-not of the file that the server has now.
-
-HTTP is done by requests and FTP by the standard library (two data sets are available by FTP only).
+The errors are :class:`MirrorError` if only another mirror can help, :class:`TemporaryError` if the same mirror may work
+later, and :class:`StaleError` if the bytes downloaded before are not of the file that the server has now.
 """
 
 import ftplib
@@ -13,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
-from http.client import HTTPException
+from http.client import HTTPException, responses
 from itertools import chain
 from pathlib import PurePosixPath
 from typing import NamedTuple
@@ -39,7 +36,6 @@ PAGE = re.compile(rb"(\xef\xbb\xbf)?\s*(?>(<!--.*?-->|<\?xml.*?\?>)\s*)*+<(!doct
 WEB_PAGE = "a web page came in place of the file"
 COMPRESSED = {".gz", ".tgz", ".bz2", ".xz", ".zip", ".Z"}
 HUNG_UP = (ConnectionResetError, ConnectionAbortedError, BrokenPipeError, HTTPException, EOFError)
-REASONS = {403: "Forbidden", 404: "Not Found", 410: "Gone", 429: "Too Many Requests", 503: "Service Unavailable"}
 
 
 class MirrorError(Exception):
@@ -72,12 +68,6 @@ class Origin(Strict):
         The lengths must be equal and, at the same address, the versions too. Another mirror has other versions, and
         some servers state none; then the answer is True only if the whole file will be compared with a checksum
         (``checked``).
-
-        >>> begun = Origin(url="http://a/x", etag="1", total=9)
-        >>> begun.is_same_file(Origin(url="http://a/x", etag="2", total=9), checked=True)
-        False
-        >>> begun.is_same_file(Origin(url="http://b/x", etag="7", total=9), checked=True)
-        True
         """
         if self.total is None or self.total != now.total:
             return False
@@ -122,20 +112,17 @@ def _pieces(read: Callable[[int], bytes]) -> Iterator[bytes]:
 
     The pace is measured anew every ``CRAWL_S`` seconds of waiting for bytes.
     """
-    waited_s, size_bytes = 0.0, 0
+    waited_s, size_bytes, began = 0.0, 0, time.monotonic()
     with _network_errors(begun=True):
-        while True:
-            began = time.monotonic()
-            piece = read(PIECE)
+        while piece := read(PIECE):
             waited_s += time.monotonic() - began
             size_bytes += len(piece)
-            if not piece:
-                return
             if waited_s >= CRAWL_S:
                 if size_bytes < SLOWEST_BYTES_S * waited_s:
                     raise MirrorError(f"it came at less than {SLOWEST_BYTES_S:,g} bytes a second for {CRAWL_S:g} s")
                 waited_s, size_bytes = 0.0, 0
             yield piece
+            began = time.monotonic()
 
 
 def _is_page(url: str) -> bool:
@@ -144,12 +131,12 @@ def _is_page(url: str) -> bool:
 
 def _ask_http(url: str, start: int, checked: bool, stack: ExitStack) -> Reply:
     session = stack.enter_context(requests.Session())
-    session.get_redirect_target = lambda resp: None  # type: ignore[method-assign]  # noqa: ARG005  (see below)
+    # requests itself would read the whole body of each redirect, and follow one from https to http
+    session.get_redirect_target = lambda resp: None  # type: ignore[method-assign]  # noqa: ARG005
     session.headers.update({"User-Agent": f"hashbench/{__version__}", "Accept-Encoding": "identity"})
     if start:
         session.headers["Range"] = f"bytes={start}-"
     at, timeout = url, (CONNECT_S, STALL_S)
-    # requests itself would read the whole body of each, and follow a redirect from https to http
     for _ in range(MAX_REDIRECTS):
         response = stack.enter_context(session.get(at, stream=True, timeout=timeout, allow_redirects=False))
         if not response.is_redirect:
@@ -165,11 +152,7 @@ def _ask_http(url: str, start: int, checked: bool, stack: ExitStack) -> Reply:
 
 
 def redirected(url: str, target: str, *, checked: bool) -> str:
-    """The absolute address of a redirect from ``url``; raises MirrorError if it must not be followed.
-
-    >>> redirected("https://a/x", "y", checked=False)
-    'https://a/y'
-    """
+    """The absolute address of a redirect from ``url``; raises MirrorError if it must not be followed."""
     try:
         new = urljoin(url, target)
         schemes = urlsplit(url).scheme, urlsplit(new).scheme
@@ -185,16 +168,15 @@ def redirected(url: str, target: str, *, checked: bool) -> str:
 def _require_file(response: requests.Response, url: str) -> None:
     """Raises MirrorError for an error, for a web page, and for a body compressed in transfer, whose bytes differ."""
     status, headers = response.status_code, response.headers
-    said = f"{status} {REASONS[status]}" if status in REASONS else f"status {status}"
     if status == 416:
         raise StaleError("its file is no longer than the part already downloaded")
-    if status in {408, 425, 429} or status >= 500:
-        error = TemporaryError(said)
-        with suppress(InvalidHeader):
-            error.wait_s = Retry().get_retry_after(response.raw)  # seconds, or a date
-        raise error
     if status not in {200, 206}:
-        raise MirrorError(said)
+        is_temporary = status in {408, 425, 429} or status >= 500
+        error = (TemporaryError if is_temporary else MirrorError)(f"{status} {responses.get(status, '')}".rstrip())
+        if isinstance(error, TemporaryError):
+            with suppress(InvalidHeader):
+                error.wait_s = Retry().get_retry_after(response.raw)  # seconds, or a date
+        raise error
     if headers.get("Content-Type", "").lower().startswith("text/html") and not _is_page(url):
         raise MirrorError(WEB_PAGE)
     encoded = headers.get("Content-Encoding", "identity").lower() != "identity"

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints, field_validator, model_validator
+from pydantic import Discriminator, Field, StringConstraints, model_validator
 
 from hashbench.foundation.config import Strict
 from hashbench.foundation.errors import HashbenchError
@@ -16,6 +16,7 @@ Database = Literal["rest", "rest_without_train"]
 
 SIZES = {"n_queries", "n_database", "n_train", "n_validation"}
 DESCRIPTIVE = {"title", "citation", "note", "metrics", "random_ndcg"} | SIZES
+DRAWS = ("per_class", "per_label", "random", "random_validation", "per_class_validation", "parts", "stratified")
 
 
 class Percentiles(Strict):
@@ -23,12 +24,9 @@ class Percentiles(Strict):
 
     The percentiles are taken over the distances of all pairs of training items; the thresholds are the same for all
     queries. Before that, the mean of the training features is subtracted and each item is scaled to unit norm
-    [He et al. 2018, section 5.3].
-
-    With ``kind`` "released" it is the squared distance of two items that is compared with those percentiles, which are
-    of distances that are not squared. So does the code that the authors released.
-
-    Distances are computed between the items as stored, or between their ``features``, such as gist.
+    [He et al. 2018, section 5.3]. Distances are computed between the items as stored, or between their ``features``,
+    such as gist. With ``kind`` "released", as in the code that the authors released, squared distances of two items are
+    compared with those percentiles, which are of distances that are not squared.
     """
 
     kind: Literal["percentiles", "released"]
@@ -38,8 +36,8 @@ class Percentiles(Strict):
 
     @model_validator(mode="after")
     def _nearer_is_higher(self) -> "Percentiles":
-        falls = all(a > b for a, b in zip(self.percent, self.percent[1:], strict=False))
-        rises = all(a < b for a, b in zip(self.levels, self.levels[1:], strict=False))
+        falls = sorted(set(self.percent), reverse=True) == self.percent
+        rises = sorted(set(self.levels)) == self.levels
         if len(self.percent) != len(self.levels) or not falls or not rises:
             raise ValueError("percent must descend, levels must ascend, and both need the same length")
         return self
@@ -50,9 +48,6 @@ class Nearest(Strict):
 
     kind: Literal["nearest"]
     percent: Percent
-
-
-Relevance = Annotated[Percentiles | Nearest, Field(discriminator="kind")]
 
 
 class _Protocol(Strict):
@@ -76,14 +71,7 @@ class _Protocol(Strict):
     n_train: Count | None = None
     n_validation: Count | None = None
     ids_sha256: Sha256 | None = None
-    relevance: Relevance | None = None
-
-    @field_validator("metrics")
-    @classmethod
-    def _metrics_exist(cls, names: list[str]) -> list[str]:
-        from hashbench.metrics import Metrics
-
-        return Metrics.parse(names).names
+    relevance: Annotated[Percentiles | Nearest, Field(discriminator="kind")] | None = None
 
     def deciding(self) -> dict[str, Any]:
         """The fields that decide a result, so no title, notes or expected sizes; the name of a run depends on them."""
@@ -128,8 +116,8 @@ class PerLabel(_Protocol):
 class Random(_Protocol):
     """``queries`` and ``train`` items drawn from all without regard to labels; 0 ``train`` means the whole database.
 
-    If ``among`` is given, the items of other ids are in no list. If ``of`` is given, the protocol
-    ``of`` draws the same items, with the same sizes, and only the relevance differs.
+    If ``among`` is given, the items of other ids are in no list. If ``of`` is given, the protocol ``of`` draws the same
+    items, with the same sizes, and only the relevance differs.
     """
 
     draw: Literal["random"]
@@ -147,9 +135,7 @@ class Random(_Protocol):
     def misfit(self, base: "Protocol | None") -> str | None:
         """Why ``base`` cannot be the protocol ``of``; None if it draws the same items."""
         drawn = self.model_dump(include={"queries", "train", "database", "seed", "among"})
-        if isinstance(base, Random) and base == base.model_copy(update={**drawn, "of": None}):
-            return None
-        return "is not drawn at random with the same sizes and seed"
+        return None if _is(base, Random, of=None, **drawn) else "is not drawn at random with the same sizes and seed"
 
 
 class RandomValidation(_Protocol):
@@ -168,26 +154,19 @@ class RandomValidation(_Protocol):
 
     def misfit(self, base: "Protocol | None") -> str | None:
         """Why ``base`` cannot be the protocol ``of``; None if this one can leave out its queries and share its rest."""
-        if (
-            isinstance(base, Random)
-            and (base.database, base.among) == ("rest", None)
-            and (base.queries, base.train, base.seed) == (self.left_out, self.train, self.seed)
-            and base.relevance == self.relevance
-        ):
+        due = {"queries": self.left_out, "train": self.train, "seed": self.seed, "relevance": self.relevance}
+        if _is(base, Random, database="rest", among=None, **due):
             return None
-        return (
-            f"is not drawn at random with {self.left_out} queries, {self.train} training items in the database, and "
-            "the same seed and relevance"
-        )
+        sizes = f"{self.left_out} queries, {self.train} training items"
+        return f"is not drawn at random with {sizes} in the database, and the same seed and relevance"
 
 
 class PerClassValidation(_Protocol):
     """``queries_per_class`` items of each class held out of the database of ``of``, to choose settings.
 
-    ``of`` is a protocol whose draw is "per_class", with ``left_out_per_class`` queries and ``train_per_class`` training
-    items of each class. Its training items are the training items here too, and its queries are in no list. The queries
-    are the items of each class that come next in its random order; the database is the rest of its database. If
-    ``train_per_class`` is 0, the training set is the whole database, so that the queries are not trained on.
+    As :class:`RandomValidation`, of a protocol whose draw is "per_class", with ``left_out_per_class`` queries and
+    ``train_per_class`` training items of each class. If ``train_per_class`` is 0, the training set is the whole
+    database, so that the queries are not trained on.
     """
 
     draw: Literal["per_class_validation"]
@@ -198,17 +177,11 @@ class PerClassValidation(_Protocol):
 
     def misfit(self, base: "Protocol | None") -> str | None:
         """Why ``base`` cannot be the protocol ``of``; None if this one can leave out its queries and share its rest."""
-        if (
-            isinstance(base, PerClass)
-            and base.database == "rest"
-            and (base.queries_per_class, base.train_per_class) == (self.left_out_per_class, self.train_per_class)
-            and (base.seed, base.relevance) == (self.seed, self.relevance)
-        ):
+        due = {"queries_per_class": self.left_out_per_class, "train_per_class": self.train_per_class}
+        if _is(base, PerClass, database="rest", seed=self.seed, relevance=self.relevance, **due):
             return None
-        return (
-            f"is not drawn by class with {self.left_out_per_class} queries and {self.train_per_class} training items "
-            "of each class, the training items in the database, and the same seed and relevance"
-        )
+        sizes = f"{self.left_out_per_class} queries and {self.train_per_class} training items of each class"
+        return f"is not drawn by class with {sizes}, in the database, and the same seed and relevance"
 
 
 class Parts(_Protocol):
@@ -256,6 +229,11 @@ class Stratified(_Protocol):
         return self
 
 
+def _is(base: "Protocol | None", kind: type[_Protocol], **due: Any) -> bool:
+    """Whether ``base`` is drawn in this way, with these values."""
+    return isinstance(base, kind) and all(getattr(base, key) == value for key, value in due.items())
+
+
 def _require_training(database: Database, n_train: int) -> None:
     if database == "rest_without_train" and not n_train:
         raise ValueError('database = "rest_without_train" needs training items to leave out')
@@ -268,6 +246,10 @@ def _require_apart(held_out: list[int], others: dict[str, list[int]]) -> None:
 
 
 Protocol = PerClass | PerLabel | Random | RandomValidation | PerClassValidation | Parts | Stratified
+NO_DRAW = f"a protocol is a table whose draw is one of {', '.join(DRAWS)}"
+AnyProtocol = Annotated[
+    Protocol, Discriminator("draw", custom_error_type="protocol_draw", custom_error_message=NO_DRAW)
+]
 
 
 def with_seed(protocol: Protocol, seed: int, title: str) -> Protocol:

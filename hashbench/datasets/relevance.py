@@ -2,21 +2,19 @@
 
 import math
 from dataclasses import dataclass, replace
-from functools import singledispatch
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.datasets.draw import Ids
-from hashbench.datasets.protocol import Nearest, Percentiles, Protocol
+from hashbench.datasets.protocol import Percentiles, Protocol
 from hashbench.datasets.readers import Items
-from hashbench.datasets.split import Split
+from hashbench.datasets.split import Ids, Split
 from hashbench.datasets.store import Dataset
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import slices
 from hashbench.relevance import percentiles
 from hashbench.relevance.distances import DistanceRelevance
-from hashbench.relevance.labels import ClassRelevance, SharedLabelRelevance, from_labels
+from hashbench.relevance.labels import LabelRelevance, from_labels
 
 Floats = NDArray[np.float64]
 BLOCK = 1 << 12  # items whose features are in memory at once
@@ -50,9 +48,7 @@ class FeatureRows:
         return np.divide(features, norms, out=features, where=norms > 0)
 
 
-def relevance_of(
-    data: Dataset, chosen: Split, protocol: Protocol
-) -> ClassRelevance | SharedLabelRelevance | DistanceRelevance:
+def relevance_of(data: Dataset, chosen: Split, protocol: Protocol) -> LabelRelevance | DistanceRelevance:
     """How relevant each item of the split's database is to each of its queries, as ``protocol`` says.
 
     Relevance by labels takes no time. Percentiles take a few matrix products of the training set with itself (a second
@@ -62,12 +58,16 @@ def relevance_of(
     Raises:
         HashbenchError: the data set has no labels and the protocol has no ``relevance``.
     """
-    if protocol.relevance is not None:
-        return _by_distance(protocol.relevance, data, chosen)
+    rule = protocol.relevance
+    if isinstance(rule, Percentiles):
+        return by_percentiles(rule, data, chosen)
+    if rule is not None:  # the nearest percent, at least one item, and all items as far away as the last
+        query, database = (FeatureRows(data.items, ids) for ids in (chosen.query_ids, chosen.database_ids))
+        k = max(1, round(len(chosen.database_ids) * rule.percent / 100))
+        return DistanceRelevance(query, database, percentiles.nearest(query, database, k)[None])
     if data.labels.shape[1:] == (0,):
-        raise HashbenchError(
-            f"{data.name}: it has no labels: its protocol needs relevance, of kind percentiles or nearest"
-        )
+        advice = "its protocol needs relevance, of kind percentiles or nearest"
+        raise HashbenchError(f"{data.name}: it has no labels: {advice}")
     return from_labels(data.labels[chosen.query_ids], data.labels[chosen.database_ids])
 
 
@@ -79,58 +79,24 @@ def relevance_of_training(data: Dataset, chosen: Split, protocol: Protocol) -> D
     """
     if not isinstance(protocol.relevance, Percentiles):
         return None
-    train = _centred(data, chosen.train_ids)
-    return DistanceRelevance(
-        train, train, _thresholds(protocol.relevance, train, data.name), tuple(protocol.relevance.levels)
+    return by_percentiles(
+        protocol.relevance, data, replace(chosen, query_ids=chosen.train_ids, database_ids=chosen.train_ids)
     )
 
 
-@singledispatch
-def _by_distance(relevance: Percentiles | Nearest, data: Dataset, chosen: Split) -> DistanceRelevance:
-    raise NotImplementedError(type(relevance))
-
-
-@_by_distance.register
-def _percentiles(relevance: Percentiles, data: Dataset, chosen: Split) -> DistanceRelevance:
-    return by_percentiles(relevance, data, chosen)
-
-
-def by_percentiles(relevance: Percentiles, data: Dataset, chosen: Split, centred: bool = True) -> DistanceRelevance:
+def by_percentiles(rule: Percentiles, data: Dataset, chosen: Split, centred: bool = True) -> DistanceRelevance:
     """The relevance of the database to the queries; the pairs of training items give the thresholds.
 
     The mean of the training set is subtracted from all items, unless ``centred`` is false, and each is scaled to unit
-    norm.
+    norm. If squared distances are compared with the percentiles, a threshold is the square root of the percentile.
     """
-    train = _centred(data, chosen.train_ids)
-    train = train if centred else replace(train, mean=np.zeros(train.shape[1]))
-    query, database = (replace(train, ids=ids) for ids in (chosen.query_ids, chosen.database_ids))
-    return DistanceRelevance(query, database, _thresholds(relevance, train, data.name), tuple(relevance.levels))
-
-
-@_by_distance.register
-def _nearest(relevance: Nearest, data: Dataset, chosen: Split) -> DistanceRelevance:
-    """The nearest ``percent`` of the database, rounded, at least one item; and all items as far away as the last."""
-    query, database = (FeatureRows(data.items, ids) for ids in (chosen.query_ids, chosen.database_ids))
-    k = max(1, round(len(chosen.database_ids) * relevance.percent / 100))
-    return DistanceRelevance(query, database, percentiles.nearest(query, database, k)[None])
-
-
-def _centred(data: Dataset, train_ids: Ids) -> FeatureRows:
-    """The features of the training examples, with their mean subtracted and scaled to unit norm."""
-    return FeatureRows(data.items, train_ids, _mean(FeatureRows(data.items, train_ids)))
-
-
-def _thresholds(relevance: Percentiles, train: FeatureRows, name: str) -> tuple[float, ...]:
-    """The largest distance of each level: that at the percentile of all pairs of training examples.
-
-    If squared distances are compared with the percentiles, the largest distance is the square root of the percentile.
-    """
-    found = percentiles.percentiles(train, relevance.percent)
+    train = FeatureRows(data.items, chosen.train_ids)
+    n, d = train.shape
+    mean = np.sum([train[rows].sum(axis=0) for rows in slices(n, BLOCK)], axis=0) / n if centred else np.zeros(d)
+    train = replace(train, mean=mean)
+    found = percentiles.percentiles(train, rule.percent)
     if len(set(found)) < len(found):
-        raise HashbenchError(f"{name}: percentiles {relevance.percent} of the training pairs are not all different")
-    return tuple(map(math.sqrt, found)) if relevance.kind == "released" else found
-
-
-def _mean(features: FeatureRows) -> Floats:
-    n = features.shape[0]
-    return np.sum([features[rows].sum(axis=0) for rows in slices(n, BLOCK)], axis=0) / n
+        raise HashbenchError(f"{data.name}: percentiles {rule.percent} of the training pairs are not all different")
+    thresholds = tuple(map(math.sqrt, found)) if rule.kind == "released" else found
+    query, database = (replace(train, ids=ids) for ids in (chosen.query_ids, chosen.database_ids))
+    return DistanceRelevance(query, database, thresholds, tuple(rule.levels))

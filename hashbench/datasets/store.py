@@ -1,37 +1,21 @@
 """The store of converted data sets: one HDF5 file for each, with contiguous items.
 
 The items are not in compressed chunks, so that NumPy can map them into memory: every process reads any image with one
-copy and without a lock, a data set larger than memory is opened like a small one, and the operating system caches what
-is read often.
+copy and without a lock, and a data set larger than memory is opened like a small one.
 """
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from hashbench.datasets import stored_file
 from hashbench.datasets.card import Card
 from hashbench.datasets.readers import READERS, Block, Files, Items
-from hashbench.datasets.stored_file import (
-    Names,
-    array_sha256,
-    check_labels,
-    checksum_mismatch,
-    content_bytes,
-    content_sha256,
-    damaged,
-    empty_labels,
-    head,
-    mismatches,
-    offset_of,
-    opened,
-    read_items,
-    read_labels,
-)
 from hashbench.foundation import paths
 from hashbench.foundation.config import canonical_json
 from hashbench.foundation.errors import HashbenchError, one_line
@@ -53,7 +37,7 @@ class DatasetLabels:
 
     name: str
     labels: Labels
-    names: Names
+    names: stored_file.Names
     sha256: str
 
 
@@ -70,23 +54,7 @@ class Dataset:
     items: Items
     labels: Labels
     sha256: str
-    names: Names = None
-
-
-@dataclass(frozen=True)
-class FileStatus:
-    """The status of the file of a data set; only the header of the file was read.
-
-    ``sha256`` is the checksum that the file states for its content; ``pinned`` says whether the card states the same.
-    ``fault`` says why a damaged file cannot be used.
-    """
-
-    state: Literal["embedded", "stored", "labels only", "missing", "damaged"]
-    path: Path | None = None
-    size_bytes: int = 0
-    sha256: str | None = None
-    pinned: bool = False
-    fault: str | None = None
+    names: stored_file.Names = None
 
 
 def path_of(card: Card) -> Path:
@@ -104,7 +72,33 @@ def open_dataset(card: Card) -> Dataset:
 
     Raises HashbenchError if it is not downloaded, damaged or not what the card says.
     """
-    return _embedded(card) if card.embedded else _stored(card)
+    if card.embedded:
+        return _embedded(card)
+    path = path_of(card)
+    if not path.is_file():
+        if card.own:
+            raise HashbenchError(f"{path}: the data of {card.name} are gone: run {card.how_to_get}")
+        raise HashbenchError(f"{card.name} is not downloaded: run hashbench download {card.name} (or --from-dir DIR)")
+    with stored_file.opened(path, card.how_to_get) as file:
+        labels, names = stored_file.read_labels(card, file)
+        items = stored_file.read_items(card, file, path)
+        data = Dataset(card.name, items, labels, str(file.attrs["content_sha256"]), names)
+    if fault := next(stored_file.mismatches(card, labels, (items, data.sha256)), None):
+        raise stored_file.damaged(path, card.how_to_get, fault)
+    if not isinstance(items, np.memmap) and stored_file.content_sha256(items, labels) != data.sha256:
+        raise stored_file.damaged(path, card.how_to_get, WRONG_CHECKSUM)
+    return data
+
+
+def _embedded(card: Card) -> Dataset:
+    with _fitting(card):
+        blocks = list(_within(card, READERS.get(card.reader).read(card, Files(()))))
+    items = cast("Items", np.concatenate([block.items for block in blocks if block.items is not None]))
+    labels = np.concatenate([block.labels for block in blocks])
+    sha256 = stored_file.content_sha256(items, labels)
+    if fault := next(stored_file.mismatches(card, labels, (items, sha256)), None):
+        raise HashbenchError(f"{card.name}: {fault}")
+    return Dataset(card.name, items, labels, sha256)
 
 
 def open_labels(card: Card) -> DatasetLabels:
@@ -112,47 +106,22 @@ def open_labels(card: Card) -> DatasetLabels:
     path = path_of(card) if path_of(card).is_file() else labels_path_of(card)
     if not path.is_file():
         data = open_dataset(card)
-        return DatasetLabels(card.name, data.labels, data.names, array_sha256(data.labels))
-    with opened(card, path) as file:
-        labels, names = read_labels(card, file)
+        return DatasetLabels(card.name, data.labels, data.names, stored_file.array_sha256(data.labels))
+    with stored_file.opened(path, card.how_to_get) as file:
+        labels, names = stored_file.read_labels(card, file)
         stated = str(file.attrs["content_sha256"])  # the checksum of the labels, if the file has no items
-    if fault := next(mismatches(card, labels, None), None):
-        raise damaged(path, card, fault)
-    if path == labels_path_of(card) and array_sha256(labels) != stated:
-        raise damaged(path, card, WRONG_CHECKSUM)
-    return DatasetLabels(card.name, labels, names, array_sha256(labels))
-
-
-def file_status(card: Card) -> FileStatus:
-    """The status of the file of the data set; takes milliseconds for any size.
-
-    Shapes and types are compared with the card, and the length of the file with the shapes. The bytes are not read;
-    :func:`verify` reads them.
-    """
-    if card.embedded:
-        return FileStatus("embedded")
-    path = next((path for path in (path_of(card), labels_path_of(card)) if path.is_file()), None)
-    if path is None:
-        return FileStatus("missing")
-    size = path.stat().st_size
-    try:
-        with opened(card, path) as file:
-            check_labels(card, file)
-            sha256 = str(file.attrs["content_sha256"])
-            if path == path_of(card):
-                offset_of(card, file, path)
-                for fault in checksum_mismatch(card, sha256):
-                    raise ValueError(fault)
-    except HashbenchError as error:
-        return FileStatus("damaged", path, size, fault=str(error))
-    if path == labels_path_of(card):
-        return FileStatus("labels only", path, size)
-    return FileStatus("stored", path, size, sha256, sha256 == card.content_sha256)
+    if fault := next(stored_file.mismatches(card, labels, None), None):
+        raise stored_file.damaged(path, card.how_to_get, fault)
+    if path == labels_path_of(card) and stored_file.array_sha256(labels) != stated:
+        raise stored_file.damaged(path, card.how_to_get, WRONG_CHECKSUM)
+    return DatasetLabels(card.name, labels, names, stored_file.array_sha256(labels))
 
 
 def stated_sha256(card: Card) -> str:
-    """The checksum that the file of a stored data set states for its content."""
-    with opened(card, path_of(card)) as file:
+    """The checksum that the file of a data set states for its content; for one without a file, computed."""
+    if not path_of(card).is_file():
+        return open_dataset(card).sha256
+    with stored_file.opened(path_of(card), card.how_to_get) as file:
         return str(file.attrs["content_sha256"])
 
 
@@ -162,8 +131,8 @@ def verify(card: Card, progress: Callable[[int], object] = int) -> Dataset:
     ``progress`` is called with the number of bytes hashed since its last call.
     """
     data = open_dataset(card)
-    if content_sha256(data.items, data.labels, progress) != data.sha256:
-        raise damaged(path_of(card), card, WRONG_CHECKSUM)
+    if stored_file.content_sha256(data.items, data.labels, progress) != data.sha256:
+        raise stored_file.damaged(path_of(card), card.how_to_get, WRONG_CHECKSUM)
     return data
 
 
@@ -198,23 +167,23 @@ def _fitting(card: Card) -> Iterator[None]:
 def _fill(card: Card, file: "h5py.File", blocks: Iterable[Block], labels_only: bool) -> str:
     """The checksum of the content, after the blocks were written one by one and compared with the card."""
     items = None if labels_only else file.create_dataset("items", (card.n_items, *card.item_shape), card.dtype)
-    digest, labels, names, n = hashlib.sha256(), empty_labels(card), [], 0
-    digest.update(b"" if items is None else head(items))
+    digest, labels, names, n = hashlib.sha256(), stored_file.empty_labels(card), [], 0
+    digest.update(b"" if items is None else stored_file.head(items))
     for block in _within(card, blocks):
         end = n + len(block.labels)
         labels[n:end] = block.labels
         names += [] if block.names is None else [block.names]
         if items is not None:
             items[n:end] = block.items
-            digest.update(content_bytes(cast("Items", block.items)))
+            digest.update(stored_file.content_bytes(cast("Items", block.items)))
         n = end
-    digest.update(head(labels) + content_bytes(labels))
+    digest.update(stored_file.head(labels) + stored_file.content_bytes(labels))
     file["labels"] = labels[:n]
     if names:
         file["names"] = np.concatenate(names)
-        file.attrs["names_sha256"] = array_sha256(file["names"][:])
+        file.attrs["names_sha256"] = stored_file.array_sha256(file["names"][:])
     content = None if items is None else (items, digest.hexdigest())
-    if fault := next(mismatches(card, labels[:n], content), None):
+    if fault := next(stored_file.mismatches(card, labels[:n], content), None):
         raise HashbenchError(f"{card.name}: {fault}")
     return digest.hexdigest()
 
@@ -227,31 +196,3 @@ def _within(card: Card, blocks: Iterable[Block]) -> Iterator[Block]:
         if n > card.n_items:
             raise HashbenchError(f"{card.name}: more than the {card.n_items} items that the card states")
         yield block
-
-
-def _embedded(card: Card) -> Dataset:
-    with _fitting(card):
-        blocks = list(_within(card, READERS.get(card.reader).read(card, Files(()))))
-    items = cast("Items", np.concatenate([block.items for block in blocks if block.items is not None]))
-    data = Dataset(card.name, items, labels := np.concatenate([block.labels for block in blocks]), "")
-    data = replace(data, sha256=content_sha256(items, labels))
-    if fault := next(mismatches(card, labels, (items, data.sha256)), None):
-        raise HashbenchError(f"{card.name}: {fault}")
-    return data
-
-
-def _stored(card: Card) -> Dataset:
-    path = path_of(card)
-    if not path.is_file():
-        if card.own:
-            raise HashbenchError(f"{path}: the data of {card.name} are gone: run {card.how_to_get}")
-        raise HashbenchError(f"{card.name} is not downloaded: run hashbench download {card.name} (or --from-dir DIR)")
-    with opened(card, path) as file:
-        labels, names = read_labels(card, file)
-        items = read_items(card, file, path)
-        data = Dataset(card.name, items, labels, str(file.attrs["content_sha256"]), names)
-    if fault := next(mismatches(card, labels, (items, data.sha256)), None):
-        raise damaged(path, card, fault)
-    if not isinstance(items, np.memmap) and content_sha256(items, labels) != data.sha256:
-        raise damaged(path, card, WRONG_CHECKSUM)
-    return data

@@ -1,8 +1,8 @@
 """The HDF5 file of a stored data set: its arrays, its checksums, and what is compared with the card.
 
 The file has the arrays ``items`` (contiguous, not chunked), ``labels`` and, for some data sets, ``names``. The
-attributes ``content_sha256`` and ``names_sha256`` are the checksums at the time of writing. Checksums are the same on
-every machine. Every value of the file is checked before it is used.
+attributes ``content_sha256`` and ``names_sha256`` are the checksums at the time of writing, the same on every machine.
+Every value of the file is checked before it is used.
 """
 
 import hashlib
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from hashbench.datasets.card import Card
 from hashbench.datasets.readers import Items
 from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation.parallel import slices
 from hashbench.relevance.labels import Labels
 
 if TYPE_CHECKING:
@@ -38,9 +39,9 @@ def content_sha256(items: Items, labels: Labels, progress: Callable[[int], objec
     for array in (items, labels):
         digest.update(head(array))
         whole = content_bytes(array)
-        for first in range(0, len(whole), HASHED_BYTES):
-            digest.update(block := whole[first : first + HASHED_BYTES])
-            progress(len(block))
+        for part in slices(len(whole), HASHED_BYTES):
+            digest.update(whole[part])
+            progress(len(whole[part]))
     return digest.hexdigest()
 
 
@@ -61,7 +62,7 @@ def content_bytes(array: NDArray[Any]) -> memoryview:
 
 
 @contextmanager
-def opened(card: Card, path: Path) -> "Iterator[h5py.File]":
+def opened(path: Path, how_to_get: str) -> "Iterator[h5py.File]":
     """The open file; any error inside the ``with`` block is raised as the error of a damaged file."""
     import h5py
 
@@ -69,12 +70,12 @@ def opened(card: Card, path: Path) -> "Iterator[h5py.File]":
         with h5py.File(path, "r") as file:
             yield file
     except DAMAGE as error:
-        raise damaged(path, card, one_line(error)) from None
+        raise damaged(path, how_to_get, one_line(error)) from None
 
 
-def damaged(path: Path, card: Card, reason: str) -> HashbenchError:
+def damaged(path: Path, how_to_get: str, reason: str) -> HashbenchError:
     """The error that says what is wrong with the file and which command repairs it."""
-    return HashbenchError(f"{path}: damaged ({reason}): run {card.how_to_get} again")
+    return HashbenchError(f"{path}: damaged ({reason}): run {how_to_get} again")
 
 
 def check_labels(card: Card, file: "h5py.File") -> None:
@@ -82,10 +83,10 @@ def check_labels(card: Card, file: "h5py.File") -> None:
     empty = empty_labels(card)
     _require(file["labels"], empty.shape, empty.dtype)
     if "names" in file:
-        names = file["names"]
-        if names.dtype.kind != "S" or names.dtype.itemsize > MOST_NAME_BYTES:
-            raise ValueError(f"names are {names.dtype}, not bytes")
-        _require(names, (card.n_items,), names.dtype)
+        dtype = file["names"].dtype
+        if dtype.kind != "S" or dtype.itemsize > MOST_NAME_BYTES:
+            raise ValueError(f"names are {dtype}, not bytes")
+        _require(file["names"], (card.n_items,), dtype)
 
 
 def read_labels(card: Card, file: "h5py.File") -> tuple[Labels, Names]:
@@ -100,9 +101,8 @@ def read_labels(card: Card, file: "h5py.File") -> tuple[Labels, Names]:
 def read_items(card: Card, file: "h5py.File", path: Path) -> Items:
     """The items, memory-mapped if they exceed ``IN_MEMORY_BYTES``; raises ValueError as ``offset_of`` does."""
     offset, stored = offset_of(card, file, path), file["items"]
-    if stored.nbytes <= IN_MEMORY_BYTES:
-        return cast("Items", stored[:])
-    return cast("Items", np.memmap(path, card.dtype, "r", offset, stored.shape))
+    in_memory = stored.nbytes <= IN_MEMORY_BYTES
+    return cast("Items", stored[:] if in_memory else np.memmap(path, card.dtype, "r", offset, stored.shape))
 
 
 def offset_of(card: Card, file: "h5py.File", path: Path) -> int:
@@ -125,9 +125,8 @@ def _require(stored: "h5py.Dataset", shape: tuple[int, ...], dtype: np.dtype[Any
 
 def empty_labels(card: Card) -> Labels:
     """An array for the labels: a class for each item, or a column for each label."""
-    if card.labels == "class":
-        return np.empty(card.n_items, np.int64)
-    return np.zeros((card.n_items, card.n_classes), np.uint8)
+    by_class = card.labels == "class"
+    return np.empty(card.n_items, np.int64) if by_class else np.zeros((card.n_items, card.n_classes), np.uint8)
 
 
 def mismatches(card: Card, labels: Labels, content: "tuple[Items | h5py.Dataset, str] | None") -> Iterator[str]:
@@ -139,20 +138,19 @@ def mismatches(card: Card, labels: Labels, content: "tuple[Items | h5py.Dataset,
     if labels.min(initial=0) < 0 or labels.max(initial=0) > highest:
         yield f"labels from {labels.min()} to {labels.max()}; 0 to {highest} exist"
     counts = labels.sum(axis=0, dtype=np.int64) if is_multi else np.bincount(labels, minlength=card.n_classes)
-    if card.class_counts is not None and counts.tolist() != card.class_counts:
+    if card.class_counts not in (None, counts.tolist()):
         yield f"class counts are {counts.tolist()}; the card states {card.class_counts}"
     for probe in card.probes:
         if probe.label is not None and labels[probe.id] != probe.label:
             yield f"item {probe.id} has label {labels[probe.id]}; the card states {probe.label}"
         if content and hashlib.sha256(content[0][probe.id].tobytes()).hexdigest() != probe.sha256:
             yield f"item {probe.id} has other bytes than the card states"
-    if card.labels_sha256 not in (None, array_sha256(labels)):
-        yield f"the labels have checksum {array_sha256(labels)[:12]}; the card states {str(card.labels_sha256)[:12]}"
+    yield from checksum_mismatch("the labels have", array_sha256(labels), card.labels_sha256)
     if content:
-        yield from checksum_mismatch(card, content[1])
+        yield from checksum_mismatch("the content has", content[1], card.content_sha256)
 
 
-def checksum_mismatch(card: Card, sha256: str) -> Iterator[str]:
-    """A line if the content has another checksum than the card states."""
-    if card.content_sha256 not in (None, sha256):
-        yield f"the content has checksum {sha256[:12]}; the card states {str(card.content_sha256)[:12]}"
+def checksum_mismatch(what: str, sha256: str, stated: str | None) -> Iterator[str]:
+    """A line if the card states a checksum, and ``sha256`` is another."""
+    if stated not in (None, sha256):
+        yield f"{what} checksum {sha256[:12]}; the card states {str(stated)[:12]}"

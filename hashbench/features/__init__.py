@@ -7,11 +7,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.datasets.card import Card
-from hashbench.datasets.store import file_status, open_dataset
+from hashbench.datasets.store import stated_sha256
 from hashbench.features import _store
-from hashbench.features._catalogue import FEATURES, RANDOM, known, named, split_checksum, stored_name
+from hashbench.features._catalogue import (
+    FEATURES,
+    RANDOM,
+    Extractor,
+    FeatureModule,
+    known,
+    named,
+    split_checksum,
+    stored_name,
+)
 from hashbench.features._extract import ExtractionResult, extract, extract_items
-from hashbench.features._extractor import Extractor, FeatureModule
 from hashbench.features._store import Features, path_of
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.registry import canonical
@@ -40,11 +48,9 @@ def open_features(card: Card, name: str) -> Features:
     ``name`` is the name of the extractor; with random weights it ends in ``_random``, such as ``vggf_random``.
     """
     found = _store.read(card.name, canonical(name))
-    sha256 = file_status(card).sha256 or open_dataset(card).sha256
-    if found.provenance["data_sha256"] != sha256:
-        raise HashbenchError(
-            f"{found.path}: features of other data than {card.name} is now: run hashbench features {card.name} again"
-        )
+    if found.provenance["data_sha256"] != stated_sha256(card):
+        fault = f"features of other data than {card.name} is now"
+        raise HashbenchError(f"{found.path}: {fault}: run hashbench features {card.name} again")
     return found
 
 
@@ -56,8 +62,7 @@ def features_of_run(
     The weights of a network are the official ones, or random if the name ends in ``_random``; stored features of other
     weights are replaced. ``made_by`` is stored with the features.
     """
-    model, weights = _model_and_weights(name)
-    extract(card, model, weights, device=device, made_by=made_by, progress=progress)
+    extract(card, *_model_and_weights(name), device=device, made_by=made_by, progress=progress)
     return open_features(card, name)
 
 

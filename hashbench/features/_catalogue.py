@@ -1,14 +1,48 @@
 """The catalogue of features: the extractors of this folder, and the pretrained networks."""
 
-import re
+from __future__ import annotations
 
-from hashbench.features._extractor import Extractor
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
 from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.foundation.registry import Catalogue, canonical
 from hashbench.models import MODELS, RANDOM_WEIGHTS, TORCHVISION
 from hashbench.training.settings import N_SHOWN, SHA256
 
+if TYPE_CHECKING:
+    from torch import nn
+
 RANDOM = "_random"  # the end of the name of features that a network with random weights computes
+
+
+@dataclass(frozen=True)
+class FeatureModule:
+    """``module`` maps stored items [n, ...] to float32 features [n, width].
+
+    ``constants`` are all values that decide the features, except the items; they are stored with the features.
+    """
+
+    module: nn.Module
+    width: int
+    constants: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Extractor:
+    """``build(item_shape, value_max)`` returns the module for the items of a data set; ``batch`` items run at a time.
+
+    ``item_shape`` is (height, width, channels) of images, in which the value ``value_max`` means 1.0, or (d,) of
+    features, whose ``value_max`` is None. ``build`` raises HashbenchError if it does not accept such items.
+    """
+
+    summary: str
+    build: Callable[[tuple[int, ...], float | None], FeatureModule]
+    batch: int
+
+
 FEATURES = Catalogue("features", "hashbench.features", "EXTRACTOR", Extractor, group="hashbench.features")
 
 
@@ -39,13 +73,11 @@ def named(name: str, weights: str | None = None) -> tuple[str, Extractor]:
 def split_checksum(name: str) -> tuple[str, str | None]:
     """The model, and the beginning of the checksum of its weights, in the name of features; None if it names none.
 
-    >>> split_checksum("resnet9_0123456789ab")
-    ('resnet9', '0123456789ab')
-    >>> split_checksum("resnet18")
-    ('resnet18', None)
+    >>> split_checksum("resnet9_0123456789ab"), split_checksum("resnet18")
+    (('resnet9', '0123456789ab'), ('resnet18', None))
     """
     found = re.fullmatch(rf"(.+)_([0-9a-f]{{{N_SHOWN}}})", canonical(name))
-    return (found[1], found[2]) if found and found[1] in MODELS.names and _is_own(found[1]) else (name, None)
+    return (found[1], found[2]) if found and _is_own(found[1]) else (name, None)
 
 
 def _is_own(model: str) -> bool:
@@ -59,15 +91,10 @@ def stored_name(name: str, weights: str | None = None) -> str:
     It does not import torch, so that the cells of a table are named at once.
     """
     stem = canonical(name).removeprefix(TORCHVISION)
-    if stem in FEATURES:
+    if stem in FEATURES or split_checksum(stem)[1] is not None:
         if weights is not None:
-            raise HashbenchError(f"{stem} is no network: it cannot be combined with --weights")
-        return stem
-    if split_checksum(stem)[1] is not None:
-        if weights is not None:
-            raise HashbenchError(
-                f"{stem}: its name already says which weights it has: it cannot be combined with --weights"
-            )
+            fault = "is no network" if stem in FEATURES else "its name already says which weights it has"
+            raise HashbenchError(f"{stem}: {fault}: it cannot be combined with --weights")
         return stem
     if stem not in MODELS:
         raise unknown("features", name, known())

@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.datasets.card import Card
-from hashbench.datasets.store import Dataset, open_dataset
+from hashbench.datasets.store import open_dataset
 from hashbench.features import _store
-from hashbench.features._catalogue import named
-from hashbench.features._extractor import FeatureModule
+from hashbench.features._catalogue import FeatureModule, named
 from hashbench.foundation import __version__
 from hashbench.foundation.config import canonical_json
 from hashbench.foundation.errors import HashbenchError
@@ -56,12 +55,18 @@ def extract(
     Raises:
         HashbenchError: The name is unknown, data or weights are missing, or the extractor does not accept the items.
     """
-    _require_torch()
+    chosen = _device(device)
     stem, extractor = named(name, weights)
     data = open_dataset(card)
-    chosen = _device(device)
     built = extractor.build(tuple(data.items.shape[1:]), card.value_max)
-    identity = _identity(data, stem, built, chosen.type)
+    identity = {  # all that decides the features; the last digits depend on the device
+        "dataset": data.name,
+        "data_sha256": data.sha256,
+        "extractor": stem,
+        "constants": json.loads(canonical_json(dict(built.constants))),
+        "device": chosen.type,
+        "version": __version__,
+    }
     path, shape = _store.path_of(card.name, stem), (len(data.items), built.width)
     kept = ExtractionResult(path, shape, 0, 0.0)
     if _store.is_whole(card.name, stem, identity):
@@ -84,22 +89,9 @@ def extract_items(
     items: NDArray[Any], name: str, weights: str | None, value_max: float | None, *, device: str = "auto"
 ) -> NDArray[np.float32]:
     """The features float32[n, d] called ``name`` of ``items`` [n, ...], whose value ``value_max`` means 1.0."""
-    _require_torch()
-    _, extractor = named(name, weights)
+    chosen, extractor = _device(device), named(name, weights)[1]
     built = extractor.build(tuple(items.shape[1:]), value_max)
-    return np.concatenate(list(_in_order(built, items, 0, extractor.batch, _device(device))))
-
-
-def _identity(data: Dataset, stem: str, built: FeatureModule, device: str) -> dict[str, Any]:
-    """Everything that decides the features; the device is included because the last digits depend on it."""
-    return {
-        "dataset": data.name,
-        "data_sha256": data.sha256,
-        "extractor": stem,
-        "constants": json.loads(canonical_json(dict(built.constants))),
-        "device": device,
-        "version": __version__,
-    }
+    return np.concatenate(list(_in_order(built, items, 0, extractor.batch, chosen)))
 
 
 def _in_order(
@@ -130,18 +122,14 @@ def _in_order(
 
 
 def _device(name: str) -> "torch.device":
-    from hashbench.training.device import pick_device
-
-    return pick_device(name)
-
-
-def _require_torch() -> None:
+    """The device called ``name``; raises HashbenchError if PyTorch is not installed."""
     try:
-        import torch  # noqa: F401
         import torchvision  # noqa: F401
+
+        from hashbench.training.device import pick_device
     except ImportError:
         from hashbench.foundation.extras import how_to_install
 
-        raise HashbenchError(
-            f"torch is not installed: features need the extra train: {how_to_install('train')}"
-        ) from None
+        advice = f"features need the extra train: {how_to_install('train')}"
+        raise HashbenchError(f"torch is not installed: {advice}") from None
+    return pick_device(name)

@@ -4,11 +4,8 @@ LMgist.m takes an image to grey, stretches its contrast to 0..255, divides out l
 pixels, filters in the Fourier domain, takes the modulus, cuts the padding off and averages cells. Each step but the
 modulus is linear in rows and in columns. Let M be the mirroring, F the Fourier matrix, G_k the transfer function of
 filter k, S the rows of the inverse that are not cut off, and A the average over cells. The response of filter k is
-
-    A | S (G_k \odot F M x M' F') S' | A'
-
-Only 32 of the 96 rows and columns of the inverse are computed, and only from the block of frequencies that the filter
-passes.
+A | S (G_k \odot F M x M' F') S' | A'. Only 32 of the 96 rows and columns of the inverse are computed, and only from
+the block of frequencies that the filter passes.
 """
 
 import math
@@ -58,8 +55,9 @@ class Gist(nn.Module):
         self.keep("inverse", np.fft.fftshift(np.fft.ifft(np.eye(padded))[cut], 1))
         self.keep("cells", cells(side, grid))
         self.side = side
-        self.passed = [_passed(each) for each in transfer(scales, orientations, padded)]
-        for k, each in enumerate(transfer(scales, orientations, padded)):
+        filters = transfer(scales, orientations, padded)
+        self.passed = [_passed(each) for each in filters]
+        for k, each in enumerate(filters):
             self.keep(f"filter{k}", each[self.passed[k]])
 
     def keep(self, name: str, matrix: NDArray[Any]) -> None:
@@ -69,7 +67,8 @@ class Gist(nn.Module):
 
     def forward(self, items: Tensor) -> Tensor:
         """float32 descriptors of a batch."""
-        spectrum = self._spectrum(self._flattened_contrast(self._grey(items)))
+        image = self._flattened_contrast(self._grey(items))
+        spectrum = self.transform @ (image.to(torch.complex64) @ self.transform.T)
         answers = [self._energy(spectrum, k) for k in range(len(self.passed))]
         return torch.stack(answers, 1).transpose(2, 3).flatten(1)  # MATLAB's order: rows are fastest
 
@@ -85,9 +84,6 @@ class Gist(nn.Module):
         deviation = (self.blur @ sharp.square() @ self.blur.T).abs().sqrt()
         inside = slice(PREFILTER_PAD, PREFILTER_PAD + self.side)
         return (sharp / (CONTRAST_FLOOR + deviation))[:, inside, inside]
-
-    def _spectrum(self, image: Tensor) -> Tensor:
-        return self.transform @ (image.to(torch.complex64) @ self.transform.T)
 
     def _energy(self, spectrum: Tensor, k: int) -> Tensor:
         """The mean modulus of the response of filter ``k`` in each cell, [n, grid, grid]."""
@@ -106,11 +102,7 @@ def _passed(filter_: Matrix) -> tuple[slice, slice]:
 
 
 def mirror(n: int, before: int, after: int) -> Matrix:
-    """The matrix [before + n + after, n] that continues a line by its mirror images, the last pixel repeated.
-
-    >>> (mirror(2, 3, 1) @ [1, 2]).tolist()
-    [2.0, 2.0, 1.0, 1.0, 2.0, 2.0]
-    """
+    """The matrix [before + n + after, n] that continues a line by its mirror images, the last pixel repeated."""
     around = np.arange(-before, n + after) % (2 * n)
     return np.eye(n)[np.where(around < n, around, 2 * n - 1 - around)]
 
@@ -147,19 +139,17 @@ def transfer(scales: int, orientations: int, n: int) -> Matrix:
 
 def cells(n: int, grid: int) -> Matrix:
     """The matrix [grid, n] that averages a line over cells, which begin at floor(i n / grid)."""
-    edge = np.arange(grid + 1) * n // grid
-    pixel = np.arange(n)
+    edge, pixel = np.arange(grid + 1) * n // grid, np.arange(n)
     inside = (pixel >= edge[:-1, None]) & (pixel < edge[1:, None])
     return inside / inside.sum(axis=1, keepdims=True)
 
 
 def _square(size: tuple[int, int], side: int) -> tuple[Matrix, Matrix]:
     """The matrices [side, height] and [side, width] that resize bilinearly and cut the middle square out."""
-    scale = side / min(size)
-    lengths = [round(length * scale) for length in size]
-    starts = [(length - side) // 2 for length in lengths]
-    rows, columns = (
-        resize_matrix(before, after, "bilinear")[start : start + side]
-        for before, after, start in zip(size, lengths, starts, strict=True)
-    )
-    return rows, columns
+
+    def resized(length: int) -> Matrix:
+        larger = round(length * (side / min(size)))
+        start = (larger - side) // 2
+        return resize_matrix(length, larger, "bilinear")[start : start + side]
+
+    return resized(size[0]), resized(size[1])

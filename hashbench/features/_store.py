@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hashbench.datasets.stored_file import DAMAGE, opened
 from hashbench.foundation import paths
 from hashbench.foundation.config import canonical_json, json_object
-from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import DISK_ERRORS, reported
 from hashbench.foundation.parallel import slices
 from hashbench.foundation.registry import canonical
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 IN_MEMORY_BYTES = 1 << 30  # larger features are mapped from the disk
 HASHED_ROWS = 4096  # rows that are read at a time for the checksum
-DAMAGE = (OSError, AttributeError, KeyError, RuntimeError, TypeError, ValueError)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,18 +52,18 @@ class Features:
 
         Raises HashbenchError if they are damaged.
         """
-        with _open(self.path, self.provenance["dataset"], self.name) as file:
+        is_large = self.shape[0] * self.shape[1] * 4 > IN_MEMORY_BYTES
+        if not is_large:
+            self.verify()
+        with opened(self.path, _command(self.provenance["dataset"], self.name)) as file:
             stored = file["features"]
-            if stored.nbytes > IN_MEMORY_BYTES:
-                return np.memmap(self.path, np.float32, "r", stored.id.get_offset(), self.shape)
-            if _sha256(stored) != self.sha256:
-                raise ValueError("other content than was written")
-            return np.asarray(stored[:])
+            offset = stored.id.get_offset()
+            return np.memmap(self.path, np.float32, "r", offset, self.shape) if is_large else np.asarray(stored[:])
 
     def verify(self) -> None:
         """Raises HashbenchError unless the features have the checksum that was written with them."""
-        with _open(self.path, self.provenance["dataset"], self.name) as file:
-            if _sha256(file["features"]) != self.sha256:
+        with opened(self.path, _command(self.provenance["dataset"], self.name)) as file:
+            if _digest(file["features"]).hexdigest() != self.sha256:
                 raise ValueError("other content than was written")
 
 
@@ -77,7 +77,7 @@ def read(dataset: str, name: str) -> Features:
     path = path_of(dataset, name)
     if not path.is_file():
         raise HashbenchError(f"{path}: no such features: run {_command(dataset, name)}")
-    with _open(path, dataset, name) as file:
+    with opened(path, _command(dataset, name)) as file:
         stored = file["features"]
         if stored.ndim != 2 or stored.dtype != np.float32 or stored.id.get_offset() is None:
             raise ValueError(f"features are {stored.dtype} {stored.shape}")
@@ -94,9 +94,9 @@ def read(dataset: str, name: str) -> Features:
 class FeatureWriter:
     """Writes a file of features; ``rows`` is the number of rows written so far."""
 
-    def __init__(self, file: "h5py.File", rows: int) -> None:
-        self.file, self.rows = file, rows
-        self.digest = _digest(file["features"], rows)
+    def __init__(self, file: "h5py.File") -> None:
+        self.file, self.rows = file, int(file.attrs["rows"])
+        self.digest = _digest(file["features"], self.rows)
 
     def append(self, block: NDArray[np.float32]) -> None:
         """Writes a block of rows; an extraction that is killed afterwards continues after this block."""
@@ -124,9 +124,12 @@ def writing(
     part = path.with_name(f"{path.name}.part")
     with reported(part, DISK_ERRORS):
         if not _can_go_on(part, identity, shape):
-            _begin(part, identity, made_by, shape)
+            with h5py.File(part, "w") as file:
+                file.create_dataset("features", shape, "<f4")
+                texts = {"identity": canonical_json(dict(identity)), "made_by": canonical_json(dict(made_by))}
+                file.attrs.update(texts | {"rows": 0, "sha256": hashlib.sha256().hexdigest()})
         with h5py.File(part, "r+") as file:
-            state = FeatureWriter(file, int(file.attrs["rows"]))
+            state = FeatureWriter(file)
             yield state
     if state.rows == shape[0]:
         with part.open("rb") as whole:
@@ -143,52 +146,26 @@ def is_whole(dataset: str, name: str, identity: Mapping[str, Any]) -> bool:
     return False
 
 
-def _begin(part: Path, identity: Mapping[str, Any], made_by: Mapping[str, Any], shape: tuple[int, int]) -> None:
-    import h5py
-
-    with h5py.File(part, "w") as file:
-        file.create_dataset("features", shape, "<f4")
-        texts = {"identity": canonical_json(dict(identity)), "made_by": canonical_json(dict(made_by))}
-        file.attrs.update(texts | {"rows": 0, "sha256": hashlib.sha256().hexdigest()})
-
-
 def _can_go_on(part: Path, identity: Mapping[str, Any], shape: tuple[int, int]) -> bool:
     import h5py
 
     with suppress(*DAMAGE), h5py.File(part, "r") as file:
-        rows = int(file.attrs["rows"])
+        stored, rows = file["features"], int(file.attrs["rows"])
         return (
             str(file.attrs["identity"]) == canonical_json(dict(identity))
-            and file["features"].shape == shape
-            and file["features"].dtype == np.dtype("<f4")
+            and (stored.shape, stored.dtype) == (shape, np.dtype("<f4"))
             and 0 <= rows <= shape[0]
-            and _sha256(file["features"], rows) == file.attrs["sha256"]
+            and _digest(stored, rows).hexdigest() == file.attrs["sha256"]
         )
     return False
 
 
-def _sha256(stored: "h5py.Dataset", rows: int | None = None) -> str:
-    return _digest(stored, len(stored) if rows is None else rows).hexdigest()
-
-
-def _digest(stored: "h5py.Dataset", n_rows: int) -> "hashlib._Hash":
-    """The checksum of the first ``n_rows``, to which later rows can be added."""
+def _digest(stored: "h5py.Dataset", n_rows: int | None = None) -> "hashlib._Hash":
+    """The checksum of the first ``n_rows``, or of all, to which later rows can be added."""
     digest = hashlib.sha256()
-    for rows in slices(n_rows, HASHED_ROWS):
+    for rows in slices(len(stored) if n_rows is None else n_rows, HASHED_ROWS):
         digest.update(np.ascontiguousarray(stored[rows]).data)
     return digest
-
-
-@contextmanager
-def _open(path: Path, dataset: str, name: str) -> "Iterator[h5py.File]":
-    """The open file; an error that the block raises while it reads the file is reported as damage."""
-    import h5py
-
-    try:
-        with h5py.File(path, "r") as file:
-            yield file
-    except DAMAGE as error:
-        raise HashbenchError(f"{path}: damaged ({one_line(error)}): run {_command(dataset, name)} again") from None
 
 
 def _command(dataset: str, name: str) -> str:

@@ -1,11 +1,11 @@
 """The stored values themselves as one row an item, in the order height, width, channel; not scaled."""
 
-from hashbench.features._extractor import Extractor, FeatureModule
+from math import prod
+
+from hashbench.features._catalogue import Extractor, FeatureModule
 
 
-def _build(item_shape: tuple[int, ...], value_max: float | None) -> FeatureModule:  # noqa: ARG001  (the signature of all extractors)
-    import math
-
+def _build(item_shape: tuple[int, ...], _value_max: float | None) -> FeatureModule:
     from torch import Tensor, nn
 
     class Pixels(nn.Flatten):
@@ -14,7 +14,7 @@ def _build(item_shape: tuple[int, ...], value_max: float | None) -> FeatureModul
         def forward(self, items: Tensor) -> Tensor:
             return super().forward(items).float()
 
-    return FeatureModule(Pixels(), math.prod(item_shape), {"scale": 1})
+    return FeatureModule(Pixels(), prod(item_shape), {"scale": 1})
 
 
 EXTRACTOR = Extractor("the stored values, one row an item", _build, batch=1000)

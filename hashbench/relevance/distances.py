@@ -12,11 +12,13 @@ from hashbench.foundation.parallel import slices
 
 Features = NDArray[np.floating]
 Floats = NDArray[np.float64]
+Levels = NDArray[np.uint16]
 
 PAIRS = 1 << 18  # distances in memory at a time: 2 MiB
 ROWS = 1 << 12  # items whose features are in memory at a time
 HELD = 1 << 22  # levels in memory at a time: 8 MiB
 EPS = float(np.finfo(np.float64).eps)
+NOT_FINITE = "features: not finite (NaN or inf); distances cannot be made of them"
 
 
 class Rows(Protocol):
@@ -25,11 +27,8 @@ class Rows(Protocol):
     @property
     def shape(self) -> tuple[int, ...]:
         """(items, dimensions)."""
-        ...
 
-    def __getitem__(self, rows: slice, /) -> Features:
-        """The features of those items, float[rows, f]."""
-        ...
+    def __getitem__(self, rows: slice, /) -> Features: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +38,7 @@ class DistanceRelevance:
     ``thresholds`` descend and ``values`` ascend. A pair has the relevance of the last threshold that its distance
     does not exceed, ``values[i]`` for ``thresholds[i]``, and 0 where its distance exceeds all. Thresholds are the same
     for all queries, float[levels], or each query has its own, float64[levels, q]. Distances are computed in float64
-    from the differences of features. For LabelMe the values are 1, 2, 5 and 10, and the thresholds the percentiles 5,
-    1, 0.2 and 0.1 of the distances.
+    from the differences of features.
 
     >>> near = DistanceRelevance(np.zeros((1, 1)), np.array([[0.5], [2.0], [9.0]]), (3.0, 1.0), (1, 10))
     >>> near.levels[near.block(slice(0, 1), slice(0, 3))]
@@ -57,10 +55,8 @@ class DistanceRelevance:
         bounds, rises = self._bounds, all(np.diff((0, *self.values)) > 0)
         falls = bool((np.diff(bounds, axis=0) < 0).all() and (bounds[-1:] >= 0).all())
         if not len(bounds) == len(self.values) > 0 or not falls or not rises:
-            raise HashbenchError(
-                f"thresholds {self.thresholds} and values {self.values}: as many of each, distances descending to no "
-                "less than 0 and levels ascending from 1"
-            )
+            expected = "as many of each, distances descending to no less than 0 and levels ascending from 1"
+            raise HashbenchError(f"thresholds {self.thresholds} and values {self.values}: {expected}")
         if bounds.shape[1] not in (1, self.shape[0]):
             raise HashbenchError(f"thresholds of {bounds.shape[1]} queries, features of {self.shape[0]}: as many")
 
@@ -74,26 +70,20 @@ class DistanceRelevance:
         """(queries, database items)."""
         return self.query_features.shape[0], self.database_features.shape[0]
 
-    def block(self, queries: slice, database: slice) -> NDArray[np.uint16]:
+    def block(self, queries: slice, database: slice) -> Levels:
         """Indices into ``levels``, uint16[q, n]."""
         query = as_float64(self.query_features[queries])
         bounds = self._bounds if self._bounds.shape[1] == 1 else self._bounds[:, queries]
         first, end, _ = database.indices(self.shape[1])
         level = np.empty((len(query), end - first), np.uint16)
-        step = max(1, min(ROWS, PAIRS // max(1, len(query))))
-        for start in range(first, end, step):
-            items = as_float64(self.database_features[start : min(start + step, end)])
-            level[:, start - first : start - first + len(items)] = _level(query, items, bounds)
+        for part in slices(end - first, max(1, min(ROWS, PAIRS // max(1, len(query))))):
+            items = self.database_features[first + part.start : first + part.stop]
+            level[:, part] = _level(query, as_float64(items), bounds)
         return level
 
     def pieces(self) -> "Iterator[tuple[slice, KnownRelevance]]":
-        """The database piece by piece, each with its relevance to all queries.
-
-        For ``hashbench.histogram.count_blocks``: where features are computed on demand, this computes the
-        database's once, and ``block`` once for each block of queries.
-        """
-        step = max(1, min(ROWS, HELD // max(1, self.shape[0])))
-        for part in slices(self.shape[1], step):
+        """The database piece by piece, each with its relevance to all queries, so that its features are read once."""
+        for part in slices(self.shape[1], max(1, min(ROWS, HELD // max(1, self.shape[0])))):
             yield part, KnownRelevance(self.levels, self.block(slice(0, self.shape[0]), part))
 
     @property
@@ -105,27 +95,26 @@ class DistanceRelevance:
 
 @dataclass(frozen=True, eq=False)
 class KnownRelevance:
-    """Relevance that is computed already: ``level`` uint16[q, n] are indices into ``levels``, of a piece."""
+    """Relevance that is computed already: ``level`` uint16[q, n] are indices into ``levels``."""
 
     levels: NDArray[np.int64]
-    level: NDArray[np.uint16]
+    level: Levels
 
     @property
     def shape(self) -> tuple[int, int]:
         """(queries, database items)."""
         return self.level.shape[0], self.level.shape[1]
 
-    def block(self, queries: slice, database: slice) -> NDArray[np.uint16]:
+    def block(self, queries: slice, database: slice) -> Levels:
         """Indices into ``levels``, uint16[q, n]."""
         return self.level[queries, database]
 
 
-def _level(query: Floats, items: Floats, bounds: Floats) -> NDArray[np.uint16]:
+def _level(query: Floats, items: Floats, bounds: Floats) -> Levels:
     """The levels of all pairs, by a matrix product; from the differences where its rounding could change a level."""
     squared = squared_distances(query, items)
     wrong_by = rounding(query.shape[1], squared_norms(query)[:, None], squared_norms(items))
-    level = np.zeros(squared.shape, np.uint16)
-    doubtful = np.zeros(squared.shape, bool)
+    level, doubtful = np.zeros(squared.shape, np.uint16), np.zeros(squared.shape, bool)
     for bound in bounds[:, :, None] ** 2:
         level += squared <= bound
         doubtful |= np.abs(squared - bound) <= wrong_by + 4 * EPS * bound
@@ -142,7 +131,7 @@ def squared_distances(query: Floats, items: Floats) -> Floats:
     """
     norms = squared_norms(query), squared_norms(items)
     if not all(np.isfinite(each).all() for each in norms):
-        raise HashbenchError("features: not finite (NaN or inf); distances cannot be made of them")
+        raise HashbenchError(NOT_FINITE)
     squared = query @ items.T
     squared *= -2
     squared += norms[0][:, None]
@@ -165,10 +154,8 @@ def exact_distances(
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], Floats]]:
     """(rows, columns, distances) of the pairs that are ``chosen``, bool[q, n]; some pairs at a time."""
     rows, columns = np.nonzero(chosen)
-    step = max(1, PAIRS * 8 // max(1, query.shape[1]))
-    for part in slices(len(rows), step):
-        pairs = rows[part], columns[part]
-        yield *pairs, euclidean(query[pairs[0]], items[pairs[1]])
+    for part in slices(len(rows), max(1, PAIRS * 8 // max(1, query.shape[1]))):
+        yield rows[part], columns[part], euclidean(query[rows[part]], items[columns[part]])
 
 
 def euclidean(one: Features, other: Features) -> Floats:
@@ -186,6 +173,5 @@ def require_alike(query: Rows, database: Rows) -> None:
     if len(query.shape) != 2 or len(database.shape) != 2 or query.shape[1] != database.shape[1]:
         raise HashbenchError(f"features of shapes {query.shape} and {database.shape}: items x dimensions, alike")
     for features in (query, database):
-        for rows in slices(features.shape[0], ROWS):
-            if not np.isfinite(features[rows]).all():
-                raise HashbenchError("features: not finite (NaN or inf); distances cannot be made of them")
+        if not all(np.isfinite(features[rows]).all() for rows in slices(features.shape[0], ROWS)):
+            raise HashbenchError(NOT_FINITE)

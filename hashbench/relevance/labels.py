@@ -13,42 +13,39 @@ Rows = NDArray[np.integer]
 
 
 class Relevance(Protocol):
-    """How relevant each database item is to each query, block by block: the full matrix is never built.
-
-    ``levels`` are the possible relevance values, ascending, levels[0] = 0 (not relevant).
-    """
+    """How relevant each database item is to each query, block by block: the full matrix is never built."""
 
     @property
     def levels(self) -> NDArray[np.int64]:
-        """The possible relevance values, ascending from 0."""
-        ...
+        """The possible relevance values, ascending; levels[0] = 0 means not relevant."""
 
     @property
     def shape(self) -> tuple[int, int]:
         """(queries, database items)."""
-        ...
 
     def block(self, queries: slice, database: slice) -> NDArray[np.uint16]:
         """Indices into ``levels``, uint16[q, n], for those queries and those database items."""
-        ...
 
 
 @dataclass(frozen=True)
-class ClassRelevance:
-    """Relevance 1 where two class ids are equal, else 0; a negative id is no class and equals none."""
-
+class _OfLabels:
     query_labels: Labels
     database_labels: Labels
-
-    @property
-    def levels(self) -> NDArray[np.int64]:
-        """0 and 1."""
-        return np.array([0, 1], np.int64)
 
     @property
     def shape(self) -> tuple[int, int]:
         """(queries, database items)."""
         return len(self.query_labels), len(self.database_labels)
+
+
+@dataclass(frozen=True)
+class ClassRelevance(_OfLabels):
+    """Relevance 1 where two class ids are equal, else 0; a negative id is no class and equals none."""
+
+    @property
+    def levels(self) -> NDArray[np.int64]:
+        """0 and 1."""
+        return np.array([0, 1], np.int64)
 
     def block(self, queries: slice, database: slice) -> NDArray[np.uint16]:
         """Indices into ``levels``, uint16[q, n]."""
@@ -66,22 +63,14 @@ class ClassRelevance:
 
 
 @dataclass(frozen=True)
-class SharedLabelRelevance:
+class SharedLabelRelevance(_OfLabels):
     """Relevance is the number of labels that two items share; labels are multi-hot rows, [n, labels] of 0 and 1."""
-
-    query_labels: Labels
-    database_labels: Labels
 
     @property
     def levels(self) -> NDArray[np.int64]:
         """0, 1, ... up to the largest number of labels that a query and an item could share."""
         most = min(int(labels.sum(axis=1).max(initial=0)) for labels in (self.query_labels, self.database_labels))
         return np.arange(max(most, 1) + 1, dtype=np.int64)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(queries, database items)."""
-        return len(self.query_labels), len(self.database_labels)
 
     def block(self, queries: slice, database: slice) -> NDArray[np.uint16]:
         """Indices into ``levels``, uint16[q, n]."""
@@ -98,9 +87,8 @@ class SharedLabelRelevance:
 
     def without_class(self) -> tuple[int, int]:
         """The number of queries and of database items that have no label."""
-        sides = (self.query_labels, self.database_labels)
-        query, database = (int((~labels.any(axis=1)).sum()) for labels in sides)
-        return query, database
+        query, database = ((~labels.any(axis=1)).sum() for labels in (self.query_labels, self.database_labels))
+        return int(query), int(database)
 
 
 LabelRelevance: TypeAlias = ClassRelevance | SharedLabelRelevance
@@ -132,7 +120,6 @@ def from_labels(query_labels: Labels, database_labels: Labels) -> LabelRelevance
         return ClassRelevance(query_labels, database_labels)
     if query_labels.ndim == database_labels.ndim == 2 and query_labels.shape[1] == database_labels.shape[1]:
         return SharedLabelRelevance(query_labels, database_labels)
-    raise HashbenchError(
-        f"labels of shapes {query_labels.shape} (query) and {database_labels.shape} (database) do not match: "
-        "both must be class ids [n] or both multi-hot [n, labels]"
-    )
+    shapes = f"{query_labels.shape} (query) and {database_labels.shape} (database)"
+    expected = "both must be class ids [n] or both multi-hot [n, labels]"
+    raise HashbenchError(f"labels of shapes {shapes} do not match: {expected}")

@@ -5,7 +5,6 @@ rank. The second counts the pairs below the interval and computes the distances 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,15 +27,16 @@ Ints = NDArray[np.int64]
 TILE = 1 << 10  # items on either side of a block of pairs: 8 MiB of distances
 HELD = 1 << 24  # distances of queries in memory at a time: 128 MiB
 BINS = 1 << 20  # of the first pass: 4096 for each doubling of the squared distance
+DROPPED = np.uint32(11)  # bits of a float32 that do not decide its bin
 
 
 def percentiles(features: Rows, percents: Sequence[float]) -> tuple[float, ...]:
     """The percentiles of the distances between all pairs of rows of ``features`` [n, f]: thresholds of a relevance.
 
-    The i-th smallest of m distances is the percentile 100 (i - 1/2) / m; between them it is interpolated linearly. So
-    does MATLAB's prctile, which gave the field its thresholds, and NumPy's method ``hazen``; NumPy's default sets the
-    percentile 100 (i - 1) / (m - 1), which differs by less than one rank. Exact in float64. Takes 2 n^2 f
-    multiplications, 8 MiB for a block of pairs, and memory for the distinct distances within 1/4096 of a percentile.
+    The i-th smallest of m distances is the percentile 100 (i - 1/2) / m; between them it is interpolated linearly, as
+    by MATLAB's prctile, which gave the field its thresholds, and by NumPy's method ``hazen``. Exact in float64. Takes
+    2 n^2 f multiplications, 8 MiB for a block of pairs, and memory for the distinct distances within 1/4096 of a
+    percentile.
 
     >>> percentiles(np.array([[0.0], [1.0], [3.0]]), [50])
     (2.0,)
@@ -49,7 +49,7 @@ def percentiles(features: Rows, percents: Sequence[float]) -> tuple[float, ...]:
     lower = position.astype(np.int64)
     ranks = np.concatenate([lower, np.minimum(lower + 1, m)])
     low, high = _pair_intervals(features, ranks)
-    found = _Intervals.of(len(ranks))
+    found = _Intervals(len(ranks))
     for query, items, squared in _pairs(features):
         for interval in range(len(ranks)):
             found.add(query, items, squared, low[interval], high[interval], interval)
@@ -73,35 +73,28 @@ def nearest(query: Rows, database: Rows, k: int) -> Floats:
     return np.concatenate([_nearest(as_float64(query[rows]), database, k) for rows in slices(query.shape[0], step)])
 
 
-@dataclass
 class _Intervals:
     """For each of some intervals of distances: the number of pairs below it, and the exact distances inside it.
 
     A distance is kept once, with the number of pairs that have it: a set of duplicates does not fill the memory.
     """
 
-    n_below: Ints
-    interval: Ints = field(default_factory=lambda: np.empty(0, np.int64))
-    distance: Floats = field(default_factory=lambda: np.empty(0, np.float64))
-    n_equal: Ints = field(default_factory=lambda: np.empty(0, np.int64))
-
-    @staticmethod
-    def of(n_intervals: int) -> "_Intervals":
-        return _Intervals(np.zeros(n_intervals, np.int64))
+    def __init__(self, n_intervals: int) -> None:
+        self.n_below = np.zeros(n_intervals, np.int64)
+        self.interval, self.distance, self.n_equal = np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64)
 
     def add(
         self, query: Floats, items: Floats, squared: Floats, low: Floats, high: Floats, interval: int | None = None
     ) -> None:
         """Counts the pairs of a block in one ``interval``; without it, the pairs of row i in interval i."""
-        inside = (squared >= low) & (squared <= high)
         if interval is None:
             self.n_below += (squared < low).sum(axis=1)
         else:
             self.n_below[interval] += np.count_nonzero(squared < low)
-        for rows, _, distance in exact_distances(query, items, inside):
-            self._hold(rows if interval is None else np.full_like(rows, interval), distance)
+        for rows, _, distance in exact_distances(query, items, (squared >= low) & (squared <= high)):
+            self._keep(rows if interval is None else np.full_like(rows, interval), distance)
 
-    def _hold(self, interval: Ints, distance: Floats) -> None:
+    def _keep(self, interval: Ints, distance: Floats) -> None:
         intervals, distances = np.concatenate([self.interval, interval]), np.concatenate([self.distance, distance])
         order = np.lexsort((distances, intervals))
         intervals, distances = intervals[order], distances[order]
@@ -121,7 +114,7 @@ class _Intervals:
 
 
 def _nearest(query: Floats, database: Rows, k: int) -> Floats:
-    found, ranks = _Intervals.of(len(query)), np.full(len(query), k, np.int64)
+    found, ranks = _Intervals(len(query)), np.full(len(query), k, np.int64)
     near, wrong_by = _near(query, database, k)
     # wide enough for the rounding of the product and of the differences, on either side
     low, high = (near - 4 * wrong_by)[:, None], (near + 4 * wrong_by)[:, None]
@@ -150,28 +143,21 @@ def _width(k: int) -> int:
 
 
 def _pair_intervals(features: Rows, ranks: Ints) -> tuple[Floats, Floats]:
-    """(low, high) squared distances around the pairs of those ranks, rounding included; float64[ranks]."""
+    """(low, high) squared distances around the pairs of those ranks, rounding included; float64[ranks].
+
+    The bin of a value from 0 to 1 is the leading bits of its float32, which have the order of the values.
+    """
     largest = max(float(squared_norms(items).max()) for items in _tiles(features))
     scale = 4 * largest or 1.0  # no two items are farther apart
     n_until = np.zeros(BINS, np.int64)
     for _, _, squared in _pairs(features):
-        n_until += np.bincount(_bin(squared[np.isfinite(squared)] / scale), minlength=BINS)
-    at = np.searchsorted(np.cumsum(n_until), ranks)
-    # the bins were chosen after rounding to float32
-    low, high = _edge(at) * (1 - 2.0**-23) * scale, _edge(at + 1) * (1 + 2.0**-23) * scale
+        values = np.maximum(squared[np.isfinite(squared)] / scale, 0).astype(np.float32)
+        n_until += np.bincount(values.view(np.uint32) >> DROPPED, minlength=BINS)
+    bins = np.add.outer([0, 1], np.searchsorted(np.cumsum(n_until), ranks))  # edges of a bin
+    low, high = (bins.astype(np.uint32) << DROPPED).view(np.float32).astype(np.float64) * scale
     wrong_by = 4 * rounding(features.shape[1], np.array(largest), np.array(largest))
-    return low - wrong_by, high + wrong_by
-
-
-def _bin(squared: Floats) -> NDArray[np.uint32]:
-    """The bin of values from 0 to 1: the leading bits of a float32, which have the order of the values."""
-    bits: NDArray[np.uint32] = np.maximum(squared, 0).astype(np.float32).view(np.uint32)
-    return bits >> np.uint32(11)
-
-
-def _edge(bins: Ints) -> Floats:
-    """The smallest value of each bin."""
-    return (bins.astype(np.uint32) << np.uint32(11)).view(np.float32).astype(np.float64)
+    # the bins were chosen after rounding to float32
+    return low * (1 - 2.0**-23) - wrong_by, high * (1 + 2.0**-23) + wrong_by
 
 
 def _pairs(features: Rows) -> Iterator[tuple[Floats, Floats, Floats]]:

@@ -7,9 +7,8 @@ import pytest
 from support.audits import n_duplicates
 from support.together import together
 
-from hashbench.datasets import duplicates
-from hashbench.datasets.audit import Audit, Leak, audit
-from hashbench.datasets.duplicates import byte_keys, find_duplicates
+from hashbench.datasets import audit as auditing
+from hashbench.datasets.audit import Audit, Leak, audit, byte_keys, find_duplicates
 from hashbench.datasets.protocol import (
     Parts,
     PerClass,
@@ -252,7 +251,7 @@ def test_keys_are_of_the_bytes_whatever_the_block(monkeypatch: pytest.MonkeyPatc
     items[8], items[9] = 0.0, -0.0  # equal numbers of other bytes
     whole = byte_keys(items)
     assert len(set(whole.tolist())) == 39
-    monkeypatch.setattr(duplicates, "BLOCK_BYTES", 50)
+    monkeypatch.setattr(auditing, "BLOCK_BYTES", 50)
     assert byte_keys(items).tolist() == byte_keys(np.asfortranarray(items)).tolist() == whole.tolist()
 
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from support.toy_lists import CLASSES, ORDER, make_lists, pixels
 
 from hashbench.cli._app import main
-from hashbench.datasets import lists as image_lists
 from hashbench.datasets import store
 from hashbench.datasets.card import load_card
 from hashbench.datasets.download import download
-from hashbench.datasets.lists import label_rows, read_list
+from hashbench.datasets.readers import image_lists
+from hashbench.datasets.readers.image_lists import label_rows, read_list
 from hashbench.datasets.split import split
 from hashbench.foundation.errors import HashbenchError
 

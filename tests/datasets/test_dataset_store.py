@@ -7,7 +7,8 @@ from hashbench.datasets import store, stored_file
 from hashbench.datasets.card import load_card
 from hashbench.datasets.download import download
 from hashbench.datasets.readers import Block
-from hashbench.datasets.store import file_status, open_dataset, open_labels, path_of, verify
+from hashbench.datasets.status import dataset_status
+from hashbench.datasets.store import open_dataset, open_labels, path_of, verify
 from hashbench.datasets.stored_file import array_sha256, content_sha256
 from hashbench.foundation.errors import HashbenchError
 
@@ -117,34 +118,35 @@ def test_progress_adds_up_to_every_byte(toy, stored, monkeypatch):
     assert max(seen) == 100
 
 
-def test_standing_looks_at_the_head_alone(toy, stored, tmp_path):
-    found = file_status(load_card("toy"))
-    assert (found.state, found.path, found.size_bytes) == ("stored", stored, stored.stat().st_size)
-    assert (found.sha256, found.pinned) == (open_dataset(load_card("toy")).sha256, False)
-    toy.card.write_text(f'content_sha256 = "{found.sha256}"\n{toy.card.read_text()}')
+def test_the_status_looks_at_the_head_alone(toy, stored, tmp_path):
+    found = dataset_status(load_card("toy"))
+    assert (found.state, found.pinned, found.size_bytes) == ("stored", False, stored.stat().st_size)
+    sha256 = store.stated_sha256(load_card("toy"))
+    assert sha256 == open_dataset(load_card("toy")).sha256
+    toy.card.write_text(f'content_sha256 = "{sha256}"\n{toy.card.read_text()}')
     flip_a_pixel(stored)
-    assert file_status(load_card("toy")).pinned  # what the file says of itself; verify reads the bytes
+    assert dataset_status(load_card("toy")).pinned  # what the file says of itself; verify reads the bytes
     with pytest.raises(HashbenchError, match="another checksum"):
         verify(load_card("toy"))
     stored.unlink()
-    assert file_status(load_card("toy")).state == "missing"
+    assert dataset_status(load_card("toy")).state == "missing"
 
 
-def test_standing_of_a_file_that_the_card_no_longer_means(toy, stored):
+def test_the_status_of_a_file_that_the_card_no_longer_means(toy, stored):
     toy.card.write_text(f'content_sha256 = "{"0" * 64}"\n{toy.card.read_text()}')
-    found = file_status(load_card("toy"))
+    found = dataset_status(load_card("toy"))
     assert found.state == "damaged"
     assert "the card states 000000000000" in found.fault
 
 
-def test_an_embedded_set_stands_nowhere():
-    assert file_status(load_card("digits")).state == "embedded"
+def test_an_embedded_set_has_no_file():
+    assert dataset_status(load_card("digits")).state == "embedded"
 
 
 @pytest.mark.parametrize("damage", [truncate, garble, drop_labels, reshape, group_for_data, drop_checksum])
-def test_standing_notices_a_damaged_head(toy, stored, damage):
+def test_the_status_notices_a_damaged_head(toy, stored, damage):
     damage(stored)
-    found = file_status(load_card("toy"))
+    found = dataset_status(load_card("toy"))
     assert found.state == "damaged"
     assert found.fault.endswith("run hashbench download toy again")
 
@@ -154,13 +156,13 @@ def test_labels_alone_are_opened_where_there_are_no_items(tmp_path):
     hot = np.array([[1, 0], [1, 1], [0, 1]], np.uint8)
     card = store_toy(tmp_path, np.zeros((3, 2, 2, 3), np.uint8), hot, "", names=names, labels_only=True)
     found = open_labels(load_card("toy"))
-    assert file_status(load_card("toy")).state == "labels only"
+    assert dataset_status(load_card("toy")).state == "labels only"
     assert found.labels.tolist() == hot.tolist()
     assert found.names.tolist() == names.tolist()
     with pytest.raises(HashbenchError, match="toy is not downloaded"):
         open_dataset(load_card("toy"))
     store.write(card, [Block(np.zeros((3, 2, 2, 3), np.uint8), hot, names)], {})
-    assert file_status(load_card("toy")).state == "stored"
+    assert dataset_status(load_card("toy")).state == "stored"
     assert open_labels(load_card("toy")).sha256 == found.sha256 == array_sha256(open_dataset(load_card("toy")).labels)
 
 
@@ -196,7 +198,7 @@ def numbered_names(file):
 def test_names_that_are_not_one_an_item_are_damage(toy, stored, spoil):
     with h5py.File(stored, "a") as file:
         spoil(file)
-    assert file_status(load_card("toy")).state == "damaged"
+    assert dataset_status(load_card("toy")).state == "damaged"
     for opened in (open_dataset, open_labels):
         with pytest.raises(HashbenchError, match=r"toy\.h5: damaged \(names are .* again$"):
             opened(load_card("toy"))

@@ -223,9 +223,9 @@ def test_a_part_that_is_wrong_is_given_up_for_a_right_file(server, folder, body)
 FINAL = {
     "forbidden": (Answer(status=403), r"\(403 Forbidden\)"),
     "not found": (Answer(status=404, body=PAGE), r"\(404 Not Found\)"),
-    "teapot": (Answer(status=418), r"\(status 418\)"),
+    "teapot": (Answer(status=418), r"\(418 I'm a Teapot\)"),
     "busy": (Answer(status=429), r"\(429 Too Many Requests, 5 times in a row\)"),
-    "broken": (Answer(status=500), r"\(status 500, 5 times in a row\)"),
+    "broken": (Answer(status=500), r"\(500 Internal Server Error, 5 times in a row\)"),
     "page": (Answer(body=PAGE), r"\(a web page came in place of the file\)"),
     "page by its type": (
         Answer(body=b"Sorry!", headers={"Content-Type": "text/html; charset=utf-8"}),
@@ -256,7 +256,7 @@ FINAL = {
         Answer(status=206, headers={"Content-Range": "bytes 5-9/50000"}),
         r"\(sends another range than the request names, 5 times in a row\)",
     ),
-    "nothing": (Answer(status=204, body=b""), r"\(status 204\)"),
+    "nothing": (Answer(status=204, body=b""), r"\(204 No Content\)"),
     "compressed on the way": (
         Answer(body=gzip.compress(BODY), headers={"Content-Encoding": "gzip"}),
         r"\(the server compressed it on the way, although the request forbids that\)",

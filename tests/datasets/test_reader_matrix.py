@@ -151,7 +151,7 @@ FAULTS = {
     "mat: cells": (mat(a=np.ones((N, D)).astype(object)), "found nothing"),
     "mat: characters": (mat(a=np.array([list("abcdef")] * N)), "found nothing"),
     "vectors of another length": (vectors(ROWS[:, :5]), "nor .fvecs or .bvecs of 6 dimensions"),
-    "one vector of another length": (another_length(), "a vector of another length among the first 30"),
+    "one vector of another length": (another_length(), "a vector of another length among the first 25"),
     "fewer vectors": (vectors(ROWS[:-1]), "672 bytes are not 25 vectors of 6 floats or bytes"),
     "a page": (b"<!DOCTYPE html>", "neither .npy, HDF5 or .mat"),
 }

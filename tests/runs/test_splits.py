@@ -11,9 +11,8 @@ from support import stored_rows
 from support.command_line import call
 
 from hashbench.datasets.card import load_card
-from hashbench.datasets.draw import draw
 from hashbench.datasets.protocol import split_seeds, with_seed
-from hashbench.datasets.split import split
+from hashbench.datasets.split import draw, split
 from hashbench.foundation.errors import CheckFailed, HashbenchError
 from hashbench.runs.data import open_data
 from hashbench.runs.guard import row_of
@@ -57,7 +56,7 @@ def test_the_run_is_on_the_split_that_the_seed_draws(row: Row) -> None:
     data = open_data(Run.from_row(row))
     labels = data.dataset.labels
     expected = draw(data.protocol, labels, "digits/s1-7", 7)
-    assert np.array_equal(data.ids.query_ids, expected["query"])
+    assert np.array_equal(data.ids.query_ids, expected.query_ids)
     own = open_data(Run.resolve("digits", "s1", "lsh", {"bits": 8}))
     assert not np.array_equal(data.ids.query_ids, own.ids.query_ids)
     assert row.ids_sha256 == data.ids.sha256 != own.ids.sha256

@@ -14,9 +14,8 @@ from typing import Any
 
 from hashbench.datasets import store
 from hashbench.datasets.card import Card, card_files
-from hashbench.datasets.own import arrays, folder, text_table
-from hashbench.datasets.own.data import Options, OwnData
-from hashbench.datasets.own.rule import NAME, Rule
+from hashbench.datasets.own import files, folder
+from hashbench.datasets.own.data import Options, OwnData, Rule
 from hashbench.datasets.readers import Block
 from hashbench.datasets.split import split
 from hashbench.foundation import paths
@@ -26,9 +25,9 @@ from hashbench.foundation.files import atomic, locked, remove_parts, require_wri
 from hashbench.foundation.progress import bar
 from hashbench.foundation.registry import canonical
 
+PROTOCOL = "own"  # its name
 TAKEN = {"cards", "weights"}  # folders of the data folder
 MADE_LATER = ("features", "splits")  # folders of a data set that other commands write
-UNKNOWN = "0" * 64
 
 
 def require_name(name: str, *, replace: bool) -> str:
@@ -38,22 +37,36 @@ def require_name(name: str, *, replace: bool) -> str:
     """
     stem = canonical(name)
     if not re.fullmatch(r"[a-z][a-z0-9_]{0,63}", stem) or stem in TAKEN:
-        raise HashbenchError(
-            f"{printable(name)}: not the name of a data set: letters, digits, - and _, a letter first, 64 at most "
-            f"(not {' or '.join(sorted(TAKEN))})"
-        )
-    card = card_files().get(stem)
+        expected = f"letters, digits, - and _, a letter first, 64 at most (not {' or '.join(sorted(TAKEN))})"
+        raise HashbenchError(f"{printable(name)}: not the name of a data set: {expected}")
+    card, place = card_files().get(stem), paths.data() / stem
     if card is not None and card != _card_path(stem):
         raise HashbenchError(f"{stem}: {card} is a data set of this name: choose another name")
     if card is not None and not replace:
         raise HashbenchError(f"{stem} is there already: give --replace, or hashbench dataset remove {stem} first")
-    place = paths.data() / stem
     # an interrupted command may have left a folder that holds no more than the file of the data set
-    left = (f"{stem}.h5", f".{stem}.h5.")
-    is_left = place.is_dir() and all(each.name == left[0] or each.name.startswith(left[1]) for each in place.iterdir())
+    is_left = place.is_dir() and all(re.match(rf"{stem}\.h5$|\.{stem}\.h5\.", each.name) for each in place.iterdir())
     if card is None and place.exists() and not is_left:
         raise HashbenchError(f"{place}: it exists and is no data set of yours: choose another name, or --data DIR")
     return stem
+
+
+def open_data(path: Path, options: Options) -> OwnData:
+    """The data at ``path``; raises HashbenchError if they are of no known kind, or if an option is not for them."""
+    if not path.exists():
+        raise HashbenchError(f"{path}: no such file or folder")
+    is_text = path.suffix.lower() in files.TEXT
+    what, useless = ("a text file", "size items") if is_text else ("a file of arrays", "size header")
+    if path.is_dir():
+        what, useless = "a folder of images", "items labels header"
+    for name in useless.split():
+        if getattr(options, name) is not None:
+            raise HashbenchError(f"--{name} cannot be combined with {what}")
+    if path.is_dir():
+        return folder.read(path, options.size)
+    if is_text:
+        return files.read_text(path, options.labels, options.header)
+    return files.read_arrays(path, options.items, options.labels, options.value_max)
 
 
 def add(name: str, data: OwnData, rule: Rule, options: Options, *, replace: bool = False) -> Card:
@@ -65,41 +78,21 @@ def add(name: str, data: OwnData, rule: Rule, options: Options, *, replace: bool
     with locked(paths.own_cards() / ".lock", wait=True, busy="another process adds a data set", instead="--data"):
         stem = require_name(name, replace=replace)
         values = _values(stem, data, rule, options)
-        card = _card(stem, values)
+        card = parse(Card, {**values, "name": stem}, stem)
         place = store.path_of(card).parent
         remove_parts(place, f"{stem}.h5")
         remove_parts(paths.own_cards(), f"{stem}.toml")
         require_writable(place, data.size_bytes + (16 << 20), instead="--data")
         with _nothing_left(stem, place), atomic(_card_path(stem)) as temporary:
-            temporary.write_text(_toml(values), encoding="utf-8")  # a full disk is met before old data are replaced
+            # a full disk is met before old data are replaced; the checksum has the length that it will have
+            temporary.write_text(_toml(values | {"content_sha256": "0" * 64}), encoding="utf-8")
             store.write(card, _blocks(data, f"{stem}: convert"), {})
             values["content_sha256"] = store.stated_sha256(card)
             temporary.write_text(_toml(values), encoding="utf-8")
         paths.read_again()
         for part in MADE_LATER:
             shutil.rmtree(place / part, ignore_errors=True)
-        return _card(stem, values)
-
-
-def open_data(path: Path, options: Options) -> OwnData:
-    """The data at ``path``; raises HashbenchError if they are of no known kind, or if an option is not for them."""
-    if not path.exists():
-        raise HashbenchError(f"{path}: no such file or folder")
-    is_text = path.suffix.lower() in text_table.SUFFIXES
-    useless = {
-        "a folder of images": "items labels header",
-        "a text file": "size items",
-        "a file of arrays": "size header",
-    }
-    what = "a folder of images" if path.is_dir() else "a text file" if is_text else "a file of arrays"
-    for name in useless[what].split():
-        if getattr(options, name) is not None:
-            raise HashbenchError(f"--{name} cannot be combined with {what}")
-    if path.is_dir():
-        return folder.read(path, options.size)
-    if is_text:
-        return text_table.read(path, options.labels, options.header)
-    return arrays.read(path, options.items, options.labels, options.value_max)
+        return parse(Card, {**values, "name": stem}, stem)
 
 
 @contextmanager
@@ -125,9 +118,8 @@ def remove(name: str) -> list[Path]:
     if not card.exists():
         known = ", ".join(sorted(paths.toml_files([paths.own_cards()]))) or "none"
         raise HashbenchError(f"{printable(name)}: not a data set that hashbench dataset add made; these are: {known}")
-    card.unlink()
     removed = [card, *(place / part for part in (f"{stem}.h5", *MADE_LATER) if (place / part).exists())]
-    for path in removed[1:]:
+    for path in removed:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     with suppress(OSError):  # it holds something else
         place.rmdir()
@@ -139,7 +131,7 @@ def _card_path(stem: str) -> Path:
 
 
 def _values(stem: str, data: OwnData, rule: Rule, options: Options) -> dict[str, Any]:
-    """The content of the card; the checksum of the content is not known yet."""
+    """The content of the card without the checksum of the content, which is not known yet."""
     labels = data.labels
     values = {
         "title": f"own data, from {printable(data.path.name)}",
@@ -153,13 +145,13 @@ def _values(stem: str, data: OwnData, rule: Rule, options: Options) -> dict[str,
         "labels": "multi" if labels.is_multi else "class",
         "class_names": labels.names,
         "class_counts": labels.counts,
-        "content_sha256": UNKNOWN,
     }
     protocol = rule.protocol(labels)
-    drawn = split(labels.labels, _card(stem, {**values, "protocols": {NAME: protocol}}).protocol(NAME), stem, NAME)
-    protocol |= {f"n_{role}": len(ids) for role, ids in drawn.lists().items() if role != "query"}
-    protocol |= {"n_queries": len(drawn.query_ids), "ids_sha256": drawn.sha256}
-    return {**values, "protocols": {NAME: protocol}}
+    card = parse(Card, {**values, "name": stem, "protocols": {PROTOCOL: protocol}}, stem)
+    drawn = split(labels.labels, card.protocol(PROTOCOL), stem, PROTOCOL)
+    protocol |= {"n_queries": len(drawn.query_ids), "n_database": len(drawn.database_ids)}
+    protocol |= {"n_train": len(drawn.train_ids), "ids_sha256": drawn.sha256}
+    return {**values, "protocols": {PROTOCOL: protocol}}
 
 
 def _arguments(path: Path, *chosen: Rule | Options) -> str:
@@ -172,20 +164,13 @@ def _arguments(path: Path, *chosen: Rule | Options) -> str:
     return shlex.join(words)
 
 
-def _card(stem: str, values: Mapping[str, Any]) -> Card:
-    """The card with these values; without a checksum of the content as long as that is unknown."""
-    known = {key: value for key, value in values.items() if value != UNKNOWN}
-    return parse(Card, {**known, "name": stem}, stem)
-
-
 def _blocks(data: OwnData, what: str) -> Iterator[Block]:
     start = 0
     with bar(what, "item", data.n_items) as converted:
         for items in data.blocks():
             part = slice(start, start + len(items))
             start = part.stop
-            names = None if data.names is None else data.names[part]
-            yield Block(items, data.labels.labels[part], names)
+            yield Block(items, data.labels.labels[part], None if data.names is None else data.names[part])
             converted.update(len(items))
 
 

@@ -1,4 +1,4 @@
-"""The user's data: items that are read block by block, their labels as classes or several labels an item, names."""
+"""The user's data: items that are read block by block, and their labels; what is drawn of them."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from hashbench.datasets.readers import Items
 from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.relevance.labels import Labels
+
+MOST_PER_CLASS = 100
+MOST_QUERIES = 1000
 
 
 @dataclass(frozen=True)
@@ -79,8 +82,62 @@ class OwnData:
     @property
     def size_bytes(self) -> int:
         """The bytes that the stored items and labels take."""
-        width = self.labels.labels[0].nbytes
-        return self.n_items * (math.prod(self.shape) * (1 if self.is_images else 4) + width)
+        of_item = math.prod(self.shape) * (1 if self.is_images else 4)
+        return self.n_items * of_item + self.labels.labels.nbytes
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The numbers of queries and training items: for each class (or label), or of all items; not both."""
+
+    queries_per_class: int | None = None
+    train_per_class: int | None = None
+    queries: int | None = None
+    train: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.of_all and self.of_each:
+            raise HashbenchError("numbers a class (--queries-per-class, --train-per-class) or of all items: not both")
+
+    @property
+    def of_all(self) -> bool:
+        """Whether a number of all items is given."""
+        return {self.queries, self.train} != {None}
+
+    @property
+    def of_each(self) -> bool:
+        """Whether a number for each class is given."""
+        return {self.queries_per_class, self.train_per_class} != {None}
+
+    def protocol(self, labels: OwnLabels) -> dict[str, Any]:
+        """The table of the card that declares the protocol.
+
+        By default a tenth of the smallest class are queries (at most 100 a class), or a tenth of all items (at most
+        1,000) if items have several labels, and the whole database is trained on.
+        """
+        if self.of_all or (labels.is_multi and not self.of_each):
+            queries = self.queries or min(MOST_QUERIES, max(1, len(labels.labels) // 10))
+            drawn = {"draw": "random", "queries": queries, "train": self.train or 0}
+            return {**drawn, "title": _title(queries, self.train, ""), "seed": self.seed}
+        each = "label" if labels.is_multi else "class"
+        queries = self.queries_per_class or _tenth(labels)
+        drawn = {"draw": f"per_{each}", f"queries_per_{each}": queries, f"train_per_{each}": self.train_per_class or 0}
+        return {**drawn, "title": _title(queries, self.train_per_class, f" a {each}"), "seed": self.seed}
+
+
+def _tenth(labels: OwnLabels) -> int:
+    smallest = min(labels.counts)
+    if smallest < 2:
+        name = printable(labels.name(labels.counts.index(smallest)))
+        advice = "leave the class out, or draw N queries from all items with --queries N"
+        raise HashbenchError(f"class {name} has 1 item, and a class needs a query and an item to find: {advice}")
+    return min(MOST_PER_CLASS, max(1, smallest // 10))
+
+
+def _title(queries: int, train: int | None, each: str) -> str:
+    trained = f"{train:,} training items{each} in the database" if train else "the whole database is trained on"
+    return f"{queries:,} queries{each}; {trained}"
 
 
 def read_labels(where: str, raw: NDArray[Any], n_items: int, names: Sequence[str] = ()) -> OwnLabels:
@@ -91,10 +148,8 @@ def read_labels(where: str, raw: NDArray[Any], n_items: int, names: Sequence[str
     """
     if len(raw.shape) not in (1, 2) or raw.shape[0] != n_items:
         raise HashbenchError(f"{where}: labels of shape {raw.shape} for {n_items:,} items: one for each is expected")
-    if raw.ndim == 2 and raw.shape[1] > 1:
-        found = _of_columns(where, raw, list(names))
-    else:
-        found = _of_values(where, raw.reshape(-1))
+    several = raw.ndim == 2 and raw.shape[1] > 1
+    found = _of_columns(where, raw, list(names)) if several else _of_values(where, raw.reshape(-1))
     if len(found.counts) < 2:
         one = f"class {printable(found.name(0))}" if found.counts else "no label"
         raise HashbenchError(f"{where}: all items have {one}: two classes or more are expected")
@@ -132,6 +187,5 @@ def _of_columns(where: str, raw: NDArray[Any], names: list[str]) -> OwnLabels:
     columns = raw.astype(np.uint8)
     if (empty := np.flatnonzero(~columns.any(axis=0))).size:
         raise HashbenchError(f"{where}: no item has label {names[empty[0]] if names else empty[0]}: leave it out")
-    if (columns.sum(axis=1, dtype=np.int64) == 1).all():
-        return OwnLabels(columns.argmax(axis=1).astype(np.int64), names)
-    return OwnLabels(columns, names)
+    is_class = (columns.sum(axis=1, dtype=np.int64) == 1).all()
+    return OwnLabels(columns.argmax(axis=1).astype(np.int64) if is_class else columns, names)

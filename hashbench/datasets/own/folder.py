@@ -1,7 +1,7 @@
 """A folder of images with a subfolder for each class."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from math import prod
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hashbench.datasets.images import BLOCK, SUFFIXES, decode_all, n_threads, size_of
+from hashbench.datasets.images import BLOCK, SUFFIXES, decode_all, is_image, n_threads, size_of
 from hashbench.datasets.own.data import OwnData, OwnLabels
 from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.foundation.progress import bar
@@ -25,51 +25,39 @@ def read(folder: Path, size: int | None) -> OwnData:
     kept). They are grey if all files are. Raises HashbenchError unless each subfolder holds images and each image is
     in a subfolder.
     """
-    classes = _classes(folder)
-    files = [file for _, own in classes for file in own]
-    ids = np.repeat(np.arange(len(classes)), [len(own) for _, own in classes])
-    own_labels = OwnLabels(ids, [name for name, _ in classes])
+    subfolders = [path for path in _visible(folder) if path.is_dir()]
+    if loose := [path for path in _visible(folder) if is_image(path)]:
+        raise HashbenchError(f"{loose[0]}: an image outside of the subfolders: a subfolder for each class is expected")
+    if not subfolders:
+        raise HashbenchError(f"{folder}: no subfolder in it: a subfolder of images for each class is expected")
+    classes, images = [_name(path) for path in subfolders], [_images(path) for path in subfolders]
     if len(classes) == 1:
-        raise HashbenchError(f"{folder}: one class only, {printable(classes[0][0])}: a subfolder for each is expected")
+        raise HashbenchError(f"{folder}: one class only, {printable(classes[0])}: a subfolder for each is expected")
+    files = [file for of_class in images for file in of_class]
+    labels = OwnLabels(np.repeat(np.arange(len(classes)), [len(of_class) for of_class in images]), classes)
     shape = _shape(folder, files, size)
     block = max(1, min(BLOCK, BLOCK_BYTES // prod(shape)))
     names = np.array([os.fsencode(file.relative_to(folder)) for file in files])
-    n_ignored = sum(len(list(_visible(folder / name))) for name, _ in classes) - len(files)
-    return OwnData(folder, shape, own_labels, partial(decode_all, files, shape, block), names, n_ignored)
-
-
-def _classes(folder: Path) -> list[tuple[str, list[Path]]]:
-    """The name and the images of each class."""
-    if loose := [path for path in _visible(folder) if _is_image(path)]:
-        raise HashbenchError(f"{loose[0]}: an image outside of the subfolders: a subfolder for each class is expected")
-    subfolders = [path for path in _visible(folder) if path.is_dir()]
-    if not subfolders:
-        raise HashbenchError(f"{folder}: no subfolder in it: a subfolder of images for each class is expected")
-    return [(_name(path), _images(path)) for path in subfolders]
+    n_ignored = sum(len(_visible(path)) for path in subfolders) - len(files)
+    return OwnData(folder, shape, labels, partial(decode_all, files, shape, block), names, n_ignored)
 
 
 def _images(folder: Path) -> list[Path]:
-    inside = list(_visible(folder))
-    deeper = next((path for path in inside if path.is_dir() and any(map(_is_image, path.rglob("*")))), None)
+    inside = _visible(folder)
+    deeper = next((path for path in inside if path.is_dir() and any(map(is_image, path.rglob("*")))), None)
     if deeper is not None:
-        raise HashbenchError(
-            f"{deeper}: images two folders deep: name the folder whose subfolders are the classes ({folder}?)"
-        )
-    images = [path for path in inside if _is_image(path)]
+        advice = f"name the folder whose subfolders are the classes ({folder}?)"
+        raise HashbenchError(f"{deeper}: images two folders deep: {advice}")
+    images = [path for path in inside if is_image(path)]
     if not images:
-        raise HashbenchError(
-            f"{folder}: no image in it ({', '.join(sorted(SUFFIXES))}): take the folder out, or fill it"
-        )
+        suffixes = ", ".join(sorted(SUFFIXES))
+        raise HashbenchError(f"{folder}: no image in it ({suffixes}): take the folder out, or fill it")
     return images
 
 
-def _visible(folder: Path) -> Iterator[Path]:
+def _visible(folder: Path) -> list[Path]:
     """The entries of the folder, sorted, without hidden files and those that macOS adds to archives."""
-    return (path for path in sorted(folder.iterdir()) if not path.name.startswith((".", "__MACOSX")))
-
-
-def _is_image(path: Path) -> bool:
-    return path.suffix.lower() in SUFFIXES and path.is_file()
+    return [path for path in sorted(folder.iterdir()) if not path.name.startswith((".", "__MACOSX"))]
 
 
 def _name(folder: Path) -> str:
@@ -92,7 +80,6 @@ def _shape(folder: Path, files: Sequence[Path], size: int | None) -> tuple[int, 
         return size, size, channels
     if len(sizes) > 1:
         (low, wide), (high, wider) = sizes[0], sizes[-1]
-        raise HashbenchError(
-            f"{folder}: images of {len(sizes)} sizes, from {wide} x {low} to {wider} x {high} pixels: {ADVICE}"
-        )
+        given = f"images of {len(sizes)} sizes, from {wide} x {low} to {wider} x {high} pixels"
+        raise HashbenchError(f"{folder}: {given}: {ADVICE}")
     return (*sizes[0], channels)

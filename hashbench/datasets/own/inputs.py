@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.datasets.images import SUFFIXES, decode
-from hashbench.datasets.own import arrays
+from hashbench.datasets.images import SUFFIXES, decode, is_image
+from hashbench.datasets.own.files import find_items, find_labels
 from hashbench.datasets.readers import Items
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.progress import bar
@@ -35,49 +35,42 @@ def read(path: Path, shape: tuple[int, ...], class_names: Sequence[str] = (), va
     them. The labels are the array ``labels`` beside them, or the folders' names if each image is in a subfolder. Labels
     that are all among ``class_names`` become class ids. Raises HashbenchError for anything else.
     """
-    own = _read(path, shape, class_names)
+    own = _from_folder(path, shape, class_names) if path.is_dir() else _from_file(path, shape, class_names)
     low, high = own.items.min(), own.items.max()
     if value_max is not None and (low < 0 or high > value_max):
-        raise HashbenchError(
-            f"{path}: values from {low:g} to {high:g}; 0 to {value_max} are expected, as in the data set"
-        )
+        expected = f"0 to {value_max} are expected, as in the data set"
+        raise HashbenchError(f"{path}: values from {low:g} to {high:g}; {expected}")
     return own
 
 
-def _read(path: Path, shape: tuple[int, ...], class_names: Sequence[str]) -> Inputs:
-    if path.is_dir():
-        return _from_folder(path, shape, class_names)
+def _from_file(path: Path, shape: tuple[int, ...], class_names: Sequence[str]) -> Inputs:
     if not path.is_file():
-        raise HashbenchError(
-            f"{path}: no such file or folder: images in a folder, FILE.npy, FILE.npz or FILE.h5 are expected"
-        )
-    stored = arrays.find_items(path)
+        expected = "images in a folder, FILE.npy, FILE.npz or FILE.h5 are expected"
+        raise HashbenchError(f"{path}: no such file or folder: {expected}")
+    stored = find_items(path)
     if stored.shape[1:] != shape or stored.shape[0] == 0:
         raise HashbenchError(f"{path}: shape {stored.shape}; the hasher takes [n, {', '.join(map(str, shape))}]")
     if stored.dtype.kind not in "uif":
         raise HashbenchError(f"{path}: items must be numbers, these are {stored.dtype}")
-    names = [str(row) for row in range(stored.shape[0])]
-    labels = arrays.find_labels(path)
-    if labels is not None and labels.shape[:1] != stored.shape[:1]:
+    names, labels = [str(row) for row in range(stored.shape[0])], find_labels(path)
+    if labels is not None and len(labels) != len(names):
         raise HashbenchError(f"{path}: labels of shape {labels.shape} for {len(names):,} items")
-    return Inputs(stored.whole(stored.dtype), names, None if labels is None else _ids(labels, class_names))
+    return Inputs(stored.whole(), names, None if labels is None else _ids(labels, class_names))
 
 
 def _ids(labels: NDArray[Any], class_names: Sequence[str]) -> NDArray[Any]:
     """The class ids of ``labels`` that are all names of classes; otherwise ``labels``."""
     if labels.ndim != 1:
         return labels
-    text = [str(label) for label in labels.tolist()]
-    ids = {name: number for number, name in enumerate(class_names)}
+    text, ids = [str(label) for label in labels.tolist()], {name: number for number, name in enumerate(class_names)}
     return np.array([ids[name] for name in text], np.int64) if ids.keys() >= set(text) else labels
 
 
 def _from_folder(folder: Path, shape: tuple[int, ...], class_names: Sequence[str]) -> Inputs:
     if len(shape) != 3:
-        raise HashbenchError(
-            f"{folder}: images, but the hasher takes features of {shape[0]} numbers: FILE.npy, .npz or .h5"
-        )
-    files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
+        expected = f"the hasher takes features of {shape[0]} numbers: FILE.npy, .npz or .h5"
+        raise HashbenchError(f"{folder}: images, but {expected}")
+    files = sorted(path for path in folder.rglob("*") if is_image(path))
     if not files:
         raise HashbenchError(f"{folder}: no image in it ({', '.join(sorted(SUFFIXES))})")
     images = []

@@ -1,10 +1,104 @@
-"""The catalogue of readers: each module decodes one file format."""
+"""The catalogue of readers: each module decodes one file format; here are the types and checks that they share."""
 
-from hashbench.datasets.readers._reader import Block, Files, Items, Reader, as_float32
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.datasets.card import Card, Member
+from hashbench.foundation.errors import HashbenchError, one_line
 from hashbench.foundation.registry import Catalogue
+from hashbench.relevance.labels import Labels
 
-__all__ = ["READERS", "Block", "Files", "Items", "Reader", "as_float32"]
+Items = NDArray[np.uint8] | NDArray[np.float32]
+
+
+class Block(NamedTuple):
+    """Some items in the order of their ids.
+
+    ``items`` are uint8[n, height, width, channels] or float32[n, d]; None if only labels are read. ``labels`` are class
+    ids int64[n], or uint8[n, n_classes] of 0 and 1; without labels uint8[n, 0]. ``names`` are the file names of the
+    items, bytes S[n], or None.
+    """
+
+    items: Items | None
+    labels: Labels
+    names: NDArray[np.bytes_] | None = None
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files that a reader decodes.
+
+    ``members`` yields the files of the card in its order, each decompressed, verified and open at its first byte; it
+    closes a file before it yields the next one. An embedded data set has none. ``images`` is the folder with the
+    images that lists name; if it is None, only the labels are read.
+    """
+
+    members: Iterable[tuple[Member, BinaryIO]]
+    images: Path | None = None
+
+
+@dataclass(frozen=True)
+class Reader:
+    """The reader of a file format: ``read(card, files)`` yields blocks of items in the order of their ids.
+
+    ``read`` raises HashbenchError if the bytes are not in the format.
+    """
+
+    read: Callable[[Card, Files], Iterator[Block]]
+
 
 READERS: Catalogue[Reader] = Catalogue(
     "reader", "hashbench.datasets.readers", "READER", Reader, group="hashbench.readers"
 )
+
+
+def class_ids(card: Card, path: str, stated: NDArray[Any], first: int = 0) -> NDArray[np.int64]:
+    """The class id of each row, int64[rows] from 0; the file counts from ``first``.
+
+    Raises HashbenchError for a row whose class does not exist.
+    """
+    ids = stated.astype(np.float64) - first
+    wrong = np.flatnonzero(~((ids >= 0) & (ids < card.n_classes) & (ids == np.floor(ids))))
+    if wrong.size:
+        last = card.n_classes - 1 + first
+        raise HashbenchError(f"{path}: row {wrong[0]} has label {stated[wrong[0]]:g}; {first} to {last} exist")
+    return ids.astype(np.int64)
+
+
+def as_float32(where: str, values: NDArray[Any]) -> NDArray[np.float32]:
+    """The values as float32; raises HashbenchError if one is not finite."""
+    with np.errstate(over="ignore"):
+        features = values.astype(np.float32)
+    if not np.isfinite(features).all():
+        raise HashbenchError(f"{where}: a feature is not a finite number (NaN, inf, or too large for float32)")
+    return features
+
+
+def images_of_planes(card: Card, planes: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The images [n, height, width, channels] whose planes, one for each channel, are the rows of ``planes``."""
+    height, width, channels = card.item_shape
+    return np.ascontiguousarray(planes.reshape(-1, channels, height, width).transpose(0, 2, 3, 1))
+
+
+def text_table(path: str, file: BinaryIO, delimiter: str | None, n_columns: int) -> NDArray[np.float64]:
+    """The numbers in a text file, float64[rows, n_columns]; raises HashbenchError if it has anything else."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # NumPy warns of an empty file, which is an error below
+            rows = np.loadtxt(file, delimiter=delimiter, ndmin=2, comments=None, encoding="ascii")
+    except (ValueError, UnicodeError) as error:
+        raise HashbenchError(f"{path}: damaged or truncated ({one_line(error)})") from None
+    if not rows.size or rows.shape[1] != n_columns:
+        raise HashbenchError(f"{path}: {len(rows)} rows of {rows.shape[1]} numbers; rows of {n_columns} are expected")
+    return rows
+
+
+def text_features(path: str, values: NDArray[np.float64]) -> NDArray[np.float32]:
+    """The values as float32; a zero of either sign becomes 0.0, so that two texts of one number give the same bytes."""
+    return as_float32(path, values) + np.float32(0)

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from hashbench.datasets.readers._reader import Reader
+from hashbench.datasets.readers import Reader
 from hashbench.datasets.readers.cifar10_binary import read_rows
 
 READER = Reader(partial(read_rows, label_bytes=2))

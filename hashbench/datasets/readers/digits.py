@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from hashbench.datasets.card import Card
-from hashbench.datasets.readers._reader import Block, Files, Reader
+from hashbench.datasets.readers import Block, Files, Reader
 
 
 def _read(card: Card, files: Files) -> Iterator[Block]:  # noqa: ARG001  (it has none: embedded)

@@ -1,15 +1,15 @@
 """MNIST's idx files: a magic number, the lengths of the axes, then bytes; one file of labels, then one of images."""
 
-import math
 import struct
 from collections.abc import Iterator
+from math import prod
 from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.datasets.card import Card
-from hashbench.datasets.readers._reader import Block, Files, Reader, class_ids
+from hashbench.datasets.readers import Block, Files, Reader, class_ids
 from hashbench.foundation.errors import HashbenchError
 
 UNSIGNED_BYTES = 8  # the type in the magic number; its lowest byte is the number of axes
@@ -17,16 +17,16 @@ UNSIGNED_BYTES = 8  # the type in the magic number; its lowest byte is the numbe
 
 def _read(card: Card, files: Files) -> Iterator[Block]:
     """The card lists the labels before their images, so that no images are kept in memory until the labels come."""
-    labels: NDArray[np.int64] | None = None
-    for member, file in files.members:
-        if labels is None:
-            labels = class_ids(card, member.path, _array(member.path, file, n_axes=1))
-            continue
-        images = _array(member.path, file, n_axes=3)
-        if images.shape != (len(labels), *card.item_shape[:2]):
-            raise HashbenchError(f"{member.path}: images {images.shape}; {len(labels)} of {card.item_shape} are due")
-        yield Block(images.reshape(len(labels), *card.item_shape), labels)
-        labels = None
+    members = iter(files.members)
+    for member, file in members:
+        labels = class_ids(card, member.path, _array(member.path, file, n_axes=1))
+        for of_images, images_file in members:
+            images = _array(of_images.path, images_file, n_axes=3)
+            if images.shape != (len(labels), *card.item_shape[:2]):
+                due = f"{len(labels)} of {card.item_shape} are due"
+                raise HashbenchError(f"{of_images.path}: images {images.shape}; {due}")
+            yield Block(images.reshape(len(labels), *card.item_shape), labels)
+            break
 
 
 def _array(path: str, file: BinaryIO, n_axes: int) -> NDArray[np.uint8]:
@@ -34,10 +34,9 @@ def _array(path: str, file: BinaryIO, n_axes: int) -> NDArray[np.uint8]:
     header = file.read(4 + 4 * n_axes)
     if len(header) != 4 + 4 * n_axes or not header.startswith(magic):
         raise HashbenchError(f"{path}: not an idx file of bytes with {n_axes} axes")
-    shape = struct.unpack_from(f">{n_axes}I", header, 4)
-    data = file.read()
-    if len(data) != math.prod(shape):
-        raise HashbenchError(f"{path}: {len(data)} bytes after the header; {shape} needs {math.prod(shape)}")
+    shape, data = struct.unpack_from(f">{n_axes}I", header, 4), file.read()
+    if len(data) != prod(shape):
+        raise HashbenchError(f"{path}: {len(data)} bytes after the header; {shape} needs {prod(shape)}")
     return np.frombuffer(data, np.uint8).reshape(shape)
 
 

@@ -5,18 +5,40 @@ images are the queries. Each part is sorted by base name.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import PurePosixPath
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.datasets.card import Card
-from hashbench.datasets.images import blocks
-from hashbench.datasets.lists import ROLES, ImageList, joined, merge_by_role, printable_name, read_list
-from hashbench.datasets.readers._reader import Block, Files, Reader
+from hashbench.datasets.images import blocks, printable_name
+from hashbench.datasets.readers import Block, Files, Reader
 from hashbench.foundation.errors import HashbenchError
 from hashbench.relevance.labels import Labels
+
+MOST_BYTES = 1 << 28  # the longest published list has 28 MB
+ROLES = ("train", "database", "test")
+
+
+@dataclass(frozen=True, eq=False)
+class ImageList:
+    """The paths of images, as the list has them, and their labels, uint8[n, n_labels] of 0 and 1."""
+
+    paths: list[bytes]
+    labels: NDArray[np.uint8]
+
+    @property
+    def names(self) -> list[bytes]:
+        """The base names, which identify the images: published copies of a list differ in the folders."""
+        return [path.replace(b"\\", b"/").rpartition(b"/")[2] for path in self.paths]
+
+    def take(self, rows: Sequence[int]) -> "ImageList":
+        """The images in these rows."""
+        return ImageList([self.paths[row] for row in rows], self.labels[np.asarray(rows, np.int64)])
 
 
 def _read(card: Card, files: Files) -> Iterator[Block]:
@@ -28,7 +50,7 @@ def _read(card: Card, files: Files) -> Iterator[Block]:
             raise HashbenchError(f"{member.path}: a list is called train, database or test, perhaps with a number")
         lists[role[1]].append(read_list(member.path, file, card.n_classes))
     try:
-        listed = merge_by_role({role: joined(of_role) for role, of_role in lists.items()})
+        listed = merge_by_role({role: _joined(of_role) for role, of_role in lists.items()})
         labels: Labels = _classes(listed) if card.labels == "class" else listed.labels
     except HashbenchError as error:
         raise HashbenchError(f"{card.name}: {error}") from None
@@ -38,10 +60,85 @@ def _read(card: Card, files: Files) -> Iterator[Block]:
 def _classes(listed: ImageList) -> NDArray[np.int64]:
     n_labels = listed.labels.sum(axis=1, dtype=np.int64)
     if (wrong := np.flatnonzero(n_labels != 1)).size:
-        raise HashbenchError(
-            f"{printable_name(listed.names[wrong[0]])} has {n_labels[wrong[0]]} labels; one class is expected"
-        )
+        name = printable_name(listed.names[wrong[0]])
+        raise HashbenchError(f"{name} has {n_labels[wrong[0]]} labels; one class is expected")
     return listed.labels.argmax(axis=1).astype(np.int64)
+
+
+def lines_of(where: str, file: BinaryIO) -> list[bytes]:
+    """The lines of a text file, without empty ones at its end; raises HashbenchError if it is empty or too long."""
+    text = file.read(MOST_BYTES + 1)
+    if len(text) > MOST_BYTES:
+        raise HashbenchError(f"{where}: more than {MOST_BYTES >> 20} MiB: this is no list of images")
+    lines = text.rstrip().splitlines()
+    if not lines:
+        raise HashbenchError(f"{where}: empty: a line for each image was expected")
+    return lines
+
+
+def read_list(where: str, file: BinaryIO, n_labels: int) -> ImageList:
+    """The images of a list; raises HashbenchError unless each line has a path and ``n_labels`` labels, each 0 or 1."""
+    split = [line.split(None, 1) for line in lines_of(where, file)]
+    labels = label_rows(where, [b"".join(parts[1:]) for parts in split], n_labels)
+    return ImageList([parts[0] for parts in split], labels)
+
+
+def label_rows(where: str, rows: Iterable[bytes], n_labels: int) -> NDArray[np.uint8]:
+    r"""The labels, uint8[n, n_labels]; raises HashbenchError unless each row has ``n_labels`` labels, each 0 or 1.
+
+    >>> label_rows("list", [b"0 1 0", b"1 1  0\t"], 3).tolist()
+    [[0, 1, 0], [1, 1, 0]]
+    """
+    tidy = [b" ".join(row.split()) for row in rows]
+    length = 2 * n_labels - 1
+    if wrong := next((number for number, row in enumerate(tidy, 1) if len(row) != length), None):
+        raise _fault(where, wrong, tidy[wrong - 1], n_labels)
+    # a digit, a space, a digit: all rows at once
+    signs = np.frombuffer(b"".join(tidy), np.uint8).reshape(-1, length)
+    labels = signs[:, ::2] - ord("0")
+    if (at_fault := np.flatnonzero((labels > 1).any(1) | (signs[:, 1::2] != ord(" ")).any(1))).size:
+        raise _fault(where, int(at_fault[0]) + 1, tidy[at_fault[0]], n_labels)
+    return labels
+
+
+def _fault(where: str, line: int, row: bytes, n_labels: int) -> HashbenchError:
+    found = row.split()
+    if len(found) != n_labels:
+        return HashbenchError(f"{where}: line {line} has {len(found)} labels; {n_labels} are expected")
+    other = next(label for label in found if label not in (b"0", b"1"))
+    return HashbenchError(f"{where}: line {line} has label {other[:20].decode('ascii', 'replace')!r}; 0 or 1 is right")
+
+
+def _joined(lists: Sequence[ImageList]) -> ImageList:
+    return ImageList([path for one in lists for path in one.paths], np.concatenate([one.labels for one in lists]))
+
+
+def merge_by_role(lists: Mapping[str, ImageList]) -> ImageList:
+    """All images: first the training images, then those that are only in the database, then the queries.
+
+    Each part is sorted by name, so that every role is a range of ids, whatever the order of the lines. Raises
+    HashbenchError, without the name of the data set, if a role holds an image twice, if a query is also in another
+    list, or if an image has different labels in two lists.
+    """
+    sorted_lists = []
+    for role in ROLES:
+        names = lists[role].names
+        order = sorted(range(len(names)), key=names.__getitem__)
+        if twice := next((names[a] for a, b in pairwise(order) if names[a] == names[b]), None):
+            raise HashbenchError(f"{printable_name(twice)} is twice in the {role} list")
+        sorted_lists.append(lists[role].take(order))
+    train, database, test = sorted_lists
+    for role, other in (("train", train), ("database", database)):
+        if shared := sorted(set(test.names).intersection(other.names)):
+            raise HashbenchError(f"{printable_name(shared[0])} is in the test list and in the {role} list")
+    rows = {name: row for row, name in enumerate(train.names)}
+    only = []
+    for row, name in enumerate(database.names):
+        if name not in rows:
+            only.append(row)
+        elif (database.labels[row] != train.labels[rows[name]]).any():
+            raise HashbenchError(f"{printable_name(name)} has other labels in the train list than in the database list")
+    return _joined([train, database.take(only), test])
 
 
 READER = Reader(_read)

@@ -7,6 +7,7 @@ items, which must be one range of ids. The version in pickle files is not read, 
 import zipfile
 import zlib
 from collections.abc import Iterator
+from math import prod
 from pathlib import PurePosixPath
 from typing import IO, BinaryIO
 
@@ -15,8 +16,9 @@ from numpy.typing import NDArray
 
 from hashbench.codes.files.npy import header
 from hashbench.datasets.card import Card
-from hashbench.datasets.readers._reader import Block, Files, Reader, class_ids
+from hashbench.datasets.readers import Block, Files, Reader, class_ids, images_of_planes
 from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation.parallel import slices
 
 BLOCK = 8192  # images; 25 MB
 VALIDATED_BATCH, VALIDATED_PER_CLASS = "train_data_batch_10", 50
@@ -35,7 +37,12 @@ def _read(card: Card, files: Files) -> Iterator[Block]:
 
 def _batch(card: Card, path: str, file: BinaryIO) -> Iterator[Block]:
     with zipfile.ZipFile(file) as batch:
-        labels = class_ids(card, path, _labels(card, batch), first=1)
+        with batch.open("labels.npy") as stored:
+            shape, _, dtype = header(stored)
+            if len(shape) != 1 or dtype.kind not in "iu" or shape[0] > card.n_items:
+                raise ValueError(f"labels are {dtype} {shape}")
+            values = np.frombuffer(stored.read(shape[0] * dtype.itemsize), dtype)
+        labels = class_ids(card, path, values.astype(np.int64), first=1)
         for chosen in _passes(path, labels):
             with batch.open("data.npy") as data:
                 yield from _images(card, data, labels, chosen)
@@ -52,28 +59,18 @@ def _passes(path: str, labels: NDArray[np.int64]) -> list[NDArray[np.bool_]]:
     return [early, ~early]
 
 
-def _labels(card: Card, batch: zipfile.ZipFile) -> NDArray[np.int64]:
-    with batch.open("labels.npy") as file:
-        shape, _, dtype = header(file)
-        if len(shape) != 1 or dtype.kind not in "iu" or shape[0] > card.n_items:
-            raise ValueError(f"labels are {dtype} {shape}")
-        return np.frombuffer(file.read(shape[0] * dtype.itemsize), dtype).astype(np.int64)
-
-
 def _images(card: Card, file: IO[bytes], labels: NDArray[np.int64], chosen: NDArray[np.bool_]) -> Iterator[Block]:
-    height, width, channels = card.item_shape
-    row = height * width * channels
+    row = prod(card.item_shape)
     found, due = header(file), ((len(labels), row), False, np.dtype(np.uint8))
     if found != due:
         order = " stored by columns" if found[1] else ""
         raise ValueError(f"data are {found[2]} {found[0]}{order}, not {due[2]} {due[0]}")
-    for start in range(0, len(labels), BLOCK):
-        rows = slice(start, start + BLOCK)
+    for rows in slices(len(labels), BLOCK):
         data = file.read(len(labels[rows]) * row)
         if len(data) != len(labels[rows]) * row:
             raise ValueError("data end before the last image that has a label")
-        planes = np.frombuffer(data, np.uint8).reshape(-1, channels, height, width)[chosen[rows]]
-        yield Block(np.ascontiguousarray(planes.transpose(0, 2, 3, 1)), labels[rows][chosen[rows]])
+        planes = np.frombuffer(data, np.uint8).reshape(-1, row)[chosen[rows]]
+        yield Block(images_of_planes(card, planes), labels[rows][chosen[rows]])
 
 
 READER = Reader(_read)

@@ -3,25 +3,27 @@
 from collections.abc import Iterator
 from typing import BinaryIO
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hashbench.datasets.card import Card
-from hashbench.datasets.readers import _text
-from hashbench.datasets.readers._reader import Block, Files, Reader
+from hashbench.datasets.readers import Block, Files, Reader, class_ids, text_features
 from hashbench.foundation.errors import HashbenchError, one_line
 
 
-def decode(card: Card, path: str, file: BinaryIO) -> Block:
-    """The items of a file; raises HashbenchError for other text, or for an unknown class or feature."""
+def decode(card: Card, path: str, file: BinaryIO) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """The features and classes in a file; raises HashbenchError for other text, or for an unknown class or feature."""
     from sklearn.datasets import load_svmlight_file
 
     try:
         features, classes = load_svmlight_file(file, n_features=card.item_shape[0], zero_based=False)
     except (ValueError, OverflowError) as error:
         raise HashbenchError(f"{path}: damaged or truncated ({one_line(error)})") from None
-    return _text.block(card, path, features.toarray(), classes, first=1)
+    return text_features(path, features.toarray()), class_ids(card, path, classes, first=1)
 
 
 def _read(card: Card, files: Files) -> Iterator[Block]:
-    return (decode(card, member.path, file) for member, file in files.members)
+    return (Block(*decode(card, member.path, file)) for member, file in files.members)
 
 
 READER = Reader(_read)

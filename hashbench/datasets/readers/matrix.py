@@ -6,7 +6,7 @@ row for each item of the data set is read; it may be transposed, as in HDF5 file
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, nullcontext
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,56 +14,47 @@ from numpy.typing import NDArray
 from hashbench.codes.files import mat
 from hashbench.codes.files.npy import header
 from hashbench.datasets.card import Card
-from hashbench.datasets.readers._reader import Block, Files, Reader, as_float32
+from hashbench.datasets.readers import Block, Files, Reader, as_float32
 from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation.parallel import slices
 
 if TYPE_CHECKING:
-    import h5py
+    pass
 
 BLOCK = 8192  # items; 33 MB of 1,024 features
 NPY, HDF5, MAT = b"\x93NUMPY", b"\x89HDF\r\n\x1a\n", b"MATLAB 5.0"
 MATLAB_HEADER_BYTES = 512  # before the HDF5 of MATLAB 7.3
 NUMBERS = ("float32", "float64", "uint8")
 
-
-class _Rows(Protocol):
-    """An object whose slices are rows: an array, a memory map or an HDF5 data set."""
-
-    def __getitem__(self, rows: slice, /) -> NDArray[Any]: ...
+Rows = Callable[[slice], NDArray[Any]]
 
 
 def _read(card: Card, files: Files) -> Iterator[Block]:
     for member, file in files.members:
         with ExitStack() as stack:
             try:
-                n_rows, rows = _format(file)(card, file, stack)
-                for start in range(0, n_rows, BLOCK):
-                    items = as_float32(member.path, rows[start : start + BLOCK])
+                rows_of = _rows(card, file, stack)
+                for rows in slices(card.n_items, BLOCK):
+                    items = as_float32(member.path, rows_of(rows))
                     yield Block(items, np.empty((len(items), 0), np.uint8))
             except (OSError, EOFError, KeyError, RuntimeError, TypeError, ValueError) as error:
                 raise HashbenchError(f"{member.path}: {one_line(error)}") from None
 
 
-_Open = Callable[[Card, BinaryIO, ExitStack], tuple[int, _Rows]]
-
-
-def _format(file: BinaryIO) -> _Open:
+def _rows(card: Card, file: BinaryIO, stack: ExitStack) -> Rows:
+    """A function that reads some rows; raises ValueError if the file does not hold one matrix of the right shape."""
     head = file.read(MATLAB_HEADER_BYTES + len(HDF5))
     file.seek(0)
     if HDF5 in (head[: len(HDF5)], head[MATLAB_HEADER_BYTES:]):
-        return _hdf5
+        return _hdf5(card, file, stack)
     if head.startswith(NPY):
-        return _npy
-    return _mat if head.startswith(MAT) else _vectors
+        shape, by_columns, dtype = header(file)
+        _require(card, shape, dtype)
+        return np.memmap(file, dtype, "r", file.tell(), shape, "F" if by_columns else "C").__getitem__
+    return _mat(card, file) if head.startswith(MAT) else _vectors(card, file)
 
 
-def _npy(card: Card, file: BinaryIO, _stack: ExitStack) -> tuple[int, _Rows]:
-    shape, by_columns, dtype = header(file)
-    _require(card, shape, dtype)
-    return card.n_items, np.memmap(file, dtype, "r", file.tell(), shape, "F" if by_columns else "C")
-
-
-def _hdf5(card: Card, file: BinaryIO, stack: ExitStack) -> tuple[int, _Rows]:
+def _hdf5(card: Card, file: BinaryIO, stack: ExitStack) -> Rows:
     import h5py
 
     found: dict[str, h5py.Dataset] = {}
@@ -74,10 +65,11 @@ def _hdf5(card: Card, file: BinaryIO, stack: ExitStack) -> tuple[int, _Rows]:
     if matrix.external or matrix.is_virtual:
         raise ValueError(f"the data of {name} are in other files")
     _require(card, _upright(card, matrix.shape), matrix.dtype)
-    return card.n_items, matrix if matrix.shape[1] == card.item_shape[0] else _Transposed(matrix)
+    is_upright = matrix.shape[1] == card.item_shape[0]
+    return matrix.__getitem__ if is_upright else lambda rows: matrix[:, rows].T
 
 
-def _mat(card: Card, file: BinaryIO, _stack: ExitStack) -> tuple[int, _Rows]:
+def _mat(card: Card, file: BinaryIO) -> Rows:
     """The matrix of a .mat file of a version before 7.3, in which no matrix is larger than 2 GiB."""
     try:
         found = mat.variables(lambda: nullcontext(file))
@@ -87,40 +79,28 @@ def _mat(card: Card, file: BinaryIO, _stack: ExitStack) -> tuple[int, _Rows]:
         raise ValueError(one_line(error)) from None
     upright = matrix if matrix.shape[1] == card.item_shape[0] else matrix.T
     _require(card, upright.shape, upright.dtype)
-    return card.n_items, upright
+    return upright.__getitem__
 
 
-def _vectors(card: Card, file: BinaryIO, _stack: ExitStack) -> tuple[int, _Rows]:
+def _vectors(card: Card, file: BinaryIO) -> Rows:
     """The vectors of an .fvecs or .bvecs file; a row is the length, int32, and the values, float32 or bytes."""
-    (d,) = card.item_shape
+    (d,), n = card.item_shape, card.n_items
     size_bytes = file.seek(0, 2)
     file.seek(0)
     if file.read(4) != np.int32(d).astype("<i4").tobytes():
         raise ValueError(f"neither .npy, HDF5 or .mat, nor .fvecs or .bvecs of {d} dimensions")
-    for kind in ("<f4", "u1"):
-        row = np.dtype([("length", "<i4"), ("values", kind, (d,))])
-        if size_bytes == card.n_items * row.itemsize:
-            return card.n_items, _Vectors(np.memmap(file, row, "r", 0, card.n_items))
-    raise ValueError(f"{size_bytes:,} bytes are not {card.n_items:,} vectors of {d} floats or bytes")
+    layouts = [np.dtype([("length", "<i4"), ("values", kind, (d,))]) for kind in ("<f4", "u1")]
+    row = next((row for row in layouts if size_bytes == n * row.itemsize), None)
+    if row is None:
+        raise ValueError(f"{size_bytes:,} bytes are not {n:,} vectors of {d} floats or bytes")
+    vectors = np.memmap(file, row, "r", 0, n)
 
-
-class _Vectors:
-    def __init__(self, rows: NDArray[np.void]) -> None:
-        self.rows = rows
-
-    def __getitem__(self, rows: slice) -> NDArray[Any]:
-        chosen = self.rows[rows]
-        if (chosen["length"] != chosen["values"].shape[1]).any():
+    def read(rows: slice) -> NDArray[Any]:
+        if (vectors[rows]["length"] != d).any():
             raise ValueError(f"a vector of another length among the first {rows.stop:,}")
-        return chosen["values"]
+        return np.asarray(vectors[rows]["values"])
 
-
-class _Transposed:
-    def __init__(self, matrix: "h5py.Dataset") -> None:
-        self.matrix = matrix
-
-    def __getitem__(self, rows: slice) -> NDArray[Any]:
-        return self.matrix[:, rows].T
+    return read
 
 
 def _only(card: Card, shapes: dict[str, tuple[int, ...]]) -> str:
@@ -138,7 +118,7 @@ def _upright(card: Card, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _require(card: Card, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-    """Raises ValueError for a wrong shape or type; call it before reading, since a header may state any size."""
+    """Raises ValueError for a wrong shape or type; called before reading, since a header may state any size."""
     due = (card.n_items, *card.item_shape)
     if shape != due or dtype.name not in NUMBERS:
         raise ValueError(f"a matrix of {dtype} {shape}; {due} of {', '.join(NUMBERS)} is expected")

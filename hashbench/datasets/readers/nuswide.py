@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hashbench.datasets.card import Card
 from hashbench.datasets.images import blocks
-from hashbench.datasets.lists import label_rows, lines_of
-from hashbench.datasets.readers._reader import Block, Files, Reader
+from hashbench.datasets.readers import Block, Files, Reader
+from hashbench.datasets.readers.image_lists import label_rows, lines_of
 from hashbench.foundation.errors import HashbenchError
 
 
@@ -21,26 +20,21 @@ def _read(card: Card, files: Files) -> Iterator[Block]:
     paths: list[bytes] = []
     columns = []
     for member, file in files.members:
+        rows = lines_of(member.path, file)
         if PurePosixPath(member.path).stem.lower() == "imagelist":
-            paths = [line.strip() for line in lines_of(member.path, file)]
-        else:
-            rows = lines_of(member.path, file)  # Labels_<concept>.txt has one concept, AllLabels81.txt has all
+            paths = [line.strip() for line in rows]
+        else:  # Labels_<concept>.txt has one concept, AllLabels81.txt has all
             columns.append(label_rows(member.path, rows, max(len(rows[0].split()), 1)))
-    concepts = _side_by_side(card, columns, len(paths))
+    if any(len(column) != len(paths) for column in columns):
+        sizes = ", ".join(sorted({f"{len(column):,}" for column in columns}))
+        raise HashbenchError(f"{card.name}: {len(paths):,} images are listed, but there are labels of {sizes}")
+    concepts = np.hstack(columns)
+    if concepts.shape[1] < card.n_classes:
+        raise HashbenchError(f"{card.name}: {concepts.shape[1]} concepts; at least {card.n_classes} are expected")
     order = np.argsort(-concepts.sum(axis=0, dtype=np.int64), kind="stable")
     labels = concepts[:, order[: card.n_classes]]
     kept = np.flatnonzero(labels.any(axis=1))
     yield from blocks(card, files.images, [paths[row] for row in kept], labels[kept])
-
-
-def _side_by_side(card: Card, columns: list[NDArray[np.uint8]], n_images: int) -> NDArray[np.uint8]:
-    if any(len(column) != n_images for column in columns):
-        rows = ", ".join(sorted({f"{len(column):,}" for column in columns}))
-        raise HashbenchError(f"{card.name}: {n_images:,} images are listed, but there are labels of {rows}")
-    concepts = np.hstack(columns)
-    if concepts.shape[1] < card.n_classes:
-        raise HashbenchError(f"{card.name}: {concepts.shape[1]} concepts; at least {card.n_classes} are expected")
-    return concepts
 
 
 READER = Reader(_read)

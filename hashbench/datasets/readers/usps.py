@@ -10,8 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from hashbench.datasets.card import Card
-from hashbench.datasets.readers import _text, libsvm
-from hashbench.datasets.readers._reader import Block, Files, Reader
+from hashbench.datasets.readers import Block, Files, Reader, class_ids, libsvm, text_features, text_table
 from hashbench.foundation.errors import HashbenchError
 
 DECIMALS = 3
@@ -22,17 +21,16 @@ def _read(card: Card, files: Files) -> Iterator[Block]:
         is_libsvm = b":" in file.readline()
         file.seek(0)
         if is_libsvm:
-            block = libsvm.decode(card, member.path, file)
+            items, labels = libsvm.decode(card, member.path, file)
         else:
-            rows = _text.table(member.path, file, None, 1 + card.item_shape[0])
-            block = _text.block(card, member.path, rows[:, 1:], rows[:, 0], first=0)
-        assert block.items is not None
-        if (block.items != np.round(block.items, DECIMALS)).any():
+            rows = text_table(member.path, file, None, 1 + card.item_shape[0])
+            items, labels = text_features(member.path, rows[:, 1:]), class_ids(card, member.path, rows[:, 0])
+        if (items != np.round(items, DECIMALS)).any():
             raise HashbenchError(
                 f"{member.path}: values of more than {DECIMALS} decimals: this is LIBSVM's smoothed copy of USPS, "
                 "which is the data set usps_libsvm"
             )
-        yield block
+        yield Block(items, labels)
 
 
 READER = Reader(_read)

@@ -1,0 +1,211 @@
+"""Items and labels in a file of the user: arrays (.npz, .npy, .h5, .mat), or text with a column of labels."""
+
+import csv
+import warnings
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.codes.files import Arrays, StoredArray, arrays_in
+from hashbench.datasets.own.data import OwnData, read_labels
+from hashbench.datasets.readers import Items, as_float32
+from hashbench.foundation.errors import HashbenchError, printable, quietly, unknown
+from hashbench.foundation.progress import bar
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+ITEMS = ("items", "images", "data", "features", "x")  # names that are recognised, in any case
+LABELS = ("labels", "label", "targets", "target", "classes", "y")
+TEXT = (".csv", ".tsv")
+CELLS = 1 << 22  # of a text that are read at once
+
+
+def read_arrays(path: Path, items: str | None, labels: str | None, value_max: int) -> OwnData:
+    """The items and labels of the file of arrays at ``path``.
+
+    ``items`` and ``labels`` are the names of their arrays; ``labels`` may be FILE or FILE:KEY. Without them
+    the arrays are found by their names. Images have whole numbers from 0 to ``value_max``. Nothing is unpickled.
+    """
+    arrays = arrays_in(path)
+    stored = arrays[_key(path, arrays, items, ITEMS, "say --items KEY")]()
+    where, found = _labels(path, arrays, labels)
+    _require_items(stored)
+    kept = read_labels(where, found, stored.shape[0])
+    shape = (*stored.shape[1:], 1) if len(stored.shape) == 3 else stored.shape[1:]
+    return OwnData(path, shape, kept, partial(_blocks, stored, shape, value_max))
+
+
+def find_items(path: Path) -> StoredArray:
+    """The array of the items in a file: the only one, or the one with a name of items."""
+    arrays = arrays_in(path)
+    return arrays[_key(path, arrays, None, ITEMS, "call it items")]()
+
+
+def find_labels(path: Path) -> NDArray[Any] | None:
+    """The labels beside the items in a file, as they are stored; None if no array has a name of labels."""
+    arrays = arrays_in(path)
+    return _labels(path, arrays, None)[1] if any(key.lower() in LABELS for key in arrays) else None
+
+
+def _key(path: Path, arrays: Arrays, key: str | None, names: tuple[str, ...], advice: str) -> str:
+    if key is not None:
+        if key not in arrays:
+            raise HashbenchError(f"{path}: {unknown('array', key, map(printable, arrays))}")
+        return key
+    found = list(arrays) if len(arrays) == 1 else [key for key in arrays if key.lower() in names]
+    if len(found) != 1:
+        raise HashbenchError(f"{path}: which array is it? {advice}; it holds {_names(arrays)}")
+    return found[0]
+
+
+def _names(arrays: Arrays) -> str:
+    return ", ".join(sorted(map(printable, arrays))[:12]) or "nothing"
+
+
+def _labels(path: Path, arrays: Arrays, place: str | None) -> tuple[str, NDArray[Any]]:
+    """The name of the labels for errors, and the labels."""
+    if place is None and len(arrays) == 1:
+        raise HashbenchError(f"{path}: it holds one array, the items: name the labels with --labels FILE")
+    if place is None or place in arrays:
+        return _values(path, arrays, _key(path, arrays, place, LABELS, "say --labels KEY"))
+    file, key = Path(place), None
+    if not file.is_file() and ":" in place:
+        before, _, key = place.rpartition(":")
+        file = Path(before)
+    if not file.is_file():
+        raise HashbenchError(f"--labels {place}: no file, and no array of {path}, which holds {_names(arrays)}")
+    if file.suffix.lower() in (".txt", ".csv"):  # a label on each line
+        return str(file), np.array(quietly(str(file), lambda: file.read_text(encoding="utf-8")).splitlines(), np.str_)
+    others = arrays_in(file)
+    return _values(file, others, _key(file, others, key, LABELS, f"say --labels {file}:KEY"))
+
+
+def _values(path: Path, arrays: Arrays, key: str) -> tuple[str, NDArray[Any]]:
+    stored = arrays[key]()
+    if not stored.dtype.hasobject:
+        return stored.where, stored.whole()
+    import h5py
+
+    with h5py.File(path, "r") as file:  # the only objects that are read: strings of any length
+        if h5py.check_string_dtype(file[key].dtype) is None:
+            raise HashbenchError(f"{path}: {printable(key)}: Python objects: numbers or strings are expected")
+        return stored.where, np.array(file[key].asstr()[...].tolist(), np.str_)
+
+
+def _require_items(stored: StoredArray) -> None:
+    shape, kind = stored.shape, stored.dtype.kind
+    faults = {
+        f"shape {shape}: features [n, d] or images [n, height, width, channels] are expected": len(shape)
+        not in (2, 3, 4)
+        or 0 in shape,
+        f"{stored.dtype}: numbers are expected": kind not in "biuf",
+        f"shape {shape}: images are [n, height, width, 1 or 3 channels]": len(shape) == 4 and shape[3] not in (1, 3),
+        f"images of {stored.dtype}: whole numbers from 0 to 255 are expected": len(shape) > 2 and kind == "f",
+    }
+    for fault, is_there in faults.items():
+        if is_there:
+            raise HashbenchError(f"{stored.where}: {fault}")
+
+
+def _blocks(stored: StoredArray, shape: tuple[int, ...], value_max: int) -> Iterator[Items]:
+    for slab in (slab for _, slab in stored.slabs()) if stored.by_rows else iter([stored.whole()]):
+        if len(shape) == 1:
+            yield as_float32(stored.where, slab)
+            continue
+        low, high = slab.min(), slab.max()
+        if low < 0 or high > value_max:
+            raise HashbenchError(f"{stored.where}: values from {low} to {high}: 0 to {value_max} are expected")
+        yield slab.astype(np.uint8).reshape(-1, *shape)
+
+
+def read_text(path: Path, labels: str | None, header: bool | None) -> OwnData:
+    """The items and labels of a .csv or .tsv: each column of numbers is a feature, and one column holds the labels.
+
+    ``labels`` names that column, or with commas several columns of 0 and 1. Without it, it is the column called label,
+    class, ... or the last one. ``header`` says whether the first row holds names; None: it does if it names the
+    labels, or if a feature in it is no number.
+    """
+    separator, first = quietly(str(path), lambda: _first_row(path))
+    chosen, has_header = _label_columns(path, first, labels, header)
+    if len(chosen) == len(first):
+        raise HashbenchError(f"{path}: {len(first)} column: columns of numbers and one of labels are expected")
+    features, cells = quietly(str(path), lambda: _table(path, separator, len(first), chosen, has_header), "no table")
+    names = [first[column] for column in chosen] if has_header else []
+    raw = cells[:, 0] if len(chosen) == 1 else cells.astype(np.float64)
+    found = read_labels(str(path), raw, len(features), names)
+    return OwnData(path, features.shape[1:], found, lambda: iter([features]))
+
+
+def _first_row(path: Path) -> tuple[str, list[str]]:
+    """The separator and the cells of the first row."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        line = file.readline()
+    separator = next((each for each in "\t,;" if each in line), ",")
+    cells = next(csv.reader([line], delimiter=separator), [])
+    if not cells:
+        raise HashbenchError(f"{path}: an empty file")
+    return separator, [cell.strip() for cell in cells]
+
+
+def _label_columns(path: Path, names: list[str], labels: str | None, header: bool | None) -> tuple[list[int], bool]:
+    """The columns of the labels, and whether the first row holds names."""
+    if labels is not None:
+        asked = [name.strip() for name in labels.split(",")]
+        for name in asked:
+            if header is False or name not in names:
+                raise HashbenchError(f"{path}: {unknown('column', name, names if header is not False else ())}")
+        return [names.index(name) for name in asked], True
+    known = [column for column, name in enumerate(names) if name.lower() in LABELS]
+    if len(known) == 1 and header is not False:
+        return known, True
+    return [len(names) - 1], not all(map(_is_number, names[:-1])) if header is None else header
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        return float(cell) is not None
+    except ValueError:
+        return False
+
+
+def _table(
+    path: Path, separator: str, n_columns: int, labels: list[int], header: bool
+) -> tuple[NDArray[np.float32], NDArray[np.str_]]:
+    """The features [n, d] and the cells of the label columns [n, labels] of all rows."""
+    import pandas as pd
+
+    form: dict[str, Any] = {"sep": separator, "header": None, "skiprows": int(header), "names": range(n_columns)}
+    form |= {"index_col": False, "dtype": str, "keep_default_na": False, "skipinitialspace": True}
+    size, parts = path.stat().st_size, []
+    with warnings.catch_warnings(), path.open("rb") as file, bar(f"read {path.name}", "B", size, scaled=True) as done:
+        warnings.simplefilter("error", pd.errors.ParserWarning)  # a row that is longer than the first
+        for rows in pd.read_csv(file, encoding="utf-8-sig", chunksize=max(1, CELLS // n_columns), **form):
+            parts.append(_numbers_and_labels(path, rows, labels, header))
+            done.update(file.tell() - done.n)
+    features, cells = zip(*parts, strict=True)
+    return np.concatenate(features), np.concatenate(cells)
+
+
+def _numbers_and_labels(
+    path: Path, rows: "DataFrame", labels: list[int], header: bool
+) -> tuple[NDArray[np.float32], NDArray[np.str_]]:
+    """The same for some rows; raises HashbenchError for a cell that is missing or is no finite number."""
+    import pandas as pd
+
+    numbers = rows.drop(columns=labels)
+    with np.errstate(over="ignore"):
+        features = numbers.apply(pd.to_numeric, errors="coerce").to_numpy(np.float32)
+    faults = np.argwhere(~np.isfinite(features)), np.argwhere(rows[labels].isna().to_numpy())
+    for found, columns in zip(faults, (list(numbers.columns), labels), strict=True):
+        if found.size:
+            row, column = int(found[0][0]), columns[int(found[0][1])]
+            where = f"{path}: line {rows.index[row] + 1 + header}, column {column + 1}"
+            cell = rows.iat[row, column]  # NaN, a float, if it is missing
+            given = printable(cell) if isinstance(cell, str) and cell else "nothing"
+            raise HashbenchError(f"{where}: {given}: a finite number or a label is expected")
+    return features, rows[labels].to_numpy(np.str_)

@@ -31,8 +31,7 @@ Lists = dict[str, Ids]
 class Leak:
     """``n`` items of the list ``role`` that the list ``inside`` also holds under another id.
 
-    ``by`` says how they were compared: "bytes" or "file name". ``first`` holds some of them, each with the id of its
-    duplicate.
+    They were compared ``by`` "bytes" or "file name"; ``first`` has some of them, each with the id of its duplicate.
     """
 
     role: str
@@ -44,11 +43,9 @@ class Leak:
 
 @dataclass(frozen=True)
 class Audit:
-    """The report on a split that follows its protocol.
+    """The report on a split that follows its protocol: SHA-256 (hex) and counts of classes or labels for each list.
 
-    ``checksums`` has the SHA-256 (hex) of each list, with 8 little-endian bytes for each id. ``class_counts`` has, for
-    each list, the number of items of each class or with each label. ``compared_by`` says how ``leaks`` were searched
-    for: by bytes only if the items are available, by file name only if the items have file names.
+    ``compared_by``: by bytes only if the items are available, by file name only if the items have file names.
     """
 
     sizes: dict[str, int]
@@ -63,11 +60,8 @@ class Audit:
 def audit(data: Dataset | DatasetLabels, chosen: Split, protocol: Protocol, seed: int) -> Audit:
     """A report on the split; raises CheckFailed with the first way in which it does not follow ``protocol``.
 
-    The audit checks that ids are sorted, unique and of this data set; that queries and validation items are in no other
-    list; that the training items are inside the database, or outside, as the protocol says; that the numbers of items,
-    in all and of each class or label, are right; that no item is in no list; and, for the protocol's own seed, that the
-    checksum of the ids is the one on the card. Duplicates between lists are reported and do not fail the audit, since
-    they come from the data: by file name and, if ``data`` has the items, byte for byte.
+    Duplicates between lists, by file name and, if ``data`` has the items, byte for byte, are reported and do not fail
+    the audit, since they come from the data.
     """
     for violation in _violations(data.labels, chosen, protocol, seed):
         raise CheckFailed(f"{data.name}: {violation}")
@@ -92,10 +86,7 @@ def audit(data: Dataset | DatasetLabels, chosen: Split, protocol: Protocol, seed
 
 
 def byte_keys(items: Items) -> NDArray[np.uint64]:
-    """The first 8 bytes of the BLAKE2b digest of each item, uint64[n]; different items share a key with chance 2^-64.
-
-    Items are read in order, some MiB at a time.
-    """
+    """The first 8 bytes of the BLAKE2b digest of each item, uint64[n]; two items share one with chance 2^-64."""
     digests = []
     for rows in slices(len(items), max(1, BLOCK_BYTES // max(1, items[:1].nbytes))):
         block = np.ascontiguousarray(items[rows])

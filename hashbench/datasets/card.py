@@ -65,8 +65,8 @@ class Member(ExpectedFile):
 class Source(ExpectedFile):
     """A file to download: its addresses in order of preference, its name, and the members that a reader needs.
 
-    If a program cannot download it, ``urls`` is empty and ``manual`` tells the user what to do. ``images = true`` marks
-    an archive of images that the lists of other sources name; the user unpacks it into a folder.
+    If no program can download it, ``manual`` tells the user what to do. ``images = true`` marks an archive of images
+    that the lists of other sources name; the user unpacks it into a folder.
     """
 
     urls: list[str] = []
@@ -85,10 +85,7 @@ class Source(ExpectedFile):
 
 
 class Probe(Strict):
-    """One item whose bytes are known: ``sha256`` is the checksum of its row as stored (C order, little-endian).
-
-    ``label`` is its class; it is omitted if items have several labels or none.
-    """
+    """One item whose class and bytes are known: ``sha256`` is of its row as stored (C order, little-endian)."""
 
     id: Count
     label: int | None = None
@@ -100,9 +97,8 @@ class Card(Strict):
 
     ``item_shape`` is [height, width, channels] for images (uint8, 0 .. ``value_max``) or [d] for features (float32).
     ``labels`` says whether an item has one class, several of ``n_classes`` labels, or none. An ``embedded`` data set is
-    part of an installed package and has no sources. ``labels_sha256`` is the checksum of the labels alone. ``citation``
-    holds keys of experiments/papers.toml. ``own`` data are the user's: ``hashbench dataset add NAME`` with the
-    arguments ``made_from`` stored them, so they need no reader, sources, citation, licence or homepage.
+    part of an installed package. ``citation`` holds keys of experiments/papers.toml. ``own`` data are the user's:
+    ``hashbench dataset add NAME`` with the arguments ``made_from`` stored them.
     """
 
     name: str
@@ -187,10 +183,7 @@ class Card(Strict):
         return own if self.own else f"hashbench download {self.name}"
 
     def protocol_name(self, given: str | None) -> str:
-        """``given``, or the data set's only protocol if it is None; raises HashbenchError if there are several.
-
-        Protocols that draw the same items as another one do not count.
-        """
+        """``given``, or the only protocol that draws items of its own; raises HashbenchError if there are several."""
         if given is not None:
             return canonical(given)
         own = [name for name, rule in self.protocols.items() if rule.stands_for(name) == name]
@@ -212,20 +205,14 @@ def cards() -> list[str]:
 
 
 def card_files() -> dict[str, Path]:
-    """The card of each data set by name: from the named root, then the user's own, then the shipped ones.
-
-    The first of several cards with one name is taken.
-    """
+    """The card of each data set by name: from the named root, else the user's own, else the shipped one."""
     *named, shipped = (root / "datasets" for root in paths.roots())
     return paths.toml_files([*named, paths.own_cards(), shipped])
 
 
 @read_once
 def load_card(name: str) -> Card:
-    """The card of the data set named ``name``; ``-`` and ``_`` are treated alike.
-
-    Raises HashbenchError for an unknown name, with similar names, and for an invalid card.
-    """
+    """The card of the data set named ``name``; raises HashbenchError for an unknown name or an invalid card."""
     stem, files = canonical(name), card_files()
     if stem not in files:
         raise unknown("dataset", name, files)

@@ -23,14 +23,9 @@ def download(card: Card, from_dir: Path | None = None, *, labels_only: bool = Fa
 
     Sources come from ``from_dir`` (:func:`hashbench.datasets.members.locate` says what it may hold) or from the
     network. A complete file is kept, and a damaged one is made again. If several processes download one data set at the
-    same time, one does the work and the others wait for it.
-
-    If the sources are lists of images, the images are searched for in ``from_dir``, or in the folder images/ of the
-    data set; lists that ``from_dir`` does not hold are downloaded. With ``labels_only`` no images are needed, and the
-    labels are stored without them.
-
-    Raises:
-        HashbenchError: a source is missing, damaged or not what the card says. In that case no data set is written.
+    same time, one does the work and the others wait for it. Images that lists name are searched for in ``from_dir``, or
+    in the folder images/ of the data set; with ``labels_only`` the labels are stored without them. Raises
+    HashbenchError if a source is missing, damaged or not what the card says; then no data set is written.
     """
     if card.embedded or (stored := _stored(card, labels_only)) is not None:
         return None if card.embedded else stored

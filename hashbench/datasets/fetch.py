@@ -86,12 +86,8 @@ def fetch(sources: Sequence[Source], folder: Path, *, progress: bool = True) -> 
     """The paths of the sources' files in ``folder``, after they were downloaded and verified.
 
     A file that already exists and is right is not downloaded again. The mirrors of a source are tried in order. After a
-    cut connection the download continues from the last byte, in this call or in the next one. ``AT_ONCE`` files are
-    downloaded at the same time. With ``progress``, each file has a line on stderr and, in a terminal, a progress bar.
-
-    Raises:
-        HashbenchError: a file could not be downloaded. The message says why each mirror failed and what the user can
-            do. The other files are downloaded all the same, and an old file of that name is kept.
+    cut connection the download continues from the last byte, in this call or in the next one. Raises HashbenchError if
+    a file could not be downloaded; the others are downloaded all the same, and an old file of that name is kept.
     """
     missing = [source for source in sources if not (folder / source.file).is_file()]
     for source in missing:

@@ -35,9 +35,8 @@ MOST_THREADS = 8
 def decode(path: Path, shape: Sequence[int]) -> NDArray[np.uint8]:
     """The whole image, resized to ``shape`` (bicubic, proportions not kept), uint8[height, width, channels].
 
-    Grey values are repeated in all channels; palettes and CMYK are converted to RGB; transparency and the orientation
-    in the metadata are ignored. Raises HashbenchError if the file is damaged or truncated, has more than 8 bits for
-    each channel, or has too many pixels.
+    Palettes and CMYK are converted to RGB; transparency and the orientation in the metadata are ignored. Raises
+    HashbenchError if the file is damaged, has more than 8 bits for each channel, or has too many pixels.
     """
     from PIL.Image import Resampling
 

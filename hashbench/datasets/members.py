@@ -40,8 +40,7 @@ Entry = tuple[str, Callable[[], IO[bytes] | None] | None]
 def locate(folder: Path, source: Source) -> Path:
     """The place of the source: ``folder`` itself if it holds the members or images, or the archive in it.
 
-    The members may be at their paths inside ``folder`` or directly in it, compressed or not. Raises HashbenchError if
-    there are neither members nor an archive.
+    The members may be at their paths inside ``folder`` or directly in it, compressed or not.
     """
     first = source.members[0].path if source.members else "the images"
     if not folder.is_dir():
@@ -66,8 +65,7 @@ def open_members(place: Path, source: Source, scratch: Path | None = None) -> It
     """The source's members in the card's order, each open at its first byte, decompressed and verified.
 
     The iterator closes a member before it yields the next one. Decompressed bytes are kept in an unnamed file in
-    ``scratch``, by default the temporary folder of the system. Raises HashbenchError for a member that is missing,
-    damaged, listed twice, too long or not what the card says.
+    ``scratch``. Raises HashbenchError for a member that is missing, damaged, listed twice or not what the card says.
     """
     if not place.is_dir():
         verify_file(place, source)

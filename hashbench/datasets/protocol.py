@@ -24,9 +24,8 @@ class Percentiles(Strict):
 
     The percentiles are taken over the distances of all pairs of training items; the thresholds are the same for all
     queries. Before that, the mean of the training features is subtracted and each item is scaled to unit norm
-    [He et al. 2018, section 5.3]. Distances are computed between the items as stored, or between their ``features``,
-    such as gist. With ``kind`` "released", as in the code that the authors released, squared distances of two items are
-    compared with those percentiles, which are of distances that are not squared.
+    [He et al. 2018, section 5.3]. ``features``, such as gist, take the place of the items as stored. With ``kind``
+    "released", as in the authors' code, squared distances are compared with the percentiles of plain ones.
     """
 
     kind: Literal["percentiles", "released"]
@@ -54,10 +53,9 @@ class _Protocol(Strict):
     """The fields that all protocols have.
 
     ``hashbench split --check`` compares a split with the expected sizes and, for ``seed``, the checksum of the ids.
-    Without ``relevance``, two items are relevant to each other if they have the same class or share a label; their
-    level is then the number of labels that they share. ``metrics`` are the paper's: rows hold them besides the
-    metrics that all rows hold. ``citation`` is needed unless the data are the user's own. ``random_ndcg`` is the NDCG
-    that a paper prints for a method that probably ranks at random; ``hashbench split --relevance`` compares with it.
+    Without ``relevance``, items are relevant to each other by their class or by the number of labels that they share.
+    ``metrics`` are the paper's: rows hold them besides those of all rows. ``random_ndcg`` is the NDCG that a paper
+    prints for a method that probably ranks at random; ``hashbench split --relevance`` compares with it.
     """
 
     title: str
@@ -116,8 +114,7 @@ class PerLabel(_Protocol):
 class Random(_Protocol):
     """``queries`` and ``train`` items drawn from all without regard to labels; 0 ``train`` means the whole database.
 
-    If ``among`` is given, the items of other ids are in no list. If ``of`` is given, the protocol ``of`` draws the same
-    items, with the same sizes, and only the relevance differs.
+    With ``among``, items of other ids are in no list. The protocol ``of`` draws the same items with another relevance.
     """
 
     draw: Literal["random"]
@@ -141,9 +138,8 @@ class Random(_Protocol):
 class RandomValidation(_Protocol):
     """``queries`` items held out of the database of the protocol ``of``, to choose settings without its queries.
 
-    ``of`` is a protocol whose draw is "random", with ``left_out`` queries and ``train`` training items. Its training
-    items are the training items here too, and its queries are in no list. The queries are the items that come next in
-    its random order; the database is the rest of its database.
+    ``of`` is drawn at random, with ``left_out`` queries, which are in no list here, and ``train`` training items, which
+    are trained on here too. The queries come next in its random order; the database is the rest of its database.
     """
 
     draw: Literal["random_validation"]
@@ -164,9 +160,8 @@ class RandomValidation(_Protocol):
 class PerClassValidation(_Protocol):
     """``queries_per_class`` items of each class held out of the database of ``of``, to choose settings.
 
-    As :class:`RandomValidation`, of a protocol whose draw is "per_class", with ``left_out_per_class`` queries and
-    ``train_per_class`` training items of each class. If ``train_per_class`` is 0, the training set is the whole
-    database, so that the queries are not trained on.
+    As :class:`RandomValidation`, of a protocol that draws ``left_out_per_class`` queries and ``train_per_class``
+    training items of each class. If ``train_per_class`` is 0, the training set is the whole database.
     """
 
     draw: Literal["per_class_validation"]
@@ -185,10 +180,7 @@ class PerClassValidation(_Protocol):
 
 
 class Parts(_Protocol):
-    """Fixed ranges of ids, [first, last + 1], from a published list or from the order of the files.
-
-    Nothing is random, so the seed has no effect. ``train`` may be inside the database or outside.
-    """
+    """Fixed ranges of ids, [first, last + 1]; ``train`` may be inside the database or outside."""
 
     draw: Literal["parts"]
     query: Range
@@ -200,7 +192,7 @@ class Parts(_Protocol):
     def ranges(self) -> dict[str, list[int]]:
         """The range of each role."""
         ranges = {"query": self.query, "database": self.database, "train": self.train}
-        return {**ranges, "validation": self.validation} if self.validation else ranges
+        return ranges | ({"validation": self.validation} if self.validation else {})
 
     @model_validator(mode="after")
     def _queries_apart(self) -> "Parts":
@@ -214,8 +206,7 @@ class Parts(_Protocol):
 class Stratified(_Protocol):
     """A fixed range of queries, and ``validation`` items drawn from the range ``pool`` in proportion to its classes.
 
-    The other items of the pool are both the training set and the database. scikit-learn draws them,
-    ``train_test_split(pool, test_size=validation, random_state=seed, stratify=labels)``.
+    The other items of the pool are both the training set and the database. scikit-learn's train_test_split draws them.
     """
 
     draw: Literal["stratified"]

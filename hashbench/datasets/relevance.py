@@ -51,12 +51,8 @@ class FeatureRows:
 def relevance_of(data: Dataset, chosen: Split, protocol: Protocol) -> LabelRelevance | DistanceRelevance:
     """How relevant each item of the split's database is to each of its queries, as ``protocol`` says.
 
-    Relevance by labels takes no time. Percentiles take a few matrix products of the training set with itself (a second
-    for 5,000 x 512). The nearest items take two products of the queries with the database (two seconds for 1,000 x
-    100,000 x 128), and counting takes a third. Only some blocks of features and distances are in memory at once.
-
-    Raises:
-        HashbenchError: the data set has no labels and the protocol has no ``relevance``.
+    Percentiles take a few matrix products of the training set with itself, the nearest items two of the queries with
+    the database. Raises HashbenchError if the data set has no labels and the protocol has no ``relevance``.
     """
     rule = protocol.relevance
     if isinstance(rule, Percentiles):
@@ -74,8 +70,7 @@ def relevance_of(data: Dataset, chosen: Split, protocol: Protocol) -> LabelRelev
 def relevance_of_training(data: Dataset, chosen: Split, protocol: Protocol) -> DistanceRelevance | None:
     """How relevant the training examples are to each other, if ``protocol`` defines relevance by percentiles.
 
-    None otherwise: with labels, a method compares the labels of the examples itself; with ``Nearest``, relevance is
-    defined for queries only. Takes as long as the percentiles take.
+    None otherwise: with labels, a method compares them itself; ``Nearest`` is defined for queries only.
     """
     if not isinstance(protocol.relevance, Percentiles):
         return None

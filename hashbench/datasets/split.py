@@ -58,8 +58,7 @@ def canonical_bytes(ids: Ids) -> bytes:
 def split(labels: Labels, protocol: Protocol, dataset: str, protocol_name: str, seed: int | None = None) -> Split:
     """The split of a data set with class ids [n] or labels [n, labels]; the same arguments always give the same ids.
 
-    ``seed`` is by default the protocol's. Raises HashbenchError if a class has too few items, or if the protocol needs
-    labels of another kind.
+    ``seed`` is by default the protocol's. Raises HashbenchError if the labels cannot be split in this way.
     """
     dataset, protocol_name = canonical(dataset), canonical(protocol_name)
     seed = protocol.seed if seed is None else seed
@@ -87,11 +86,7 @@ def write(path: Path, chosen: Split) -> None:
 
 @singledispatch
 def draw(protocol: Protocol, labels: Labels, salt: str, seed: int) -> Split:
-    """The split that ``protocol`` chooses from ``labels`` [n] or [n, labels]; deterministic.
-
-    ``salt`` decides the random order of the items; ``seed`` is for ``Stratified`` only. Raises HashbenchError, without
-    the name of the data set, if the labels cannot be split in this way.
-    """
+    """The split that ``protocol`` draws: ``salt`` decides the random order, ``seed`` is for ``Stratified`` only."""
     raise NotImplementedError(type(protocol))
 
 

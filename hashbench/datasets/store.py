@@ -45,9 +45,9 @@ class DatasetLabels:
 class Dataset:
     """A data set; the id of an item is its row number.
 
-    ``items`` are uint8[n, height, width, channels] or float32[n, d]. If they are larger than 1 GiB they are mapped from
-    the disk, so read them in blocks. ``labels`` are class ids int64[n], or uint8[n, labels] of 0 and 1; without labels
-    the array is uint8[n, 0]. ``sha256`` is the checksum of both (``content_sha256``).
+    ``items`` are uint8[n, height, width, channels] or float32[n, d]; if they are larger than 1 GiB they are mapped from
+    the disk, so read them in blocks. ``labels`` are class ids int64[n], or uint8[n, labels] of 0 and 1 (uint8[n, 0]
+    without labels). ``sha256`` is the checksum of both.
     """
 
     name: str

@@ -21,8 +21,7 @@ class Block(NamedTuple):
     """Some items in the order of their ids.
 
     ``items`` are uint8[n, height, width, channels] or float32[n, d]; None if only labels are read. ``labels`` are class
-    ids int64[n], or uint8[n, n_classes] of 0 and 1; without labels uint8[n, 0]. ``names`` are the file names of the
-    items, bytes S[n], or None.
+    ids int64[n], or uint8[n, n_classes] of 0 and 1 (uint8[n, 0] without labels). ``names`` are file names or None.
     """
 
     items: Items | None
@@ -45,10 +44,7 @@ class Files:
 
 @dataclass(frozen=True)
 class Reader:
-    """The reader of a file format: ``read(card, files)`` yields blocks of items in the order of their ids.
-
-    ``read`` raises HashbenchError if the bytes are not in the format.
-    """
+    """``read(card, files)`` yields blocks of items in the order of their ids; HashbenchError for another format."""
 
     read: Callable[[Card, Files], Iterator[Block]]
 
@@ -59,10 +55,7 @@ READERS: Catalogue[Reader] = Catalogue(
 
 
 def class_ids(card: Card, path: str, stated: NDArray[Any], first: int = 0) -> NDArray[np.int64]:
-    """The class id of each row, int64[rows] from 0; the file counts from ``first``.
-
-    Raises HashbenchError for a row whose class does not exist.
-    """
+    """The class id of each row, int64[rows] from 0, counted from ``first`` in the file; HashbenchError for another."""
     ids = stated.astype(np.float64) - first
     wrong = np.flatnonzero(~((ids >= 0) & (ids < card.n_classes) & (ids == np.floor(ids))))
     if wrong.size:

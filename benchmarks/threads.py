@@ -26,7 +26,7 @@ from sklearn.datasets import load_digits
 from tqdm import tqdm
 
 from hashbench.contract import TrainingData
-from hashbench.features import extract_items
+from hashbench.features import features_of_items
 from hashbench.methods import METHODS
 from hashbench.runs.run import Run
 
@@ -58,7 +58,7 @@ def train(model: str, epochs: int) -> bytes:
 
 
 def gist() -> bytes:
-    return extract_items(images(), "gist", None, 255.0, device="cpu").tobytes()
+    return features_of_items(images(), "gist", 255.0, device="cpu").tobytes()
 
 
 def measure(case: str) -> None:

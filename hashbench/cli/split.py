@@ -102,7 +102,7 @@ def _readings(card: "Card", protocol: str, chosen: "Split") -> "list[Reading]":
         raise HashbenchError(
             f"--relevance: {card.name} {protocol} defines relevance by labels, not by percentiles of distances"
         )
-    items = compared(open_dataset(card), rule)
+    items = compared(card, open_dataset(card), rule)
     with bar(f"{card.name}: relevance", "reading"):
         of, kind = rule.relevance, rule.relevance.kind
         return readings(

@@ -3,43 +3,16 @@
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from hashbench.datasets.card import Card
 from hashbench.datasets.store import stated_sha256
-from hashbench.features import _store
-from hashbench.features._catalogue import (
-    FEATURES,
-    RANDOM,
-    Extractor,
-    FeatureModule,
-    known,
-    named,
-    split_checksum,
-    stored_name,
-)
-from hashbench.features._extract import ExtractionResult, extract, extract_items
-from hashbench.features._store import Features, path_of
+from hashbench.features._catalogue import FEATURES, Extractor, FeatureModule, check_name, known, named, split_checksum
+from hashbench.features._catalogue import model_and_weights as _model_and_weights
+from hashbench.features._extract import ExtractionResult, extract, features_of_items
+from hashbench.features._store import Features, path_of, read
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.registry import canonical
 
-__all__ = [
-    "FEATURES",
-    "ExtractionResult",
-    "Extractor",
-    "FeatureModule",
-    "Features",
-    "check_name",
-    "extract",
-    "features_of_items",
-    "features_of_run",
-    "known",
-    "named",
-    "open_features",
-    "path_of",
-    "split_checksum",
-]
+__all__ = ["FEATURES", "ExtractionResult", "Extractor", "FeatureModule", "Features", "check_name", "extract", "known"]
+__all__ += ["features_of_items", "features_of_run", "named", "open_features", "path_of", "split_checksum"]
 
 
 def open_features(card: Card, name: str) -> Features:
@@ -47,7 +20,7 @@ def open_features(card: Card, name: str) -> Features:
 
     ``name`` is the name of the extractor; with random weights it ends in ``_random``, such as ``vggf_random``.
     """
-    found = _store.read(card.name, canonical(name))
+    found = read(card.name, name)
     if found.provenance["data_sha256"] != stated_sha256(card):
         fault = f"features of other data than {card.name} is now"
         raise HashbenchError(f"{found.path}: {fault}: run hashbench features {card.name} again")
@@ -64,21 +37,3 @@ def features_of_run(
     """
     extract(card, *_model_and_weights(name), device=device, made_by=made_by, progress=progress)
     return open_features(card, name)
-
-
-def features_of_items(
-    items: NDArray[Any], name: str, value_max: float | None, *, device: str = "auto"
-) -> NDArray[np.float32]:
-    """The features float32[n, d] of the user's own ``items``, in which the value ``value_max`` means 1.0."""
-    return extract_items(items, *_model_and_weights(name), value_max, device=device)
-
-
-def check_name(name: str) -> str:
-    """The canonical form of the features' name; raises HashbenchError if there are no such features."""
-    stored_name(*_model_and_weights(name))
-    return canonical(name)
-
-
-def _model_and_weights(name: str) -> tuple[str, str | None]:
-    model = canonical(name).removesuffix(RANDOM)
-    return model, "none" if canonical(name).endswith(RANDOM) else None

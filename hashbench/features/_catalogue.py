@@ -20,10 +20,7 @@ RANDOM = "_random"  # the end of the name of features that a network with random
 
 @dataclass(frozen=True)
 class FeatureModule:
-    """``module`` maps stored items [n, ...] to float32 features [n, width].
-
-    ``constants`` are all values that decide the features, except the items; they are stored with the features.
-    """
+    """``module`` maps stored items [n, ...] to float32 [n, width]; ``constants`` are all else that decides it."""
 
     module: nn.Module
     width: int
@@ -34,8 +31,8 @@ class FeatureModule:
 class Extractor:
     """``build(item_shape, value_max)`` returns the module for the items of a data set; ``batch`` items run at a time.
 
-    ``item_shape`` is (height, width, channels) of images, in which the value ``value_max`` means 1.0, or (d,) of
-    features, whose ``value_max`` is None. ``build`` raises HashbenchError if it does not accept such items.
+    Images have shape (height, width, channels) and the value ``value_max`` for 1.0, features have (d,) and None.
+    ``build`` raises HashbenchError if it does not accept such items.
     """
 
     summary: str
@@ -49,11 +46,10 @@ FEATURES = Catalogue("features", "hashbench.features", "EXTRACTOR", Extractor, g
 def named(name: str, weights: str | None = None) -> tuple[str, Extractor]:
     """The name under which features are stored, and the extractor called ``name``.
 
-    It is an entry of this folder or a pretrained network (vggf, alexnet, alexnet_caffe or a classifier of torchvision),
-    whose features are the inputs of its last layer. ``weights`` is a file, or "none" for random weights, whose features
-    are stored under another name. A network without official weights takes weights that ``hashbench pretrain`` made:
-    ``weights`` is their file or name, or the end of ``name`` is the beginning of their checksum (``resnet9_0123...``).
-    Raises HashbenchError, with similar names, for an unknown name.
+    It is an entry of this folder or a pretrained network, whose features are the inputs of its last layer. ``weights``
+    is a file, or "none" for random weights, whose features are stored under another name. A network without official
+    weights takes weights that ``hashbench pretrain`` made: ``weights`` is their file or name, or the end of ``name`` is
+    the beginning of their checksum (``resnet9_0123...``). Raises HashbenchError for an unknown name.
     """
     stem = canonical(name).removeprefix(TORCHVISION)
     if stem in FEATURES:
@@ -86,10 +82,7 @@ def _is_own(model: str) -> bool:
 
 
 def stored_name(name: str, weights: str | None = None) -> str:
-    """The name under which the features called ``name`` are stored; raises HashbenchError for an unknown name.
-
-    It does not import torch, so that the cells of a table are named at once.
-    """
+    """The name under which features are stored, found without torch; raises HashbenchError for an unknown name."""
     stem = canonical(name).removeprefix(TORCHVISION)
     if stem in FEATURES or split_checksum(stem)[1] is not None:
         if weights is not None:
@@ -104,6 +97,18 @@ def stored_name(name: str, weights: str | None = None) -> str:
             f"or hashbench pretrain makes weights: --model {stem} --weights NAME"
         )
     return f"{stem}{RANDOM}" if weights == RANDOM_WEIGHTS else stem
+
+
+def check_name(name: str) -> str:
+    """The canonical form of the features' name; raises HashbenchError if there are no such features."""
+    stored_name(*model_and_weights(name))
+    return canonical(name)
+
+
+def model_and_weights(name: str) -> tuple[str, str | None]:
+    """The model and its weights, None or "none" (random), in the name of features."""
+    model = canonical(name).removesuffix(RANDOM)
+    return model, RANDOM_WEIGHTS if model != canonical(name) else None
 
 
 def known() -> list[str]:

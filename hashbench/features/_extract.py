@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hashbench.datasets.card import Card
 from hashbench.datasets.store import open_dataset
 from hashbench.features import _store
-from hashbench.features._catalogue import FeatureModule, named
+from hashbench.features._catalogue import FeatureModule, model_and_weights, named
 from hashbench.foundation import __version__
 from hashbench.foundation.config import canonical_json
 from hashbench.foundation.errors import HashbenchError
@@ -48,12 +48,9 @@ def extract(
 ) -> ExtractionResult:
     """Extracts the features called ``name`` of all items of a data set into the store.
 
-    If features of the same data, constants and weights are stored, they are kept. An interrupted extraction is
-    continued. Features of other data, constants or weights are replaced when the new file is complete. All arithmetic
-    is float32. ``made_by`` is stored with the features.
-
-    Raises:
-        HashbenchError: The name is unknown, data or weights are missing, or the extractor does not accept the items.
+    If features of the same data, constants and weights are stored, they are kept; others are replaced when the new file
+    is complete. An interrupted extraction is continued. All arithmetic is float32. ``made_by`` is stored with the
+    features. Raises HashbenchError if data or weights are missing or do not fit.
     """
     chosen = _device(device)
     stem, extractor = named(name, weights)
@@ -85,11 +82,11 @@ def extract(
             return ExtractionResult(path, shape, shape[0] - began, time.perf_counter() - started)
 
 
-def extract_items(
-    items: NDArray[Any], name: str, weights: str | None, value_max: float | None, *, device: str = "auto"
+def features_of_items(
+    items: NDArray[Any], name: str, value_max: float | None, *, device: str = "auto"
 ) -> NDArray[np.float32]:
     """The features float32[n, d] called ``name`` of ``items`` [n, ...], whose value ``value_max`` means 1.0."""
-    chosen, extractor = _device(device), named(name, weights)[1]
+    chosen, (_, extractor) = _device(device), named(*model_and_weights(name))
     built = extractor.build(tuple(items.shape[1:]), value_max)
     return np.concatenate(list(_in_order(built, items, 0, extractor.batch, chosen)))
 

@@ -34,11 +34,7 @@ HASHED_ROWS = 4096  # rows that are read at a time for the checksum
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """The stored features float32[n, d] of the items of a data set, in the order of the items.
-
-    The keys of ``provenance`` are dataset, data_sha256, extractor, constants, device, version; and code and utc of the
-    run that extracted the features.
-    """
+    """The stored features float32[n, d] of the items of a data set; ``provenance`` is what made them."""
 
     name: str
     path: Path
@@ -48,10 +44,7 @@ class Features:
 
     @cached_property
     def array(self) -> NDArray[np.float32]:
-        """All features: read, with a check of their checksum; if they are larger than 1 GiB, mapped from the disk.
-
-        Raises HashbenchError if they are damaged.
-        """
+        """All features: verified and read, or mapped from the disk if they are larger than 1 GiB."""
         is_large = self.shape[0] * self.shape[1] * 4 > IN_MEMORY_BYTES
         if not is_large:
             self.verify()
@@ -74,6 +67,7 @@ def path_of(dataset: str, name: str) -> Path:
 
 def read(dataset: str, name: str) -> Features:
     """The features called ``name``; raises HashbenchError if they are missing or damaged."""
+    name = canonical(name)
     path = path_of(dataset, name)
     if not path.is_file():
         raise HashbenchError(f"{path}: no such features: run {_command(dataset, name)}")

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from hashbench.codes.nearest import Neighbours
 from hashbench.contract import CODES, BinaryHasher
-from hashbench.datasets.card import load_card
 from hashbench.datasets.own import inputs
 from hashbench.datasets.readers import Items
 from hashbench.datasets.split import Split
@@ -47,7 +46,7 @@ def draw(
     data = open_data(run, Options(device=device, progress=True))
     if data.dataset.items.ndim != 4:
         raise HashbenchError(f"{row.run}: {data.dataset.name} has features, and no images to show")
-    images, labels, names = _queries(own, data.dataset, data.ids, n_queries)
+    images, labels, names = _queries(own, data.dataset, data.ids, n_queries, run.card.value_max)
     found = hasher.nearest(own_rows(run, images, device).whole(), folder, top)
     rows = []
     for q, nearest in enumerate(found):
@@ -56,10 +55,12 @@ def draw(
     write_contact_sheet(out, rows, run.card.value_max or 255)
 
 
-def _queries(own: Path | None, data: Dataset, ids: Split, wanted: int) -> tuple[Items, Labels | None, list[str]]:
+def _queries(
+    own: Path | None, data: Dataset, ids: Split, wanted: int, value_max: int | None
+) -> tuple[Items, Labels | None, list[str]]:
     """The query images, their labels if they are known, and a name for each."""
     if own is not None:
-        read = inputs.read(own, data.items.shape[1:], value_max=load_card(data.name).value_max)
+        read = inputs.read(own, data.items.shape[1:], value_max=value_max)
         rows = _evenly(len(read.names), wanted)
         return read.items[rows], None, [read.names[row] for row in rows]
     chosen = ids.query_ids[_evenly(len(ids.query_ids), wanted)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from hashbench.contract import PIXELS, Hasher, ItemRows, SearchItems, TrainingData
-from hashbench.datasets.card import Card, load_card
+from hashbench.datasets.card import Card
 from hashbench.datasets.protocol import Percentiles, Protocol
 from hashbench.datasets.relevance import relevance_of, relevance_of_training
 from hashbench.datasets.split import Split, of_first_classes, split
@@ -92,14 +92,14 @@ def open_data(spec: Run, options: Options = DEFAULT_OPTIONS) -> RunData:
     if is_other:
         raise CheckFailed(f"{spec.name}: the data or the split are no longer those that the run is named by")
     chosen = of_first_classes(ids, dataset.labels, spec.n_classes) if spec.n_classes else ids
-    apart = compared(dataset, protocol, options)
+    apart = compared(card, dataset, protocol, options)
     if spec.settings.features == PIXELS:
         return RunData(spec, dataset, protocol, chosen, dataset.items, card.value_max or 1.0, apart)
     found = _features(card, spec.settings.features, options)
     return RunData(spec, dataset, protocol, chosen, found.array, 1.0, apart, found.sha256)
 
 
-def compared(dataset: Dataset, protocol: Protocol, options: Options = DEFAULT_OPTIONS) -> Dataset:
+def compared(card: Card, dataset: Dataset, protocol: Protocol, options: Options = DEFAULT_OPTIONS) -> Dataset:
     """``dataset``, with the items whose distances define relevance: as stored, or the features that ``protocol`` names.
 
     Features that are missing are extracted first.
@@ -107,7 +107,7 @@ def compared(dataset: Dataset, protocol: Protocol, options: Options = DEFAULT_OP
     rule = protocol.relevance
     if not isinstance(rule, Percentiles) or rule.features is None:
         return dataset
-    return replace(dataset, items=_features(load_card(dataset.name), rule.features, options).array)
+    return replace(dataset, items=_features(card, rule.features, options).array)
 
 
 def _features(card: Card, name: str, options: Options) -> "Features":

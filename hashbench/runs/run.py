@@ -11,6 +11,7 @@ from hashbench.foundation.config import Setting, parse
 from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.foundation.registry import canonical
 from hashbench.methods import METHODS, Method
+from hashbench.metrics import Metrics
 from hashbench.models import MODELS
 from hashbench.runs import settings as settings_files
 from hashbench.runs.name import RunName
@@ -71,6 +72,7 @@ class Run:
             raise HashbenchError(f"seed {seed}: a seed is 0 or more")
         card = load_card(dataset)
         split = _split(card, protocol, split_seed)
+        Metrics.parse(split.metrics)  # an unknown one is met before hours of training
         entry = _method(method)
         names = {"dataset": card.name, "protocol": canonical(protocol), "method": canonical(method)}
         names["budget"] = settings_files.method_file(names["method"]).budget(budget)

@@ -7,16 +7,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
-from hashbench.datasets.protocol import (
-    AnyProtocol,
-    Count,
-    PerClassValidation,
-    Positive,
-    Protocol,
-    Random,
-    RandomValidation,
-    Sha256,
-)
+from hashbench.datasets.protocol import AnyProtocol, Count, Positive, Protocol, Sha256
 from hashbench.foundation import paths
 from hashbench.foundation.config import Strict, parse, read_toml
 from hashbench.foundation.errors import HashbenchError, unknown
@@ -159,9 +150,9 @@ class Card(Strict):
             f"a probe's id is beyond the last item, {self.n_items - 1}": any(p.id >= self.n_items for p in self.probes),
         }
         for name, rule in self.protocols.items():
-            if isinstance(rule, Random | RandomValidation | PerClassValidation) and rule.of is not None:
-                misfit = rule.misfit(self.protocols.get(rule.of))
-                faults[f"protocol {name}: {rule.of} {misfit}"] = misfit is not None
+            if (of := rule.stands_for(name)) != name:
+                misfit = rule.misfit(self.protocols.get(of))
+                faults[f"protocol {name}: {of} {misfit}"] = misfit is not None
         if fault := next((fault for fault, is_there in faults.items() if is_there), None):
             raise ValueError(fault)
         return self

@@ -79,6 +79,10 @@ class _Protocol(Strict):
         """The protocol whose random order and settings this one, called ``name``, has: ``of``, or its own."""
         return getattr(self, "of", None) or name
 
+    def misfit(self, base: "Protocol | None") -> str | None:  # noqa: ARG002  (others draw by themselves)
+        """Why ``base`` cannot be the protocol ``of``; None if both can share a random order."""
+        return None
+
 
 class PerClass(_Protocol):
     """``queries_per_class`` queries and ``train_per_class`` training items of each class, drawn at random.
@@ -129,8 +133,7 @@ class Random(_Protocol):
         _require_training(self.database, self.train)
         return self
 
-    def misfit(self, base: "Protocol | None") -> str | None:
-        """Why ``base`` cannot be the protocol ``of``; None if it draws the same items."""
+    def misfit(self, base: "Protocol | None") -> str | None:  # noqa: D102
         drawn = self.model_dump(include={"queries", "train", "database", "seed", "among"})
         return None if _is(base, Random, of=None, **drawn) else "is not drawn at random with the same sizes and seed"
 
@@ -148,8 +151,7 @@ class RandomValidation(_Protocol):
     train: Positive
     queries: Positive
 
-    def misfit(self, base: "Protocol | None") -> str | None:
-        """Why ``base`` cannot be the protocol ``of``; None if this one can leave out its queries and share its rest."""
+    def misfit(self, base: "Protocol | None") -> str | None:  # noqa: D102
         due = {"queries": self.left_out, "train": self.train, "seed": self.seed, "relevance": self.relevance}
         if _is(base, Random, database="rest", among=None, **due):
             return None
@@ -170,8 +172,7 @@ class PerClassValidation(_Protocol):
     train_per_class: Count
     queries_per_class: Positive
 
-    def misfit(self, base: "Protocol | None") -> str | None:
-        """Why ``base`` cannot be the protocol ``of``; None if this one can leave out its queries and share its rest."""
+    def misfit(self, base: "Protocol | None") -> str | None:  # noqa: D102
         due = {"queries_per_class": self.left_out_per_class, "train_per_class": self.train_per_class}
         if _is(base, PerClass, database="rest", seed=self.seed, relevance=self.relevance, **due):
             return None

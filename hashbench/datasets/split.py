@@ -94,8 +94,7 @@ def draw(protocol: Protocol, labels: Labels, salt: str, seed: int) -> Split:
 def _per_class(protocol: rules.PerClass, labels: Labels, salt: str, _seed: int) -> Split:
     """An item with a negative label has no class; it is only in the database."""
     sizes = {"queries": protocol.queries_per_class, "to train": protocol.train_per_class}
-    spare = _spare(protocol.train_per_class, protocol.database)
-    queries, train = _of_each_class(labels, salt, sizes, spare)
+    queries, train = _drawn(_classes(labels), salt, sizes, protocol.database)
     return _split(np.arange(len(labels)), queries, train, protocol.database)
 
 
@@ -103,9 +102,25 @@ def _per_class(protocol: rules.PerClass, labels: Labels, salt: str, _seed: int) 
 def _per_class_validation(protocol: rules.PerClassValidation, labels: Labels, salt: str, _seed: int) -> Split:
     """``salt`` comes from the protocol ``of``, so that its queries are the first items of each class here too."""
     sizes = {"that are left out": protocol.left_out_per_class, "to train": protocol.train_per_class}
-    sizes["queries"] = protocol.queries_per_class
-    left_out, train, queries = _of_each_class(labels, salt, sizes, _spare(protocol.train_per_class, "rest"))
-    return _split(np.setdiff1d(np.arange(len(labels)), left_out), queries, train, "rest")
+    left_out, train, queries = _drawn(_classes(labels), salt, sizes | {"queries": protocol.queries_per_class})
+    return _split(np.setdiff1d(np.arange(len(labels)), left_out), queries, train)
+
+
+@draw.register
+def _random(protocol: rules.Random, labels: Labels, salt: str, _seed: int) -> Split:
+    items = _range(protocol.among or [0, len(labels)], len(labels))
+    sizes = {"queries": protocol.queries, "to train": protocol.train}
+    queries, train = _drawn({"": items}, salt, sizes, protocol.database)
+    return _split(items, queries, train, protocol.database)
+
+
+@draw.register
+def _random_validation(protocol: rules.RandomValidation, labels: Labels, salt: str, _seed: int) -> Split:
+    """``salt`` comes from the protocol ``of``, so that its queries are the first items here too."""
+    items = np.arange(len(labels))
+    sizes = {"that are left out": protocol.left_out, "to train": protocol.train, "queries": protocol.queries}
+    left_out, train, queries = _drawn({"": items}, salt, sizes)
+    return _split(np.setdiff1d(items, left_out), queries, train)
 
 
 @draw.register
@@ -122,34 +137,10 @@ def _per_label(protocol: rules.PerLabel, labels: Labels, salt: str, _seed: int) 
         drawn.append(carrying[:needed])
         free[drawn[-1]] = False
     chosen = np.stack(drawn)
-    found = _split(np.arange(len(labels)), chosen[:, :n_queries].ravel(), chosen[:, n_queries:].ravel(), "rest")
+    found = _split(np.arange(len(labels)), chosen[:, :n_queries].ravel(), chosen[:, n_queries:].ravel())
     if (lost := np.flatnonzero(~(labels[found.database_ids] > 0).any(axis=0))).size:
         raise HashbenchError(f"label {lost[0]} is on queries alone; an item of the database must carry it to be found")
     return found
-
-
-@draw.register
-def _random(protocol: rules.Random, labels: Labels, salt: str, _seed: int) -> Split:
-    first, last = protocol.queries, protocol.queries + protocol.train
-    needed = last + _spare(protocol.train, protocol.database)
-    items = _range(protocol.among or [0, len(labels)], len(labels))
-    if len(items) < needed:
-        parts = f"{first} queries, {protocol.train} to train and the database"
-        raise HashbenchError(f"{len(items)} items; {parts} need {needed}")
-    order = _order(items, salt)
-    return _split(items, order[:first], order[first:last], protocol.database)
-
-
-@draw.register
-def _random_validation(protocol: rules.RandomValidation, labels: Labels, salt: str, _seed: int) -> Split:
-    """``salt`` comes from the protocol ``of``, so that its queries are the first items here too."""
-    left_out, first = protocol.left_out, protocol.left_out + protocol.train
-    last = first + protocol.queries
-    if len(labels) < last:
-        parts = f"{left_out} that are left out, {protocol.train} to train and {protocol.queries} queries"
-        raise HashbenchError(f"{len(labels)} items; {parts} need {last}")
-    order = _order(np.arange(len(labels)), salt)
-    return _split(np.sort(order[left_out:]), order[first:last], order[left_out:first], "rest")
 
 
 @draw.register
@@ -173,7 +164,7 @@ def _stratified(protocol: rules.Stratified, labels: Labels, _salt: str, seed: in
     return Split(query, train, train, validation)
 
 
-def _split(items: Ids, queries: Ids, train: Ids, database: rules.Database) -> Split:
+def _split(items: Ids, queries: Ids, train: Ids, database: rules.Database = "rest") -> Split:
     """The sorted ids of each role among ``items``; if ``train`` is empty, the whole database is trained on."""
     query, train = np.sort(queries), np.sort(train)
     rest = np.setdiff1d(items, query, assume_unique=True)
@@ -182,23 +173,29 @@ def _split(items: Ids, queries: Ids, train: Ids, database: rules.Database) -> Sp
     return Split(query, rest, train if train.size else rest)
 
 
-def _of_each_class(labels: Labels, salt: str, sizes: dict[str, int], spare: int) -> list[Ids]:
-    """The items of each part, drawn from each class one part after another, and ``spare`` items left for the database.
+def _drawn(groups: dict[str, Ids], salt: str, sizes: dict[str, int], database: rules.Database = "rest") -> list[Ids]:
+    """The items of each part, drawn from each group in its random order, one part after another.
 
-    A negative label is no class. Raises HashbenchError if a class has fewer items.
+    Raises HashbenchError if a group is too small; an item is left for the database, unless training items are in it.
     """
-    _require_classes(labels)
-    classes, counts = np.unique(labels[labels >= 0], return_counts=True)
-    if not classes.size:
-        raise HashbenchError("no item has a class")
     ends = np.cumsum([*sizes.values()])
-    needed, smallest = int(ends[-1]) + spare, int(counts.argmin())
-    if counts[smallest] < needed:
+    needed = int(ends[-1]) + int(not sizes["to train"] or database == "rest_without_train")
+    smallest = min(groups, key=lambda name: len(groups[name]))
+    if len(groups[smallest]) < needed:
         parts = ", ".join(f"{size} {part}" for part, size in sizes.items())
-        given = f"class {classes[smallest]} has {counts[smallest]} items"
+        given = f"{smallest}{len(groups[smallest])} items"
         raise HashbenchError(f"{given}; {parts} and the database need {needed}")
-    drawn = np.stack([_order(np.flatnonzero(labels == label), salt)[: ends[-1]] for label in classes])
+    drawn = np.stack([_order(ids, salt)[: ends[-1]] for ids in groups.values()])
     return [part.ravel() for part in np.split(drawn, ends[:-1], axis=1)]
+
+
+def _classes(labels: Labels) -> dict[str, Ids]:
+    """The items of each class, without those of negative labels; the keys begin an error."""
+    _require_classes(labels)
+    found = {f"class {label} has ": np.flatnonzero(labels == label) for label in np.unique(labels[labels >= 0])}
+    if not found:
+        raise HashbenchError("no item has a class")
+    return found
 
 
 def _require_classes(labels: Labels) -> None:
@@ -216,8 +213,3 @@ def _range(within: list[int], n_items: int) -> Ids:
     if not first < end <= n_items:
         raise HashbenchError(f"the protocol needs ids {first} to {end - 1}; 0 to {n_items - 1} exist")
     return np.arange(first, end)
-
-
-def _spare(n_train: int, database: rules.Database) -> int:
-    """How many items must be left for the database: 1, unless the training items are in it too."""
-    return int(n_train == 0 or database == "rest_without_train")

@@ -229,7 +229,7 @@ UNFIT = {
     "too few to hold out": (
         RULES["random_validation"],
         CLASSES[:34],
-        "34 items; 10 that are left out, 20 to train and 5 queries need 35",
+        "34 items; 10 that are left out, 20 to train, 5 queries and the database need 35",
     ),
     "labels held out by class": (
         RULES["per_class_validation"],

@@ -3,7 +3,9 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 
 import h5py
 import numpy as np
@@ -15,7 +17,7 @@ from support.toy_dataset import make_toy
 from hashbench.datasets.card import load_card
 from hashbench.datasets.download import download
 from hashbench.datasets.store import open_dataset
-from hashbench.features import extract, named, open_features
+from hashbench.features import _store, extract, named, open_features
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import locked
@@ -102,24 +104,16 @@ def test_a_part_that_cannot_be_used_is_begun_anew(monkeypatch: pytest.MonkeyPatc
     open_features(load_card("digits"), "pixels").verify()
 
 
-SLOWLY = """
-import sys, time, torch
-from hashbench.datasets.card import load_card
-from hashbench.features import extract
-Pixels = torch.nn.Flatten
-forward = Pixels.forward
-def slow(self, items):
-    time.sleep({pause})
-    return forward(self, items)
-Pixels.forward = slow
-print("go", flush=True)
-print(extract(load_card("digits"), "pixels", batch={batch}).n_made)
+WRITES = """
+import time
+from pathlib import Path
+import numpy as np
+from hashbench.features import _store
+with _store.writing(Path({path!r}), {identity!r}, {{}}, {shape!r}) as part:
+    while True:
+        part.append(np.full((20, {shape[1]}), 0.5, np.float32))
+        time.sleep(0.01)
 """
-
-
-def start(pause: float, batch: int) -> subprocess.Popen[str]:
-    code = SLOWLY.format(pause=pause, batch=batch)
-    return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def rows_of(part: Path) -> int:
@@ -130,26 +124,34 @@ def rows_of(part: Path) -> int:
         return 0
 
 
-def test_an_extraction_that_was_killed_goes_on() -> None:
-    part = paths.data() / "digits" / "features" / "pixels.h5.part"
-    with start(0.02, 20) as process:
+def test_features_whose_writer_was_killed_are_continued(tmp_path: Path) -> None:
+    path, identity, shape = tmp_path / "pixels.h5", {"dataset": "digits"}, (100_000, 64)
+    code = WRITES.format(path=str(path), identity=identity, shape=shape)
+    with subprocess.Popen([sys.executable, "-c", code]) as process:
         deadline = time.monotonic() + 60
-        while rows_of(part) < 200:
+        while rows_of(path.with_name("pixels.h5.part")) < 200:
             assert time.monotonic() < deadline
             time.sleep(0.01)
         os.kill(process.pid, signal.SIGKILL)
-    assert part.is_file()
-    done = extract(load_card("digits"), "pixels")
-    assert 0 < done.n_made <= 1797 - 200
-    np.testing.assert_array_equal(
-        open_features(load_card("digits"), "pixels").array, open_dataset(load_card("digits")).items.reshape(1797, -1)
-    )
+    with _store.writing(path, identity, {}, shape) as part:
+        assert part.rows >= 200
+        assert (part.file["features"][: part.rows] == 0.5).all()
 
 
-def test_two_at_once_do_the_work_once() -> None:
-    with start(0.05, 200) as one, start(0.05, 200) as two:
-        made = sorted(int(process.communicate(timeout=120)[0].split()[-1]) for process in (one, two))
-    assert made == [0, 1797]
+def test_two_at_once_do_the_work_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, forward = Event(), Pixels.forward
+
+    def slow(self, items):
+        begun.set()
+        time.sleep(0.05)
+        return forward(self, items)
+
+    monkeypatch.setattr(Pixels, "forward", slow)
+    with ThreadPoolExecutor(2) as pool:
+        one = pool.submit(extract, load_card("digits"), "pixels", batch=200)
+        assert begun.wait(60)
+        two = pool.submit(extract, load_card("digits"), "pixels")
+        assert (one.result().n_made, two.result().n_made) == (1797, 0)
     open_features(load_card("digits"), "pixels").verify()
 
 

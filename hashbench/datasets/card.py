@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
-from hashbench.datasets.protocol import AnyProtocol, Count, Positive, Protocol, Sha256
+from hashbench.datasets.protocol import DRAWS, AnyProtocol, Count, Positive, Protocol, Sha256
 from hashbench.foundation import paths
 from hashbench.foundation.config import Strict, parse, read_toml
 from hashbench.foundation.errors import HashbenchError, unknown
@@ -125,14 +125,12 @@ class Card(Strict):
     @field_validator("protocols", mode="before")
     @classmethod
     def _by_class_unless_said(cls, tables: Any) -> Any:
-        """A protocol that names no ``draw`` draws by class."""
-        by_class = {"draw": "per_class"}
-        is_table = isinstance(tables, dict)
-        return (
-            {key: by_class | (of if isinstance(of, dict) else {"draw": of}) for key, of in tables.items()}
-            if is_table
-            else tables
-        )
+        if not isinstance(tables, dict):
+            return tables
+        named = {key: {"draw": "per_class"} | of if isinstance(of, dict) else {} for key, of in tables.items()}
+        if wrong := [key for key, of in named.items() if of.get("draw") not in DRAWS]:
+            raise ValueError(f"{wrong[0]}: a protocol is a table whose draw is one of {', '.join(DRAWS)}")
+        return named
 
     @model_validator(mode="after")
     def _is_consistent(self) -> "Card":

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
 from hashbench.foundation.config import Strict
 from hashbench.foundation.errors import HashbenchError
@@ -238,10 +238,7 @@ def _require_apart(held_out: list[int], others: dict[str, list[int]]) -> None:
 
 
 Protocol = PerClass | PerLabel | Random | RandomValidation | PerClassValidation | Parts | Stratified
-NO_DRAW = f"a protocol is a table whose draw is one of {', '.join(DRAWS)}"
-AnyProtocol = Annotated[
-    Protocol, Discriminator("draw", custom_error_type="protocol_draw", custom_error_message=NO_DRAW)
-]
+AnyProtocol = Annotated[Protocol, Field(discriminator="draw")]
 
 
 def with_seed(protocol: Protocol, seed: int, title: str) -> Protocol:

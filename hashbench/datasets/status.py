@@ -6,7 +6,7 @@ from typing import Literal
 
 from hashbench.datasets.card import Card
 from hashbench.datasets.store import labels_path_of, path_of
-from hashbench.datasets.stored_file import check_labels, checksum_mismatch, offset_of, opened
+from hashbench.datasets.stored_file import check_labels, checksum_mismatch, opened, read_items
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
 
@@ -61,7 +61,7 @@ def dataset_status(card: Card) -> DatasetStatus:
             check_labels(card, file)
             sha256 = str(file.attrs["content_sha256"])
             if path == path_of(card):
-                offset_of(card, file, path)
+                read_items(card, file, path, 0)
                 for fault in checksum_mismatch("the content has", sha256, card.content_sha256):
                     raise ValueError(fault)
     except HashbenchError as error:

@@ -98,15 +98,8 @@ def read_labels(card: Card, file: "h5py.File") -> tuple[Labels, Names]:
     return file["labels"][:], names
 
 
-def read_items(card: Card, file: "h5py.File", path: Path) -> Items:
-    """The items, memory-mapped if they exceed ``IN_MEMORY_BYTES``; raises ValueError as ``offset_of`` does."""
-    offset, stored = offset_of(card, file, path), file["items"]
-    in_memory = stored.nbytes <= IN_MEMORY_BYTES
-    return cast("Items", stored[:] if in_memory else np.memmap(path, card.dtype, "r", offset, stored.shape))
-
-
-def offset_of(card: Card, file: "h5py.File", path: Path) -> int:
-    """The position of the first item in the file, in bytes; raises ValueError unless the items are contiguous."""
+def read_items(card: Card, file: "h5py.File", path: Path, in_memory_bytes: int | None = None) -> Items:
+    """The items, memory-mapped if they have more bytes than that; raises ValueError unless they are contiguous."""
     stored = file["items"]
     _require(stored, (card.n_items, *card.item_shape), card.dtype)
     offset = stored.id.get_offset()
@@ -114,7 +107,8 @@ def offset_of(card: Card, file: "h5py.File", path: Path) -> int:
         raise ValueError("the items are not one run of bytes")
     if offset + stored.nbytes > path.stat().st_size:
         raise ValueError("the items end before they should")
-    return int(offset)
+    in_memory = stored.nbytes <= (IN_MEMORY_BYTES if in_memory_bytes is None else in_memory_bytes)
+    return cast("Items", stored[:] if in_memory else np.memmap(path, card.dtype, "r", offset, stored.shape))
 
 
 def _require(stored: "h5py.Dataset", shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:

@@ -300,7 +300,7 @@ def test_a_protocol_that_stands_for_another_needs_no_choice(toy):
 def test_a_protocol_that_is_none_is_one_line(toy, value):
     card = toy.card.read_text().partition("[protocols.s1]")[0]
     toy.card.write_text(f"{card}[protocols]\ns1 = {value}\n")
-    with pytest.raises(HashbenchError, match=r"protocols\.s1: a protocol is a table whose draw is one of per_class, "):
+    with pytest.raises(HashbenchError, match=r"protocols: s1: a protocol is a table whose draw is one of per_class, "):
         load_card("toy")
 
 

@@ -256,7 +256,7 @@ def test_a_full_disk_is_no_reason_to_fetch_anew(served_toy, data_folder, monkeyp
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("hashbench.datasets.store.content_bytes", full)
+        patch.setattr("hashbench.datasets.stored_file.content_bytes", full)
         with pytest.raises(HashbenchError, match="No space left"):
             download(load_card("toy"))
     download(load_card("toy"))

@@ -109,7 +109,7 @@ def test_memory_does_not_grow_with_the_pairs() -> None:
 
 def test_equal_distances_are_held_once() -> None:
     # the private class: how often an equal distance is held changes the memory, and no percentile
-    intervals, ones = by_rank._Intervals.of(1), np.ones((40, 2))
+    intervals, ones = by_rank._Intervals(1), np.ones((40, 2))
     for _ in range(3):
         intervals.add(ones, ones, np.zeros((40, 40)), np.array(0.0), np.array(1.0), interval=0)
     assert (intervals.distance.tolist(), intervals.n_equal.tolist()) == ([0.0], [3 * 40 * 40])

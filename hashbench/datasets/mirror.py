@@ -65,9 +65,8 @@ class Origin(Strict):
     def is_same_file(self, now: "Origin", *, checked: bool) -> bool:
         """Whether a download that began with this origin can continue with ``now``.
 
-        The lengths must be equal and, at the same address, the versions too. Another mirror has other versions, and
-        some servers state none; then the answer is True only if the whole file will be compared with a checksum
-        (``checked``).
+        The lengths must be equal and, at the same address, the versions too. Where no version tells, the answer is True
+        only if the whole file will be compared with a checksum (``checked``).
         """
         if self.total is None or self.total != now.total:
             return False

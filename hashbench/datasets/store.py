@@ -139,8 +139,7 @@ def verify(card: Card, progress: Callable[[int], object] = int) -> Dataset:
 def write(card: Card, blocks: Iterable[Block], sources: Mapping[str, str | None], *, labels_only: bool = False) -> Path:
     """The path of the HDF5 file to which the blocks of a reader were written; after an error no file is written.
 
-    The file holds ``items`` (unless ``labels_only``), ``labels`` and, if the items have any, ``names``. Its attributes
-    are the name of the card, the checksums ``sources`` of the files that were read, and the checksum of the content.
+    ``sources`` are the checksums of the files that were read. With ``labels_only`` the items are not stored.
     """
     import h5py
 

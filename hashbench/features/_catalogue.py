@@ -86,8 +86,8 @@ def stored_name(name: str, weights: str | None = None) -> str:
     stem = canonical(name).removeprefix(TORCHVISION)
     if stem in FEATURES or split_checksum(stem)[1] is not None:
         if weights is not None:
-            fault = "is no network" if stem in FEATURES else "its name already says which weights it has"
-            raise HashbenchError(f"{stem}: {fault}: it cannot be combined with --weights")
+            fault = " is no network" if stem in FEATURES else ": its name already says which weights it has"
+            raise HashbenchError(f"{stem}{fault}: it cannot be combined with --weights")
         return stem
     if stem not in MODELS:
         raise unknown("features", name, known())

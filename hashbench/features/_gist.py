@@ -28,10 +28,7 @@ Matrix = NDArray[np.float64]
 
 
 class Gist(nn.Module):
-    """Descriptors [n, scales x orientations x grid^2] of images [n, h, w, channels].
-
-    In LMgist's order: scale (fine to coarse), orientation, column, row.
-    """
+    """Descriptors [n, scale x orientation x column x row] of images [n, h, w, channels], scales from fine to coarse."""
 
     rows: Tensor
     columns: Tensor
@@ -108,10 +105,7 @@ def mirror(n: int, before: int, after: int) -> Matrix:
 
 
 def blur(n: int) -> Matrix:
-    """The circulant matrix [n, n] that multiplies frequency f of a line by exp(-f^2 / s^2), s = cycles / sqrt(ln 2).
-
-    The two-dimensional Gaussian of the prefilter is this along rows, then along columns. ``n`` is even.
-    """
+    """The circulant matrix [n, n], n even, that multiplies frequency f of a line by exp(-f^2 ln 2 / cycles^2)."""
     frequency = np.fft.fftfreq(n, 1 / n)
     gain = np.exp(-(frequency**2) * math.log(2) / PREFILTER_CYCLES**2)
     return np.fft.ifft(gain[:, None] * np.fft.fft(np.eye(n), axis=0), axis=0).real

@@ -1,8 +1,7 @@
 """The store of features: one HDF5 file for each extractor and data set, with its provenance.
 
 While a file is written it is called NAME.h5.part, and it records the number of complete rows and their checksum, so
-that an interrupted extraction can continue. Other processes wait for the lock file beside it. When all rows are
-written, the file is renamed.
+that an interrupted extraction can continue. When all rows are written, the file is renamed.
 """
 
 import hashlib
@@ -110,8 +109,7 @@ def writing(
 ) -> Iterator[FeatureWriter]:
     """Opens the .part file of these features, at the row where it was left, and renames it when it is complete.
 
-    If the .part file has another ``identity``, or if its rows do not have its checksum, it is started again. The caller
-    must hold the lock, so that no other process writes the file.
+    A .part file of another ``identity`` or checksum is started again. The caller must hold the lock of the file.
     """
     import h5py
 

@@ -1,8 +1,7 @@
 """GIST: the energy of a bank of Gabor filters in the cells of a grid (Oliva and Torralba 2001).
 
-512 numbers: 4 scales x 8 orientations x 4 x 4 cells of the grey image, computed as in the authors' LMgist.m. No output
-of their code was available: this is written from its source text, and a test compares it with a second, slow
-implementation of that text. ``_gist.py`` explains how it is computed here.
+Computed as in the authors' LMgist.m. No output of their code was available: this is written from its source text, and
+a test compares it with a second, slow implementation of that text. ``_gist.py`` explains how it is computed here.
 """
 
 from hashbench.features._catalogue import Extractor, FeatureModule

@@ -35,10 +35,9 @@ class Rows(Protocol):
 class DistanceRelevance:
     """Relevance by the Euclidean distance between features [q, f] of queries and [n, f] of database items.
 
-    ``thresholds`` descend and ``values`` ascend. A pair has the relevance of the last threshold that its distance
-    does not exceed, ``values[i]`` for ``thresholds[i]``, and 0 where its distance exceeds all. Thresholds are the same
-    for all queries, float[levels], or each query has its own, float64[levels, q]. Distances are computed in float64
-    from the differences of features.
+    ``thresholds`` descend and ``values`` ascend. A pair has the value of the last threshold that its distance does not
+    exceed, and 0 where it exceeds all. Thresholds are the same for all queries, float[levels], or each query has its
+    own, float64[levels, q]. Distances are computed in float64 from the differences of features.
 
     >>> near = DistanceRelevance(np.zeros((1, 1)), np.array([[0.5], [2.0], [9.0]]), (3.0, 1.0), (1, 10))
     >>> near.levels[near.block(slice(0, 1), slice(0, 3))]

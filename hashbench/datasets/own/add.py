@@ -70,11 +70,7 @@ def open_data(path: Path, options: Options) -> OwnData:
 
 
 def add(name: str, data: OwnData, rule: Rule, options: Options, *, replace: bool = False) -> Card:
-    """The card of the stored data set; after an error nothing of it is stored, and an old one is unchanged.
-
-    Raises HashbenchError as ``require_name`` does, if the protocol does not fit the data, if an item is not as it
-    should be, and if the disk is full.
-    """
+    """The card of the stored data set; after an error nothing of it is stored, and an old one is unchanged."""
     with locked(paths.own_cards() / ".lock", wait=True, busy="another process adds a data set", instead="--data"):
         stem = require_name(name, replace=replace)
         values = _values(stem, data, rule, options)
@@ -109,10 +105,7 @@ def _nothing_left(stem: str, place: Path) -> Iterator[None]:
 
 
 def remove(name: str) -> list[Path]:
-    """Removes a data set of the user, with its features and splits, and returns what was removed; rows remain.
-
-    Raises HashbenchError if the data set is not the user's own.
-    """
+    """The paths of a data set of the user, with its features and splits, after they were removed; rows remain."""
     stem = canonical(name)
     card, place = _card_path(stem), paths.data() / stem
     if not card.exists():

@@ -113,8 +113,8 @@ class Rule:
     def protocol(self, labels: OwnLabels) -> dict[str, Any]:
         """The table of the card that declares the protocol.
 
-        By default a tenth of the smallest class are queries (at most 100 a class), or a tenth of all items (at most
-        1,000) if items have several labels, and the whole database is trained on.
+        By default a tenth of the smallest class are queries, or a tenth of all items if they have several labels, and
+        the whole database is trained on.
         """
         if self.of_all or (labels.is_multi and not self.of_each):
             queries = self.queries or min(MOST_QUERIES, max(1, len(labels.labels) // 10))

@@ -11,8 +11,9 @@ from hashbench.foundation.errors import HashbenchError
 if TYPE_CHECKING:
     from hashbench.codes import Codes
     from hashbench.codes.files import Explicit
+    from hashbench.evaluation.count_shards import How
     from hashbench.evaluation.shard_total import Total
-    from hashbench.evaluation.shards import How, Shard, Source
+    from hashbench.evaluation.shards import Shard, Source
 
 MOST_NOTES = 3  # of those about shards, in the terminal
 

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from hashbench.evaluation.evidence import Evidence
     from hashbench.evaluation.report import Evaluation
     from hashbench.evaluation.scorer import Scorer
-    from hashbench.histogram import Histogram
-    from hashbench.histogram.self_pairs import Ints
+    from hashbench.histogram.counts import Ints
 
 TREC = "TREC files"
 MORE_ARRAYS = "Weights and training items"
@@ -191,7 +190,6 @@ def command(
     from hashbench.codes import files as saved_files
     from hashbench.evaluation import report, scorer
     from hashbench.evaluation.conventions import CONVENTIONS
-    from hashbench.evaluation.shards import How, Source
     from hashbench.histogram.device import usable
     from hashbench.metrics import Metrics
 
@@ -211,19 +209,22 @@ def command(
     trec = {"--trec-run": trec_run, "--qrels": qrels}
     by_order = {"--as": as_, "--ties order": ties == "order", **trec, "--weights": weights}
     if shards is not None:
+        from hashbench.evaluation.count_shards import How
+        from hashbench.evaluation.shards import Source
+
         _eval_shards.refuse({**by_order, "--exclude-self": exclude_self, "--train-codes": train_codes}, explicit)
         of_queries, how = Source(tuple(named), explicit, stream, device), How(jobs, counts, append, ray)
         total, query = _eval_shards.counted(shards, shard_labels, of_queries, how, outputs)
         scores = total.evidence.scores(names, ties=ties, empty=empty)
-        found = report.evaluation(f"{source}, {shards}", scores, total.evidence, query, notes=total.notes)
-        _write(found, csv, per_query, curves, total.evidence.histogram)
+        found = report.Evaluation(f"{source}, {shards}", scores, total.evidence, query, notes=total.notes)
+        _write(found, csv, per_query, curves)
         return _print(found, as_json)
     _eval_shards.refuse_alone(
         {"--shard-labels": shard_labels, "--jobs": jobs > 1, "--ray": ray, "--counts": counts, "--append": append}
     )
     saved = saved_files.opened(named, explicit=explicit, streamed=stream)
     if weights is not None:
-        scorer.require_weighted(names)
+        names.refuse_radii("weighted distances do")
         _refuse({"--as": as_, "--trec-run": trec_run, "--curves": curves}, "cannot be combined with --weights")
     if exclude_self:
         _refuse({"--as": as_}, "other code counts a query among its own neighbours: leave --exclude-self out")
@@ -238,7 +239,7 @@ def command(
     if training is not None:
         of_training = saved_files.opened(named, explicit=explicit, streamed=stream, training=training)
         found = _with_training(found, of_training, device)
-    _write(found, csv, per_query, curves, evidence.histogram)
+    _write(found, csv, per_query, curves)
     _write_trec(saved, trec_run, trec_depth, qrels, scored.own)
     return _print(found, as_json)
 
@@ -285,9 +286,9 @@ def _report(source: str, saved: "SavedCodes | CodeStream", scored: "Scorer", as_
     scores = scored.scores()
     more: dict[str, Any] = {"ids_in_database": saved.ids_in_database(), "notes": saved.notes}
     if isinstance(saved, SavedCodes):
-        ranks, held = report.cutoffs(list(scores)), (saved.query, saved.database, saved.relevance)
+        ranks, held = report.cutoffs(scored.metrics), (saved.query, saved.database, saved.relevance)
         more["conventions"] = tuple(report.convention_scores(name, *held, ranks) for name in as_)
-    return report.evaluation(source, scores, scored.evidence(), saved.query, **more)
+    return report.Evaluation(source, scores, scored.evidence(), saved.query, **more)
 
 
 def _with_training(found: "Evaluation", training: "SavedCodes | CodeStream", device: str) -> "Evaluation":
@@ -300,20 +301,18 @@ def _with_training(found: "Evaluation", training: "SavedCodes | CodeStream", dev
     counted = histogram.count_blocks(
         training.query, training.pieces(), n_items=training.n_database, device=chosen, progress=True
     )
-    return replace(found, leak=replace(found.leak, twins_in_training=diagnostics.diagnose_queries(counted).twins))
+    return replace(found, twins_in_training=diagnostics.diagnose_queries(counted).twins)
 
 
-def _write(
-    found: "Evaluation", csv: Path | None, per_query: Path | None, curves: Path | None, counted: "Histogram"
-) -> None:
+def _write(found: "Evaluation", csv: Path | None, per_query: Path | None, curves: Path | None) -> None:
     from hashbench.evaluation import report
 
     if curves is not None:  # first: it fails without a relevant item, and then nothing is written
-        report.write_curves(curves, counted)
+        report.write_curves(curves, found.evidence.histogram)
     if csv is not None:
         report.write_csv(csv, found.scores)
     if per_query is not None:
-        report.write_per_query(per_query, found.scores, counted)
+        report.write_per_query(per_query, found.scores, found.evidence.histogram)
 
 
 def _write_trec(

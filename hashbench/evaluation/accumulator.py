@@ -18,69 +18,7 @@ from hashbench.histogram.device import for_arrays
 from hashbench.histogram.ties import Policy
 from hashbench.metrics import Metrics
 
-
-class _Side:
-    """The batches of the queries or of the database."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self._codes: list[AnyCodes | Bytes] = []
-        self._labels: list[NDArray[Any]] = []
-
-    def read(self, codes: Any, labels: Any, device: str, bits: int | None) -> "tuple[AnyCodes | Bytes, NDArray[Any]]":
-        """A batch of codes and labels; raises HashbenchError if they do not fit each other or the batches before."""
-        if codes is None or labels is None:
-            raise HashbenchError(f"{self.name}_codes and {self.name}_labels: a batch needs both")
-        batch = arrays.read_codes(f"{self.name}_codes", codes, device, bits)
-        of = arrays.read_labels(f"{self.name}_labels", labels)
-        if len(of) != len(batch):
-            raise HashbenchError(f"{self.name}_labels: {len(of)} rows, {self.name}_codes has {len(batch)}: one each")
-        self._check_like_first("codes", _kind_of_codes(batch), [_kind_of_codes(one) for one in self._codes[:1]])
-        self._check_like_first("labels", _kind_of_labels(of), [_kind_of_labels(one) for one in self._labels[:1]])
-        return batch, of
-
-    def _check_like_first(self, what: str, kind: str, first: list[str]) -> None:
-        if first and kind != first[0]:
-            raise HashbenchError(f"{self.name}_{what}: a batch of {kind} after batches of {first[0]}: all must agree")
-
-    def add(self, codes: AnyCodes | Bytes, labels: NDArray[Any]) -> None:
-        """Keeps a batch that ``read`` returned."""
-        self._codes.append(codes)
-        self._labels.append(labels)
-
-    def codes(self) -> AnyCodes | Bytes:
-        """The codes of all batches; raises HashbenchError if there was none."""
-        if not self._codes:
-            raise HashbenchError(f"{self.name}: no batch yet: update({self.name}_codes=..., {self.name}_labels=...)")
-        return _joined(self._codes)
-
-    def labels(self) -> NDArray[Any]:
-        """The labels of all batches."""
-        return np.concatenate(self._labels)
-
-
-def _kind_of_codes(batch: AnyCodes | Bytes) -> str:
-    return f"{batch.shape[1]} packed bytes" if isinstance(batch, np.ndarray) else f"{batch.n_bits} bits"
-
-
-def _kind_of_labels(batch: NDArray[Any]) -> str:
-    if batch.ndim == 2:
-        return f"{batch.shape[1]} multi-hot labels"
-    return "names of classes" if batch.dtype.kind == "U" else "class ids"
-
-
-def _joined(batches: Sequence[AnyCodes | Bytes]) -> AnyCodes | Bytes:
-    """All codes, on the device where they are, or in NumPy's memory if they are not all on one device."""
-    held = [batch for batch in batches if isinstance(batch, np.ndarray)]
-    if held:
-        return np.concatenate(held)
-    packed = [batch for batch in batches if not isinstance(batch, np.ndarray)]
-    on_device = [batch for batch in packed if not isinstance(batch, Codes)]
-    if len(on_device) == len(packed) and len({batch.words.device for batch in on_device}) == 1:
-        import torch
-
-        return replace(on_device[0], words=torch.cat([batch.words for batch in on_device]))
-    return Codes(np.concatenate([on_cpu(batch).words for batch in packed]), packed[0].n_bits)
+Batch = tuple[AnyCodes | Bytes, NDArray[Any]]  # codes and labels
 
 
 class ScoreAccumulator:
@@ -111,20 +49,15 @@ class ScoreAccumulator:
         exclude_self: Any = False,
     ) -> None:
         checked(ties, empty)
-        Metrics.parse(metrics)  # a wrong name is said before the first batch
+        names = Metrics.parse(metrics).names  # a wrong name is said before the first batch
         self._device, self._bits, self._bit_order = device, bits, bit_order
-        self._options: dict[str, Any] = {
-            "metrics": metrics,
-            "ties": ties,
-            "weights": weights,
-            "empty": empty,
-            "exclude_self": exclude_self,
-        }
+        self._options: dict[str, Any] = {"metrics": names, "ties": ties, "weights": weights, "empty": empty}
+        self._options["exclude_self"] = exclude_self
         self.reset()
 
     def reset(self) -> None:
         """Forgets all batches."""
-        self._query, self._database = _Side("query"), _Side("database")
+        self._batches: dict[str, list[Batch]] = {"query": [], "database": []}
 
     def update(
         self,
@@ -135,21 +68,56 @@ class ScoreAccumulator:
         database_labels: Any = None,
     ) -> None:
         """Adds a batch of queries, of the database, or of both; a wrong one raises HashbenchError and adds nothing."""
-        given = ((self._query, query_codes, query_labels), (self._database, database_codes, database_labels))
-        batches = [
-            (side, *side.read(codes, labels, for_arrays(self._device, codes), self._bits))
-            for side, codes, labels in given
-            if not (codes is None and labels is None)
-        ]
-        if not batches:
+        given = {"query": (query_codes, query_labels), "database": (database_codes, database_labels)}
+        read = {side: self._read(side, *each) for side, each in given.items() if any(one is not None for one in each)}
+        if not read:
             raise HashbenchError("nothing to add: query_codes and query_labels, or database_codes and database_labels")
-        for side, codes, labels in batches:  # all were read: now none can fail
-            side.add(codes, labels)
+        for side, batch in read.items():  # all were read: now none can fail
+            self._batches[side].append(batch)
 
     def compute(self) -> Scores:
         """The scores of all batches since the last ``reset``; more batches may follow."""
-        sides = [side.codes() for side in (self._query, self._database)]
-        query, database = arrays.unpacked(sides, self._bits, self._bit_order)
-        query_labels, database_labels = (side.labels() for side in (self._query, self._database))
+        for side, batches in self._batches.items():
+            if not batches:
+                raise HashbenchError(f"{side}: no batch yet: update({side}_codes=..., {side}_labels=...)")
+        codes = [_joined([codes for codes, _ in batches]) for batches in self._batches.values()]
+        labels = [np.concatenate([labels for _, labels in batches]) for batches in self._batches.values()]
+        query, database = arrays.unpacked(codes, self._bits, self._bit_order)
         device = for_arrays(self._device, *(getattr(each, "words", None) for each in (query, database)))
-        return score(query, database, query_labels, database_labels, device=device, **self._options)
+        return score(query, database, labels[0], labels[1], device=device, **self._options)
+
+    def _read(self, side: str, codes: Any, labels: Any) -> Batch:
+        """A batch of codes and labels; raises HashbenchError if they do not fit each other or the batches before."""
+        if codes is None or labels is None:
+            raise HashbenchError(f"{side}_codes and {side}_labels: a batch needs both")
+        batch = arrays.read_codes(f"{side}_codes", codes, for_arrays(self._device, codes), self._bits)
+        of = arrays.read_labels(f"{side}_labels", labels)
+        if len(of) != len(batch):
+            raise HashbenchError(f"{side}_labels: {len(of)} rows, {side}_codes has {len(batch)}: one each")
+        for first in self._batches[side][:1]:
+            for what, kind, before in zip(("codes", "labels"), _kinds(batch, of), _kinds(*first), strict=True):
+                if kind != before:
+                    raise HashbenchError(f"{side}_{what}: a batch of {kind} after batches of {before}: all must agree")
+        return batch, of
+
+
+def _kinds(codes: AnyCodes | Bytes, labels: NDArray[Any]) -> tuple[str, str]:
+    """Of the codes and of the labels: all batches of a side must have the same."""
+    of_codes = f"{codes.shape[1]} packed bytes" if isinstance(codes, np.ndarray) else f"{codes.n_bits} bits"
+    if labels.ndim == 2:
+        return of_codes, f"{labels.shape[1]} multi-hot labels"
+    return of_codes, "names of classes" if labels.dtype.kind == "U" else "class ids"
+
+
+def _joined(batches: Sequence[AnyCodes | Bytes]) -> AnyCodes | Bytes:
+    """All codes, on the device where they are, or in NumPy's memory if they are not all on one device."""
+    held = [batch for batch in batches if isinstance(batch, np.ndarray)]
+    if held:
+        return np.concatenate(held)
+    packed = [batch for batch in batches if not isinstance(batch, np.ndarray)]
+    on_device = [batch for batch in packed if not isinstance(batch, Codes)]
+    if len(on_device) == len(packed) and len({batch.words.device for batch in on_device}) == 1:
+        import torch
+
+        return replace(on_device[0], words=torch.cat([batch.words for batch in on_device]))
+    return Codes(np.concatenate([on_cpu(batch).words for batch in packed]), packed[0].n_bits)

@@ -10,10 +10,9 @@ from hashbench.codes import Codes, pack
 from hashbench.codes.packed import bit_order_of, from_bytes
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram.counting import AnyCodes
-from hashbench.relevance.labels import Labels, class_ids, class_names
+from hashbench.relevance.labels import LabelRelevance, class_ids, class_names, from_labels
 
 BitOrder = Literal["big", "little"]
-NAMES = ("query_codes", "database_codes")
 Bytes = NDArray[np.uint8]
 
 
@@ -51,19 +50,18 @@ def read_codes(name: str, values: Any, device: str, bits: int | None) -> AnyCode
     return _of_length(name, pack(array > 0), bits)
 
 
-def unpacked(
-    sides: Sequence[AnyCodes | Bytes], bits: int | None, order: BitOrder | None, names: Sequence[str] = NAMES
-) -> list[AnyCodes]:
+def unpacked(sides: Sequence[AnyCodes | Bytes], bits: int | None, order: BitOrder | None) -> list[AnyCodes]:
     """The codes of queries and database; bytes are read in ``order``, or in the one in which their padding is clear."""
     if order not in (None, "big", "little"):
         raise HashbenchError(f"bit_order={order!r}: big (numpy.packbits) or little (faiss) is expected")
-    packed = [(name, side) for name, side in zip(names, sides, strict=True) if isinstance(side, np.ndarray)]
+    packed = [side for side in sides if isinstance(side, np.ndarray)]
     if not packed or bits is None:
         return [side for side in sides if not isinstance(side, np.ndarray)]
+    first = "query_codes" if isinstance(sides[0], np.ndarray) else "database_codes"
     if order is None and len(packed) < len(sides) and bits > 1:
-        raise HashbenchError(f"{packed[0][0]}: packed, beside codes that are not: say bit_order='big' or 'little'")
-    last = int(np.bitwise_or.reduce([np.bitwise_or.reduce(side[:, -1], initial=0) for _, side in packed]))
-    chosen = bit_order_of(packed[0][0], bits, last, order)
+        raise HashbenchError(f"{first}: packed, beside codes that are not: say bit_order='big' or 'little'")
+    last = int(np.bitwise_or.reduce([np.bitwise_or.reduce(side[:, -1], initial=0) for side in packed]))
+    chosen = bit_order_of(first, bits, last, order)
     return [from_bytes(side, bits, chosen) if isinstance(side, np.ndarray) else side for side in sides]
 
 
@@ -74,7 +72,9 @@ def read_labels(name: str, values: Any) -> NDArray[Any]:
         array = array.astype(np.str_)  # a column of pandas
     array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
     if array.dtype.kind == "U":
-        return _names(name, array)
+        if array.ndim != 1:
+            raise HashbenchError(f"{name}: shape {array.shape}: names of classes are [n], one for each item")
+        return array
     array = numbers(name, array)
     if array.ndim == 2 and not ((array == 0) | (array == 1)).all():
         raise HashbenchError(f"{name}: multi-hot labels [n, labels] are 0 or 1; others are in it")
@@ -84,15 +84,15 @@ def read_labels(name: str, values: Any) -> NDArray[Any]:
     return whole if array.ndim == 1 else whole.astype(np.uint8)
 
 
-def numbered(query: NDArray[Any], database: NDArray[Any]) -> tuple[Labels, Labels]:
-    """The labels of both sides, with class ids in place of names: an item of the same name has the same id."""
-    kinds = {labels.dtype.kind == "U" for labels in (query, database)}
-    if len(kinds) > 1:
+def relevance(query: NDArray[Any], database: NDArray[Any]) -> LabelRelevance:
+    """The relevance by the labels of both sides, as ``read_labels`` returns them; items of one name share a class."""
+    are_names = {labels.dtype.kind == "U" for labels in (query, database)}
+    if len(are_names) > 1:
         raise HashbenchError("query_labels, database_labels: names of classes on one side, numbers on the other")
-    if kinds == {False}:
-        return query, database
-    known = class_names(query)
-    return class_ids(query, known), class_ids(database, known)
+    if are_names == {True}:
+        known = class_names(query)
+        query, database = class_ids(query, known), class_ids(database, known)
+    return from_labels(query, database)
 
 
 def _array(name: str, values: Any) -> NDArray[Any]:
@@ -105,12 +105,6 @@ def _array(name: str, values: Any) -> NDArray[Any]:
         return np.asarray(values)
     except ValueError as error:  # rows of different lengths
         raise HashbenchError(f"{name}: not an array: {error}") from None
-
-
-def _names(name: str, array: NDArray[Any]) -> NDArray[np.str_]:
-    if array.ndim != 1:
-        raise HashbenchError(f"{name}: shape {array.shape}: names of classes are [n], one for each item")
-    return array
 
 
 def _is_packed(values: Any, bits: int | None) -> bool:

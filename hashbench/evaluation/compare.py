@@ -1,18 +1,28 @@
-"""Two codes of the same queries and the same database, compared query by query."""
+"""Two codes of the same queries and database, compared query by query: a paired bootstrap and a sign-flip test."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hashbench import metrics
 from hashbench.codes.files import Ids, rows_of_ids
-from hashbench.evaluation.paired import Difference, Floats, differences
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.parallel import slices
+from hashbench.foundation.progress import bar
 from hashbench.histogram import Histogram
 from hashbench.metrics import Metrics
 from hashbench.relevance.labels import Labels
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
+
+Floats = NDArray[np.float64]
+
+BLOCK = 1 << 21  # numbers that are drawn at a time: arrays of 16 MiB, for any number of queries and samples
+ROUNDING = 1e-12  # two values of a query that differ by less are equal
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +37,23 @@ class Side:
     ids: Ids | None = None
     labels: Labels | None = None
     split: str | None = None
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The difference of one metric, mean of a minus mean of b, over the queries.
+
+    ``low`` and ``high`` are the ends of the bootstrap's interval. ``p`` is the share of the random exchanges of a and b
+    that give a mean difference as large as this one, or larger; ``is_exact`` says that all exchanges were counted.
+    """
+
+    a: float
+    b: float
+    difference: float
+    low: float
+    high: float
+    p: float
+    is_exact: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,25 +88,19 @@ class Comparison:
         size = np.nan_to_num(np.abs(a - b))
         for query in np.argsort(-size, kind="stable")[:top].tolist():
             if size[query] > 0:
-                yield QueryValues(query, _printable(self.ids, query), float(a[query]), float(b[query]))
-
-
-def _printable(ids: Ids | None, query: int) -> int | str | None:
-    if ids is None:
-        return None
-    found = ids[query].item()
-    return found.decode("utf-8", "backslashreplace") if isinstance(found, bytes) else found
+                of = None if self.ids is None else self.ids[query].item()
+                of = of.decode("utf-8", "backslashreplace") if isinstance(of, bytes) else of
+                yield QueryValues(query, of, float(a[query]), float(b[query]))
 
 
 def check_names(names: str | Sequence[str]) -> Metrics:
     """The metrics; raises HashbenchError for one that is no mean over queries of their own."""
     parsed = Metrics.parse(names)
-    for metric in parsed:
-        if metric.entry.needs_all_queries:
-            raise HashbenchError(
-                f"metric '{metric}': its value for a query depends on the other queries, so queries cannot be "
-                "resampled: name a metric of single queries, such as ap"
-            )
+    for metric in parsed.where(lambda metric: metric.entry.needs_all_queries):
+        raise HashbenchError(
+            f"metric '{metric}': its value for a query depends on the other queries, so queries cannot be resampled: "
+            "name a metric of single queries, such as ap"
+        )
     return parsed
 
 
@@ -91,15 +112,10 @@ def compare(a: Side, b: Side, names: Metrics, *, samples: int, seed: int, interv
     kept = a.histogram.n_relevant > 0
     if not kept.any():
         raise HashbenchError(f"{a.name}: no query has a relevant item: there is nothing to compare")
-    found = differences(
-        {name: each[0, kept] for name, each in values.items()},
-        {name: each[1, kept] for name, each in values.items()},
-        samples=samples,
-        seed=seed,
-        interval=interval,
-    )
-    n_database = int(a.histogram.counts[0].sum())
+    firsts, seconds = ({name: each[side, kept] for name, each in values.items()} for side in (0, 1))
+    found = differences(firsts, seconds, samples=samples, seed=seed, interval=interval)
     ids = a.ids if a.ids is not None else None if b.ids is None else b.ids[rows]
+    n_database = int(a.histogram.counts[0].sum())
     return Comparison(len(kept), int((~kept).sum()), n_database, same_by, found, values, ids)
 
 
@@ -108,41 +124,29 @@ def _matched(a: Side, b: Side) -> tuple[NDArray[np.int64], str]:
 
     Whatever the ids and the labels say, each query must have as many items of each level in both databases.
     """
-    if a.histogram.n_queries != b.histogram.n_queries:
-        raise _others(a, b, f"{a.histogram.n_queries:,} and {b.histogram.n_queries:,} of them")
-    rows, same_by = np.arange(a.histogram.n_queries), "the number of items of each relevance level"
+
+    def require(is_same: bool, why: str) -> None:
+        if not is_same:
+            raise HashbenchError(
+                f"{a.name}, {b.name}: not the same queries ({why}): codes of the same queries and database are expected"
+            )
+
+    sizes = a.histogram.n_queries, b.histogram.n_queries
+    require(sizes[0] == sizes[1], f"{sizes[0]:,} and {sizes[1]:,} of them")
+    rows, same_by = np.arange(sizes[0]), "the number of items of each relevance level"
     if a.split is not None and b.split is not None:
-        if a.split != b.split:
-            raise _others(a, b, "the ids of their splits differ")
+        require(a.split == b.split, "the ids of their splits differ")
         same_by = "the ids of their split"
     elif a.ids is not None and b.ids is not None:
-        rows, same_by = _by_ids(a, a.ids, b, b.ids), "their ids"
+        rows, same_by = rows_of_ids(a.ids, [b.ids], f"{b.name}: query_ids"), "their ids"
+        require(bool((rows >= 0).all()) and len(np.unique(rows)) == len(rows), "their ids differ")
     elif a.labels is not None and b.labels is not None and a.labels.ndim == b.labels.ndim:
-        if not _same_labels(a.labels, b.labels):
-            raise _others(a, b, "their labels differ")
+        require(np.array_equal(_renumbered(a.labels), _renumbered(b.labels)), "their labels differ")
         same_by = "their labels"
-    if not _same_relevance(a.histogram, b.histogram, rows):
-        raise _others(a, b, "they have other numbers of items of each relevance level in the database")
+    of_a, of_b = _by_level(a.histogram), _by_level(b.histogram)
+    same_items = of_a.keys() == of_b.keys() and all(np.array_equal(of_a[level], of_b[level][rows]) for level in of_a)
+    require(same_items, "they have other numbers of items of each relevance level in the database")
     return rows, same_by
-
-
-def _others(a: Side, b: Side, why: str) -> HashbenchError:
-    return HashbenchError(
-        f"{a.name}, {b.name}: not the same queries ({why}): codes of the same queries and database are expected"
-    )
-
-
-def _by_ids(a: Side, of_a: Ids, b: Side, of_b: Ids) -> NDArray[np.int64]:
-    """The row in b of each query of a, by its id."""
-    rows = rows_of_ids(of_a, [of_b], f"{b.name}: query_ids")
-    if (rows < 0).any() or len(np.unique(rows)) < len(rows):
-        raise _others(a, b, "their ids differ")
-    return rows
-
-
-def _same_labels(a: Labels, b: Labels) -> bool:
-    """Whether the same queries share labels; the classes may have other numbers."""
-    return np.array_equal(_renumbered(a), _renumbered(b))
 
 
 def _renumbered(labels: Labels) -> Labels:
@@ -155,13 +159,74 @@ def _renumbered(labels: Labels) -> Labels:
     return number[place]
 
 
-def _same_relevance(a: Histogram, b: Histogram, rows: NDArray[np.int64]) -> bool:
-    """Whether each query has as many items of each relevance level in both."""
-    of_a, of_b = _by_level(a), _by_level(b)
-    return of_a.keys() == of_b.keys() and all(np.array_equal(of_a[level], of_b[level][rows]) for level in of_a)
-
-
 def _by_level(histogram: Histogram) -> dict[int, NDArray[np.int64]]:
     """The number of items of each query at each level that occurs."""
     totals = histogram.counts.sum(axis=1)
     return {int(level): totals[:, v] for v, level in enumerate(histogram.levels) if totals[:, v].any()}
+
+
+def differences(
+    a: Mapping[str, Floats], b: Mapping[str, Floats], *, samples: int, seed: int, interval: float
+) -> dict[str, Difference]:
+    """The difference of each metric; ``a`` and ``b`` give float64[q] for the same metrics and the same queries.
+
+    The values are finite, and there is at least one query. All metrics are resampled with the same queries, so a
+    metric's result does not depend on the others.
+    """
+    first, second = np.stack([a[name] for name in a]), np.stack([b[name] for name in a])
+    paired = first - second
+    paired[np.abs(paired) < ROUNDING] = 0.0
+    with bar("compare", "sample", 2 * samples, scaled=True) as done:
+        lows, highs = _bootstrap(paired, samples, seed, interval, done)
+        p = [_of_all_flips(values[values != 0], samples) for values in paired]
+        is_exact = [each is not None for each in p]
+        sampled = [metric for metric, each in enumerate(p) if each is None]
+        for metric, hits in zip(sampled, _random_hits(paired[sampled], samples, seed, done), strict=True):
+            p[metric] = (int(hits) + 1) / (samples + 1)
+    means = [each.mean(axis=1) for each in (first, second, paired)]
+    columns = (each.tolist() for each in (*means, lows, highs, np.array(p, float)))
+    return {name: Difference(*row) for name, *row in zip(a, *columns, is_exact, strict=True)}
+
+
+def _bootstrap(paired: Floats, samples: int, seed: int, interval: float, done: "tqdm[None]") -> Floats:
+    """The ends of the percentile interval of each metric's mean difference, float64[2, m], of resampled queries."""
+    n_queries = paired.shape[1]
+    random = np.random.default_rng(seed)
+    means = np.empty((len(paired), samples))
+    for part in slices(samples, max(1, BLOCK // n_queries)):
+        drawn = random.integers(n_queries, size=(part.stop - part.start, n_queries))
+        for metric, values in enumerate(paired):
+            means[metric, part] = values[drawn].mean(axis=1)
+        done.update(part.stop - part.start)
+    tail = (1 - interval) / 2
+    ends: Floats = np.quantile(means, [tail, 1 - tail], axis=1)
+    return ends
+
+
+def _of_all_flips(values: Floats, samples: int) -> float | None:
+    """The exact p-value, of all ways to flip the signs of ``values``; None where they are more than ``samples``."""
+    if len(values) > 62 or 1 << len(values) > samples:
+        return None
+    flipped = np.zeros(1)
+    for value in values:
+        flipped = np.concatenate([flipped + value, flipped - value])
+    return float((np.abs(flipped) >= _threshold(values)).mean())
+
+
+def _random_hits(paired: Floats, samples: int, seed: int, done: "tqdm[None]") -> NDArray[np.int64]:
+    """How many of the random flips of the signs give a sum as large as the observed one, int64[m]."""
+    n_queries = paired.shape[1]
+    random = np.random.default_rng((seed, 1))  # other numbers than those of the bootstrap
+    hits, total = np.zeros(len(paired), np.int64), paired.sum(axis=1)
+    thresholds = np.array([_threshold(values) for values in paired])
+    for part in slices(samples if len(paired) else 0, max(1, BLOCK // n_queries)):
+        drawn = random.integers(256, size=(part.stop - part.start, -(-n_queries // 8)), dtype=np.uint8)
+        kept = np.unpackbits(drawn, axis=1, count=n_queries).astype(np.float64) @ paired.T
+        hits += (np.abs(2 * kept - total) >= thresholds).sum(axis=0)
+        done.update(part.stop - part.start)
+    return hits
+
+
+def _threshold(values: Floats) -> float:
+    """The observed sum, less what rounding can make of an equal one."""
+    return float(abs(values.sum()) - ROUNDING * np.abs(values).sum())

@@ -2,19 +2,33 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from hashbench.codes import Codes
-from hashbench.evaluation.shard_total import Total, locked_total, read_total, write_total
-from hashbench.evaluation.shards import CountTask, How, Shard, ShardContent, Source, query_sha256
+from hashbench.evaluation.shard_total import Entry, Total, locked_total, read_total, write_total
+from hashbench.evaluation.shards import CountTask, Shard, Source, query_sha256
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.progress import bar, note
 from hashbench.jobs import ray
 from hashbench.jobs.follow import all_done, checked
 from hashbench.jobs.local import local_pool
 from hashbench.jobs.task import Call, Pool
+
+
+@dataclass(frozen=True)
+class How:
+    """How many shards are counted at the same time, the file of the total, and whether the shards are new in it.
+
+    ``ray`` is the address of a Ray cluster that counts them, in place of this machine.
+    """
+
+    jobs: int = 1
+    counts: Path | None = None
+    append: bool = False
+    ray: str | None = None
 
 
 def count_shards(source: Source, shards: Sequence[Shard], how: How) -> tuple[Total, Codes]:
@@ -35,22 +49,18 @@ def count_shards(source: Source, shards: Sequence[Shard], how: How) -> tuple[Tot
         del first  # it may hold the shard
         if before is not None:
             _require_queries(before, query, digest, how)
-        seen = _contents(source, shards, how.jobs)
+        seen: list[Entry] = checked([Call(partial(source.content_of, each), str(each)) for each in shards], how.jobs)
+        given: dict[tuple[str, ...], Shard] = {}
+        for shard, one in zip(shards, seen, strict=True):
+            if (other := given.setdefault(one.identity, shard)) is not shard:
+                raise HashbenchError(
+                    f"{shard}: the same bytes as {other}: each shard is counted once, so leave one out"
+                )
         if before is not None:
-            _require_shards(before, {one.identity: shard for one, shard in zip(seen, shards, strict=True)}, how)
-        note(f"note: {len(shards):,} shards, {sum(one.n_items for one in seen):,} items")
+            _require_shards(before, given, how)
+        note(f"note: {len(shards):,} shards, {sum(one.items for one in seen):,} items")
         tasks = [CountTask(source, *each) for each in zip(shards, seen, strict=True)]
         return _total(tasks, before, digest, how, cluster), query
-
-
-def _contents(source: Source, shards: Sequence[Shard], jobs: int) -> list[ShardContent]:
-    """What each shard is; raises HashbenchError where two are the same."""
-    seen: list[ShardContent] = checked([Call(partial(source.content_of, shard), str(shard)) for shard in shards], jobs)
-    first: dict[tuple[str, ...], Shard] = {}
-    for shard, one in zip(shards, seen, strict=True):
-        if (other := first.setdefault(one.identity, shard)) is not shard:
-            raise HashbenchError(f"{shard}: the same bytes as {other}: each shard is counted once, so leave one out")
-    return seen
 
 
 def _require_queries(before: Total, query: Codes, digest: str, how: How) -> None:
@@ -93,7 +103,7 @@ def _total(tasks: Sequence[CountTask], total: Total | None, digest: str, how: Ho
     if len(missing) < len(tasks):
         note(f"note: {len(tasks) - len(missing):,} of them are in {how.counts} already")
     pending = frozenset(task.content.identity for task in tasks) if how.append else frozenset()
-    n_items, n_missing = (sum(task.content.n_items for task in each) for each in (tasks, missing))
+    n_items, n_missing = (sum(task.content.items for task in each) for each in (tasks, missing))
     pool = local_pool(min(how.jobs, len(missing))) if cluster is None else _ray_pool(cluster, tasks[0].source.device)
     results = all_done(missing, pool)
     with bar("count", "item", n_items, scaled=True, done=n_items - n_missing) as shown, closing(results):
@@ -107,7 +117,7 @@ def _total(tasks: Sequence[CountTask], total: Total | None, digest: str, how: Ho
             total = replace(total, pending=pending if left else frozenset())
             if how.counts is not None:
                 write_total(how.counts, total)
-            shown.update(missing[at].content.n_items)
+            shown.update(missing[at].content.items)
     assert total is not None
     return total
 

@@ -15,8 +15,6 @@ from hashbench.codes.distinct import Distinct
 from hashbench.foundation.parallel import slices
 from hashbench.histogram import Histogram
 
-Bits = NDArray[np.int64]  # [bits], a number for each bit
-
 MOST_IN_A_BYTE = 255
 BLOCK = 16 * MOST_IN_A_BYTE  # codes whose bits are unpacked at a time
 DISTINCT_LIMIT = 1 << 21  # words of distinct codes in memory, 16 MiB; beyond it they are not counted
@@ -80,7 +78,15 @@ class Tally:
         for rows in slices(len(codes), BLOCK):
             bits = codes[rows].bits()
             self._ones += _sums(bits)
-            self._tell_apart(bits)
+            if self._first is None:
+                self._first = bits[0].copy()
+            # usually no bit has a duplicate after a few codes; only those that have are compared
+            alike = np.flatnonzero(np.bincount(self._like)[self._like] > 1)
+            # each bit is compared with its value in the first code, so a bit and its opposite have the same column
+            columns = np.packbits((bits[:, alike] ^ self._first[alike]).T, axis=1)
+            earliest: dict[tuple[int, bytes], int] = {}
+            for bit, column in zip(alike.tolist(), columns, strict=True):
+                self._like[bit] = earliest.setdefault((int(self._like[bit]), column.tobytes()), bit)
         self.n_items += len(codes)
 
     def merge(self, other: "Tally") -> None:
@@ -89,17 +95,18 @@ class Tally:
             return
         if self._first is None:
             self._first, self._like = other._first, other._like
-        else:
-            self._like = _alike_in_both(self._like, other._like, self._first ^ other._first)
+        else:  # bits are alike in both if they are so in the same way: equal in both, or opposite
+            ways = np.stack([self._like, other._like, self._first ^ other._first], axis=1)
+            earliest: dict[tuple[int, ...], int] = {}
+            self._like = np.array([earliest.setdefault(tuple(way), bit) for bit, way in enumerate(ways.tolist())])
         self._distinct.merge(other._distinct)
         self._ones, self.n_items = self._ones + other._ones, self.n_items + other.n_items
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All that was counted, as arrays by name; ``of_arrays`` makes a tally of them again."""
-        known = self._distinct.known()
+        known = {"first": self._first, "distinct": self._distinct.known()}
         found = {"n_items": np.array([self.n_items]), "ones": self._ones, "like": self._like}
-        first = {} if self._first is None else {"first": self._first}
-        return {**found, **first, **({} if known is None else {"distinct": known})}
+        return {**found, **{name: array for name, array in known.items() if array is not None}}
 
     @staticmethod
     def of_arrays(arrays: Mapping[str, NDArray[Any]]) -> "Tally":
@@ -117,34 +124,12 @@ class Tally:
         duplicates = tuple((bit, of) for bit, of in enumerate(like) if bit != of and bit not in dead)
         return CodeDiagnostics(n, len(like), self._distinct.count(), dead, duplicates, self._ones / max(n, 1))
 
-    def _tell_apart(self, bits: NDArray[np.uint8]) -> None:
-        """Compares the bits that still have a duplicate; usually none are left after a few codes."""
-        if self._first is None:
-            self._first = bits[0].copy()
-        alike = np.flatnonzero(np.bincount(self._like)[self._like] > 1)
-        # each bit is compared with its value in the first code, so a bit and its opposite have the same column
-        columns = np.packbits((bits[:, alike] ^ self._first[alike]).T, axis=1)
-        earliest: dict[tuple[int, bytes], int] = {}
-        for bit, column in zip(alike.tolist(), columns, strict=True):
-            self._like[bit] = earliest.setdefault((int(self._like[bit]), column.tobytes()), bit)
-
-
-def _alike_in_both(one: Bits, other: Bits, flipped: NDArray[np.uint8]) -> Bits:
-    """For each bit the earliest bit that is like it in two tallies, in the same way: equal in both, or opposite."""
-    earliest: dict[tuple[int, int, int], int] = {}
-    ways = zip(one.tolist(), other.tolist(), flipped.tolist(), strict=True)
-    return np.array([earliest.setdefault(way, bit) for bit, way in enumerate(ways)], np.int64)
-
 
 def diagnose_queries(histogram: Histogram, radius: int = 2) -> QueryDiagnostics:
     """The diagnostics of the queries of ``histogram``, with the Hamming ball of ``radius`` around each query."""
-    inside = histogram.at_distance[:, : radius + 1].sum(axis=1)
-    return QueryDiagnostics(
-        without_relevant=int((histogram.n_relevant == 0).sum()),
-        empty_balls=int((inside == 0).sum()),
-        radius=radius,
-        twins=int((histogram.relevant[:, 0] > 0).sum()),
-    )
+    has_none, inside = histogram.n_relevant == 0, histogram.at_distance[:, : radius + 1].sum(axis=1)
+    has_twin = histogram.relevant[:, 0] > 0
+    return QueryDiagnostics(int(has_none.sum()), int((inside == 0).sum()), radius, int(has_twin.sum()))
 
 
 def _sums(bits: NDArray[np.uint8]) -> NDArray[np.int64]:

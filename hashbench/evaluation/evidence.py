@@ -1,13 +1,13 @@
 """What was counted of queries against a database: all that scores, diagnostics and hints are computed from."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import NDArray
 
 from hashbench.evaluation.diagnostics import Tally
-from hashbench.evaluation.scores import Empty, Scores, per_query
+from hashbench.evaluation.scores import Empty, Scores
 from hashbench.histogram import Histogram
 from hashbench.histogram.ties import Policy
 from hashbench.metrics import Metrics, evaluate_with_extremes
@@ -36,25 +36,14 @@ class Evidence:
         """
         assert self.tally is not None and other.tally is not None, "parts of a database are inspected"
         self.tally.merge(other.tally)
-        return Evidence(
-            self.histogram.joined(other.histogram),
-            self.n_items + other.n_items,
-            self.tally,
-            (self.without_class[0], self.without_class[1] + other.without_class[1]),
-            n_excluded=self.n_excluded + other.n_excluded,
-        )
+        without_class = self.without_class[0], self.without_class[1] + other.without_class[1]
+        counted, n_items = self.histogram.joined(other.histogram), self.n_items + other.n_items
+        return Evidence(counted, n_items, self.tally, without_class, n_excluded=self.n_excluded + other.n_excluded)
 
-    def scores(
-        self,
-        metrics: Metrics,
-        *,
-        ties: Policy = "expected",
-        empty: Empty = "skip",
-        ordered: Iterable[Histogram] | None = None,
-    ) -> Scores:
-        """The scores of ``metrics``; ``ties="order"`` needs ``ordered``, the rankings of ``ties.in_order``."""
-        found = evaluate_with_extremes(self.histogram, metrics, ties, ordered)
-        return Scores(self.histogram.n_queries, self.n_items, self.histogram.n_bits, ties, empty, per_query(*found))
+    def scores(self, metrics: Metrics, *, ties: Policy = "expected", empty: Empty = "skip") -> Scores:
+        """The scores of ``metrics``; ``ties="order"`` needs the items themselves: a ``Scorer`` has it."""
+        found = evaluate_with_extremes(self.histogram, metrics, ties)
+        return Scores(self.histogram.n_queries, self.n_items, self.histogram.n_bits, ties, empty, found)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The histogram and the tally as arrays by name; ``of_arrays`` makes evidence of them again."""
@@ -63,19 +52,6 @@ class Evidence:
 
     @staticmethod
     def of_arrays(arrays: Mapping[str, NDArray[Any]], without_class: tuple[int, int]) -> "Evidence":
-        """The evidence whose ``arrays`` these are.
-
-        >>> import numpy as np
-        >>> from hashbench.codes import pack
-        >>> from hashbench.evaluation.scorer import Scorer
-        >>> from hashbench.metrics import Metrics
-        >>> from hashbench.relevance.labels import from_labels
-        >>> codes, labels = pack(np.array([[0, 1], [1, 1]])), np.array([7, 7])
-        >>> scorer = Scorer(codes, Metrics.parse("ap"), inspect=True)
-        >>> scorer.add(codes, from_labels(labels, labels))
-        >>> found = scorer.evidence()
-        >>> Evidence.of_arrays(found.arrays(), found.without_class).histogram.sha256() == found.histogram.sha256()
-        True
-        """
+        """The evidence whose ``arrays`` these are."""
         tally = Tally.of_arrays(arrays)
         return Evidence(Histogram(arrays["counts"], arrays["levels"]), tally.n_items, tally, without_class)

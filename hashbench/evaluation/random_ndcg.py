@@ -48,29 +48,18 @@ def readings(kind: str, relevance_of: Callable[[str, bool], DistanceRelevance]) 
     found = []
     for centred, squared in product((True, False), (False, True)):
         read_kind = "released" if squared else "percentiles"
-        tied = _one_tie(relevance_of(read_kind, centred))
+        relevance = relevance_of(read_kind, centred)
+        # if all items are tied, the expected NDCG of the one tie is that of a ranking at random
+        counts = np.zeros((relevance.shape[0], 1, len(relevance.levels)), np.int64)
+        for _, known in relevance.pieces():
+            for level in range(len(relevance.levels)):
+                counts[:, 0, level] += np.count_nonzero(known.level == level, axis=1)
+        tied = Histogram(counts, relevance.levels)
         # the gains of every row, 2^v - 1, and gains in int8
         for is_exact, gains in ((True, ndcg.gains_of(tied.levels)), (False, talr.gains_of(tied.levels))):
-            values, has_one = ndcg.of_gains(tied, gains, None), tied.n_relevant > 0
-            found.append(
-                Reading(
-                    centred=centred,
-                    squared=squared,
-                    top_gain=int(gains[-1]),
-                    is_own=is_exact and centred and kind == read_kind,
-                    n_empty=int((~has_one).sum()),
-                    ndcg=float(values[has_one].mean()) if has_one.any() else 0.0,
-                    ndcg_with_empty=float(np.where(has_one, values, 1.0).mean()),
-                )
-            )
+            values, has_one = ndcg.of_gains(tied, gains), tied.n_relevant > 0
+            is_own = is_exact and centred and kind == read_kind
+            mean = float(values[has_one].mean()) if has_one.any() else 0.0
+            with_empty = float(np.where(has_one, values, 1.0).mean())
+            found.append(Reading(centred, squared, int(gains[-1]), is_own, int((~has_one).sum()), mean, with_empty))
     return found
-
-
-def _one_tie(relevance: DistanceRelevance) -> Histogram:
-    """The histogram if all items are tied: the expected NDCG of one tie is that of a ranking at random."""
-    n_levels = len(relevance.levels)
-    counts = np.zeros((relevance.shape[0], 1, n_levels), np.int64)
-    for _, known in relevance.pieces():
-        for level in range(n_levels):
-            counts[:, 0, level] += np.count_nonzero(known.level == level, axis=1)
-    return Histogram(counts, relevance.levels)

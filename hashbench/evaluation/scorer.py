@@ -11,24 +11,23 @@ from hashbench.evaluation import arrays
 from hashbench.evaluation.arrays import BitOrder
 from hashbench.evaluation.diagnostics import Tally
 from hashbench.evaluation.evidence import Evidence
-from hashbench.evaluation.scores import Empty, Scores, checked, per_query
+from hashbench.evaluation.scores import Empty, Scores, checked
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.progress import bar
 from hashbench.histogram import ranking, self_pairs, ties
-from hashbench.histogram.counting import AnyCodes, Counter, Report, ahead, on_cpu
+from hashbench.histogram.counting import AnyCodes, counter, on_cpu
+from hashbench.histogram.counts import Ints
 from hashbench.histogram.device import for_arrays, for_pairs
 from hashbench.histogram.ranking import WeightedRankings
-from hashbench.histogram.self_pairs import Ints, OwnPairs, SameItems
+from hashbench.histogram.self_pairs import SelfPairs
 from hashbench.histogram.ties import Policy
 from hashbench.metrics import Metrics, evaluate_with_extremes
-from hashbench.relevance.labels import LabelRelevance, from_labels
+from hashbench.relevance.labels import LabelRelevance
 
 if TYPE_CHECKING:
     from hashbench.codes.files import CodeStream, SavedCodes
 
 DEFAULT = ("ap", "ndcg", "precision@r2")
 DEFAULT_WEIGHTED = ("ap", "ndcg")
-NO_METRICS = Metrics(())  # of a scorer that only counts
 SAME_ARRAY = (
     "query_codes is database_codes: each item counts as its own nearest neighbour; exclude_self=True leaves it out, "
     "exclude_self=False keeps it without this warning"
@@ -52,6 +51,7 @@ class Scorer:
     ``ties="order"`` and ``weights`` rank the items themselves, so they need the whole database in one piece.
 
     >>> from hashbench.codes import pack
+    >>> from hashbench.relevance.labels import from_labels
     >>> scorer = Scorer(pack(np.array([[1, 0]])), Metrics.parse("ap"))
     >>> for item, label in (([1, 1], 7), ([0, 0], 3)):
     ...     scorer.add(pack(np.array([item])), from_labels(np.array([7]), np.array([label])))
@@ -62,7 +62,7 @@ class Scorer:
     def __init__(
         self,
         query: AnyCodes,
-        metrics: Metrics,
+        metrics: Metrics = Metrics(),  # noqa: B008  (immutable; without metrics it only counts)
         *,
         ties: Policy = "expected",
         empty: Empty = "skip",
@@ -74,26 +74,24 @@ class Scorer:
         progress: bool = False,
     ) -> None:
         if weights is not None:
-            require_weighted(metrics)
+            metrics.refuse_radii("weighted distances do")
         self.query, self.metrics, self.ties, self.empty, self.weights = query, metrics, ties, empty, weights
-        self.own = _own_rows(exclude_self, len(query))
-        self._n_expected, self._progress = n_items, progress
+        self._n_expected, self._progress, self._must_be_same = n_items, progress, exclude_self is True
+        self.own = (
+            exclude_self if not isinstance(exclude_self, bool) else np.arange(len(query)) if exclude_self else None
+        )
         self._needs_whole = ties == "order" or weights is not None
         self._whole: tuple[AnyCodes, LabelRelevance] | None = None
-        is_counted = weights is None or inspect
-        self._counter = Counter(query, device=device, n_items=n_items) if is_counted else None
-        self._tally = Tally(query.shape[1]) if inspect else None
-        self._without_class = (0, 0)
-        self._must_be_same = exclude_self is True
-        self._same = SameItems(on_cpu(query)) if inspect or self._must_be_same else None
-        self._pairs = OwnPairs(on_cpu(query), self.own) if self.own is not None and is_counted else None
+        self._counter = counter(query, device=device, n_items=n_items) if weights is None or inspect else None
+        self._tally, self._without_class = Tally(query.shape[1]) if inspect else None, (0, 0)
+        self._pairs = SelfPairs(on_cpu(query), self.own) if inspect or self.own is not None else None
         self._evidence: Evidence | None = None
 
     @classmethod
     def of_saved(
         cls,
         saved: "SavedCodes | CodeStream",
-        metrics: Metrics = NO_METRICS,
+        metrics: Metrics = Metrics(),  # noqa: B008
         *,
         exclude_self: bool = False,
         device: str = "auto",
@@ -106,64 +104,44 @@ class Scorer:
         items. Raises HashbenchError if it cannot be found, and for faults of the file.
         """
         rows = saved.rows_in_database() if exclude_self else None
-        by_row = exclude_self and rows is None
-        if by_row and len(saved.query) != saved.n_database:
-            raise HashbenchError(NO_OWN_ROWS)
-        scorer = cls(
-            saved.query,
-            metrics,
-            exclude_self=by_row if rows is None else rows,
-            device=for_pairs(device, len(saved.query) * saved.n_database, saved.query.n_bits),
-            n_items=saved.n_database,
-            inspect=True,
-            progress=progress,
-            **options,
-        )
-        scorer.add_pieces(saved.pieces())
-        if by_row and not scorer.is_same:
-            raise HashbenchError(NO_OWN_ROWS)
-        return scorer
+        by_row, n_queries = exclude_self and rows is None, len(saved.query)
+        chosen = for_pairs(device, n_queries * saved.n_database, saved.query.n_bits)
+        options |= {"device": chosen, "n_items": saved.n_database, "inspect": True, "progress": progress}
+        if not by_row or n_queries == saved.n_database:
+            scorer = cls(saved.query, metrics, exclude_self=by_row if rows is None else rows, **options)
+            scorer.add_pieces(saved.pieces())
+            if not by_row or scorer.is_same:
+                return scorer
+        raise HashbenchError(NO_OWN_ROWS)
 
     def add(self, codes: AnyCodes, relevance: LabelRelevance) -> None:
         """Counts a piece of the database: packed codes, and the relevance of all queries to them.
 
         Raises HashbenchError if their shapes do not agree, and if the memory of the device is full.
         """
-        self._count(codes, relevance)
-        self._inspect(codes, relevance)
+        if self._counter is not None:
+            self._counter.add(codes, relevance)
+        self._inspected((codes, relevance))
 
     def add_pieces(self, pieces: Iterable[tuple[AnyCodes, LabelRelevance]]) -> None:
         """Counts pieces of the database; a thread fetches and inspects the next one while one is counted."""
-
-        def inspected() -> Iterable[tuple[AnyCodes, LabelRelevance]]:
-            for piece in pieces:
-                self._inspect(*piece)
-                yield piece
-
-        n_pairs = None if self._n_expected is None else len(self.query) * self._n_expected
-        with bar("count", "pair", n_pairs, shown=self._progress, scaled=True) as shown:
-            for codes, relevance in ahead(inspected()):
-                self._count(codes, relevance, shown.update)
+        assert self._counter is not None, "weighted scores need one piece"
+        self._counter.add_all(map(self._inspected, pieces), self._n_expected, progress=self._progress)
 
     @property
     def is_same(self) -> bool:
         """Whether the database is the queries themselves, in their order, as far as it was compared."""
-        return self._same is not None and self._same.holds
+        return self._pairs is not None and self._pairs.is_same
 
     def evidence(self) -> Evidence:
         """What was counted; raises HashbenchError if ``exclude_self`` is True and the database is not the queries."""
         self._require_same()
         if self._evidence is None:
             assert self._counter is not None, "weighted scores need no histogram"
-            counted = self._counter.histogram()
-            self._evidence = Evidence(
-                counted if self._pairs is None else self._pairs.left_out(counted),
-                self._counter.n_items,
-                self._tally,
-                self._without_class,
-                self.is_same,
-                0 if self.own is None else int((self.own >= 0).sum()),
-            )
+            counted, n_items = self._counter.histogram(), self._counter.n_items
+            counted = counted if self._pairs is None else self._pairs.left_out(counted)
+            n_excluded = 0 if self.own is None else int((self.own >= 0).sum())
+            self._evidence = Evidence(counted, n_items, self._tally, self._without_class, self.is_same, n_excluded)
         return self._evidence
 
     def scores(self) -> Scores:
@@ -176,47 +154,32 @@ class Scorer:
         query, database, relevance = on_cpu(self.query), on_cpu(self._whole[0]), self._whole[1]
         if self.weights is None:
             ordered = ties.in_order(ranking.hamming(query, database), relevance, own=self.own)
-            return self.evidence().scores(self.metrics, ties=self.ties, empty=self.empty, ordered=ordered)
-        ranked = WeightedRankings(query, database, self.weights, relevance, self._progress, self.own)
-        by_weights = ties.in_order(ranked.distances, relevance, own=self.own) if self.ties == "order" else None
-        found = evaluate_with_extremes(ranked, self.metrics, self.ties, by_weights)
-        return Scores(len(query), len(database), query.n_bits, self.ties, self.empty, per_query(*found))
+            found = evaluate_with_extremes(self.evidence().histogram, self.metrics, self.ties, ordered)
+        else:
+            ranked = WeightedRankings(query, database, self.weights, relevance, self._progress, self.own)
+            by_weights = ties.in_order(ranked.distances, relevance, own=self.own) if self.ties == "order" else None
+            found = evaluate_with_extremes(ranked, self.metrics, self.ties, by_weights)
+        return Scores(len(query), len(database), query.n_bits, self.ties, self.empty, found)
 
-    def _count(self, codes: AnyCodes, relevance: LabelRelevance, report: Report = int) -> None:
+    def _inspected(self, piece: tuple[AnyCodes, LabelRelevance]) -> tuple[AnyCodes, LabelRelevance]:
+        """The piece, of which is kept what its codes and labels tell, and all of it where items are ranked."""
+        self._evidence = None
         if self._needs_whole:
             if self._whole is not None:
                 raise HashbenchError("ties='order' and weights need the whole database in one piece")
-            self._whole = codes, relevance
-        if self._counter is not None:
-            self._counter.add(codes, relevance, report)
-        self._evidence = None
-
-    def _inspect(self, codes: AnyCodes, relevance: LabelRelevance) -> None:
-        """Reads off a piece what its codes and labels tell; nothing if nobody asked for it."""
-        if self._tally is not None:
-            self._tally.add(on_cpu(codes))
-            queries, items = relevance.without_class()
-            self._without_class = queries, self._without_class[1] + items
-        if self._same is not None:
-            self._same.add(on_cpu(codes), relevance)
+            self._whole = piece
         if self._pairs is not None:
-            self._pairs.add(on_cpu(codes), relevance)
+            codes, relevance = on_cpu(piece[0]), piece[1]
+            self._pairs.add(codes, relevance)
+            if self._tally is not None:
+                self._tally.add(codes)
+                queries, items = relevance.without_class()
+                self._without_class = queries, self._without_class[1] + items
+        return piece
 
     def _require_same(self) -> None:
         if self._must_be_same and not self.is_same:
             raise HashbenchError(NOT_SAME)
-
-
-def _own_rows(exclude_self: bool | Ints, n_queries: int) -> Ints | None:
-    if isinstance(exclude_self, bool):
-        return np.arange(n_queries) if exclude_self else None
-    return exclude_self
-
-
-def require_weighted(metrics: Metrics) -> None:
-    """Raises HashbenchError if a metric is not defined for weighted Hamming distances."""
-    if at_radii := metrics.where(lambda metric: metric.needs_radii).names:
-        raise HashbenchError(f"metric '{at_radii[0]}' needs Hamming radii, which weighted distances do not have")
 
 
 def score(
@@ -268,26 +231,21 @@ def score(
     """
     policy, wanted = checked(ties, empty), Metrics.parse(metrics)
     chosen = for_arrays(device, query_codes, database_codes)
-    given = zip(arrays.NAMES, (query_codes, database_codes), strict=True)
-    query, database = arrays.unpacked(
-        [arrays.read_codes(name, values, chosen, bits) for name, values in given], bits, bit_order
+    sides = [
+        arrays.read_codes(f"{side}_codes", codes, chosen, bits)
+        for side, codes in (("query", query_codes), ("database", database_codes))
+    ]
+    query, database = arrays.unpacked(sides, bits, bit_order)
+    relevance = arrays.relevance(
+        arrays.read_labels("query_labels", query_labels), arrays.read_labels("database_labels", database_labels)
     )
-    labels = (("query_labels", query_labels), ("database_labels", database_labels))
-    relevance = from_labels(*arrays.numbered(*(arrays.read_labels(*side) for side in labels)))
     own: bool | Ints = exclude_self is True
     if not (exclude_self is None or isinstance(exclude_self, bool)):
         rows = arrays.numbers("exclude_self", exclude_self)
         own = self_pairs.checked("exclude_self", rows, len(query), len(database))
-    scorer = Scorer(
-        query,
-        wanted,
-        ties=policy,
-        empty=empty,
-        exclude_self=own,
-        weights=None if weights is None else arrays.numbers("weights", weights),
-        device=chosen,
-        n_items=len(database),
-    )
+    by = None if weights is None else arrays.numbers("weights", weights)
+    options: dict[str, Any] = {"ties": policy, "empty": empty, "exclude_self": own, "weights": by}
+    scorer = Scorer(query, wanted, device=chosen, n_items=len(database), **options)
     scorer.add(database, relevance)
     scores = scorer.scores()
     if exclude_self is None and query_codes is database_codes:

@@ -10,26 +10,13 @@ from numpy.typing import NDArray
 from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.histogram import ties
 from hashbench.histogram.ties import Policy
-from hashbench.metrics import Extremes, MetricValue, NamedMetric, Values, summarise
+from hashbench.metrics import MetricValue, NamedMetric, PerQuery, summarise
 
 if TYPE_CHECKING:
     import pandas
 
 Floats = NDArray[np.float64]
 Empty = Literal["skip", "zero"]
-
-
-@dataclass(frozen=True)
-class PerQuery:
-    """The values of one metric, float64[q]: under the tie policy, and in the worst and the best order of tied items.
-
-    The value of a query without a relevant item is NaN. ``worst`` and ``best`` are None for a metric without
-    such a range: ``ap_worst``, ``ap_best``, ``pr_area@k``.
-    """
-
-    values: Floats
-    worst: Floats | None
-    best: Floats | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,7 +44,7 @@ class Scores(Mapping[str, float | None]):
         return len(self.metrics)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.metrics or (isinstance(name, str) and _canonical(name) in self.metrics)
+        return isinstance(name, str) and self._canonical(name) in self.metrics
 
     def value(self, name: str) -> MetricValue:
         """Mean and standard deviation over the queries, the number of queries, and how many have no relevant item."""
@@ -97,7 +84,13 @@ class Scores(Mapping[str, float | None]):
         return frame.astype(dict.fromkeys(columns[:4], "float64"))
 
     def _of(self, name: str) -> PerQuery:
-        return self.metrics[name if name in self.metrics else _canonical(name)]
+        return self.metrics[self._canonical(name)]
+
+    def _canonical(self, name: str) -> str:
+        try:
+            return name if name in self.metrics else str(NamedMetric.parse(name))
+        except HashbenchError:
+            return name  # a KeyError will name it
 
     def _filled(self, values: Floats) -> Floats:
         return np.nan_to_num(values, nan=0.0) if self.empty == "zero" else values
@@ -111,11 +104,6 @@ class Scores(Mapping[str, float | None]):
         return f"Scores({of})\n{table(self)}"
 
     __str__ = __repr__
-
-
-def per_query(values: Values, extremes: Extremes) -> dict[str, PerQuery]:
-    """The values of each metric with their range, as ``evaluate_with_extremes`` returns both."""
-    return {name: PerQuery(found, *extremes.get(name, (None, None))) for name, found in values.items()}
 
 
 def checked(policy: str, empty: str) -> Policy:
@@ -132,24 +120,12 @@ def table(scores: Scores) -> str:
         value, interval = scores.value(name), scores.interval(name)
         ends = f"[{', '.join(map(number, interval))}]" if interval else ""
         lines.append((name, number(value.mean), number(value.std), ends))
-    widths = [max(len(line[column]) for line in lines) for column in range(3)]
+    first, second, third = (max(len(line[column]) for line in lines) for column in range(3))
     return "\n".join(
-        f"{name:<{widths[0]}}  {mean:>{widths[1]}}  {std:>{widths[2]}}  {ends}".rstrip()
-        for name, mean, std, ends in lines
+        f"{name:<{first}}  {mean:>{second}}  {std:>{third}}  {ends}".rstrip() for name, mean, std, ends in lines
     )
 
 
 def number(value: float | None) -> str:
-    """Four decimals, or a dash for what has no value.
-
-    >>> number(0.25), number(None)
-    ('0.2500', '-')
-    """
+    """Four decimals, or a dash for what has no value."""
     return "-" if value is None else f"{value:.4f}"
-
-
-def _canonical(name: str) -> str:
-    try:
-        return str(NamedMetric.parse(name))
-    except HashbenchError:
-        return name  # a KeyError will name it

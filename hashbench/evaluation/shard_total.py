@@ -22,23 +22,22 @@ OPTION = "--counts"
 SCHEMA = 1
 NOT_COUNTS = "not a file that --counts wrote: name another file"
 
-Arrays = Mapping[str, NDArray[Any]]
 Count = Annotated[int, Field(ge=0)]
 
 
 class Entry(Strict):
-    """A shard that was counted: its name at that time, its content, its items, and notes about them."""
+    """A shard: its name, its content and its items; and what was found when it was counted, with notes about it."""
 
     file: str
-    sha256: list[str]
-    keys: list[str]
+    sha256: list[str]  # of its files
+    keys: list[str]  # of the arrays in them
     items: Annotated[int, Field(ge=1)]
     without_class: list[Count]  # queries and items
     notes: list[str]
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """As ``ShardContent.identity``."""
+        """Equal for the same shard under another name, and different for others."""
         return *self.sha256, *self.keys
 
 
@@ -99,9 +98,7 @@ def read_total(path: Path) -> Total | None:
 
     Raises HashbenchError for a file that is damaged, of another schema or of something else. Nothing is unpickled.
     """
-    if not path.exists():
-        return None
-    return quietly(str(path), lambda: _read(path), NOT_COUNTS)
+    return quietly(str(path), lambda: _read(path), NOT_COUNTS) if path.exists() else None
 
 
 def _read(path: Path) -> Total:
@@ -116,16 +113,15 @@ def _read(path: Path) -> Total:
     about = config.parse(_About, values, str(path))
     arrays = {name: stored[name]().whole() for name in stored if name != "about"}
     without_class = about.entries[0].without_class[0], sum(entry.without_class[1] for entry in about.entries)
-    evidence = Evidence.of_arrays(arrays, without_class)
-    counts, levels, n_items = evidence.histogram.counts, evidence.histogram.levels, sum(e.items for e in about.entries)
-    fits = counts.ndim == 3 and counts.shape[2] == len(levels) and evidence.n_items == n_items
-    found = _sha256({**arrays, "counts": counts, "levels": levels})
-    if found != about.arrays_sha256 or not fits or (counts.sum(axis=(1, 2)) != n_items).any():
+    evidence, n_items = Evidence.of_arrays(arrays, without_class), sum(entry.items for entry in about.entries)
+    counts = arrays["counts"]
+    fits = counts.ndim == 3 and counts.shape[2] == len(arrays["levels"]) and evidence.n_items == n_items
+    if _sha256(arrays) != about.arrays_sha256 or not fits or (counts.sum(axis=(1, 2)) != n_items).any():
         raise HashbenchError(f"{path}: damaged: its counts are not those of its shards: name another file")
     return Total(evidence, about.query_sha256, tuple(about.entries), frozenset(map(tuple, about.pending)))
 
 
-def _sha256(arrays: Arrays) -> str:
+def _sha256(arrays: Mapping[str, NDArray[Any]]) -> str:
     digest = hashlib.sha256()
     for name, array in sorted(arrays.items()):
         digest.update(f"{name} {array.dtype.str} {array.shape} ".encode())

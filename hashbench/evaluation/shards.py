@@ -17,22 +17,8 @@ from hashbench.evaluation.shard_total import Entry, Total
 from hashbench.foundation.errors import HashbenchError, quietly
 from hashbench.foundation.files import file_sha256, matching, natural, resolved
 from hashbench.jobs.task import DriverFile, Input, Task
-from hashbench.relevance.labels import Labels
 
 Opened = SavedCodes | CodeStream
-
-
-@dataclass(frozen=True)
-class How:
-    """How many shards are counted at the same time, the file of the total, and whether the shards are new in it.
-
-    ``ray`` is the address of a Ray cluster that counts them, in place of this machine.
-    """
-
-    jobs: int = 1
-    counts: Path | None = None
-    append: bool = False
-    ray: str | None = None
 
 
 @dataclass(frozen=True)
@@ -91,35 +77,12 @@ def shards_of(codes: str, labels: str | None = None, besides: Path | None = None
 
 
 def _places(option: str, pattern: str, besides: Path | None) -> list[Place]:
-    found, key = _files(pattern, besides), None
-    if not found and ":" in pattern:
-        before, _, key = pattern.rpartition(":")
-        found = _files(before, besides)
-    if not found:
-        raise HashbenchError(
-            f"{option} {pattern}: no such file: a quoted pattern is expected, such as 'pieces/db-*.h5'"
-        )
-    return [Place(path, key) for path in sorted(found, key=natural)]
-
-
-def _files(pattern: str, besides: Path | None) -> list[Path]:
-    left_out = None if besides is None else resolved(besides)
-    return [path for path in matching(str(Path(pattern).expanduser())) if resolved(path) != left_out]
-
-
-@dataclass(frozen=True)
-class ShardContent:
-    """What a shard is, whatever its name: the digests of its files and the keys in them; and its size."""
-
-    sha256: tuple[str, ...]
-    keys: tuple[str, str]
-    n_items: int
-    n_bits: int
-
-    @property
-    def identity(self) -> tuple[str, ...]:
-        """Equal for the same shard under another name, and different for others."""
-        return *self.sha256, *self.keys
+    left_out, (before, _, key) = None if besides is None else resolved(besides), pattern.rpartition(":")
+    for files, of_files in ((pattern, None), (before, key)):
+        found = matching(str(Path(files).expanduser())) if files else []
+        if found := [path for path in found if resolved(path) != left_out]:
+            return [Place(path, of_files) for path in sorted(found, key=natural)]
+    raise HashbenchError(f"{option} {pattern}: no such file: a quoted pattern is expected, such as 'pieces/db-*.h5'")
 
 
 @dataclass(frozen=True)
@@ -134,13 +97,11 @@ class Source:
     def opened(self, shard: Shard) -> Opened:
         """The queries, and the shard as their database."""
         with shard.named_in_errors():
-            explicit, _ = self._beside(shard)
-            return saved_files.opened(
-                self.files, explicit=explicit, streamed=self.streamed, held_bytes=0, with_ids=False
-            )
+            options = {"explicit": self._beside(shard)[0], "streamed": self.streamed}
+            return saved_files.opened(self.files, held_bytes=0, with_ids=False, **options)  # type: ignore[arg-type]
 
-    def content_of(self, shard: Shard) -> ShardContent:
-        """The size of the shard by its headers, and the digests of its files."""
+    def content_of(self, shard: Shard) -> Entry:
+        """The entry of a shard that is not counted: its size by its headers, and the digests of its files."""
         with shard.named_in_errors():
             explicit, keys = self._beside(shard)
             n_items, n_bits = saved_files.shape_of(self.files, explicit=explicit)
@@ -149,33 +110,39 @@ class Source:
                 raise HashbenchError(
                     f"{stated.where} is {stated.small().ravel()[0]}, but the codes are read as {n_bits} bits"
                 )
-            return ShardContent(
-                tuple(quietly(str(path), partial(file_sha256, path)) for path in shard.paths), keys, n_items, n_bits
-            )
+            sha256 = [quietly(str(path), partial(file_sha256, path)) for path in shard.paths]
+            name = str(shard)
+            return Entry(file=name, sha256=sha256, keys=keys, items=n_items, without_class=[0, 0], notes=[])
 
     def in_files(self) -> "Source":
         """The same source, where folders are given by their files, and arrays by the paths of these and keys."""
         files = tuple(path for each in self.files for path in saved_files.files_of(each))
-        named = {role: str(Place(*saved_files.parted(place))) for role, place in self._named_arrays().items()}
-        return replace(self, files=files, explicit=replace(self.explicit, **named))  # type: ignore[arg-type]
+        return self._with(files, {role: str(Place(*saved_files.parted(at))) for role, at in self._named.items()})
 
     @property
     def paths(self) -> list[Path]:
         """The files that hold the queries."""
-        return [*self.files, *(saved_files.parted(place)[0] for place in self._named_arrays().values())]
+        return [*self.files, *(saved_files.parted(at)[0] for at in self._named.values())]
 
     def moved(self, places: Mapping[Path, Path]) -> "Source":
         """The same source with each of its files in another place."""
-        named = {role: _moved(place, places) for role, place in self._named_arrays().items()}
-        explicit = replace(self.explicit, **named)  # type: ignore[arg-type]
-        return replace(self, files=tuple(places[path] for path in self.files), explicit=explicit)
+        named = {}
+        for role, at in self._named.items():
+            # FILE or FILE:KEY: whether a colon is part of the name, only the driver can see
+            name = max((path for path in places if f"{at}:".startswith(f"{path}:")), key=lambda path: len(str(path)))
+            named[role] = f"{places[name]}{at.removeprefix(str(name))}"
+        return self._with(tuple(places[path] for path in self.files), named)
 
-    def _named_arrays(self) -> dict[str, str]:
+    @property
+    def _named(self) -> dict[str, str]:
         """Where the arrays of the queries are, as far as the user named them."""
         named = {role: getattr(self.explicit, role) for role in ("query_codes", "query_labels")}
-        return {role: place for role, place in named.items() if place is not None}
+        return {role: at for role, at in named.items() if at is not None}
 
-    def _beside(self, shard: Shard) -> tuple[Explicit, tuple[str, str]]:
+    def _with(self, files: tuple[Path, ...], named: Mapping[str, str]) -> "Source":
+        return replace(self, files=files, explicit=replace(self.explicit, **named))  # type: ignore[arg-type]
+
+    def _beside(self, shard: Shard) -> tuple[Explicit, list[str]]:
         """What the user said of the files, with the shard as the database; and the keys of its two arrays."""
         codes = saved_files.array_at(str(shard.codes), "database_codes", "--shards")
         labels = saved_files.array_at(str(shard.labels), "database_labels", "--shard-labels")
@@ -185,29 +152,17 @@ class Source:
             )
         stated = _stated(shard, "layout")
         layout = str(stated.small().item()) if stated is not None and stated.shape == () else None
-        explicit = replace(
-            self.explicit,
-            database_codes=f"{shard.codes.path}:{codes.name}",
-            database_labels=f"{shard.labels.path}:{labels.name}",
-            layout=self.explicit.layout or layout,  # type: ignore[arg-type]
-        )
-        return explicit, (_key(shard.codes, codes), _key(shard.labels, labels))
-
-
-def _key(place: Place, stored: StoredArray) -> str:
-    """The key of an array; empty for an .npy, which has none: there it is the name of the file."""
-    return "" if stored.where == str(place.path) else stored.name
+        both = ((shard.codes, codes), (shard.labels, labels))
+        of_codes, of_labels = (f"{place.path}:{array.name}" for place, array in both)
+        found = replace(self.explicit, database_codes=of_codes, database_labels=of_labels)
+        # an .npy has no key: there ``name`` is the name of the file
+        keys = ["" if array.where == str(place.path) else array.name for place, array in both]
+        return replace(found, layout=self.explicit.layout or layout), keys  # type: ignore[arg-type]
 
 
 def _stated(shard: Shard, name: str) -> StoredArray | None:
     arrays = saved_files.arrays_in(shard.codes.path)
     return arrays[name]() if name in arrays else None
-
-
-def _moved(place: str, places: Mapping[Path, Path]) -> str:
-    """FILE or FILE:KEY with the place of the file; whether a colon is part of its name, only the driver can see."""
-    name = max((path for path in places if f"{place}:".startswith(f"{path}:")), key=lambda path: len(str(path)))
-    return f"{places[name]}{place.removeprefix(str(name))}"
 
 
 @dataclass(frozen=True)
@@ -216,7 +171,7 @@ class CountTask(Task):
 
     source: Source
     shard: Shard
-    content: ShardContent
+    content: Entry
 
     @property
     def name(self) -> str:
@@ -228,15 +183,8 @@ class CountTask(Task):
         saved = self.source.opened(self.shard)
         with self.shard.named_in_errors():
             evidence = Scorer.of_saved(saved, device=self.source.device, progress=False).evidence()
-        entry = Entry(
-            file=str(self.shard),
-            sha256=list(self.content.sha256),
-            keys=list(self.content.keys),
-            items=self.content.n_items,
-            without_class=list(evidence.without_class),
-            notes=list(saved.notes),
-        )
-        return Total(evidence, query_sha256(saved), (entry,))
+        found = {"without_class": list(evidence.without_class), "notes": list(saved.notes)}
+        return Total(evidence, query_sha256(saved), (self.content.model_copy(update=found),))
 
     def for_node(self) -> "CountTask":
         """The same task; it sees its own GPU alone, or without --device its core."""
@@ -266,8 +214,7 @@ class CountTask(Task):
         except HashbenchError as error:
             raise HashbenchError(named(str(error))) from None
         (entry,) = total.entries
-        own = entry.model_copy(update={"file": self.name, "notes": [named(note) for note in entry.notes]})
-        return replace(total, entries=(own,))
+        return replace(total, entries=(entry.model_copy(update={"notes": [named(note) for note in entry.notes]}),))
 
 
 def folder_on_node(sha256: Sequence[str]) -> str:
@@ -277,17 +224,13 @@ def folder_on_node(sha256: Sequence[str]) -> str:
 
 def query_sha256(saved: Opened) -> str:
     """The digest of the codes and the labels of the queries, however they are stored."""
-    labels = _as_ids(saved.query_labels)
+    labels = saved.query_labels
+    if labels.ndim == 2 and not (labels.sum(axis=1, dtype=np.int64) > 1).any():
+        labels = np.where(labels.any(axis=1), labels.argmax(axis=1), -1)  # a reader may give the one or the other
+    labels = labels.astype(np.int64)
     names = None if saved.class_names is None else saved.class_names.tolist()
     about = json.dumps([saved.query.shape, labels.shape, labels.dtype.kind, names])
     digest = hashlib.sha256(about.encode())
     digest.update(np.ascontiguousarray(saved.query.words, "<u8").tobytes())
     digest.update(np.ascontiguousarray(labels, "<i8").tobytes())
     return digest.hexdigest()
-
-
-def _as_ids(labels: Labels) -> Labels:
-    """Class ids, also for multi-hot labels of which no query has two: a reader may give the one or the other."""
-    if labels.ndim == 1 or (labels.sum(axis=1, dtype=np.int64) > 1).any():
-        return labels.astype(np.int64)
-    return np.where(labels.any(axis=1), labels.argmax(axis=1), -1).astype(np.int64)

@@ -6,9 +6,8 @@ order. Item numbers are padded with zeros, so that names sorted as text are in d
 orders ties by its own rule (trec_eval: by name, last first) ignores the rank column.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TextIO
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from hashbench.codes import Codes
 from hashbench.codes.nearest import neighbours
 from hashbench.foundation.files import atomic
 from hashbench.foundation.parallel import slices
-from hashbench.histogram.self_pairs import Ints
+from hashbench.histogram.counts import Ints
 from hashbench.relevance.labels import Relevance
 
 DEPTH = 1000  # items of each query in a run file, as is usual
@@ -29,18 +28,17 @@ def write_run(path: Path, query: Codes, database: Codes, *, depth: int = DEPTH, 
 
     ``own`` [q] is the row of each query in the database, which is left out of its lines; -1: none.
     """
-    item = _names("d", len(database))
+    query_name, item_name = _namer("q", len(query)), _namer("d", len(database))
 
-    def lines(file: TextIO) -> None:
-        for q, name in enumerate(_all_names("q", len(query))):
+    def lines() -> Iterator[str]:
+        for q in range(len(query)):
             found = neighbours(query[q : q + 1], database, depth if own is None else depth + 1)
             kept = np.flatnonzero(found.items != (-1 if own is None else own[q]))[:depth]
             pairs = zip(found.items[kept].tolist(), found.distances[kept].tolist(), strict=True)
-            file.writelines(
-                f"{name} Q0 {item(n)} {rank} {query.n_bits - d} {TAG}\n" for rank, (n, d) in enumerate(pairs, 1)
-            )
+            for rank, (n, d) in enumerate(pairs, 1):
+                yield f"{query_name(q)} Q0 {item_name(n)} {rank} {query.n_bits - d} {TAG}\n"
 
-    _write(path, lines)
+    _write(path, lines())
 
 
 def write_qrels(path: Path, relevance: Relevance, *, own: Ints | None = None) -> None:
@@ -49,31 +47,25 @@ def write_qrels(path: Path, relevance: Relevance, *, own: Ints | None = None) ->
     ``own`` [q] is the row of each query in the database, which is left out of its lines; -1: none.
     """
     n_queries, n_items = relevance.shape
-    item = _names("d", n_items)
-    levels = relevance.levels
+    query_name, item_name, levels = _namer("q", n_queries), _namer("d", n_items), relevance.levels
 
-    def lines(file: TextIO) -> None:
-        for q, name in enumerate(_all_names("q", n_queries)):
+    def lines() -> Iterator[str]:
+        for q in range(n_queries):
             for part in slices(n_items, DATABASE_BLOCK):
                 row = relevance.block(slice(q, q + 1), part)[0]
-                relevant = np.flatnonzero(row)
-                relevant = relevant if own is None else relevant[relevant + part.start != own[q]]
-                values = levels[row[relevant]].tolist()
-                pairs = zip((relevant + part.start).tolist(), values, strict=True)
-                file.writelines(f"{name} 0 {item(n)} {level}\n" for n, level in pairs)
+                items = np.flatnonzero(row)
+                items = items if own is None else items[items + part.start != own[q]]
+                for n, level in zip((items + part.start).tolist(), levels[row[items]].tolist(), strict=True):
+                    yield f"{query_name(q)} 0 {item_name(n)} {level}\n"
 
-    _write(path, lines)
+    _write(path, lines())
 
 
-def _write(path: Path, lines: Callable[[TextIO], None]) -> None:
+def _write(path: Path, lines: Iterable[str]) -> None:
     with atomic(path) as temporary, temporary.open("w", encoding="ascii", newline="\n") as file:
-        lines(file)
+        file.writelines(lines)
 
 
-def _names(letter: str, n: int) -> Callable[[int], str]:
-    width = len(str(max(n - 1, 0)))
-    return f"{letter}{{:0{width}d}}".format
-
-
-def _all_names(letter: str, n: int) -> Iterator[str]:
-    return map(_names(letter, n), range(n))
+def _namer(letter: str, n: int) -> Callable[[int], str]:
+    """The name of each of ``n`` queries or items by its number."""
+    return f"{letter}{{:0{len(str(max(n - 1, 0)))}d}}".format

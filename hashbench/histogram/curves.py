@@ -4,15 +4,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hashbench.foundation.errors import HashbenchError
-from hashbench.histogram.counts import Histogram
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from hashbench.histogram.counts import Floats, Histogram, Ints
 
 N_RANKS = 1000  # the last rank of a precision at N curve
+NO_QUERY = "curves: no query has a relevant item, so there is nothing to average"
 
 
 @dataclass(frozen=True)
@@ -39,14 +36,10 @@ class RankCurve:
 
 
 def radius_curve(histogram: Histogram) -> RadiusCurve:
-    """The curves over Hamming radii; raises HashbenchError when no query has a relevant item.
-
-    >>> curve = radius_curve(Histogram(np.array([[[0, 1], [1, 1]]]), np.array([0, 1])))
-    >>> curve.recall, curve.retrieved
-    (array([0.5, 1. ]), array([1., 3.]))
-    """
+    """The curves over Hamming radii; raises HashbenchError when no query has a relevant item."""
     kept = histogram.n_relevant > 0
-    _require(int(kept.sum()))
+    if not kept.any():
+        raise HashbenchError(NO_QUERY)
     retrieved = histogram.at_distance[kept].cumsum(axis=1)
     found = histogram.relevant[kept].cumsum(axis=1)
     return RadiusCurve(
@@ -63,31 +56,20 @@ def rank_curve(rankings: Histogram | Iterable[Histogram], n: int = N_RANKS) -> R
 
     ``rankings`` is a histogram, or the blocks of one under a tie policy. Inside a tie group the expected number of
     relevant items grows in proportion to the ranks. Raises HashbenchError when no query has a relevant item.
-
-    >>> rank_curve(Histogram(np.array([[[1, 1]]]), np.array([0, 1])), 2).precision
-    array([0.5, 0.5])
     """
     precision, recall, n_kept = np.zeros(0), np.zeros(0), 0
     for block in [rankings] if isinstance(rankings, Histogram) else rankings:
         for items, relevant in zip(block.at_distance, block.relevant, strict=True):
-            found = _found(items, relevant, n)
+            held = items > 0
+            ends, until = (np.concatenate([[0], counts[held].cumsum()]) for counts in (items, relevant))
+            ranks = np.arange(1, min(n, int(ends[-1])) + 1)
             if n_kept == 0:
-                precision, recall = np.zeros(len(found)), np.zeros(len(found))
+                precision, recall = np.zeros(len(ranks)), np.zeros(len(ranks))
             if relevant.any():
-                precision += found / np.arange(1, len(found) + 1)
+                found = np.interp(ranks, ends, until)
+                precision += found / ranks
                 recall += found / relevant.sum()
                 n_kept += 1
-    _require(n_kept)
+    if n_kept == 0:
+        raise HashbenchError(NO_QUERY)
     return RankCurve(np.arange(1, len(precision) + 1), precision / n_kept, recall / n_kept)
-
-
-def _found(items: Ints, relevant: Ints, n: int) -> Floats:
-    """The expected number of relevant items among the first 1 .. n ranks of one query."""
-    held = items > 0
-    ends, found = (np.concatenate([[0], counts[held].cumsum()]) for counts in (items, relevant))
-    return np.interp(np.arange(1, min(n, int(ends[-1])) + 1), ends, found)
-
-
-def _require(n_queries: int) -> None:
-    if n_queries == 0:
-        raise HashbenchError("curves: no query has a relevant item, so there is nothing to average")

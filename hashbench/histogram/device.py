@@ -26,13 +26,9 @@ def usable(name: str) -> str:
 
 
 def for_arrays(name: str, *codes: Any) -> str:
-    """The device that counts ``codes`` in memory, "cpu" or "cuda:N".
+    """The device that counts ``codes`` in memory, "cpu" or "cuda:N"; raises HashbenchError as ``usable`` does.
 
-    ``auto`` is the device of the first torch tensor on a GPU, and the CPU where none is. Raises HashbenchError as
-    ``usable`` does.
-
-    >>> for_arrays("auto", [[0, 1]], [[1, 1]])
-    'cpu'
+    ``auto`` is the device of the first torch tensor on a GPU, and the CPU where none is.
     """
     if name != "auto":
         return usable(name)
@@ -45,9 +41,6 @@ def for_pairs(name: str, n_pairs: int, n_bits: int) -> str:
 
     ``auto`` is the first CUDA device where there is one, torch is installed, and the CPU would need ``CPU_SECONDS`` or
     more; torch is not imported before all three hold. Raises HashbenchError as ``usable`` does.
-
-    >>> for_pairs("auto", n_pairs=10_000, n_bits=64)
-    'cpu'
     """
     if name != "auto":
         return usable(name)

@@ -6,7 +6,7 @@ queries of the same class share a key.
 """
 
 from collections.abc import Callable, Iterator
-from functools import partial, singledispatch
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -62,15 +62,6 @@ def _add_differing(query: Words, database: Words, start: int, scale: int, key: N
         word, row = query[w], database[w, start : start + len(key)]
         for i in range(len(key)):
             key[i] += np.uint32(scale) * np.uint32(popcount(word ^ row[i]))
-
-
-@inner
-def _add_shared(query: Words, database: Words, start: int, key: NDArray[np.uint32]) -> None:
-    """Adds the number of bits set in both; query [w], database [w, n]."""
-    for w in range(len(query)):
-        word, row = query[w], database[w, start : start + len(key)]
-        for i in range(len(key)):
-            key[i] += np.uint32(popcount(word & row[i]))
 
 
 @inner
@@ -162,7 +153,10 @@ def count_shared(query: Words, database: Words, query_labels: Words, database_la
             key = buffer[: min(TILE, database.shape[1] - tile)]
             key[:] = 0
             _add_differing(query[q], database, tile, n_levels, key)
-            _add_shared(query_labels[q], database_labels, tile, key)
+            for w in range(query_labels.shape[1]):
+                word, row = query_labels[q, w], database_labels[w, tile : tile + len(key)]
+                for i in range(len(key)):
+                    key[i] += np.uint32(popcount(word & row[i]))
             _tally(key, table)
         _move_counts(table, counts[q].reshape(n_bins * n_levels))
 
@@ -185,13 +179,18 @@ def count_levels(query: Words, database: Words, level: NDArray[np.uint16], count
         _move_counts(table, counts[q].reshape(n_bins * n_levels))
 
 
-@singledispatch
 def jobs(relevance: Relevance, query: Codes, database: Codes, columns: slice, counts: Ints) -> Iterator[Job]:
     """The work of adding all pairs of ``query`` and ``database[columns]`` to ``counts``, in parts.
 
     The parts may run at the same time. ``counts`` is int64[q, d, v]; no two parts share a query, so they never write to
     the same place. Labels are compared inside the kernels; for any other relevance its levels are read.
     """
+    if isinstance(relevance, ClassRelevance | SharedLabelRelevance):
+        sides = relevance.query_labels, relevance.database_labels[columns]
+        if isinstance(relevance, ClassRelevance) and all(map(is_signed, sides)):
+            return _by_class(*sides, query, database.words[columns], counts)
+        if isinstance(relevance, SharedLabelRelevance) and all(map(is_multi_hot, sides)):
+            return _by_shared_labels(*sides, query, database.words[columns], counts)
     return _by_level(relevance, query, database, columns, counts)
 
 
@@ -202,21 +201,18 @@ def _by_level(relevance: Relevance, query: Codes, database: Codes, columns: slic
         for part in slices(items.shape[1], LEVEL_BLOCK):
             level = relevance.block(rows, slice(columns.start + part.start, columns.start + part.stop))
             assert level.max(initial=0) < counts.shape[2], "blocks are indices of the levels"
-            count_levels(
-                words[rows], _contiguous(items[:, part]), _contiguous(level.astype(np.uint16, copy=False)), counts[rows]
-            )
+            keys = _contiguous(level.astype(np.uint16, copy=False))
+            count_levels(words[rows], _contiguous(items[:, part]), keys, counts[rows])
         return len(words[rows]) * items.shape[1]
 
     return (partial(job, rows) for rows in slices(len(words), QUERY_BLOCK))
 
 
-@jobs.register
-def _by_class(relevance: ClassRelevance, query: Codes, database: Codes, columns: slice, counts: Ints) -> Iterator[Job]:
-    query_labels, labels = relevance.query_labels, relevance.database_labels[columns]
-    if not (is_signed(query_labels) and is_signed(labels)):
-        return _by_level(relevance, query, database, columns, counts)
-    order = np.argsort(_narrow(labels), kind="stable")
-    words, items = _contiguous(query.words), _contiguous(database.words[columns][order].T)
+def _by_class(query_labels: Labels, labels: Labels, query: Codes, database: Words, counts: Ints) -> Iterator[Job]:
+    fits = labels.size > 0 and labels.min() >= -(1 << 15) and labels.max() < 1 << 15
+    # int16 is sorted by radix, in a tenth of the time
+    order = np.argsort(labels.astype(np.int16) if fits else labels, kind="stable")
+    words, items = _contiguous(query.words), _contiguous(database[order].T)
     pairs = _pairs(query_labels, joint=query.n_bits <= JOINT_BITS)
     classes, labels = query_labels[pairs[:, 0]], labels[order]
     cuts = np.stack([np.searchsorted(labels, classes, side) for side in ("left", "right")], axis=1).astype(np.int64)
@@ -229,14 +225,10 @@ def _by_class(relevance: ClassRelevance, query: Codes, database: Codes, columns:
     return (partial(job, part) for part in slices(len(pairs), QUERY_BLOCK // 2))
 
 
-@jobs.register
 def _by_shared_labels(
-    relevance: SharedLabelRelevance, query: Codes, database: Codes, columns: slice, counts: Ints
+    query_labels: Labels, labels: Labels, query: Codes, database: Words, counts: Ints
 ) -> Iterator[Job]:
-    query_labels, labels = relevance.query_labels, relevance.database_labels[columns]
-    if not (is_multi_hot(query_labels) and is_multi_hot(labels)):
-        return _by_level(relevance, query, database, columns, counts)
-    words, items = _contiguous(query.words), _contiguous(database.words[columns].T)
+    words, items = _contiguous(query.words), _contiguous(database.T)
     query_bits, database_bits = pack_words(query_labels), _contiguous(pack_words(labels).T)
 
     def job(rows: slice) -> int:
@@ -261,13 +253,7 @@ def is_multi_hot(labels: Labels) -> bool:
     return labels.size == 0 or (labels.min() >= 0 and labels.max() <= 1)
 
 
-def _narrow(labels: Labels) -> Labels:
-    """Class ids as int16 where they fit: those are sorted by radix, in a tenth of the time."""
-    fits = labels.size > 0 and labels.min() >= -(1 << 15) and labels.max() < 1 << 15
-    return labels.astype(np.int16) if fits else labels
-
-
-def _pairs(labels: Labels, joint: bool) -> NDArray[np.int64]:
+def _pairs(labels: Labels, joint: bool) -> Ints:
     """All queries, int64[p, 2]: if ``joint``, in pairs of the same class; the second is -1 for a single query.
 
     >>> _pairs(np.array([7, 3, 7, 7]), joint=True).tolist()

@@ -20,11 +20,7 @@ ITEM_BLOCK = 1 << 15  # items at a time: their words and keys fit into the level
 
 
 def jobs(relevance: Relevance, query: Codes, database: Codes, columns: slice, counts: Ints) -> Iterator[Job]:
-    """The work of adding all pairs of ``query`` and ``database[columns]`` to ``counts``, in parts.
-
-    The parts may run at the same time. ``counts`` is int64[q, d, v]; no two parts share a query, so they never write to
-    the same place.
-    """
+    """As ``numba_kernel.jobs``: the work of adding all pairs of ``query`` and ``database[columns]`` to ``counts``."""
 
     def job(rows: slice) -> int:
         for part in slices(columns.stop - columns.start, ITEM_BLOCK):

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.codes import Codes, binarize
+from hashbench.codes import Codes
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import slices
 from hashbench.foundation.progress import bar as progress_bar
-from hashbench.histogram.counts import Histogram
+from hashbench.histogram.counts import Histogram, Ints, require_bits
 from hashbench.relevance.labels import Relevance
 
 Level = NDArray[np.uint16]  # indices of relevance levels
@@ -38,7 +38,7 @@ class RankingHistogram(Histogram):
     """
 
 
-def grouped(distances: Array, level: Level, levels: NDArray[np.int64]) -> RankingHistogram:
+def grouped(distances: Array, level: Level, levels: Ints) -> RankingHistogram:
     """The tie groups of ``distances`` [q, n], ascending; equal values tie. ``level`` uint16[q, n] indexes ``levels``.
 
     >>> level = np.array([[0, 1, 1]], np.uint16)
@@ -46,22 +46,18 @@ def grouped(distances: Array, level: Level, levels: NDArray[np.int64]) -> Rankin
     [[[0, 1], [1, 1]]]
     """
     if distances.dtype.kind == "i" and distances.max(initial=0) < PACKED_LIMIT // len(levels):
-        return _grouped_integers(distances, level, levels)
+        # distance and level are one integer, so that values are sorted in place of indices (faster)
+        packed = distances.astype(np.int64)
+        packed *= len(levels)
+        packed += level
+        packed.sort(axis=1)
+        distance, sorted_level = np.divmod(packed, len(levels))
+        return in_runs(distance, sorted_level.astype(np.uint16), levels)
     order = np.argsort(distances, axis=1)
     return in_runs(np.take_along_axis(distances, order, axis=1), np.take_along_axis(level, order, axis=1), levels)
 
 
-def _grouped_integers(distances: Array, level: Level, levels: NDArray[np.int64]) -> RankingHistogram:
-    """As ``grouped``: distance and level are one integer, so that values are sorted in place of indices (faster)."""
-    packed = distances.astype(np.int64)
-    packed *= len(levels)
-    packed += level
-    packed.sort(axis=1)
-    distance, sorted_level = np.divmod(packed, len(levels))
-    return in_runs(distance, sorted_level.astype(np.uint16), levels)
-
-
-def in_runs(key: Array, level: Level, levels: NDArray[np.int64]) -> RankingHistogram:
+def in_runs(key: Array, level: Level, levels: Ints) -> RankingHistogram:
     """The tie groups of items that are already in order, [q, n]: one group for each run of equal ``key``."""
     n_queries, n_items = key.shape
     if n_items == 0:
@@ -95,7 +91,7 @@ def merged_after(ranking: Histogram, rank: int | None) -> RankingHistogram:
     return RankingHistogram(np.concatenate([counts[:, :n_kept], rest], axis=1), ranking.levels)
 
 
-def without_rank(ranking: RankingHistogram, rank: NDArray[np.int64], level: NDArray[np.integer]) -> RankingHistogram:
+def without_rank(ranking: RankingHistogram, rank: Ints, level: NDArray[np.integer]) -> RankingHistogram:
     """``ranking`` without one item of each query: that of index ``level`` [q] at ``rank`` [q] from 0; -1: without none.
 
     >>> ranked = RankingHistogram(np.array([[[0, 2], [1, 0]]]), np.array([0, 1]))
@@ -110,19 +106,15 @@ def without_rank(ranking: RankingHistogram, rank: NDArray[np.int64], level: NDAr
 
 def joined(blocks_of_queries: Sequence[RankingHistogram]) -> RankingHistogram:
     """The rankings of all queries of at least one block; queries with fewer groups get empty groups at the end."""
-    levels = blocks_of_queries[0].levels
-    n_groups = max(block.counts.shape[1] for block in blocks_of_queries)
-    n_queries = sum(block.n_queries for block in blocks_of_queries)
-    counts, first = np.zeros((n_queries, n_groups, len(levels)), np.int64), 0
+    n_queries, n_groups, n_levels = np.array([block.counts.shape for block in blocks_of_queries]).T
+    counts, first = np.zeros((n_queries.sum(), n_groups.max(), n_levels[0]), np.int64), 0
     for block in blocks_of_queries:
         counts[first : first + block.n_queries, : block.counts.shape[1]] = block.counts
         first += block.n_queries
-    return RankingHistogram(counts, levels)
+    return RankingHistogram(counts, blocks_of_queries[0].levels)
 
 
-def rankings(
-    distances: Distances, relevance: Relevance, own: NDArray[np.int64] | None = None
-) -> Iterator[RankingHistogram]:
+def rankings(distances: Distances, relevance: Relevance, own: Ints | None = None) -> Iterator[RankingHistogram]:
     """The tie groups of all queries, in blocks of queries of bounded memory.
 
     ``own`` [q] is the row of each query in the database (-1: none), which is left out of its ranking. Raises
@@ -130,16 +122,14 @@ def rankings(
     """
     for rows in blocks(*relevance.shape):
         block, level = finite(distances(rows)), relevance.block(rows, slice(0, relevance.shape[1]))
-        if own is None:
-            yield grouped(block, level, relevance.levels)
-            continue
-        nearer = (block < _of_item(block, own[rows])[:, None]).sum(axis=1)
-        rank = np.where(own[rows] >= 0, nearer, -1)
-        of_own = _of_item(level, own[rows])
-        yield without_rank(grouped(block, level, relevance.levels), rank, of_own)
+        ranked = grouped(block, level, relevance.levels)
+        if own is not None:
+            nearer = (block < of_item(block, own[rows])[:, None]).sum(axis=1)
+            ranked = without_rank(ranked, np.where(own[rows] >= 0, nearer, -1), of_item(level, own[rows]))
+        yield ranked
 
 
-def _of_item(values: Array, item: NDArray[np.int64]) -> Array:
+def of_item(values: Array, item: Ints) -> Array:
     """The value of one item of each query, [q]; of the first where there is none."""
     return np.take_along_axis(values, np.maximum(item, 0)[:, None], axis=1)[:, 0]
 
@@ -158,7 +148,7 @@ def blocks(n_queries: int, n_items: int) -> Iterator[slice]:
 
 def hamming(query: Codes, database: Codes) -> Distances:
     """Hamming distances, int16[q, n]."""
-    _agree(query, database)
+    require_bits(query.n_bits, database.n_bits)
 
     def distances(rows: slice) -> Array:
         block = np.zeros((len(query.words[rows]), len(database)), np.int16)  # 4,096 bits fit
@@ -177,18 +167,37 @@ def weighted_hamming(query: Codes, database: Codes, weights: NDArray[np.floating
     are whole already: then distances are exact, and ties do not depend on the order in which weights are added.
     Weights that are negative, not finite or of another shape raise HashbenchError.
     """
-    _agree(query, database)
+    require_bits(query.n_bits, database.n_bits)
     whole = _whole(weights, len(query), query.n_bits)
-    query_bytes, database_bytes = _bytes(query), np.ascontiguousarray(_bytes(database).T)
+    n_bytes = -(-query.n_bits // 8)  # that hold a bit, lowest bit first
+    query_bytes, database_bytes = (
+        np.ascontiguousarray(each.words).astype("<u8", copy=False).view(np.uint8)[:, :n_bytes]
+        for each in (query, database)
+    )
+    columns = np.ascontiguousarray(database_bytes.T)
 
     def distances(rows: slice) -> Array:
         block = np.zeros((len(query_bytes[rows]), len(database)), np.int64)
         for q, (weight, of_query) in enumerate(zip(whole[rows], query_bytes[rows], strict=True)):
-            for part, column, byte in zip(_sums(weight), database_bytes, of_query, strict=True):
+            padded = np.zeros((n_bytes, 8), np.int64)
+            padded.ravel()[: len(weight)] = weight
+            sums = padded @ BITS_OF_BYTE.T  # for each value of a byte of differing bits: 8 weights in one look-up
+            for part, column, byte in zip(sums, columns, of_query, strict=True):
                 block[q] += part[column ^ byte]
         return block
 
     return distances
+
+
+def _whole(weights: NDArray[np.floating], n_queries: int, n_bits: int) -> Ints:
+    if weights.shape not in ((n_bits,), (n_queries, n_bits)):
+        raise HashbenchError(f"weights of shape {weights.shape}: [{n_bits}] or [{n_queries}, {n_bits}] is expected")
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise HashbenchError("weights: some are negative or not finite; each must be 0 or more")
+    exact = weights.astype(np.float64)
+    exponent = np.frexp(exact.max(axis=-1, keepdims=True))[1]  # the largest lies in [2^(exponent - 1), 2^exponent)
+    whole = np.rint(np.ldexp(exact, WEIGHT_BITS - exponent)).astype(np.int64)
+    return np.broadcast_to(whole, (n_queries, n_bits))
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,7 +209,7 @@ class WeightedRankings:
     weights: NDArray[np.float64]
     relevance: Relevance
     progress: bool = False  # whether each iteration shows a progress bar
-    own: NDArray[np.int64] | None = None  # the row of each query in the database, which is left out; -1: none
+    own: Ints | None = None  # the row of each query in the database, which is left out; -1: none
 
     @property
     def distances(self) -> Distances:
@@ -212,41 +221,3 @@ class WeightedRankings:
             for block in rankings(self.distances, self.relevance, self.own):
                 yield block
                 bar.update(block.n_queries)
-
-
-def asymmetric(activations: NDArray[np.floating], database: Codes) -> Distances:
-    """Asymmetric distances, int64[q, n], between real-valued queries float[q, bits] and codes of -1 and +1.
-
-    Ranks as minus the inner product does: (sum_j |x_j| - <x, y>) / 2 is the sum of |x_j| over the bits in which y
-    differs from the sign of x, a weighted Hamming distance with weights of each query's own.
-    """
-    return weighted_hamming(binarize(activations), database, np.abs(activations))
-
-
-def _bytes(codes: Codes) -> NDArray[np.uint8]:
-    """The bytes that hold a bit of the codes, uint8[n, ceil(bits / 8)], lowest bit first."""
-    as_bytes = np.ascontiguousarray(codes.words).astype("<u8", copy=False).view(np.uint8)
-    return as_bytes[:, : -(-codes.n_bits // 8)]
-
-
-def _sums(weight: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The sum of weights for each value of a byte of differing bits, int64[bytes, 256]: 8 weights in one look-up."""
-    padded = np.zeros((-(-len(weight) // 8), 8), np.int64)
-    padded.ravel()[: len(weight)] = weight
-    return padded @ BITS_OF_BYTE.T
-
-
-def _whole(weights: NDArray[np.floating], n_queries: int, n_bits: int) -> NDArray[np.int64]:
-    if weights.shape not in ((n_bits,), (n_queries, n_bits)):
-        raise HashbenchError(f"weights of shape {weights.shape}: [{n_bits}] or [{n_queries}, {n_bits}] is expected")
-    if not np.isfinite(weights).all() or (weights < 0).any():
-        raise HashbenchError("weights: some are negative or not finite; each must be 0 or more")
-    exact = weights.astype(np.float64)
-    exponent = np.frexp(exact.max(axis=-1, keepdims=True))[1]  # the largest lies in [2^(exponent - 1), 2^exponent)
-    whole = np.rint(np.ldexp(exact, WEIGHT_BITS - exponent)).astype(np.int64)
-    return np.broadcast_to(whole, (n_queries, n_bits))
-
-
-def _agree(query: Codes, database: Codes) -> None:
-    if query.n_bits != database.n_bits:
-        raise HashbenchError(f"query codes have {query.n_bits} bits, database codes {database.n_bits}: they must agree")

@@ -45,7 +45,8 @@ class Retrieval:
 
     def __post_init__(self) -> None:
         if tuple(self.reranked) != CUTOFFS:
-            raise HashbenchError(f"searches for {_listed(self.reranked)} items: {_listed(CUTOFFS)} are expected")
+            given, expected = (", ".join(map(str, cutoffs)) or "no" for cutoffs in (self.reranked, CUTOFFS))
+            raise HashbenchError(f"searches for {given} items: {expected} are expected")
         for cutoff, found in self.reranked.items():
             self._require(found, (self.n_queries, min(cutoff, self.n_items)))
         counts = self.contingency
@@ -84,7 +85,9 @@ class Retrieval:
         try:
             # opened here: NumPy does not close a file of its own when the archive in it is damaged
             with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-                return _read(archive)
+                found = {k: Reranked(*(archive[f"{name}_{k}"] for name in Reranked._fields)) for k in CUTOFFS}
+                counts, n_items = archive["contingency"], operator.index(archive["n_items"].item())
+                return Retrieval(n_items, found, counts if counts.size else None)
         except FileNotFoundError:
             raise HashbenchError(f"{path}: no such file") from None
         except Exception as error:  # a damaged archive can raise nearly anything
@@ -99,15 +102,5 @@ class Retrieval:
         return arrays
 
 
-def _read(archive: Mapping[str, NDArray[Any]]) -> Retrieval:
-    reranked = {cutoff: Reranked(*(archive[f"{name}_{cutoff}"] for name in Reranked._fields)) for cutoff in CUTOFFS}
-    counts = archive["contingency"]
-    return Retrieval(operator.index(archive["n_items"].item()), reranked, counts if counts.size else None)
-
-
 def _is_whole(array: NDArray[Any]) -> bool:
     return array.dtype.kind in "ui"
-
-
-def _listed(cutoffs: Any) -> str:
-    return ", ".join(map(str, cutoffs)) or "no"

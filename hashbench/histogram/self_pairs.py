@@ -9,45 +9,54 @@ from numpy.typing import NDArray
 from hashbench.codes import Codes
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import slices
-from hashbench.histogram.counts import Histogram
+from hashbench.histogram.counts import Histogram, Ints
 from hashbench.relevance.labels import LabelRelevance, Relevance
 
-Ints = NDArray[np.int64]
 OWN_ROWS = 1 << 8  # items whose relevance to themselves is read at a time
 
 
-class OwnPairs:
+class SelfPairs:
     """The pairs of a query with itself, read off a database that comes in pieces.
 
-    ``own`` [q] is the row of each query in the whole database, -1 for a query that is no item of it.
+    ``own`` [q] is the row of each query in the whole database, -1 for a query that is no item of it, None for all.
 
     >>> from hashbench.codes import pack
     >>> from hashbench.histogram import count
     >>> from hashbench.relevance.labels import ClassRelevance
     >>> codes, same = pack(np.array([[0], [0]])), ClassRelevance(np.array([7, 7]), np.array([7, 7]))
-    >>> pairs = OwnPairs(codes, np.array([0, -1]))
+    >>> pairs = SelfPairs(codes, np.array([0, -1]))
     >>> pairs.add(codes, same)
-    >>> pairs.left_out(count(codes, codes, same)).counts.tolist()
-    [[[0, 1], [0, 0]], [[0, 2], [0, 0]]]
+    >>> pairs.left_out(count(codes, codes, same)).counts.tolist(), pairs.is_same
+    ([[[0, 1], [0, 0]], [[0, 2], [0, 0]]], True)
     """
 
-    def __init__(self, query: Codes, own: Ints) -> None:
-        self.query, self.own = query, own
-        self._n_seen = 0
+    def __init__(self, query: Codes, own: Ints | None) -> None:
+        self.query, self.own = query, np.full(len(query), -1) if own is None else own
+        self._n_seen, self._same_so_far = 0, True
         self._distance, self._level = np.zeros(len(query), np.int64), np.zeros(len(query), np.int64)
 
     def add(self, database: Codes, relevance: LabelRelevance) -> None:
         """Reads the next piece of the database."""
-        queries = np.flatnonzero((self.own >= self._n_seen) & (self.own < self._n_seen + len(database)))
-        items = self.own[queries] - self._n_seen
+        rows = slice(self._n_seen, self._n_seen + len(database))
+        self._n_seen = rows.stop
+        sides = (self.query.words[rows], database.words), (relevance.query_labels[rows], relevance.database_labels)
+        self._same_so_far = self._same_so_far and all(np.array_equal(*both) for both in sides)
+        queries = np.flatnonzero((self.own >= rows.start) & (self.own < rows.stop))
+        items = self.own[queries] - rows.start
         differing = np.bitwise_count(self.query.words[queries] ^ database.words[items])
         self._distance[queries] = differing.sum(axis=1, dtype=np.int64)
         self._level[queries] = relevance.pairs(queries, items)
-        self._n_seen += len(database)
+
+    @property
+    def is_same(self) -> bool:
+        """Whether the pieces so far are the queries themselves, in their order: equal codes and labels."""
+        return self._same_so_far and self._n_seen == len(self.query)
 
     def left_out(self, counted: Histogram) -> Histogram:
         """The histogram ``counted`` of the whole database, without these pairs."""
         queries = np.flatnonzero(self.own >= 0)
+        if not queries.size:
+            return counted
         found = _without(counted, queries, self._distance[queries], self._level[queries])
         assert (found.counts[queries] >= 0).all(), "every pair was counted"
         return found
@@ -58,13 +67,6 @@ def without_itself(counted: Histogram, relevance: Relevance) -> Histogram:
 
     Such a pair has distance 0 and the level of ``relevance`` (of the set to itself); it is subtracted from the counts.
     Raises HashbenchError if ``counted`` is not the histogram of a set against itself.
-
-    >>> from hashbench.relevance.labels import ClassRelevance
-    >>> from hashbench.codes import pack
-    >>> from hashbench.histogram import count
-    >>> codes, same = pack(np.array([[0], [0]])), ClassRelevance(np.array([7, 7]), np.array([7, 7]))
-    >>> without_itself(count(codes, codes, same), same).counts.tolist()
-    [[[0, 1], [0, 0]], [[0, 1], [0, 0]]]
     """
     n = counted.n_queries
     fits = relevance.shape == (n, n) and np.array_equal(relevance.levels, counted.levels)
@@ -83,28 +85,6 @@ def _without(counted: Histogram, queries: Ints, distance: Ints | int, level: NDA
     counts = counted.counts.copy()
     counts[queries, distance, level] -= 1
     return replace(counted, counts=counts)
-
-
-class SameItems:
-    """Whether a database that comes in pieces is the queries themselves, in their order: equal codes and labels."""
-
-    def __init__(self, query: Codes) -> None:
-        self.query = query
-        self._n_seen = 0
-        self._so_far = True
-
-    def add(self, database: Codes, relevance: LabelRelevance) -> None:
-        """Compares the next piece of the database."""
-        rows = slice(self._n_seen, self._n_seen + len(database))
-        self._n_seen = rows.stop
-        words, labels = self.query.words[rows], relevance.query_labels[rows]
-        equal = self._so_far and np.array_equal(words, database.words)
-        self._so_far = bool(equal and np.array_equal(labels, relevance.database_labels))
-
-    @property
-    def holds(self) -> bool:
-        """Whether the pieces so far are all queries."""
-        return self._so_far and self._n_seen == len(self.query)
 
 
 def checked(name: str, rows: NDArray[Any], n_queries: int, n_items: int) -> Ints:

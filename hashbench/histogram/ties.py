@@ -12,17 +12,16 @@ from numpy.typing import NDArray
 
 from hashbench.foundation.errors import unknown
 from hashbench.histogram.counts import Histogram
-from hashbench.histogram.ranking import Distances, RankingHistogram, blocks, finite, in_runs, without_rank
+from hashbench.histogram.ranking import Distances, RankingHistogram, blocks, finite, in_runs, of_item, without_rank
 from hashbench.relevance.labels import Relevance
 
 Policy = Literal["expected", "best", "worst", "order"]
-POLICIES: tuple[str, ...] = get_args(Policy)
 
 
 def check(policy: str) -> Policy:
     """``policy`` itself; raises HashbenchError for one that does not exist."""
-    if policy not in POLICIES:
-        raise unknown("tie policy", policy, POLICIES)
+    if policy not in get_args(Policy):
+        raise unknown("tie policy", policy, get_args(Policy))
     return cast(Policy, policy)
 
 
@@ -42,8 +41,7 @@ def apply(histogram: Histogram, policy: Policy) -> Histogram:
         return histogram
     assert policy != "order", "in_order makes that one"
     n_queries, n_groups, n_levels = histogram.counts.shape
-    one_each = np.eye(n_levels, dtype=np.int64)
-    split = histogram.counts[:, :, :, None] * one_each
+    split = histogram.counts[:, :, :, None] * np.eye(n_levels, dtype=np.int64)
     if policy == "best":
         split = split[:, :, ::-1]
     return RankingHistogram(split.reshape(n_queries, n_groups * n_levels, n_levels), histogram.levels)
@@ -76,4 +74,4 @@ def in_order(
             yield ranked
             continue
         rank = np.where(own[rows] >= 0, (order == own[rows, None]).argmax(axis=1), -1)
-        yield without_rank(ranked, rank, np.take_along_axis(level, np.maximum(rank, 0)[:, None], axis=1)[:, 0])
+        yield without_rank(ranked, rank, of_item(level, rank))

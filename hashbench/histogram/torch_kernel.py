@@ -5,11 +5,10 @@ matrix product of codes of -1 and +1, exact in float32, and ``bincount`` counts 
 """
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any
 
 import numpy as np
 import torch
@@ -19,7 +18,7 @@ from torch import Tensor
 from hashbench.codes import MAX_BITS, Codes, pack_words
 from hashbench.foundation.errors import HashbenchError, one_line
 from hashbench.foundation.parallel import slices
-from hashbench.histogram.counts import Histogram, joined_levels, require_fit
+from hashbench.histogram.counts import Counter, Histogram, Ints, Report
 from hashbench.histogram.numba_kernel import is_multi_hot, is_signed
 from hashbench.relevance.labels import ClassRelevance, Relevance, SharedLabelRelevance
 
@@ -31,8 +30,6 @@ ITEMS = 1 << 21  # of the database, on the device at a time
 WORD_BITS = 32
 PACKED_BITS = 1 << 22  # bits packed at a time: 16 MiB as int32
 NO_COMPARISON = (torch.uint16, torch.uint32, torch.uint64)  # torch has few operations on these types
-
-Labels = tuple[Tensor, Tensor]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,9 +78,8 @@ def count(
     """
     chosen = device or (query.device if isinstance(query, Tensor) else "cpu")
     packed = [pack(codes) if isinstance(codes, Tensor) else codes for codes in (query, database)]
-    require_fit(packed[0].shape, packed[1].shape, relevance)
     counter = TorchCounter(packed[0], chosen)
-    counter.add(packed[1], relevance, int)
+    counter.add(packed[1], relevance)
     return counter.histogram()
 
 
@@ -104,39 +100,29 @@ def pack(codes: Tensor, name: str = "codes") -> TensorCodes:
     if not 1 <= n_bits <= MAX_BITS:
         raise HashbenchError(f"codes: {n_bits} bits; 1 to {MAX_BITS} are possible")
     words = torch.empty((n, -(-n_bits // WORD_BITS)), dtype=torch.int32, device=codes.device)
+    shifts = torch.arange(WORD_BITS, dtype=torch.int32, device=codes.device)
     for rows in slices(n, max(1, PACKED_BITS // n_bits)):
-        block = _comparable(codes[rows].detach())
-        _require_bits(block, name)
-        words[rows] = _packed(block > 0)
+        bits = _bits(codes[rows].detach(), name)
+        padded = torch.nn.functional.pad(bits, (0, -n_bits % WORD_BITS)).view(len(bits), -1, WORD_BITS)
+        # no two bits add up in one place
+        words[rows] = (padded.to(torch.int32) << shifts).sum(dim=2, dtype=torch.int32)
     return TensorCodes(words, n_bits)
 
 
-def _comparable(block: Tensor) -> Tensor:
-    """``block`` in a type that torch can compare on every device; the values that are > 0 stay so."""
+def _bits(block: Tensor, name: str) -> Tensor:
+    """Whether each value is > 0; raises HashbenchError if one is not finite, or whole and other than -1, 0 and 1."""
     if block.is_floating_point():
-        return block.float() if block.element_size() < 2 else block
-    return block.to(torch.int64) if block.dtype in NO_COMPARISON else block
-
-
-def _require_bits(block: Tensor, name: str) -> None:
-    """Raises HashbenchError if a value is not finite, or is a whole number other than -1, 0 and 1."""
-    if block.is_floating_point():
+        block = block.float() if block.element_size() < 2 else block  # torch compares it on every device
         if not block.isfinite().all():
             raise HashbenchError(f"{name}: not finite (NaN or inf): finite numbers are expected")
     elif block.dtype != torch.bool:
+        block = block.to(torch.int64) if block.dtype in NO_COMPARISON else block
         least, largest = (int(bound) for bound in torch.aminmax(block))
         if least < -1 or largest > 1:
             raise HashbenchError(
                 f"{name}: {largest} is no bit: 0 and 1, or -1 and +1, are; packed codes need bits=, their length"
             )
-
-
-def _packed(bits: Tensor) -> Tensor:
-    """``bits`` bool[n, bits] as int32[n, w], bit j of a row being bit j % 32 of word j // 32."""
-    n, n_bits = bits.shape
-    padded = torch.nn.functional.pad(bits, (0, -n_bits % WORD_BITS)).view(n, -1, WORD_BITS)
-    shifts = torch.arange(WORD_BITS, dtype=torch.int32, device=bits.device)
-    return (padded.to(torch.int32) << shifts).sum(dim=2, dtype=torch.int32)  # no two bits add up in one place
+    return block > 0
 
 
 def _int32(words: NDArray[np.uint64], device: torch.device, n_words: int | None = None) -> Tensor:
@@ -145,20 +131,19 @@ def _int32(words: NDArray[np.uint64], device: torch.device, n_words: int | None 
     return torch.from_numpy(np.require(halves, requirements=["C", "W"])).to(device)
 
 
-class TorchCounter:
+class TorchCounter(Counter):
     """Counts with torch: the queries and the counts stay on the device, the database passes through it in pieces."""
 
     def __init__(self, query: Codes | TensorCodes, device: torch.device | str) -> None:
-        self.device, self.levels = torch.device(device), np.zeros(0, np.int64)
+        super().__init__(query)
+        self.device = torch.device(device)
         with self._enough_memory():
             self.words = TensorCodes.of(query, self.device).words
             self.counts = torch.zeros((len(query), query.n_bits + 1, 0), dtype=torch.int64, device=self.device)
         is_nvidia = self.device.type == "cuda" and torch.version.cuda is not None
         self.has_kernel = is_nvidia and find_spec("triton") is not None
 
-    def add(self, database: Codes | TensorCodes, relevance: Relevance, report: Callable[[int], object]) -> None:
-        """Adds a piece of the database; calls ``report`` with the number of pairs that were counted."""
-        self.levels = joined_levels(self.levels, relevance.levels)
+    def _add(self, database: Codes | TensorCodes, relevance: Relevance, report: Report) -> None:
         missing = len(self.levels) - self.counts.shape[2]
         with self._enough_memory():
             self.counts = torch.nn.functional.pad(self.counts, (0, missing)) if missing else self.counts
@@ -168,9 +153,9 @@ class TorchCounter:
                     count_products(self.counts, self.words, items, relevance, columns)
                 report(len(self.words) * len(items))
 
-    def histogram(self) -> Histogram:
-        """The histogram of all pieces so far."""
-        return Histogram(self.counts.cpu().numpy(), self.levels)
+    def _counts(self) -> Ints:
+        counts: Ints = self.counts.cpu().numpy()
+        return counts
 
     @contextmanager
     def _enough_memory(self) -> Iterator[None]:
@@ -201,24 +186,21 @@ class TorchCounter:
         return self.has_kernel
 
 
-def labels_on(device: torch.device, relevance: Relevance, columns: slice) -> Labels | None:
+def labels_on(device: torch.device, relevance: Relevance, columns: slice) -> tuple[Tensor, Tensor] | None:
     """The labels of the queries and of the items ``columns``, as the kernel compares them; None where it cannot.
 
     Class ids int64[q] and [n], or packed labels int32[q, l] and int32[l, n].
     """
-    if isinstance(relevance, ClassRelevance):
-        sides = relevance.query_labels, relevance.database_labels[columns]
-        return (_ids(sides[0], device), _ids(sides[1], device)) if all(map(is_signed, sides)) else None
-    if isinstance(relevance, SharedLabelRelevance):
-        sides = relevance.query_labels, relevance.database_labels[columns]
-        if all(map(is_multi_hot, sides)):
-            query, database = (_int32(pack_words(labels), device) for labels in sides)
-            return query, database.T.contiguous()
+    if not isinstance(relevance, ClassRelevance | SharedLabelRelevance):
+        return None
+    sides = relevance.query_labels, relevance.database_labels[columns]
+    if isinstance(relevance, ClassRelevance) and all(map(is_signed, sides)):
+        query, database = (torch.from_numpy(labels.astype(np.int64)).to(device) for labels in sides)
+        return query, database
+    if isinstance(relevance, SharedLabelRelevance) and all(map(is_multi_hot, sides)):
+        query, database = (_int32(pack_words(labels), device) for labels in sides)
+        return query, database.T.contiguous()
     return None
-
-
-def _ids(labels: NDArray[Any], device: torch.device) -> Tensor:
-    return torch.from_numpy(labels.astype(np.int64)).to(device)
 
 
 def count_products(counts: Tensor, words: Tensor, items: Tensor, relevance: Relevance, columns: slice) -> None:
@@ -231,16 +213,12 @@ def count_products(counts: Tensor, words: Tensor, items: Tensor, relevance: Rele
         query = _signs(words[rows], n_bins - 1)
         first = torch.arange(len(query), device=counts.device)[:, None] * (n_bins * n_levels)
         for part in slices(len(items), max(1, PAIRS // max(1, QUERY_BLOCK, n_bins))):
-            product = _product(query, _signs(items[part], n_bins - 1))
+            with torch.autocast(counts.device.type, enabled=False):  # half precision would round long codes
+                product = query @ _signs(items[part], n_bins - 1).T
             of_part = slice(columns.start + part.start, columns.start + part.stop)
             level = torch.from_numpy(relevance.block(rows, of_part).astype(np.int64)).to(counts.device)
             key = first + (n_bins - 1 - product.long()) // 2 * n_levels + level
             counts[rows] += torch.bincount(key.ravel(), minlength=counts[rows].numel()).view_as(counts[rows])
-
-
-def _product(one: Tensor, other: Tensor) -> Tensor:
-    with torch.autocast(one.device.type, enabled=False):  # half precision would round long codes
-        return one @ other.T
 
 
 def _signs(words: Tensor, n_bits: int) -> Tensor:

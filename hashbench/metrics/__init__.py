@@ -10,32 +10,9 @@ Examples of metric names::
 ``Metrics.parse`` reads names; ``evaluate`` computes the metrics of a histogram or of rankings.
 """
 
-from hashbench.metrics._evaluate import (
-    Extremes,
-    Values,
-    evaluate,
-    evaluate_retrieval,
-    evaluate_with_extremes,
-    mean_values,
-    summarise,
-)
-from hashbench.metrics._metric import Metric, MetricValue
-from hashbench.metrics._metrics import METRICS, Metrics, NamedMetric
+from hashbench.metrics._evaluate import PerQuery, Values, evaluate, evaluate_with_extremes, mean_values, summarise
+from hashbench.metrics._metric import METRICS, Metric, Metrics, MetricValue, NamedMetric
 from hashbench.metrics._name import Cutoff, MetricName
 
-__all__ = [
-    "METRICS",
-    "Cutoff",
-    "Extremes",
-    "Metric",
-    "MetricName",
-    "MetricValue",
-    "Metrics",
-    "NamedMetric",
-    "Values",
-    "evaluate",
-    "evaluate_retrieval",
-    "evaluate_with_extremes",
-    "mean_values",
-    "summarise",
-]
+__all__ = ["METRICS", "Cutoff", "Metric", "MetricName", "MetricValue", "Metrics", "NamedMetric", "PerQuery", "Values"]
+__all__ += ["evaluate", "evaluate_with_extremes", "mean_values", "summarise"]

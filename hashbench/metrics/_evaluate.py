@@ -1,10 +1,10 @@
 """Evaluates metrics: of a histogram, of rankings that come in blocks of queries, and of a bucket search."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import slices
@@ -12,37 +12,41 @@ from hashbench.histogram import Histogram, ties
 from hashbench.histogram.ranking import RankingHistogram, joined, merged_after
 from hashbench.histogram.retrieval import Retrieval
 from hashbench.histogram.ties import Policy
-from hashbench.metrics._metric import MetricValue
-from hashbench.metrics._metrics import Metrics, NamedMetric
+from hashbench.metrics._metric import METRICS, Metrics, MetricValue, NamedMetric
+from hashbench.metrics._prefix import Floats
 
-Floats = NDArray[np.float64]
 Values = dict[str, Floats]  # the value of each query, float64[q], by canonical name
-Extremes = dict[str, tuple[Floats, Floats]]  # the smallest and the largest value of each query, by canonical name
 
 BLOCK = 1 << 20  # histogram entries evaluated at a time: a few arrays of 8 MiB, for any number of queries
 ROUNDING = 1e-9  # a value outside its range by more than this is a defect, not rounding
 
 
+@dataclass(frozen=True)
+class PerQuery:
+    """The values of one metric, float64[q]: under the tie policy, and in the worst and the best order of tied items.
+
+    NaN for a query without a relevant item; no ``worst`` and ``best`` for ``ap_worst``, ``ap_best`` and ``pr_area@k``.
+    """
+
+    values: Floats
+    worst: Floats | None = None
+    best: Floats | None = None
+
+
 def evaluate(ranked: Histogram | Iterable[Histogram], metrics: Metrics) -> Values:
     """The value of each query, float64[q], for each metric, by canonical name in the order of ``metrics``.
 
-    ``ranked`` is a histogram, or rankings that come in blocks of queries, each of which is evaluated when it comes. For
-    metrics that need all queries, all blocks are kept in memory, with the items after the largest cutoff merged into
-    one tie group, which does not change the values.
-
-    The value is NaN for a query without a relevant item (N^+ = 0), and only for these: they are left out of means. A
-    cutoff beyond the last database item is the whole database. Raises HashbenchError for a metric at Hamming radii if
-    the groups are not Hamming distances (``RankingHistogram``).
+    ``ranked`` is a histogram, or rankings that come in blocks of queries. The value is NaN for a query without a
+    relevant item (N^+ = 0), and only for these: they are left out of means. A cutoff beyond the last database item is
+    the whole database. Raises HashbenchError for a metric at Hamming radii of a ranking by other distances.
     """
     if not isinstance(ranked, Histogram):
         return _in_one_pass(ranked, {"expected": metrics})["expected"]
-    for metric in metrics:
-        if isinstance(ranked, RankingHistogram) and metric.needs_radii:
-            raise HashbenchError(f"metric '{metric}' needs Hamming radii, which this ranking does not have")
-    per_block = metrics.where(lambda metric: not metric.entry.needs_all_queries)
-    values = _concatenated([_evaluate_block(block, per_block) for block in _blocks(ranked)], per_block)
-    values |= _evaluate_block(ranked, metrics.where(lambda metric: metric.entry.needs_all_queries))
-    return {name: values[name] for name in metrics.names}
+    if isinstance(ranked, RankingHistogram):
+        metrics.refuse_radii("this ranking does")
+    of_all, of_each = metrics.parted(_needs_all_queries)
+    parts = [_evaluate_block(block, of_each) for block in _blocks(ranked)]
+    return _joined(metrics, parts, _evaluate_block(ranked, of_all))
 
 
 def evaluate_with_extremes(
@@ -50,80 +54,66 @@ def evaluate_with_extremes(
     metrics: Metrics,
     policy: Policy = "expected",
     ordered: Iterable[Histogram] | None = None,
-) -> tuple[Values, Extremes]:
-    """The values under a tie policy, and the smallest and largest values over the orders of tied items.
+) -> dict[str, PerQuery]:
+    """The values under a tie policy, and the smallest and largest values over the orders of tied items, by name.
 
-    ``ranked`` is iterated once. The policy ``order`` needs ``ordered``, the rankings that ``ties.in_order`` returns,
-    because a histogram does not hold the order of the database.
-
-    Which items are inside a Hamming radius does not depend on ties: ``precision@rR``, ``recall@rR`` and ``pr_area`` are
-    the same under every policy. ``ap_worst``, ``ap_best`` and ``pr_area@k`` have no extremes; ``pr_area@k`` is defined
-    for the policy ``expected`` only, and another one raises HashbenchError.
+    ``ranked`` is iterated once. The policy ``order`` needs ``ordered``, the rankings that ``ties.in_order`` returns.
+    Metrics within a Hamming radius are the same in every order; ``pr_area@k``, which may cut a tie, is defined for the
+    policy ``expected`` only, and another one raises HashbenchError.
     """
-    by_radius = metrics.where(lambda metric: metric.needs_radii)
-    others = metrics.where(lambda metric: not metric.needs_radii)
+    by_radius, others = metrics.parted(lambda metric: metric.needs_radii)
     cut = [metric for metric in by_radius if metric.rank is not None]
     if cut and policy != "expected":
         raise HashbenchError(f"metric '{cut[0]}': rank k may cut a tie, so it is defined for ties 'expected' only")
-    assert policy != "order" or ordered is not None, "a histogram does not hold the order of items"
-    if by_radius and not isinstance(ranked, Histogram):
-        raise HashbenchError(f"metric '{by_radius.names[0]}' needs Hamming radii, which this ranking does not have")
+    if not isinstance(ranked, Histogram):
+        by_radius.refuse_radii("this ranking does")
+    ends = {metric: _ends(metric) for metric in others if not metric.entry.is_bound}
+    wanted: dict[Policy, list[NamedMetric]] = {"expected": [], "worst": [], "best": [], "order": []}
+    for at, end in chain.from_iterable(ends.values()):
+        wanted[at].append(end)
+    wanted[policy] += others if policy != "order" else []
     values = evaluate(ranked, by_radius) if by_radius else {}
-    extremes = {str(metric): (values[str(metric)],) * 2 for metric in by_radius if metric.rank is None}
-    ranged = others.where(lambda metric: not metric.entry.is_bound)
-    wanted: dict[Policy, list[NamedMetric]] = {"expected": [], "worst": [], "best": []}
-    for metric in ranged:
-        for at, end in _ends(metric):
-            wanted[at].append(end)
-    if policy != "order":
-        wanted[policy] += others
-    found = _in_one_pass(_blocks(ranked), {each: Metrics(tuple(dict.fromkeys(of))) for each, of in wanted.items()})
+    ranges = {str(metric): [values[str(metric)]] * 2 for metric in by_radius if metric.rank is None}
+    found = _in_one_pass(_blocks(ranked), {each: Metrics(dict.fromkeys(of)) for each, of in wanted.items()})
+    ranges |= {str(metric): [found[at][str(end)] for at, end in both] for metric, both in ends.items()}
+    assert policy != "order" or ordered is not None, "a histogram does not hold the order of items"
     values |= evaluate(ordered, others) if policy == "order" and ordered is not None else found[policy]
-    for metric in ranged:
-        worst, best = (found[at][str(end)] for at, end in _ends(metric))
-        extremes[str(metric)] = worst, best
-    return {name: values[name] for name in metrics.names}, extremes
+    return {name: PerQuery(values[name], *ranges.get(name, ())) for name in metrics.names}
 
 
 def _ends(metric: NamedMetric) -> list[tuple[Policy, NamedMetric]]:
-    """The tie policy and the metric that give the worst value, then those of the best: AP has formulas for both."""
+    """Policy and metric that give the worst value, then the best: AP has formulas for both."""
     if metric.name.metric == "ap":
-        return [("expected", metric.of("ap_worst")), ("expected", metric.of("ap_best"))]
+        names = (replace(metric.name, metric=end) for end in ("ap_worst", "ap_best"))
+        return [("expected", NamedMetric(name, METRICS.get(name.metric))) for name in names]
     return [("worst", metric), ("best", metric)]
 
 
+def _needs_all_queries(metric: NamedMetric) -> bool:
+    return metric.entry.needs_all_queries
+
+
 def _in_one_pass(rankings: Iterable[Histogram], wanted: Mapping[Policy, Metrics]) -> dict[Policy, Values]:
-    """The values of the metrics under each policy; each block is computed once, and put in each order once."""
-    evaluations = {policy: _OverBlocks(metrics) for policy, metrics in wanted.items() if metrics}
-    for block in rankings if evaluations else ():
-        for policy, evaluation in evaluations.items():
-            evaluation.add(ties.apply(block, policy))
-    return {policy: evaluations[policy].values() if policy in evaluations else {} for policy in wanted}
+    """The values of the metrics under each policy; each block is computed once, and put in each order once.
 
-
-class _OverBlocks:
-    """Evaluates metrics over rankings that come in blocks of queries."""
-
-    def __init__(self, metrics: Metrics) -> None:
-        self.metrics = metrics
-        self.of_all = metrics.where(lambda metric: metric.entry.needs_all_queries)
-        self.of_each = metrics.where(lambda metric: not metric.entry.needs_all_queries)
-        ranks = [metric.rank for metric in self.of_all]
-        self.deepest = None if None in ranks else max((rank for rank in ranks if rank is not None), default=0)
-        self.kept: list[RankingHistogram] = []  # only the metrics that need all queries need more than one block
-        self.parts: list[Values] = []
-
-    def add(self, block: Histogram) -> None:
-        """Evaluates one block."""
-        if self.of_all:
-            self.kept.append(merged_after(block, self.deepest))
-        self.parts.append(_evaluate_cut(block, self.of_each))
-
-    def values(self) -> Values:
-        """The values of all queries so far."""
-        found = _concatenated(self.parts, self.of_each)
-        found |= evaluate(joined(self.kept), self.of_all) if self.kept else {}
-        return {name: found[name] for name in self.metrics.names}
+    For metrics that need all queries the blocks are kept, with the items after the largest cutoff in one tie group.
+    """
+    parts: dict[Policy, list[Values]] = {policy: [] for policy in wanted}
+    kept: dict[Policy, list[RankingHistogram]] = {policy: [] for policy in wanted}
+    asked = {policy: metrics.parted(_needs_all_queries) for policy, metrics in wanted.items() if metrics}
+    for block in rankings if asked else ():
+        for policy, (of_all, of_each) in asked.items():
+            ordered = ties.apply(block, policy)
+            if of_all:
+                ranks = [metric.rank for metric in of_all]
+                deepest = None if None in ranks else max(rank for rank in ranks if rank is not None)
+                kept[policy].append(merged_after(ordered, deepest))
+            parts[policy].append(_evaluate_cut(ordered, of_each))
+    found: dict[Policy, Values] = {policy: {} for policy in wanted}
+    for policy, (of_all, _) in asked.items():
+        of_kept = evaluate(joined(kept[policy]), of_all) if kept[policy] else {}
+        found[policy] = _joined(wanted[policy], parts[policy], of_kept)
+    return found
 
 
 def _evaluate_cut(ranking: Histogram, metrics: Metrics) -> Values:
@@ -154,18 +144,22 @@ def _evaluate_block(histogram: Histogram, metrics: Metrics) -> Values:
     return values
 
 
-def _concatenated(parts: Sequence[Values], metrics: Metrics) -> Values:
-    return {name: np.concatenate([part[name] for part in parts]) for name in metrics.names}
+def _joined(metrics: Metrics, parts: list[Values], of_all: Values) -> Values:
+    """The values of blocks of queries, joined, and those ``of_all`` queries at once, in the order of ``metrics``."""
+    of_each = (name for name in metrics.names if name not in of_all)
+    values = of_all | {name: np.concatenate([part[name] for part in parts]) for name in of_each}
+    return {name: values[name] for name in metrics.names}
 
 
-def evaluate_retrieval(retrieval: Retrieval, metrics: Metrics) -> dict[str, MetricValue]:
-    """Each metric of a bucket search, over its queries, by canonical name in the order of ``metrics``.
+def mean_values(counted: Histogram | Iterable[Histogram] | Retrieval, metrics: Metrics) -> dict[str, MetricValue]:
+    """Each metric over the queries, by canonical name: of a histogram, of rankings in blocks, or of a bucket search.
 
-    Every query counts, with or without a relevant item. ``suf`` and ``nmi`` are a single number for all queries, so
-    their std is None. Without queries the mean is None. Raises HashbenchError for ``nmi`` if an item is in several
-    buckets.
+    In a bucket search every query counts. ``suf`` and ``nmi`` are a single number for all queries, so their std is
+    None, and without queries the mean is None. Raises HashbenchError for ``nmi`` if an item is in several buckets.
     """
-    return {str(metric): _over_queries(retrieval, metric) for metric in metrics}
+    if isinstance(counted, Retrieval):
+        return {str(metric): _over_queries(counted, metric) for metric in metrics}
+    return {name: summarise(values) for name, values in evaluate(counted, metrics).items()}
 
 
 def _over_queries(retrieval: Retrieval, metric: NamedMetric) -> MetricValue:
@@ -177,18 +171,8 @@ def _over_queries(retrieval: Retrieval, metric: NamedMetric) -> MetricValue:
     return MetricValue(mean=mean, std=None, n_queries=retrieval.n_queries, n_empty=0)
 
 
-def mean_values(counted: Histogram | Iterable[Histogram] | Retrieval, metrics: Metrics) -> dict[str, MetricValue]:
-    """Each metric over the queries, by canonical name: of a histogram, of rankings in blocks, or of a bucket search."""
-    if isinstance(counted, Retrieval):
-        return evaluate_retrieval(counted, metrics)
-    return {name: summarise(values) for name, values in evaluate(counted, metrics).items()}
-
-
 def summarise(values: Floats) -> MetricValue:
-    """The mean and the standard deviation of the values of the queries; queries whose value is NaN are left out.
-
-    The standard deviation is that of the population (ddof = 0). ``n_queries`` counts all queries, ``n_empty`` those
-    left out. If all are left out, or there is no query, mean and std are None.
+    """Mean and standard deviation (of the population, ddof = 0) of the values that are not NaN; None if all are.
 
     >>> summarise(np.array([0.5, 1.0, np.nan]))
     MetricValue(mean=0.75, std=0.25, n_queries=3, n_empty=1)

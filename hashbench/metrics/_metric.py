@@ -1,19 +1,19 @@
-"""What a metric declares: one file of this folder exports one ``METRIC``."""
+"""The types of a metric, of its value, and of metrics by name; ``Metrics.parse`` reads names that come from outside."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, Generic, TypeVar
 
 from hashbench.foundation.config import Strict
 from hashbench.foundation.errors import HashbenchError, unknown
+from hashbench.foundation.registry import Catalogue
 from hashbench.histogram import Histogram
 from hashbench.histogram.retrieval import Retrieval
-from hashbench.metrics._name import Cutoff, CutoffKind, MetricName
+from hashbench.metrics._name import Cutoff, CutoffKind, MetricName, split_names
+from hashbench.metrics._prefix import Floats
 
 EXAMPLES: dict[CutoffKind, str] = {"rank": "@100", "radius": "@r2 (Hamming radius 2)", "n_relevant": "@r (rank N+)"}
+SOURCES = {Histogram: "items ranked by distance", Retrieval: "a bucket search (k-sparse codes)"}
 
 
 class MetricValue(Strict):
@@ -37,12 +37,12 @@ class Metric(Generic[Source]):
 
     ``evaluate(histogram, name)`` returns float64[q], each value in [0, ``maximum``] up to rounding; the values of
     queries without a relevant item are ignored. ``evaluate(retrieval, name)`` returns float64[q], or float64[] if the
-    metric is a single number for all queries. It is called only with names that ``accept`` has checked.
+    metric is a single number for all queries. ``accept`` has checked the name.
     """
 
     summary: str
     paper: str  # the key of the paper that defines it
-    evaluate: Callable[[Source, MetricName], NDArray[np.float64]]
+    evaluate: Callable[[Source, MetricName], Floats]
     source: type[Histogram] | type[Retrieval] = Histogram  # what it is computed from
     cutoffs: tuple[CutoffKind, ...] = ()  # the kinds of cutoff that it accepts
     cutoff_required: bool = False
@@ -63,11 +63,7 @@ class Metric(Generic[Source]):
         return dict(name.parameters).get(key, self.parameters[key][0])
 
     def accept(self, name: MetricName) -> MetricName:
-        """``name`` without the parameters and the cutoff that are at their defaults.
-
-        Raises HashbenchError for an unknown parameter or value, a parameter without a cutoff, a missing cutoff, and a
-        cutoff that the metric does not accept.
-        """
+        """``name`` without parameters and cutoff at their defaults; raises HashbenchError for others than it has."""
         self._check_cutoff(name)
         for key, value in name.parameters:
             if key not in self.parameters:
@@ -77,21 +73,105 @@ class Metric(Generic[Source]):
             if name.cutoff is None:
                 raise HashbenchError(f"metric '{name}': {key} needs a cutoff, as in {name}@100")
         changed = tuple((key, value) for key, value in name.parameters if value != self.parameters[key][0])
-        return MetricName(name.metric, changed, None if self._is_default(name.cutoff) else name.cutoff)
+        is_default = self.ranks and not self.cutoff_required and name.cutoff == Cutoff("rank", self.ranks[0])
+        return MetricName(name.metric, changed, None if is_default else name.cutoff)
 
     def _check_cutoff(self, name: MetricName) -> None:
-        ways = " or ".join(name.metric + example for example in self._examples())
+        examples = [f"@{rank}" for rank in self.ranks] or [EXAMPLES[kind] for kind in self.cutoffs]
+        ways = " or ".join(name.metric + example for example in examples) or name.metric
         if name.cutoff is None:
             if self.cutoff_required:
                 raise HashbenchError(f"metric '{name}': a cutoff is required: {ways}")
         elif name.cutoff.kind not in self.cutoffs:
-            hint = f"write {ways}" if ways else f"write {name.metric}"
-            raise HashbenchError(f"metric '{name}': {name.metric} does not take {name.cutoff}: {hint}")
+            raise HashbenchError(f"metric '{name}': {name.metric} does not take {name.cutoff}: write {ways}")
         elif self.ranks and name.cutoff.value not in self.ranks:
             raise HashbenchError(f"metric '{name}': there is no {name.cutoff}: write {ways}")
 
-    def _examples(self) -> list[str]:
-        return [f"@{rank}" for rank in self.ranks] or [EXAMPLES[kind] for kind in self.cutoffs]
 
-    def _is_default(self, cutoff: Cutoff | None) -> bool:
-        return bool(self.ranks) and not self.cutoff_required and cutoff == Cutoff("rank", self.ranks[0])
+METRICS: Catalogue[Metric[Any]] = Catalogue("metric", "hashbench.metrics", "METRIC", Metric, group="hashbench.metrics")
+
+
+@dataclass(frozen=True)
+class NamedMetric:
+    """A metric with its parameters and cutoff; ``str()`` is the canonical name, without parameters at their defaults.
+
+    ``name.metric`` is the name of the metric alone, and ``entry`` is what its file declares.
+    """
+
+    name: MetricName
+    entry: Metric[Any] = field(compare=False, repr=False)
+
+    @staticmethod
+    def parse(name: str) -> "NamedMetric":
+        """The metric that ``name`` means: ``map``, ``p@k`` and ``rr`` are ``ap``, ``precision@k`` and ``mrr``.
+
+        Raises HashbenchError for a metric, parameter, value or cutoff that does not exist, and for a name that means
+        different metrics elsewhere (``map@k``, ``r@k``).
+        """
+        written = MetricName.read(name)
+        written = written if written.metric in METRICS else written.own()
+        entry = METRICS.get(written.metric)
+        return NamedMetric(entry.accept(written), entry)
+
+    @staticmethod
+    def at(metric: str, cutoff: int | Cutoff | None = None, **parameters: str) -> "NamedMetric":
+        """The metric called ``metric`` at a cutoff, which may be a rank, with parameters that are not the defaults."""
+        at = Cutoff("rank", cutoff) if isinstance(cutoff, int) else cutoff
+        return NamedMetric(MetricName(metric, tuple(sorted(parameters.items())), at), METRICS.get(metric))
+
+    def __str__(self) -> str:
+        return str(self.name)
+
+    @property
+    def rank(self) -> int | None:
+        """The rank at which the metric stops reading; None if it has no cutoff, or one of another kind."""
+        cutoff = self.name.cutoff
+        return cutoff.value if cutoff is not None and cutoff.kind == "rank" else None
+
+    @property
+    def needs_radii(self) -> bool:
+        """Whether the metric is defined by Hamming radii, so that other rankings do not have it."""
+        return self.entry.over_radii or (self.name.cutoff is not None and self.name.cutoff.kind == "radius")
+
+
+class Metrics(tuple[NamedMetric, ...]):
+    """Different metrics in the order in which they were named."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def parse(names: str | Iterable[str], source: type[Histogram] | type[Retrieval] | None = Histogram) -> "Metrics":
+        """The metrics that ``names`` name, each once: one text or several, each with one name or more between commas.
+
+        Raises HashbenchError where ``NamedMetric.parse`` does, and for a metric that is not computed from ``source``
+        (None: from anything). Call it first: then a wrong name is refused before anything is counted.
+
+        >>> Metrics.parse("map, recall@1,5").names
+        ['ap', 'recall@1', 'recall@5']
+        """
+        found = Metrics(dict.fromkeys(map(NamedMetric.parse, split_names(names))))
+        for metric in found:
+            needed = metric.entry.source
+            if source is not None and needed is not source:
+                raise HashbenchError(
+                    f"metric '{metric}' is computed from {SOURCES[needed]}, not from {SOURCES[source]}"
+                )
+        return found
+
+    @property
+    def names(self) -> list[str]:
+        """The canonical names."""
+        return list(map(str, self))
+
+    def where(self, condition: Callable[[NamedMetric], bool]) -> "Metrics":
+        """The metrics that meet a condition."""
+        return Metrics(filter(condition, self))
+
+    def parted(self, condition: Callable[[NamedMetric], bool]) -> tuple["Metrics", "Metrics"]:
+        """The metrics that meet a condition, and the others."""
+        return self.where(condition), self.where(lambda metric: not condition(metric))
+
+    def refuse_radii(self, ranking: str) -> None:
+        """Raises HashbenchError for a metric at Hamming radii, because the ``ranking`` has none."""
+        if at_radii := self.where(lambda metric: metric.needs_radii).names:
+            raise HashbenchError(f"metric '{at_radii[0]}' needs Hamming radii, which {ranking} not have")

@@ -11,17 +11,14 @@ from hashbench.foundation.registry import canonical
 
 CutoffKind = Literal["rank", "radius", "n_relevant"]
 
-_NAME = re.compile(r"\s*([A-Za-z][\w-]*)\s*(?:\(([^()]*)\))?\s*(?:@\s*(.*?))?\s*")
-_CUTOFF = re.compile(r"(r?)([0-9]{0,18})")  # 18 digits fit an int64
-_COMMA = re.compile(r",(?![^()]*\))")  # outside parentheses
+NAME = re.compile(r"\s*([A-Za-z][\w-]*)\s*(?:\(([^()]*)\))?\s*(?:@\s*(.*?))?\s*")
+CUTOFF = re.compile(r"(r?)([0-9]{0,18})")  # 18 digits fit an int64
+COMMA = re.compile(r",(?![^()]*\))")  # outside parentheses
 
 
 @dataclass(frozen=True)
 class Cutoff:
-    """Where a metric stops reading the ranking: at rank k, at Hamming radius R, or at rank N^+.
-
-    N^+ is the number of relevant items of the query.
-    """
+    """Where a metric stops reading: at rank k, at Hamming radius R, or at rank N^+ (the query's relevant items)."""
 
     kind: CutoffKind
     value: int = 0  # the rank k or the radius R; unused for n_relevant
@@ -47,34 +44,47 @@ class MetricName:
 
     @staticmethod
     def read(text: str) -> "MetricName":
-        """The parts of a metric's name as they are written; does not check that the metric exists.
-
-        Raises HashbenchError for a text that does not follow the grammar.
+        """The parts of a metric's name as they are written; raises HashbenchError if it does not follow the grammar.
 
         >>> MetricName.read("ap(norm=retrieved)@5000")
         MetricName(metric='ap', parameters=(('norm', 'retrieved'),), cutoff=Cutoff(kind='rank', value=5000))
         """
-        match = _NAME.fullmatch(text)
+        match = NAME.fullmatch(text)
         if match is None:
             raise HashbenchError(f"metric {text!r} is not written name, name@100, name@r2 or name(key=value)@100")
         stem, inner, cutoff = match.groups()
         parameters = () if inner is None else _parameters(inner, text)
         return MetricName(canonical(stem), parameters, None if cutoff is None else _cutoff(cutoff, text))
 
+    def own(self) -> "MetricName":
+        """The same name with the word that hashbench has for the metric: ``ap`` for ``map``.
+
+        Raises HashbenchError for ``map@k`` without a norm and for ``r@k``: other code means different metrics by them.
+        """
+        cutoff = str(self.cutoff or "@k")
+        if self.metric == "map" and self.cutoff is not None and not self.parameters:
+            raise HashbenchError(
+                f"metric '{self}': divided by what? ap(norm=retrieved){cutoff} divides by the relevant items "
+                f"retrieved, as most hashing papers do, ap{cutoff} by all relevant items, as trec_eval does"
+            )
+        if self.metric == "r":
+            raise HashbenchError(
+                f"metric '{self}': recall{cutoff} is the share of the relevant items that is retrieved; the share of "
+                "queries whose first item is relevant (R@1 of metric learning) is precision@1"
+            )
+        return replace(self, metric={"map": "ap", "p": "precision", "rr": "mrr"}.get(self.metric, self.metric))
+
 
 def split_names(written: str | Iterable[str]) -> list[str]:
     """The names in ``written``, one text or several, each of which may hold several names between commas.
 
-    A comma inside parentheses belongs to the name. A cutoff alone repeats the metric before it.
-
-    >>> split_names("ap(norm=min)@9,recall@1,5,r2")
-    ['ap(norm=min)@9', 'recall@1', 'recall@5', 'recall@r2']
+    A comma inside parentheses belongs to the name. A cutoff alone repeats the metric before it: ``recall@1,5``.
     """
     names: list[str] = []
     for text in [written] if isinstance(written, str) else written:
         metric = ""  # that of the name before, if it has a cutoff
-        for part in map(str.strip, _COMMA.split(text)):
-            repeats = metric and part and _CUTOFF.fullmatch(part.lower())
+        for part in map(str.strip, COMMA.split(text)):
+            repeats = metric and part and CUTOFF.fullmatch(part.lower())
             names.append(f"{metric}@{part}" if repeats else part)
             metric = names[-1].rpartition("@")[0]
     return names
@@ -82,9 +92,8 @@ def split_names(written: str | Iterable[str]) -> list[str]:
 
 def _parameters(inner: str, text: str) -> tuple[tuple[str, str], ...]:
     pairs = [tuple(part.strip().lower() for part in item.split("=")) for item in inner.split(",")]
-    for pair in pairs:
-        if len(pair) != 2 or not all(pair):
-            raise HashbenchError(f"metric {text!r}: parameters are written key=value, as in ap(norm=min)@100")
+    if not all(len(pair) == 2 and all(pair) for pair in pairs):
+        raise HashbenchError(f"metric {text!r}: parameters are written key=value, as in ap(norm=min)@100")
     key, times = Counter(pair[0] for pair in pairs).most_common(1)[0]
     if times > 1:
         raise HashbenchError(f"metric {text!r}: parameter {key!r} is given {times} times; once is right")
@@ -92,38 +101,12 @@ def _parameters(inner: str, text: str) -> tuple[tuple[str, str], ...]:
 
 
 def _cutoff(written: str, text: str) -> Cutoff:
-    match = _CUTOFF.fullmatch(written.lower())
+    match = CUTOFF.fullmatch(written.lower())
     if match is None or written == "":
         raise HashbenchError(f"metric {text!r}: after @ comes a whole number from 1 (a rank), or r2 (a Hamming radius)")
     radius, digits = match.groups()
-    if not radius and int(digits) == 0:
-        raise HashbenchError(f"metric {text!r}: the cutoff is a rank from 1 on; 0 ranks hold nothing")
     if radius:
         return Cutoff("radius", int(digits)) if digits else Cutoff("n_relevant")
+    if int(digits) == 0:
+        raise HashbenchError(f"metric {text!r}: the cutoff is a rank from 1 on; 0 ranks hold nothing")
     return Cutoff("rank", int(digits))
-
-
-SAME = {"map": "ap", "p": "precision", "rr": "mrr"}
-
-
-def own_name(name: MetricName) -> MetricName:
-    """``name`` with the name that the metric has here.
-
-    Raises HashbenchError, which says what to write, for ``map@k`` without a norm and for ``r@k``: other code means
-    different metrics by them.
-
-    >>> str(own_name(MetricName("map")))
-    'ap'
-    """
-    cutoff = str(name.cutoff or "@k")
-    if name.metric == "map" and name.cutoff is not None and not name.parameters:
-        raise HashbenchError(
-            f"metric '{name}': divided by what? ap(norm=retrieved){cutoff} divides by the relevant items retrieved, as "
-            f"most hashing papers do, ap{cutoff} by all relevant items, as trec_eval does"
-        )
-    if name.metric == "r":
-        raise HashbenchError(
-            f"metric '{name}': recall{cutoff} is the share of the relevant items that is retrieved; the share of "
-            "queries whose first item is relevant (R@1 of metric learning) is precision@1"
-        )
-    return replace(name, metric=SAME.get(name.metric, name.metric))

@@ -19,8 +19,7 @@ STEP = 1 << 10  # beyond TABLE a sum is stored every STEP ranks: 1.5 MiB for 10^
 class Running:
     """Sums of the first 0, 1, 2, ... terms, each stored as high + low.
 
-    A plain running sum loses the digits that a short range far down the ranking needs: the sum of discounts up to rank
-    10^6 is 5 x 10^4, and neighbouring float64 numbers of that size differ by 7e-12. ``low`` holds the rounding error
+    A plain running sum loses the digits that a short range far down the ranking needs. ``low`` holds the rounding error
     of each addition (Knuth's error-free two-sum), so the sum of a range is exact to a few units in its last place.
     """
 
@@ -61,27 +60,20 @@ class PrefixSums:
         near = self.near.between(np.minimum(start, TABLE), np.minimum(stop, TABLE))
         if stop.max(initial=0) <= TABLE:
             return near
-        return near + self._far(np.maximum(start, TABLE) - TABLE, np.maximum(stop, TABLE) - TABLE)
-
-    def _far(self, start: Ints, stop: Ints) -> Floats:
-        """The same sum for ranks counted from TABLE on: the whole steps, and the remaining ranks at both ends."""
-        last = stop // STEP
+        start, stop = np.maximum(start, TABLE) - TABLE, np.maximum(stop, TABLE) - TABLE
+        last = stop // STEP  # the whole steps are stored, the ranks before and after them are added
         first = np.minimum(-(-start // STEP), last)
         head = np.where(start <= first * STEP, first * STEP, stop)
         tail = np.maximum(head, last * STEP)
         ends = [short_sum(self.term, TABLE + at, to - at) for at, to in ((start, head), (tail, stop))]
-        return ends[0] + self.far.between(first, last) + ends[1]
+        return near + (ends[0] + self.far.between(first, last) + ends[1])
 
 
 def short_sum(term: Term, start: Ints, length: Ints) -> Floats:
     """The sum of ``term`` over ranks start + 1 .. start + length, at most STEP of them, far down the ranking.
 
-    Gauss's quadrature for a sum of equally spaced terms: with the centre c of the ranks and h^2 = (3 m^2 - 7) / 20,
-    the points c - h, c, c + h sum every polynomial of degree 5 exactly. The relative error is below (m / t)^6, which
-    is 1e-18 for STEP ranks beyond TABLE.
-
-    >>> short_sum(lambda t: t**4, np.array([0]), np.array([10]))
-    array([25333.])
+    Gauss's quadrature for a sum of equally spaced terms: with the centre c of the ranks and h^2 = (3 m^2 - 7) / 20, the
+    points c - h, c, c + h sum polynomials of degree 5 exactly. The relative error, below (m / t)^6, is 1e-18 here.
     """
     m = length.astype(np.float64)
     squared = np.maximum(3 * m**2 - 7, 1) / 20

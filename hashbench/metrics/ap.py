@@ -1,19 +1,14 @@
 """Tie-aware average precision."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hashbench.foundation.parallel import slices
-from hashbench.histogram import Histogram
-from hashbench.metrics._groups import Groups, Ints
-from hashbench.metrics._metric import Metric
-from hashbench.metrics._name import MetricName
-from hashbench.metrics._precision_sums import Cut, expected, normalise, rank_sums
+from hashbench.metrics._formula import Cut, Floats, Groups, Histogram, Ints, Metric, MetricName, over, rank_sums
 
 WINDOW = 1 << 20  # entries of the tables of hypergeometric probabilities that are in memory at a time
 
 
-def evaluate(histogram: Histogram, name: MetricName) -> NDArray[np.float64]:
+def evaluate(histogram: Histogram, name: MetricName) -> Floats:
     """The average precision of each query, float64[q]: its mean over all orders of the tied items.
 
     AP_T = (1/N^+) sum_d G(N_{d-1}, N_{d-1}^+, n_d, n_d^+, n_d) [He et al. 2018, eq. 6]. With ``@k`` the sum runs
@@ -28,47 +23,38 @@ def evaluate(histogram: Histogram, name: MetricName) -> NDArray[np.float64]:
     array([0.75])
     """
     groups = Groups.of(histogram)
-    ranks = groups.ranks(name.cutoff)
-    norm = METRIC.setting(name, "norm")
+    ranks, norm = groups.ranks(name.cutoff), METRIC.setting(name, "norm")
     if norm == "retrieved":
-        return _over_retrieved(groups, ranks)
-    totals = expected(groups, groups.inside(ranks)).sum(axis=1)
-    return normalise(totals, groups, ranks, norm)
+        return _over_retrieved(Cut.of(groups, ranks, groups.expected_precision(groups.n)))
+    return groups.average(groups.expected_precision(groups.inside(ranks)), ranks, norm)
 
 
-def _over_retrieved(groups: Groups, ranks: Ints) -> NDArray[np.float64]:
-    """AP at ``ranks`` [q] with norm ``retrieved``; the divisor depends on the order of the group with rank k."""
-    cut = Cut.of(groups, ranks, expected(groups, groups.n))
-    n0, p0, n, p, m = cut.n_before, cut.p_before, cut.n, cut.p, cut.m
-    widths = half_width(n, p, m)
+def _over_retrieved(cut: Cut) -> Floats:
+    """AP with norm ``retrieved``, float64[q]; the divisor depends on the order of the group with rank k."""
+    widths = half_width(cut.n, cut.p, cut.m)
     step = max(1, WINDOW // (2 * int(widths.max(initial=0)) + 1))
-    values = np.zeros(len(ranks))
-    for rows in slices(len(ranks), step):
-        x, probability = mass(n[rows], p[rows], m[rows], int(widths[rows].max()))
-        values[rows] = (probability * _given(x, cut.totals[rows], n0[rows], p0[rows], m[rows])).sum(axis=1)
+    values = np.zeros(len(widths))
+    for rows in slices(len(widths), step):
+        n0, p0, m = (each[rows, None] for each in (cut.n_before, cut.p_before, cut.m))
+        x, probability = mass(cut.n[rows], cut.p[rows], cut.m[rows], int(widths[rows].max()))
+        inverse, offset = rank_sums(n0, m)
+        # the AP if x of the m items of the group before the cutoff are relevant
+        seen = (p0 + 1) * inverse + (x - 1) / np.maximum(m - 1, 1) * offset
+        given_x = over(cut.totals[rows, None] + x / np.maximum(m, 1) * seen, p0 + x)
+        values[rows] = (probability * given_x).sum(axis=1)
     return values
 
 
-def _given(x: Ints, totals: NDArray[np.float64], n0: Ints, p0: Ints, m: Ints) -> NDArray[np.float64]:
-    """AP with norm ``retrieved``, float64[q, x], if x of the m items of the group before the cutoff are relevant."""
-    inverse, offset = rank_sums(n0, m)
-    seen = (p0 + 1)[:, None] * inverse[:, None] + (x - 1) / np.maximum(m - 1, 1)[:, None] * offset[:, None]
-    in_cut = x / np.maximum(m, 1)[:, None] * seen
-    retrieved = p0[:, None] + x
-    return np.where(retrieved > 0, totals[:, None] + in_cut, 0.0) / np.maximum(retrieved, 1)
-
-
 def half_width(n: Ints, p: Ints, m: Ints) -> Ints:
-    """The distance from the mode, int64[q], beyond which the probability is less than 1e-21.
+    """The distance from the mode, int64[q], beyond which the probability is less than 1e-21 (Hoeffding's bound).
 
-    Hoeffding's bound exp(-2 w^2 / m) holds for draws without replacement, and by the symmetries of the
-    distribution with p, n - m or n - p in place of m.
+    exp(-2 w^2 / m) holds for draws without replacement, and by symmetry with p, n - m or n - p in place of m.
     """
     least = np.minimum(np.minimum(m, n - m), np.minimum(p, n - p))
     return np.ceil(5 * np.sqrt(least)).astype(np.int64) + 1
 
 
-def mass(n: Ints, p: Ints, m: Ints, width: int) -> tuple[Ints, NDArray[np.float64]]:
+def mass(n: Ints, p: Ints, m: Ints, width: int) -> tuple[Ints, Floats]:
     """The values x, int64[q, 2 width + 1], and P(X = x), of the hypergeometric distribution.
 
     X is the number of relevant items among m items drawn from n, of which p are relevant. The probabilities are

@@ -1,37 +1,31 @@
 """The smallest average precision over the orders of tied items."""
 
+from dataclasses import replace
+
 import numpy as np
-from numpy.typing import NDArray
 
-from hashbench.histogram import Histogram
-from hashbench.metrics._groups import Groups, Ints
-from hashbench.metrics._metric import Metric
-from hashbench.metrics._name import MetricName
-from hashbench.metrics._precision_sums import Cut, in_a_row, normalise
+from hashbench.metrics import ap
+from hashbench.metrics._formula import Cut, Floats, Groups, Histogram, MetricName
 
 
-def evaluate(histogram: Histogram, name: MetricName) -> NDArray[np.float64]:
+def evaluate(histogram: Histogram, name: MetricName) -> Floats:
     """The smallest average precision over the orders of tied items, float64[q].
 
     Relevant items come last in every tie group (the lower end of the range in He et al. 2018, fig. 3); in the group
     that contains rank k, irrelevant items take the ranks before the cutoff first. With norm ``retrieved`` that is not
     always the smallest value: there the number of relevant items before the cutoff is the one that gives the smallest.
-
-    >>> evaluate(Histogram(np.array([[[1, 1]]]), np.array([0, 1])), MetricName("ap_worst"))
-    array([0.5])
     """
     groups = Groups.of(histogram)
-    ranks = groups.ranks(name.cutoff)
-    norm = METRIC.setting(name, "norm")
+    ranks, norm = groups.ranks(name.cutoff), METRIC.setting(name, "norm")
     irrelevant = groups.n - groups.p
+    start = groups.n_before + irrelevant
     if norm == "retrieved":
-        return _over_retrieved(Cut.of(groups, ranks, in_a_row(groups, groups.n_before + irrelevant, groups.p)))
+        return _over_retrieved(Cut.of(groups, ranks, groups.precision_in_a_row(start, groups.p)))
     found = np.maximum(groups.inside(ranks) - irrelevant, 0)
-    totals = in_a_row(groups, groups.n_before + irrelevant, found).sum(axis=1)
-    return normalise(totals, groups, ranks, norm)
+    return groups.average(groups.precision_in_a_row(start, found), ranks, norm)
 
 
-def _over_retrieved(cut: Cut) -> NDArray[np.float64]:
+def _over_retrieved(cut: Cut) -> Floats:
     """The minimum over x, the number of relevant items of the group before the cutoff; they are last among its ranks.
 
     One more relevant item adds (P_0 + 1) / (N_0 + m - x) + sum_{t > N_0 + m - x} 1 / t, which grows with x. If ever
@@ -40,20 +34,12 @@ def _over_retrieved(cut: Cut) -> NDArray[np.float64]:
     low, high = cut.min_relevant, cut.max_relevant  # the minimum is in low .. high
     while (low < high).any():
         x = (low + high) // 2
-        falls = (low < high) & (_at(cut, np.minimum(x + 1, high)) < _at(cut, x))
+        more = np.minimum(x + 1, high)
+        falls = (low < high) & (cut.over_retrieved(more, cut.m - more) < cut.over_retrieved(x, cut.m - x))
         low, high = np.where(falls, x + 1, low), np.where(falls, high, x)
-    return _at(cut, low)
+    return cut.over_retrieved(low, cut.m - low)
 
 
-def _at(cut: Cut, x: Ints) -> NDArray[np.float64]:
-    return cut.over_retrieved(x, cut.m - x)
-
-
-METRIC = Metric(
-    summary="average precision with the relevant items last in every tie",
-    paper="he2018tieaware",
-    evaluate=evaluate,
-    cutoffs=("rank",),
-    parameters={"norm": ("all", "min", "retrieved")},
-    is_bound=True,
+METRIC = replace(
+    ap.METRIC, summary="average precision with the relevant items last in every tie", evaluate=evaluate, is_bound=True
 )

@@ -1,22 +1,15 @@
 """Tie-aware area under the ROC curve."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hashbench.histogram import Histogram
-from hashbench.metrics._groups import Groups
-from hashbench.metrics._metric import Metric
-from hashbench.metrics._name import MetricName
+from hashbench.metrics._formula import Floats, Groups, Histogram, Metric, MetricName
 
 
-def evaluate(histogram: Histogram, name: MetricName) -> NDArray[np.float64]:  # noqa: ARG001
+def evaluate(histogram: Histogram, name: MetricName) -> Floats:  # noqa: ARG001
     """The share of (relevant, irrelevant) pairs in the right order, float64[q]; a tied pair counts 1/2.
 
     AUC_T is the mean of Lin et al. 2014, eq. 19, over all orders of the tied items. A query without irrelevant items
     has no such pair and scores 1. Pairs are counted in whole numbers.
-
-    >>> evaluate(Histogram(np.array([[[1, 1], [2, 0]]]), np.array([0, 1])), MetricName("auc")).round(6)
-    array([0.833333])
     """
     groups = Groups.of(histogram)
     tied = groups.n - groups.p

@@ -1,19 +1,14 @@
 """Tie-aware normalised discounted cumulative gain."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hashbench.foundation.errors import HashbenchError
-from hashbench.histogram import Histogram
-from hashbench.metrics._groups import Groups, Ints
-from hashbench.metrics._metric import Metric
-from hashbench.metrics._name import Cutoff, MetricName
-from hashbench.metrics._prefix import PrefixSums, discount
+from hashbench.metrics._formula import Cutoff, Floats, Groups, Histogram, Ints, Metric, MetricName, discount
 
 MAX_LEVEL = 1000  # float64 ends below 2^1024, and sums of gains must stay below that
 
 
-def evaluate(histogram: Histogram, name: MetricName) -> NDArray[np.float64]:
+def evaluate(histogram: Histogram, name: MetricName) -> Floats:
     """The NDCG of each query, float64[q]: its mean over all orders of the tied items.
 
     DCG_T = sum_d (mean gain of group d) x (sum of the discounts of its ranks), divided by the DCG of the ideal order
@@ -28,37 +23,27 @@ def evaluate(histogram: Histogram, name: MetricName) -> NDArray[np.float64]:
     return of_gains(histogram, gains_of(histogram.levels), name.cutoff)
 
 
-def of_gains(histogram: Histogram, gains: NDArray[np.float64], cutoff: Cutoff | None) -> NDArray[np.float64]:
+def of_gains(histogram: Histogram, gains: Floats, cutoff: Cutoff | None = None) -> Floats:
     """The NDCG of each query, float64[q], if level v has the gain ``gains[v]``; 0 if no item has a gain."""
     groups = Groups.of(histogram)
     ranks = groups.ranks(cutoff)
     discounts = discount(int(ranks.max(initial=0)))
     mean_gain = (histogram.counts @ gains) / np.maximum(groups.n, 1)
-    inside = groups.inside(ranks)
     start = np.minimum(groups.n_before, ranks[:, None])
-    dcg = (mean_gain * discounts.between(start, start + inside)).sum(axis=1)
-    ideal = _ideal(histogram.counts.sum(axis=1), gains, ranks, discounts)
+    dcg = (mean_gain * discounts.between(start, start + groups.inside(ranks))).sum(axis=1)
+    # in the ideal order the items of a level take consecutive ranks, the highest level first
+    descending = histogram.counts.sum(axis=1)[:, ::-1]
+    stop = descending.cumsum(axis=1)
+    start, stop = (np.minimum(edge, ranks[:, None]) for edge in (stop - descending, stop))
+    ideal = discounts.between(start, stop) @ gains[::-1]
     return dcg / np.where(ideal > 0, ideal, 1.0)
 
 
-def gains_of(levels: NDArray[np.int64]) -> NDArray[np.float64]:
+def gains_of(levels: Ints) -> Floats:
     """The gain 2^v - 1 of each level, float64[v]; raises HashbenchError for a level above MAX_LEVEL."""
     if levels.max() > MAX_LEVEL:
-        raise HashbenchError(
-            f"ndcg: level {levels.max()} has a gain of 2^{levels.max()}; up to {MAX_LEVEL} is possible"
-        )
+        raise HashbenchError(f"ndcg: level {levels.max()}: its gain 2^v needs a level of {MAX_LEVEL} at most")
     return np.exp2(levels.astype(np.float64)) - 1.0
-
-
-def _ideal(n_level: Ints, gains: NDArray[np.float64], ranks: Ints, discounts: PrefixSums) -> NDArray[np.float64]:
-    """The DCG of the ideal order, float64[q]; ``n_level`` [q, v] is the number of items of each level.
-
-    The items of a level take consecutive ranks, the highest level first.
-    """
-    descending = n_level[:, ::-1]
-    stop = descending.cumsum(axis=1)
-    start, stop = (np.minimum(edge, ranks[:, None]) for edge in (stop - descending, stop))
-    return discounts.between(start, stop) @ gains[::-1]
 
 
 METRIC = Metric(

@@ -5,44 +5,28 @@ from numpy.typing import NDArray
 
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram.retrieval import Retrieval
-from hashbench.metrics._metric import Metric
-from hashbench.metrics._name import MetricName
-
-Ints = NDArray[np.integer]
+from hashbench.metrics._formula import Floats, Metric, MetricName
 
 
-def evaluate(retrieval: Retrieval, name: MetricName) -> NDArray[np.float64]:
+def evaluate(retrieval: Retrieval, name: MetricName) -> Floats:
     """The normalised mutual information of bucket and class over the database items, float64[].
 
-    Each bucket is a cluster, so an item must be in one bucket (k = 1) and have one class; otherwise HashbenchError is
-    raised. Items without a class are left out.
+    It is I(B; C) / ((H(B) + H(C)) / 2) [Manning et al. 2008, section 16.3] with I(B; C) = H(B) + H(C) - H(B, C), and 1
+    if both entropies are 0, because one bucket and one class are the same partition. Each bucket is a cluster, so an
+    item must be in one bucket (k = 1) and have one class; otherwise HashbenchError is raised. Items without a class are
+    left out.
     """
-    if retrieval.contingency is None:
+    counts = retrieval.contingency
+    if counts is None:
         raise HashbenchError(f"metric '{name}' needs buckets with k = 1 and class labels, one of each for an item")
-    return np.array(of_counts(retrieval.contingency))
-
-
-def of_counts(counts: Ints) -> float:
-    """The normalised mutual information of a contingency table, in [0, 1].
-
-    ``counts`` [buckets, classes] is the number of items of each class in each bucket. The value is
-    I(B; C) / ((H(B) + H(C)) / 2) [Manning et al. 2008, section 16.3] with I(B; C) = H(B) + H(C) - H(B, C). It is 1 if
-    both entropies are 0, because one bucket and one class are the same partition. Raises HashbenchError for a table
-    without items.
-
-    >>> of_counts(np.array([[2, 0], [0, 0], [0, 1]]))
-    1.0
-    """
-    if counts.ndim != 2 or not counts.any():
-        raise HashbenchError(f"nmi: counts of shape {counts.shape}: [buckets, labels] of one item or more is expected")
     sum_of_entropies = _entropy(counts.sum(axis=1)) + _entropy(counts.sum(axis=0))
     if sum_of_entropies == 0:
-        return 1.0
+        return np.array(1.0)
     information = sum_of_entropies - _entropy(counts.ravel())
-    return float(np.clip(information / (sum_of_entropies / 2), 0.0, 1.0))
+    return np.clip(np.array(information / (sum_of_entropies / 2)), 0.0, 1.0)
 
 
-def _entropy(sizes: Ints) -> float:
+def _entropy(sizes: NDArray[np.integer]) -> float:
     """The entropy in nats of a partition into parts of these sizes; empty parts add nothing."""
     shares = sizes[sizes > 0] / sizes.sum()
     return max(float(-(shares * np.log(shares)).sum()), 0.0)

@@ -3,16 +3,11 @@
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hashbench.histogram import Histogram
-from hashbench.metrics._groups import Groups, share
-from hashbench.metrics._metric import Metric
-from hashbench.metrics._name import MetricName
-from hashbench.metrics._prefix import PrefixSums
+from hashbench.metrics._formula import Floats, Groups, Histogram, Metric, MetricName, PrefixSums, share
 
 
-def evaluate(histogram: Histogram, name: MetricName) -> NDArray[np.float64]:
+def evaluate(histogram: Histogram, name: MetricName) -> Floats:
     """The NDCG@K of Lin et al. 2014, eq. 21, float64[q]: its mean over all orders of the tied items.
 
     Relevance is binary, S(1) = 1 and S(i) = 1 / log2(i), and the sum over the relevant ranks up to K is divided by
@@ -25,7 +20,7 @@ def evaluate(histogram: Histogram, name: MetricName) -> NDArray[np.float64]:
     """
     groups = Groups.of(histogram)
     ranks = groups.ranks(name.cutoff)
-    scores = _scores(int(ranks.max(initial=0)))
+    scores = _scores(max(int(ranks.max(initial=0)), 1))
     start = np.minimum(groups.n_before, ranks[:, None])
     gained = share(groups.p, groups.n) * scores.between(start, start + groups.inside(ranks))
     return gained.sum(axis=1) / scores.between(np.zeros_like(ranks), np.maximum(ranks, 1))
@@ -33,8 +28,8 @@ def evaluate(histogram: Histogram, name: MetricName) -> NDArray[np.float64]:
 
 @lru_cache(maxsize=4)
 def _scores(n: int) -> PrefixSums:
-    """Prefix sums of S(i) = 1 / log2(i), S(1) = 1, for at least one rank."""
-    return PrefixSums.of(lambda t: 1.0 / np.log2(np.maximum(t, 2)), max(n, 1))
+    """Prefix sums of S(i) = 1 / log2(i), S(1) = 1, for ``n`` ranks."""
+    return PrefixSums.of(lambda t: 1.0 / np.log2(np.maximum(t, 2)), n)
 
 
 METRIC = Metric(

@@ -7,22 +7,15 @@ from numpy.typing import NDArray
 
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram.retrieval import CUTOFFS, Retrieval
-from hashbench.metrics._metric import Metric
-from hashbench.metrics._name import MetricName
+from hashbench.metrics._formula import Floats, Metric, MetricName
 
 
-def evaluate(retrieval: Retrieval, name: MetricName) -> NDArray[np.float64]:
+def evaluate(retrieval: Retrieval, name: MetricName) -> Floats:
     """The number of items divided by the mean number of candidates of a query, float64[]; NaN without queries.
 
     Exhaustive search has 1. ``suf@K`` is the speed-up of the search for the nearest K, in which a query opens more
     buckets until they hold K items; ``suf`` is ``suf@1``. It counts items and says nothing about seconds
     [Jeong and Song 2018, section 6].
-
-    >>> from hashbench.histogram.retrieval import Reranked
-    >>> candidates = {1: [10, 30], 4: [10, 40], 16: [50, 50]}
-    >>> reranked = {k: Reranked(np.ones((2, k), bool), np.array(n)) for k, n in candidates.items()}
-    >>> [float(evaluate(Retrieval(100, reranked), MetricName.read(name))) for name in ("suf", "suf@4", "suf@16")]
-    [5.0, 4.0, 2.0]
     """
     if retrieval.n_queries == 0:
         return np.array(np.nan)

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from hashbench.evaluation import paired
-from hashbench.evaluation.paired import Difference, differences
+from hashbench.evaluation import compare
+from hashbench.evaluation.compare import Difference, differences
 
 
 def difference(a: np.ndarray, b: np.ndarray, samples: int = 2000, seed: int = 0, interval: float = 0.95) -> Difference:
@@ -42,7 +42,7 @@ def test_the_interval_is_scipys_for_the_same_random_numbers(n: int, interval: fl
 def test_the_blocks_do_not_change_the_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     a, b = values(40)
     whole = difference(a, b)
-    monkeypatch.setattr(paired, "BLOCK", 1000)
+    monkeypatch.setattr(compare, "BLOCK", 1000)
     assert difference(a, b).low == whole.low and difference(a, b).high == whole.high
 
 

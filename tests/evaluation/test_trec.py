@@ -56,7 +56,7 @@ def test_ap_of_the_files_is_ap_in_database_order(codes: CodeSet, tmp_path_factor
     run, qrels = read_run(folder / "run"), read_qrels(folder / "qrels")
     counted = count(query, database, codes.relevance)
     in_order = ties.in_order(hamming(query, database), codes.relevance)
-    ordered = metrics.evaluate_with_extremes(counted, Metrics.parse(["ap"]), "order", in_order)[0]["ap"]
+    ordered = metrics.evaluate_with_extremes(counted, Metrics.parse(["ap"]), "order", in_order)["ap"].values
     assert len(run) == len(query)
     for q, (name, ranking) in enumerate(sorted(run.items())):
         assert len(ranking) == len(database)

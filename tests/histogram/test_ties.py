@@ -1,6 +1,7 @@
 """Tie policies against the enumeration of all orders, and against a plain stable sort."""
 
 from collections.abc import Callable
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -59,22 +60,21 @@ def test_best_and_worst_are_the_metric_of_the_sorted_ties(policy: Policy, drawn:
 @settings(max_examples=60)
 @given(rankings(max_items=7))
 def test_extremes_are_those_of_all_orders(drawn: Ranking) -> None:
-    found = metrics.evaluate_with_extremes(histogram_of(drawn), Metrics.parse(NAMES))[1]
+    found = metrics.evaluate_with_extremes(histogram_of(drawn), Metrics.parse(NAMES))
     assert list(found) == NAMES
     for name, measure in MEASURES.items():
         values = [float(value) for value in oracles.scores(measure, drawn.distances, drawn.levels)]  # type: ignore[arg-type]
-        worst, best = found[name]
-        assert worst[0] == pytest.approx(min(values), abs=1e-13), name
-        assert best[0] == pytest.approx(max(values), abs=1e-13), name
+        assert found[name].worst[0] == pytest.approx(min(values), abs=1e-13), name
+        assert found[name].best[0] == pytest.approx(max(values), abs=1e-13), name
 
 
 def test_what_ties_do_not_change_has_no_extremes() -> None:
     histogram = Histogram(np.ones((2, 3, 2), np.int64), np.array([0, 1]))
     fixed = ["precision@r1", "recall@r0", "pr_area"]
-    values, extremes = metrics.evaluate_with_extremes(histogram, Metrics.parse([*fixed, "ap_best", "pr_area@2"]))
-    assert list(extremes) == fixed
+    found = metrics.evaluate_with_extremes(histogram, Metrics.parse([*fixed, "ap_best", "pr_area@2"]))
+    assert [name for name in found if found[name].worst is not None] == fixed
     for name in fixed:
-        assert extremes[name] == (values[name], values[name])
+        assert found[name].worst is found[name].best is found[name].values
 
 
 @given(rankings())
@@ -86,9 +86,9 @@ def test_expected_is_the_histogram_itself(drawn: Ranking) -> None:
 def evaluate(drawn: CodeSet, names: list[str], policy: Policy) -> dict[str, np.ndarray]:
     query, database = pack(drawn.query), pack(drawn.database)
     counted = count(query, database, drawn.relevance, workers=1)
-    return metrics.evaluate_with_extremes(
-        counted, Metrics.parse(names), policy, ties.in_order(hamming(query, database), drawn.relevance)
-    )[0]
+    in_order = ties.in_order(hamming(query, database), drawn.relevance)
+    found = metrics.evaluate_with_extremes(counted, Metrics.parse(names), policy, in_order)
+    return {name: each.values for name, each in found.items()}
 
 
 def levels_in_order(drawn: CodeSet, q: int) -> Order:
@@ -116,7 +116,7 @@ def test_blocks_of_queries_change_nothing(drawn: CodeSet) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ranking, "PAIRS", 1)
         patch.setattr("hashbench.metrics._evaluate.BLOCK", 1)
-        for policy in ties.POLICIES:
+        for policy in get_args(Policy):
             pieces = evaluate(drawn, NAMES, policy)  # type: ignore[arg-type]
             for name in NAMES if policy == "order" else ():
                 np.testing.assert_allclose(pieces[name], whole[name], atol=1e-14)
@@ -173,10 +173,10 @@ def test_extremes_over_the_retrieved_with_large_ties(seed: int, k: int) -> None:
     name = f"ap(norm=retrieved)@{k}"
     if p.sum() == 0:
         return
-    worst, best = metrics.evaluate_with_extremes(histogram, Metrics.parse([name]))[1][name]
+    found = metrics.evaluate_with_extremes(histogram, Metrics.parse([name]))[name]
     values = list(over_retrieved(n[0].tolist(), p[0].tolist(), k))
-    assert worst[0] == pytest.approx(min(worst_of for worst_of, _ in values), abs=1e-13)
-    assert best[0] == pytest.approx(max(best_of for _, best_of in values), abs=1e-13)
+    assert found.worst[0] == pytest.approx(min(worst_of for worst_of, _ in values), abs=1e-13)
+    assert found.best[0] == pytest.approx(max(best_of for _, best_of in values), abs=1e-13)
 
 
 def over_retrieved(n: list[int], p: list[int], k: int) -> list[tuple[float, float]]:

@@ -91,7 +91,7 @@ def test_rows_are_what_the_kept_files_give(store: Store, rows: dict[str, Row]) -
         ):
             kept = Retrieval.load(folder / name)
             assert kept.sha256() == sha256
-            again = metrics.evaluate_retrieval(kept, Metrics.parse(OF_RETRIEVAL, Retrieval))
+            again = metrics.mean_values(kept, Metrics.parse(OF_RETRIEVAL, Retrieval))
             assert {key: values[key] for key in again} == again
         if "histogram" in row.artefacts:
             assert Histogram.load(folder / "histogram.npz").sha256() == row.artefacts["histogram"]

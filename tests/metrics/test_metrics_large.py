@@ -12,8 +12,7 @@ from hashbench.histogram import Histogram
 from hashbench.metrics import Metrics
 
 # The parts of the closed forms: they are exact to the last place, which a metric, a mean of their sums, does not show.
-from hashbench.metrics._groups import Groups
-from hashbench.metrics._precision_sums import expected, rank_sums
+from hashbench.metrics._formula import Groups, rank_sums
 from hashbench.metrics._prefix import STEP, TABLE, discount, harmonic
 from hashbench.metrics.ap import half_width, mass
 
@@ -42,7 +41,7 @@ def direct_group_sum(n0: int, p0: int, n: int, p: int, m: int) -> float:
 def test_the_closed_form_of_a_group_is_its_direct_sum(n0: int, p0: int, n: int, p: int, m: int) -> None:
     counts = np.array([[[n0 - p0, p0], [n - p, p]]])
     groups = Groups.of(Histogram(counts, np.array([0, 1])))
-    closed = expected(groups, groups.inside(np.array([n0 + m])))[0, 1]
+    closed = groups.expected_precision(groups.inside(np.array([n0 + m])))[0, 1]
     truth = direct_group_sum(n0, p0, n, p, m)
     assert abs(closed - truth) <= 1e-12 * max(p, 1)  # what an AP feels: it is divided by N^+ >= p
     assert abs(closed - truth) / max(p, 1) <= 2e-15

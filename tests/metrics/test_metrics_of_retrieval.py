@@ -31,7 +31,7 @@ def test_the_catalogue_has_the_metrics_of_a_search() -> None:
 
 
 def test_precision_is_a_mean_over_the_queries_and_a_speed_up_is_one_number() -> None:
-    values = metrics.evaluate_retrieval(TWO, Metrics.parse(["rerank-precision@4", "SUF@1", "suf@16"], Retrieval))
+    values = metrics.mean_values(TWO, Metrics.parse(["rerank-precision@4", "SUF@1", "suf@16"], Retrieval))
     assert values == {
         "rerank_precision@4": MetricValue(mean=0.875, std=0.125, n_queries=2, n_empty=0),
         "suf": MetricValue(mean=2.0, std=None, n_queries=2, n_empty=0),
@@ -40,7 +40,7 @@ def test_precision_is_a_mean_over_the_queries_and_a_speed_up_is_one_number() -> 
 
 
 def test_a_query_without_a_relevant_item_counts() -> None:
-    value = metrics.evaluate_retrieval(
+    value = metrics.mean_values(
         retrieval([16 * [0], 16 * [1]], [16, 16]), Metrics.parse(["rerank_precision@1"], Retrieval)
     )
     assert (value["rerank_precision@1"].mean, value["rerank_precision@1"].n_empty) == (0.5, 0)
@@ -53,7 +53,7 @@ def test_nmi_is_scikit_learns(pairs: list[tuple[int, int]]) -> None:
     buckets, classes = np.array(pairs).T
     counts = np.zeros((6, 5), np.int64)
     np.add.at(counts, (buckets, classes), 1)
-    value = metrics.evaluate_retrieval(retrieval([], [], contingency=counts), Metrics.parse(["nmi"], Retrieval))["nmi"]
+    value = metrics.mean_values(retrieval([], [], contingency=counts), Metrics.parse(["nmi"], Retrieval))["nmi"]
     truth = normalized_mutual_info_score(classes, buckets, average_method="arithmetic")
     assert value.mean == pytest.approx(truth, abs=1e-12)
     assert value.std is None
@@ -61,7 +61,7 @@ def test_nmi_is_scikit_learns(pairs: list[tuple[int, int]]) -> None:
 
 def test_nmi_needs_one_bucket_and_one_class_an_item() -> None:
     with pytest.raises(HashbenchError, match="metric 'nmi' needs buckets with k = 1 and class labels"):
-        metrics.evaluate_retrieval(TWO, Metrics.parse(["nmi"], Retrieval))
+        metrics.mean_values(TWO, Metrics.parse(["nmi"], Retrieval))
 
 
 @pytest.mark.parametrize("name", ["suf", "suf@4", "rerank_precision@16", "nmi"])
@@ -71,7 +71,7 @@ def test_a_histogram_does_not_have_the_metrics_of_a_search(name: str) -> None:
         metrics.evaluate(HISTOGRAM, Metrics.parse(["ap", name]))
     assert "\n" not in str(caught.value)
     with pytest.raises(HashbenchError, match=says):
-        metrics.evaluate_with_extremes(HISTOGRAM, Metrics.parse([name]))[1]
+        metrics.evaluate_with_extremes(HISTOGRAM, Metrics.parse([name]))
 
 
 @pytest.mark.parametrize("ties", ["expected", "worst", "order"])
@@ -84,7 +84,7 @@ def test_scores_of_codes_do_not_either(ties: str) -> None:
 def test_a_search_does_not_have_the_metrics_of_a_histogram(name: str) -> None:
     says = f"metric '{name}' is computed from items ranked by distance, not from a bucket search"
     with pytest.raises(HashbenchError, match=says):
-        metrics.evaluate_retrieval(TWO, Metrics.parse(["suf", name], Retrieval))
+        metrics.mean_values(TWO, Metrics.parse(["suf", name], Retrieval))
 
 
 @pytest.mark.parametrize(

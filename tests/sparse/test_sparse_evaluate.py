@@ -97,7 +97,7 @@ def test_metrics_are_those_of_the_definition(seed: int, itself: bool) -> None:
     drawn = Drawn(seed, itself=itself, exhaustive=False, multi_hot=False)
     found = drawn.evaluated()
     names = ["suf", "suf@4", "suf@16", "rerank_precision@1", "rerank_precision@4", "rerank_precision@16"]
-    values = metrics.evaluate_retrieval(found, Metrics.parse(names, Retrieval))
+    values = metrics.mean_values(found, Metrics.parse(names, Retrieval))
     assert list(values) == names
     for cutoff in CUTOFFS:
         relevant, n_candidates = drawn.slow(cutoff)
@@ -113,7 +113,7 @@ def test_exhaustive_search_has_no_speed_up_and_the_best_order(seed: int, itself:
     drawn = Drawn(seed, itself=itself, exhaustive=True, multi_hot=False)
     found = drawn.evaluated()
     names = ["suf", "suf@4", "suf@16"]
-    assert [value.mean for value in metrics.evaluate_retrieval(found, Metrics.parse(names, Retrieval)).values()] == [
+    assert [value.mean for value in metrics.mean_values(found, Metrics.parse(names, Retrieval)).values()] == [
         1,
         1,
         1,
@@ -178,7 +178,7 @@ def test_a_small_set_asks_for_all_there_is() -> None:
         4: (3, 2),
         16: (3, 2),
     }
-    assert metrics.evaluate_retrieval(found, Metrics.parse(["rerank_precision@16"], Retrieval))[
+    assert metrics.mean_values(found, Metrics.parse(["rerank_precision@16"], Retrieval))[
         "rerank_precision@16"
     ].mean == pytest.approx(1 / 3)
 
@@ -186,7 +186,7 @@ def test_a_small_set_asks_for_all_there_is() -> None:
 def test_no_query_is_no_error() -> None:
     nothing = np.zeros((0, 2)), np.zeros((0, 1)), np.zeros(0, int)
     items = SparseCodes(np.array([[0], [1]]), 2), np.zeros((2, 1)), np.array([3, 4])
-    values = metrics.evaluate_retrieval(
+    values = metrics.mean_values(
         evaluate(*items, *nothing, itself=False), Metrics.parse(["suf", "rerank_precision@1", "nmi"], Retrieval)
     )
     assert [value.mean for value in values.values()] == [None, None, 1.0]

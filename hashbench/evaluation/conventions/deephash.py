@@ -6,18 +6,13 @@
 - Without a cutoff it uses ``topk = -1``, a slice that loses the item ranked last.
 """
 
+import numpy as np
+
 from hashbench import metrics
 from hashbench.codes import Codes
-from hashbench.evaluation.conventions._convention import (
-    Convention,
-    ConventionValue,
-    mean,
-    nan_to_zero,
-    unstable_order,
-    with_cutoff,
-)
+from hashbench.evaluation.conventions import Convention, ConventionValue, mean, unstable_order, with_cutoff
 from hashbench.histogram import ranking, ties
-from hashbench.metrics import Metrics
+from hashbench.metrics import Metrics, NamedMetric
 from hashbench.relevance.labels import Relevance
 
 
@@ -29,8 +24,8 @@ def evaluate(
     if ranks == 0:  # one item, and the slice loses it
         return {with_cutoff("mAP", cutoff): ConventionValue(0.0 if len(query) else None)}
     ordered = ties.in_order(ranking.hamming(query, database), relevance, unstable_order)
-    (values,) = metrics.evaluate(ordered, Metrics.parse(f"ap(norm=retrieved)@{ranks}")).values()
-    return {with_cutoff("mAP", cutoff): ConventionValue(mean(nan_to_zero(values)), of_this_machine=True)}
+    (values,) = metrics.evaluate(ordered, Metrics([NamedMetric.at("ap", ranks, norm="retrieved")])).values()
+    return {with_cutoff("mAP", cutoff): ConventionValue(mean(np.nan_to_num(values)), of_this_machine=True)}
 
 
 CONVENTION = Convention(

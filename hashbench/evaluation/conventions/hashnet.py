@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from hashbench import metrics
 from hashbench.codes import Codes
-from hashbench.evaluation.conventions._convention import Convention, ConventionValue, mean, unstable_order, with_cutoff
+from hashbench.evaluation.conventions import Convention, ConventionValue, mean, unstable_order, with_cutoff
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import ranking, ties
-from hashbench.metrics import Metrics
+from hashbench.metrics import Metrics, NamedMetric
 from hashbench.relevance.labels import Relevance
 
 Floats = NDArray[np.float64]
@@ -48,8 +48,8 @@ def over_retrieved(
         return unstable_order(2 * distances.astype(np.int32) - query.n_bits)
 
     ordered = ties.in_order(ranking.hamming(query, database), relevance, minus_similarity)
-    names = Metrics.parse([f"ap(norm=retrieved)@{ranks}", f"precision@{ranks}"])
-    average, precision = metrics.evaluate(ordered, names).values()
+    wanted = Metrics([NamedMetric.at("ap", ranks, norm="retrieved"), NamedMetric.at("precision", ranks)])
+    average, precision = metrics.evaluate(ordered, wanted).values()
     return average, precision
 
 

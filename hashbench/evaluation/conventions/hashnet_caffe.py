@@ -7,7 +7,7 @@ R: here it scores 0 and is counted. A query without a relevant item in the whole
 import numpy as np
 
 from hashbench.codes import Codes
-from hashbench.evaluation.conventions._convention import Convention, ConventionValue, mean, with_cutoff
+from hashbench.evaluation.conventions import Convention, ConventionValue, mean, with_cutoff
 from hashbench.evaluation.conventions.hashnet import over_retrieved
 from hashbench.relevance.labels import Relevance
 

@@ -8,11 +8,10 @@
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hashbench.codes import Codes
-from hashbench.evaluation.conventions._convention import Convention, ConventionValue, mean, with_cutoff
-from hashbench.histogram import Histogram, count
+from hashbench.evaluation.conventions import Convention, ConventionValue, mean, with_cutoff
+from hashbench.histogram import count
 from hashbench.metrics import Cutoff
 from hashbench.metrics.ndcg import of_gains
 from hashbench.relevance.labels import Relevance
@@ -23,19 +22,15 @@ def evaluate(
 ) -> dict[str, ConventionValue]:
     """average_precision_score, which has no cutoff, and ndcg_score, by name."""
     histogram = count(query, database, relevance)
+    n, p = histogram.at_distance, histogram.relevant
+    precision = p.cumsum(axis=1) / np.maximum(n.cumsum(axis=1), 1)
+    average = (p * precision).sum(axis=1) / np.maximum(histogram.n_relevant, 1)  # sum_d (n_d^+ / N^+) (N_d^+ / N_d)
     ranks = None if cutoff is None else Cutoff("rank", cutoff)
     ndcg = of_gains(histogram, histogram.levels.astype(np.float64), ranks)
     return {
-        "average_precision_score": ConventionValue(mean(average_precision(histogram))),
+        "average_precision_score": ConventionValue(mean(average)),
         with_cutoff("ndcg_score", cutoff): ConventionValue(mean(ndcg) if len(database) > 1 else None),
     }
-
-
-def average_precision(histogram: Histogram) -> NDArray[np.float64]:
-    """The average precision with one threshold for each tie group, float64[q]: sum_d (n_d^+ / N^+) (N_d^+ / N_d)."""
-    n, p = histogram.at_distance, histogram.relevant
-    precision = p.cumsum(axis=1) / np.maximum(n.cumsum(axis=1), 1)
-    return (p * precision).sum(axis=1) / np.maximum(histogram.n_relevant, 1)
 
 
 CONVENTION = Convention(

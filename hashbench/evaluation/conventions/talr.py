@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from hashbench import metrics
 from hashbench.codes import Codes
-from hashbench.evaluation.conventions._convention import Convention, ConventionValue, mean, nan_to_zero, with_cutoff
-from hashbench.histogram import Histogram, count, ranking, ties
+from hashbench.evaluation.conventions import Convention, ConventionValue, mean, with_cutoff
+from hashbench.histogram import count, ranking, ties
 from hashbench.histogram.ties import Policy
-from hashbench.metrics import Metrics
+from hashbench.metrics import Metrics, NamedMetric
 from hashbench.metrics.ndcg import of_gains
 from hashbench.relevance.labels import Relevance
 
@@ -35,34 +35,23 @@ def evaluate(
 ) -> dict[str, ConventionValue]:
     """AP in database order and its bounds, with the cutoff in their names, then tieAP and tieNDCG."""
     histogram = count(query, database, relevance)
-    ranks = len(database) if cutoff is None else min(cutoff, len(database))
-    of_ap = f"ap(norm=retrieved)@{ranks}"
-    wanted = Metrics.parse([of_ap, "precision@1", f"recall@{ranks}"])
+    ranks, has_one = len(database) if cutoff is None else min(cutoff, len(database)), histogram.n_relevant > 0
+    wanted = [NamedMetric.at("precision", 1), NamedMetric.at("recall", ranks)]
+    wanted = [NamedMetric.at("ap", ranks, norm="retrieved"), *wanted]
     printed = {}
     for name, policy in BOUNDS.items():
         in_order = ties.in_order(ranking.hamming(query, database), relevance)
-        values = metrics.evaluate(in_order if policy == "order" else [ties.apply(histogram, policy)], wanted)
-        lost = _first_rank(values["precision@1"], nan_to_zero(values[f"recall@{ranks}"]) * histogram.n_relevant)
-        printed[with_cutoff(name, cutoff)] = ConventionValue(mean(nan_to_zero(values[of_ap] - lost)))
-    average = metrics.evaluate(histogram, Metrics.parse("ap"))["ap"]
-    printed["tieAP"] = ConventionValue(mean(_grown(average)))
-    printed["tieNDCG"] = ConventionValue(mean(_ndcg(histogram)))
+        ordered = in_order if policy == "order" else [ties.apply(histogram, policy)]
+        average, at_first, recall = metrics.evaluate(ordered, Metrics(wanted)).values()
+        # the term of rank 1: its precision, 1 or 0, divided by the relevant items retrieved
+        lost = at_first / np.maximum(np.nan_to_num(recall) * histogram.n_relevant, 1)
+        printed[with_cutoff(name, cutoff)] = ConventionValue(mean(np.nan_to_num(average - lost)))
+    (average,) = metrics.evaluate(histogram, Metrics([NamedMetric.at("ap")])).values()
+    last = np.flatnonzero(has_one).max(initial=-1)
+    printed["tieAP"] = ConventionValue(mean(np.nan_to_num(average[: last + 1])))
+    ndcg = np.where(has_one, of_gains(histogram, gains_of(histogram.levels)), 1.0)
+    printed["tieNDCG"] = ConventionValue(mean(ndcg))
     return printed
-
-
-def _first_rank(relevant: NDArray[np.float64], retrieved: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The term of rank 1: its precision (1 if its item is relevant) divided by the relevant items retrieved."""
-    return relevant / np.maximum(retrieved, 1)
-
-
-def _grown(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The values up to the last query that has one; 0 for earlier queries without one."""
-    has_one = np.flatnonzero(~np.isnan(values))
-    return nan_to_zero(values[: has_one[-1] + 1]) if len(has_one) else values[:0]
-
-
-def _ndcg(histogram: Histogram) -> NDArray[np.float64]:
-    return np.where(histogram.n_relevant > 0, of_gains(histogram, gains_of(histogram.levels), None), 1.0)
 
 
 def gains_of(levels: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -17,41 +17,37 @@ from numpy.typing import NDArray
 
 from hashbench import metrics
 from hashbench.codes import Codes
-from hashbench.evaluation.conventions._convention import Convention, ConventionValue, mean
-from hashbench.histogram import Histogram, ranking, ties
-from hashbench.metrics import Metrics
+from hashbench.evaluation.conventions import Convention, ConventionValue, mean
+from hashbench.histogram import ranking, ties
+from hashbench.metrics import Cutoff, Metrics, NamedMetric
 from hashbench.metrics.ndcg import of_gains
 from hashbench.relevance.labels import Relevance
-
-WHOLE = {"map": "ap", "Rprec": "precision@r", "ndcg": "ndcg"}
-CUT = {"map_cut_{}": "ap@{}", "P_{}": "precision@{}", "recall_{}": "recall@{}", "ndcg_cut_{}": "ndcg@{}"}
 
 
 def evaluate(
     query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None
 ) -> dict[str, ConventionValue]:
     """The measures of the whole ranking, or those at ``cutoff``, by trec_eval's names."""
-    names = WHOLE if cutoff is None else {name.format(cutoff): of.format(cutoff) for name, of in CUT.items()}
-    ordered = ties.in_order(ranking.hamming(query, database), relevance, last_first)
-    blocks = [_block(block, Metrics.parse(names.values())) for block in ordered]
-    values = {name: np.concatenate([block[of] for block in blocks]) for name, of in names.items()}
+    if cutoff is None:
+        wanted = {"map": NamedMetric.at("ap"), "Rprec": NamedMetric.at("precision", Cutoff("n_relevant"))}
+    else:
+        names = {"map_cut": "ap", "P": "precision", "recall": "recall"}
+        wanted = {f"{name}_{cutoff}": NamedMetric.at(of, cutoff) for name, of in names.items()}
+    parts: list[list[NDArray[np.float64]]] = []
+    for block in ties.in_order(ranking.hamming(query, database), relevance, last_first):
+        ranks = None if cutoff is None else Cutoff("rank", cutoff)
+        ndcg = np.where(block.n_relevant > 0, of_gains(block, block.levels.astype(np.float64), ranks), np.nan)
+        parts.append([*metrics.evaluate(block, Metrics(wanted.values())).values(), ndcg])
+    values = [np.concatenate(of_blocks) for of_blocks in zip(*parts, strict=True)]
+    named = dict(zip([*wanted, "ndcg" if cutoff is None else f"ndcg_cut_{cutoff}"], values, strict=True))
     if cutoff is not None:
-        values[f"P_{cutoff}"] *= min(cutoff, len(database)) / cutoff
-    return {name: ConventionValue(mean(value[~np.isnan(value)])) for name, value in values.items()}
+        named[f"P_{cutoff}"] *= min(cutoff, len(database)) / cutoff
+    return {name: ConventionValue(mean(value[~np.isnan(value)])) for name, value in named.items()}
 
 
 def last_first(distances: NDArray[Any]) -> NDArray[np.intp]:
     """The items of each query by distance, ties in reverse database order, [q, n]."""
     return distances.shape[1] - 1 - np.argsort(distances[:, ::-1], axis=1, kind="stable")
-
-
-def _block(ranked: Histogram, names: Metrics) -> dict[str, NDArray[np.float64]]:
-    values = metrics.evaluate(ranked, names)
-    for metric in names:
-        if metric.name.metric == "ndcg":
-            linear = of_gains(ranked, ranked.levels.astype(np.float64), metric.name.cutoff)
-            values[str(metric)] = np.where(np.isnan(values[str(metric)]), np.nan, linear)
-    return values
 
 
 CONVENTION = Convention(

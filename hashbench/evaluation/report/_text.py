@@ -1,100 +1,154 @@
-"""The report as text for a terminal."""
+"""The type ``Evaluation``, all that a report about saved codes contains, and the report as text for a terminal."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
+from hashbench.codes import Codes
 from hashbench.evaluation import diagnostics
-from hashbench.evaluation.diagnostics import CodeDiagnostics
-from hashbench.evaluation.report._evaluation import ConventionScores, Evaluation, Leak
+from hashbench.evaluation.conventions import CONVENTIONS, ConventionValue
+from hashbench.evaluation.diagnostics import CodeDiagnostics, QueryDiagnostics
+from hashbench.evaluation.evidence import Evidence
 from hashbench.evaluation.scores import Scores, number, table
+from hashbench.foundation.registry import canonical
+from hashbench.metrics import Metrics
+from hashbench.relevance.labels import Relevance
 
 LISTED = 8  # at most so many bits are listed by number
 INDENT = 9
 
 
+@dataclass(frozen=True)
+class ConventionScores:
+    """The values of one convention, by the names that the other code gives them."""
+
+    convention: str
+    summary: str
+    source: str
+    figures: Mapping[str, ConventionValue]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Scores of the saved codes ``source``, with the evidence about them, the ``query`` codes and what is beside them.
+
+    ``ids_in_database`` is the number of queries whose id is that of a database item, ``twins_in_training`` that of
+    queries with the code and a label of a training item; None if there was nothing to compare. Equal ids mean the same
+    item. Equal codes are no proof: short codes and well-trained codes are often equal for different items.
+    """
+
+    source: str
+    scores: Scores
+    evidence: Evidence
+    query: Codes
+    ids_in_database: int | None = None
+    twins_in_training: int | None = None
+    conventions: tuple[ConventionScores, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def queries(self) -> QueryDiagnostics:
+        """What the histogram says about the queries."""
+        return diagnostics.diagnose_queries(self.evidence.histogram)
+
+    @cached_property
+    def query_codes(self) -> CodeDiagnostics:
+        """What the codes of the queries say about themselves."""
+        return diagnostics.diagnose(self.query)
+
+    @cached_property
+    def database_codes(self) -> CodeDiagnostics:
+        """What the codes of the database say about themselves."""
+        assert self.evidence.tally is not None, "a report needs inspected codes"
+        return self.evidence.tally.diagnostics()
+
+
+def convention_scores(
+    name: str, query: Codes, database: Codes, relevance: Relevance, cutoffs: Sequence[int | None]
+) -> ConventionScores:
+    """The values of convention ``name`` at each cutoff (None: the whole ranking).
+
+    Raises HashbenchError for an unknown convention, and for a cutoff that the convention refuses.
+    """
+    convention = CONVENTIONS.get(name)
+    figures: dict[str, ConventionValue] = {}
+    for cutoff in cutoffs:
+        figures |= convention.evaluate(query, database, relevance, cutoff=cutoff)
+    return ConventionScores(canonical(name), convention.summary, convention.source, figures)
+
+
+def cutoffs(metrics: Metrics) -> list[int | None]:
+    """The cutoff ranks of the metrics, each once; None for the whole ranking.
+
+    >>> cutoffs(Metrics.parse("ap@1000,ndcg@1000,precision@r2")), cutoffs(Metrics.parse("precision@r2"))
+    ([1000], [None])
+    """
+    ranked = metrics.where(lambda metric: metric.name.cutoff is None or metric.rank is not None)
+    return list(dict.fromkeys(metric.rank for metric in ranked)) or [None]
+
+
 def as_text(found: Evaluation) -> str:
     """The report: scores with their range over the orders of tied items, then queries, codes, bits and leaks."""
-    scores = found.scores
-    parts = {
-        "queries": _queries(found),
-        "codes": _codes(found),
-        "bits": _bits(found.database_codes),
-        "leak": _leak(found.leak),
-    }
-    return "\n".join(
-        [
-            f"{found.source}: {scores.n_queries} queries, {scores.n_database} items, {scores.n_bits} bits",
-            *([] if scores.ties == "expected" else [f"ties: {_ties(scores)}"]),
-            *([f"{found.n_excluded:,} queries are left out of their own ranking"] if found.n_excluded else []),
-            table(scores),
-            *(line for other in found.conventions for line in _convention_scores(other)),
-            "",
-            *(f"{name:<{INDENT}}{line}" for name, lines in parts.items() for name, line in _labelled(name, lines)),
-        ]
-    )
+    scores, n_excluded = found.scores, found.evidence.n_excluded
+    order = {"order": "in database order", "best": "best order", "worst": "worst order"}
+    lines = [f"{found.source}: {scores.n_queries} queries, {scores.n_database} items, {scores.n_bits} bits"]
+    lines += [f"ties: {order[scores.ties]}"] if scores.ties != "expected" else []
+    lines += [f"{n_excluded:,} queries are left out of their own ranking"] if n_excluded else []
+    lines.append(table(scores))
+    for other in found.conventions:
+        lines += _convention_scores(other)
+    lines.append("")
+    parts = {"queries": _queries(found), "codes": _codes(found), "bits": _bits(found.database_codes)}
+    for name, of_part in {**parts, "leak": _leak(found)}.items():
+        lines += [f"{'' if at else name:<{INDENT}}{line}" for at, line in enumerate(of_part)]
+    return "\n".join(lines)
 
 
-def _convention_scores(other: ConventionScores) -> list[str]:
+def _convention_scores(other: ConventionScores) -> Iterator[str]:
     """The values of a convention, with a warning at those that depend on an unstable sort."""
-    lines = ["", f"as {other.convention}: {other.source}", f"    {other.summary}"]
+    yield from ("", f"as {other.convention}: {other.source}", f"    {other.summary}")
     width = max(map(len, other.figures), default=0)
     for name, printed in other.figures.items():
         machine = "  on this machine: its sort is not stable" if printed.of_this_machine else ""
-        lines.append(f"    {name:<{width}}  {number(printed.value)}{machine}")
-    return lines
+        yield f"    {name:<{width}}  {number(printed.value)}{machine}"
 
 
-def _labelled(name: str, lines: Sequence[str]) -> list[tuple[str, str]]:
-    return [(name if index == 0 else "", line) for index, line in enumerate(lines)]
-
-
-def _ties(scores: Scores) -> str:
-    return {"order": "in database order", "best": "best order", "worst": "worst order"}[scores.ties]
-
-
-def _queries(found: Evaluation) -> list[str]:
+def _queries(found: Evaluation) -> Iterator[str]:
     seen = found.queries
     fate = "score 0" if found.scores.empty == "zero" else "left out"
     without = f"{seen.without_relevant:,} have no relevant item" + (f" ({fate})" if seen.without_relevant else "")
-    lines = [f"{without}; {seen.empty_balls:,} find nothing within Hamming radius {seen.radius}"]
-    if any(found.without_class):
-        queries, items = found.without_class
-        lines.append(f"{queries:,} queries and {items:,} items have no class: a negative class id, or no label")
-    return lines
+    yield f"{without}; {seen.empty_balls:,} find nothing within Hamming radius {seen.radius}"
+    queries, items = found.evidence.without_class
+    if queries or items:
+        yield f"{queries:,} queries and {items:,} items have no class: a negative class id, or no label"
 
 
-def _codes(found: Evaluation) -> list[str]:
-    def distinct(of: CodeDiagnostics, what: str) -> str:
-        many = f"{of.n_distinct:,}" if of.n_distinct is not None else f"over {most:,}"
-        return f"{many} distinct among {of.n_items:,} {what}"
-
+def _codes(found: Evaluation) -> Iterator[str]:
     most = diagnostics.DISTINCT_LIMIT // -(-found.scores.n_bits // 64)
+    sides = ((found.database_codes, "items"), (found.query_codes, "queries"))
+    many = [f"over {most:,}" if of.n_distinct is None else f"{of.n_distinct:,}" for of, _ in sides]
+    yield ", ".join(f"{n} distinct among {of.n_items:,} {what}" for n, (of, what) in zip(many, sides, strict=True))
 
-    return [f"{distinct(found.database_codes, 'items')}, {distinct(found.query_codes, 'queries')}"]
 
-
-def _bits(of: CodeDiagnostics) -> list[str]:
+def _bits(of: CodeDiagnostics) -> Iterator[str]:
     dead = _listed([str(bit) for bit in of.dead])
     duplicate = _listed([f"{bit} as {earlier}" for bit, earlier in of.duplicates])
-    share = of.ones
-    ones = f"share of ones: {share.min():.2f} to {share.max():.2f}, {share.mean():.2f} on average"
-    return [f"dead: {dead}; duplicate: {duplicate}; {ones}"]
+    ones = f"share of ones: {of.ones.min():.2f} to {of.ones.max():.2f}, {of.ones.mean():.2f} on average"
+    yield f"dead: {dead}; duplicate: {duplicate}; {ones}"
 
 
 def _listed(items: Sequence[str]) -> str:
-    if not items:
-        return "none"
     more = len(items) - LISTED
-    return ", ".join(items[:LISTED]) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(items[:LISTED]) + (f" and {more} more" if more > 0 else "") or "none"
 
 
-def _leak(leak: Leak) -> list[str]:
-    if leak.ids_in_database is None:
-        lines = ["no ids to compare"]
+def _leak(found: Evaluation) -> Iterator[str]:
+    if found.ids_in_database is None:
+        yield "no ids to compare"
     else:
-        lines = [f"{leak.ids_in_database:,} queries are in the database, by their ids"]
-    lines.append(f"{leak.twins_in_database:,} queries have the code and a label of a database item")
-    if leak.twins_in_training is not None:
-        lines.append(f"{leak.twins_in_training:,} queries have the code and a label of a training item")
-    if leak.twins_in_database or leak.twins_in_training:
-        lines.append("(equal codes are a hint, not a proof: different items can have them)")
-    return lines
+        yield f"{found.ids_in_database:,} queries are in the database, by their ids"
+    yield f"{found.queries.twins:,} queries have the code and a label of a database item"
+    if found.twins_in_training is not None:
+        yield f"{found.twins_in_training:,} queries have the code and a label of a training item"
+    if found.queries.twins or found.twins_in_training:
+        yield "(equal codes are a hint, not a proof: different items can have them)"

@@ -1,9 +1,9 @@
-"""The report for programs: one JSON object, CSV with one line per metric, CSV with one line per query."""
+"""The report for programs: one JSON object, CSV with a line per metric or per query, and curves as CSV and pictures."""
 
 import csv
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,36 +12,50 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.evaluation.diagnostics import CodeDiagnostics
-from hashbench.evaluation.report._evaluation import ConventionScores, Evaluation
+from hashbench.evaluation.report._text import Evaluation
 from hashbench.evaluation.scores import Scores
-from hashbench.foundation.files import write_text
-from hashbench.histogram import Histogram
+from hashbench.foundation.files import atomic, write_text
+from hashbench.histogram import Histogram, curves
 
 COLUMNS = ("metric", "ties", "mean", "std", "worst", "best", "n_queries", "n_empty")
+COLOUR = "#0072B2"
+SIZE_IN, DPI = (4.8, 3.6), 150
+MARKED = 130  # a curve with more points has no markers
 
 
 def as_json(found: Evaluation) -> str:
     """The report as one JSON object; a missing value is null, never NaN."""
-    scores = found.scores
-    return json.dumps(
-        {
-            "file": found.source,
-            **scores.to_dict(),
-            "as": {each.convention: _convention_scores(each) for each in found.conventions},
-            "queries": {
-                "without_relevant": found.queries.without_relevant,
-                "empty_balls": found.queries.empty_balls,
-                "radius": found.queries.radius,
-            },
-            "without_class": dict(zip(("queries", "database"), found.without_class, strict=True)),
-            "excluded_self": found.n_excluded,
-            "query_codes": _codes(found.query_codes),
-            "database_codes": _codes(found.database_codes),
-            "leak": asdict(found.leak),
-            "notes": list(found.notes),
+    queries, evidence = found.queries, found.evidence
+    report = {
+        "file": found.source,
+        **found.scores.to_dict(),
+        "as": {
+            of.convention: {"source": of.source, "summary": of.summary, "figures": of.figures}
+            for of in found.conventions
         },
-        allow_nan=False,
-    )
+        "queries": {name: getattr(queries, name) for name in ("without_relevant", "empty_balls", "radius")},
+        "without_class": dict(zip(("queries", "database"), evidence.without_class, strict=True)),
+        "excluded_self": evidence.n_excluded,
+        "query_codes": _codes(found.query_codes),
+        "database_codes": _codes(found.database_codes),
+        "leak": {
+            "ids_in_database": found.ids_in_database,
+            "twins_in_database": queries.twins,
+            "twins_in_training": found.twins_in_training,
+        },
+        "notes": list(found.notes),
+    }
+    return json.dumps(report, allow_nan=False, default=asdict)
+
+
+def _codes(of: CodeDiagnostics) -> dict[str, Any]:
+    return {
+        "n_items": of.n_items,
+        "n_distinct": of.n_distinct,
+        "dead_bits": of.dead,
+        "duplicate_bits": of.duplicates,
+        "share_of_ones": {"min": float(of.ones.min()), "mean": float(of.ones.mean()), "max": float(of.ones.max())},
+    }
 
 
 def write_csv(path: Path, scores: Scores) -> None:
@@ -58,29 +72,56 @@ def write_per_query(path: Path, scores: Scores, counted: Histogram) -> None:
     _write(path, ("query", "n_relevant", *scores), rows)
 
 
-def write_columns(path: Path, columns: Mapping[str, NDArray[Any]]) -> None:
-    """Writes arrays of the same length to ``path`` as CSV, each in a column with its name."""
-    _write(path, tuple(columns), zip(*(column.tolist() for column in columns.values()), strict=True))
-
-
-def _convention_scores(of: ConventionScores) -> dict[str, Any]:
-    figures = {name: asdict(printed) for name, printed in of.figures.items()}
-    return {"source": of.source, "summary": of.summary, "figures": figures}
-
-
-def _codes(of: CodeDiagnostics) -> dict[str, Any]:
-    return {
-        "n_items": of.n_items,
-        "n_distinct": of.n_distinct,
-        "dead_bits": list(of.dead),
-        "duplicate_bits": [list(pair) for pair in of.duplicates],
-        "share_of_ones": {"min": float(of.ones.min()), "mean": float(of.ones.mean()), "max": float(of.ones.max())},
-    }
-
-
 def _write(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)
     writer.writerows(rows)
     write_text(path, text.getvalue())
+
+
+def write_curves(folder: Path, counted: Histogram) -> list[Path]:
+    """Writes precision against recall, precision at N and recall by radius as .csv and .png; returns the paths.
+
+    The curves are means over the queries with a relevant item. If there is no such query, HashbenchError is raised and
+    nothing is written.
+    """
+    # a query that is left out of its own ranking has fewer items
+    fewest = int(counted.at_distance.sum(axis=1).min(initial=curves.N_RANKS))
+    ball, rank = curves.radius_curve(counted), curves.rank_curve(counted, fewest)
+    radius, within = {"radius": ball.radius, "recall": ball.recall}, f"within Hamming radius 0 to {counted.n_bits}"
+    both, inside = {**radius, "precision": ball.precision}, {**radius, "retrieved": ball.retrieved, "empty": ball.empty}
+    ranks = {"n": rank.n, "precision": rank.precision, "recall": rank.recall}
+    written: list[Path] = []
+    for name, columns, x, y, title, label in (
+        ("precision_recall", both, "recall", "precision", f"Precision and recall {within}", "recall"),
+        ("precision_at_n", ranks, "n", "precision", "Precision of the first N, expected over ties", "N"),
+        ("recall_by_radius", inside, "radius", "recall", f"Recall {within}", "Hamming radius"),
+    ):
+        data, picture = folder / f"{name}.csv", folder / f"{name}.png"
+        _write(data, tuple(columns), zip(*(column.tolist() for column in columns.values()), strict=True))
+        with atomic(picture) as temporary:
+            temporary.write_bytes(_draw(columns[x], columns[y], title, (label, y)))
+        written += [data, picture]
+    return written
+
+
+def _draw(x: NDArray[Any], y: NDArray[Any], title: str, labels: tuple[str, str]) -> bytes:
+    """The curve as a PNG; the user's matplotlib settings do not change it."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update({"font.size": 8, "axes.spines.top": False, "axes.spines.right": False})
+        figure = Figure(figsize=SIZE_IN, dpi=DPI, layout="constrained")
+        axes = figure.add_subplot()
+        marker = "o" if len(x) <= MARKED else None
+        axes.plot(x, y, color=COLOUR, marker=marker, markersize=3, linewidth=1.4, clip_on=False)
+        axes.set(xlabel=labels[0], ylabel=labels[1], ylim=(0, 1))
+        axes.set_xlim(0, 1) if labels[0] == "recall" else axes.set_xlim(x[0], max(x[-1], x[0] + 1))
+        axes.set_title(title, loc="left")
+        axes.grid(alpha=0.3)
+        image = io.BytesIO()
+        figure.savefig(image, format="png", metadata={"Software": None})
+    return image.getvalue()

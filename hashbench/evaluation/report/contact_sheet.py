@@ -1,6 +1,5 @@
 """A contact sheet: queries in the first column, their nearest items beside them."""
 
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,11 +31,6 @@ def write_contact_sheet(path: Path, rows: Sequence[Sequence[Tile]], value_max: f
 
     The value 0 of an image is black, and ``value_max`` is white, or full red, green and blue.
     """
-    with atomic(path) as temporary:
-        temporary.write_bytes(_draw(rows, value_max))
-
-
-def _draw(rows: Sequence[Sequence[Tile]], value_max: float) -> bytes:
     from PIL import Image, ImageDraw, ImageFont
 
     font = ImageFont.load_default(TEXT - 2)
@@ -51,17 +45,12 @@ def _draw(rows: Sequence[Sequence[Tile]], value_max: float) -> bytes:
             pen.rectangle((left, top, left + TILE + 2 * FRAME - 1, top + TILE + 2 * FRAME - 1), fill=frame)
             sheet.paste(_picture(in_bytes(tile.image, value_max)), (left + FRAME, top + FRAME))
             pen.text((left + FRAME, top + TILE + 2 * FRAME), tile.caption, fill=INK, font=font)
-    image = io.BytesIO()
-    sheet.save(image, format="png")
-    return image.getvalue()
+    with atomic(path) as temporary:
+        sheet.save(temporary, format="png")
 
 
 def in_bytes(image: NDArray[Any], value_max: float) -> NDArray[np.uint8]:
-    """The image with values 0 to 255, as uint8, where ``value_max`` becomes 255; values outside become 0 or 255.
-
-    >>> in_bytes(np.array([0, 8, 16, 40]), 16)
-    array([  0, 128, 255, 255], dtype=uint8)
-    """
+    """The image with values 0 to 255, as uint8, where ``value_max`` becomes 255; values outside become 0 or 255."""
     if image.dtype == np.uint8 and value_max == 255:
         return image
     return np.clip(np.rint(image * (255 / value_max)), 0, 255).astype(np.uint8)

@@ -93,11 +93,7 @@ class Manifest(Strict):
 
 
 def counted(n: int, what: str) -> str:
-    """A number and what it counts.
-
-    >>> counted(1, "row"), counted(1200, "row")
-    ('1 row', '1,200 rows')
-    """
+    """A number and what it counts, such as 1 row or 1,200 rows."""
     return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
 
 
@@ -189,11 +185,7 @@ def _manifest(text: bytes, where: str) -> Manifest:
 
 
 def _files(path: Path, infos: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
-    """The files by their names below the one folder that holds all.
-
-    Raises HashbenchError unless each is a plain file of a bundle, stored as it is and there once, and all of them
-    together have no more bytes than the archive.
-    """
+    """The files by their names below the one folder that holds all; raises HashbenchError unless all is as bundled."""
     if len(infos) > MOST_FILES:
         _refuse(path, f"{len(infos):,} files: {MOST_FILES:,} at most")
     folder, files = infos[0].orig_filename.partition("/")[0] if infos else "", dict[str, zipfile.ZipInfo]()

@@ -34,11 +34,7 @@ BESIDE = {"query_labels", "database_labels", "query_ids", "database_ids", "datas
 
 
 def read_counts(path: Path) -> Histogram | Retrieval:
-    """The histogram or, by the name of the file, the retrieval in it; raises HashbenchError unless it can be one.
-
-    The sizes are compared before an array is read: counts [q, d, v], none negative, and the same number of items for
-    each query; levels ascending from 0.
-    """
+    """The histogram or, by the name of the file, the retrieval in it; raises HashbenchError unless it can be one."""
     if path.name.startswith("retrieval"):
         _arrays(path, RETRIEVAL)
         return Retrieval.load(path)
@@ -126,10 +122,7 @@ def _sparse(path: Path, row: Row) -> RunCodes:
 
 
 def _arrays(path: Path, names: set[str], others: Set[str] = frozenset()) -> dict[str, StoredArray]:
-    """The arrays of an .npz file, of which no value is read yet.
-
-    Raises HashbenchError unless they have these ``names`` (and perhaps some of ``others``) and fit into memory.
-    """
+    """The arrays of an .npz, of these ``names`` and perhaps some ``others``, that fit into memory; none is read yet."""
     with path.open("rb") as file:
         if file.read(4) != b"PK\x03\x04":
             raise HashbenchError(f"{path}: not a .npz file")

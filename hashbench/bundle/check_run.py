@@ -173,10 +173,7 @@ class RunCheck:
 
 
 def _relevance_here(row: Row, ids: Split | None) -> Relevance:
-    """The relevance of the database to the queries of a run, from the data set on this machine.
-
-    Raises NotHere where something that it needs is missing.
-    """
+    """The relevance of the database to the queries of a run, by the data set here; raises NotHere where it is not."""
     if ids is None:
         raise NotHere("the id lists are not in the bundle")
     try:

@@ -73,10 +73,7 @@ Of these runs the rows alone are here, and `hashbench verify` cannot score them 
 
 @dataclass
 class Packed:
-    """A bundle, and its ``files`` by their names in it: paths of files that are copied.
-
-    ``rows_alone`` are the runs of which neither counts nor codes are packed.
-    """
+    """A bundle: its ``files`` by their names in it, and the runs of which neither counts nor codes are packed."""
 
     spec: TableSpec
     rows: list[Row]
@@ -122,10 +119,7 @@ class Order:
 
 
 def pack(order: Order, path: Path, store: Store, say: Say) -> Packed:
-    """Writes the bundle to ``path``, as a whole or not at all; ``say`` gets a line about all that is not packed.
-
-    Raises HashbenchError if no run of the table is stored, for a damaged row, and for a name that no bundle can hold.
-    """
+    """Writes the bundle to ``path``, as a whole or not at all; ``say`` gets a line about all that is not packed."""
     found = Packed(order.spec, rows_of(order.spec, store, order.n_seeds))
     with TemporaryDirectory() as scratch:
         _add_rows(found, store, say, Path(scratch), codes=order.codes)
@@ -144,10 +138,7 @@ def pack(order: Order, path: Path, store: Store, say: Say) -> Packed:
 
 
 def rows_of(spec: TableSpec, store: Store, n_seeds: int | None) -> list[Row]:
-    """The stored rows of the table's cells, failed ones too, of seeds 0 .. ``n_seeds`` - 1 (None: all).
-
-    Raises HashbenchError if there is none, and for a damaged row, since it might be one of them.
-    """
+    """The stored rows of the table's cells, failed ones too, of seeds below ``n_seeds`` (None: all), at least one."""
     hashes = {run.name.cell_hash for cell in cell_runs(spec, 1) for run in cell.runs}
     rows = (row for name, row in store.named_rows() if name == row.run)  # not those that are kept beside another one
     found = [row for row in rows if row.cell_hash in hashes and (n_seeds is None or row.seed < n_seeds)]
@@ -214,11 +205,7 @@ def _declared(spec: TableSpec, name: str) -> Iterator[tuple[str, Path]]:
 
 
 def _id_lists(rows: Iterable[Row], folder: Path, say: Say) -> Iterator[tuple[str, Path]]:
-    """Writes the id lists of ``rows`` into ``folder``, each once; yields its name in a bundle and its path.
-
-    ``say`` is called with a line for each that cannot be written, because the labels of a data set are not here, or
-    because other ids are drawn from them today.
-    """
+    """Writes the id lists of ``rows``, each once; yields its name and its path. ``say`` gets the reason if not."""
     by_name: dict[str, tuple[Run, str]] = {}
     for row in rows:
         run = Run.from_row(row)

@@ -23,11 +23,7 @@ T = TypeVar("T")
 
 
 def verify(path: Path) -> tuple[Manifest, Report]:
-    """The manifest of the bundle, and what was found in it.
-
-    Raises HashbenchError for a file that is not a bundle that hashbench wrote. Files are copied into a temporary
-    folder before they are read, those of one run at a time.
-    """
+    """The manifest of the bundle, and what was found in it; the files of one run at a time are copied and read."""
     with (
         archive.opened(path) as bundle,
         TemporaryDirectory() as scratch,

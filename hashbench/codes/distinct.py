@@ -23,11 +23,7 @@ class DistinctCodes(Strict):
 
 
 def count_distinct(words: Words) -> int:
-    """The number of distinct rows of uint64[n, words of a code], exactly.
-
-    >>> count_distinct(np.array([[3, 1], [3, 2], [3, 1]], np.uint64))
-    2
-    """
+    """The number of distinct rows of uint64[n, words of a code], exactly."""
     return len(_once(words))
 
 

@@ -34,10 +34,7 @@ Bytes = NDArray[np.uint8]
 
 
 class Found(NamedTuple):
-    """The items that were found for each query, ``ids`` int64[q, top], and their ``distances`` int64[q, top].
-
-    They are ordered by distance, then by id. Of items tied at the last distance any may be missing.
-    """
+    """The items of each query, ``ids`` and ``distances`` int64[q, top], by distance, then by id; ties may be cut."""
 
     ids: Ints
     distances: Ints
@@ -118,10 +115,7 @@ class InvertedFile:
 
 
 def recall(found: Ints, exact: Ints) -> float:
-    """The mean share of the nearest items that was found; from the ``distances`` [q, top] of both searches.
-
-    An item counts if it is no farther than the last of the exact search, whichever of the items tied there it is.
-    """
+    """The mean share of the nearest items that was found, by the ``distances`` [q, top] of both; any tied items do."""
     return float((found <= exact[:, -1:]).mean())
 
 
@@ -141,10 +135,9 @@ def save(lists: Lists, path: Path) -> None:
 
 
 def load(path: Path, database: Codes) -> Lists:
-    """The lists in ``path``, which ``save`` wrote for this ``database``.
+    """The lists in ``path``, which ``save`` wrote for this ``database``; raises HashbenchError for anything else.
 
-    They are arrays of numbers, and each number is checked before faiss sees it: a file that faiss wrote is never read,
-    for its reader trusts the file. Raises HashbenchError for any other file and for lists of other codes.
+    Each number is checked before faiss sees it: a file that faiss wrote is never read, for its reader trusts the file.
     """
     arrays = {name: array() for name, array in arrays_in(path).items()}
     kinds = {"centroids": "u", "list_of": "i", "codes_sha256": "U"}

@@ -17,10 +17,7 @@ ROWS = 1 << 16  # reversed at a time
 
 @dataclass(frozen=True)
 class Codes:
-    """``n`` codes of ``n_bits`` bits; ``words`` is uint64[n, ceil(n_bits / 64)], padded with zero bits.
-
-    Bit j of a code is bit j % 64 of word j // 64.
-    """
+    """``n`` codes; ``words`` is uint64[n, ceil(n_bits / 64)], padded with 0; bit j is bit j % 64 of word j // 64."""
 
     words: NDArray[np.uint64]
     n_bits: int
@@ -59,11 +56,7 @@ def pack(bits: NDArray[np.bool_] | NDArray[np.uint8]) -> Codes:
 
 
 def pack_words(bits: NDArray[Any]) -> NDArray[np.uint64]:
-    """``bits`` [n, any number] as uint64[n, words], 64 to a word; a non-zero entry is a set bit, padding bits are zero.
-
-    >>> pack_words(np.eye(2, 65, k=63)).tolist()
-    [[9223372036854775808, 0], [0, 1]]
-    """
+    """``bits`` [n, any number] as uint64[n, words], 64 to a word; a non-zero entry is a set bit, padding is zero."""
     packed = np.packbits(bits != 0, axis=1, bitorder="little")
     padded = np.zeros((len(bits), 8 * -(-bits.shape[1] // 64)), np.uint8)
     padded[:, : packed.shape[1]] = packed
@@ -71,10 +64,7 @@ def pack_words(bits: NDArray[Any]) -> NDArray[np.uint64]:
 
 
 def binarize(activations: NDArray[np.floating]) -> Codes:
-    """The codes of ``activations`` float[n, bits]: a bit is set where the activation is > 0.
-
-    The bit of an activation of exactly 0 is not set. Raises HashbenchError for activations that are not finite.
-    """
+    """The codes of ``activations`` float[n, bits]: a bit is set where the activation is > 0, not at exactly 0."""
     if not np.isfinite(activations).all():
         raise HashbenchError("activations: not finite (NaN or inf); codes cannot be made of them")
     return pack(activations > 0)

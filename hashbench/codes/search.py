@@ -20,10 +20,7 @@ N_CHECKED = 100  # queries of an approximate search that are searched exhaustive
 
 @dataclass(frozen=True)
 class Lists:
-    """An approximate search: ``n_lists`` are kept in ``file``, a query looks into ``probes`` of them.
-
-    The recall is measured on ``n_checked`` queries.
-    """
+    """An approximate search: ``n_lists`` in ``file``, ``probes`` of them a query; recall by ``n_checked`` queries."""
 
     n_lists: int | None = None
     probes: int = PROBES
@@ -33,10 +30,7 @@ class Lists:
 
 @dataclass(frozen=True)
 class Found:
-    """The result of a search: ``arrays`` with the rows of the ``queries``, ``ids`` and ``distances`` [q, top].
-
-    ``summary`` has the sizes, the seconds, and what the search may have left out.
-    """
+    """The ``arrays`` that were found, rows of ``queries``, ``ids`` and ``distances`` [q, top], sizes and seconds."""
 
     arrays: dict[str, NDArray[Any]]
     summary: dict[str, Any]
@@ -48,10 +42,7 @@ class Found:
 
 
 def search(query: Codes, database: Codes, top: int, n_queries: int | None = None, lists: Lists | None = None) -> Found:
-    """The ``top`` nearest items of ``n_queries`` queries, spread evenly over all; of each query if it is None.
-
-    Without ``lists`` every item is compared with every query.
-    """
+    """The ``top`` nearest items of ``n_queries`` queries, evenly spread (None: all), among all items or ``lists``."""
     if top > len(database):
         raise HashbenchError(f"--top {top}: the database has {len(database):,} items, and no more can be found")
     rows, query = _spread(query, n_queries or len(query))

@@ -52,20 +52,13 @@ def one_line(error: BaseException) -> str:
 
 
 def printable(text: str, most: int = 60) -> str:
-    r"""Text from a file, made safe to print in an error: control characters escaped, at most ``most`` characters.
-
-    >>> printable("codes\n"), printable("x" * 100, 3)
-    ("'codes\\n'", 'xxx...')
-    """
+    """Text from a file, made safe to print in an error: control characters escaped, at most ``most`` characters."""
     shown = text if text.isprintable() else ascii(text)
     return shown if len(shown) <= most else f"{shown[:most]}..."
 
 
 def quietly(where: str, does: Callable[[], T], otherwise: str = "cannot be read") -> T:
-    """Calls ``does`` and returns its result, without its warnings.
-
-    Any other error than HashbenchError is raised as a HashbenchError of one line: ``where: otherwise: cause``.
-    """
+    """The result of ``does`` without its warnings; its errors are HashbenchErrors: ``where: otherwise: cause``."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -36,10 +36,7 @@ def missing(extra: str) -> list[str]:
 
 
 def how_to_install(extra: str) -> str:
-    """The command that adds an extra: to the clone, the file or the address that hashbench was installed from.
-
-    hashbench is on no package index; where its file is gone, the command installs what the extra needs.
-    """
+    """The command that adds an extra: to the clone, the file or the address that hashbench was installed from."""
     if (folder := clone()) is not None:
         here = "" if folder == Path.cwd() else f"-C {shlex.quote(str(folder))} "
         locked = f"make {here}install, or " if extra in LOCKED else ""

@@ -59,10 +59,7 @@ def atomic(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def reported(path: Path, only: frozenset[int] | None = None) -> Iterator[None]:
-    """Raises an error of the system in the block as a HashbenchError that names the output ``path``.
-
-    With ``only`` these numbers: others may be about what the block reads.
-    """
+    """Raises a system error (with ``only``: one of these) in the block as a HashbenchError that names the output."""
     try:
         yield
     except Exception as error:  # HDF5 and safetensors have types of their own
@@ -117,10 +114,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def require_output(path: Path, instead: str = "--out") -> None:
-    """Raises HashbenchError unless ``path`` can be an output: ``require_writable`` of the folder of a regular file.
-
-    A device, a pipe or a descriptor is not tried, since each byte would be part of the output.
-    """
+    """Raises HashbenchError unless ``path`` can be an output; a device or a pipe is not tried: it would be written."""
     place = _followed(path)
     if place.is_dir():
         raise HashbenchError(f"{path}: a folder; name the file to be written with {instead}")
@@ -129,10 +123,7 @@ def require_output(path: Path, instead: str = "--out") -> None:
 
 
 def require_writable(folder: Path, free_bytes: int = 64 << 20, instead: str = "--results") -> None:
-    """Raises HashbenchError unless ``folder`` can be created and written to and has ``free_bytes`` free.
-
-    It is called before training, so that hours of work are not lost. The error advises the option ``instead``.
-    """
+    """Raises HashbenchError, before hours of work, unless ``folder`` can be written to and has ``free_bytes`` free."""
     probe = folder / f"{part_prefix('write-test')}12345678.part"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -157,18 +148,12 @@ def require_apart(inputs: Sequence[Path], outputs: Sequence[Path]) -> None:
 
 
 def part_prefix(name: str) -> str:
-    """The beginning of the name of the temporary file for the file ``name``; it names this process.
-
-    Eight characters and ``.part`` follow.
-    """
+    """The beginning of the name of a temporary file for ``name``, which names this process; 8 characters follow."""
     return f".{name[:100]}.hashbench-{_machine()}-{os.getpid()}-"
 
 
 def remove_parts(folder: Path, name: str | None = None) -> None:
-    """Removes all temporary files in ``folder``, or those for the file ``name``.
-
-    The caller holds the lock under which they are written, so that no process writes one at the moment.
-    """
+    """Removes all temporary files in ``folder``, or those for ``name``; the caller holds the lock of their writer."""
     for left in folder.glob(".*.part" if name is None else f".{glob.escape(name)}.*.part"):
         left.unlink()
 
@@ -176,8 +161,7 @@ def remove_parts(folder: Path, name: str | None = None) -> None:
 def sweep_parts(folder: Path, now: float) -> None:
     """Removes the temporary files that killed processes have left in ``folder``, and no file of a process that lives.
 
-    Whether a process lives can be seen on its own machine only; elsewhere a file is left alone for a day. ``now`` is
-    the time of a file that was made just now in the folder: the clocks of machines that share a disk may differ.
+    A file of another machine is left alone for a day. ``now`` is the time of a new file: clocks of machines differ.
     """
     with suppress(OSError), os.scandir(folder) as entries:  # what cannot be read or removed stays
         for entry in entries:
@@ -242,10 +226,7 @@ def file_sha256(path: Path) -> str:
 
 
 def files_named(names: Sequence[Path], suffix: str | None = None) -> list[Path]:
-    """The files that ``names`` are or match, in the order of their names, db-2 before db-10.
-
-    With ``suffix`` the name of a folder means its files that end so. Raises HashbenchError for a name without a file.
-    """
+    """The files that ``names`` are or match, db-2 before db-10; with ``suffix`` also those in folders."""
     found: list[Path] = []
     for name in names:
         of_folder = suffix is not None and name.is_dir()
@@ -287,9 +268,8 @@ def is_locked(path: Path) -> bool:
 def locked(path: Path, *, wait: bool, busy: str = "", instead: str = "--results") -> Iterator[None]:
     """Holds the lock file ``path`` during the block: one process at a time. A process that dies releases its lock.
 
-    The file is created, with its folder, and is not removed afterwards. While another process holds it, ``wait``
-    waits, and prints ``busy`` once on stderr unless it is empty; without ``wait`` a HashbenchError says ``busy``. An
-    error about the folder advises the option ``instead``, which names another one.
+    While another process holds it, ``wait`` waits, and prints ``busy`` once unless it is empty; without ``wait`` a
+    HashbenchError says ``busy``. An error about the folder advises the option ``instead``.
     """
     from filelock import FileLock, Timeout
 

@@ -34,9 +34,7 @@ class ProcessGroup:
         return self.size == 1
 
     def shares(self, n: int, step: int = 1) -> list[slice]:
-        """The slices of 0 .. n - 1 that the processes work on, one for each rank, as equal as possible.
-
-        Each slice starts at a multiple of ``step``.
+        """The slices of 0 .. n - 1 that the processes work on, one for each rank, from multiples of ``step``.
 
         >>> ProcessGroup(0, 2).shares(1500, 1000)
         [slice(0, 1000, None), slice(1000, 1500, None)]
@@ -99,10 +97,7 @@ def _cores() -> int:
 
 
 def share_cores(n_processes: int) -> None:
-    """Gives this process its share of the cores where ``n_processes`` run side by side.
-
-    It holds for all libraries, loaded or not, for our own threads, and for the processes that this one starts.
-    """
+    """Gives this process, and those that it starts, its share of the cores where ``n_processes`` run side by side."""
     from threadpoolctl import threadpool_limits
 
     share = max(1, min(available_cores(), _cores() // n_processes))
@@ -120,10 +115,7 @@ def let_idle_threads_sleep() -> None:
 
 
 def end_with_parent() -> None:
-    """Ends this process, which ``multiprocessing`` started, as soon as its parent has ended, even if it was killed.
-
-    Where it leads a group of processes, the whole group ends.
-    """
+    """Ends this process, with the group that it leads, as soon as its parent has ended, even if it was killed."""
 
     def end() -> None:
         assert parent is not None

@@ -19,10 +19,7 @@ _read: dict[tuple[Any, ...], Any] = {}
 
 
 def read_once(function: Callable[P, T]) -> Callable[P, T]:
-    """``function``, which reads cards or experiment files: once for each arguments, root, data and current folder.
-
-    Who changes a file calls :func:`read_again`. An error is not kept.
-    """
+    """``function``, whose files are read once for each arguments and folders, until :func:`read_again` is called."""
 
     @wraps(function)
     def once(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -47,11 +44,7 @@ def root() -> Path:
 
 
 def roots() -> list[Path]:
-    """The folders that hold ``datasets/`` and ``experiments/``, in the order in which entries are looked up.
-
-    The folder that HASHBENCH_ROOT (``--root``) names, if it is set, then the :func:`shipped` one. Raises HashbenchError
-    if the named folder holds neither.
-    """
+    """The folders with ``datasets/`` and ``experiments/``: that of HASHBENCH_ROOT (``--root``), and the shipped one."""
     named = os.environ.get("HASHBENCH_ROOT")
     if not named:
         return [shipped()]
@@ -66,10 +59,7 @@ def shipped() -> Path:
 
 
 def clone() -> Path | None:
-    """The clone of hashbench that the current folder is in; None if it is in none.
-
-    Folders called ``datasets`` and ``experiments`` are in many projects, so the project's name decides.
-    """
+    """The clone of hashbench, by the project's name, that the current folder is in; None if it is in none."""
     here = Path.cwd()
     return next((folder for folder in (here, *here.parents) if _is_clone(folder)), None)
 
@@ -105,10 +95,7 @@ def toml_files(folders: Iterable[Path]) -> dict[str, Path]:
 
 
 def results() -> Path:
-    """The folder of rows, runs and rendered tables: HASHBENCH_RESULTS (``--results``), if it is set.
-
-    Otherwise it is ``results`` in the :func:`clone` one is in, or in the current folder.
-    """
+    """The folder of rows, runs and tables: HASHBENCH_RESULTS (``--results``), or in the clone or current folder."""
     if named := os.environ.get("HASHBENCH_RESULTS"):
         return Path(named)
     return (clone() or Path.cwd()) / "results"

@@ -70,10 +70,7 @@ def hardware(device: str) -> dict[str, str | int | None]:
 
 
 def threads() -> dict[str, int]:
-    """The number of threads that each library computes with in this process: those of BLAS and of OpenMP, and Numba's.
-
-    A library that is not loaded has not computed anything and is left out.
-    """
+    """The number of threads of BLAS, OpenMP, Numba and torch in this process, as far as they are loaded."""
     from threadpoolctl import threadpool_info
 
     found: dict[str, int] = {}

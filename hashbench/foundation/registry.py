@@ -21,11 +21,7 @@ Broken = Callable[[HashbenchError], object]  # called with the error of an entry
 
 
 def canonical(name: str) -> str:
-    """The name as it is spelled in files and rows: lower case, ``_`` for ``-``.
-
-    >>> canonical("TALR-AP")
-    'talr_ap'
-    """
+    """The name as it is spelled in files and rows: lower case, ``_`` for ``-``."""
     return name.strip().lower().replace("-", "_")
 
 
@@ -86,9 +82,8 @@ class OutsideEntry:
 class Catalogue(Generic[T]):
     """All entries of one kind, by name.
 
-    An entry is a public module of ``package`` that exports ``attribute``, an ``entry_type``; to add an entry, add a
-    file. Other packages add entries as entry points of ``group`` (None: they cannot). Listing the names imports
-    nothing; ``get`` imports the module of one entry.
+    An entry is a public module of ``package`` that exports ``attribute``, an ``entry_type``. Other packages add entries
+    as entry points of ``group`` (None: they cannot). Listing the names imports nothing.
     """
 
     kind: str
@@ -118,11 +113,7 @@ class Catalogue(Generic[T]):
         return canonical(name) in self.names
 
     def get(self, name: str) -> T:
-        """The entry called ``name``; raises HashbenchError, with similar names, if there is none.
-
-        Raises OutsideError if the entry of another package cannot be imported or has another type, and if several
-        packages declare the name.
-        """
+        """The entry called ``name``; HashbenchError if there is none, OutsideError if it cannot be used."""
         stem = canonical(name)
         if stem not in self.names:
             raise unknown(self.kind, name, self.names)

@@ -63,10 +63,9 @@ class _ThisProcess:
 
 
 class LocalPool:
-    """Places for workers, one for each of ``environments``, the variables that the worker there has of its own.
+    """Workers, one for each of ``environments``, the variables that it has of its own; it starts with its first task.
 
-    A worker is started when there is a task for it. A task that takes longer than ``timeout_s`` ends it (None: no
-    limit). A worker that dies is replaced.
+    A task that takes longer than ``timeout_s`` ends it (None: no limit). A worker that dies is replaced.
     """
 
     def __init__(self, environments: Sequence[Environment], timeout_s: float | None = None) -> None:
@@ -125,10 +124,7 @@ class LocalPool:
 
 
 class Worker:
-    """A process of its own, and of its own group of processes: what it starts ends with it.
-
-    ``environment`` are its variables beside those of this process, ``jobs`` the number of workers that share the cores.
-    """
+    """A process that leads its own group, so what it starts ends with it; it has its share of the cores of ``jobs``."""
 
     def __init__(self, jobs: int, environment: Environment) -> None:
         context = get_context("spawn")  # a fork of a process that has used threads or a GPU does not work
@@ -212,10 +208,7 @@ def _write_to(output: Path) -> None:
 
 
 def gpus_in_turn(jobs: int, device: str, per_task: int) -> list[dict[str, str]]:
-    """The environment of each of ``jobs`` workers: the ``per_task`` GPUs that it sees, in turn.
-
-    Empty where there is no GPU, where the ``device`` names one or none, or where a single worker sees all.
-    """
+    """The environment of each of ``jobs`` workers: the ``per_task`` GPUs that it sees; empty without a choice."""
     gpus = _visible_gpus() if device in ("auto", "cuda") and jobs > 1 else []
     if not gpus:
         return [{} for _ in range(jobs)]

@@ -33,10 +33,7 @@ class Sent:
 
 
 def run_on_this_node(sent: Sent, read: Reader) -> Any:
-    """The result of the task on this machine, whose own data and results are left as they are.
-
-    Raises NodeError, which names the machine, where the task cannot be begun.
-    """
+    """The result of the task on this machine; raises NodeError, which names the machine, where it cannot be begun."""
     where = f"on {platform.node()}"
     if (own := provenance.code()) != sent.code:  # its results would name code that did not run
         raise NodeError(
@@ -71,10 +68,7 @@ def work_folder() -> Path:
 
 @contextmanager
 def _reserved(folder: Path) -> Iterator[None]:
-    """Holds the folder's lock during the block and removes the folder after it; another task with these files waits.
-
-    What a killed task has left there is found and removed by the next one.
-    """
+    """Holds the lock of the folder during the block, then removes it, with what killed tasks have left there."""
     with locked(lock_of(folder), wait=True, instead="TMPDIR"):
         try:
             yield

@@ -53,8 +53,7 @@ def checksum(path: Path, n_bytes: int, mtime_ns: int) -> str:  # noqa: ARG001  (
 class Input:
     """A file that a task needs: ``path`` is the task's name for it, ``place`` its path in the folder of a node.
 
-    A node keeps the file for later tasks, unless ``is_kept`` is false: then the folder two levels above is locked for
-    the task and removed after it.
+    Unless ``is_kept``, the folder two levels above is locked for the task and removed after it.
     """
 
     path: Path

@@ -119,11 +119,9 @@ def save(path: Path, saved: SavedCodes) -> None:
 def load(sources: Sources = (), *, explicit: Explicit = Explicit()) -> SavedCodes:
     """The codes and labels in ``sources``: one file, several, or a folder of files named as a code base names them.
 
-    What ``explicit`` says is used in place of names, lengths and padding. A value > 0 sets its bit; other decisions
-    are in the ``notes`` of the result. Codes are packed slab by slab: the memory needed is for the packed codes,
-    the labels and a few MiB. Raises HashbenchError, one line that names the file, the array and what would be
-    right, for anything that is not codes and labels, and where codes may be items x bits or bits x items. Nothing is
-    ever unpickled.
+    A value > 0 sets its bit; other decisions are in the ``notes`` of the result. The memory needed is for the packed
+    codes, the labels and a few MiB. Raises HashbenchError for anything that is not codes and labels, and where codes
+    may be items x bits or bits x items. Nothing is ever unpickled.
     """
     return _open(sources, explicit).load()
 
@@ -136,18 +134,12 @@ def load_codes(sources: Sources = (), *, explicit: Explicit = Explicit()) -> tup
 
 
 def stream(sources: Sources = (), *, explicit: Explicit = Explicit()) -> CodeStream:
-    """Like ``load``, but the database stays in its file and is read piece by piece.
-
-    Raises HashbenchError also where a file cannot be read item by item: bits x items, in anything but HDF5.
-    """
+    """Like ``load``, but the database is read piece by piece: not bits x items, in anything but HDF5."""
     return _open(sources, explicit).stream()
 
 
 def weights_at(place: str, sources: Sequence[Path], n_bits: int) -> NDArray[np.float64]:
-    """The weights of the bits, float64[n_bits], at ``place``: FILE, FILE:KEY, or the array KEY of one of ``sources``.
-
-    Raises HashbenchError if there is no such array, or if it is not one finite weight of 0 or more for each bit.
-    """
+    """The weights of the bits, float64[n_bits], at ``place``: FILE, FILE:KEY, or the array KEY in ``sources``."""
     path, key = parted(place)
     if key is not None:
         stored = array_at(place, BIT_WEIGHTS, "--weights")

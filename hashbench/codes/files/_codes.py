@@ -105,8 +105,7 @@ def read(stored: StoredCodes, bit_order: str | None) -> tuple[Codes, Codes, list
 def interpret(sides: Sequence[Packer]) -> list[str]:
     """Notes about the values of queries and database, all of which were counted.
 
-    Values other than -1, 0 and +1 must be floats, some of them below 0, and -1 and 0 must not come without +1; raises
-    HashbenchError otherwise. Packed codes have no values and are left out.
+    Values other than -1, 0 and +1 must be floats, some below 0; -1 and 0 must not come without +1, else HashbenchError.
     """
     counted = [side for side in sides if side.n_values]
     others = [side for side in counted if side.n_other]
@@ -123,10 +122,7 @@ def interpret(sides: Sequence[Packer]) -> list[str]:
 
 
 def choose_order(codes: StoredCodes, last_byte: int, bit_order: str | None) -> tuple[str, list[str]]:
-    """The bit order of the codes that are packed, and a note where the padding showed it.
-
-    ``last_byte`` is the bitwise or of the last bytes of all packed rows.
-    """
+    """The bit order of the packed codes, by the or of all rows' last bytes, and a note where the padding showed it."""
     sides = [stored for stored in (codes.query, codes.database) if is_packed(stored, codes.n_bits)]
     if not sides:
         return "little", []

@@ -62,10 +62,7 @@ KNOWN = {name for naming in NAMINGS for role in ROLES for name in naming.names(r
 
 
 def arrays_in(path: Path) -> Arrays:
-    """The arrays in the file at ``path``, of any known format, by key; the array of an .npy by the file's stem.
-
-    Nothing but a list of arrays is read. Raises HashbenchError for a file that is damaged or of no known format.
-    """
+    """The arrays in the file at ``path`` by key, of which no value is read; an .npy has its stem as its key."""
     if not path.is_file():
         raise HashbenchError(f"{path}: no such file")
     name = quietly(str(path), lambda: _format(path))
@@ -108,10 +105,9 @@ def find(sources: Sequence[Path], explicit: Mapping[str, str | None], roles: Seq
 
 
 def array_at(place: str, role: str, option: str | None = None) -> StoredArray:
-    """The array at ``place``, FILE or FILE:KEY.
+    """The array at ``place``, FILE or FILE:KEY; without a key the only one, or the only one named as the ``role``.
 
-    Without a key it is the only array of the file, or the only one with a known name of the ``role``. ``option`` is
-    the option of the command line that errors name; it is --ROLE if not given.
+    ``option`` is the option of the command line that errors name; it is --ROLE if not given.
     """
     path, key = parted(place)
     arrays = arrays_in(path)

@@ -22,8 +22,7 @@ Ids = NDArray[Any]  # [n], integers or texts
 class LabelReader:
     """Reads the labels of queries or database: class ids as int64[n], others as uint8[n, labels] of 0 and 1.
 
-    Names of classes become class ids: the places of the names among those that ``names`` holds, or where it is None
-    among their own, which ``names`` holds from then on.
+    Names of classes become their places among ``names``, or among their own, which ``names`` holds from then on.
     """
 
     labels: StoredLabels
@@ -106,9 +105,7 @@ def count_in(query: Ids, database: Iterable[Ids]) -> int:
 
 
 def rows_of(query: Ids, database: Iterable[Ids], where: str) -> NDArray[np.int64]:
-    """The row of each query in the database by its id, int64[q], -1 for none; ``where`` names the database in errors.
-
-    Raises HashbenchError if an id that a query has is the id of several database items.
+    """The row of each query in the database by its id, int64[q], -1 for none; HashbenchError if several rows have it.
 
     >>> rows_of(np.array([7, 5, 7]), [np.array([3, 7]), np.array([9])], "ids").tolist()
     [1, -1, 1]

@@ -32,10 +32,7 @@ class _QueriesById:
         return None if self.query_ids is None or pieces is None else count_in(self.query_ids, pieces)
 
     def rows_in_database(self) -> NDArray[np.int64] | None:
-        """The row of each query in the database by its id, -1 for none; None where the file does not name both.
-
-        Raises HashbenchError if several database items have the id of a query.
-        """
+        """The row of each query in the database by its id, -1 for none; None where the file does not name both."""
         pieces = None if self.query_ids is None else self._pieces_of_ids()
         return None if self.query_ids is None or pieces is None else rows_of(self.query_ids, pieces, "database_ids")
 
@@ -78,10 +75,7 @@ class SavedCodes(_QueriesById):
 
 @dataclass
 class CodeStream(_QueriesById):
-    """The queries in memory, and a database that is read anew by each call of ``pieces``.
-
-    ``notes`` are empty until ``pieces`` has come to its end.
-    """
+    """The queries, and a database that each call of ``pieces`` reads anew; ``notes`` are complete when it has ended."""
 
     query: Codes
     query_labels: Labels
@@ -161,11 +155,7 @@ def _whole_ids(stored: StoredArray | None, n_items: int) -> Ids | None:
 
 
 def regrouped(pieces: Iterable[NDArray[Any]], n: int) -> Iterator[NDArray[Any]]:
-    """The same rows in pieces of ``n``; the last piece may be shorter.
-
-    >>> [piece.tolist() for piece in regrouped([np.arange(3), np.arange(3, 5)], 2)]
-    [[0, 1], [2, 3], [4]]
-    """
+    """The same rows in pieces of ``n``; the last piece may be shorter."""
     held: list[NDArray[Any]] = []
     missing = n
     for piece in pieces:

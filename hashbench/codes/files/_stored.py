@@ -70,10 +70,7 @@ class StoredArray:
             raise HashbenchError(f"{self.where}: cannot be read: {start} of {n_lines} rows are there")
 
     def whole(self, dtype: DTypeLike | None = None, order: Literal["C", "F"] = "C") -> NDArray[Any]:
-        """The array in memory, of its own type in native byte order, or of ``dtype``; raises as ``slabs`` does.
-
-        ``order`` is the order in memory; F is faster where the file stores columns one after another.
-        """
+        """The array in memory, of its own type in native byte order or of ``dtype``; F is faster for columns."""
         array = np.empty(self.shape or (1,), dtype or self.dtype.newbyteorder("="), order)
         for at, slab in self.slabs():
             array[at] = slab

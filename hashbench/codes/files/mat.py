@@ -50,8 +50,7 @@ Opener = Callable[[], AbstractContextManager[IO[bytes]]]
 class Head:
     """The name, class and shape of a matrix, which come before its values.
 
-    ``kind`` is MATLAB's word for its class, or text, logical, complex or the ``dtype`` of its numbers. ``dtype`` is
-    None for all but matrices of real numbers.
+    ``kind`` is MATLAB's word for its class, or text, logical, complex or the ``dtype`` of its real numbers.
     """
 
     name: str
@@ -201,10 +200,7 @@ class _Content:
 
 @dataclass(frozen=True)
 class Variable:
-    """One variable of a file; its head and its values are read on demand.
-
-    Its ``n_bytes`` from ``start`` are an element that is a matrix, or inflate to one.
-    """
+    """One variable of a file: ``n_bytes`` from ``start`` are a matrix, or inflate to one; all is read on demand."""
 
     open_file: Opener
     order: str
@@ -282,9 +278,8 @@ def variables(open_file: Opener) -> dict[str, Variable]:
 def read(path: Path) -> dict[str, Any]:
     """The values of the variables by name: matrices as arrays, text as str, cells as lists, a structure as a dict.
 
-    Arrays have MATLAB's shape; cells and arrays of structures are lists in MATLAB's order (first index fastest).
-    Objects, functions, sparse and complex matrices are left unread, as None. Raises HashbenchError when the file is
-    damaged or of another format.
+    Cells and arrays of structures are in MATLAB's order (first index fastest). All else is left unread, as None. Raises
+    HashbenchError when the file is damaged or of another format.
     """
 
     def values() -> dict[str, Any]:

@@ -26,11 +26,7 @@ def arrays(path: Path) -> Arrays:
 
 
 def array(where: str, name: str, opener: Opener, size: int) -> StoredArray:
-    """The array in a stream of ``size`` bytes that ``opener`` opens: a file, or a member of an .npz.
-
-    Raises HashbenchError where the header asks for more or fewer bytes than there are: this is checked before memory
-    is allocated.
-    """
+    """The array in a stream of ``size`` bytes; HashbenchError where the header asks for more or fewer of them."""
     with opener() as file:
         shape, fortran, dtype = header(file)
         start = file.tell()
@@ -48,10 +44,7 @@ def array(where: str, name: str, opener: Opener, size: int) -> StoredArray:
 
 
 def header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """(shape, whether it is stored column by column, type) of the array, whose first byte the file is then at.
-
-    Raises ValueError if there is no valid header.
-    """
+    """(shape, whether it is stored column by column, type) of the array that begins after it; ValueError if invalid."""
     read = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_array_header_2_0}
     try:
         return read[npy_format.read_magic(file)](file)

@@ -1,14 +1,10 @@
-"""Binary quadratic problems solved block by block with graph cuts (Lin et al. 2014, FastHash).
+"""Binary quadratic problems over signs z_i of examples, solved block by block with graph cuts (Lin et al. 2014).
 
-The problem is to minimise, over signs z_i in {-1, 1} of the examples,
+    E(z) = 1/2 sum_{i != j} a_ij z_i z_j + sum_i u_i z_i,       a symmetric
 
-    E(z) = 1/2 sum_{i != j} a_ij z_i z_j + sum_i u_i z_i,       a symmetric.
-
-It is hard in general. But where a_ij <= 0 for all pairs of a block of examples, E as a function of the signs of this
-block alone is submodular, and a minimum cut finds its exact minimum. Affinity losses have a_ij <= 0 for relevant pairs:
-so a block holds examples that are all relevant to each other, such as those of one class.
-
-Couplings a and fields u are integers, because the maximum flow of SciPy is: no rounding makes a cut inexact.
+Where a_ij <= 0 for all pairs of a block, E of the signs of this block alone is submodular, and a minimum cut finds its
+exact minimum. Affinity losses have a_ij <= 0 for relevant pairs: so the examples of a block are all relevant to each
+other. Couplings a and fields u are integers, as the maximum flow of SciPy: no rounding makes a cut inexact.
 """
 
 from collections.abc import Sequence
@@ -30,18 +26,13 @@ class Couplings(Protocol):
 
     def times(self, z: Floats) -> Floats:
         """The product a z [n] with z [n]; it is exact where z are signs."""
-        ...
 
     def part(self, rows: Ints | slice, columns: Ints) -> Ints:
         """The couplings of ``rows`` to ``columns``."""
-        ...
 
 
 def submodular_blocks(pairs: Bools, block_size: int, random: np.random.Generator) -> list[Ints]:
-    """Blocks of at most ``block_size`` examples that are all relevant to each other; each example is in one block.
-
-    Each block starts at a random example and takes the others in a random order. ``pairs`` bool[n, n].
-    """
+    """Random blocks of at most ``block_size`` examples that are all relevant to each other by ``pairs`` bool[n, n]."""
     mutual = pairs & pairs.T
     order = random.permutation(len(pairs))
     is_free = np.ones(len(pairs), bool)
@@ -62,13 +53,12 @@ def submodular_blocks(pairs: Bools, block_size: int, random: np.random.Generator
 
 
 def energy(couplings: Ints, fields: Ints, signs: Signs | Ints) -> int:
-    """E(z) for symmetric ``couplings`` [n, n] with a zero diagonal, ``fields`` [n] and ``signs`` [n]."""
     z = signs.astype(np.int64)
     return int(z @ (couplings @ z) // 2 + fields @ z)
 
 
 def eigenvector_signs(couplings: Couplings, n: int, random: np.random.Generator) -> Signs:
-    """Signs [n] to start from: the signs of the eigenvector z with the least z^T a z of all z of its norm."""
+    """Signs [n] to start from: of the eigenvector z with the least z^T a z of all z of its norm."""
     from scipy.sparse.linalg import LinearOperator
 
     matrix = LinearOperator((n, n), matvec=lambda z: couplings.times(z.ravel()), dtype=np.float64)
@@ -90,19 +80,14 @@ class Matrix:
     couplings: Ints
 
     def times(self, z: Floats) -> Floats:
-        """The product a z [n] with z [n]; it is exact where z are signs."""
         return self.couplings @ z
 
     def part(self, rows: Ints | slice, columns: Ints) -> Ints:
-        """The couplings of ``rows`` to ``columns``."""
         return self.couplings[rows][:, columns]
 
 
 def descend(couplings: Couplings, fields: Ints, signs: Signs, blocks: Sequence[Ints], sweeps: int) -> Signs:
-    """``signs`` after at most ``sweeps`` times all ``blocks``, each set to its exact minimum given the others.
-
-    E never rises. It ends at once when no block changes.
-    """
+    """``signs`` after at most ``sweeps`` times all ``blocks``, each set to its exact minimum given the others."""
     now = signs.astype(np.int64)
     force = np.rint(couplings.times(now.astype(np.float64))).astype(np.int64) + fields  # sum_j a_ij z_j + u_i
     for _ in range(sweeps):
@@ -124,8 +109,7 @@ def descend(couplings: Couplings, fields: Ints, signs: Signs, blocks: Sequence[I
 def cut(couplings: Ints, fields: Ints) -> Signs:
     """The signs [m] with the least energy, exactly; no coupling may be above 0 and the diagonal must be 0.
 
-    An example whose field is at least as strong as all its couplings together has the sign that its field wants,
-    whatever the others do. A minimum cut finds the signs of the rest.
+    Where a field is as strong as all couplings together it decides the sign; a minimum cut finds the rest.
     """
     signs, field, reach = np.zeros(len(fields), np.int8), fields.copy(), -couplings.sum(axis=1)
     while (settled := (signs == 0) & (np.abs(field) >= reach)).any():
@@ -139,11 +123,7 @@ def cut(couplings: Ints, fields: Ints) -> Signs:
 
 
 def _minimum_cut(couplings: Ints, fields: Ints) -> Signs:
-    """The signs with the least energy, by a minimum cut: sign 1 on the side of the source.
-
-    An arc of capacity -a_ij joins the examples of each pair, and one of capacity |u_i| joins example i to the source
-    (u_i < 0) or to the sink (u_i > 0): the value of a cut is then E(z) / 2, up to a constant.
-    """
+    """The signs with the least energy: the value of a cut is E(z) / 2 up to a constant, sign 1 beside the source."""
     if (fields >= 0).all() or (fields <= 0).all():  # equal signs lower every term
         return np.full(len(fields), -1 if fields.sum() > 0 else 1, np.int8)
     from scipy.sparse import csr_array

@@ -1,38 +1,42 @@
 """Column generation for StructHash and CGH: each new bit is a new variable (column) of a problem over bit weights.
 
-In turn, the problem with the bits found so far gives weights of pairs (its dual variables), and the next bit is the one
-that these pair weights favour most (Lin et al. 2014, Algorithm 1; Li et al. 2013).
+The problem with the bits so far gives weights of pairs (its dual variables); the next bit maximises the sum over pairs
+of weight[i, n] * [bit(i) != bit(n)] (Lin et al. 2014, Algorithm 1; Li et al. 2013). With signs h = -1, +1 that is
+(sum of all weights - h'W h) / 2, where W is symmetric with half of weight[i, n] at (i, n). A perceptron minimises h'W h
+with tanh in place of the sign (eq. 15 and 17). Trees are fitted to signs z of the examples with a small z'W z.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData, TrainingFailed
-from hashbench.foundation.progress import bar
-from hashbench.methods._bit_learners import FUNCTIONS, FunctionSettings, learner, pair_matrix
+from hashbench.methods._block_cut import least_eigenvector_signs
 from hashbench.methods._method import Method
 from hashbench.methods._pairs import Bools, Neighbours, random_neighbours
-from hashbench.methods._shallow import HashFunction, shallow_method
+from hashbench.methods._shallow import HashFunction, KernelLinear, Linear, inputs_of, shallow_method, steps
+from hashbench.methods._trees import OneBit, Trees, TreeSettings, binned, boosted, stacked
 
 Singles = NDArray[np.float32]
+PairMatrix = Any  # W, a sparse scipy.sparse.csr_array [m, m]
+FLIPS = 20  # flips for each example at most; far fewer are needed
 
 
-class ColumnSettings(FunctionSettings):
-    """The settings of both methods.
+class ColumnSettings(TreeSettings):
+    """Perceptrons of the features or of their responses to ``n_anchors`` training examples, or boosted trees."""
 
-    Attributes:
-        n_relevant, n_irrelevant: The random neighbours of each training example that are compared.
-        C: The weight of the loss; the weight of the l1 norm of the bit weights is 1.
-    """
-
-    n_relevant: int = Field(ge=1)
+    hash_functions: Literal["linear", "kernel", "trees"]
+    n_anchors: int = Field(ge=1)
+    ridge: float = Field(gt=0)  # added to the diagonal of X'X in the spectral relaxation, times its mean diagonal
+    iterations: int = Field(ge=0)  # the most iterations of L-BFGS for one perceptron
+    n_relevant: int = Field(ge=1)  # the random neighbours of each training example that are compared
     n_irrelevant: int = Field(ge=1)
-    C: float = Field(gt=0)
+    C: float = Field(gt=0)  # the weight of the loss; the weight of the l1 norm of the bit weights is 1
 
 
 class Master(ABC):
@@ -47,7 +51,7 @@ class Master(ABC):
 
 
 class Rows:
-    """Rows of a float32 matrix; rows can be added, and be dropped."""
+    """Rows of a float32 matrix, whose space is doubled when it is full."""
 
     def __init__(self, width: int) -> None:
         self._kept = np.empty((64, width), np.float32)
@@ -55,18 +59,15 @@ class Rows:
 
     @property
     def all(self) -> Singles:
-        """All rows, float32[n, width]."""
         return self._kept[: self._n]
 
     def add(self, row: Singles) -> None:
-        """Adds a row; the space for rows is doubled when it is full."""
         if self._n == len(self._kept):
             self._kept = np.concatenate([self._kept, np.empty_like(self._kept)])
         self._kept[self._n] = row
         self._n += 1
 
     def keep(self, which: Bools) -> None:
-        """Drops the rows that are not in ``which`` bool[n]."""
         for row, kept in enumerate(np.flatnonzero(which)):
             self._kept[row] = self._kept[kept]
         self._n = int(which.sum())
@@ -82,13 +83,116 @@ def column_method(
     def fit(chosen: ColumnSettings, features: Floats, data: TrainingData) -> HashFunction:
         random = np.random.default_rng(data.seed)
         neighbours = random_neighbours(data, chosen.n_relevant, chosen.n_irrelevant, random)
+        learner = TreeLearner if chosen.hash_functions == "trees" else PerceptronLearner
         bits, problem = learner(chosen, features, random), master(chosen, neighbours, random)
-        with bar("fitting", "bit", chosen.bits, shown=data.progress) as progress:
-            for _ in range(chosen.bits):
-                problem.add(neighbours.differs(bits.add(pair_matrix(neighbours, problem.pair_weights))))
-                progress.update(1)
+        for _ in steps("fitting", "bit", chosen.bits, shown=data.progress):
+            problem.add(neighbours.differs(bits.add(pair_matrix(neighbours, problem.pair_weights))))
         if not problem.weights.any():
             raise TrainingFailed("all weights of bits are 0: C is too small for these data")
         return bits.function(problem.weights)
 
-    return shallow_method(settings, fit, *FUNCTIONS, identity=identity, supervision="relevance")
+    functions = Linear, KernelLinear, Trees
+    return shallow_method(settings, fit, *functions, identity=identity, supervision="relevance")
+
+
+def pair_matrix(neighbours: Neighbours, pair_weights: Floats) -> PairMatrix:
+    """W, scaled so that the absolute values of the pair weights have sum 1."""
+    from scipy.sparse import csr_array
+
+    m, width = neighbours.ids.shape
+    starts = np.arange(0, m * width + 1, width)
+    scaled = pair_weights.ravel() / (2 * np.abs(pair_weights).sum())
+    one_way = csr_array((scaled, neighbours.ids.ravel(), starts), shape=(m, m))
+    return (one_way + one_way.T).tocsr()
+
+
+class PerceptronLearner:
+    """Perceptrons of features or kernel responses, shifted to mean 0 and divided by one scale for all."""
+
+    def __init__(self, settings: ColumnSettings, features: Floats, random: np.random.Generator) -> None:
+        values, self._function = inputs_of(settings.hash_functions, features, settings.n_anchors, random)
+        self._mean, self._scale = values.mean(axis=0), values.std(axis=0).mean()
+        self._perceptrons = Perceptrons((values - self._mean) / self._scale, settings.ridge, settings.iterations)
+        self._columns: list[Floats] = []
+
+    def add(self, matrix: PairMatrix) -> Bools:
+        """Fits a bit that makes h'W h small, W the ``matrix``; returns its values bool[m] at the training examples."""
+        self._columns.append(self._perceptrons.fit(matrix))
+        return np.asarray(self._perceptrons.inputs @ self._columns[-1] > 0)
+
+    def function(self, weights: Floats) -> HashFunction:
+        columns = np.column_stack(self._columns)
+        projection = columns[:-1] / self._scale
+        bias = columns[-1] - self._mean @ projection
+        return self._function(np.zeros(len(projection)), projection, bias, weights=weights)
+
+
+class Perceptrons:
+    """Fits linear perceptrons: bit = [inputs @ direction + bias > 0], with ``inputs`` [m, d] of mean 0."""
+
+    def __init__(self, inputs: Floats, ridge: float, iterations: int) -> None:
+        self.inputs = np.column_stack([inputs, np.ones(len(inputs))])  # the last one is for the bias
+        self._gram = self.inputs.T @ self.inputs
+        self._gram[np.diag_indices(len(self._gram))] += ridge * np.trace(self._gram) / len(self._gram)
+        self._options = {"maxiter": iterations}
+
+    def fit(self, matrix: PairMatrix) -> Floats:
+        from scipy.optimize import minimize
+
+        start = self.spectral(matrix)
+        arguments = {"jac": True, "method": "L-BFGS-B", "options": self._options}
+        return np.asarray(minimize(lambda column: smoothed(self.inputs, matrix, column), start, **arguments).x)
+
+    def spectral(self, matrix: PairMatrix) -> Floats:
+        """The v of the smallest v'X'WXv / v'(X'X + ridge)v, scaled so that Xv has mean square 1: it has no sign(.)."""
+        from scipy.linalg import eigh
+
+        _, vectors = eigh(self.inputs.T @ (matrix @ self.inputs), self._gram, subset_by_index=[0, 0])
+        values = self.inputs @ vectors[:, 0]
+        # the sign of an eigenvector is arbitrary, and so is a bit's: here the first example has 0
+        return vectors[:, 0] / (np.sqrt(np.square(values).mean()) * (-1 if values[0] > 0 else 1))
+
+
+def smoothed(inputs: Floats, matrix: PairMatrix, column: Floats) -> tuple[float, Floats]:
+    """The value h'W h with h = tanh(inputs @ column) in place of the sign, and its gradient [d + 1]."""
+    h = np.tanh(inputs @ column)
+    pulled = matrix @ h
+    return float(h @ pulled), inputs.T @ (2 * pulled * (1 - h * h))
+
+
+class TreeLearner:
+    """Boosted trees: signs of the examples that make z'W z small, then trees for these signs."""
+
+    def __init__(self, settings: ColumnSettings, features: Floats, random: np.random.Generator) -> None:
+        self._settings, self._examples, self._random = settings, binned(features), random
+        self._bits: list[OneBit] = []
+
+    def add(self, matrix: PairMatrix) -> Bools:
+        # from the eigenvector of the smallest eigenvalue; an error of the trees costs what a flip would
+        signs = flipped(matrix, least_eigenvector_signs(matrix, self._random).astype(np.float64))
+        costs = flip_costs(matrix, signs)
+        self._bits.append(boosted(self._examples, signs, self._settings, self._random, costs / costs.mean()))
+        return self._bits[-1].scores > 0
+
+    def function(self, weights: Floats) -> HashFunction:
+        return replace(stacked(self._bits), weights=weights)
+
+
+def flipped(matrix: PairMatrix, signs: Floats) -> Floats:
+    """``signs`` [m] after flips: each lowers z'W z by the most that one flip can, until none lowers it."""
+    signs, diagonal = signs.copy(), matrix.diagonal()
+    pulled = matrix @ signs
+    for _ in range(FLIPS * len(signs)):
+        gain = signs * pulled - diagonal  # a flip lowers z'W z by 4 times this
+        example = int(gain.argmax())
+        if gain[example] <= 1e-12:
+            break
+        signs[example] = -signs[example]
+        row = slice(matrix.indptr[example], matrix.indptr[example + 1])
+        pulled[matrix.indices[row]] += 2 * signs[example] * matrix.data[row]
+    return signs
+
+
+def flip_costs(matrix: PairMatrix, signs: Floats) -> Floats:
+    """float64[m]: by how much z'W z grows when one example is flipped, divided by 4; 0 or more at a minimum."""
+    return np.maximum(matrix.diagonal() - signs * (matrix @ signs), 0)

@@ -1,20 +1,31 @@
-"""The type of a method: its settings, the function that fits a hasher, and the function that loads it again."""
+"""The type of a method, and the deep methods: each is an objective, with one encoder and one training loop for all."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
 
 from hashbench.contract import BitSettings, CodeSettings, Hasher, SavedHasher, TrainingData
 from hashbench.foundation.config import Setting
+from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.registry import Catalogue
+from hashbench.training.settings import N_SHOWN, SHA256, DeepSettings, TrainingSettings
+
+if TYPE_CHECKING:
+    from hashbench.losses import Objective, Supervision
+    from hashbench.training.hasher import DeepHasher
+else:  # they are types of torch, which a method's file does not import before it trains
+    Objective = Supervision = Any
+
+__all__ = ["METHODS", "Base", "Method", "Objective", "Supervision", "deep_method", "load", "require_torch"]
 
 
 @dataclass(frozen=True)
 class Base:
     """The method whose hasher another method needs: it is run first, and several runs can share the result.
 
-    ``settings(chosen)`` returns the settings of the base's run that follow from the settings ``chosen`` of the run
-    that needs it; None if that run starts from no base.
+    ``settings(chosen)`` returns the settings of the base's run that follow from the settings ``chosen`` of the run that
+    needs it; None if that run starts from no base.
     """
 
     method: str
@@ -23,36 +34,21 @@ class Base:
 
 @dataclass(frozen=True)
 class Method:
-    """A published method.
+    """A published method."""
 
-    Attributes:
-        settings: The type of its hyper-parameters.
-        identity: The hyper-parameters that name its runs.
-        fit: Returns the hasher fitted to the training data.
-        load: Returns the hasher that was saved.
-        needs_torch: Whether fitting needs the extra ``train``.
-        supervision: What it learns from: nothing; class labels; or relevance, which labels or distances define.
-        several_processes: Whether several processes (torchrun) can train it together.
-        base: The method whose hasher it starts from, if any.
-        makes_codes: False for the classifier, whose weights other runs start from.
-    """
-
-    settings: type[CodeSettings]
-    identity: tuple[str, ...]
-    fit: Callable[[Any, TrainingData], Hasher]
-    load: Callable[[Any, SavedHasher], Hasher]
-    needs_torch: bool
-    supervision: Literal["none", "labels", "relevance"] = "none"
-    several_processes: bool = False
-    base: Base | None = None
-    makes_codes: bool = True
+    settings: type[CodeSettings]  # the type of its hyper-parameters
+    identity: tuple[str, ...]  # the hyper-parameters that name its runs
+    fit: Callable[[Any, TrainingData], Hasher]  # returns the hasher fitted to the training data
+    load: Callable[[Any, SavedHasher], Hasher]  # returns the hasher that was saved
+    needs_torch: bool  # whether fitting needs the extra ``train``
+    supervision: Literal["none", "labels", "relevance"] = "none"  # relevance: of labels or of distances
+    several_processes: bool = False  # whether several processes (torchrun) can train it together
+    base: Base | None = None  # the method whose hasher it starts from
+    makes_codes: bool = True  # False for the classifier, whose weights other runs start from
 
     @property
     def group(self) -> Literal["deep", "shallow", "sparse", "pretraining"]:
-        """What it makes: binary codes of a network that it trains (deep) or without one (shallow), or sparse codes.
-
-        The classifier makes weights (pretraining).
-        """
+        """Binary codes, of a network that it trains (deep) or not (shallow); sparse codes; or weights (pretraining)."""
         if not self.makes_codes:
             return "pretraining"
         if not issubclass(self.settings, BitSettings):
@@ -61,3 +57,58 @@ class Method:
 
 
 METHODS = Catalogue("method", "hashbench.methods", "METHOD", Method, group="hashbench.methods")
+
+
+def deep_method(
+    module: str,
+    settings: type[DeepSettings],
+    objective: Callable[[Any, Supervision], Objective],
+    identity: tuple[str, ...] = (),
+) -> Method:
+    """The method that trains an encoder by minimising ``objective(settings, supervision)``.
+
+    ``module`` is the ``__name__`` of the method's file, and its last part the method's name; ``supervision`` is the
+    relevance among training examples. ``identity`` names its runs besides ``bits`` and ``model``.
+    """
+    method = module.rpartition(".")[2]
+
+    def fit(chosen: Any, data: TrainingData) -> "DeepHasher":
+        require_torch()
+        from hashbench.losses import as_row_objective, supervision_of
+        from hashbench.training.loop import train
+
+        supervision = supervision_of(data)
+        return train(chosen, as_row_objective(objective(chosen, supervision), supervision), data, method)
+
+    names, base = ("bits", "model", *identity), Base(method, partial(_settings_of_head, identity))
+    return Method(
+        settings, names, fit, load, needs_torch=True, supervision="relevance", several_processes=True, base=base
+    )
+
+
+def load(settings: TrainingSettings, stored: SavedHasher) -> "DeepHasher":
+    """The trained network that was saved."""
+    require_torch()
+    from hashbench.training.hasher import DeepHasher
+
+    return DeepHasher.load(settings, stored.folder, stored.device)
+
+
+def _settings_of_head(identity: tuple[str, ...], chosen: DeepSettings) -> dict[str, Setting] | None:
+    """The settings of the run that trains the hash layer alone, on the features of the network's initial weights."""
+    if chosen.head == "random":
+        return None
+    features = f"{chosen.model}_{chosen.weights.removeprefix(SHA256)[:N_SHOWN]}"
+    own: dict[str, Setting] = {key: getattr(chosen, key) for key in ("bits", *identity)}
+    return {**own, "model": "linear", "features": features, "normalise": "unit_norm"}
+
+
+def require_torch() -> None:
+    """Raises HashbenchError if torch is not installed."""
+    try:
+        import torch  # noqa: F401
+    except ImportError:
+        from hashbench.foundation.extras import how_to_install
+
+        install = how_to_install("train")
+        raise HashbenchError(f"torch is not installed: deep methods need the extra train: {install}") from None

@@ -25,9 +25,8 @@ def relevant_pairs(data: TrainingData) -> Bools:
     others = pairs.sum() - pairs.diagonal().sum()
     if others in (0, n * (n - 1)):
         which = "none of them is" if others == 0 else "all of them are (is there one class only?)"
-        raise TrainingFailed(
-            f"the {n} training examples: {which} relevant to each other; relevant and irrelevant pairs are needed"
-        )
+        needed = "relevant and irrelevant pairs are needed"
+        raise TrainingFailed(f"the {n} training examples: {which} relevant to each other; {needed}")
     return pairs
 
 
@@ -36,8 +35,8 @@ class Neighbours:
     """The neighbours of m queries, which are all training examples; a pair is a query and one of its neighbours.
 
     ``ids`` int64[m, r + s] holds up to r relevant neighbours of each query, then up to s irrelevant ones. A query has
-    ``n_relevant`` [m] and ``n_irrelevant`` [m] of them; the entries that remain are the query itself, at distance 0.
-    Both numbers are 0 where one of them would be, for such a query has nothing to rank.
+    ``n_relevant`` [m] and ``n_irrelevant`` [m] of them, or none where one of the two would be 0: it has nothing to
+    rank. The entries that remain are the query itself, at distance 0.
     """
 
     ids: Ints
@@ -47,7 +46,6 @@ class Neighbours:
 
     @property
     def n_ranked(self) -> int:
-        """The number of queries that have neighbours."""
         return int((self.n_relevant > 0).sum())
 
     @cached_property
@@ -63,10 +61,7 @@ class Neighbours:
 def random_neighbours(
     data: TrainingData, n_relevant: int, n_irrelevant: int, random: np.random.Generator
 ) -> Neighbours:
-    """``n_relevant`` random relevant and ``n_irrelevant`` random irrelevant neighbours of each training example.
-
-    An example that has fewer takes all of them.
-    """
+    """``n_relevant`` random relevant and ``n_irrelevant`` irrelevant neighbours of each example, or all it has."""
     relevant = relevant_pairs(data)
     irrelevant = ~relevant
     np.fill_diagonal(relevant, val=False)

@@ -1,8 +1,9 @@
-"""Shallow methods: hash functions of features that are fitted to all training examples at once, without a network."""
+"""Shallow methods: hash functions of features, fitted to all training examples at once; linear ones among them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, fields
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 from zipfile import BadZipFile
@@ -21,10 +22,11 @@ from hashbench.contract import (
 )
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import atomic
+from hashbench.foundation.progress import bar
 from hashbench.methods._method import Method
 
 FILE = "hasher.npz"
-AVERAGE = "average_item"  # the name of that array in the file; those of the hash function have other names
+AVERAGE = "average_item"  # the name of that array in the file; the arrays of the hash function have other names
 BLOCK = 2000  # items that are encoded at a time: 8 MB of 512 features, so that they stay in the cache
 
 
@@ -49,9 +51,9 @@ class HashFunction(ABC):
     weights: Floats | None = field(default=None, kw_only=True)
 
     @property
-    @abstractmethod
     def n_features(self) -> int:
-        """The number of features of an item."""
+        """The number of features of an item: the length of the first array, unless a subclass says otherwise."""
+        return len(getattr(self, next(each.name for each in fields(self) if each.name != "weights")))
 
     @abstractmethod
     def activations(self, features: Floats) -> Floats:
@@ -59,6 +61,35 @@ class HashFunction(ABC):
 
         The activations of an item must not depend on the other items.
         """
+
+
+@dataclass(frozen=True, eq=False)
+class ShallowHasher(BinaryHasher):
+    """The hasher of a shallow method; the items that it takes are divided by ``value_max``."""
+
+    function: HashFunction
+    value_max: float
+    average: Floats | None = None  # [d], the average training item if items are scaled to unit norm
+
+    @property
+    def bit_weights(self) -> Floats | None:
+        return self.function.weights
+
+    def encode(self, items: NDArray[Any], *, progress: bool = False) -> NDArray[np.float32]:  # noqa: ARG002
+        blocks = np.array_split(items, max(1, len(items) // BLOCK))
+        return np.concatenate([self._activations(block) for block in blocks])
+
+    def _activations(self, items: NDArray[Any]) -> NDArray[np.float32]:
+        features, expected = as_features(items, self.value_max), self.function.n_features
+        if features.shape[1] != expected:
+            raise HashbenchError(f"items have {features.shape[1]} values each, the hasher takes {expected}")
+        return self.function.activations(normalised(features, self.average)).astype(np.float32)
+
+    def save(self, folder: Path) -> None:
+        arrays = {each.name: getattr(self.function, each.name) for each in fields(self.function)}
+        arrays = {name: array for name, array in {**arrays, AVERAGE: self.average}.items() if array is not None}
+        with atomic(folder / FILE) as temporary, temporary.open("wb") as file:
+            np.savez(file, function=type(self.function).__name__, value_max=self.value_max, **arrays)
 
 
 def as_features(items: NDArray[Any], value_max: float) -> Floats:
@@ -70,51 +101,11 @@ def as_features(items: NDArray[Any], value_max: float) -> Floats:
 
 
 def normalised(features: Floats, average: Floats | None) -> Floats:
-    """``features`` [n, d] minus ``average`` [d], each row divided by its norm; as they are if ``average`` is None.
-
-    The average itself stays at 0.
-    """
+    """``features`` [n, d] minus ``average`` [d], if there is one, then each row divided by its norm."""
     if average is None:
         return features
     centred = features - average
-    return centred / np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), 1e-12)
-
-
-@dataclass(frozen=True, eq=False)
-class ShallowHasher(BinaryHasher):
-    """The hasher of a shallow method; the items that it takes are divided by ``value_max``.
-
-    ``average`` float64[d] is the average training item if items are scaled to unit norm, else None.
-    """
-
-    function: HashFunction
-    value_max: float
-    average: Floats | None = None
-
-    @property
-    def bit_weights(self) -> Floats | None:
-        """The learned weights of the bits, float64[bits]; None if there are none."""
-        return self.function.weights
-
-    def encode(self, items: NDArray[Any], *, progress: bool = False) -> NDArray[np.float32]:  # noqa: ARG002
-        """Activations float32[n, bits], computed in blocks of items to limit the memory."""
-        blocks = np.array_split(items, max(1, len(items) // BLOCK))
-        return np.concatenate([self._activations(block) for block in blocks])
-
-    def _activations(self, items: NDArray[Any]) -> NDArray[np.float32]:
-        features = as_features(items, self.value_max)
-        if features.shape[1] != self.function.n_features:
-            raise HashbenchError(
-                f"items have {features.shape[1]} values each, the hasher takes {self.function.n_features}"
-            )
-        return self.function.activations(normalised(features, self.average)).astype(np.float32)
-
-    def save(self, folder: Path) -> None:
-        """Writes hasher.npz: the arrays of the hash function and the name of its type."""
-        arrays = {each.name: getattr(self.function, each.name) for each in fields(self.function)}
-        arrays = {name: array for name, array in {**arrays, AVERAGE: self.average}.items() if array is not None}
-        with atomic(folder / FILE) as temporary, temporary.open("wb") as file:
-            np.savez(file, function=type(self.function).__name__, value_max=self.value_max, **arrays)
+    return centred / np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), 1e-12)  # the average stays at 0
 
 
 def shallow_method(
@@ -126,14 +117,11 @@ def shallow_method(
 ) -> Method:
     """The method whose hash functions are ``fit(settings, features, data)``.
 
-    Args:
-        settings: The type of its hyper-parameters.
-        fit: The function that fits; ``features`` float64[n, d] are the items of ``data``, divided by ``value_max``, and
-            scaled to unit norm if the settings say so.
-        functions: The types of hash functions that ``fit`` may return; each is a dataclass of arrays.
-        identity: The hyper-parameters that name its runs, besides ``bits`` and ``features``.
-        supervision: What it learns from: nothing; class labels; or relevance, which labels or distances define.
+    ``features`` float64[n, d] are the items of ``data``, divided by ``value_max``, and scaled to unit norm if the
+    settings say so. ``functions`` are the types of hash functions that ``fit`` may return, each a dataclass of arrays.
+    ``identity`` names its runs besides ``bits`` and ``features``; ``supervision`` is what it learns from.
     """
+    by_name = {function.__name__: function for function in functions}
 
     def fitted(chosen: Any, data: TrainingData) -> ShallowHasher:
         features = as_features(data.items, data.value_max)
@@ -142,7 +130,15 @@ def shallow_method(
         return ShallowHasher(fit(chosen, normalised(features, average), data), data.value_max, average)
 
     def load(chosen: ShallowSettings, stored: SavedHasher) -> ShallowHasher:  # noqa: ARG001
-        return _load(stored.folder / FILE, functions)
+        path = stored.folder / FILE
+        try:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+                function = by_name[str(archive["function"])]
+                arrays = {each.name: archive[each.name] for each in fields(function) if each.name in archive}
+                average = archive[AVERAGE] if AVERAGE in archive else None  # noqa: SIM401  (an NpzFile reads at get)
+                return ShallowHasher(function(**arrays), float(archive["value_max"]), average)
+        except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile) as error:
+            raise DamagedHasher(f"{path}: not a whole hasher ({error})") from None
 
     return Method(settings, ("bits", "features", *identity), fitted, load, needs_torch=False, supervision=supervision)
 
@@ -160,22 +156,103 @@ def require_usable(features: Floats) -> None:
 
 
 def require_bits(bits: int, most: int, of_what: str) -> None:
-    """Raises HashbenchError for more ``bits`` than ``most``, the number ``of_what`` that the method makes bits of.
-
-    No seed changes that, so it is no TrainingFailed, which would be stored as the result of the run.
-    """
+    """Raises HashbenchError for more ``bits`` than ``most``: no seed changes that, so it is no TrainingFailed."""
     if bits > most:
         raise HashbenchError(f"{bits} bits from {most} {of_what}: at most {most} bits")
 
 
-def _load(path: Path, functions: tuple[type[HashFunction], ...]) -> ShallowHasher:
-    """The hasher that ``save`` wrote; raises DamagedHasher if its file is missing or damaged."""
-    by_name = {function.__name__: function for function in functions}
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            function = by_name[str(archive["function"])]
-            arrays = {each.name: archive[each.name] for each in fields(function) if each.name in archive}
-            average = archive[AVERAGE] if AVERAGE in archive else None  # noqa: SIM401  (an NpzFile reads at get)
-            return ShallowHasher(function(**arrays), float(archive["value_max"]), average)
-    except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile) as error:
-        raise DamagedHasher(f"{path}: not a whole hasher ({error})") from None
+def steps(description: str, unit: str, n: int, *, shown: bool) -> Iterator[int]:
+    """0 to ``n`` - 1, with a progress bar until the loop over them ends."""
+    with bar(description, unit, n, shown=shown) as progress:
+        for step in range(n):
+            yield step
+            progress.update(1)
+
+
+@dataclass(frozen=True, eq=False)
+class Linear(HashFunction):
+    """activations = (features - mean) @ projection + bias; mean [d], projection [d, bits], bias [bits] or None."""
+
+    mean: Floats
+    projection: Floats
+    bias: Floats | None = None
+
+    def activations(self, features: Floats) -> Floats:
+        products: Floats = (features - self.mean) @ self.projection
+        return products if self.bias is None else products + self.bias
+
+
+@dataclass(frozen=True, eq=False)
+class KernelLinear(Linear):
+    """Linear functions of the RBF responses of an item to ``anchors`` [m, d]; mean [m], projection [m, bits]."""
+
+    anchors: Floats = field(kw_only=True)
+    bandwidth: Floats = field(kw_only=True)
+
+    @property
+    def n_features(self) -> int:
+        return self.anchors.shape[1]
+
+    def activations(self, features: Floats) -> Floats:
+        return super().activations(responses(features, self.anchors, self.bandwidth))
+
+
+def linear_method(
+    settings: type[ShallowSettings], project: Callable[[Any, Floats, int], tuple[Floats, Floats]]
+) -> Method:
+    """The method whose ``project(settings, features, seed)`` returns the mean [d] and the projection [d, bits]."""
+    return shallow_method(
+        settings, lambda chosen, features, data: Linear(*project(chosen, features, data.seed)), Linear
+    )
+
+
+def inputs_of(
+    kind: str, features: Floats, n_anchors: int, random: np.random.Generator
+) -> tuple[Floats, Callable[..., Linear]]:
+    """The inputs [n, m] of linear functions, and what makes such a function of mean, projection and bias.
+
+    The ``kind`` is "linear" (the features) or "kernel" (their responses to ``n_anchors`` random examples). The
+    bandwidth is the mean squared distance of the training examples to the anchors, as in the released code of KSH
+    (``KSH_demo.m``; Liu et al. 2012), which does not square it again.
+    """
+    if kind == "linear":
+        return features, Linear
+    require_anchors(n_anchors, len(features))
+    anchors = features[random.choice(len(features), n_anchors, replace=False)]
+    bandwidth = np.asarray(squared_distances(features, anchors).mean())
+    return responses(features, anchors, bandwidth), partial(KernelLinear, anchors=anchors, bandwidth=bandwidth)
+
+
+def responses(features: Floats, anchors: Floats, bandwidth: Floats) -> Floats:
+    """The RBF responses exp(-||x - a||^2 / (2 bandwidth)) of ``features`` [n, d] to ``anchors`` [m, d], [n, m]."""
+    return np.exp(squared_distances(features, anchors) / (-2 * bandwidth))
+
+
+def require_anchors(n_anchors: int, n_examples: int) -> None:
+    """Raises HashbenchError if there are fewer training examples than anchors, which are drawn from them."""
+    if n_anchors > n_examples:
+        raise HashbenchError(f"{n_anchors} anchors from {n_examples} training examples: at most as many anchors")
+
+
+def squared_distances(items: Floats, others: Floats) -> Floats:
+    """Squared Euclidean distances float64[n, m] of ``items`` [n, d] to ``others`` [m, d], never below 0."""
+    products = items @ others.T
+    products *= -2
+    products += np.square(items).sum(axis=1)[:, None]
+    products += np.square(others).sum(axis=1)
+    return np.maximum(products, 0, out=products)
+
+
+def principal_components(features: Floats) -> tuple[Floats, Floats]:
+    """The mean [d] of ``features`` [n, d] and their principal axes [d, rank] as columns, the most variance first."""
+    mean = features.mean(axis=0)
+    _, scales, axes = np.linalg.svd(features - mean, full_matrices=False)
+    # along every other axis the features do not vary, and a sign there would be noise
+    varies = scales > scales[0] * max(features.shape) * np.finfo(np.float64).eps
+    return mean, axes[varies].T
+
+
+def columns(method: str, vectors: Iterable[Floats], bits: int, *, shown: bool) -> Floats:
+    """The vectors [d] of all bits as columns, float64[d, bits], with a progress bar while they are fitted."""
+    found = [vector for _, vector in zip(steps(method, "bit", bits, shown=shown), vectors, strict=True)]
+    return np.stack(found, axis=1)

@@ -1,11 +1,7 @@
 """Boosted trees as hash functions: a bit is the sign of a sum of decision trees (Lin et al. 2014, FastHash).
 
-The trees of a bit are grown by discrete AdaBoost on features that are cut into at most 64 bins. ``boosted`` grows the
-trees of one bit, ``stacked`` makes one hash function of those of all bits:
-
-    bins = binned(features)
-    bits = [boosted(bins, signs, settings, random) for signs in codes.T]
-    function = stacked(bits)
+They are grown by discrete AdaBoost on features that are cut into at most 64 bins: ``boosted(binned(features), ...)``
+grows the trees of one bit, and ``stacked`` makes one hash function of all bits.
 """
 
 from collections.abc import Sequence
@@ -36,11 +32,9 @@ class Trees(HashFunction):
 
     @property
     def n_features(self) -> int:
-        """The number of features of an item."""
         return int(self.width)
 
     def activations(self, features: Floats) -> Floats:
-        """Activations float64[n, bits] of ``features`` [n, d]."""
         from hashbench.methods._trees_numba import evaluate
 
         scores = np.zeros((len(features), len(self.features)))
@@ -63,9 +57,8 @@ class TreeSettings(ShallowSettings):
 
 @dataclass(frozen=True, eq=False)
 class Binned:
-    """Training examples, each feature cut into at most 64 bins.
+    """Training examples: the bin uint8[d, n] of a feature is the number of its ``thresholds`` [d, 64] below the value.
 
-    Example i is in bin ``bins`` uint8[d, n] of feature f, the number of ``thresholds`` [d, 64] of f below its value.
     Unused thresholds are infinite.
     """
 
@@ -85,24 +78,23 @@ class OneBit:
 
 
 def binned(features: Floats) -> Binned:
-    """The bins of ``features`` [n, d]: one for each value, or 64 of about as many examples if there are more."""
+    """The bins of ``features`` [n, d]: one for each value, or 64 of about as many examples if there are more.
+
+    A threshold is halfway between two neighbouring values.
+    """
     columns = np.ascontiguousarray(features.T)
     thresholds = np.full((len(columns), BINS), np.inf)
     bins = np.empty(columns.shape, np.uint8)
     for f, column in enumerate(columns):
-        cuts = _cuts(np.sort(column))
+        ordered = np.sort(column)
+        last = np.flatnonzero(np.diff(ordered))  # the last example of each value except the greatest
+        if len(last) >= BINS:
+            goals = np.arange(1, BINS) * len(ordered) / BINS - 1
+            last = last[np.unique(np.minimum(np.searchsorted(last, goals), len(last) - 1))]
+        cuts = np.unique((ordered[last] + ordered[last + 1]) / 2)
         thresholds[f, : len(cuts)] = cuts
         bins[f] = np.searchsorted(cuts, column)
     return Binned(bins, thresholds)
-
-
-def _cuts(ordered: Floats) -> Floats:
-    """At most 63 different thresholds, each halfway between two neighbours among the ``ordered`` values."""
-    last = np.flatnonzero(np.diff(ordered))  # the last example of each value except the greatest
-    if len(last) >= BINS:
-        goals = np.arange(1, BINS) * len(ordered) / BINS - 1
-        last = last[np.unique(np.minimum(np.searchsorted(last, goals), len(last) - 1))]
-    return np.unique((ordered[last] + ordered[last + 1]) / 2)
 
 
 def boosted(

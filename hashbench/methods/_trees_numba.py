@@ -21,24 +21,15 @@ BLOCK = 64  # items that are evaluated together, so that a tree is read once for
 
 @compiled
 def boost(
-    binned: Bytes,
-    signs: Floats,
-    weights: Floats,
-    tried: Longs,
-    trim: float,
-    features: Ints,
-    cuts: Longs,
-    values: Floats,
-    scores: Floats,
-) -> None:
+    binned: Bytes, signs: Floats, weights: Floats, tried: Longs, trim: float, features: Ints, cuts: Longs,
+    values: Floats, scores: Floats,
+) -> None:  # fmt: skip
     """Grows the trees of one bit by discrete AdaBoost.
 
-    Reads ``binned`` uint8[d, n], the bins of the examples; ``signs`` [n], -1 or 1, which the trees learn; ``weights``
-    [n] of the examples; and ``tried`` int64[trees, m], the features among which each tree chooses. A tree does not see
-    the examples of smallest weight that have the share ``trim`` of the weight.
-
-    Writes ``features`` and ``cuts`` [trees, nodes], ``values`` [trees, leaves], and ``scores`` [n], the sums of the
-    values that the examples reach.
+    ``binned`` uint8[d, n] are the bins of the examples, ``signs`` [n], -1 or 1, what the trees learn, and ``tried``
+    int64[trees, m] the features among which each tree chooses. A tree does not see the examples of smallest weight that
+    have the share ``trim`` of the weight. It writes ``features`` and ``cuts`` [trees, nodes], ``values`` [trees,
+    leaves], and ``scores`` [n], the sums of the values that the examples reach.
     """
     least = 0.5 / len(signs)
     leaf = np.empty(len(signs), np.int64)
@@ -71,22 +62,15 @@ def _heavy_rows(weights: Floats, trim: float) -> Longs:
 
 @inner
 def _grow(
-    binned: Bytes,
-    signed: Floats,
-    weights: Floats,
-    rows: Longs,
-    tried: Longs,
-    features: Ints,
-    cuts: Longs,
+    binned: Bytes, signed: Floats, weights: Floats, rows: Longs, tried: Longs, features: Ints, cuts: Longs,
     values: Floats,
-) -> None:
+) -> None:  # fmt: skip
     """Grows one tree level by level; each split has the smallest weighted Gini impurity."""
     node = np.zeros(len(rows), np.int64)
     first = 0
     while first < len(features):
-        _split_level(
-            binned, signed, weights, rows, tried, node, features[first : 2 * first + 1], cuts[first : 2 * first + 1]
-        )
+        level = features[first : 2 * first + 1], cuts[first : 2 * first + 1]
+        _split_level(binned, signed, weights, rows, tried, node, level[0], level[1])
         for i in range(len(rows)):
             k = first + node[i]
             node[i] = 2 * node[i] + np.int64(np.int64(binned[features[k], rows[i]]) > cuts[k])

@@ -13,8 +13,7 @@ from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
 from hashbench.foundation.errors import HashbenchError
-from hashbench.methods._linear import squared_distances
-from hashbench.methods._shallow import HashFunction, ShallowSettings, require_bits, shallow_method
+from hashbench.methods._shallow import HashFunction, ShallowSettings, require_bits, shallow_method, squared_distances
 
 TRIVIAL = 1 - 1e-3  # eigenvalues of A above it belong to separate parts of the graph, as in the authors' code
 SMALLEST = 1e-10  # eigenvalues of A below it are 0 up to rounding
@@ -68,31 +67,26 @@ def weights(distances: Floats, nearest: int, bandwidth: float) -> Floats:
 
 
 def _fit(settings: Settings, features: Floats, data: TrainingData) -> AnchorGraph:
-    if settings.nearest > settings.n_anchors:
-        raise HashbenchError(f"nearest = {settings.nearest}: there are {settings.n_anchors} anchors")
-    anchors = _anchors(features, settings, data.seed)
-    distances = squared_distances(features, anchors)
-    bandwidth = np.sqrt(np.partition(distances, settings.nearest - 1)[:, settings.nearest - 1]).mean()
-    z = weights(distances, settings.nearest, bandwidth)
+    from sklearn.cluster import KMeans
+    from threadpoolctl import threadpool_limits
+
+    n_anchors, nearest, distinct = settings.n_anchors, settings.nearest, len(np.unique(features, axis=0))
+    if nearest > n_anchors:
+        raise HashbenchError(f"nearest = {nearest}: there are {n_anchors} anchors")
+    if n_anchors > distinct:
+        raise HashbenchError(f"{n_anchors} anchors from {distinct} training examples that differ: too few")
+    # tol = 0: all iterations, without a warning where more would change the centres
+    rounds, seed = settings.kmeans_iterations, data.seed % 2**32
+    with threadpool_limits(1, user_api="openmp"):  # several threads add up in no fixed order
+        kmeans = KMeans(n_anchors, n_init=1, max_iter=rounds, tol=0, random_state=seed).fit(features)
+    distances = squared_distances(features, kmeans.cluster_centers_)
+    bandwidth = np.sqrt(np.partition(distances, nearest - 1)[:, nearest - 1]).mean()
+    z = weights(distances, nearest, bandwidth)
     projection = eigenvectors(z)
     require_bits(settings.bits, 2 * projection.shape[1], "bits, two of each eigenvector of the anchor graph")
     projection = projection[:, : -(-settings.bits // 2)]
     upper, lower = thresholds(z, z @ projection[:, : settings.bits // 2])
-    return AnchorGraph(anchors, np.asarray(bandwidth), np.asarray(settings.nearest), projection, upper, lower)
-
-
-def _anchors(features: Floats, settings: Settings, seed: int) -> Floats:
-    """The centres [m, d] of k-means."""
-    from sklearn.cluster import KMeans
-    from threadpoolctl import threadpool_limits
-
-    distinct = len(np.unique(features, axis=0))
-    if settings.n_anchors > distinct:
-        raise HashbenchError(f"{settings.n_anchors} anchors from {distinct} training examples that differ: too few")
-    # tol = 0: all iterations, without a warning where more would change the centres
-    kmeans = KMeans(settings.n_anchors, n_init=1, max_iter=settings.kmeans_iterations, tol=0, random_state=seed % 2**32)
-    with threadpool_limits(1, user_api="openmp"):  # several threads add up in no fixed order
-        return kmeans.fit(features).cluster_centers_
+    return AnchorGraph(kmeans.cluster_centers_, np.asarray(bandwidth), np.asarray(nearest), projection, upper, lower)
 
 
 def eigenvectors(z: Floats) -> Floats:

@@ -6,17 +6,22 @@ target d is half the squared distance of the features, divided by its maximum; s
 for others.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
-from hashbench.foundation.progress import bar
-from hashbench.methods._linear import Linear, require_anchors, squared_distances
 from hashbench.methods._pairs import Bools, relevant_pairs
-from hashbench.methods._shallow import ShallowSettings, shallow_method
+from hashbench.methods._shallow import (
+    Linear,
+    ShallowSettings,
+    require_anchors,
+    shallow_method,
+    squared_distances,
+    steps,
+)
 
 Indices = NDArray[np.int64]
 
@@ -38,8 +43,7 @@ class Settings(ShallowSettings):
     centre: bool
 
 
-@dataclass(frozen=True, eq=False)
-class Pairs:
+class Pairs(NamedTuple):
     """The pairs (i, j) of the objective and their target distances, each in 0 to 1."""
 
     first: Indices
@@ -100,18 +104,14 @@ class Embedding:
         start = np.bincount(np.minimum(one, other), signed, len(slope))
         end = np.bincount(np.maximum(one, other), signed, len(slope))
         n_flips = np.count_nonzero(slope)
-        changes = np.concatenate([[0], np.cumsum(start - end)[:n_flips]])
-        return _lowest(changes, flips[order[:n_flips]])
-
-
-def _lowest(changes: Floats, flips: Floats) -> float:
-    """A value in the middle of the interval with the lowest of ``changes`` [n + 1], which n sorted ``flips`` bound."""
-    if len(flips) == 0:
-        return 0.0
-    margin = (flips[-1] - flips[0]) / len(flips) or 1.0
-    bounds = np.concatenate([[flips[0] - margin], flips, [flips[-1] + margin]])
-    lowest = np.argmin(np.where(np.diff(bounds) > 0, changes, np.inf))
-    return float(bounds[lowest] + bounds[lowest + 1]) / 2
+        if n_flips == 0:
+            return 0.0
+        changes, flips = np.concatenate([[0], np.cumsum(start - end)[:n_flips]]), flips[order[:n_flips]]
+        # the middle of the interval between two flips with the lowest change
+        margin = (flips[-1] - flips[0]) / len(flips) or 1.0
+        bounds = np.concatenate([[flips[0] - margin], flips, [flips[-1] + margin]])
+        lowest = np.argmin(np.where(np.diff(bounds) > 0, changes, np.inf))
+        return float(bounds[lowest] + bounds[lowest + 1]) / 2
 
 
 def sampled_pairs(target: Floats, share: float, random: np.random.Generator) -> Pairs:
@@ -139,21 +139,14 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
     anchors = np.stack([random.choice(n, settings.n_anchors, replace=False) for _ in range(settings.bits)], axis=1)
     weights = settings.init_std * random.standard_normal(anchors.shape)
     embedding = Embedding(moved @ moved.T, anchors, weights, pairs)
-    descend(settings, embedding, random, progress=data.progress)
+    for _ in steps("BRE", "pass", settings.passes, shown=data.progress):
+        before = embedding.objective
+        for bit, anchor in enumerate(random.integers(settings.n_anchors, size=settings.bits)):
+            embedding.improve(bit, anchor)
+        if before - embedding.objective <= settings.tolerance:
+            break
     projection = np.stack([moved[ids].T @ w for ids, w in zip(anchors.T, embedding.weights.T, strict=True)], axis=1)
     return Linear(mean, projection)
-
-
-def descend(settings: Settings, embedding: Embedding, random: np.random.Generator, *, progress: bool = False) -> None:
-    """Lowers the objective of ``embedding``, pass by pass."""
-    with bar("BRE", "pass", settings.passes, shown=progress) as shown:
-        for _ in range(settings.passes):
-            before = embedding.objective
-            for bit, anchor in enumerate(random.integers(settings.n_anchors, size=settings.bits)):
-                embedding.improve(bit, anchor)
-            shown.update(1)
-            if before - embedding.objective <= settings.tolerance:
-                return
 
 
 METHOD = shallow_method(Settings, _fit, Linear, identity=("supervised",), supervision="relevance")

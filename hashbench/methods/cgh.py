@@ -1,13 +1,9 @@
 """CGH: codes whose weighted Hamming distances keep triplets in order, by column generation (Li et al. 2013).
 
-Each bit is a column. The master problem learns the weights w of the bits from all triplets of a query, a relevant and
-an irrelevant neighbour, here with the squared hinge loss and the l1 norm:
-
-    minimise |w|_1 + C mean of max(0, 1 - margin)^2  with w >= 0,
-
-where the margin of a triplet is d(query, irrelevant) - d(query, relevant), in weighted Hamming distances. The mean is
-over the triplets of a query, then over queries. The dual variable of a triplet is 2 max(0, 1 - margin); the next bit
-maximises the sum of dual variable * (1 if it differs from the irrelevant one - 1 if it differs from the relevant one).
+The weights w of the bits minimise |w|_1 + C mean of max(0, 1 - margin)^2 with w >= 0. The margin of a triplet of a
+query, a relevant and an irrelevant neighbour is d(query, irrelevant) - d(query, relevant), in weighted Hamming
+distances. The mean is over the triplets of a query, then over queries. The dual variable of a triplet is 2 max(0, 1 -
+margin); the next bit maximises the sum of dual variable * (1 if the irrelevant one differs - 1 if the relevant does).
 """
 
 import numpy as np
@@ -15,10 +11,6 @@ import numpy as np
 from hashbench.contract import Floats
 from hashbench.methods._column_generation import ColumnSettings, Master, Rows, Singles, column_method
 from hashbench.methods._pairs import Bools, Neighbours
-
-
-class Settings(ColumnSettings):
-    """CGH has no setting of its own."""
 
 
 def triplet_losses(distances: Singles, neighbours: Neighbours) -> tuple[Singles, Floats]:
@@ -38,7 +30,7 @@ def triplet_losses(distances: Singles, neighbours: Neighbours) -> tuple[Singles,
 class TripletMaster(Master):
     """The problem with the bits so far; ``weights`` solve it."""
 
-    def __init__(self, settings: Settings, neighbours: Neighbours, random: np.random.Generator) -> None:  # noqa: ARG002
+    def __init__(self, settings: ColumnSettings, neighbours: Neighbours, random: np.random.Generator) -> None:  # noqa: ARG002
         self._settings, self._neighbours = settings, neighbours
         self._differs = Rows(neighbours.ids.size)
         self.weights = np.zeros(0)
@@ -67,4 +59,4 @@ class TripletMaster(Master):
         return triplet_losses(distances.reshape(self._neighbours.ids.shape), self._neighbours)
 
 
-METHOD = column_method(Settings, TripletMaster, identity=("hash_functions",))
+METHOD = column_method(ColumnSettings, TripletMaster, identity=("hash_functions",))

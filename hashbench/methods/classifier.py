@@ -7,8 +7,7 @@ and stores the weights.
 from pydantic import Field
 
 from hashbench.contract import Hasher, SavedHasher, TrainingData
-from hashbench.methods._deep import load, require_torch
-from hashbench.methods._method import Method
+from hashbench.methods._method import Method, load, require_torch
 from hashbench.training.settings import TrainingSettings
 
 
@@ -43,18 +42,10 @@ def _fit(settings: Settings, data: TrainingData) -> Hasher:
 
 
 def _load(settings: Settings, stored: SavedHasher) -> Hasher:
-    network = load(settings, stored)
     from hashbench.training.classifier import Classifier
 
-    return Classifier(network)
+    return Classifier(load(settings, stored))
 
 
-METHOD = Method(
-    Settings,
-    ("classes", "model", "width"),
-    _fit,
-    _load,
-    needs_torch=True,
-    supervision="labels",
-    makes_codes=False,
-)
+IDENTITY = ("classes", "model", "width")
+METHOD = Method(Settings, IDENTITY, _fit, _load, needs_torch=True, supervision="labels", makes_codes=False)

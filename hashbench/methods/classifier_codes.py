@@ -1,9 +1,9 @@
 """Codes of a classifier's output: the code of an item is that of its predicted class (Sablayrolles et al. 2017).
 
-The paper shows that the output of a classifier, as a code, outdoes supervised hashing where the classes of the queries
-are those of the training examples. The classifier here is multinomial logistic regression. The first ceil(log2 C) bits
-are the class number in binary; further bits are the other columns of a Hadamard matrix, again and again, so that any
-two classes are at the same distance or nearly. A longer code corrects nothing: all its bits are of one prediction.
+The paper shows that they outdo supervised hashing where the classes of the queries are those of the training examples.
+The classifier here is multinomial logistic regression. The first ceil(log2 C) bits are the class number in binary;
+further bits are the other columns of a Hadamard matrix, again and again, so that any two classes are at the same
+distance or nearly. A longer code corrects nothing: all its bits are of one prediction.
 """
 
 from dataclasses import dataclass
@@ -31,11 +31,6 @@ class ClassCodes(HashFunction):
     weight: Floats  # [d, classes]
     bias: Floats  # [classes]
     codewords: Floats  # [classes, bits] of -1 and 1
-
-    @property
-    def n_features(self) -> int:
-        """The number of features of an item."""
-        return len(self.weight)
 
     def activations(self, features: Floats) -> Floats:
         """Activations float64[n, bits] of ``features`` [n, d]."""
@@ -69,10 +64,7 @@ def hadamard_codes(classes: int, bits: int) -> Floats:
 
 
 def logistic(features: Floats, labels: NDArray[np.intp], settings: Settings) -> tuple[Floats, Floats]:
-    """The weight [d, classes] and the bias [classes] of multinomial logistic regression.
-
-    The features are standardised for the fit, so that ``penalty`` means the same on all data sets.
-    """
+    """The weight [d, classes] and the bias [classes] of multinomial logistic regression on standardised features."""
     from sklearn.linear_model import LogisticRegression
 
     mean, scale = features.mean(axis=0), features.std(axis=0)

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from hashbench.methods._deep import Objective, Supervision, deep_method
+from hashbench.methods._method import Objective, Supervision, deep_method
 from hashbench.training.settings import DeepSettings
 
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from hashbench.methods._deep import Objective, Supervision, deep_method
+from hashbench.methods._method import Objective, Supervision, deep_method
 from hashbench.training.settings import DeepSettings
 
 
@@ -13,8 +13,7 @@ class Settings(DeepSettings):
     """``margin_per_bit`` is the margin of a triplet divided by the bits, ``eta`` the weight of the quantisation term.
 
     ``pairing`` "batch" takes triplets within a batch; "memory" takes a query of the batch with a positive and a
-    negative from the last outputs of all training examples. A positive has a level above 0 to the query (it has the
-    same class, shares a label, or is near), a negative has level 0; levels above 0 are not told apart.
+    negative from the last outputs of all training examples. A positive has any level above 0 to the query.
     """
 
     margin_per_bit: float = Field(ge=0)

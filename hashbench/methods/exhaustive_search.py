@@ -4,14 +4,19 @@ A network is trained with triplets and semi-hard negatives or with the N-pair lo
 A query ranks all items by the Euclidean distance between the embeddings.
 """
 
-from pydantic import Field
+from collections.abc import Callable
+from typing import Any, Literal, Self
 
-from hashbench.contract import SavedHasher, TrainingData
-from hashbench.methods._deep import load, require_torch
-from hashbench.methods._method import Method
-from hashbench.methods._sparse import MetricLoss
+from pydantic import Field, model_validator
+
+from hashbench.contract import CodeSettings, Hasher, SavedHasher, TrainingData
+from hashbench.foundation.errors import HashbenchError
+from hashbench.methods._method import Base, Method, load, require_torch
+from hashbench.sparse.codes import MAX_D
 from hashbench.sparse.hasher import ExhaustiveSearch
 from hashbench.training.settings import TrainingSettings
+
+MetricLoss = Literal["triplet", "npairs"]
 
 
 class Settings(TrainingSettings):
@@ -50,3 +55,49 @@ def _load(settings: Settings, stored: SavedHasher) -> ExhaustiveSearch:
 
 
 METHOD = Method(Settings, ("base", "d", "model", "width"), _fit, _load, needs_torch=True, supervision="labels")
+
+
+class SparseSettings(CodeSettings):
+    """The settings of every method of k-sparse codes: k of d bits are set; ``base`` names the loss of the embedding."""
+
+    base: MetricLoss
+    d: int = Field(ge=2, le=MAX_D)
+    k: int = Field(ge=1)
+    model: str
+
+    @property
+    def size(self) -> str:
+        """The number of buckets d and the number of buckets k of an item, such as ``64d-2k``."""
+        return f"{self.d}d-{self.k}k"
+
+    @model_validator(mode="after")
+    def _k_of_d(self) -> Self:
+        if self.k > self.d:
+            raise ValueError(f"k = {self.k} of d = {self.d} bits: k from 1 to d is expected")
+        return self
+
+
+def sparse_method(
+    settings: type[SparseSettings],
+    fit: Callable[[Any, TrainingData, ExhaustiveSearch], Hasher],
+    load: Callable[[Any, SavedHasher, ExhaustiveSearch], Hasher],
+    *identity: str,
+) -> Method:
+    """The method of k-sparse codes that starts from a metric network, which ``fit`` and ``load`` are given last."""
+
+    def network(base: Hasher | None) -> ExhaustiveSearch:
+        if not isinstance(base, ExhaustiveSearch):
+            raise HashbenchError(f"base: {type(base).__name__}: the hasher of exhaustive_search is expected")
+        return base
+
+    return Method(
+        settings,
+        ("base", "d", "k", "model", *identity),
+        lambda chosen, data: fit(chosen, data, network(data.base)),
+        lambda chosen, stored: load(chosen, stored, network(stored.base)),
+        needs_torch=True,
+        supervision="labels",
+        base=Base(
+            "exhaustive_search", lambda of: {key: getattr(of, key) for key in ("base", "d", "model", "features")}
+        ),
+    )

@@ -1,9 +1,9 @@
 """FastHash: codes by graph cuts, bit by bit, and boosted trees that fit them (Lin et al. 2014).
 
-Bit r has two steps. Step 1 seeks the signs z_i of the training examples with the least sum over ordered pairs of the
-loss of their codes so far, the first r bits. As z_i z_j is 1 or -1, the loss of a pair is a constant plus a_ij z_i z_j,
-where a_ij is half of its loss at 1 minus its loss at -1. Step 2 fits trees to these signs, and the signs that the trees
-give replace them before the next bit: it corrects their mistakes.
+Step 1 of bit r seeks the signs z_i of the training examples with the least loss of their first r bits, summed over
+ordered pairs. As z_i z_j is 1 or -1, the loss of a pair is a constant plus a_ij z_i z_j, where a_ij is half of its loss
+at 1 minus its loss at -1. Step 2 fits trees to these signs. The signs of the trees replace them before the next bit,
+which corrects the mistakes of the trees.
 
 With y = 1 for relevant pairs and -1 for others, s the inner product of the codes and d = (r - s) / 2 their distance:
 
@@ -17,20 +17,16 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
-from hashbench.foundation.progress import bar
 from hashbench.methods._block_cut import Ints, Matrix, descend, eigenvector_signs, submodular_blocks
 from hashbench.methods._pairs import Bools, relevant_pairs
-from hashbench.methods._shallow import shallow_method
+from hashbench.methods._shallow import shallow_method, steps
 from hashbench.methods._trees import Trees, TreeSettings, binned, boosted, stacked
 
 Loss = Literal["ksh", "hinge"]
 
 
 class Settings(TreeSettings):
-    """The loss, the graph cuts and the trees.
-
-    Blocks have at most ``block_size`` examples, and a bit ends after ``sweeps`` times all blocks.
-    """
+    """Blocks of the graph cuts have at most ``block_size`` examples; a bit ends after ``sweeps`` times all blocks."""
 
     loss: Loss
     block_size: int = Field(ge=1)
@@ -44,15 +40,13 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Trees:
     examples = binned(features)
     products, no_fields = np.zeros(pairs.shape, np.int64), np.zeros(len(pairs), np.int64)
     bits = []
-    with bar("fit", "bit", settings.bits, shown=data.progress) as progress:
-        for r in range(1, settings.bits + 1):
-            couplings = Matrix(coupled(products, pairs, r, settings.loss))
-            start = eigenvector_signs(couplings, len(pairs), random)
-            wanted = descend(couplings, no_fields, start, blocks, settings.sweeps)
-            bits.append(boosted(examples, wanted.astype(np.float64), settings, random))
-            signs = np.where(bits[-1].scores > 0, 1, -1)
-            products += np.multiply.outer(signs, signs)
-            progress.update(1)
+    for bit in steps("fit", "bit", settings.bits, shown=data.progress):
+        couplings = Matrix(coupled(products, pairs, bit + 1, settings.loss))
+        start = eigenvector_signs(couplings, len(pairs), random)
+        wanted = descend(couplings, no_fields, start, blocks, settings.sweeps)
+        bits.append(boosted(examples, wanted.astype(np.float64), settings, random))
+        signs = np.where(bits[-1].scores > 0, 1, -1)
+        products += np.multiply.outer(signs, signs)
     return stacked(bits)
 
 
@@ -64,10 +58,9 @@ def losses(products: NDArray[np.int64], pairs: Bools, r: int, loss: Loss) -> NDA
 
 
 def coupled(products: NDArray[np.int64], pairs: Bools, r: int, loss: Loss) -> Ints:
-    """The couplings [n, n] of bit ``r``: integers, symmetric, with a zero diagonal.
+    """The couplings [n, n] of bit ``r``, for inner ``products`` of the bits before it: symmetric, with a zero diagonal.
 
-    ``products`` are the inner products of the first r - 1 bits. The energy E of the bit is then twice the sum of
-    ``losses`` over all ordered pairs, up to a constant.
+    The energy E of the bit is then twice the sum of ``losses`` over all ordered pairs, up to a constant.
     """
     difference = losses(products + 1, pairs, r, loss) - losses(products - 1, pairs, r, loss)
     couplings = difference + difference.T

@@ -6,7 +6,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from hashbench.foundation.errors import HashbenchError
-from hashbench.methods._deep import Objective, Supervision, deep_method
+from hashbench.methods._method import Objective, Supervision, deep_method
 from hashbench.training.settings import DeepSettings
 
 
@@ -40,9 +40,8 @@ def _objective(settings: Settings, supervision: Supervision) -> Objective:
     from hashbench.losses import LabelSupervision, hashnet
 
     if settings.continuous_similarity and not isinstance(supervision, LabelSupervision):
-        raise HashbenchError(
-            "hashnet weighs pairs by the labels they share, and what is near has none: continuous_similarity = false"
-        )
+        of_labels = "hashnet weighs pairs by the labels they share, and what is near has none"
+        raise HashbenchError(f"{of_labels}: continuous_similarity = false")
     return partial(
         hashnet.loss,
         scale=settings.similarity_scale / settings.bits,

@@ -4,8 +4,7 @@ import numpy as np
 from pydantic import Field
 
 from hashbench.contract import Floats
-from hashbench.methods._linear import linear_method
-from hashbench.methods._shallow import ShallowSettings, require_bits
+from hashbench.methods._shallow import ShallowSettings, linear_method, require_bits
 
 
 class Settings(ShallowSettings):
@@ -20,18 +19,12 @@ def _project(settings: Settings, features: Floats, seed: int) -> tuple[Floats, F
     _, _, axes = np.linalg.svd(features - mean, full_matrices=False)
     components = axes[: settings.bits].T
     projected = (features - mean) @ components
-    return mean, components @ _rotation(projected, settings.iterations, seed)
-
-
-def _rotation(projected: Floats, iterations: int, seed: int) -> Floats:
-    """The rotation R [bits, bits]: each iteration sets B = sign(V R), then R by the orthogonal Procrustes problem."""
-    bits = projected.shape[1]
-    rotation, _ = np.linalg.qr(np.random.default_rng(seed).standard_normal((bits, bits)))
-    for _ in range(iterations):
+    rotation, _ = np.linalg.qr(np.random.default_rng(seed).standard_normal((settings.bits, settings.bits)))
+    for _ in range(settings.iterations):  # B = sign(V R), then R by the orthogonal Procrustes problem
         codes = np.where(projected @ rotation > 0, 1.0, -1.0)
         left, _, right = np.linalg.svd(projected.T @ codes)
         rotation = left @ right
-    return rotation
+    return mean, components @ rotation
 
 
 METHOD = linear_method(Settings, _project)

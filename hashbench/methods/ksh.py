@@ -6,7 +6,7 @@ maximises y^T R y, where R = bits S - sum y_k y_k^T and the rows of K are the ce
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
-from hashbench.methods._linear import KernelLinear, Linear, columns, inputs_of
 from hashbench.methods._pairs import relevant_pairs
-from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method
+from hashbench.methods._shallow import KernelLinear, Linear, ShallowSettings, columns, inputs_of, shallow_method
 
 MOST_RATE = 2.0**60  # of the reciprocal step; the search ends where the objective only falls with a smaller step
 
@@ -33,20 +32,20 @@ class Settings(ShallowSettings):
     tolerance: float = Field(ge=0)
 
 
-def _fit(settings: Settings, features: Floats, data: TrainingData) -> HashFunction:
+def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
     target = np.where(relevant_pairs(data), 1.0, -1.0)
-    inputs = inputs_of(settings.hash_functions, features, settings.n_anchors, np.random.default_rng(data.seed))
-    mean = inputs.values.mean(axis=0)
-    vectors = fit_bits(settings, inputs.values - mean, first_residual(target, settings.bits))
-    return inputs.function(mean, columns("KSH", vectors, settings.bits, shown=data.progress))
+    random = np.random.default_rng(data.seed)
+    inputs, function = inputs_of(settings.hash_functions, features, settings.n_anchors, random)
+    mean = inputs.mean(axis=0)
+    vectors = fit_bits(settings, inputs - mean, first_residual(target, settings.bits))
+    return function(mean, columns("KSH", vectors, settings.bits, shown=data.progress))
 
 
 @dataclass(frozen=True, eq=False)
 class Residual:
     """The matrix R = bits S - sum_k y_k y_k^T [n, n], kept as its parts because its products are faster so.
 
-    Examples with equal rows in S form a group: S_ij = ``distinct`` [group of i, group of j]. With class labels there
-    are as many groups as classes.
+    Examples with equal rows in S form a group, such as a class: S_ij = ``distinct`` [group of i, group of j].
     """
 
     distinct: Floats
@@ -58,10 +57,6 @@ class Residual:
         of_groups = np.bincount(self.group, values, len(self.distinct))
         return (self.distinct @ of_groups)[self.group] - (self.codes @ values) @ self.codes
 
-    def less(self, code: Floats) -> "Residual":
-        """R - y y^T for y = ``code`` [n]."""
-        return Residual(self.distinct, self.group, np.vstack([self.codes, code]))
-
 
 def first_residual(target: Floats, bits: int) -> Residual:
     """R = bits S for S = ``target`` [n, n], which is symmetric."""
@@ -71,7 +66,10 @@ def first_residual(target: Floats, bits: int) -> Residual:
 
 def fit_bits(settings: Settings, responses: Floats, residual: Residual) -> Iterator[Floats]:
     """The vector a [m] of each bit in turn, for K = ``responses`` [n, m]."""
-    whitening = _whitening(responses)
+    # W [m, rank] with W^T K^T K W = I; directions in which K does not vary are left out
+    variances, axes = np.linalg.eigh(responses.T @ responses)
+    kept = variances > variances[-1] * len(variances) * np.finfo(np.float64).eps
+    whitening = axes[:, kept] / np.sqrt(variances[kept])
     whitened = responses @ whitening
     form = np.stack([residual @ column for column in whitened.T]) @ whitened  # W^T K^T R K W
 
@@ -85,7 +83,7 @@ def fit_bits(settings: Settings, responses: Floats, residual: Residual) -> Itera
         optimised = _maximise(settings, responses, residual, start)
         vector = optimised if quadratic_form(optimised, residual) > quadratic_form(start, residual) else start
         code = signs(responses @ vector)
-        residual = residual.less(code)
+        residual = replace(residual, codes=np.vstack([residual.codes, code]))
         form -= np.outer(whitened.T @ code, whitened.T @ code)
         yield vector
 
@@ -93,13 +91,6 @@ def fit_bits(settings: Settings, responses: Floats, residual: Residual) -> Itera
 def signs(values: Floats) -> Floats:
     """+1 where a value is above 0, else -1, as float64."""
     return np.where(values > 0, 1.0, -1.0)
-
-
-def _whitening(responses: Floats) -> Floats:
-    """W [m, rank] with W^T K^T K W = I; directions in which K does not vary are left out."""
-    variances, axes = np.linalg.eigh(responses.T @ responses)
-    kept = variances > variances[-1] * len(variances) * np.finfo(np.float64).eps
-    return axes[:, kept] / np.sqrt(variances[kept])
 
 
 def _spectral_start(form: Floats, whitening: Floats, responses: Floats) -> Floats:

@@ -3,8 +3,7 @@
 import numpy as np
 
 from hashbench.contract import Floats
-from hashbench.methods._linear import linear_method
-from hashbench.methods._shallow import ShallowSettings
+from hashbench.methods._shallow import ShallowSettings, linear_method
 
 
 class Settings(ShallowSettings):

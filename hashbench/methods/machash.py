@@ -1,18 +1,13 @@
 """MACHash: hashing with affinities and auxiliary coordinates (Raziperchikolaei, Carreira-Perpiñán 2016), MACcut.
 
-It minimises the KSH loss of the hash functions h over the ordered pairs of two training examples, with y = 1 for
-relevant pairs and -1 for others:
+It minimises the KSH loss L of the hash functions h over ordered pairs of training examples, with y = 1 for relevant
+pairs and -1 for others. Free codes z_i, which a penalty with a growing mu draws to h, split it into two steps:
 
     L(h) = sum_{i != j} (h(x_i) . h(x_j) - bits y_ij)^2
-
-The auxiliary coordinates are free codes z_i, which a penalty draws to the hash functions. For each mu of a growing
-schedule, two steps lower
-
     sum_{i != j} (z_i . z_j - bits y_ij)^2 + mu sum_i ||z_i - h(x_i)||^2
 
 Step Z sets one bit of all z_i after the other, by graph cuts of blocks. Step h fits a linear support vector machine to
-each bit of Z. It begins with mu = 0 (codes first, then hash functions, as two-step hashing does), and ends where Z is
-h(X). The hash functions with the least L are the result.
+each bit of Z. It begins with mu = 0, as two-step hashing does, and ends where Z is h(X). The h with the least L is it.
 """
 
 from collections.abc import Sequence
@@ -24,19 +19,16 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
-from hashbench.foundation.progress import bar
 from hashbench.methods._block_cut import Ints, Signs, descend, eigenvector_signs, submodular_blocks
-from hashbench.methods._linear import KernelLinear, Linear, inputs_of
 from hashbench.methods._pairs import Bools, relevant_pairs
-from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method
+from hashbench.methods._shallow import KernelLinear, Linear, ShallowSettings, inputs_of, shallow_method, steps
 
 Affinity = NDArray[np.float32]
 
 
 class Settings(ShallowSettings):
-    """The inputs of the machines, the schedule of mu, step Z and step h.
+    """``hash_functions`` are linear in the features, or in the responses of the RBF kernel to ``n_anchors`` examples.
 
-    ``hash_functions`` are linear in the features, or in the responses of the RBF kernel to ``n_anchors`` examples.
     There are at most ``iterations`` values of mu above 0: the first one is ``mu_first`` times bits and examples, each
     next one is ``mu_growth`` times the one before. Step Z goes ``passes`` times over the bits. Its blocks have at most
     ``block_size`` examples, and it sweeps over them at most ``sweeps`` times for a bit. The squared hinge losses of
@@ -56,39 +48,30 @@ class Settings(ShallowSettings):
     kernel_c: float = Field(gt=0)
 
 
-def _fit(settings: Settings, features: Floats, data: TrainingData) -> HashFunction:
+def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
     pairs, random = relevant_pairs(data), np.random.default_rng(data.seed)
     blocks = submodular_blocks(pairs, settings.block_size, random)
     step = CodeStep(affinities(pairs), blocks, settings.passes, settings.sweeps)
-    inputs = inputs_of(settings.hash_functions, features, settings.n_anchors, random)
+    inputs, function = inputs_of(settings.hash_functions, features, settings.n_anchors, random)
     c = settings.linear_c if settings.hash_functions == "linear" else settings.kernel_c
-    return inputs.function(None, *_alternate(settings, step, inputs.values, c, random, shown=data.progress))
-
-
-def _alternate(
-    settings: Settings, step: "CodeStep", inputs: Floats, c: float, random: np.random.Generator, *, shown: bool
-) -> tuple[Floats, Floats]:
-    """The projection [d, bits] and bias [bits] with the least loss L of all steps h."""
     mean = inputs.mean(axis=0)
     scale = np.sqrt(np.square(inputs - mean).sum(axis=1).mean())
-    scaled = np.column_stack([(inputs - mean) / scale, np.ones(len(inputs))])
+    scaled = np.column_stack([(inputs - mean) / scale, np.ones(len(features))])
     weights = best = np.zeros((scaled.shape[1], settings.bits))
-    least = np.inf
-    with bar("fit", "step", settings.iterations + 1, shown=shown) as progress:
-        codes = hashed = step.first(settings.bits, random)
-        for k in range(settings.iterations + 1):
-            if k > 0:
-                mu = settings.mu_first * settings.mu_growth ** (k - 1) * codes.size
-                codes = step.codes(codes, hashed, round(mu))
-            weights = machines(scaled, codes, weights, c)
-            hashed = np.where(scaled @ weights > 0, 1, -1).astype(np.int8)
-            if (loss := ksh_loss(hashed, step.affinity)) < least:
-                least, best = loss, weights
-            progress.update(1)
-            if (hashed == codes).all():
-                break
+    least, codes = np.inf, step.first(settings.bits, random)
+    hashed = codes
+    for k in steps("fit", "step", settings.iterations + 1, shown=data.progress):
+        if k > 0:
+            mu = settings.mu_first * settings.mu_growth ** (k - 1) * codes.size
+            codes = step.codes(codes, hashed, round(mu))
+        weights = machines(scaled, codes, weights, c)
+        hashed = np.where(scaled @ weights > 0, 1, -1).astype(np.int8)
+        if (loss := ksh_loss(hashed, step.affinity)) < least:
+            least, best = loss, weights
+        if (hashed == codes).all():
+            break
     projection = best[:-1] / scale
-    return projection, best[-1] - mean @ projection
+    return function(np.zeros(len(projection)), projection, best[-1] - mean @ projection)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +118,7 @@ class KshCouplings:
     bits: int
 
     def times(self, z: Floats) -> Floats:
-        """The product a z [n] with z [n]; it is exact where z are signs."""
+        """The product a z [n] with signs z [n], exactly."""
         of_products = self.others @ (self.others.T @ z) - self.others.shape[1] * z
         return 4 * of_products - 2 * self.bits * (self.affinity @ z.astype(np.float32)).astype(np.float64)
 

@@ -1,10 +1,9 @@
 """MDSH: multidimensional spectral hashing (Weiss, Fergus, Torralba 2012).
 
-The affinity of two items is exp(-||x - y||^2 / (2 sigma^2)). If the principal components were independent, the
-eigenfunctions of the normalised affinity would be products of those of single components (Section 3). As in the
-authors' code, the bits are the signs of single ones: those with the largest eigenvalues over all components, without
-the constants. They are found numerically on a histogram of each component. The eigenvalues are the weights of the bits.
-The paper's own distance sums over all products too; it is no weighted Hamming distance, and is not computed here.
+The affinity of two items is exp(-||x - y||^2 / (2 sigma^2)). The eigenfunctions of the normalised affinity would be
+products of eigenfunctions of single principal components, were these independent (Section 3). As in the authors' code,
+the bits are the signs of single ones, found on a histogram of each component: the ones with the largest eigenvalues,
+which weight the bits, without the constants. The paper's own distance sums over all products too: it is not computed.
 """
 
 from dataclasses import dataclass
@@ -13,8 +12,14 @@ import numpy as np
 from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
-from hashbench.methods._linear import principal_components, squared_distances
-from hashbench.methods._shallow import HashFunction, ShallowSettings, require_bits, shallow_method
+from hashbench.methods._shallow import (
+    HashFunction,
+    ShallowSettings,
+    principal_components,
+    require_bits,
+    shallow_method,
+    squared_distances,
+)
 
 SMALLEST = 1e-9  # eigenvalues below it are 0 up to rounding
 
@@ -44,11 +49,6 @@ class Eigenfunctions(HashFunction):
     axes: Floats  # [d, bits]
     points: Floats  # [bits, bins], ascending
     values: Floats  # [bits, bins]
-
-    @property
-    def n_features(self) -> int:
-        """The number of features of an item."""
-        return len(self.mean)
 
     def activations(self, features: Floats) -> Floats:
         """Activations float64[n, bits] of ``features`` [n, d]."""

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from hashbench.methods._deep import Objective, Supervision, deep_method
+from hashbench.methods._method import Objective, Supervision, deep_method
 from hashbench.training.settings import PulseSettings
 
 

@@ -1,11 +1,9 @@
 """Random ranking: the expected metrics of the database in a random order, the floor that every method must be above.
 
-All items get the same code, so the whole database is one group of tied items, and all its orders are equally likely.
-Metrics are means over the orders of tied items (McSherry, Najork 2008; He et al. 2018): of this one group they are the
-closed forms of a random order, not a sample. With N items, of which R are relevant to the query, and the harmonic
-number H_N:
-
-    AP = (H_N + (R - 1) / (N - 1) (N - H_N)) / N      precision@k = R / N      recall@k = k / N      AUC = 1/2
+All items get the same code, so the whole database is one group of tied items. Metrics are means over the orders of tied
+items (McSherry, Najork 2008; He et al. 2018): here the closed forms of a random order, not a sample. With N items, R of
+them relevant to the query, and the harmonic number H_N, AP is (H_N + (R - 1) / (N - 1) (N - H_N)) / N, precision@k is
+R / N, recall@k k / N, and AUC 1/2.
 """
 
 from dataclasses import dataclass
@@ -15,10 +13,6 @@ from numpy.typing import NDArray
 
 from hashbench.contract import Floats, TrainingData
 from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method
-
-
-class Settings(ShallowSettings):
-    """There is nothing to set; the number of bits has no influence."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +32,8 @@ class Constant(HashFunction):
         return np.zeros((len(features), int(self.bits)))
 
 
-def _fit(settings: Settings, features: Floats, data: TrainingData) -> Constant:  # noqa: ARG001
+def _fit(settings: ShallowSettings, features: Floats, data: TrainingData) -> Constant:  # noqa: ARG001
     return Constant(np.asarray(features.shape[1]), np.asarray(settings.bits))
 
 
-METHOD = shallow_method(Settings, _fit, Constant)
+METHOD = shallow_method(ShallowSettings, _fit, Constant)

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from hashbench.contract import SavedHasher, TrainingData
-from hashbench.methods._deep import load, require_torch
-from hashbench.methods._method import Method
-from hashbench.methods._sparse import BASE, IDENTITY, SparseSettings, metric_network
-from hashbench.sparse.hasher import BucketHasher
+from hashbench.methods._method import load, require_torch
+from hashbench.methods.exhaustive_search import SparseSettings, sparse_method
+from hashbench.sparse.hasher import BucketHasher, ExhaustiveSearch
 from hashbench.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
@@ -60,29 +59,21 @@ class FineTunedHasher(BucketHasher):
         self.network.save(folder)
 
 
-def _fit(settings: Settings, data: TrainingData) -> FineTunedHasher:
+def _fit(settings: Settings, data: TrainingData, base: ExhaustiveSearch) -> FineTunedHasher:
     require_torch()
     import torch
 
     from hashbench.sparse.objectives import HashObjective
     from hashbench.training.loop import train
 
-    base = metric_network(data.base)
-    objective = HashObjective(
-        torch.from_numpy(data.labels),
-        settings.base,
-        k=settings.k,
-        lam=settings.lam,
-        variant=settings.variant,
-        margin=settings.margin,
-        l2=settings.l2,
-    )
+    own = {key: getattr(settings, key) for key in ("k", "lam", "variant", "margin", "l2")}
+    objective = HashObjective(torch.from_numpy(data.labels), settings.base, **own)
     network = train(settings, objective, replace(data, base=base.network), "sparse_hash")
     return FineTunedHasher(base, settings.k, network)
 
 
-def _load(settings: Settings, stored: SavedHasher) -> FineTunedHasher:
-    return FineTunedHasher(metric_network(stored.base), settings.k, load(settings, stored))
+def _load(settings: Settings, stored: SavedHasher, base: ExhaustiveSearch) -> FineTunedHasher:
+    return FineTunedHasher(base, settings.k, load(settings, stored))
 
 
-METHOD = Method(Settings, (*IDENTITY, "variant"), _fit, _load, needs_torch=True, supervision="labels", base=BASE)
+METHOD = sparse_method(Settings, _fit, _load, "variant")

@@ -15,12 +15,11 @@ from pydantic import Field
 
 from hashbench.contract import DamagedHasher, SavedHasher, TrainingData
 from hashbench.foundation.config import derive_seed, json_object
-from hashbench.foundation.errors import HashbenchError, one_line
-from hashbench.foundation.files import write_text
-from hashbench.methods._method import Method
-from hashbench.methods._sparse import BASE, IDENTITY, SparseSettings, metric_network
+from hashbench.foundation.errors import one_line
+from hashbench.foundation.files import atomic, write_text
+from hashbench.methods.exhaustive_search import SparseSettings, sparse_method
 from hashbench.sparse import quantise
-from hashbench.sparse.hasher import BucketHasher
+from hashbench.sparse.hasher import BucketHasher, ExhaustiveSearch
 from hashbench.sparse.quantise import Centroids
 
 FILE, CENTROIDS = "hasher.json", "centroids.npz"
@@ -58,26 +57,27 @@ class CentroidHasher(BucketHasher):
     def save(self, folder: Path) -> None:
         """Writes the seed of k-means and, with ``fit_on`` "train", the centroids."""
         if self.centroids is not None:
-            self.centroids.save(folder / CENTROIDS)
+            with atomic(folder / CENTROIDS) as temporary, temporary.open("wb") as file:
+                np.savez(file, allow_pickle=False, centres=self.centroids.centres)
         write_text(folder / FILE, json.dumps({"seed": self.seed}) + "\n")
 
 
-def _fit(settings: Settings, data: TrainingData) -> CentroidHasher:
-    base = metric_network(data.base)
+def _fit(settings: Settings, data: TrainingData, base: ExhaustiveSearch) -> CentroidHasher:
     hasher = CentroidHasher(base, settings.k, settings, derive_seed(data.seed, "centroids"))
     return hasher.fitted(base.embed(data.items)) if settings.fit_on == "train" else hasher
 
 
-def _load(settings: Settings, stored: SavedHasher) -> CentroidHasher:
+def _load(settings: Settings, stored: SavedHasher, base: ExhaustiveSearch) -> CentroidHasher:
+    path, centroids = stored.folder / FILE, None
     try:
-        seed = int(json_object((stored.folder / FILE).read_text())["seed"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DamagedHasher(f"{stored.folder / FILE}: {one_line(error)}") from None
-    try:
-        centroids = Centroids.load(stored.folder / CENTROIDS) if settings.fit_on == "train" else None
-    except HashbenchError as error:
-        raise DamagedHasher(str(error)) from None
-    return CentroidHasher(metric_network(stored.base), settings.k, settings, seed, centroids)
+        seed = int(json_object(path.read_text())["seed"])
+        if settings.fit_on == "train":
+            path = stored.folder / CENTROIDS
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+                centroids = Centroids(archive["centres"])
+    except Exception as error:  # a damaged archive can raise nearly anything
+        raise DamagedHasher(f"{path}: {one_line(error)}") from None
+    return CentroidHasher(base, settings.k, settings, seed, centroids)
 
 
-METHOD = Method(Settings, (*IDENTITY, "fit_on"), _fit, _load, needs_torch=True, supervision="labels", base=BASE)
+METHOD = sparse_method(Settings, _fit, _load, "fit_on")

@@ -11,12 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.contract import Floats, TrainingData
-from hashbench.methods._linear import principal_components
-from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method
-
-
-class Settings(ShallowSettings):
-    """It has no hyper-parameters of its own."""
+from hashbench.methods._shallow import HashFunction, ShallowSettings, principal_components, shallow_method
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,17 +23,12 @@ class BoxEigenfunctions(HashFunction):
     start: Floats  # [bits]
     frequency: Floats  # [bits]
 
-    @property
-    def n_features(self) -> int:
-        """The number of features of an item."""
-        return len(self.mean)
-
     def activations(self, features: Floats) -> Floats:
         """Activations float64[n, bits] of ``features`` [n, d]."""
         return np.cos(self.frequency * ((features - self.mean) @ self.axes - self.start))
 
 
-def _fit(settings: Settings, features: Floats, data: TrainingData) -> BoxEigenfunctions:  # noqa: ARG001
+def _fit(settings: ShallowSettings, features: Floats, data: TrainingData) -> BoxEigenfunctions:  # noqa: ARG001
     mean, axes = principal_components(features)
     axes = axes[:, : settings.bits]
     projected = (features - mean) @ axes
@@ -54,4 +44,4 @@ def smoothest(sides: Floats, bits: int) -> tuple[NDArray[np.intp], NDArray[np.in
     return axis, k + 1
 
 
-METHOD = shallow_method(Settings, _fit, BoxEigenfunctions)
+METHOD = shallow_method(ShallowSettings, _fit, BoxEigenfunctions)

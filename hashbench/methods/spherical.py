@@ -12,9 +12,7 @@ from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.progress import bar
-from hashbench.methods._linear import squared_distances
-from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method
+from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method, squared_distances, steps
 
 
 class Settings(ShallowSettings):
@@ -56,25 +54,16 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Spheres:
     random = np.random.default_rng(data.seed)
     chosen = [random.choice(n, settings.sample, replace=False) for _ in range(settings.bits)]
     centres = np.stack([centred[ids].mean(axis=0) for ids in chosen])
-    with bar("spheres", "iteration", settings.iterations, shown=data.progress) as shown:
-        for _ in range(settings.iterations):
-            distances = squared_distances(centred, centres)
-            inside = (distances < np.median(distances, axis=0)).astype(np.float64)
-            overlaps = inside.T @ inside / (n / 4)  # examples inside both of two spheres, over a quarter of all
-            if _balanced(overlaps, settings):
-                break
-            centres = centres + _forces(centres, overlaps)
-            shown.update()
+    for _ in steps("spheres", "iteration", settings.iterations, shown=data.progress):
+        distances = squared_distances(centred, centres)
+        inside = (distances < np.median(distances, axis=0)).astype(np.float64)
+        overlaps = inside.T @ inside / (n / 4)  # examples inside both of two spheres, over a quarter of all
+        pairs = overlaps[np.triu_indices(len(overlaps), 1)]
+        if not len(pairs) or (np.abs(pairs - 1).mean() <= settings.mean_error and pairs.std() <= settings.deviation):
+            break
+        centres = centres + _forces(centres, overlaps)
     radii = np.median(squared_distances(centred, centres), axis=0)
     return Spheres(centres + mean, radii)
-
-
-def _balanced(overlaps: Floats, settings: Settings) -> bool:
-    """Whether the overlaps are close enough to 1, on average and in their standard deviation."""
-    pairs = overlaps[np.triu_indices(len(overlaps), 1)]
-    if len(pairs) == 0:
-        return True
-    return bool(np.abs(pairs - 1).mean() <= settings.mean_error and pairs.std() <= settings.deviation)
 
 
 def _forces(centres: Floats, overlaps: Floats) -> Floats:

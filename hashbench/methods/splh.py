@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
-from hashbench.methods._linear import Linear, columns
 from hashbench.methods._pairs import Bools, relevant_pairs
-from hashbench.methods._shallow import ShallowSettings, require_bits, shallow_method
+from hashbench.methods._shallow import Linear, ShallowSettings, columns, require_bits, shallow_method
 
 Indices = NDArray[np.int64]
 
@@ -95,14 +94,10 @@ def fit_bits(settings: Settings, features: Floats, pairs: Pairs) -> Iterator[Flo
         direction = vectors[:, 0]
         projected = features @ direction
         pairs = pairs.corrected(projected / np.sqrt(np.square(projected).mean()), settings.alpha)
-        scatter = _without(direction, scatter)
+        # R <- R - R w w^T makes R^T R into (I - w w^T) R^T R (I - w w^T)
+        removed = scatter - np.outer(direction, direction @ scatter)
+        scatter = removed - np.outer(removed @ direction, direction)
         yield direction
-
-
-def _without(direction: Floats, scatter: Floats) -> Floats:
-    """(I - w w^T) R^T R (I - w w^T), which is R^T R after R <- R - R w w^T."""
-    removed = scatter - np.outer(direction, direction @ scatter)
-    return removed - np.outer(removed @ direction, direction)
 
 
 METHOD = shallow_method(Settings, _fit, Linear, supervision="relevance")

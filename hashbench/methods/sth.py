@@ -13,9 +13,8 @@ import numpy as np
 from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
-from hashbench.methods._linear import Linear, columns
 from hashbench.methods._pairs import Bools, relevant_pairs
-from hashbench.methods._shallow import ShallowSettings, require_bits, shallow_method
+from hashbench.methods._shallow import Linear, ShallowSettings, columns, require_bits, shallow_method
 
 TINY = np.finfo(np.float64).tiny
 EQUAL = 1e-9  # values of an eigenvector that are closer, relative to its largest one, differ by rounding only

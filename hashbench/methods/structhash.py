@@ -1,19 +1,15 @@
 """StructHash: codes that minimise a loss of rankings, by structured SVM and column generation (Lin et al. 2014).
 
-Each bit is a column, found by Algorithm 1. The master problem (eq. 10) learns the weights w of the bits:
+The master problem (eq. 10) learns the weights w of the bits: minimise |w|_1 + C xi with w, xi >= 0 and w'a + xi >= loss
+for each cut (a, loss). A cut is one ranking of the neighbours of each query: ``loss`` is its mean loss, and a[b] is the
+mean of psi_b(true ranking) - psi_b(ranking), the sum over pairs of pair weight * [bit b differs]. Each round of cutting
+planes adds the most violated rankings (eq. 11), which also give the true objective at w. As solutions of the linear
+programme jump while cuts are few, a round looks halfway between the solution and the best w so far, which is kept. The
+dual variables of the cuts weight the pairs for the next bit (eq. 15, 16).
 
-    minimise |w|_1 + C xi  with w, xi >= 0  and  w'a + xi >= loss  for each cut (a, loss),
-
-where a cut is one ranking of the neighbours of each query: ``loss`` is its mean loss, and a[b] is the mean of
-psi_b(true ranking) - psi_b(ranking), the sum over pairs of pair weight * [bit b differs]. Each round of cutting planes
-adds the most violated rankings (eq. 11). The dual variables of the cuts weight the pairs for the next bit (eq. 15, 16).
-
-The most violated rankings with weights w also give the true objective at w. As solutions of the linear programme jump
-while cuts are few, a round looks halfway between the solution and the best w so far, and the best w is what is learned.
-
-In each ranking loss the j-th relevant item costs an amount that depends on its position only, that is on j and on a,
-the number of irrelevant items before it. So a loss is a table of costs [j, a], and a dynamic programme over the
-interleavings of relevant and irrelevant items finds the most violated ranking exactly, for all losses alike.
+In each ranking loss the j-th relevant item costs an amount that depends on j and on a, the number of irrelevant items
+before it. So a loss is a table of costs [j, a], and a dynamic programme over the interleavings of relevant and
+irrelevant items finds the most violated ranking exactly.
 """
 
 from collections.abc import Callable
@@ -115,9 +111,8 @@ def auc(p: int, n: int) -> Floats:
 def ndcg(p: int, n: int, cutoff: int = CUTOFF) -> Floats:
     """Costs [p, n + 1] of 1 - NDCG, eq. 21, with S(1) = 1, S(i) = 1 / log2(i) up to ``cutoff``, and 0 after it.
 
-    It is divided by the sum of S over the first min(cutoff, p) positions, so that the perfect ranking has loss 0. The
-    paper divides by the sum up to the cutoff. That would multiply the costs of all rankings by one number and add
-    another, and neither changes which hash functions and weights (up to their scale) are optimal.
+    It is divided by the sum of S over the first min(cutoff, p) positions, so that the perfect ranking has loss 0; by
+    the sum up to the cutoff in the paper, which changes neither the optimal hash functions nor the ratios of weights.
     """
     scores = 1 / np.log2(np.maximum(2, np.arange(1, p + n + 1)))
     scores[cutoff:] = 0
@@ -136,12 +131,8 @@ def average_precision(p: int, n: int) -> Floats:
     return (1 - j / (j + a)) / p
 
 
-COSTS: dict[Loss, Callable[[int, int], Floats]] = {
-    "auc": auc,
-    "ndcg": ndcg,
-    "precision": precision,
-    "map": average_precision,
-}
+Costs = Callable[[int, int], Floats]
+COSTS: dict[Loss, Costs] = {"auc": auc, "ndcg": ndcg, "precision": precision, "map": average_precision}
 
 
 def _by_position(scores: Floats, p: int, n: int) -> Floats:

@@ -9,16 +9,15 @@ from typing import Literal, Self
 
 from pydantic import model_validator
 
-from hashbench.methods._deep import Objective, Supervision, deep_method
+from hashbench.methods._method import Objective, Supervision, deep_method
 from hashbench.training.settings import PulseSettings
 
 IDENTITY = ("variant", "tanh_scale")
 
 
 class Settings(PulseSettings):
-    """The hyper-parameters.
+    """``variant`` "simplified" is the objective that the authors released; "exact" equals the metric at binary codes.
 
-    ``variant`` "simplified" is the objective that the authors released; "exact" equals the metric at binary codes.
     ``as_released`` is the simplified objective with the differences between the authors' code and their paper.
     """
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 from pydantic import model_validator
 
 from hashbench.methods import talr_ap
-from hashbench.methods._deep import Objective, Supervision, deep_method
+from hashbench.methods._method import Objective, Supervision, deep_method
 
 
 class Settings(talr_ap.Settings):

@@ -1,7 +1,4 @@
-"""The compiled part of the search: it selects the buckets that a query opens, and the nearest of their items.
-
-All functions release the GIL; the caller runs them in threads.
-"""
+"""The compiled part of the search, without the GIL: the buckets that a query opens, and the nearest of their items."""
 
 from typing import Any
 
@@ -66,12 +63,11 @@ def keep_nearest(
     product: Floats, norms: Floats, embeddings: Floats, ids: Ints, query: Floats, query_norm: Doubles, slack: Doubles,
     exclude: Longs, best: Doubles, best_id: Longs,
 ) -> None:  # fmt: skip
-    """Inserts the items of a slice into the lists of the nearest items of some queries.
+    """Inserts the items of a slice into ``best`` and ``best_id`` [q, top], the nearest items of some queries.
 
     ``product`` float32[q, n] is <query, item>, so |item|^2 - 2 product + |query|^2 is the squared distance up to a
     rounding error of at most ``slack`` [q]. If an item may be among the nearest, its squared distance is computed in
-    float64 as the sum of squared differences, and the item is inserted into ``best`` [q, top] (ascending; infinite if
-    there are fewer items) and ``best_id``. Equal distances are ordered by id.
+    float64 as the sum of squared differences.
     """
     n = len(norms)
     for q in range(len(query)):
@@ -117,7 +113,7 @@ def _squared_distance(one: Floats, two: Floats) -> float:
 
 @inner
 def insert(distance: float, item: int, best: Doubles, best_id: Longs) -> None:
-    """Inserts an item into ``best``, ordered by distance and then id, unless it is there already or is too far."""
+    """Inserts an item into ``best``, ordered by distance, then id, unless it is there or is too far."""
     last = len(best) - 1
     if distance > best[last] or (distance == best[last] and item >= best_id[last]):
         return
@@ -133,10 +129,9 @@ def insert(distance: float, item: int, best: Doubles, best_id: Longs) -> None:
 
 @compiled
 def merge(first: Longs, best: Doubles, best_id: Longs, first_id: int, merged: Doubles, merged_id: Longs) -> None:
-    """Merges the nearest items of the buckets of each query into ``merged`` [q, top].
+    """Merges the nearest items of the buckets of each query q, the rows from first[q] on of ``best``, into ``merged``.
 
-    The buckets of query q are the rows first[q] .. first[q + 1] - 1 of ``best`` [p, top], whose items are numbered from
-    ``first_id`` on in the result. An item that is in several of them occurs once there.
+    Items are numbered from ``first_id`` on in the result. An item that is in several rows occurs once there.
     """
     for q in range(len(merged)):
         for row in range(first[q], first[q + 1]):

@@ -1,7 +1,6 @@
 """k-sparse codes: k of d bits are set, and the item is in the buckets of those bits.
 
-They are read from files (.npz, .npy, .h5 or .mat) with ``activations`` float[n, d], or with ``buckets`` int[n, k] and
-their number ``d``; embeddings from an array ``embeddings`` [n, m]. If a file has one array, it may have any name.
+Files (.npz, .npy, .h5 or .mat) have ``activations`` float[n, d], or ``buckets`` int[n, k] and their number ``d``.
 """
 
 import hashlib
@@ -26,10 +25,7 @@ Ints = NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class SparseCodes:
-    """Codes of n items; ``buckets`` int32[n, k] are the set bits of each code, ascending, from 0 to d - 1.
-
-    Any other content raises HashbenchError.
-    """
+    """Codes of n items; ``buckets`` int32[n, k] are the set bits of each code, ascending, from 0 to d - 1."""
 
     buckets: Ints
     d: int
@@ -69,8 +65,7 @@ class SparseCodes:
 def top_k(activations: NDArray[np.floating], k: int) -> SparseCodes:
     """The codes of ``activations`` [n, d]: the k largest of each row are set [eq. 1]; of equal values, the first ones.
 
-    Values are compared with their signs, not by magnitude. Raises HashbenchError unless 1 <= k <= d and all values are
-    finite.
+    Values are compared with their signs. Raises HashbenchError unless 1 <= k <= d and all values are finite.
 
     >>> top_k(np.array([[0.5, -3.0, 2.0, 0.5]]), k=2).buckets
     array([[0, 2]], dtype=int32)
@@ -86,11 +81,7 @@ def top_k(activations: NDArray[np.floating], k: int) -> SparseCodes:
 
 
 def preference(activations: NDArray[np.floating]) -> Ints:
-    """The bits of each row by descending activation, int32[n, d]: the first k are those that ``top_k`` sets.
-
-    >>> preference(np.array([[0.5, -3.0, 2.0, 0.5]]))
-    array([[2, 0, 3, 1]], dtype=int32)
-    """
+    """The bits of each row by descending activation, int32[n, d]: ``top_k`` sets the first k."""
     return np.argsort(-_finite(activations), axis=1, kind="stable").astype(np.int32)
 
 
@@ -112,11 +103,7 @@ def _largest(block: NDArray[np.floating], k: int) -> NDArray[np.intp]:
 
 
 def read_codes(path: Path, k: int | None) -> SparseCodes:
-    """The codes in ``path``: its buckets, or the ``k`` largest of its activations.
-
-    Raises HashbenchError if the file has neither, if it has activations and ``k`` is None, and if it has buckets and
-    ``k`` is another number than theirs.
-    """
+    """The codes in ``path``: its buckets (``k`` of them if it is given), or the ``k`` largest of its activations."""
     stored, d, k = stored_codes(path, k)
     values: NDArray[Any] = stored.whole()
     if d is None:

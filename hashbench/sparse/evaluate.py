@@ -28,15 +28,12 @@ def evaluate(
 ) -> Retrieval:
     """The searches for the nearest 1, 4 and 16 items with these ``codes``, ``embeddings`` [n, m] and ``labels``.
 
-    A query opens the buckets of the k largest of its ``query_activations`` [q, d], then further buckets until they hold
-    enough items. These candidates are ranked by the Euclidean distance to the query's embedding; equal distances by
-    item number. If ``codes`` is None, all items are candidates (exhaustive search) and activations are ignored. Labels
-    are class ids [n] (a negative id is no class) or multi-hot [n, labels]; an item that shares a class or a label with
-    the query is relevant.
+    A query opens the buckets of the k largest of its ``query_activations`` [q, d], as ``search.query`` says. If
+    ``codes`` is None, all items are candidates (exhaustive search) and activations are ignored. Labels are class ids
+    [n] (a negative id is no class) or multi-hot [n, labels]; an item that shares one with the query is relevant.
 
     With ``itself`` the queries are the items, in the same order, and a query does not find itself. If there are fewer
-    than 16 (or 4) items to find, the search is for all of them. Raises HashbenchError if there are none, or if the
-    shapes of the arrays do not fit each other.
+    than 16 (or 4) items to find, the search is for all of them. Raises HashbenchError if there are none.
 
     >>> items, same = np.array([[0.0], [1.0], [5.0]]), np.array([0, 1, 1])
     >>> found = evaluate(None, items, same, None, items, same, itself=True)
@@ -100,11 +97,6 @@ def contingency(codes: SparseCodes, labels: Labels) -> NDArray[np.int64] | None:
 
     The classes are those that occur, ascending. Items without a class (a negative id) are left out. The result is None
     if no item has a class, if an item is in several buckets (k > 1), or if labels are multi-hot.
-
-    >>> contingency(SparseCodes(np.array([[2], [0], [2]]), d=3), np.array([7, 5, 7]))
-    array([[1, 0],
-           [0, 0],
-           [0, 2]])
     """
     if codes.k != 1 or labels.ndim != 1 or not (labels >= 0).any():
         return None
@@ -115,11 +107,7 @@ def contingency(codes: SparseCodes, labels: Labels) -> NDArray[np.int64] | None:
 
 
 def as_hamming(codes: SparseCodes) -> Codes:
-    """The codes as packed binary codes of ``d`` bits, of which ``k`` are set; HashbenchError for more than 4096 bits.
-
-    >>> as_hamming(SparseCodes(np.array([[0, 2]]), d=3)).bits()
-    array([[1, 0, 1]], dtype=uint8)
-    """
+    """The codes as packed binary codes of ``d`` bits; raises HashbenchError for more than 4096 bits."""
     if codes.d > MAX_BITS:
         raise HashbenchError(f"sparse codes of {codes.d} buckets: as binary codes they can have {MAX_BITS} bits")
     words = np.zeros((len(codes), -(-codes.d // 64)), np.uint64)

@@ -17,10 +17,7 @@ COST_BITS = 62  # the bits of int64 that costs may use; one bit is left for sums
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """The optimal ``codes`` bool[n_c, d], a bound on their loss by rounding, and the number of networks solved.
-
-    ``loss_bound`` is in units of the objective.
-    """
+    """The optimal ``codes`` bool[n_c, d], a bound on their loss by rounding, and the number of networks solved."""
 
     codes: Bools
     loss_bound: float
@@ -48,18 +45,15 @@ def optimum(
 ) -> Optimum:
     """The codes of ``assign``, with a bound on their loss by rounding.
 
-    The network is that of the paper: each class p sends k units; an arc to bucket q costs -c_p[q] and has capacity 1;
-    unit arcs from a bucket to the sink cost 2 lam_q r, r = 0, 1, ... Where the paper has n_c of them, a bucket starts
-    with ``start``, by default 2 ceil(n_c k / d), twice what an even distribution needs. A bucket whose arcs are all
-    used gets n_c arcs, and the flow is solved again. When no bucket with fewer than n_c is full, the flow is optimal in
-    the whole network: a cheaper flow would differ by a cycle of negative cost, and of a bucket's unused arcs such a
-    cycle needs only the cheapest, which is in the network.
+    In the network of the paper each class p sends k units; an arc to bucket q costs -c_p[q] and has capacity 1; n_c
+    unit arcs from a bucket to the sink cost 2 lam_q r, r = 0, 1, ... Here a bucket starts with ``start``, by default
+    2 ceil(n_c k / d), and gets n_c arcs when all are used. When no bucket with fewer is full, the flow is optimal in
+    the whole network: a cycle of negative cost would need only the cheapest unused arc of a bucket, which is there.
 
-    Costs are multiplied by a power of two, the scale, and rounded to integers. This changes the cost of a class arc by
-    at most e_1 and of a sink arc by at most e_2; both are at most 1/2, and 0 if all costs become whole numbers. Each of
-    the n_c k units of flow pays one of each, so the result loses at most 2 n_c k (e_1 + e_2) / scale: the
-    ``loss_bound``. The scale is the largest with which the solver's potentials and the total cost certainly fit into
-    int64. At n_c = d = 512 and k = 4 the bound is below 4e-9 of the largest cost.
+    Costs are multiplied by a power of two, the scale, and rounded to integers, which changes the cost of a class arc by
+    at most e_1 and of a sink arc by at most e_2; both are at most 1/2, and 0 for whole numbers. Each of the n_c k units
+    of flow pays one of each, so the result loses at most 2 n_c k (e_1 + e_2) / scale: the ``loss_bound``. The scale is
+    the largest with which the solver's potentials and the total cost certainly fit into int64.
     """
     means, prices = np.asarray(class_means, np.float64), np.asarray(lam, np.float64)
     _require(means, k, prices)
@@ -108,12 +102,10 @@ def _solve(means: Floats, k: int, prices: Floats, arcs: Ints) -> tuple[Bools, fl
 
 
 def _exponent(largest: float, n_nodes: int, flow: int) -> int:
-    """The exponent of the power of two that costs are multiplied with, so that all sums fit into int64.
-
-    The solver multiplies costs by n_nodes + 1, and a potential is a sum of such costs along a path.
-    """
+    """The exponent of the power of two that costs are multiplied with, so that all sums fit into int64."""
     if not np.isfinite(largest):
         raise HashbenchError("costs: 2 lambda n_c leaves the range of float64: a smaller lambda is expected")
+    # the solver multiplies costs by n_nodes + 1, and a potential is a sum of such costs along a path
     largest_cost = 2**COST_BITS // max((n_nodes + 2) ** 2, 2 * flow)
     return largest_cost.bit_length() - 1 - int(np.frexp(largest)[1])
 
@@ -124,10 +116,7 @@ def _whole(costs: Floats, exponent: int) -> tuple[Floats, Ints]:
 
 
 def _min_cost_flow(cost: Ints, price: Ints, bucket: Ints, k: int) -> Bools:
-    """The codes of the minimum cost flow, bool[n_c, d]; ``cost`` [n_c, d] is of class arcs, ``price`` of sink arcs.
-
-    Sink arc i leaves bucket ``bucket[i]``.
-    """
+    """The codes of the flow, bool[n_c, d]; ``cost`` [n_c, d] is of class arcs, ``price`` of sink arcs of ``bucket``."""
     from ortools.graph.python.min_cost_flow import SimpleMinCostFlow
 
     n_classes, d = cost.shape

@@ -104,9 +104,8 @@ class SparseHasher(ABC):
 
     def nearest(self, queries: NDArray[Any], folder: Path, top: int) -> NoReturn:  # noqa: ARG002
         """Raises HashbenchError: a run saves the buckets of its database, but not the embeddings to rank items by."""
-        raise HashbenchError(
-            f"{folder.name}: its codes are sparse: hashbench encode writes what hashbench index searches"
-        )
+        use = "hashbench encode writes what hashbench index searches"
+        raise HashbenchError(f"{folder.name}: its codes are sparse: {use}")
 
 
 @dataclass(frozen=True)
@@ -139,11 +138,7 @@ class BucketHasher(SparseHasher):
 
 @dataclass(frozen=True, eq=False)
 class SearchedSet:
-    """A set of items and the queries that search it: labels, embeddings and, if there are buckets, codes.
-
-    ``codes`` are the codes of the items, ``activations`` [q, d] of the queries. With ``itself`` the queries are the
-    items.
-    """
+    """A set of items and the queries that search it, which are the items with ``itself``; ``codes`` if k > 0."""
 
     labels: Labels
     embeddings: Floats
@@ -151,7 +146,7 @@ class SearchedSet:
     query_embeddings: Floats
     itself: bool
     codes: SparseCodes | None = None
-    activations: NDArray[np.floating] | None = None
+    activations: NDArray[np.floating] | None = None  # [q, d], of the queries
 
     @property
     def query_codes(self) -> SparseCodes | None:

@@ -35,17 +35,15 @@ class Sizes(NamedTuple):
 class Index:
     """An inverted table in CSR form: bucket b holds the items ids[indptr[b]:indptr[b + 1]], ascending.
 
-    ``codes`` int32[n, k] of ``d`` buckets, ``indptr`` int64[d + 1], ``ids`` int32[n k]. ``embeddings`` float32[n k, m]
-    and their squared norms ``norms`` float32[n k] are in the order of ``ids``, so that the candidates of a bucket are
-    one contiguous slice; an item in k buckets is stored k times. ``embeddings_sha256`` is the checksum of the
-    embeddings in the order of the items.
+    ``embeddings`` and their squared norms are in the order of ``ids``, so that the candidates of a bucket are one
+    contiguous slice; an item in k buckets is stored k times. The checksum is of the order of the items.
     """
 
     codes: SparseCodes
-    indptr: NDArray[np.int64]
-    ids: NDArray[np.int32]
-    embeddings: Floats
-    norms: Floats
+    indptr: NDArray[np.int64]  # [d + 1]
+    ids: NDArray[np.int32]  # [n k]
+    embeddings: Floats  # [n k, m]
+    norms: Floats  # [n k]
     embeddings_sha256: str
 
     def __len__(self) -> int:
@@ -96,8 +94,7 @@ class ShardedIndex:
 def build(codes: SparseCodes, embeddings: NDArray[np.floating]) -> Index:
     """The index of items with these ``codes`` and base ``embeddings`` [n, m], which are stored as float32.
 
-    Raises HashbenchError unless there are items, one embedding for each, and all embeddings are finite with a norm of
-    at most 1e18. More than 2^31 - 1 items need an index in shards.
+    Raises HashbenchError unless there are 1 to 2^31 - 1 items, one finite embedding of norm at most 1e18 for each.
 
     >>> index = build(SparseCodes(np.array([[0, 2], [0, 1]]), d=3), np.array([[0.5], [4.0]]))
     >>> index.indptr, index.ids
@@ -140,7 +137,7 @@ def squared_norms(embeddings: Floats) -> NDArray[np.float64]:
 
 
 def embeddings_sha256(embeddings: NDArray[np.floating]) -> str:
-    """The checksum of ``embeddings`` [n, m] as float32. An index stores it, to check that it belongs to them."""
+    """The checksum of ``embeddings`` [n, m] as float32, which an index stores."""
     digest = hashlib.sha256(f"{embeddings.shape[0]} {embeddings.shape[1:]} ".encode())
     for rows in slices(len(embeddings), BLOCK_ROWS):
         digest.update(np.ascontiguousarray(embeddings[rows], "<f4").data)

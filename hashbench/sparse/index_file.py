@@ -22,15 +22,12 @@ ALIGNMENT = 64  # bytes: a cache line
 
 
 class Position(NamedTuple):
-    """Which shard of a build an index is: ``shard`` of ``n_shards``, from 1 on.
-
-    ``source_sha256`` is the checksum of the files that it was built from, ``build_sha256`` that of all shards' files.
-    """
+    """The shard of a build that an index is: ``shard`` of ``n_shards``, from 1 on."""
 
     shard: int
     n_shards: int
-    build_sha256: str
-    source_sha256: str
+    build_sha256: str  # the checksum of the files that all shards were built from
+    source_sha256: str  # of the files that this one was built from
 
 
 @dataclass(frozen=True)
@@ -50,15 +47,9 @@ def save(index: Index, path: Path, position: Position | None = None) -> int:
     import h5py
 
     arrays = {**_table(index), "norms": index.norms, "embeddings": index.embeddings}
-    attributes = {
-        "format": FORMAT,
-        "version": VERSION,
-        "d": index.codes.d,
-        "embeddings_sha256": index.embeddings_sha256,
-        "codes_sha256": index.codes.sha256(),
-        "sha256": _sha256(arrays),
-        **(position._asdict() if position else {}),
-    }
+    checksums = {"embeddings_sha256": index.embeddings_sha256, "codes_sha256": index.codes.sha256()}
+    attributes = {"format": FORMAT, "version": VERSION, "d": index.codes.d, **checksums, "sha256": _sha256(arrays)}
+    attributes |= position._asdict() if position else {}
     with atomic(path) as temporary:
         with h5py.File(temporary, "w", alignment_threshold=1, alignment_interval=ALIGNMENT) as file:
             for name, array in arrays.items():
@@ -94,9 +85,9 @@ def header(path: Path) -> Header:
 def load(path: Path, *, verify: bool = False) -> Index:
     """The index in ``path``; its arrays are mapped into memory, so only the parts that a search needs are read.
 
-    The codes are compared with their checksum and the table with the codes. With ``verify`` all arrays are compared
-    with their checksum too, which reads the whole file. Writing to the arrays does not change the file. Raises
-    HashbenchError for a file that is damaged, of another format or of another version.
+    The codes are compared with their checksum and the table with the codes; with ``verify`` all arrays with their
+    checksum, which reads the whole file. Writing to the arrays does not change the file. Raises HashbenchError for a
+    file that is damaged, of another format or of another version.
     """
     with _opened(path) as (file, arrays):
         said = {name: str(file.attrs[name]) for name in ("embeddings_sha256", "codes_sha256", "sha256")}

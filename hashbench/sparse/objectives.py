@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hashbench.foundation.errors import HashbenchError, unknown
+from hashbench.foundation.errors import HashbenchError
 from hashbench.losses import RowObjective, gated, metric_learning
 from hashbench.sparse.flow import assign
 
@@ -27,8 +27,6 @@ class _InRounds(RowObjective):
 
     def __init__(self, labels: Tensor, base: Base, *, margin: float, l2: float) -> None:
         super().__init__()
-        if base not in ("triplet", "npairs"):
-            raise unknown("base", base, ("triplet", "npairs"))
         if labels.ndim != 1 or labels.is_floating_point() or not bool((labels >= 0).all()):
             several = "these items have several labels" if labels.ndim != 1 else "some items have no class"
             raise HashbenchError(f"{base} compares examples by class, one each, and {several}")
@@ -36,11 +34,7 @@ class _InRounds(RowObjective):
         self.register_buffer("labels", labels, persistent=False)
 
     def classes_in(self, rows: Tensor) -> int:
-        """The number of classes in the batch ``rows`` [M]; on a GPU this waits for all pending operations.
-
-        Raises HashbenchError unless the batch consists of two or more rounds (npairs: exactly two) of two or more
-        classes.
-        """
+        """The number of classes in the batch ``rows`` [M], two or more, in two or more rounds (npairs: two)."""
         found = self.labels[rows].cpu().numpy()
         n_classes = len(np.unique(found))
         if n_classes < 2:
@@ -55,10 +49,9 @@ class _InRounds(RowObjective):
 
 
 class MetricObjective(_InRounds):
-    """The objective of the base stage: ``metric_learning.triplet`` or ``metric_learning.npairs`` of a batch in rounds.
+    """The objective of the base stage: ``metric_learning.triplet`` or ``.npairs`` of a batch in rounds.
 
-    Only the first batch is checked: a check makes a GPU wait, and a sampler makes all batches in the same way. The loss
-    of activations that are not finite is not finite.
+    Only the first batch is checked: a check makes a GPU wait, and a sampler makes all batches in the same way.
     """
 
     is_checked = False
@@ -89,8 +82,6 @@ class HashObjective(_InRounds):
         self, labels: Tensor, base: Base, *, k: int, lam: float, variant: Variant, margin: float, l2: float
     ) -> None:
         super().__init__(labels, base, margin=margin, l2=l2)
-        if variant not in _OF_PAIRS:
-            raise unknown("variant", variant, _OF_PAIRS)
         self.k, self.lam, self.variant = k, lam, variant
 
     def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:  # noqa: ARG002

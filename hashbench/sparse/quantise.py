@@ -3,13 +3,11 @@
 import logging
 import warnings
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.foundation.errors import HashbenchError, one_line
-from hashbench.foundation.files import atomic
+from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import slices
 from hashbench.sparse.index import Floats, as_float32, squared_norms
 
@@ -35,9 +33,6 @@ class Centroids:
 
         The k largest are the nearest centroids, so ``codes.top_k`` gives the code. In float64 rounding does not decide
         between two centroids that differ in float32. Raises HashbenchError for embeddings of another width.
-
-        >>> Centroids(np.array([[0.0], [3.0]])).activations(np.array([[1.0]]))
-        array([[-1., -4.]])
         """
         d, width = self.centres.shape
         if embeddings.ndim != 2 or embeddings.shape[1] != width:
@@ -49,30 +44,12 @@ class Centroids:
             found[rows] = np.minimum(2 * product - squared_norms(self.centres) - squared_norms(block)[:, None], 0)
         return found
 
-    def save(self, path: Path) -> None:
-        """Writes the centroids as .npz, whole or not at all."""
-        with atomic(path) as temporary, temporary.open("wb") as file:
-            np.savez(file, allow_pickle=False, centres=self.centres)
-
-    @staticmethod
-    def load(path: Path) -> "Centroids":
-        """The centroids that ``save`` wrote; raises HashbenchError if the file is missing or damaged."""
-        try:
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-                return Centroids(archive["centres"])
-        except FileNotFoundError:
-            raise HashbenchError(f"{path}: no such file") from None
-        except Exception as error:  # a damaged archive can raise nearly anything
-            raise HashbenchError(f"{path}: no readable centroids: {one_line(error)}") from None
-
 
 def fit(embeddings: NDArray[np.floating], d: int, seed: int, *, n_init: int = 1) -> Centroids:
-    """The centroids of ``embeddings`` [n, m] in ``d`` clusters, by scikit-learn's k-means.
+    """The centroids of ``embeddings`` [n, m] in ``d`` clusters: the best of ``n_init`` runs of k-means.
 
-    It runs ``n_init`` times, each time from k-means++ centres drawn with ``seed``, and keeps the best. One run is
-    scikit-learn's default since version 1.4; before, and so in [Jeong and Song 2018], it was ten. Raises HashbenchError
-    if there are more clusters than embeddings. If there are fewer different embeddings than clusters, some centroids
-    are equal, and a warning is logged.
+    One run is scikit-learn's default since version 1.4; before, and so in [Jeong and Song 2018], it was ten. Raises
+    HashbenchError if there are more clusters than embeddings. Where fewer embeddings differ, a warning is logged.
     """
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning

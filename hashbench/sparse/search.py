@@ -1,12 +1,8 @@
-"""The search of an index: the items in the buckets of a query, ranked by the distance in the base embedding.
-
-Shards are searched one after the other; the result is that of one index of all items, to the bit.
-"""
+"""The search of an index: the items in the buckets of a query, ranked by the distance in the base embedding."""
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -40,10 +36,9 @@ TINY = 2.0**-120  # more than the error of products that underflow to 0 in float
 
 
 class SearchResult(NamedTuple):
-    """The nearest items of each query, ``ids`` int64[q, top], and ``distances`` float64[q, top] to them.
+    """The nearest items of each query, ``ids`` int64[q, top], and ``distances`` float64[q, top], then ordered by id.
 
-    They are ordered by distance, then by id. ``n_candidates`` int64[q] is the number of different items in the buckets
-    that a query opened, ``n_opened`` int64[q] the number of these buckets.
+    ``n_candidates`` int64[q] is the number of different items in the ``n_opened`` int64[q] buckets that it opened.
     """
 
     ids: Longs
@@ -52,8 +47,7 @@ class SearchResult(NamedTuple):
     n_opened: Longs
 
 
-@dataclass(frozen=True, eq=False)
-class _Queries:
+class _Queries(NamedTuple):
     """``embeddings`` float32[q, m], their squared norms, and the item that each query must not find (-1: none)."""
 
     embeddings: Floats
@@ -66,7 +60,7 @@ class _Queries:
     def of_shard(self, first: int, index: Index) -> "_Queries":
         """The queries for a shard whose items, numbered from 0 there, are ``first`` and the next ones among all."""
         is_here = (first <= self.exclude) & (self.exclude < first + len(index))
-        return replace(self, exclude=np.where(is_here, self.exclude - first, -1))
+        return self._replace(exclude=np.where(is_here, self.exclude - first, -1))
 
 
 class _Plan(NamedTuple):
@@ -95,20 +89,16 @@ def query(
 ) -> SearchResult:
     """The ``top`` nearest items to each query among those in its buckets.
 
-    A query opens the buckets of its k largest ``activations`` float[q, d] (k is that of the index), then the buckets of
-    the next largest until the opened buckets, of all shards, hold ``top`` items. ``embeddings`` float[q, m] are
-    compared with those in the index. ``exclude`` int64[q] is an item for each query that it does not retrieve and that
-    is no candidate (such as itself), or -1. Ids number the items of all shards in order.
+    A query opens the buckets of its k largest ``activations`` float[q, d], then the buckets of the next largest until
+    the opened buckets, of all shards, hold ``top`` items. ``embeddings`` float[q, m] are compared with the ones in the
+    index. ``exclude`` int64[q] is an item for each query that is no candidate (such as itself), or -1. Ids number the
+    items of all shards in order. Each shard is loaded once, and twice more where queries open further buckets.
 
     A distance is Euclidean, between embeddings in float32, computed in float64 as the sum of squared differences: so
     the number of workers, queries, buckets or shards does not change the result. Matrix products in float32 only
-    exclude items that are too far away by more than the rounding error.
-
-    Queries are grouped by bucket. Each group is a matrix product with a contiguous slice of the index, and ``workers``
-    threads work on the groups (None: one for each core of this process). Meanwhile BLAS uses one thread for each
-    product, so that the two thread pools do not compete. Each shard is loaded once, and twice more where queries open
-    further buckets. Raises HashbenchError for embeddings of another width, and unless 1 <= ``top`` <= the number of
-    items.
+    exclude items that are too far away by more than the rounding error. ``workers`` threads multiply the queries of a
+    bucket with a contiguous slice of the index (None: one for each core of this process), and BLAS uses one thread for
+    each product. Raises HashbenchError for embeddings of another width, and unless 1 <= ``top`` <= the number of items.
     """
     whole = ShardedIndex.of(index) if isinstance(index, Index) else index
     sizes, n_shards = whole.sizes, len(whole.shards)
@@ -144,10 +134,7 @@ def _search_further(
     pool: ThreadPoolExecutor, whole: ShardedIndex, queries: _Queries, order: Ints, top: int, best: Doubles,
     best_id: Longs, done: Callable[[int], object],
 ) -> tuple[Longs, Longs]:  # fmt: skip
-    """Searches the buckets after the first k of ``order`` int32[q, d] that are opened; the first k hold too few items.
-
-    Returns the number of all opened buckets and of the items in them, int64[q] each.
-    """
+    """Searches the buckets of ``order`` [q, d] after the first k; returns the numbers of all opened and their items."""
     k, column = whole.sizes.k, np.arange(order.shape[1])
     held, n_opened = np.zeros(order.shape, np.int64), np.full(len(order), order.shape[1])
 
@@ -170,10 +157,8 @@ def _checked(
 ) -> _Queries:
     n_queries, n_items = len(activations), sizes.n_items
     if embeddings.ndim != 2 or embeddings.shape[1] != sizes.width or len(embeddings) != n_queries:
-        raise HashbenchError(
-            f"embeddings of shape {embeddings.shape}, {n_queries} queries: [{n_queries}, {sizes.width}] is expected, "
-            f"for the embeddings in the index have width {sizes.width}"
-        )
+        expected = f"[{n_queries}, {sizes.width}] is expected, for the embeddings in the index have width {sizes.width}"
+        raise HashbenchError(f"embeddings of shape {embeddings.shape}, {n_queries} queries: {expected}")
     if activations.ndim != 2 or activations.shape[1] != sizes.d:
         raise HashbenchError(f"activations of shape {activations.shape}: the index has {sizes.d} buckets")
     excluded = np.full(n_queries, -1) if exclude is None else np.asarray(exclude)
@@ -218,7 +203,6 @@ def _no_items(n_rows: int, top: int) -> tuple[Doubles, Longs]:
 def _count(
     pool: ThreadPoolExecutor, index: Index, order: Ints, exclude: Longs, top: int, n_opened: Longs, held: Longs
 ) -> None:
-    """Adds the items of a shard to ``held`` [q, o], and lowers ``n_opened`` [q], as ``open_buckets`` says."""
     table = index.codes.buckets, index.indptr, index.ids
 
     def job(rows: slice) -> None:
@@ -231,10 +215,7 @@ def _search(
     pool: ThreadPoolExecutor, index: Index, queries: _Queries, plan: _Plan, best: Doubles, best_id: Longs,
     first_id: int, done: Callable[[int], object],
 ) -> None:  # fmt: skip
-    """Inserts the nearest items in the planned buckets into ``best`` and ``best_id`` [q, top].
-
-    Items are numbered from ``first_id`` on. It calls ``done`` with the number of queries that it has finished.
-    """
+    """Inserts the nearest items in the planned buckets, numbered from ``first_id`` on, into ``best``, ``best_id``."""
     top = best.shape[1]
     for rows in plan.batches(PLACES // top):
         first = plan.first[rows.start : rows.stop + 1] - plan.first[rows.start]
@@ -267,13 +248,7 @@ def _search_bucket(
     for part in slices(stop - start, max(LEAST_ITEMS, PRODUCT_VALUES // len(best))):
         tile = slice(start + part.start, start + part.stop)
         items, norms, ids = index.embeddings[tile], index.norms[tile], index.ids[tile]
-        product = _product(asked.embeddings, items)
-        keep_nearest(product, norms, items, ids, asked.embeddings, asked.norms, slack, asked.exclude, best, best_id)
+        rows, is_few = asked.embeddings, len(pairs) <= FEW_QUERIES
+        product = np.ascontiguousarray((items @ rows.T).T) if is_few else rows @ items.T  # <query, item> [q, n]
+        keep_nearest(product, norms, items, ids, rows, asked.norms, slack, asked.exclude, best, best_id)
     found[pairs], found_id[pairs] = best, best_id
-
-
-def _product(queries: Floats, items: Floats) -> Floats:
-    """<query, item> for each pair, float32[q, n]."""
-    if len(queries) > FEW_QUERIES:
-        return queries @ items.T
-    return np.ascontiguousarray((items @ queries.T).T)

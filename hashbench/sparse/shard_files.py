@@ -30,8 +30,7 @@ def index_files(names: Sequence[Path]) -> list[Header]:
     """The headers of the index files that ``names`` are, match or hold: one index, in the order of its items.
 
     Shards of one build are in its order; indexes that were built one by one are in the order of their names. Raises
-    HashbenchError, one line, where one is damaged, where d, k or the width differ, where one is there twice, and where
-    one of the shards is missing or of another build.
+    HashbenchError where one is damaged, of other sizes, there twice, missing or of another build.
     """
     is_one_file = not are_shards(names) and not names[0].is_dir()
     headers = [index_file.header(path) for path in (names if is_one_file else files_named(names, ".h5"))]
@@ -163,9 +162,9 @@ def index_sources(items: Sequence[Path], embeddings: Path, k: int | None, folder
 def build_index(sources: Sequence[IndexSource], jobs: int = 1) -> list[Header]:
     """The headers of the index files of these shards; those that are not there yet are built, ``jobs`` at a time.
 
-    A file is there if it was built from files of the same content with the same k. The memory needed is that of
-    ``jobs`` shards. Raises HashbenchError, before anything is built, where a shard is there twice, where d, k or the
-    width differ, and where a file would be replaced that is one of the inputs or no index.
+    A file is there if it was built from files of the same content with the same k. Raises HashbenchError, before
+    anything is built, where a shard is there twice, where d, k or the width differ, and where a file would be replaced
+    that is one of the inputs or no index.
     """
     _refuse_outputs(sources)
     there = [_position_in(source.out) for source in sources]
@@ -202,7 +201,6 @@ def _refuse_outputs(sources: Sequence[IndexSource]) -> None:
 
 
 def _position_in(out: Path) -> Position | None:
-    """The position of the index that is there already; raises HashbenchError if something else is."""
     try:
         return index_file.header(out).position if out.exists() else None
     except HashbenchError as error:

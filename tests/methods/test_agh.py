@@ -9,7 +9,7 @@ from scipy.optimize import minimize_scalar
 from hashbench.contract import TrainingData
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
-from hashbench.methods._linear import squared_distances
+from hashbench.methods._shallow import squared_distances
 from hashbench.methods.agh import AnchorGraph, Settings, eigenvectors, thresholds, weights
 
 METHOD = METHODS.get("agh")

@@ -12,15 +12,16 @@ from hashbench.datasets.split import split
 from hashbench.datasets.store import open_dataset
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
+from hashbench.methods._column_generation import ColumnSettings
 from hashbench.methods._pairs import Neighbours, random_neighbours
-from hashbench.methods.cgh import Settings, TripletMaster, triplet_losses
+from hashbench.methods.cgh import TripletMaster, triplet_losses
 from hashbench.runs.run import Run
 
 
-def settings(**changes: Any) -> Settings:
+def settings(**changes: Any) -> ColumnSettings:
     given = {"bits": 16, "n_relevant": 10, "n_irrelevant": 10, **changes}
     chosen = Run.resolve("digits", "s1", "cgh", given).settings
-    assert isinstance(chosen, Settings)
+    assert isinstance(chosen, ColumnSettings)
     return chosen
 
 

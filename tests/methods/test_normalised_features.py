@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 
 from hashbench.contract import SavedHasher, TrainingData
-from hashbench.methods import METHODS
-from hashbench.methods.pca_sign import Settings
+from hashbench.methods import METHODS, ShallowSettings
 
 METHOD = METHODS.get("pca_sign")
 GENERATOR = np.random.default_rng(0)
 TRAIN = GENERATOR.standard_normal((40, 6)) * [5, 4, 3, 2, 1, 1] + 7
 OTHERS = GENERATOR.standard_normal((25, 6)) * 3 + 5
-NORMALISED = Settings(bits=4, features="pixels", normalise="unit_norm")
+NORMALISED = ShallowSettings(bits=4, features="pixels", normalise="unit_norm")
 
 
 def data(features: np.ndarray) -> TrainingData:
@@ -27,9 +26,9 @@ def by_hand(features: np.ndarray) -> np.ndarray:
 
 def test_features_are_centred_by_the_training_mean_and_divided_by_their_norm() -> None:
     found = METHOD.fit(NORMALISED, data(TRAIN)).encode(OTHERS)
-    plain = METHOD.fit(Settings(bits=4, features="pixels"), data(by_hand(TRAIN))).encode(by_hand(OTHERS))
+    plain = METHOD.fit(ShallowSettings(bits=4, features="pixels"), data(by_hand(TRAIN))).encode(by_hand(OTHERS))
     np.testing.assert_allclose(found, plain, rtol=1e-5, atol=1e-6)
-    raw = METHOD.fit(Settings(bits=4, features="pixels"), data(TRAIN)).encode(OTHERS)
+    raw = METHOD.fit(ShallowSettings(bits=4, features="pixels"), data(TRAIN)).encode(OTHERS)
     assert not np.array_equal(found > 0, raw > 0)
 
 

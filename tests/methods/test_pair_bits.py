@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from hashbench.contract import TrainingData, TrainingFailed
-from hashbench.methods._bit_learners import Perceptrons, best_signs, flip_costs, flipped, pair_matrix, smoothed
+from hashbench.methods._block_cut import least_eigenvector_signs
+from hashbench.methods._column_generation import Perceptrons, flip_costs, flipped, pair_matrix, smoothed
 from hashbench.methods._pairs import Neighbours, random_neighbours
 
 
@@ -122,5 +123,5 @@ def test_signs_of_few_examples_are_near_the_best_of_all() -> None:
     neighbours, weights, _ = drawn(m=12)
     matrix = pair_matrix(neighbours, weights)
     values = [z @ (matrix @ z) for z in np.array(list(product([-1.0, 1.0], repeat=12)))]
-    found = best_signs(matrix, np.random.default_rng(0))
+    found = flipped(matrix, least_eigenvector_signs(matrix, np.random.default_rng(0)).astype(float))
     assert found @ (matrix @ found) <= np.quantile(values, 0.01)

@@ -8,8 +8,7 @@ from sklearn.decomposition import PCA
 
 from hashbench.contract import TrainingData
 from hashbench.foundation.errors import HashbenchError
-from hashbench.methods import METHODS
-from hashbench.methods.pca_sign import Settings
+from hashbench.methods import METHODS, ShallowSettings
 
 METHOD = METHODS.get("pca_sign")
 FEATURES = np.random.default_rng(0).standard_normal((40, 6)) * [5, 4, 3, 2, 1, 0] + 7
@@ -20,18 +19,18 @@ def data(features: np.ndarray) -> TrainingData:
 
 
 def test_activations_are_those_of_another_implementation() -> None:
-    activations = METHOD.fit(Settings(bits=4, features="pixels"), data(FEATURES)).encode(FEATURES)
+    activations = METHOD.fit(ShallowSettings(bits=4, features="pixels"), data(FEATURES)).encode(FEATURES)
     other = PCA(4, svd_solver="full").fit_transform(FEATURES)
     signs = np.sign((activations * other).sum(axis=0))  # the sign of an axis is free
     np.testing.assert_allclose(activations * signs, other, rtol=1e-4, atol=1e-4)
 
 
 def test_a_feature_that_is_constant_gives_no_bit() -> None:
-    METHOD.fit(Settings(bits=5, features="pixels"), data(FEATURES))
+    METHOD.fit(ShallowSettings(bits=5, features="pixels"), data(FEATURES))
     with pytest.raises(HashbenchError, match=r"6 bits from 5 principal components along which .* vary: at most 5 bits"):
-        METHOD.fit(Settings(bits=6, features="pixels"), data(FEATURES))
+        METHOD.fit(ShallowSettings(bits=6, features="pixels"), data(FEATURES))
 
 
 def test_fewer_examples_than_bits_are_refused() -> None:
     with pytest.raises(HashbenchError, match=r"4 bits from 3 principal components .*: at most 3 bits"):
-        METHOD.fit(Settings(bits=4, features="pixels"), data(FEATURES[:4]))
+        METHOD.fit(ShallowSettings(bits=4, features="pixels"), data(FEATURES[:4]))

@@ -7,8 +7,8 @@ import numpy as np
 
 from hashbench.codes import binarize
 from hashbench.contract import TrainingData
-from hashbench.methods import METHODS
-from hashbench.methods.spectral_hashing import BoxEigenfunctions, Settings, smoothest
+from hashbench.methods import METHODS, ShallowSettings
+from hashbench.methods.spectral_hashing import BoxEigenfunctions, smoothest
 
 METHOD = METHODS.get("spectral_hashing")
 RANDOM = np.random.default_rng(0)
@@ -16,7 +16,7 @@ RANDOM = np.random.default_rng(0)
 
 def fitted(features: np.ndarray, bits: int) -> BoxEigenfunctions:
     data = TrainingData(features, np.zeros(len(features), np.int64), 1.0, 0, Path())
-    function = METHOD.fit(Settings(bits=bits, features="pixels"), data).function  # type: ignore[attr-defined]
+    function = METHOD.fit(ShallowSettings(bits=bits, features="pixels"), data).function  # type: ignore[attr-defined]
     assert isinstance(function, BoxEigenfunctions)
     return function
 

@@ -1,10 +1,7 @@
-"""Binary quadratic problems over signs z_i of examples, solved block by block with graph cuts (Lin et al. 2014).
+"""Minima over signs z of E(z) = 1/2 sum_{i != j} a_ij z_i z_j + sum_i u_i z_i, a symmetric (Lin et al. 2014).
 
-    E(z) = 1/2 sum_{i != j} a_ij z_i z_j + sum_i u_i z_i,       a symmetric
-
-Where a_ij <= 0 for all pairs of a block, E of the signs of this block alone is submodular, and a minimum cut finds its
-exact minimum. Affinity losses have a_ij <= 0 for relevant pairs: so the examples of a block are all relevant to each
-other. Couplings a and fields u are integers, as the maximum flow of SciPy: no rounding makes a cut inexact.
+Where a_ij <= 0 for all pairs of a block of examples, as affinity losses have it for relevant pairs, a minimum cut finds
+the exact minimum over its signs. Couplings a and fields u are integers, as the maximum flow of SciPy: a cut is exact.
 """
 
 from collections.abc import Sequence
@@ -107,11 +104,9 @@ def descend(couplings: Couplings, fields: Ints, signs: Signs, blocks: Sequence[I
 
 
 def cut(couplings: Ints, fields: Ints) -> Signs:
-    """The signs [m] with the least energy, exactly; no coupling may be above 0 and the diagonal must be 0.
-
-    Where a field is as strong as all couplings together it decides the sign; a minimum cut finds the rest.
-    """
+    """The signs [m] with the least energy, exactly; no coupling may be above 0 and the diagonal must be 0."""
     signs, field, reach = np.zeros(len(fields), np.int8), fields.copy(), -couplings.sum(axis=1)
+    # a field that is as strong as all couplings together decides the sign; a minimum cut finds the rest
     while (settled := (signs == 0) & (np.abs(field) >= reach)).any():
         signs[settled] = np.where(field[settled] > 0, -1, 1)
         field += couplings[:, settled] @ signs[settled]

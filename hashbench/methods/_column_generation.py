@@ -1,9 +1,9 @@
 """Column generation for StructHash and CGH: each new bit is a new variable (column) of a problem over bit weights.
 
-The problem with the bits so far gives weights of pairs (its dual variables); the next bit maximises the sum over pairs
-of weight[i, n] * [bit(i) != bit(n)] (Lin et al. 2014, Algorithm 1; Li et al. 2013). With signs h = -1, +1 that is
-(sum of all weights - h'W h) / 2, where W is symmetric with half of weight[i, n] at (i, n). A perceptron minimises h'W h
-with tanh in place of the sign (eq. 15 and 17). Trees are fitted to signs z of the examples with a small z'W z.
+Its dual variables are weights of pairs: the next bit maximises the sum of weight[i, n] * [bit(i) != bit(n)] (Lin et al.
+2014, Algorithm 1; Li et al. 2013). With signs h = -1, +1 that is (sum of all weights - h'W h) / 2, W symmetric with
+half of weight[i, n] at (i, n). Perceptrons have tanh in place of the sign (eq. 15, 17); trees learn signs of small z'W
+z.
 """
 
 from abc import ABC, abstractmethod

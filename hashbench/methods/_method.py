@@ -22,14 +22,10 @@ __all__ = ["METHODS", "Base", "Method", "Objective", "Supervision", "deep_method
 
 @dataclass(frozen=True)
 class Base:
-    """The method whose hasher another method needs: it is run first, and several runs can share the result.
-
-    ``settings(chosen)`` returns the settings of the base's run that follow from the settings ``chosen`` of the run that
-    needs it; None if that run starts from no base.
-    """
+    """The method whose hasher another method needs: it is run first, and several runs can share the result."""
 
     method: str
-    settings: Callable[[Any], dict[str, Setting] | None]
+    settings: Callable[[Any], dict[str, Setting] | None]  # of its run, for the other's settings; None: no base
 
 
 @dataclass(frozen=True)

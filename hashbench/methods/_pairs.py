@@ -16,8 +16,7 @@ Ints = NDArray[np.int64]
 def relevant_pairs(data: TrainingData) -> Bools:
     """bool[n, n]: whether the level of column j for row i is above 0, with labels or distances as the protocol says.
 
-    The diagonal is as the labels say: an example without a label is not even relevant to itself. Raises TrainingFailed
-    if all pairs of two examples are relevant (one class only), or if none is.
+    The diagonal is as the labels say. Raises TrainingFailed if all pairs of two examples are relevant, or none.
     """
     relevance = from_labels(data.labels, data.labels) if data.relevance is None else data.relevance
     n = len(data.items)
@@ -34,9 +33,8 @@ def relevant_pairs(data: TrainingData) -> Bools:
 class Neighbours:
     """The neighbours of m queries, which are all training examples; a pair is a query and one of its neighbours.
 
-    ``ids`` int64[m, r + s] holds up to r relevant neighbours of each query, then up to s irrelevant ones. A query has
-    ``n_relevant`` [m] and ``n_irrelevant`` [m] of them, or none where one of the two would be 0: it has nothing to
-    rank. The entries that remain are the query itself, at distance 0.
+    ``ids`` int64[m, r + s] holds up to r relevant neighbours of each query, then up to s irrelevant ones, or none where
+    one of the two would be missing. The entries that remain are the query itself, at distance 0.
     """
 
     ids: Ints

@@ -17,10 +17,7 @@ def worst_rankings(
     distances: Singles, order: Ints, r: int, n_relevant: Ints, n_irrelevant: Ints, costs: Doubles, which: Ints,
     weights: Singles, losses: Doubles,
 ) -> None:  # fmt: skip
-    """Writes ``weights`` [m, r + s] and ``losses`` [m] as ``most_violated`` returns them.
-
-    ``order`` [m, r + s] sorts the relevant neighbours of each query by distance, then its irrelevant ones.
-    """
+    """Writes ``weights`` [m, r + s] and ``losses`` [m] of ``most_violated``; ``order`` is of ``_sorted``."""
     best = np.empty(costs.shape[2])
     choice = np.empty(costs.shape[1:], np.int64)
     for q in range(len(distances)):
@@ -37,8 +34,7 @@ def _interleave(
 ) -> None:
     """The dynamic programme: relevant item j is placed behind a irrelevant ones, and a does not fall with j.
 
-    Afterwards best[a] is the largest value with the last relevant item behind at most a, and choice[j, a] the number
-    (at most a) of irrelevant items before item j that attains the largest value of items 0 to j.
+    Then choice[j, a] is the best number, at most a, of irrelevant items before item j, and best[a] the largest value.
     """
     unit = 2 / (len(near) * len(far))
     best[: len(far) + 1] = 0

@@ -31,24 +31,17 @@ BLOCK = 2000  # items that are encoded at a time: 8 MB of 512 features, so that 
 
 
 class ShallowSettings(BitSettings):
-    """The settings that every shallow method has: its file must name the features that it hashes.
-
-    ``normalise`` "unit_norm" subtracts the average training item from each item and divides it by its norm.
-    """
+    """The settings that every shallow method has: its file must name the features that it hashes."""
 
     features: str
-    normalise: Literal["none", "unit_norm"] = "none"
+    normalise: Literal["none", "unit_norm"] = "none"  # minus the average training item, then divided by the norm
 
 
 @dataclass(frozen=True, eq=False)
 class HashFunction(ABC):
-    """The hash functions of all bits. In a subclass (a frozen dataclass) each field is an array or None, to be saved.
+    """The hash functions of all bits; each field of a subclass (a frozen dataclass) is an array or None, to be saved."""
 
-    ``weights`` float64[bits] are learned weights of the bits, each 0 or more. With them, codes are compared by the
-    weighted Hamming distance too. Most methods learn none.
-    """
-
-    weights: Floats | None = field(default=None, kw_only=True)
+    weights: Floats | None = field(default=None, kw_only=True)  # [bits], 0 or more, if the method learns weights
 
     @property
     def n_features(self) -> int:
@@ -57,10 +50,7 @@ class HashFunction(ABC):
 
     @abstractmethod
     def activations(self, features: Floats) -> Floats:
-        """Activations float64[n, bits] of ``features`` [n, d]: a bit is 1 if its activation is above 0.
-
-        The activations of an item must not depend on the other items.
-        """
+        """Activations float64[n, bits] of ``features`` [n, d], each item alone: a bit is 1 if it is above 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,11 +199,10 @@ def linear_method(
 def inputs_of(
     kind: str, features: Floats, n_anchors: int, random: np.random.Generator
 ) -> tuple[Floats, Callable[..., Linear]]:
-    """The inputs [n, m] of linear functions, and what makes such a function of mean, projection and bias.
+    """The inputs [n, m] of linear functions, and the function that makes a Linear of mean, projection and bias.
 
-    The ``kind`` is "linear" (the features) or "kernel" (their responses to ``n_anchors`` random examples). The
-    bandwidth is the mean squared distance of the training examples to the anchors, as in the released code of KSH
-    (``KSH_demo.m``; Liu et al. 2012), which does not square it again.
+    The ``kind`` "linear" has the features, "kernel" their responses to ``n_anchors`` random examples. The bandwidth is
+    the mean squared distance to the anchors, not squared again, as in the released code of KSH (Liu et al. 2012).
     """
     if kind == "linear":
         return features, Linear

@@ -1,8 +1,4 @@
-"""Boosted trees as hash functions: a bit is the sign of a sum of decision trees (Lin et al. 2014, FastHash).
-
-They are grown by discrete AdaBoost on features that are cut into at most 64 bins: ``boosted(binned(features), ...)``
-grows the trees of one bit, and ``stacked`` makes one hash function of all bits.
-"""
+"""Boosted trees as hash functions: a bit is the sign of a sum of decision trees (Lin et al. 2014, FastHash)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,16 +15,12 @@ BINS = 64  # _trees_numba.BINS
 
 @dataclass(frozen=True, eq=False)
 class Trees(HashFunction):
-    """activations = the sum over trees of the value of the leaf that an item reaches.
+    """activations = the sum over complete trees, level by level, of the value of the leaf that an item reaches."""
 
-    Trees are complete. Their ``features`` and ``thresholds`` [bits, trees, nodes] and ``values`` [bits, trees, leaves]
-    are in the order of the levels; ``width`` int64[] is the number of features of an item.
-    """
-
-    features: NDArray[np.int32]
+    features: NDArray[np.int32]  # [bits, trees, nodes]
     thresholds: Floats
-    values: Floats
-    width: NDArray[np.int64]
+    values: Floats  # [bits, trees, leaves]
+    width: NDArray[np.int64]  # []: the number of features of an item
 
     @property
     def n_features(self) -> int:
@@ -43,27 +35,20 @@ class Trees(HashFunction):
 
 
 class TreeSettings(ShallowSettings):
-    """The settings of methods that grow trees: a bit has ``n_trees`` trees of ``depth`` levels.
+    """The settings of methods that grow trees by discrete AdaBoost."""
 
-    Each tree chooses among ``n_tried`` random features (all, if there are fewer). It does not see the examples of
-    smallest weight that have the share ``trim`` of all weight.
-    """
-
-    n_trees: int = Field(ge=1)
+    n_trees: int = Field(ge=1)  # of a bit
     depth: int = Field(ge=1, le=10)
-    n_tried: int = Field(ge=1)
-    trim: float = Field(ge=0, lt=1)
+    n_tried: int = Field(ge=1)  # each tree chooses among so many random features, or all
+    trim: float = Field(ge=0, lt=1)  # it does not see the examples of smallest weight with this share of all weight
 
 
 @dataclass(frozen=True, eq=False)
 class Binned:
-    """Training examples: the bin uint8[d, n] of a feature is the number of its ``thresholds`` [d, 64] below the value.
+    """The bin of a feature is the number of its ``thresholds``, some of them infinite, below the value."""
 
-    Unused thresholds are infinite.
-    """
-
-    bins: NDArray[np.uint8]
-    thresholds: Floats
+    bins: NDArray[np.uint8]  # [d, n]
+    thresholds: Floats  # [d, 64], each halfway between two values
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,10 +63,7 @@ class OneBit:
 
 
 def binned(features: Floats) -> Binned:
-    """The bins of ``features`` [n, d]: one for each value, or 64 of about as many examples if there are more.
-
-    A threshold is halfway between two neighbouring values.
-    """
+    """The bins of ``features`` [n, d]: one for each value, or 64 of about as many examples if there are more."""
     columns = np.ascontiguousarray(features.T)
     thresholds = np.full((len(columns), BINS), np.inf)
     bins = np.empty(columns.shape, np.uint8)

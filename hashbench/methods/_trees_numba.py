@@ -1,7 +1,6 @@
 """The compiled part of boosted trees: it grows the trees of one bit, and evaluates those of all bits.
 
-A tree is complete: the children of node k are 2 k + 1 (left) and 2 k + 2 (right). An item goes to the right if its
-value of the node's feature is above the threshold.
+The children of node k are 2 k + 1 and 2 k + 2: to the right if an item's value of the feature is above the threshold.
 """
 
 import numpy as np
@@ -24,12 +23,10 @@ def boost(
     binned: Bytes, signs: Floats, weights: Floats, tried: Longs, trim: float, features: Ints, cuts: Longs,
     values: Floats, scores: Floats,
 ) -> None:  # fmt: skip
-    """Grows the trees of one bit by discrete AdaBoost.
+    """Grows the trees of one bit by discrete AdaBoost, each among the features ``tried`` int64[trees, m].
 
-    ``binned`` uint8[d, n] are the bins of the examples, ``signs`` [n], -1 or 1, what the trees learn, and ``tried``
-    int64[trees, m] the features among which each tree chooses. A tree does not see the examples of smallest weight that
-    have the share ``trim`` of the weight. It writes ``features`` and ``cuts`` [trees, nodes], ``values`` [trees,
-    leaves], and ``scores`` [n], the sums of the values that the examples reach.
+    From ``binned`` uint8[d, n] and ``signs`` [n], -1 or 1, it writes ``features`` and ``cuts`` [trees, nodes],
+    ``values`` [trees, leaves], and ``scores`` [n], the sums of the values that the examples reach.
     """
     least = 0.5 / len(signs)
     leaf = np.empty(len(signs), np.int64)
@@ -86,10 +83,8 @@ def _grow(
 def _split_level(
     binned: Bytes, signed: Floats, weights: Floats, rows: Longs, tried: Longs, node: Longs, features: Ints, cuts: Longs
 ) -> None:
-    """The best split of each node of a level, among the ``tried`` features: the greatest sum of S^2 / W.
-
-    S is the sum of the signed weights of a child and W that of the weights: the Gini impurity is (W - S^2 / W) / 2.
-    """
+    """The best split of each node of a level, among the ``tried`` features: the greatest sum of S^2 / W."""
+    # S is the sum of the signed weights of a child, W of the weights: the Gini impurity is (W - S^2 / W) / 2
     sums = np.zeros((len(features), BINS, 2))
     total = np.zeros((len(features), 2))
     place = np.empty(len(rows), np.int64)  # of the first bin of the node of each row
@@ -150,10 +145,7 @@ def _error(
 
 @compiled
 def evaluate(items: Floats, features: Ints, thresholds: Floats, values: Floats, scores: Floats) -> None:
-    """Adds to ``scores`` [n, bits] the values of the leaves that ``items`` [n, d] reach, in the order of the trees.
-
-    ``features`` and ``thresholds`` [bits, trees, nodes], ``values`` [bits, trees, leaves].
-    """
+    """Adds to ``scores`` [n, bits] the values of the leaves that ``items`` [n, d] reach, in the order of the trees."""
     nodes = features.shape[2]
     for start in range(0, len(items), BLOCK):
         stop = min(start + BLOCK, len(items))

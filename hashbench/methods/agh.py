@@ -1,8 +1,8 @@
-"""AGH: anchor graph hashing with two layers, or hierarchical hashing (Liu, Wang, Kumar, Chang 2011).
+"""AGH: anchor graph hashing with two layers (Liu, Wang, Kumar, Chang 2011).
 
 Z [n, m] holds the weights of the ``nearest`` of m anchors (Eq. 2). The graph of the examples is A = Z Lambda^-1 Z^T
 with Lambda = diag(1^T Z), its Laplacian L = I - A. The eigenvectors of A are y = Z W; w^T z(x) extends them to every x.
-Each y gives two bits (Section 3.4): whether y > 0, and whether it lies above a threshold (y > 0) or below one (y <= 0).
+Each y gives two bits (Section 3.4): whether y > 0, and whether it is above a threshold (y > 0) or below one (y <= 0).
 """
 
 from dataclasses import dataclass
@@ -31,8 +31,7 @@ class Settings(ShallowSettings):
 class AnchorGraph(HashFunction):
     """The first bits are those of y = z(x) @ projection, the second ones those of y - upper (y > 0) or lower - y.
 
-    z(x) [m] is exp(-||x - anchor||^2 / bandwidth^2) for the nearest anchors and 0 for the others, over its sum. The
-    second layer has len(upper) bits. It has one less than the first if the number of bits is odd.
+    z(x) [m] is exp(-||x - anchor||^2 / bandwidth^2) for the nearest anchors and 0 for the others, over its sum.
     """
 
     anchors: Floats  # [m, d]
@@ -90,10 +89,7 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> AnchorGrap
 
 
 def eigenvectors(z: Floats) -> Floats:
-    """W [m, k] such that the columns of Z W are the eigenvectors of A with eigenvalues between 0 and 1, largest first.
-
-    They are orthonormal. Those of the eigenvalue 1, which are constant on each part of the graph, are left out.
-    """
+    """W [m, k]: the columns of Z W are orthonormal eigenvectors of A, with 0 < eigenvalue < 1, largest first."""
     used = z.sum(axis=0) > 0  # an anchor that is near to no example has no weight
     scaled = z[:, used] / np.sqrt(z[:, used].sum(axis=0))
     values, vectors = np.linalg.eigh(scaled.T @ scaled)
@@ -106,8 +102,8 @@ def eigenvectors(z: Floats) -> Floats:
 def thresholds(z: Floats, y: Floats) -> tuple[Floats, Floats]:
     """b+ [k] and b- [k] for the eigenvectors ``y`` [n, k]: the second layer is f = y - b+ where y > 0, else b- - y.
 
-    They minimise f^T L f where the sum of f is 0. Since L 1 = 0, f^T L f depends on b+ + b- alone: it is smallest at
-    e^T L |y| / e^T L e, with e = 1 where y > 0, else 0. That the sum of f is 0 then gives b+ and b- (Eq. 11).
+    They minimise f^T L f, which depends on b+ + b- alone: it is smallest at e^T L |y| / e^T L e, with e = 1 where y >
+    0, else 0. That the sum of f is 0 then gives b+ and b- (Eq. 11).
     """
     n, size, positive = len(y), np.abs(y), (y > 0).astype(np.float64)
     smooth = z.T @ positive / np.where(z.sum(axis=0) > 0, z.sum(axis=0), 1)[:, None]

@@ -1,9 +1,8 @@
 """BRE: binary reconstructive embeddings (Kulis, Darrell 2009), by coordinate descent on the distances of sampled pairs.
 
-Bit b of x is 1 if sum_r W_rb k(x_rb, x) > 0, for random training examples x_rb and the linear kernel k. The weights W
-minimise 1/2 sum over pairs (d_ij - D_ij)^2, where D is the Hamming distance divided by the number of bits, and the
-target d is half the squared distance of the features, divided by its maximum; supervised, 0 for relevant pairs and 1
-for others.
+Bit b of x is 1 if sum_r W_rb <x_rb, x> > 0, for random training examples x_rb. The weights W minimise 1/2 sum over
+pairs (d_ij - D_ij)^2, where D is the Hamming distance divided by the number of bits, and d half the squared distance of
+the features, divided by its maximum; supervised, 0 for relevant pairs and 1 for others.
 """
 
 from typing import NamedTuple
@@ -27,20 +26,15 @@ Indices = NDArray[np.int64]
 
 
 class Settings(ShallowSettings):
-    """Each bit has ``n_anchors`` examples with weights that start as normal numbers of the deviation ``init_std``.
-
-    The objective is over the pairs of each example with the share ``pair_share`` of all. In each pass one random
-    weight of every bit is set to its best value; at most ``passes``, until one lowers the objective by at most
-    ``tolerance``. ``centre`` is whether the mean of the training features is subtracted first.
-    """
+    """In each pass one random weight of every bit is set to its best value."""
 
     supervised: bool
-    n_anchors: int = Field(ge=1)
-    init_std: float = Field(gt=0)
-    pair_share: float = Field(gt=0, le=1)
+    n_anchors: int = Field(ge=1)  # the examples of a bit
+    init_std: float = Field(gt=0)  # of the normal numbers that weights start as
+    pair_share: float = Field(gt=0, le=1)  # the objective is over the pairs of each example with this share of all
     passes: int = Field(ge=0)
-    tolerance: float = Field(ge=0)
-    centre: bool
+    tolerance: float = Field(ge=0)  # a pass that lowers the objective by at most this is the last
+    centre: bool  # whether the mean of the training features is subtracted first
 
 
 class Pairs(NamedTuple):
@@ -88,9 +82,9 @@ class Embedding:
     def _best_step(self, activations: Floats, slope: Floats, others: Floats) -> float:
         """The change of a weight, for which activations + change * slope give the least objective.
 
-        ``others`` are the distances of the pairs by all other bits. As the change grows from -infinity, the bit of
-        each example flips once, where its activation is 0. The two examples of a pair differ, or do not differ,
-        exactly between their two flips: so the objective of all n + 1 outcomes is one cumulative sum.
+        As the change grows from -infinity, the bit of each example flips once, where its activation is 0. The two
+        examples of a pair differ, or do not, exactly between their flips: so the objective of all n + 1 outcomes is one
+        cumulative sum.
         """
         flips = np.full(len(slope), np.inf)
         np.divide(-activations, slope, out=flips, where=slope != 0)

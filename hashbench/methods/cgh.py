@@ -1,9 +1,7 @@
-"""CGH: codes whose weighted Hamming distances keep triplets in order, by column generation (Li et al. 2013).
+"""CGH: codes whose weighted Hamming distances d keep triplets in order, by column generation (Li et al. 2013).
 
-The weights w of the bits minimise |w|_1 + C mean of max(0, 1 - margin)^2 with w >= 0. The margin of a triplet of a
-query, a relevant and an irrelevant neighbour is d(query, irrelevant) - d(query, relevant), in weighted Hamming
-distances. The mean is over the triplets of a query, then over queries. The dual variable of a triplet is 2 max(0, 1 -
-margin); the next bit maximises the sum of dual variable * (1 if the irrelevant one differs - 1 if the relevant does).
+The weights w >= 0 of the bits minimise |w|_1 + C mean of max(0, 1 - margin)^2, over the triplets of a query, then over
+queries; the margin is d(query, irrelevant) - d(query, relevant), and the dual variable 2 max(0, 1 - margin).
 """
 
 import numpy as np
@@ -16,9 +14,7 @@ from hashbench.methods._pairs import Bools, Neighbours
 def triplet_losses(distances: Singles, neighbours: Neighbours) -> tuple[Singles, Floats]:
     """The pair weights float32[m, r + s] and the mean squared hinge float64[m] of the triplets of each query.
 
-    A triplet of query i with dual variable u adds u to the pair of i and its irrelevant neighbour, and -u to the pair
-    of i and its relevant one, each divided by the number of triplets of the query. So minus the pair weights are the
-    gradient of the loss with respect to the ``distances`` float32[m, r + s].
+    Minus the pair weights are the gradient of the loss with respect to the ``distances`` float32[m, r + s].
     """
     from hashbench.methods._ranking_numba import squared_hinges
 

@@ -1,8 +1,4 @@
-"""Pretraining: a network is trained as a classifier, so that other runs can start from its backbone.
-
-It is no method of hashing and makes no codes: its row has the accuracy on the queries. ``hashbench pretrain`` trains it
-and stores the weights.
-"""
+"""Pretraining: a network is trained as a classifier, so that other runs can start from its backbone; no codes."""
 
 from pydantic import Field
 

@@ -1,9 +1,6 @@
 """Codes of a classifier's output: the code of an item is that of its predicted class (Sablayrolles et al. 2017).
 
-The paper shows that they outdo supervised hashing where the classes of the queries are those of the training examples.
-The classifier here is multinomial logistic regression. The first ceil(log2 C) bits are the class number in binary;
-further bits are the other columns of a Hadamard matrix, again and again, so that any two classes are at the same
-distance or nearly. A longer code corrects nothing: all its bits are of one prediction.
+They outdo supervised hashing where the classes of queries are those of training; a longer code corrects nothing.
 """
 
 from dataclasses import dataclass
@@ -51,8 +48,8 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> ClassCodes
 def hadamard_codes(classes: int, bits: int) -> Floats:
     """Codewords float64[classes, bits] of -1 and 1: bit j of class c is the parity of the ones in c AND column j.
 
-    The first columns are 1, 2, 4, ...: their bits are c in binary. With all columns 1 .. N - 1, N a power of 2, any two
-    codewords differ in N / 2 bits. Raises HashbenchError if two codewords would be equal.
+    The columns are 1, 2, 4, ..., so that c is in binary, then the others up to N - 1, N a power of 2, again and again:
+    with all of them any two codewords differ in N / 2 bits. Raises HashbenchError if two codewords would be equal.
     """
     needed = (classes - 1).bit_length()
     if bits < needed:

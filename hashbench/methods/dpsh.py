@@ -10,13 +10,9 @@ from hashbench.training.settings import DeepSettings
 
 
 class Settings(DeepSettings):
-    """``eta`` is the weight of the quantisation term.
+    """Examples are compared within a batch, or ("memory") with the last outputs of all training examples."""
 
-    ``pairing`` "batch" compares the examples of a batch with each other; "memory" compares them with the last outputs
-    of all training examples.
-    """
-
-    eta: float = Field(ge=0)
+    eta: float = Field(ge=0)  # the weight of the quantisation term
     pairing: Literal["batch", "memory"] = "batch"
 
 

@@ -10,14 +10,10 @@ from hashbench.training.settings import DeepSettings
 
 
 class Settings(DeepSettings):
-    """``margin_per_bit`` is the margin of a triplet divided by the bits, ``eta`` the weight of the quantisation term.
-
-    ``pairing`` "batch" takes triplets within a batch; "memory" takes a query of the batch with a positive and a
-    negative from the last outputs of all training examples. A positive has any level above 0 to the query.
-    """
+    """Triplets are of a batch, or ("memory") of a query of the batch and the last outputs of all training examples."""
 
     margin_per_bit: float = Field(ge=0)
-    eta: float = Field(ge=0)
+    eta: float = Field(ge=0)  # the weight of the quantisation term
     pairing: Literal["batch", "memory"] = "batch"
 
 

@@ -1,8 +1,4 @@
-"""Metric learning and exhaustive search: the base of the k-sparse codes, and the baseline that they are compared with.
-
-A network is trained with triplets and semi-hard negatives or with the N-pair loss (Jeong and Song 2018, section 5).
-A query ranks all items by the Euclidean distance between the embeddings.
-"""
+"""Metric learning and exhaustive search: base and baseline of k-sparse codes (Jeong and Song 2018, section 5)."""
 
 from collections.abc import Callable
 from typing import Any, Literal, Self

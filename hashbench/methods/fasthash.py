@@ -1,13 +1,8 @@
 """FastHash: codes by graph cuts, bit by bit, and boosted trees that fit them (Lin et al. 2014).
 
 Step 1 of bit r seeks the signs z_i of the training examples with the least loss of their first r bits, summed over
-ordered pairs. As z_i z_j is 1 or -1, the loss of a pair is a constant plus a_ij z_i z_j, where a_ij is half of its loss
-at 1 minus its loss at -1. Step 2 fits trees to these signs. The signs of the trees replace them before the next bit,
-which corrects the mistakes of the trees.
-
-With y = 1 for relevant pairs and -1 for others, s the inner product of the codes and d = (r - s) / 2 their distance:
-
-    ksh: (r y - s)^2        hinge: d^2 for relevant pairs, max(r/2 - d, 0)^2 for others
+ordered pairs: a constant plus a_ij z_i z_j, where a_ij is half of the loss at 1 minus the loss at -1. Step 2 fits trees
+to these signs, and their signs replace them before the next bit, which corrects the mistakes of the trees.
 """
 
 from typing import Literal
@@ -51,17 +46,18 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Trees:
 
 
 def losses(products: NDArray[np.int64], pairs: Bools, r: int, loss: Loss) -> NDArray[np.int64]:
-    """Four times the loss [n, n] of codes of ``r`` bits with these inner ``products``: a whole number."""
+    """Four times the loss [n, n] of codes of ``r`` bits with these inner ``products`` s: a whole number.
+
+    ksh: (r y - s)^2, y = 1 for relevant pairs, else -1. hinge, with the distance d = (r - s) / 2: d^2 for relevant
+    pairs, max(r/2 - d, 0)^2 for others.
+    """
     if loss == "ksh":
         return 4 * np.square(np.where(pairs, r, -r) - products)
     return np.square(np.where(pairs, r - products, np.maximum(products, 0)))
 
 
 def coupled(products: NDArray[np.int64], pairs: Bools, r: int, loss: Loss) -> Ints:
-    """The couplings [n, n] of bit ``r``, for inner ``products`` of the bits before it: symmetric, with a zero diagonal.
-
-    The energy E of the bit is then twice the sum of ``losses`` over all ordered pairs, up to a constant.
-    """
+    """The couplings [n, n] of bit ``r``: E is twice the sum of ``losses`` over ordered pairs, up to a constant."""
     difference = losses(products + 1, pairs, r, loss) - losses(products - 1, pairs, r, loss)
     couplings = difference + difference.T
     np.fill_diagonal(couplings, 0)

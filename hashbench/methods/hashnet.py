@@ -13,21 +13,15 @@ from hashbench.training.settings import DeepSettings
 class Settings(DeepSettings):
     """The likelihood of a pair depends on a <h_i, h_j> with a = ``similarity_scale`` / bits.
 
-    ``linear_above`` is the value of a <h_i, h_j> above which the loss is taken as linear. ``class_num`` is the fixed
-    weight of similar pairs; at 0 the weights are those of the paper. ``pairing`` "batch" compares all examples of a
-    batch with each other; "streams" compares its first half with its second half.
-
-    Two switches give the gradient of the released code, which is not that of its loss. With ``continuous_similarity``
-    similar pairs pull by 4 times the share of their labels that they have in common, in addition to ``class_num``. With
-    ``partly_scaled`` most of the gradient lacks the factor a.
+    The last two switches give the gradient of the released code, which is not that of its loss.
     """
 
     similarity_scale: float = Field(gt=0)
-    linear_above: float = Field(15.0, gt=0)
-    class_num: float = Field(0.0, ge=0)
-    pairing: Literal["batch", "streams"] = "batch"
-    continuous_similarity: bool = False
-    partly_scaled: bool = False
+    linear_above: float = Field(15.0, gt=0)  # the value of a <h_i, h_j> above which the loss is taken as linear
+    class_num: float = Field(0.0, ge=0)  # the fixed weight of similar pairs; 0: the weights of the paper
+    pairing: Literal["batch", "streams"] = "batch"  # streams: the first half of a batch with its second half
+    continuous_similarity: bool = False  # similar pairs pull by 4 times the share of their common labels too
+    partly_scaled: bool = False  # most of the gradient lacks the factor a
 
     @model_validator(mode="after")
     def _scaled_by_stream(self) -> Self:

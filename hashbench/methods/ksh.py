@@ -1,8 +1,8 @@
 """KSH: supervised hashing with kernels (Liu, Wang, Ji, Jiang, Chang 2012), as in the released code.
 
-S is +1 for a relevant pair of training examples and -1 for any other. The codes y_k in {-1, +1}^n of the bits shall
-satisfy sum_k y_k y_k^T = bits S. So each bit in turn is fitted to what the bits before it leave over: y = sign(K a)
-maximises y^T R y, where R = bits S - sum y_k y_k^T and the rows of K are the centred responses to the anchors.
+S is +1 for a relevant pair and -1 for any other. Each bit y in {-1, +1}^n is fitted to what the bits before it leave
+over of sum_k y_k y_k^T = bits S: y = sign(K a) maximises y^T R y, where R = bits S - sum y_k y_k^T and the rows of K
+are the centred responses to the anchors.
 """
 
 from collections.abc import Iterator
@@ -21,15 +21,12 @@ MOST_RATE = 2.0**60  # of the reciprocal step; the search ends where the objecti
 
 
 class Settings(ShallowSettings):
-    """``hash_functions`` are linear in the features, or in the responses of the RBF kernel to ``n_anchors`` examples.
-
-    Each bit is optimised for at most ``iterations``, until the objective changes by at most ``tolerance`` per example.
-    """
+    """``hash_functions`` are linear in the features or in the RBF responses to ``n_anchors`` examples."""
 
     hash_functions: Literal["linear", "kernel"]
     n_anchors: int = Field(ge=1)
-    iterations: int = Field(ge=0)
-    tolerance: float = Field(ge=0)
+    iterations: int = Field(ge=0)  # the most for a bit
+    tolerance: float = Field(ge=0)  # a bit ends when its objective changes by at most this per example
 
 
 def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
@@ -43,10 +40,7 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
 
 @dataclass(frozen=True, eq=False)
 class Residual:
-    """The matrix R = bits S - sum_k y_k y_k^T [n, n], kept as its parts because its products are faster so.
-
-    Examples with equal rows in S form a group, such as a class: S_ij = ``distinct`` [group of i, group of j].
-    """
+    """R = bits S - sum_k y_k y_k^T [n, n], as parts: S_ij = ``distinct`` [group of i, group of j]."""
 
     distinct: Floats
     group: NDArray[np.int64]
@@ -106,8 +100,8 @@ def _spectral_start(form: Floats, whitening: Floats, responses: Floats) -> Float
 def _maximise(settings: Settings, responses: Floats, residual: Residual, start: Floats) -> Floats:
     """The a at a maximum of s^T R s, s = tanh(K a / 2), by Nesterov's gradient method with backtracking from ``start``.
 
-    tanh(x / 2) is the smooth sign 2 / (1 + exp(-x)) - 1 of the paper. 1 / ``rate`` is the step, which only shrinks.
-    A point is the vector [a, K a]: both parts are linear, so a step costs one product with K.
+    tanh(x / 2) is the smooth sign of the paper. A point is [a, K a]: both parts are linear, so a step costs one
+    product.
     """
     m = len(start)
 

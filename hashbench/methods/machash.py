@@ -1,13 +1,9 @@
 """MACHash: hashing with affinities and auxiliary coordinates (Raziperchikolaei, Carreira-Perpiñán 2016), MACcut.
 
-It minimises the KSH loss L of the hash functions h over ordered pairs of training examples, with y = 1 for relevant
-pairs and -1 for others. Free codes z_i, which a penalty with a growing mu draws to h, split it into two steps:
-
-    L(h) = sum_{i != j} (h(x_i) . h(x_j) - bits y_ij)^2
-    sum_{i != j} (z_i . z_j - bits y_ij)^2 + mu sum_i ||z_i - h(x_i)||^2
-
-Step Z sets one bit of all z_i after the other, by graph cuts of blocks. Step h fits a linear support vector machine to
-each bit of Z. It begins with mu = 0, as two-step hashing does, and ends where Z is h(X). The h with the least L is it.
+It minimises the KSH loss L(h) = sum_{i != j} (h(x_i) . h(x_j) - bits y_ij)^2, y = 1 for relevant pairs, else -1. Step Z
+lowers L of free codes z plus mu sum_i ||z_i - h(x_i)||^2 for a growing mu, from 0, one bit after the other, by graph
+cuts of blocks. Step h fits a linear support vector machine to each bit of Z. It ends where Z is h(X); the best h is
+kept.
 """
 
 from collections.abc import Sequence
@@ -27,24 +23,17 @@ Affinity = NDArray[np.float32]
 
 
 class Settings(ShallowSettings):
-    """``hash_functions`` are linear in the features, or in the responses of the RBF kernel to ``n_anchors`` examples.
-
-    There are at most ``iterations`` values of mu above 0: the first one is ``mu_first`` times bits and examples, each
-    next one is ``mu_growth`` times the one before. Step Z goes ``passes`` times over the bits. Its blocks have at most
-    ``block_size`` examples, and it sweeps over them at most ``sweeps`` times for a bit. The squared hinge losses of
-    step h have the weight ``linear_c`` or ``kernel_c``; its inputs are centred and divided by the root of their mean
-    squared norm.
-    """
+    """``hash_functions`` are linear in the features or in the RBF responses to ``n_anchors`` examples."""
 
     hash_functions: Literal["linear", "kernel"]
     n_anchors: int = Field(ge=1)
-    mu_first: float = Field(gt=0)
+    mu_first: float = Field(gt=0)  # times bits and examples: the first value of mu above 0
     mu_growth: float = Field(gt=1)
-    iterations: int = Field(ge=0)
-    passes: int = Field(ge=1)
+    iterations: int = Field(ge=0)  # the most values of mu above 0
+    passes: int = Field(ge=1)  # of step Z over the bits
     block_size: int = Field(ge=1)
-    sweeps: int = Field(ge=1)
-    linear_c: float = Field(gt=0)
+    sweeps: int = Field(ge=1)  # the most over the blocks for a bit
+    linear_c: float = Field(gt=0)  # the weight of the squared hinge losses of step h
     kernel_c: float = Field(gt=0)
 
 
@@ -107,10 +96,9 @@ class CodeStep:
 
 @dataclass(frozen=True, eq=False)
 class KshCouplings:
-    """The couplings of one bit: its energy E is then the sum of losses and penalties, up to a constant.
+    """The couplings of one bit, a_ij = 4 c_ij - 2 bits (y_ij + y_ji), never formed; c are inner products of ``others``.
 
-    a_ij = 4 c_ij - 2 bits (y_ij + y_ji) with the inner products c of the ``others`` [n, bits - 1], the codes without
-    this bit. The matrix is never formed. ``affinity`` is that of ``affinities``.
+    The energy E is then the sum of losses and penalties, up to a constant. ``others`` [n, bits - 1] lack this bit.
     """
 
     others: Floats
@@ -138,10 +126,7 @@ def affinities(pairs: Bools) -> Affinity:
 
 
 def ksh_loss(codes: Signs, affinity: Affinity) -> int:
-    """L of ``codes`` [n, bits]: the sum of (z_i . z_j - bits y_ij)^2 over ordered pairs of two examples.
-
-    The squares of z_i . z_j sum to ||Z^T Z||^2, and the mixed terms need one product of ``affinity`` and Z.
-    """
+    """L of ``codes`` [n, bits]: the squares of z_i . z_j sum to ||Z^T Z||^2; mixed terms need one product."""
     n, bits = codes.shape
     z = codes.astype(np.float32)  # the sums below are whole numbers that it holds exactly
     squares = np.square((z.T @ z).astype(np.float64)).sum() - n * bits**2
@@ -152,8 +137,8 @@ def ksh_loss(codes: Signs, affinity: Affinity) -> int:
 def machines(inputs: Floats, codes: Signs, start: Floats, c: float) -> Floats:
     """The weights [d, bits] of a support vector machine for each bit of ``codes`` [n, bits], beginning at ``start``.
 
-    They minimise ||w||^2 / 2 + c sum_i max(0, 1 - z_i w . x_i)^2. The bits share one run of L-BFGS, so that its
-    products are of whole matrices.
+    They minimise ||w||^2 / 2 + c sum_i max(0, 1 - z_i w . x_i)^2, in one run of L-BFGS, so that products are of
+    matrices.
     """
     from scipy.optimize import minimize
 

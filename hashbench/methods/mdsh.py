@@ -1,9 +1,8 @@
 """MDSH: multidimensional spectral hashing (Weiss, Fergus, Torralba 2012).
 
-The affinity of two items is exp(-||x - y||^2 / (2 sigma^2)). The eigenfunctions of the normalised affinity would be
-products of eigenfunctions of single principal components, were these independent (Section 3). As in the authors' code,
-the bits are the signs of single ones, found on a histogram of each component: the ones with the largest eigenvalues,
-which weight the bits, without the constants. The paper's own distance sums over all products too: it is not computed.
+The bits are signs of eigenfunctions of the normalised affinity exp(-||x - y||^2 / (2 sigma^2)). As in the authors' code
+they are of single principal components, found on a histogram of each: those with the largest eigenvalues, which weight
+the bits, without the constants. The paper's own distance sums over products of them too: it is not computed here.
 """
 
 from dataclasses import dataclass
@@ -25,25 +24,18 @@ SMALLEST = 1e-9  # eigenvalues below it are 0 up to rounding
 
 
 class Settings(ShallowSettings):
-    """sigma is ``t`` times the mean distance of the training examples to their ``neighbours`` nearest ones.
+    """A component is clipped so that the share ``outliers`` of the examples lies beyond either end of its histogram."""
 
-    A component is clipped so that the share ``outliers`` of the examples lies beyond either end. Its histogram has
-    ``bins`` bins, to each of which ``floor`` times the mean number of examples is added.
-    """
-
-    t: float = Field(gt=0)
+    t: float = Field(gt=0)  # sigma is so many times the mean distance of the examples to their nearest ``neighbours``
     neighbours: int = Field(ge=1)
     bins: int = Field(ge=2)
     outliers: float = Field(ge=0, lt=0.5)
-    floor: float = Field(gt=0)
+    floor: float = Field(gt=0)  # times the mean number of examples in a bin: added to each
 
 
 @dataclass(frozen=True, eq=False)
 class Eigenfunctions(HashFunction):
-    """The activation of a bit is an eigenfunction of (features - mean) @ axis.
-
-    It is interpolated between the ``values`` at ``points``, and constant beyond the first and the last point.
-    """
+    """Activations are functions of (features - mean) @ axes, interpolated between ``points`` and constant beyond."""
 
     mean: Floats  # [d]
     axes: Floats  # [d, bits]
@@ -90,8 +82,8 @@ def histogram(x: Floats, settings: Settings) -> tuple[Floats, Floats]:
 def eigenfunctions(points: Floats, counts: Floats, sigma: float) -> tuple[Floats, Floats]:
     """Eigenvalues [bins - 1], the largest first, and eigenfunctions [bins - 1, bins] at ``points``; no constant.
 
-    They are the eigenvectors f of D^-1 K, with K_ij = counts_i counts_j exp(-(x_i - x_j)^2 / (2 sigma^2)) and D the
-    diagonal matrix of its row sums. The largest eigenvalue is 1, and its f is constant.
+    They are of D^-1 K, K_ij = counts_i counts_j exp(-(x_i - x_j)^2 / (2 sigma^2)), D the diagonal matrix of its row
+    sums.
     """
     affinity = np.exp(np.square(points[:, None] - points) / (-2 * sigma**2)) * counts[:, None] * counts
     root = np.sqrt(affinity.sum(axis=1))

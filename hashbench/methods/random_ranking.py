@@ -1,9 +1,7 @@
 """Random ranking: the expected metrics of the database in a random order, the floor that every method must be above.
 
-All items get the same code, so the whole database is one group of tied items. Metrics are means over the orders of tied
-items (McSherry, Najork 2008; He et al. 2018): here the closed forms of a random order, not a sample. With N items, R of
-them relevant to the query, and the harmonic number H_N, AP is (H_N + (R - 1) / (N - 1) (N - H_N)) / N, precision@k is
-R / N, recall@k k / N, and AUC 1/2.
+All items get the same code, so all orders of the database are equally likely. Metrics are means over the orders of tied
+items (McSherry, Najork 2008; He et al. 2018), so they are the closed forms of a random order, not a sample.
 """
 
 from dataclasses import dataclass

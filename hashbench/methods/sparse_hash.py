@@ -1,8 +1,7 @@
 """k-sparse codes learned with a minimum cost flow (Jeong and Song 2018, algorithm 1).
 
-A metric network gets a new last layer with d outputs. For each batch a minimum cost flow assigns k buckets to each
-class, and the network is trained so that the k largest outputs of an example are the buckets of its class. Distances
-are still measured in the embedding of the metric network.
+A metric network gets a new last layer with d outputs. A flow assigns k buckets to each class of a batch, and the
+network is trained to set them. Distances are still measured in the embedding of the metric network.
 """
 
 from __future__ import annotations
@@ -27,13 +26,9 @@ if TYPE_CHECKING:
 
 
 class Settings(SparseSettings, TrainingSettings):
-    """``lam`` is lambda of eq. 5, the same for every bucket.
+    """The N-pair loss compares items by the gated distance of eq. 10 ("paper") or by the inner product ("released")."""
 
-    ``variant`` is how the N-pair loss compares two items: "paper" by the gated distance of eq. 10, "released" by the
-    inner product that the authors' code has by default.
-    """
-
-    lam: float = Field(ge=0)
+    lam: float = Field(ge=0)  # lambda of eq. 5, the same for every bucket
     variant: Literal["paper", "released"]
     margin: float = Field(gt=0)  # of triplets
     l2: float = Field(ge=0)  # weight of the squared norms, of pairs

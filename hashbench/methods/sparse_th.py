@@ -1,7 +1,4 @@
-"""Th: the buckets of an item are the k largest dimensions of its metric embedding (Jeong and Song 2018, section 6).
-
-The activations are the embedding itself, with its signs: a large negative dimension is not a bucket.
-"""
+"""Th: the buckets of an item are the k largest dimensions, with sign, of its metric embedding (Jeong and Song 2018)."""
 
 from dataclasses import dataclass
 from pathlib import Path

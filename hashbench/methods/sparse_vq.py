@@ -1,7 +1,7 @@
 """VQ: the buckets are d centroids of k-means on a metric embedding; an item is in those of its k nearest centroids.
 
-Jeong and Song 2018, section 6. Their code computes the centroids from the items that are searched, so the search among
-the queries has other centroids than the search of the database.
+As in the code of Jeong and Song (2018, section 6), they can be of the items that are searched: then another search has
+other centroids.
 """
 
 import json

@@ -1,8 +1,7 @@
 """Spectral hashing: signs of the smoothest functions on the box around the data (Weiss, Torralba, Fergus 2008).
 
-Section 4: on a box with sides b - a along the principal axes, the eigenfunctions of the Laplacian are
-sin(pi/2 + k pi (x - a) / (b - a)), with eigenvalues that grow with k pi / (b - a). The bits are the signs of those with
-the smallest eigenvalues, without the constant one. As in the authors' code, products over several axes are left out.
+Section 4: they are sin(pi/2 + k pi (x - a) / (b - a)) on the principal axes, with sides b - a, and the smallest
+k / (b - a). As in the authors' code, products over several axes are left out.
 """
 
 from dataclasses import dataclass

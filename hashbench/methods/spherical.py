@@ -1,8 +1,7 @@
 """Spherical hashing: a bit is 1 inside a sphere that holds half of the training examples (Heo et al. 2012).
 
-Section 3.2 (Algorithm 1) moves the centres until each two spheres share a quarter of the examples: those that share
-more repel, those that share less attract each other. The codes are compared by the Hamming distance here; the paper
-also has a spherical Hamming distance.
+Algorithm 1 moves the centres until each two spheres share a quarter of the examples: those that share more repel, those
+that share less attract each other. Codes are compared by the Hamming distance, not the spherical one of the paper.
 """
 
 from dataclasses import dataclass
@@ -16,14 +15,10 @@ from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_me
 
 
 class Settings(ShallowSettings):
-    """``sample`` examples are averaged for the first place of a centre; the rest says when the iterations end.
+    """It ends after ``iterations``, or when the overlaps of two spheres, in quarters of examples, are near 1."""
 
-    They end after ``iterations``, or when the overlaps of two spheres, in units of a quarter of the examples, differ
-    from 1 by at most ``mean_error`` on average and have a standard deviation of at most ``deviation``.
-    """
-
-    sample: int = Field(ge=1)
-    mean_error: float = Field(gt=0)
+    sample: int = Field(ge=1)  # the examples that are averaged for the first place of a centre
+    mean_error: float = Field(gt=0)  # of the overlaps
     deviation: float = Field(gt=0)
     iterations: int = Field(ge=0)
 

@@ -1,8 +1,7 @@
 """SPLH: each projection corrects the pairs on which the one before it erred (Wang, Kumar, Chang 2010, algorithm 1).
 
-X [n, d] are the centred features, S_ij is +1 for a labelled pair of relevant examples, -1 for one of irrelevant
-examples, and 0 without a label. The projection w of a bit is the first eigenvector of X^T S X + eta R^T R. Then the
-pairs that it put on the wrong side get more weight, S_ij <- S_ij - alpha p_i p_j where S_ij p_i p_j < 0, p = X w, and
+X [n, d] are the centred features, S_ij is +1 for a labelled relevant pair, -1 for an irrelevant one. The projection w
+is the first eigenvector of X^T S X + eta R^T R. Then S_ij <- S_ij - alpha p_i p_j where S_ij p_i p_j < 0, p = X w, and
 the residual R, at first X, loses the direction w. As in the released code, the labelled pairs keep all of X.
 """
 
@@ -21,14 +20,10 @@ Indices = NDArray[np.int64]
 
 
 class Settings(ShallowSettings):
-    """Each example is paired with ``n_pairs`` relevant and as many irrelevant ones, all where there are fewer.
+    """Each example is paired with ``n_pairs`` relevant and as many irrelevant ones, all where there are fewer."""
 
-    ``eta`` weighs the variance of the residual against the labelled pairs; ``alpha`` is the step of the labels, for
-    projections p that are scaled to the mean square 1.
-    """
-
-    eta: float = Field(ge=0)
-    alpha: float = Field(ge=0)
+    eta: float = Field(ge=0)  # the weight of the variance of the residual
+    alpha: float = Field(ge=0)  # the step of the labels, for projections p that are scaled to the mean square 1
     n_pairs: int = Field(ge=1)
 
 

@@ -1,12 +1,9 @@
 """STHs: supervised self-taught hashing (Zhang, Wang, Cai, Lu 2010): codes of a graph, which linear SVMs then predict.
 
-The graph joins each training example to the most similar of its relevant examples by cosine, with the cosine as the
-weight W_ij. Its codes are the solutions v of (D - W) v = lambda D v, D = diag(W 1), with the smallest lambda but the
-first one: Laplacian eigenmaps, each binarised at its median. A linear SVM for each bit predicts it from the features.
-
-With class labels the graph has no edge between classes, so as many lambda as there are classes are 0, and their
-vectors are constant in each class. The vectors after them tell parts of single classes apart and are 0, up to rounding,
-in all others. The released code compares that rounding with the median, which gives random bits; here it counts as 0.
+The graph joins each training example to its most similar relevant examples, with the cosine as the weight W_ij. Its
+codes are the v of (D - W) v = lambda D v, D = diag(W 1), with the smallest lambda but the first, binarised at their
+medians. With class labels many lambda are 0, and the vectors after them are 0 up to rounding in all classes but one.
+The released code compares that rounding with the median, which gives random bits; here it counts as 0.
 """
 
 import numpy as np
@@ -21,14 +18,11 @@ EQUAL = 1e-9  # values of an eigenvector that are closer, relative to its larges
 
 
 class Settings(ShallowSettings):
-    """Each example is joined to ``n_neighbours`` relevant ones; 0: to all. ``c`` is the cost of errors of the SVMs.
-
-    ``unit_norm`` divides the features of an example by their norm before the SVMs see them, as the cosine does.
-    """
+    """Each example is joined to ``n_neighbours`` relevant ones; 0: to all."""
 
     n_neighbours: int = Field(ge=0)
-    c: float = Field(gt=0)
-    unit_norm: bool
+    c: float = Field(gt=0)  # the cost of errors of the SVMs
+    unit_norm: bool  # whether the SVMs see features that are divided by their norm, as the cosine does
 
 
 def unit_rows(features: Floats) -> Floats:
@@ -49,10 +43,7 @@ def neighbour_graph(features: Floats, relevant: Bools, n_neighbours: int) -> Flo
 
 
 def eigenmap(graph: Floats, bits: int) -> Floats:
-    """The vectors v [n, bits] of the smallest lambda but the first one, largest entry positive.
-
-    An example without a neighbour has a vector of its own, which is 1 there and 0 elsewhere.
-    """
+    """The vectors v [n, bits]; an example without a neighbour has its own, which is 1 there and 0 elsewhere."""
     from scipy.linalg import eigh
 
     n, degree = len(graph), graph.sum(axis=1)

@@ -1,15 +1,12 @@
 """StructHash: codes that minimise a loss of rankings, by structured SVM and column generation (Lin et al. 2014).
 
-The master problem (eq. 10) learns the weights w of the bits: minimise |w|_1 + C xi with w, xi >= 0 and w'a + xi >= loss
-for each cut (a, loss). A cut is one ranking of the neighbours of each query: ``loss`` is its mean loss, and a[b] is the
-mean of psi_b(true ranking) - psi_b(ranking), the sum over pairs of pair weight * [bit b differs]. Each round of cutting
-planes adds the most violated rankings (eq. 11), which also give the true objective at w. As solutions of the linear
-programme jump while cuts are few, a round looks halfway between the solution and the best w so far, which is kept. The
-dual variables of the cuts weight the pairs for the next bit (eq. 15, 16).
-
-In each ranking loss the j-th relevant item costs an amount that depends on j and on a, the number of irrelevant items
-before it. So a loss is a table of costs [j, a], and a dynamic programme over the interleavings of relevant and
-irrelevant items finds the most violated ranking exactly.
+The weights w >= 0 of the bits minimise |w|_1 + C xi with w'a + xi >= loss for each cut (a, loss), eq. 10. A cut is one
+ranking for each query, ``loss`` its mean loss, and a[b] the mean of psi_b(true ranking) - psi_b(ranking), the sum over
+pairs of pair weight * [bit b differs]. A round of cutting planes adds the most violated rankings (eq. 11) halfway
+between the solution, which jumps while cuts are few, and the best w so far, which is kept. The dual variables of the
+cuts weight the pairs for the next bit (eq. 15, 16). The j-th relevant item costs an amount that depends on j and on a,
+the number of irrelevant items before it: so a loss is a table [j, a], and a dynamic programme finds the most violated
+ranking exactly.
 """
 
 from collections.abc import Callable
@@ -30,10 +27,7 @@ IDLE = 10  # a cut whose dual variable was 0 in so many solutions in a row is dr
 
 
 class Settings(ColumnSettings):
-    """``loss`` is the ranking loss; ``tolerance`` and ``rounds`` end the cutting planes of a bit.
-
-    They end when the objective is within C ``tolerance`` of its lower bound, or after ``rounds``.
-    """
+    """A bit ends when the objective is within C ``tolerance`` of its lower bound, or after ``rounds``."""
 
     loss: Loss
     tolerance: float = Field(ge=0)
@@ -41,10 +35,7 @@ class Settings(ColumnSettings):
 
 
 class StructuredMaster(Master):
-    """Problem 10 with the bits and the cuts so far.
-
-    ``objective`` is |w|_1 + C xi at ``weights``, and ``bound`` is a lower bound of it, the value of the programme.
-    """
+    """Problem 10 with the bits and the cuts so far; ``objective`` is its value at ``weights``, ``bound`` below."""
 
     def __init__(self, settings: Settings, neighbours: Neighbours, random: np.random.Generator) -> None:
         self._settings, self._neighbours = settings, neighbours
@@ -111,8 +102,8 @@ def auc(p: int, n: int) -> Floats:
 def ndcg(p: int, n: int, cutoff: int = CUTOFF) -> Floats:
     """Costs [p, n + 1] of 1 - NDCG, eq. 21, with S(1) = 1, S(i) = 1 / log2(i) up to ``cutoff``, and 0 after it.
 
-    It is divided by the sum of S over the first min(cutoff, p) positions, so that the perfect ranking has loss 0; by
-    the sum up to the cutoff in the paper, which changes neither the optimal hash functions nor the ratios of weights.
+    Divided by the sum of S over min(cutoff, p) positions, not ``cutoff`` as in the paper: the optimal functions are
+    equal.
     """
     scores = 1 / np.log2(np.maximum(2, np.arange(1, p + n + 1)))
     scores[cutoff:] = 0
@@ -166,10 +157,9 @@ def most_violated(
 ) -> tuple[NDArray[np.float32], Floats]:
     """The pair weights float32[m, r + s] and the losses float64[m] of the most violated rankings y of eq. 11.
 
-    They maximise loss(y) - w'(psi(true) - psi(y)) given the ``distances`` float32[m, r + s] of pairs. Here
-    w'(psi(true) - psi(y)) = sum over pairs of weight * distance, eq. 13: with u = 2 / (p n), the weight of an
-    irrelevant neighbour is u times the number of relevant ones that y puts behind it; the weight of a relevant
-    neighbour is -u times the number of irrelevant ones that y puts before it.
+    They maximise loss(y) - sum over pairs of weight * distance, eq. 13: with u = 2 / (p n), the weight of an irrelevant
+    neighbour is u times the number of relevant ones behind it, of a relevant one -u times the irrelevant ones before
+    it.
     """
     from hashbench.methods._ranking_numba import worst_rankings
 
@@ -182,8 +172,8 @@ def most_violated(
 def _sorted(distances: NDArray[np.float32], neighbours: Neighbours) -> NDArray[np.int64]:
     """int64[m, r + s]: what sorts the relevant neighbours by distance, then what sorts the irrelevant ones.
 
-    Distances are 0 or more, so their 32 bits sort as whole numbers do. With the column in the lower bits, equal
-    distances keep their order, and the sort is several times as fast as a stable sort of the distances.
+    The 32 bits of distances, 0 or more, sort as whole numbers do, stably with the column below: faster than a stable
+    sort.
     """
     known = np.where(neighbours.is_filler, np.float32(np.inf), distances)
     columns = np.concatenate([np.arange(neighbours.r), np.arange(distances.shape[1] - neighbours.r)])

@@ -1,8 +1,4 @@
-"""TALR-AP: gradient ascent on the relaxed tie-aware average precision (He, Cakir, Bargal, Sclaroff 2018).
-
-The variant "simplified" is AP_s, which the authors released; "exact" is AP_r; ``as_released`` is AP_s with the gradient
-of their code, and with its value at pulses wider than a bin.
-"""
+"""TALR-AP: gradient ascent on the relaxed tie-aware average precision (He, Cakir, Bargal, Sclaroff 2018)."""
 
 from functools import partial
 from typing import Literal, Self
@@ -16,13 +12,10 @@ IDENTITY = ("variant", "tanh_scale")
 
 
 class Settings(PulseSettings):
-    """``variant`` "simplified" is the objective that the authors released; "exact" equals the metric at binary codes.
-
-    ``as_released`` is the simplified objective with the differences between the authors' code and their paper.
-    """
+    """Of ``variant``, "simplified" is AP_s, which the authors released; "exact" is AP_r, the metric at binary codes."""
 
     variant: Literal["simplified", "exact"]
-    as_released: bool = False
+    as_released: bool = False  # AP_s with the differences between the authors' code and their paper
 
     @property
     def loss(self) -> str:

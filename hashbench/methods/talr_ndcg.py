@@ -1,7 +1,7 @@
 """TALR-NDCG: gradient ascent on the relaxed tie-aware NDCG (He, Cakir, Bargal, Sclaroff 2018).
 
-The variant "simplified" is DCG_s, which the authors released; "exact" is DCG_r; ``as_released`` is DCG_s with the gains
-and the ideal order of their code.
+"simplified" is DCG_s, which the authors released; "exact" is DCG_r; ``as_released`` has the gains and order of their
+code.
 """
 
 from functools import partial
@@ -14,9 +14,9 @@ from hashbench.methods._method import Objective, Supervision, deep_method
 
 
 class Settings(talr_ap.Settings):
-    """``released_levels`` is the type of the levels in their code, which limits the gains of ``as_released``.
+    """``released_levels`` limits the gains of ``as_released``, as the type of the levels in their code does.
 
-    It is int8 (gains up to 126) in the release before May 2021 and int16 (up to 32,766) since commit a3b605e.
+    int8 (up to 126) before May 2021, int16 (up to 32,766) since commit a3b605e.
     """
 
     released_levels: Literal["int8", "int16"] = "int8"

@@ -39,7 +39,7 @@ class ShallowSettings(BitSettings):
 
 @dataclass(frozen=True, eq=False)
 class HashFunction(ABC):
-    """The hash functions of all bits; each field of a subclass (a frozen dataclass) is an array or None, to be saved."""
+    """The hash functions of all bits; a subclass (a frozen dataclass) has arrays or None as fields, to be saved."""
 
     weights: Floats | None = field(default=None, kw_only=True)  # [bits], 0 or more, if the method learns weights
 

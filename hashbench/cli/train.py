@@ -83,7 +83,6 @@ def command(
     """
     from hashbench.cli._dry_run import describe
     from hashbench.cli._row_text import show
-    from hashbench.datasets.card import load_card
     from hashbench.foundation import parallel
     from hashbench.runs.guard import follow, row_of, stored_row
     from hashbench.runs.options import Options
@@ -97,7 +96,6 @@ def command(
     named = {"bits": bits, "model": model}
     given = {**{key: value for key, value in named.items() if value is not None}, **chosen}
     group = parallel.from_environment()
-    protocol = load_card(dataset).protocol_name(protocol)
     file = None
     if weights is not None:
         without_head = {key: value for key, value in given.items() if key != "head" and not key.startswith("base.")}

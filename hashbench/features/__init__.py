@@ -5,9 +5,9 @@ from typing import Any
 
 from hashbench.datasets.card import Card
 from hashbench.datasets.store import stated_sha256
-from hashbench.features._catalogue import FEATURES, Extractor, FeatureModule, check_name, known, named, split_checksum
+from hashbench.features._catalogue import FEATURES, Extractor, FeatureModule, check_name, known, split_checksum
 from hashbench.features._catalogue import model_and_weights as _model_and_weights
-from hashbench.features._extract import ExtractionResult, extract, features_of_items
+from hashbench.features._extract import ExtractionResult, extract, features_of_items, named
 from hashbench.features._store import Features, path_of, read
 from hashbench.foundation.errors import HashbenchError
 

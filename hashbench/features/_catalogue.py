@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.foundation.registry import Catalogue, canonical
 from hashbench.models import MODELS, RANDOM_WEIGHTS, TORCHVISION
-from hashbench.training.settings import N_SHOWN, SHA256
+from hashbench.training.settings import N_SHOWN
 
 if TYPE_CHECKING:
     from torch import nn
@@ -43,29 +43,6 @@ class Extractor:
 FEATURES = Catalogue("features", "hashbench.features", "EXTRACTOR", Extractor, group="hashbench.features")
 
 
-def named(name: str, weights: str | None = None) -> tuple[str, Extractor]:
-    """The name under which features are stored, and the extractor called ``name``.
-
-    It is an entry of this folder or a pretrained network, whose features are the inputs of its last layer. ``weights``
-    is a file, or "none" for random weights, whose features are stored under another name. A network without official
-    weights takes weights that ``hashbench pretrain`` made: ``weights`` is their file or name, or the end of ``name`` is
-    the beginning of their checksum (``resnet9_0123...``). Raises HashbenchError for an unknown name.
-    """
-    stem = canonical(name).removeprefix(TORCHVISION)
-    if stem in FEATURES:
-        return stored_name(name, weights), FEATURES.get(stem)
-    from hashbench.features import _network
-    from hashbench.training.weights import find
-
-    model, checksum = split_checksum(stem)
-    if checksum is not None:
-        return stored_name(name, weights), _network.own_extractor(model, find(f"{SHA256}{checksum}"))
-    if weights is not None and _is_own(stem):
-        own = find(weights)
-        return f"{stem}_{own.sha256[:N_SHOWN]}", _network.own_extractor(stem, own)
-    return stored_name(name, weights), _network.extractor(stem, weights)
-
-
 def split_checksum(name: str) -> tuple[str, str | None]:
     """The model, and the beginning of the checksum of its weights, in the name of features; None if it names none.
 
@@ -73,10 +50,10 @@ def split_checksum(name: str) -> tuple[str, str | None]:
     (('resnet9', '0123456789ab'), ('resnet18', None))
     """
     found = re.fullmatch(rf"(.+)_([0-9a-f]{{{N_SHOWN}}})", canonical(name))
-    return (found[1], found[2]) if found and _is_own(found[1]) else (name, None)
+    return (found[1], found[2]) if found and is_own(found[1]) else (name, None)
 
 
-def _is_own(model: str) -> bool:
+def is_own(model: str) -> bool:
     """Whether ``hashbench pretrain`` makes weights of ``model``, which has no official ones."""
     return model in MODELS.names and MODELS.get(model).pretrained is None
 

@@ -14,13 +14,24 @@ from numpy.typing import NDArray
 from hashbench.datasets.card import Card
 from hashbench.datasets.store import open_dataset
 from hashbench.features import _store
-from hashbench.features._catalogue import FeatureModule, model_and_weights, named
+from hashbench.features._catalogue import (
+    FEATURES,
+    Extractor,
+    FeatureModule,
+    is_own,
+    model_and_weights,
+    split_checksum,
+    stored_name,
+)
 from hashbench.foundation import __version__
 from hashbench.foundation.config import canonical_json
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import locked, require_writable
 from hashbench.foundation.parallel import available_cores, slices
 from hashbench.foundation.progress import bar
+from hashbench.foundation.registry import canonical
+from hashbench.models import TORCHVISION
+from hashbench.training.settings import N_SHOWN, SHA256
 
 if TYPE_CHECKING:
     import torch
@@ -89,6 +100,29 @@ def features_of_items(
     chosen, (_, extractor) = _device(device), named(*model_and_weights(name))
     built = extractor.build(tuple(items.shape[1:]), value_max)
     return np.concatenate(list(_in_order(built, items, 0, extractor.batch, chosen)))
+
+
+def named(name: str, weights: str | None = None) -> tuple[str, Extractor]:
+    """The name under which features are stored, and the extractor called ``name``.
+
+    It is an entry of this folder or a pretrained network, whose features are the inputs of its last layer. ``weights``
+    is a file, or "none" for random weights, whose features are stored under another name. A network without official
+    weights takes weights that ``hashbench pretrain`` made: ``weights`` is their file or name, or the end of ``name`` is
+    the beginning of their checksum (``resnet9_0123...``). Raises HashbenchError for an unknown name.
+    """
+    stem = canonical(name).removeprefix(TORCHVISION)
+    if stem in FEATURES:
+        return stored_name(name, weights), FEATURES.get(stem)
+    from hashbench.features import _network
+    from hashbench.training.weights import find
+
+    model, checksum = split_checksum(stem)
+    if checksum is not None:
+        return stored_name(name, weights), _network.own_extractor(model, find(f"{SHA256}{checksum}"))
+    if weights is not None and is_own(stem):
+        own = find(weights)
+        return f"{stem}_{own.sha256[:N_SHOWN]}", _network.own_extractor(stem, own)
+    return stored_name(name, weights), _network.extractor(stem, weights)
 
 
 def _in_order(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from hashbench.contract import CODES
-from hashbench.datasets.card import load_card
+from hashbench.datasets.card import Card, load_card
 from hashbench.figures._declared import CellsFile, FigureSpec, Kind
 from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain, nothing
 from hashbench.foundation.errors import CheckFailed, HashbenchError
@@ -106,10 +106,10 @@ def _examples(row: Row, file: ExamplesFile, store: Store) -> Iterator[_Example]:
     path = store.run_folder(row.run) / CODES
     if not path.is_file():
         raise not_here(row, store)
-    codes, (dataset, ids) = files.load(path), _data(row)
+    codes, (card, dataset, ids) = files.load(path), _data(row)
     n = len(ids.query_ids)
     wanted = min(n, file.queries)
-    value_max = load_card(dataset.name).value_max or 255
+    value_max = card.value_max or 255
     for q in (n * place // wanted for place in range(wanted)):
         query, nearest = int(ids.query_ids[q]), neighbours(codes.query[q : q + 1], codes.database, file.top)
         found = ids.database_ids[nearest.items]
@@ -162,17 +162,18 @@ def _draw(sheet: NDArray[np.uint8], boxes: list[Box], text: str, figure: "Figure
     explain(figure, text)
 
 
-def _data(row: Row) -> "tuple[Dataset, Split]":
-    """The data set of a run and its split; raises CheckFailed where they are no longer those of the row."""
+def _data(row: Row) -> "tuple[Card, Dataset, Split]":
+    """The card and data set of a run and its split; raises CheckFailed where they are no longer those of the row."""
     from hashbench.datasets.split import split
     from hashbench.datasets.store import open_dataset
     from hashbench.runs.run import Run
 
-    dataset = open_dataset(load_card(row.dataset))
-    ids = split(dataset.labels, Run.from_row(row).protocol, row.dataset, row.protocol)
+    run = Run.from_row(row)
+    dataset = open_dataset(run.card)
+    ids = split(dataset.labels, run.protocol, row.dataset, row.protocol)
     if (dataset.sha256, ids.sha256) != (row.data_sha256, row.ids_sha256):
         raise CheckFailed(f"{row.run}: the data or the split are no longer those of the row")
-    return dataset, ids
+    return run.card, dataset, ids
 
 
 KIND = Kind("queries with the images that a run retrieves, false ones in red boxes", ExamplesFile, _fill, _check)

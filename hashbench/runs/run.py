@@ -53,7 +53,7 @@ class Run:
     @staticmethod
     def resolve(
         dataset: str,
-        protocol: str,
+        protocol: str | None,
         method: str,
         settings: Mapping[str, Setting],
         *,
@@ -61,7 +61,7 @@ class Run:
         budget: str | None = None,
         split_seed: int | None = None,
     ) -> "Run":
-        """The run with these names.
+        """The run with these names; without a ``protocol`` it is on the data set's only one.
 
         ``settings`` (at least the size of the codes) replace the values of the method's TOML file; ``base.KEY`` is a
         setting of its base method. ``budget`` is a budget in the method's TOML file, None its default. ``split_seed``
@@ -71,10 +71,11 @@ class Run:
         if seed < 0:
             raise HashbenchError(f"seed {seed}: a seed is 0 or more")
         card = load_card(dataset)
+        protocol = card.protocol_name(protocol)
         split = _split(card, protocol, split_seed)
         Metrics.parse(split.metrics)  # an unknown one is met before hours of training
         entry = _method(method)
-        names = {"dataset": card.name, "protocol": canonical(protocol), "method": canonical(method)}
+        names = {"dataset": card.name, "protocol": protocol, "method": canonical(method)}
         names["budget"] = settings_files.method_file(names["method"]).budget(budget)
         own = {key: value for key, value in settings.items() if entry.base is None or not key.startswith(BASE)}
         of_base = {key: value for key, value in settings.items() if key not in own}

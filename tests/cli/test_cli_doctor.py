@@ -111,10 +111,10 @@ def test_every_extra_is_said_to_be_installed_or_how_to_add_it(doctor, monkeypatc
 
 
 def test_no_data_set_is_loaded_for_it(doctor, tmp_path, monkeypatch):
-    from hashbench.datasets import store
+    from hashbench.datasets import stored_file
 
     store_toy(tmp_path, ITEMS, LABELS, "")
-    monkeypatch.setattr(store, "read_items", lambda *_: pytest.fail("loaded"))
+    monkeypatch.setattr(stored_file, "content_sha256", lambda *_: pytest.fail("loaded"))
     assert doctor()[0] == 0
 
 

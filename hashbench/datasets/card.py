@@ -42,10 +42,9 @@ class ExpectedFile(Strict):
 
 
 class Member(ExpectedFile):
-    """A file that a reader needs; ``path`` is its name inside the source, with forward slashes.
+    """A file that a reader needs: its ``path`` inside the source, or ``packed``, that of the same file compressed.
 
-    The size and the checksums are of its decompressed bytes. ``packed`` is its name inside the source if it is
-    itself compressed (.gz, .bz2, .xz or .Z). A member without ``size_bytes`` may have up to ``limit_bytes``.
+    The size, or its limit, and the checksums are of its decompressed bytes.
     """
 
     path: str

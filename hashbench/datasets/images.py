@@ -95,10 +95,7 @@ def n_threads() -> int:
 
 
 def blocks(card: Card, folder: Path | None, paths: Sequence[bytes], labels: Labels) -> Iterator[Block]:
-    """The listed images in ``folder``, resized to the shape on the card; without a folder, only their labels.
-
-    All images are searched for before the first is decoded. Raises HashbenchError if one is missing or unreadable.
-    """
+    """The listed images in ``folder``, all found before the first is decoded; without a folder, only their labels."""
     names = np.array([_parts(path)[-1] for path in paths])
     if folder is None:
         yield Block(None, labels, names)
@@ -129,9 +126,8 @@ def _find_all(card: Card, folder: Path, paths: Sequence[bytes], labels: Labels) 
 def find(root: Path, listed: bytes, group: str = "") -> Path | None:
     """The path of the listed image in ``root``, a resolved folder; None if it is not there.
 
-    The image is searched for at its path, at every end of its path, and by its base name in the folders ``FOLDERS`` and
-    in their subfolders named after its class (``group``). A drive or root is removed from the path. Raises
-    HashbenchError for a path with ``..``, and for a link that leads out of the folder.
+    The image is searched for at every end of its path, and by its base name in the folders ``FOLDERS`` and in their
+    subfolders named after its class (``group``). Raises HashbenchError for ``..`` and for a link out of the folder.
     """
     names = [os.fsdecode(part) for part in _parts(listed)]
     candidates = ["/".join(names[start:]) for start in range(len(names))]

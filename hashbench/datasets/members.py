@@ -38,10 +38,7 @@ Entry = tuple[str, Callable[[], IO[bytes] | None] | None]
 
 
 def locate(folder: Path, source: Source) -> Path:
-    """The place of the source: ``folder`` itself if it holds the members or images, or the archive in it.
-
-    The members may be at their paths inside ``folder`` or directly in it, compressed or not.
-    """
+    """``folder`` if it holds the members of the source, at their paths or directly, or its images; or the archive."""
     first = source.members[0].path if source.members else "the images"
     if not folder.is_dir():
         raise HashbenchError(f"{folder}: not a folder; name the one that holds {first} or {source.file}")

@@ -27,8 +27,7 @@ Ids = NDArray[np.int64]
 class Split:
     """The item ids of each role, int64, in ascending order; queries are in no other list.
 
-    ``train_ids`` are all inside ``database_ids``, or all outside, as the protocol says. ``validation_ids`` are in
-    neither; most protocols have none.
+    ``train_ids`` are all inside ``database_ids``, or all outside; ``validation_ids``, if there are any, in neither.
     """
 
     query_ids: Ids

@@ -16,7 +16,7 @@ State = Literal["embedded", "stored", "labels only", "missing", "damaged"]
 
 @dataclass(frozen=True)
 class DatasetStatus:
-    """The status of a data set on this machine; ``steps`` are the commands and manual steps to get what is missing.
+    """The status of a data set on this machine, and the ``steps`` to get what is missing.
 
     ``size_bytes`` is the size of the converted file, ``kept_bytes`` of the downloaded sources, which may be deleted.
     """

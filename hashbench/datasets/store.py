@@ -1,7 +1,6 @@
 """The store of converted data sets: one HDF5 file for each, with contiguous items.
 
-The items are not in compressed chunks, so that NumPy can map them into memory: every process reads any image with one
-copy and without a lock, and a data set larger than memory is opened like a small one.
+The items are not in compressed chunks, so that NumPy can map them into memory, however large they are.
 """
 
 import hashlib
@@ -68,10 +67,7 @@ def labels_path_of(card: Card) -> Path:
 
 
 def open_dataset(card: Card) -> Dataset:
-    """The data set of ``card``; its size, class counts and probes are compared with the card.
-
-    Raises HashbenchError if it is not downloaded, damaged or not what the card says.
-    """
+    """The data set of ``card``; raises HashbenchError if it is not downloaded, damaged or not what the card says."""
     if card.embedded:
         return _embedded(card)
     path = path_of(card)
@@ -126,10 +122,7 @@ def stated_sha256(card: Card) -> str:
 
 
 def verify(card: Card, progress: Callable[[int], object] = int) -> Dataset:
-    """The data set, with every byte checked; raises HashbenchError if one is wrong.
-
-    ``progress`` is called with the number of bytes hashed since its last call.
-    """
+    """The data set, with every byte checked; ``progress`` is called with the number of bytes since its last call."""
     data = open_dataset(card)
     if stored_file.content_sha256(data.items, data.labels, progress) != data.sha256:
         raise stored_file.damaged(path_of(card), card.how_to_get, WRONG_CHECKSUM)

@@ -116,9 +116,8 @@ def _joined(lists: Sequence[ImageList]) -> ImageList:
 def merge_by_role(lists: Mapping[str, ImageList]) -> ImageList:
     """All images: first the training images, then those that are only in the database, then the queries.
 
-    Each part is sorted by name, so that every role is a range of ids, whatever the order of the lines. Raises
-    HashbenchError, without the name of the data set, if a role holds an image twice, if a query is also in another
-    list, or if an image has different labels in two lists.
+    Each part is sorted by name, so that every role is a range of ids. Raises HashbenchError if a role holds an image
+    twice, if a query is also in another list, or if an image has different labels in two lists.
     """
     sorted_lists = []
     for role in ROLES:

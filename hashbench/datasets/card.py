@@ -211,7 +211,8 @@ def load_card(name: str) -> Card:
     if card.own:  # they need none of these
         return card
     missing = [key for key in ("citation", "licence", "homepage", "reader") if key not in card.model_fields_set]
-    missing += [f"protocols.{name}.citation" for name, rule in card.protocols.items() if not rule.citation]
+    rules = card.protocols.items()
+    missing += [f"protocols.{rule}.citation" for rule, each in rules if "citation" not in each.model_fields_set]
     if missing:
         raise HashbenchError(f"{files[stem]}: key {missing[0]!r} is missing")
     return card

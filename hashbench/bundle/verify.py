@@ -1,25 +1,225 @@
 """Checks a bundle: every checksum, every row, and every metric, computed again from the histograms and the codes."""
 
+import math
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
 
+import numpy as np
+
+from hashbench import metrics
 from hashbench.bundle import archive
-from hashbench.bundle.archive import Archive, DamagedFile, Manifest
-from hashbench.bundle.arrays import read_id_lists
-from hashbench.bundle.check_run import Report, RunCheck
+from hashbench.bundle.archive import COUNTS, STATED, Archive, DamagedFile, Manifest
+from hashbench.bundle.arrays import RunCodes, read_codes, read_counts, read_id_lists
+from hashbench.contract import CODES
+from hashbench.datasets.card import load_card
+from hashbench.datasets.protocol import Percentiles
+from hashbench.datasets.relevance import relevance_of
 from hashbench.datasets.split import Split
-from hashbench.foundation.errors import HashbenchError, printable, quietly
+from hashbench.datasets.store import open_dataset
+from hashbench.foundation.errors import FEW, HashbenchError, printable, quietly
 from hashbench.foundation.progress import bar
+from hashbench.histogram import Histogram
+from hashbench.histogram.retrieval import Retrieval
+from hashbench.metrics import Metrics, MetricValue, NamedMetric
+from hashbench.relevance.labels import Relevance
 from hashbench.runs import schema_1, store
 from hashbench.runs.line import Line
-from hashbench.runs.row import REMEDY, Row, from_line
+from hashbench.runs.row import REMEDY, Row, Search, from_line
+
+ROUNDING = 1e-9  # another machine may round a sum in another way
 
 T = TypeVar("T")
+
+
+class NotHere(HashbenchError):  # noqa: N818  (what is missing, as DamagedHasher)
+    """What is needed to count the codes again is not on this machine."""
+
+
+@dataclass
+class Report:
+    """What was found in a bundle: the differences, what could not be checked and why, and how much was compared."""
+
+    differences: list[str] = field(default_factory=list)
+    not_checked: list[str] = field(default_factory=list)
+    n_files: int = 0  # whose checksums were compared
+    n_rows: int = 0
+    n_values: int = 0  # metrics that were computed again
+    n_histograms: int = 0
+    n_retrievals: int = 0
+    n_codes: int = 0  # runs whose codes were counted again
+    n_id_lists: int = 0
+    rows_alone: list[str] = field(default_factory=list)  # runs of which neither counts nor codes are there
+
+    def read(self, read: Callable[[Path], T], folder: Path, name: str, run: str = "") -> T | None:
+        """What ``read`` makes of the file ``name`` in ``folder``; None, after it was said, if it raises an error."""
+        try:
+            return quietly(name, lambda: read(folder / name))
+        except NotHere as error:
+            self.not_checked.append(f"{run}{name}: not counted again: {error}")
+        except HashbenchError as error:
+            text = str(error).removesuffix(f": {REMEDY}").replace(f"{folder}/", "")
+            self.differences.append(f"{run}{printable(text, 400)}")
+        return None
+
+
+@dataclass(frozen=True)
+class RunCheck:
+    """The checks of the run of ``row``; ``files`` are copies of its files by name."""
+
+    row: Row
+    files: Mapping[str, Path]
+    ids: Split | None
+    report: Report
+    compared: set[tuple[str, str]] = field(default_factory=set)  # the metrics so far: their search and their name
+
+    def all(self) -> None:
+        """All checks."""
+        n_before = len(self.report.differences)
+        counts = {name: self._counts(name) for name in COUNTS if name in self.files}
+        from_codes = self._codes()
+        if counts.get("histogram.npz") is None:
+            counts = {CODES: from_codes, **counts}
+        for name, each in counts.items():
+            of: Search = "test" if "_of_test" in name else "database"
+            if each is not None:
+                self._compare(of, each, _known(self.row.searches.get(of, {}), type(each)), name)
+        if self.files and len(self.report.differences) == n_before:
+            self._say_not_compared()
+
+    def _say(self, what: str) -> None:
+        self.report.differences.append(f"{self.row.run}: {what}")
+
+    def _not_checked(self, what: str) -> None:
+        self.report.not_checked.append(f"{self.row.run}: {what}")
+
+    def _read(self, name: str, read: Callable[[Path], T]) -> T | None:
+        return self.report.read(read, self.files[name].parent, name, f"{self.row.run}: ")
+
+    def _counts(self, name: str) -> Histogram | Retrieval | None:
+        """The counts in a file, if the row states them (those of the queries among each other it does not)."""
+        counts = self._read(name, read_counts)
+        if counts is None:
+            return None
+        if name == "histogram.npz" and isinstance(counts, Histogram):
+            self.report.n_histograms += 1
+            self._require_size(name, counts.n_queries, int(counts.counts[:1].sum()))
+        self.report.n_retrievals += isinstance(counts, Retrieval)
+        fault = f"{name} is not what the row was scored from"
+        return counts if name not in STATED or self._is_stated(counts, name, fault) else None
+
+    def _is_stated(self, counts: Histogram | Retrieval, name: str, fault: str) -> bool:
+        stated = {f"{artefact}.npz": sha256 for artefact, sha256 in self.row.artefacts.items()}.get(name)
+        if is_other := (sha256 := counts.sha256()) != stated:
+            self._say(f"{fault}: SHA-256 is {sha256}, the row says {stated}")
+        return not is_other
+
+    def _require_size(self, name: str, n_queries: int, n_items: int) -> None:
+        """Says where a file is of other numbers of queries and items than the id lists."""
+        if self.ids is not None and n_queries:
+            listed = len(self.ids.query_ids), len(self.ids.database_ids)
+            if (n_queries, n_items) != listed:
+                of_lists = f"the id lists of {listed[0]} and {listed[1]}"
+                self._say(f"{name} is of {n_queries} queries and {n_items} items, {of_lists}")
+
+    def _codes(self) -> Histogram | None:
+        """The histogram of the codes, if the row states it; None too if there are no codes to count."""
+        codes = self._read(CODES, lambda path: read_codes(path, self.row)) if CODES in self.files else None
+        if codes is None:
+            return None
+        self._check_beside(codes)
+        relevance = codes.relevance or self._read(CODES, lambda _: _relevance_here(self.row, self.ids))
+        if relevance is None or (counted := self._read(CODES, lambda _: codes.histogram(relevance))) is None:
+            return None
+        self.report.n_codes += 1
+        if stated := self.row.searches.get("weighted"):
+            rankings = codes.weighted(relevance)
+            if rankings is None:
+                self._say(f"{CODES} holds no weights of the bits, and the row has metrics by weighted distances")
+            else:
+                self._compare("weighted", rankings, _known(stated), CODES)
+        return counted if self._is_stated(counted, "histogram.npz", f"{CODES} gives another histogram") else None
+
+    def _check_beside(self, codes: RunCodes) -> None:
+        """The sizes, the numbers of distinct codes, and the ids beside the codes."""
+        self._require_size(CODES, len(codes.query), len(codes.database))
+        stated, found = self.row.distinct_codes, codes.distinct
+        if stated is not None and found != stated:
+            gives = f"{CODES} gives {found.queries} and {found.database}"
+            self._say(f"distinct_codes are {stated.queries} and {stated.database}, {gives}")
+        for role, own in (codes.ids or {}).items():
+            if self.ids is not None and not np.array_equal(own, getattr(self.ids, role)):
+                self._say(f"{CODES}: {role} are not those of the id lists")
+
+    def _compare(
+        self, of: Search, counts: Histogram | Retrieval | Iterable[Histogram], wanted: Metrics, by: str
+    ) -> None:
+        """Says which values of the row's search are not those of the ``wanted`` metrics of ``counts``, in ``by``."""
+        found = self._read(by, lambda _: metrics.mean_values(counts, wanted)) or {}
+        self.report.n_values += len(found)
+        self.compared.update((of, name) for name in found)
+        for name, value in found.items():
+            stated: MetricValue = self.row.searches[of][name]
+            for part, number in value.model_dump().items():
+                if not _is_equal(told := getattr(stated, part), number):
+                    self._say(f"{of}.{printable(name)}.{part} is {_shown(told)}, {by} gives {_shown(number)}")
+
+    def _say_not_compared(self) -> None:
+        """Says which metrics this hashbench does not have, and of which of the others nothing is in the bundle."""
+        stated = [(of, name) for of, values in self.row.searches.items() for name in values]
+        left = []
+        for of, name in stated:
+            if (of, name) not in self.compared and _is_known(name):
+                left.append(f"{of}.{name}")
+            elif (of, name) not in self.compared:
+                self._not_checked(f"{of}.{printable(name)}: no metric of this name")
+        if left:
+            named = ", ".join(left[:FEW]) + (", ..." if len(left) > FEW else "")
+            self._not_checked(f"{named}: nothing that gives them is in the bundle")
+
+
+def _relevance_here(row: Row, ids: Split | None) -> Relevance:
+    """The relevance of the database to the queries of a run, by the data set here; raises NotHere where it is not."""
+    if ids is None:
+        raise NotHere("the id lists are not in the bundle")
+    try:
+        card = load_card(row.dataset)
+        data, rule = open_dataset(card), card.protocol(row.protocol)
+    except HashbenchError as error:
+        raise NotHere(str(error)) from None
+    if data.sha256 != row.data_sha256:
+        raise NotHere(f"the data set {row.dataset} here is not the one of the row")
+    if isinstance(rule.relevance, Percentiles) and rule.relevance.features is not None:
+        raise NotHere(f"relevance goes by distances of features, {rule.relevance.features}")
+    return relevance_of(data, ids, rule)
+
+
+def _known(names: Iterable[str], source: type | None = None) -> Metrics:
+    """Those of the metrics that this hashbench has, and that are computed from ``source`` (None: from anything)."""
+    known = Metrics.parse(filter(_is_known, names), source=None)
+    return known.where(lambda metric: source in (None, metric.entry.source))
+
+
+def _is_known(name: str) -> bool:
+    """Whether this hashbench, with the packages beside it, has the metric."""
+    try:
+        return str(NamedMetric.parse(name)) == name
+    except HashbenchError:
+        return False
+
+
+def _is_equal(one: float | None, other: float | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return math.isclose(one, other, rel_tol=ROUNDING, abs_tol=ROUNDING)
+
+
+def _shown(number: float | None) -> str:
+    return "none" if number is None else f"{number:.10g}"
 
 
 def verify(path: Path) -> tuple[Manifest, Report]:
@@ -81,21 +281,11 @@ class _Checks:
             self._say(name, f"not the file that was packed: SHA-256 is {sha256}, {archive.MANIFEST} says {stated}")
         return sha256 == stated
 
-    def _read(self, read: Callable[[Path], T], name: str) -> T | None:
-        """What ``read`` makes of the copy of a file; None, after it was said, if it raises an error."""
-        path = self.scratch / name
-        try:
-            return quietly(str(path), lambda: read(path))
-        except HashbenchError as error:
-            text = str(error).removesuffix(f": {REMEDY}").replace(f"{self.scratch}/", "")
-            self.report.differences.append(printable(text, 400))
-            return None
-
     def _id_lists(self) -> dict[str, tuple[str, Split]]:
         """The id lists by their checksum, each with its name."""
         found: dict[str, tuple[str, Split]] = {}
         for name in self._names(archive.ID_LISTS):
-            if self._is_copied(name) and (chosen := self._read(read_id_lists, name)) is not None:
+            if self._is_copied(name) and (chosen := self.report.read(read_id_lists, self.scratch, name)) is not None:
                 found[chosen.sha256] = name, chosen
                 self.report.n_id_lists += 1
         return found
@@ -119,9 +309,10 @@ class _Checks:
     def _rows_in(self, name: str) -> Iterator[Row]:
         """The readable rows in the copy of a file: of a file of rows, or of one row of schema 1."""
         if name.endswith(".json"):
-            rows = [self._read(schema_1.read, name)]
+            rows = [self.report.read(schema_1.read, self.scratch, name)]
         else:
-            rows = [self._read(partial(_row_in, line), name) for line in self._read(store.read_lines, name) or []]
+            lines = self.report.read(store.read_lines, self.scratch, name) or []
+            rows = [self.report.read(partial(_row_in, line), self.scratch, name) for line in lines]
         yield from (row for row in rows if row is not None)
 
     def _run(self, row: Row, names: list[str], ids: dict[str, tuple[str, Split]]) -> None:

@@ -10,7 +10,7 @@ from hashbench.cli._options import AsJson
 
 if TYPE_CHECKING:
     from hashbench.bundle.archive import Manifest
-    from hashbench.bundle.check_run import Report
+    from hashbench.bundle.verify import Report
 
 
 def command(

@@ -33,36 +33,29 @@ def local_pool(jobs: int, timeout_s: float | None = None, environments: Sequence
     return LocalPool(environments or [{}] * jobs, timeout_s)
 
 
-class _ThisProcess:
+class _ThisProcess(Pool):
     """Does one task after another in this process; an error that is not for the user ends it."""
 
     def __init__(self) -> None:
-        self.given: list[tuple[int, Task]] = []
+        self.running: list[tuple[int, Task]] = []
 
     @property
     def has_room(self) -> bool:
-        return not self.given
-
-    @property
-    def is_busy(self) -> bool:
-        return bool(self.given)
+        return not self.running
 
     def give(self, at: int, task: Task) -> None:
-        self.given.append((at, task))
+        self.running.append((at, task))
 
     def ended(self, seconds: float | None = None) -> Iterator[tuple[int, Any]]:  # noqa: ARG002
-        at, task = self.given.pop()
+        at, task = self.running.pop()
         try:
             found = task.run()
         except HashbenchError as error:
             found = error
         yield at, found
 
-    def close(self) -> None:
-        pass
 
-
-class LocalPool:
+class LocalPool(Pool):
     """Workers, one for each of ``environments``, the variables that it has of its own; it starts with its first task.
 
     A task that takes longer than ``timeout_s`` ends it (None: no limit). A worker that dies is replaced.
@@ -71,33 +64,28 @@ class LocalPool:
     def __init__(self, environments: Sequence[Environment], timeout_s: float | None = None) -> None:
         self._jobs, self._timeout_s = len(environments), timeout_s
         self._free: deque[tuple[Environment, Worker | None]] = deque((each, None) for each in environments)
-        self._busy: dict[Worker, tuple[Environment, int]] = {}
+        self.running: dict[Worker, tuple[Environment, int]] = {}
 
     @property
     def has_room(self) -> bool:
         """Whether a worker is free."""
         return bool(self._free)
 
-    @property
-    def is_busy(self) -> bool:
-        """Whether a worker is at work."""
-        return bool(self._busy)
-
     def give(self, at: int, task: Task) -> None:
         """Gives the task to a free worker."""
         environment, worker = self._free.popleft()
         worker = worker or Worker(self._jobs, environment)
-        self._busy[worker] = environment, at
+        self.running[worker] = environment, at
         worker.give(task)
 
     def ended(self, seconds: float | None = None) -> Iterator[tuple[int, Any]]:
         """(place, result) of tasks that have ended; waits for the first, so many ``seconds`` at most."""
         limits = [] if seconds is None else [seconds]
         if self._timeout_s is not None:
-            began = min(worker.started for worker in self._busy)
+            began = min(worker.started for worker in self.running)
             limits.append(max(0.0, began + self._timeout_s - time.monotonic()))
-        ready = wait([worker.pipe for worker in self._busy], min(limits, default=None))
-        for worker in list(self._busy):
+        ready = wait([worker.pipe for worker in self.running], min(limits, default=None))
+        for worker in list(self.running):
             if worker.pipe in ready:
                 yield self._put_back(worker, worker.result())
             elif self._timeout_s is not None and time.monotonic() - worker.started >= self._timeout_s:
@@ -106,7 +94,7 @@ class LocalPool:
 
     def close(self) -> None:
         """Ends all workers: those without work by themselves, the others at once."""
-        for worker in self._busy:
+        for worker in self.running:
             worker.kill()
         for _, free in self._free:
             if free is not None:
@@ -114,7 +102,7 @@ class LocalPool:
 
     def _put_back(self, worker: "Worker", result: Any) -> tuple[int, Any]:
         """The place of the worker's task, with the ``result``; the worker is free again."""
-        environment, at = self._busy.pop(worker)
+        environment, at = self.running.pop(worker)
         if isinstance(result, Died):
             worker.kill()
             self._free.append((environment, None))  # last: another place is the next one to try

@@ -13,7 +13,7 @@ from hashbench.foundation import extras, provenance
 from hashbench.foundation.errors import HashbenchError, one_line
 from hashbench.foundation.progress import note
 from hashbench.jobs.node import Sent, run_on_this_node
-from hashbench.jobs.task import Died, Task, result_of
+from hashbench.jobs.task import Died, Pool, Task, result_of
 
 LOCAL = "local"  # a cluster of this machine alone, which ends with the command
 A_CORE = 2  # tasks that the cluster has at the same time: one is done while the next one waits for its core
@@ -53,11 +53,12 @@ def has_gpus(ray: Any) -> bool:
     return bool(ray.cluster_resources().get("GPU", 0) >= 1)
 
 
-class RayPool:
+class RayPool(Pool):
     """The tasks that a cluster has at the moment; each reserves its cores, its GPUs and its memory in GiB (0: none)."""
 
     def __init__(self, ray: Any, *, cores: int = 1, gpus: int = 0, memory_gib: float = 0.0) -> None:
-        self._ray, self._running = ray, dict[Any, int]()
+        self._ray = ray
+        self.running: dict[Any, int] = {}
         needs = {"num_cpus": cores, "num_gpus": gpus, "memory": int(memory_gib * 2**30) or None}
         self._on_node = ray.remote(**needs, max_retries=0)(_on_node)  # ``follow`` tries again what dies
         self._files = _files_of_driver(ray)
@@ -66,26 +67,18 @@ class RayPool:
     def has_room(self) -> bool:
         """Whether it takes one more task: so few that their results fit into the memory of the nodes."""
         cores = int(self._ray.cluster_resources().get("CPU", 0))
-        return len(self._running) < A_CORE * max(1, cores)
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether it has a task."""
-        return bool(self._running)
+        return len(self.running) < A_CORE * max(1, cores)
 
     def give(self, at: int, task: Task) -> None:
         """Puts a task into the queue of the cluster."""
         sent = Sent(task.for_node(), task.inputs(), provenance.code())
-        self._running[self._on_node.remote(sent, self._files)] = at
+        self.running[self._on_node.remote(sent, self._files)] = at
 
     def ended(self, seconds: float | None = None) -> Iterator[tuple[int, Any]]:
         """(place, result) of tasks that have ended; waits for the first, so many ``seconds`` at most."""
-        done, _ = self._ray.wait(list(self._running), num_returns=1, timeout=seconds)
+        done, _ = self._ray.wait(list(self.running), num_returns=1, timeout=seconds)
         for reference in done:
-            yield self._running.pop(reference), self._result(reference)
-
-    def close(self) -> None:
-        """The tasks end when the driver leaves the cluster."""
+            yield self.running.pop(reference), self._result(reference)
 
     def _result(self, reference: Any) -> Any:
         try:

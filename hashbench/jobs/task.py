@@ -1,11 +1,11 @@
 """A task: work with a name that any process can do. A task and its result are picklable."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import file_sha256
@@ -105,28 +105,35 @@ class Call(Task):
         return self.work()
 
 
-class Pool(Protocol):
-    """Workers, or a cluster; tasks are known by their place in the caller's list."""
+class Pool(ABC):
+    """Workers, or a cluster; tasks are known by their place in the caller's list; ``running`` is what it does now."""
+
+    running: Sized
 
     @property
+    @abstractmethod
     def has_room(self) -> bool:
         """Whether it takes one more task."""
 
-    @property
-    def is_busy(self) -> bool:
-        """Whether it has a task."""
-
+    @abstractmethod
     def give(self, at: int, task: Task) -> None:
         """Starts a task, or puts it into the queue of a cluster."""
 
+    @abstractmethod
     def ended(self, seconds: float | None = None) -> Iterator[tuple[int, Any]]:
         """(place, result) of tasks that have ended; waits for the first, so many ``seconds`` at most.
 
         The result is a HashbenchError where the task raised one, and Died where there is none.
         """
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether it has a task."""
+        return len(self.running) > 0
+
     def close(self) -> None:
-        """Ends all workers."""
+        """Ends all workers; those of a cluster end when the driver leaves it."""
+        return
 
 
 def result_of(work: Callable[[], Any]) -> Any:

@@ -21,9 +21,10 @@ from hashbench.codes.files import _codes
 from hashbench.codes.files._find import (
     FORMATS,
     IDS,
+    LAYOUT,
+    N_BITS,
     NAMINGS,
     ROLES,
-    NamedArrays,
     array_at,
     array_of,
     arrays_in,
@@ -203,19 +204,22 @@ def _open(
 ) -> Opened:
     paths = [sources] if isinstance(sources, Path) else list(sources)
     needed = ROLES if with_labels else CODE_ROLES
-    found = find(paths, {role: getattr(explicit, role) for role in (*needed, *(IDS if with_labels else ()))}, needed)
-    where = ", ".join(map(str, paths)) or found.roles["query_codes"].where
-    if with_labels and (explicit.query_ids or explicit.database_ids) and len(found.ids) < len(IDS):
-        only = next(iter(found.ids))
+    named = {role: getattr(explicit, role) for role in (*needed, *(IDS if with_labels else ()))}
+    found = find(paths, named, needed)
+    where, ids = ", ".join(map(str, paths)) or found["query_codes"].where, [found.get(name) for name in IDS]
+    if with_labels and (explicit.query_ids or explicit.database_ids) and None in ids:
+        only = IDS[ids[0] is None]
         raise HashbenchError(f"{where}: --query-ids and --database-ids go together: only {only} is there")
-    roles = dict(found.roles)
+    roles = {role: found[role] for role in needed}
     for what, place in zip(("codes", "labels"), training or (), strict=False):
         roles[f"database_{what}"] = array_at(place, f"database_{what}", f"--train-{what}")
-    codes = arrange(where, roles, explicit.bits or _n_bits(found), explicit.layout or _layout(found))
+    n_bits, layout = explicit.bits, explicit.layout
+    if n_bits is None and N_BITS in found:
+        n_bits = _check_bits(found[N_BITS].where, found[N_BITS].integer())
+    codes = arrange(where, roles, n_bits, layout or _layout(found.get(LAYOUT)))
     notes = [f"{where}: codes are bits x items"] if codes.transposed else []
     notes += [f"{where}: labels are labels x items"] if any(each.transposed for each in codes.labels) else []
-    ids = found.ids if with_ids and training is None else {}
-    return Opened(codes, (ids.get(IDS[0]), ids.get(IDS[1])), notes, explicit.bit_order)
+    return Opened(codes, ids if with_ids and training is None else [None, None], notes, explicit.bit_order)
 
 
 def _check_bits(name: str, n_bits: int) -> int:
@@ -224,12 +228,7 @@ def _check_bits(name: str, n_bits: int) -> int:
     return n_bits
 
 
-def _n_bits(found: NamedArrays) -> int | None:
-    return None if found.n_bits is None else _check_bits(found.n_bits.where, found.n_bits.integer())
-
-
-def _layout(found: NamedArrays) -> str | None:
-    stored = found.layout
+def _layout(stored: StoredArray | None) -> str | None:
     if stored is None:
         return None
     text = str(stored.small().item()) if stored.shape == () and stored.dtype.kind in "US" else ""

@@ -78,14 +78,6 @@ class Packer:
         self.n_other += n_other
         self.is_float = slab.dtype.kind == "f"
 
-    def note(self) -> str:
-        """A warning about the values; empty if there is none."""
-        where = self.stored.where
-        zeros = f"{self.n_zero} of {self.n_values} values are exactly 0, and those bits are not set"
-        if self.n_other:
-            return f"{where}: real values, binarised at > 0; {zeros}"
-        return f"{where}: codes of -1 and +1 with zeros: {zeros}" if self.n_negative and self.n_zero else ""
-
 
 def read(stored: StoredCodes, bit_order: str | None) -> tuple[Codes, Codes, list[str]]:
     """The query codes, the database codes and notes about their values.
@@ -118,7 +110,14 @@ def interpret(sides: Sequence[Packer]) -> list[str]:
     if any(side.n_negative for side in counted) and any(side.n_zero for side in counted) and not has_set:
         where = counted[0].stored.where
         raise HashbenchError(f"{where}: -1 and 0 and no +1 are in it: 0 and 1, or -1 and +1, are expected")
-    return list(filter(None, (side.note() for side in counted)))
+    notes = []
+    for side in counted:
+        zeros = f"{side.n_zero} of {side.n_values} values are exactly 0, and those bits are not set"
+        if side.n_other:
+            notes.append(f"{side.stored.where}: real values, binarised at > 0; {zeros}")
+        elif side.n_negative and side.n_zero:
+            notes.append(f"{side.stored.where}: codes of -1 and +1 with zeros: {zeros}")
+    return notes
 
 
 def choose_order(codes: StoredCodes, last_byte: int, bit_order: str | None) -> tuple[str, list[str]]:

@@ -79,29 +79,19 @@ def _format(path: Path) -> str:
     return known[0] if known else "pt"
 
 
-@dataclass(frozen=True)
-class NamedArrays:
-    """Codes and labels by role (query_codes, ...), and what else the files hold: code length, layout, ids."""
+def find(sources: Sequence[Path], explicit: Mapping[str, str | None], roles: Sequence[str]) -> dict[str, StoredArray]:
+    """The arrays of ``roles`` that ``explicit`` gives (role: FILE or FILE:KEY); the others in ``sources``, by name.
 
-    roles: Mapping[str, StoredArray]
-    n_bits: StoredArray | None
-    layout: StoredArray | None
-    ids: Mapping[str, StoredArray]
-
-
-def find(sources: Sequence[Path], explicit: Mapping[str, str | None], roles: Sequence[str] = ROLES) -> NamedArrays:
-    """The arrays of ``roles`` that ``explicit`` gives (role: FILE or FILE:KEY); the others in ``sources``, by name."""
+    With them come code length, layout and ids, where the files hold any.
+    """
     given = {role: array_at(place, role) for role, place in explicit.items() if place is not None}
     said = {role: array for role, array in given.items() if role in roles}
     files = [file for source in sources for file in files_of(source)] if len(said) < len(roles) else []
-    beside: dict[str, Arrays] = {str(file): arrays_in(file) for file in files}
-    names = _one_namespace(beside)
+    names = _one_namespace({str(file): arrays_in(file) for file in files})
     needed = [role for role in roles if role not in said]
     guessed = _guess(", ".join(map(str, sources)), names, needed) if needed else {}
-    found = said | {role: names[name]() for role, name in guessed.items()}
     others = {name: names[name]() for name in (N_BITS, LAYOUT, *IDS) if name in names}
-    ids = {name: given.get(name) or others[name] for name in IDS if name in given or name in others}
-    return NamedArrays(found, others.get(N_BITS), others.get(LAYOUT), ids)
+    return others | given | {role: names[name]() for role, name in guessed.items()}
 
 
 def array_at(place: str, role: str, option: str | None = None) -> StoredArray:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.codes.files._layout import StoredLabels
+from hashbench.codes.files._layout import StoredLabels, is_text
 from hashbench.codes.files._stored import StoredArray
 from hashbench.foundation.errors import HashbenchError
 from hashbench.relevance.labels import ClassRelevance, LabelRelevance, Labels, class_ids, class_names, from_labels
@@ -32,7 +32,7 @@ class LabelReader:
     def whole(self) -> Labels:
         """The labels of all items."""
         stored = self.labels.stored
-        if self.labels.are_names:
+        if is_text(self.labels.stored):
             return self._checked(stored.whole())
         labels = np.empty(stored.shape, np.int64 if self.labels.is_ids else np.uint8)
         for at, slab in stored.slabs():
@@ -55,7 +55,7 @@ class LabelReader:
 
     def _checked(self, slab: NDArray[Any]) -> Labels:
         where = self.labels.stored.where
-        if self.labels.are_names:
+        if is_text(self.labels.stored):
             texts = _texts(where, slab.ravel())
             self.names = class_names(texts) if self.names is None else self.names
             return class_ids(texts, self.names)

@@ -29,11 +29,6 @@ class StoredLabels:
         """Number of labels, 1 for ids."""
         return 1 if self.is_ids else self.stored.shape[1]
 
-    @property
-    def are_names(self) -> bool:
-        """Whether they are names of classes, texts."""
-        return is_text(self.stored)
-
 
 @dataclass(frozen=True)
 class StoredCodes:

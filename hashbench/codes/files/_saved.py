@@ -1,6 +1,6 @@
 """Saved codes: in memory as a whole, or with a database that is read piece by piece, where it does not fit."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -113,7 +113,7 @@ class Opened:
     """Codes, labels and ids (of queries and database) in their files, before any value is read; notes on the layout."""
 
     codes: StoredCodes
-    ids: tuple[StoredArray | None, StoredArray | None]
+    ids: Sequence[StoredArray | None]
     notes: list[str]
     bit_order: str | None
 

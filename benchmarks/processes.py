@@ -20,7 +20,7 @@ from scoring import ITEMS, QUERIES, REPETITIONS, Case
 from hashbench.histogram.counting import Kernel
 
 EVAL = """
-from hashbench.cli import main
+from hashbench.cli._app import main
 main(["eval", sys.argv[2]])
 """
 SCORE = """

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import typer
 
-from hashbench.cli import app
+from hashbench.cli._app import app
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]

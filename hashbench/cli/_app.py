@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, NoReturn, TextIO
 
 import typer
+from typer import Option
 from typer.core import TyperCommand
 
 from hashbench import __version__
@@ -19,7 +20,7 @@ from hashbench.foundation.progress import QUIET
 # The order is that in which a user needs the commands. Each name is a module of hashbench.cli whose function `command`
 # is the command. The modules import nothing heavy until they are called, so --help answers at once.
 COMMANDS = {
-    "list": "List what there is: methods, data sets, tables, runs and more.",
+    "list": "List methods, data sets, tables, runs and other kinds.",
     "show": "Show all about one method, data set, table, run or metric.",
     "download": "Download data sets, verify every byte and convert them.",
     "split": "Write the id lists of a protocol; --check verifies them.",
@@ -38,6 +39,11 @@ COMMANDS = {
     "verify": "Score the rows of a bundle again and compare them.",
     "report": "Write one page with all tables, figures and what is missing.",
     "doctor": "Show what is installed and downloaded, and what is missing.",
+}
+GROUPS = {
+    "index": "Build an index of sparse codes, or search it.",
+    "dataset": "Add data of your own as a data set, or remove it.",
+    "results": "List, compare, merge and tidy the stored rows.",
 }
 
 
@@ -62,11 +68,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},  # of every command: they inherit it
 )
-GROUPS = {
-    "index": "Build an index of sparse codes, or search it.",
-    "dataset": "Add data of your own as a data set, or remove it.",
-    "results": "List, compare, merge and tidy the stored rows.",
-}
 for _name, _short in COMMANDS.items():
     app.command(_name, cls=Command, short_help=_short)(import_module(f"hashbench.cli.{_name}").command)
 for _name, _short in GROUPS.items():
@@ -81,15 +82,13 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _shared(
-    root: Annotated[
-        Path | None, typer.Option(help="Your own datasets/ and experiments/, added to the shipped ones.")
-    ] = None,
-    results: Annotated[Path | None, typer.Option(help="Folder for rows, runs and tables.")] = None,
-    data: Annotated[Path | None, typer.Option(help="Folder for downloaded data.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress bars and no notes.")] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the full traceback of an error.")] = False,
+    root: Annotated[Path | None, Option(help="Your own datasets/ and experiments/, added to the shipped ones.")] = None,
+    results: Annotated[Path | None, Option(help="Folder for rows, runs and tables.")] = None,
+    data: Annotated[Path | None, Option(help="Folder for downloaded data.")] = None,
+    quiet: Annotated[bool, Option("--quiet", help="Show no progress bars and no notes.")] = False,
+    debug: Annotated[bool, Option("--debug", help="Show the full traceback of an error.")] = False,
     version: Annotated[  # noqa: ARG001  (its callback acts)
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+        bool, Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """Benchmark methods that learn to hash.
@@ -102,21 +101,18 @@ def _shared(
     for name, folder in (("HASHBENCH_ROOT", root), ("HASHBENCH_RESULTS", results), ("HASHBENCH_DATA", data)):
         if folder is not None:
             os.environ[name] = str(resolved(folder))
-    for name, wanted in ((QUIET, quiet), ("HASHBENCH_DEBUG", debug)):
-        if wanted:
-            os.environ[name] = "1"
+    os.environ |= {name: "1" for name, wanted in ((QUIET, quiet), ("HASHBENCH_DEBUG", debug)) if wanted}
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Runs the command line and exits: 0 done, 1 a check failed, 2 bad usage or bad input, 130 interrupted."""
-    given = sys.argv[1:] if arguments is None else arguments
     if arguments is not None:  # not the process's own: an earlier command of the process may have written cards
         from hashbench.foundation import paths
 
         paths.read_again()
     try:
         with _interrupts.raise_interrupts():
-            code = _status(given)
+            code = _status(sys.argv[1:] if arguments is None else arguments)
     except KeyboardInterrupt:
         code = _interrupts.STATUS
     if code == _interrupts.STATUS:
@@ -145,7 +141,7 @@ def _status(given: list[str]) -> int:
 
 
 def _discard(stream: TextIO) -> None:
-    """Sends what is left in the buffer of ``stream`` nowhere; otherwise Python fails when it flushes it at the end."""
+    """Drops what is left in the buffer of ``stream``; otherwise Python fails when it flushes it at the end."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 

@@ -10,7 +10,11 @@ from hashbench.cli import _interrupts
 def main() -> NoReturn:
     """Runs the command line; the command ``hashbench`` and ``python -m hashbench`` call it."""
     _interrupts.end_at_once()
-    _buffer_output()
+    # PYTHONUNBUFFERED takes the buffer of stdout away, and without it what a full disk cuts off is no error; nothing
+    # comes later for it, since every line that is printed is flushed
+    if sys.stdout is not None and isinstance(sys.stdout.buffer, io.RawIOBase):
+        encoding, errors = sys.stdout.encoding, sys.stdout.errors
+        sys.stdout = open(1, "w", encoding=encoding, errors=errors, closefd=False)  # noqa: SIM115
     try:
         from hashbench.foundation.parallel import let_idle_threads_sleep
 
@@ -20,13 +24,3 @@ def main() -> NoReturn:
         run()
     except KeyboardInterrupt:  # it came between two blocks that catch it
         _interrupts.end()
-
-
-def _buffer_output() -> None:
-    """Gives stdout the buffer that PYTHONUNBUFFERED takes away: without it, what a full disk cuts off is no error.
-
-    Nothing comes later for it, since every line that is printed is flushed.
-    """
-    if sys.stdout is not None and isinstance(sys.stdout.buffer, io.RawIOBase):
-        encoding, errors = sys.stdout.encoding, sys.stdout.errors
-        sys.stdout = open(1, "w", encoding=encoding, errors=errors, closefd=False)  # noqa: SIM115

@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from types import FrameType
+from types import FrameType, SimpleNamespace
 from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
@@ -23,24 +23,12 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 AGAIN_S = 3.0  # until a lost interrupt is repeated, or an import is interrupted all the same
 SOON_S = 0.05
 
-
-class _State:
-    """The interrupts since the command began."""
-
-    def __init__(self) -> None:
-        self.first_s: float | None = None  # when the first interrupt came
-        self.is_printed = False
-
-
-_state = _State()
+_state = SimpleNamespace(first_s=None, is_printed=False)  # when the first interrupt of the command came
 
 
 def end_at_once() -> None:
-    """From here to the end of the process an interrupt ends it at once, except within ``raise_interrupts``.
-
-    The exit function that is registered first is called last.
-    """
-    atexit.register(_ignore)
+    """From here to the end of the process an interrupt ends it at once, except within ``raise_interrupts``."""
+    atexit.register(_ignore)  # the exit function that is registered first is called last
     for number in _not_ignored():
         signal.signal(number, lambda _signum, _frame: end())
 
@@ -79,7 +67,7 @@ def print_line() -> None:
 
 
 def end() -> NoReturn:
-    """Prints the one line, once, and ends the process without Python's exit functions."""
+    """Prints the line, once, and ends the process without Python's exit functions."""
     if not _state.is_printed:
         with suppress(OSError):
             os.write(2, _line().encode())  # sys.stderr may be at work in the code that was interrupted
@@ -90,8 +78,7 @@ def _line() -> str:
     return f"\n{LINE}\n" if os.isatty(2) else f"{LINE}\n"  # a terminal has shown ^C
 
 
-def _not_ignored() -> list[signal.Signals]:
-    """The signals that are not ignored; nohup and a shell's & ignore some for the whole process."""
+def _not_ignored() -> list[signal.Signals]:  # nohup and a shell's & ignore some for the whole process
     return [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
 
 
@@ -118,11 +105,9 @@ def _raise(_signum: int, frame: FrameType | None) -> None:
 
 def _is_importing(frame: FrameType | None) -> bool:
     """Whether ``frame`` or one of its callers imports a module."""
-    while frame is not None:
-        if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
-            return True
+    while frame is not None and frame.f_code.co_filename != "<frozen importlib._bootstrap>":
         frame = frame.f_back
-    return False
+    return frame is not None
 
 
 def _unraisable(found: "UnraisableHookArgs") -> None:

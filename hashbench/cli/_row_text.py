@@ -1,35 +1,60 @@
-"""What ``hashbench train`` prints of a row, or of two rows of one run that are compared."""
+"""What ``hashbench train`` prints: a row, two rows of one run that are compared, or with --dry-run the settings."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
-import typer
+from typer import Exit, echo
 
+from hashbench.cli._sheet import setting
 from hashbench.codes.distinct import DistinctCodes
 from hashbench.foundation import paths
-from hashbench.foundation.config import canonical_json
+from hashbench.foundation.config import Setting, canonical_json
 from hashbench.foundation.errors import printable
 from hashbench.metrics import MetricValue
 from hashbench.runs.diff import diff_rerun
-from hashbench.runs.row import Row, to_json
+from hashbench.runs.row import Row, made_by, to_json
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 
 
-def show(row: Row, stored: Row | None, store: Store, *, as_json: bool) -> None:
+def print_row(row: Row, stored: Row | None, store: Store, *, as_json: bool) -> None:
     """Prints the row; if it was trained again, beside the ``stored`` one."""
     if as_json:
-        typer.echo(to_json(row) if stored is None else _compared_json(row, stored))
+        rows = {} if stored is None else {"again": row, "stored": stored}
+        values = {key: each.model_dump(by_alias=True) for key, each in rows.items()}
+        echo(to_json(row) if stored is None else canonical_json({**values, **asdict(diff_rerun(row, stored))}))
     else:
-        typer.echo(f"run   {row.run}")
-        for line in _scores(row) if stored is None else _compared(row, stored):
-            typer.echo(line)
+        echo(f"run   {row.run}")
+        scores = (f"{name:28} {_score(value)}" for name, value in row.all_metrics().items())
+        for line in scores if stored is None else _compared(row, stored):
+            echo(line)
         if row.distinct_codes is not None:
-            typer.echo(f"{'distinct codes':28} {distinct_text(row.distinct_codes)}")
+            echo(f"{'distinct codes':28} {distinct_text(row.distinct_codes)}")
         stays = "" if stored is None else " (as it was)"
-        typer.echo(f"row   {paths.shown(store.rows_path(row.dataset, row.protocol))}{stays}")
+        echo(f"row   {paths.shown(store.rows_path(row.dataset, row.protocol))}{stays}")
     if row.status == "failed":
-        typer.echo(f"error: {row.run}: {row.reason}", err=True)
-        raise typer.Exit(2)
+        echo(f"error: {row.run}: {row.reason}", err=True)
+        raise Exit(2)
+
+
+def print_settings(run: Run, given: Mapping[str, Setting], stored: Row | None, *, as_json: bool) -> None:
+    """Prints the run's name, whether it is stored, and all its settings with their sources."""
+    settings, name = run.sources(given), run.name
+    names = {"dataset": name.dataset, "protocol": name.protocol, "method": name.method, "budget": name.budget}
+    if as_json:
+        values = {"run": str(name), "stored": stored is not None, **names}
+        values |= {"seed": name.seed, "split_seed": name.split_seed}
+        values["settings"] = {key: asdict(found) for key, found in settings.items()}
+        echo(canonical_json(values))
+        return
+    width = max(map(len, settings))
+    facts = {"run": str(name), "stored": "no" if stored is None else f"yes, {made_by(stored)}", **names}
+    for key, value in {**facts, "seed": name.seed, "split": split_text(name.split_seed)}.items():
+        if value is not None:
+            echo(f"{key:{width}}  {value}")
+    for key, found in settings.items():
+        source = found.source if found.recipe is None else f"recipe {found.recipe}"
+        echo(f"{key:{width}}  {setting(found.value):14}  {source}")
 
 
 def distinct_text(codes: DistinctCodes) -> str:
@@ -42,14 +67,7 @@ def split_text(seed: int | None) -> str | None:
     return None if seed is None else f"drawn with seed {seed}, not the protocol's own"
 
 
-def _scores(row: Row) -> Iterator[str]:
-    """A line for each metric of the row."""
-    for name, value in row.all_metrics().items():
-        yield f"{name:28} {_score(value)}"
-
-
 def _compared(row: Row, stored: Row) -> Iterator[str]:
-    """A line for each metric of the row that says how it differs from the ``stored`` one."""
     compared, before = diff_rerun(row, stored), stored.all_metrics()
     for artefact, is_equal in compared.equal.items():
         yield f"{artefact:28} {'equal' if is_equal else 'not equal to the stored one'}"
@@ -57,23 +75,14 @@ def _compared(row: Row, stored: Row) -> Iterator[str]:
         yield f"{'likely cause':28} {printable(compared.likely_cause, 300)}"
     for name, value in row.all_metrics().items():
         if name not in compared.differences:
-            said = "not in the stored row"
-        elif compared.differences[name] == 0:
-            said = "equal"
+            text = "not in the stored row"
+        elif (difference := compared.differences[name]) == 0:
+            text = "equal"
         else:
-            said = f"stored {_score(before[name])}, {_signed(compared.differences[name])}"
-        yield f"{name:28} {_score(value):6}  {said}"
-
-
-def _compared_json(row: Row, stored: Row) -> str:
-    compared = diff_rerun(row, stored)
-    rows = {"again": row.model_dump(by_alias=True), "stored": stored.model_dump(by_alias=True)}
-    return canonical_json({**rows, **asdict(compared)})
+            by = "one of them has no mean" if difference is None else f"differs by {difference:+.2g}"
+            text = f"stored {_score(before[name])}, {by}"
+        yield f"{name:28} {_score(value):6}  {text}"
 
 
 def _score(value: MetricValue) -> str:
     return "" if value.mean is None else f"{value.mean:.4f}"
-
-
-def _signed(difference: float | None) -> str:
-    return "one of them has no mean" if difference is None else f"differs by {difference:+.2g}"

@@ -1,21 +1,19 @@
 """A run: its scores, configuration and provenance, and the commands that make it and use it."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hashbench.cli import _sheet
 from hashbench.cli._row_text import distinct_text, split_text
 from hashbench.cli._sheet import Block, Sheet
 from hashbench.codes.distinct import DistinctCodes
 from hashbench.foundation import paths
-from hashbench.runs.row import HEADINGS
-
-if TYPE_CHECKING:
-    from hashbench.runs.row import Row
+from hashbench.foundation.errors import HashbenchError
+from hashbench.runs.row import HEADINGS, Row
 
 
 def run(name: str) -> Sheet:
-    """All about the run called ``name``: its row, and the commands that make it and use it."""
+    """All about the run called ``name``."""
     from hashbench.runs.store import Store
 
     store = Store.default()
@@ -24,24 +22,17 @@ def run(name: str) -> Sheet:
     folder = store.run_folder(row.run)
     kept = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
     commands, why = _commands(row, kept)
-    found = {
-        **row.model_dump(by_alias=True),
-        "row": paths.shown(line.path),
-        "folder": paths.shown(folder),
-        "kept": kept,
-        "commands": commands,
-        "not_again": why,  # why no command trains it today; null where one does
-    }
+    found = {**row.model_dump(by_alias=True), "row": paths.shown(line.path), "folder": paths.shown(folder)}
+    found |= {"kept": kept, "commands": commands, "not_again": why}  # why no command trains it today, or null
     title = f"{row.run} (run): {row.method} on {row.dataset} {row.protocol}"
     return Sheet(title, found, _facts(found), list(_blocks(found)), commands)
 
 
-def _commands(row: "Row", kept: list[str]) -> tuple[list[str], str | None]:
+def _commands(row: Row, kept: list[str]) -> tuple[list[str], str | None]:
     """The commands that train the run, encode, search and eval, and why it cannot be trained again, if it cannot.
 
     Without a hasher that is kept the run is trained again first.
     """
-    from hashbench.foundation.errors import HashbenchError
     from hashbench.runs.command import train_command
 
     has_hasher = any(name.startswith("hasher.") for name in kept)
@@ -61,7 +52,6 @@ def _commands(row: "Row", kept: list[str]) -> tuple[list[str], str | None]:
 def _has_images(dataset: str) -> bool:
     """Whether there are images to draw; False if the data set is gone."""
     from hashbench.datasets.card import load_card
-    from hashbench.foundation.errors import HashbenchError
 
     try:
         return load_card(dataset).kind == "images"
@@ -80,15 +70,19 @@ def _facts(found: dict[str, Any]) -> dict[str, object]:
         "seed": found["seed"],
         "split": split_text(found["split_seed"]),
         "made": f"{found['utc']} by hashbench {code['version']}, {commit}",
-        "machine": ", ".join(f"{key} {value}" for key, value in found["hardware"].items() if value is not None),
-        "threads": ", ".join(f"{key} {value}" for key, value in (found["threads"] or {}).items()) or None,
+        "machine": _pairs(found["hardware"]),
+        "threads": _pairs(found["threads"] or {}),
         "peak memory": f"{found['peak_memory'] / 2**30:.1f} GiB" if found["peak_memory"] else None,
-        "versions": ", ".join(f"{key} {value}" for key, value in found["versions"].items() if value is not None),
+        "versions": _pairs(found["versions"]),
         "seconds": ", ".join(f"{key} {value:,.1f}" for key, value in seconds.items()) if seconds else "unknown",
         "row": found["row"],
         "again": found["not_again"],
         "kept": f"{found['folder']}: {', '.join(found['kept'])}" if found["kept"] else "no codes and no hasher",
     }
+
+
+def _pairs(values: dict[str, Any]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in values.items() if value is not None)
 
 
 def _blocks(found: dict[str, Any]) -> Iterator[Block]:

@@ -1,13 +1,23 @@
-"""All about one entry, as ``hashbench show`` prints it: as JSON, or as text with facts, blocks and commands."""
+"""All about one entry, as ``hashbench show`` prints it: a function for each kind, called as the kind is."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hashbench.cli._terminal import in_columns, wrapped
+from hashbench.cli._terminal import in_columns, print_error, wrapped
+from hashbench.foundation import paths
 from hashbench.foundation.config import Setting
 
+if TYPE_CHECKING:
+    from hashbench.methods import Method
+    from hashbench.runs.settings import MethodFile
+    from hashbench.tables.spec import TableSpec
+
 Block = tuple[str, Iterable[tuple[str, str]]]  # a heading, and names with a text each
+
+RELEVANCE = "relevance, which labels or distances define"
+LEARNS_FROM = {"none": "the items alone", "labels": "class labels", "relevance": RELEVANCE}
+CUTOFFS = {"rank": "@100", "radius": "@r2 (Hamming radius 2)", "n_relevant": "@r (rank N+)"}
 
 
 @dataclass(frozen=True)
@@ -35,7 +45,7 @@ class Sheet:
             yield from (f"$ {command}" for command in self.commands)  # never wrapped: they are to be copied
 
 
-def paper(key: str) -> str:
+def _paper(key: str) -> str:
     """The authors, year and title of a paper, and its key."""
     from hashbench.tables.papers import cited, papers
 
@@ -56,3 +66,220 @@ def setting(value: "Setting | None") -> str:
 def settings(values: Mapping[str, Setting]) -> str:
     """Settings on one line."""
     return ", ".join(f"{key} {setting(value)}" for key, value in values.items())
+
+
+def method(name: str) -> Sheet:
+    """Its paper, what it learns from and needs, its settings with their sources, and its command."""
+    from hashbench.methods import METHODS
+    from hashbench.runs.settings import method_file, method_path, tuned
+
+    method, file, path = METHODS.get(name), method_file(name), paths.shown(method_path(name))
+    starts_from_another = method.base is not None and METHODS.get(method.base.method) is not method
+    base, package = method.base.method if method.base and starts_from_another else None, METHODS.provider(name)
+    others: list[tuple[dict[str, str], Any]] = [(each.when.names, each) for each in file.variants]
+    others += [({"recipe": recipe}, each) for recipe, each in tuned(name).items()]
+    variants = [(names, {key: own.value for key, own in v.parameters.items()}, v.why) for names, v in others]
+    known = _settings_of(method, file)
+    values: dict[str, Any] = {
+        **{key: getattr(method, key) for key in ("group", "supervision", "needs_torch", "several_processes")},
+        **file.model_dump(include={"title", "summary", "paper", "budgets"}),
+        **{"name": name, "base": base, "package": package, "file": path, "settings": known},
+        "variants": [{"conditions": names, "why": why, "values": changed} for names, changed, why in variants],
+    }
+    needs = "the extra train (PyTorch)" if method.needs_torch else "the base installation"
+    facts = {
+        "paper": _paper(file.paper),
+        "learns from": LEARNS_FROM[method.supervision],
+        "needs": needs + (", one or several processes (torchrun)" if method.several_processes else ""),
+        "starts from": f"a run of {base}, which is made first" if base else None,
+        "of package": package,
+        "file": path,
+    }
+    width = max(len(setting(each["value"])) for each in known.values())
+    when = [" ".join(f"{key} {value}" for key, value in names.items()) for names, _, _ in variants]
+    rows = zip(when, (f"{settings(own)} ({why})" for _, own, why in variants), strict=True)
+    blocks = [
+        ("budgets, the first is the default", file.budgets.items()),
+        ("settings: value, source, note", [(key, _setting(each, width)) for key, each in known.items()]),
+        ("other values", rows),
+    ]
+    size = "--set d=D --set k=K" if method.group == "sparse" else "--bits BITS"
+    commands = [f"hashbench train {name} DATASET --protocol PROTOCOL {size}"]
+    return Sheet(f"{name} ({method.group} method): {file.title}: {file.summary}", values, facts, blocks, commands)
+
+
+def _settings_of(method: "Method", file: "MethodFile") -> dict[str, dict[str, Any]]:
+    """All settings: first those that are required, then those that the file gives, then those with a default."""
+    given = {key: each.model_dump(exclude_none=True) for key, each in file.parameters.items()}
+    left = {key: field for key, field in method.settings.model_fields.items() if key not in given}
+    required = {key: {"value": None, "source": "required", "note": ""} for key, f in left.items() if f.is_required()}
+    optional = {key: f.default for key, f in left.items() if key not in required}
+    defaults = {key: {"value": value, "source": "default", "note": ""} for key, value in optional.items()}
+    return {**required, **given, **defaults}
+
+
+def _setting(each: dict[str, Any], width: int) -> str:
+    if each["source"] == "required":
+        return "none: you give it, or a recipe (experiments/recipes/) does"
+    note = f": {each['note']}" if each["note"] else ""
+    return f"{setting(each['value']):{width}}  {each['source']}{note}"
+
+
+def dataset(name: str) -> Sheet:
+    """Its items, labels, licence and papers, whether it is here, its protocols, and its commands."""
+    from hashbench.datasets.card import load_card
+    from hashbench.datasets.status import dataset_status
+
+    card = load_card(name)
+    status = dataset_status(card)
+    rules = {key: {**rule.model_dump(exclude_none=True), "draw": rule.draw} for key, rule in card.protocols.items()}
+    fields = {"name", "title", "citation", "licence", "homepage", "kind", "item_shape"}
+    values: dict[str, Any] = card.model_dump(include=fields | {"n_items", "n_classes", "labels", "content_sha256"})
+    values |= {"state": status.state, "status": status.line(), "steps": status.steps, "protocols": rules}
+    unit, numbers = ("images of", "") if card.kind == "images" else ("rows of", " numbers")
+    labels = {"none": "none", "class": f"one of {card.n_classes} classes", "multi": f"several of {card.n_classes}"}
+    facts = {
+        "items": f"{card.n_items:,} {unit} {' x '.join(map(str, card.item_shape))}{numbers}",
+        "labels": labels[card.labels],
+        "here": status.line() if status.state in ("stored", "embedded", "damaged") else status.state,
+        "licence": card.licence,
+        "paper": "; ".join(_paper(key) for key in (card.citation or "").split(", ") if key),
+        "homepage": card.homepage,
+    }
+    blocks = [
+        ("protocols", [(key, _protocol(rule)) for key, rule in rules.items()]),
+        ("to get it", [(f"{n}.", step) for n, step in enumerate(status.steps, 1)]),
+    ]
+    protocol = next(iter(rules), "PROTOCOL")
+    commands = [step for step in status.steps[:1] if step.startswith("hashbench ")]
+    commands += [f"hashbench split {name} --protocol {protocol} --check"]
+    commands += [f"hashbench train METHOD {name} --protocol {protocol} --bits BITS"]
+    return Sheet(f"{name} (data set): {card.title}", values, facts, blocks, commands)
+
+
+def _protocol(rule: dict[str, Any]) -> str:
+    from hashbench.tables.papers import cited, papers
+
+    names = ("queries", "database", "train", "validation")
+    sizes = ", ".join(f"{rule[f'n_{name}']:,} {name}" for name in names if f"n_{name}" in rule)
+    source = cited(rule["citation"], papers(str)) if rule.get("citation") else "your own"
+    return f"{rule['title']}{f' ({sizes})' if sizes else ''}; {source}"
+
+
+def table(name: str) -> Sheet:
+    """Its paper, rows and columns, what of it is measured, and its commands."""
+    from hashbench.runs.store import Store
+    from hashbench.tables import spec
+    from hashbench.tables.status import PastSeconds, table_status
+
+    table = spec.load(name)
+    stored = {row.run: row for row in Store.default().outcomes(print_error)}
+    runs = table_status(table, stored, PastSeconds.of(stored.values())).as_json(1)
+    named = {f"{key}s": sorted({getattr(cell, key) for cell in table.cells}) for key in ("method", "dataset", "metric")}
+    n_cells, n_published = len(table.cells), sum(cell.published is not None for cell in table.cells)
+    sections = _sections(table)
+    values: dict[str, Any] = {
+        **{key: getattr(table, key) for key in ("name", "title", "paper", "source", "notes")},
+        "sections": [{"section": title, "rows": rows, "columns": columns} for title, rows, columns in sections],
+        **{"n_cells": n_cells, "n_published": n_published, **named},
+        **{key: value for key, value in runs.items() if key not in ("table", "seeds", "splits")},
+    }
+    n_runs = runs["done"] + runs["failed"] + runs["missing"]
+    not_yet = f"; {runs['unavailable']} cells cannot be run yet" if runs["unavailable"] else ""
+    facts = {
+        "paper": f"{_paper(table.paper)}, {table.source}",
+        "cells": f"{n_cells}, {n_published} of them with a published value",
+        "runs": f"{runs['done']} of {n_runs} done, {runs['failed']} failed{not_yet}",
+        **{key: ", ".join(named[key.replace(" ", "")]) for key in ("metrics", "data sets", "methods")},
+    }
+    sizes = [
+        (f"{len(rows)} x {len(columns)}", f"{title}{': ' * bool(title)}{', '.join(rows)} by {', '.join(columns)}")
+        for title, rows, columns in sections
+    ]
+    blocks = [("rows x columns", sizes), ("notes", [("-", note) for note in table.notes])]
+    commands = [f"hashbench {verb} {name}" for verb in ("run", "status", "table")]
+    return Sheet(f"{name} (table): {table.title}", values, facts, blocks, commands)
+
+
+def _sections(table: "TableSpec") -> list[tuple[str, list[str], list[str]]]:
+    """The title of each section of a table, its rows and its columns."""
+    sections: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
+    for cell in table.cells:
+        rows, columns = sections.setdefault(cell.section, ({}, {}))
+        rows[cell.row], columns[cell.column] = None, None
+    return [(title, [*rows], [*columns]) for title, (rows, columns) in sections.items()]
+
+
+def figure(name: str) -> Sheet:
+    """Its paper, what it shows, what of it is measured, and its commands."""
+    from hashbench import figures
+    from hashbench.runs.store import Store
+
+    figure, store = figures.load(name), Store.default()
+    drawing, file = figure.fill(list(store.rows(print_error)), store), figure.file
+    n_cells, n_measured, of_table = len(figure.cells), drawing.n_measured, getattr(file, "table", None)
+    values: dict[str, Any] = {
+        **file.model_dump(include={"kind", "title", "paper", "source", "notes", "width"}),
+        **{"name": figure.name, "summary": figure.kind.summary, "table": of_table, "n_cells": n_cells},
+        **{"n_points": len(drawing.points), "n_measured": n_measured, "missing": drawing.missing},
+    }
+    drawn = f"{n_measured} points are measured" if n_measured else "from its file alone: it needs no run"
+    facts = {
+        "paper": f"{_paper(file.paper)}, {file.source}",
+        "kind": f"{file.kind}: {figure.kind.summary}",
+        "cells": f"{n_cells}" + (f", of table {of_table}" if of_table else ""),
+        "drawn": drawing.missing or drawn,
+    }
+    commands = [f"hashbench {verb} {name}" for verb in (("run", "status", "figure") if n_cells else ("figure",))]
+    return Sheet(f"{name} (figure): {file.title}", values, facts, [("notes", [("-", n) for n in file.notes])], commands)
+
+
+def metric(name: str) -> Sheet:
+    """Its paper, its cutoffs and parameters, and how it is written."""
+    from hashbench.metrics import METRICS
+
+    metric = METRICS.get(name)
+    source = metric.source.__name__.lower()
+    values: dict[str, Any] = {
+        **{key: getattr(metric, key) for key in ("summary", "paper", "cutoff_required", "maximum")},
+        **{"name": name, "of": source, "cutoffs": list(metric.cutoffs)},
+        "parameters": {key: list(choices) for key, choices in metric.parameters.items()},
+    }
+    written = [*([] if metric.cutoff_required else [name]), *(name + CUTOFFS[kind] for kind in metric.cutoffs)]
+    facts = {
+        "paper": _paper(metric.paper),
+        "computed from": {"histogram": "binary codes", "retrieval": "a search in buckets"}[source],
+        "written": " or ".join(written),
+        "largest value": metric.maximum if metric.maximum != 1 else None,
+    }
+    parameters = [(key, ", ".join(choices)) for key, choices in metric.parameters.items()]
+    blocks = [("parameters, the first value is the default", parameters)]
+    return Sheet(f"{name} (metric): {metric.summary}", values, facts, blocks)
+
+
+def model(name: str) -> Sheet:
+    """The network, its official weights if it has some, and its commands."""
+    from hashbench.models import MODELS
+
+    model = MODELS.get(name)
+    values: dict[str, Any] = {"name": name, "summary": model.summary}
+    facts: dict[str, object] = {"weights": "random: it is trained from scratch"}
+    commands = [f"hashbench train METHOD DATASET --protocol PROTOCOL --bits BITS --model {name}"]
+    values |= {"weights": None, "weights_file": None, "weights_here": None}
+    if model.pretrained is not None:
+        weights = model.pretrained.weights
+        file = paths.weights() / weights.file
+        values |= {"weights": weights.url, "weights_file": str(file), "weights_here": file.is_file()}
+        facts = {"weights": weights.url, "file": f"{file}{'' if file.is_file() else ' (not here)'}"}
+        commands += [f"hashbench features DATASET --model {name}"]
+    return Sheet(f"{name} (model): {model.summary}", values, facts, commands=commands)
+
+
+def features(name: str) -> Sheet:
+    """The features, and the commands that extract and use them."""
+    from hashbench.features import FEATURES
+
+    summary = FEATURES.get(name).summary
+    commands = [f"hashbench features DATASET --model {name}"]
+    commands += [f"hashbench train METHOD DATASET --protocol PROTOCOL --bits BITS --set features={name}"]
+    return Sheet(f"{name} (features): {summary}", {"name": name, "summary": summary}, commands=commands)

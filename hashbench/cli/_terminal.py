@@ -5,7 +5,7 @@ import sys
 import textwrap
 from collections.abc import Iterable, Iterator
 
-import typer
+from typer import echo
 
 from hashbench.foundation.errors import CheckFailed, HashbenchError
 from hashbench.foundation.registry import Broken
@@ -28,13 +28,9 @@ def wrapped(lead: str, text: str) -> Iterator[str]:
     if len(lead) > width() // 2 and len(lead) + len(text) > width():
         yield lead.rstrip()
         lead = " " * 4
+    indent = " " * len(lead)
     yield from textwrap.wrap(
-        text,
-        width(),
-        initial_indent=lead,
-        subsequent_indent=" " * len(lead),
-        break_long_words=False,
-        break_on_hyphens=False,
+        text, width(), initial_indent=lead, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     ) or [lead]
 
 
@@ -46,16 +42,19 @@ def in_columns(lines: Iterable[tuple[str, str]], indent: str = "") -> Iterator[s
         yield from wrapped(f"{indent}{name:{longest}}  ", text)
 
 
+def print_notes(notes: Iterable[str]) -> None:
+    """Prints each as a line on stderr."""
+    for note in notes:
+        echo(f"note: {note}", err=True)
+
+
 def print_error(error: HashbenchError) -> None:
     """Prints the error as one line on stderr."""
-    typer.echo(f"error: {' '.join(str(error).split())}", err=True)
+    echo(f"error: {' '.join(str(error).split())}", err=True)
 
 
 def print_each_error_once() -> Broken:
-    """A function that prints an error as one line on stderr, unless it has printed the same line before.
-
-    Several tables may need one broken entry.
-    """
+    """A function that prints each error once: several tables may need one broken entry."""
     printed: set[str] = set()
 
     def print_new(error: HashbenchError) -> None:
@@ -69,13 +68,12 @@ def print_each_error_once() -> Broken:
 class LeftOutRows:
     """Prints each row that cannot be read as one line, and counts them; the command then ends with status 1."""
 
-    def __init__(self) -> None:
-        self.n = 0
+    n = 0
 
     def __call__(self, error: HashbenchError) -> None:
         """Prints the error of a row."""
         self.n += 1
-        typer.echo(f"left out: {error}", err=True)
+        echo(f"left out: {error}", err=True)
 
     def check(self) -> None:
         """Raises CheckFailed if a row was left out; call it when all else is printed."""

@@ -3,9 +3,9 @@
 ``list``, ``show`` and the completion of the shell use it. Importing it imports nothing heavy.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from hashbench.foundation.registry import each_usable
 
 if TYPE_CHECKING:
     from hashbench.cli._sheet import Sheet
+    from hashbench.datasets.card import Card
     from hashbench.runs.row import Row
 
 
@@ -32,22 +33,36 @@ class Entry:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of entries: its description, its entries, their names, and for ``show`` what one of them is called.
+    """A kind of entries: its description, its entries, where their names are, and what ``show`` calls one of them.
 
-    ``show`` calls the function ``one`` of ``_sheets`` with a name; ``shown`` has the names that it takes, if they are
-    not all ``names``. ``typed`` gives the names that a shell completes, without importing anything heavy.
+    ``names_in`` is module:attribute, a catalogue or function. ``show`` calls the function ``one`` of the module
+    ``sheets``. ``typed`` gives the names that a shell completes, without importing anything heavy. ``is_longer``: more
+    are listed than ``show`` has.
     """
 
     what: str
     entries: Callable[[], Iterable[Entry]]
-    names: Callable[[], Collection[Any]]
+    names_in: str | None = None
     one: str | None = None
-    shown: Callable[[], list[str]] | None = None
-    typed: Callable[[], Iterable[str]] | None = None
+    typed: Callable[[], Iterable[str]] = tuple
+    is_longer: bool = False
+    sheets: str = "_sheet"
+
+    def names(self) -> list[str]:
+        """The names of the entries."""
+        if self.names_in is None:
+            return [*self.typed()] or [entry.name for entry in self.entries()]
+        module, _, attribute = self.names_in.partition(":")
+        found = getattr(import_module(f"hashbench.{module}"), attribute)
+        return list(found() if callable(found) else found.names)
+
+    def n(self) -> int:
+        """The number of entries in the list."""
+        return len(list(self.entries()) if self.is_longer else self.names())
 
     def sheet(self, name: str) -> "Sheet":
         """All about one entry."""
-        found: Sheet = getattr(import_module("hashbench.cli._sheets"), str(self.one))(name)
+        found: Sheet = getattr(import_module(f"hashbench.cli.{self.sheets}"), str(self.one))(name)
         return found
 
 
@@ -61,13 +76,13 @@ def text_of(entries: Iterable[Entry]) -> str:
 
 
 def complete(*kinds: str) -> Callable[[str], list[str]]:
-    """A function that returns the names of these kinds that begin as what is typed, with its - or _."""
+    """A function that returns the names of these kinds that begin like the typed text, with its - or _."""
 
     def completions(incomplete: str) -> list[str]:
         with suppress(HashbenchError, OSError):  # the command reports a wrong --root, the completion does not
             # runs may be thousands: among other kinds they are offered only once something is typed
-            wanted = [KINDS[kind].typed for kind in kinds if incomplete or kind != "runs" or len(kinds) == 1]
-            names = {name for typed in wanted if typed is not None for name in typed()}
+            wanted = [kind for kind in kinds if incomplete or kind != "runs" or len(kinds) == 1]
+            names = {name for kind in wanted for name in KINDS[kind].typed()}
             spelt = {name if "-" not in incomplete or "-" in name else name.replace("_", "-") for name in names}
             return sorted(name for name in spelt if name.startswith(incomplete))
         return []
@@ -77,7 +92,7 @@ def complete(*kinds: str) -> Callable[[str], list[str]]:
 
 def _usable(module: str, catalogue: str) -> Iterator[tuple[str, Any]]:
     """Each entry of a catalogue by name; one that cannot be used is a line on stderr, and the rest follows."""
-    entries = getattr(import_module(module), catalogue)
+    entries = getattr(import_module(f"hashbench.{module}"), catalogue)
     return each_usable(entries.names, entries.get, print_error)
 
 
@@ -101,54 +116,54 @@ def _methods() -> list[Entry]:
     return sorted(found, key=lambda entry: entry.group)  # deep, shallow, sparse; each in the order of names
 
 
+def _cards() -> "Iterator[tuple[str, Card]]":
+    from hashbench.datasets.card import cards, load_card
+
+    return each_usable(cards(), load_card, print_error)
+
+
 def _datasets() -> Iterator[Entry]:
-    from hashbench.datasets.card import cards, load_card
-
-    for name, card in each_usable(cards(), load_card, print_error):
-        protocols = list(card.protocols)
-        more = {"title": card.title, "n_items": card.n_items, "protocols": protocols}
-        yield Entry(name, f"{card.title} [{', '.join(protocols)}]", more=more)
+    for name, card in _cards():
+        more = {"title": card.title, "n_items": card.n_items, "protocols": list(card.protocols)}
+        yield Entry(name, f"{card.title} [{', '.join(card.protocols)}]", more=more)
 
 
-def _protocols() -> list[Entry]:
-    from hashbench.datasets.card import cards, load_card
-
-    return [
-        Entry(name, rule.title, dataset, {"dataset": dataset, "title": rule.title, "paper": rule.citation})
-        for dataset, card in each_usable(cards(), load_card, print_error)
-        for name, rule in card.protocols.items()
-    ]
+def _protocols() -> Iterator[Entry]:
+    for dataset, card in _cards():
+        for name, rule in card.protocols.items():
+            yield Entry(name, rule.title, dataset, {"dataset": dataset, "title": rule.title, "paper": rule.citation})
 
 
 def _tables() -> Iterator[Entry]:
     from hashbench.tables import spec
 
-    cite = _with_citations()
-    for name, table in each_usable(spec.names(), spec.load, print_error):
-        yield Entry(name, cite(table.title, table.paper), more={"title": table.title, "paper": table.paper})
+    return _declared(each_usable(spec.names(), spec.load, print_error))
 
 
 def _figures() -> Iterator[Entry]:
     from hashbench import figures
 
+    return _declared(each_usable(figures.names(), lambda name: figures.load(name).file, print_error))
+
+
+def _declared(entries: Iterable[tuple[str, Any]]) -> Iterator[Entry]:
     cite = _with_citations()
-    for name, figure in each_usable(figures.names(), figures.load, print_error):
-        file = figure.file
-        yield Entry(name, cite(file.title, file.paper), more={"title": file.title, "paper": file.paper})
+    for name, each in entries:
+        yield Entry(name, cite(each.title, each.paper), more={"title": each.title, "paper": each.paper})
 
 
 def _runs() -> Iterator[Entry]:
     from hashbench.runs.store import Store
 
-    return (replace(run_entry(row), name=name) for name, row in Store.default().named_rows(print_error))
+    return (run_entry(name, row) for name, row in Store.default().named_rows(print_error))
 
 
-def run_entry(row: "Row") -> Entry:
+def run_entry(name: str, row: "Row") -> Entry:
     """A run with its first score and its day."""
-    metrics = {name: value.mean for name, value in row.metrics.items()}
-    score = next((f"{printable(name)} {mean:.4f}" for name, mean in metrics.items() if mean is not None), row.status)
+    metrics = {metric: value.mean for metric, value in row.metrics.items()}
+    score = next((f"{printable(key)} {mean:.4f}" for key, mean in metrics.items() if mean is not None), row.status)
     of_row = {"dataset", "protocol", "method", "settings", "seed", "split_seed", "budget", "status", "utc"}
-    return Entry(row.run, f"{score}  {row.utc[:10]}", more={**row.model_dump(include=of_row), "metrics": metrics})
+    return Entry(name, f"{score}  {row.utc[:10]}", more={**row.model_dump(include=of_row), "metrics": metrics})
 
 
 def _run_names() -> list[str]:
@@ -160,93 +175,55 @@ def _run_names() -> list[str]:
 
 def _metrics() -> Iterator[Entry]:
     cite = _with_citations()
-    for name, metric in _usable("hashbench.metrics", "METRICS"):
+    for name, metric in _usable("metrics", "METRICS"):
         more = {"paper": metric.paper, "summary": metric.summary}
         yield Entry(name, cite(metric.summary, metric.paper), more=more)
 
 
 def _models() -> Iterator[Entry]:
-    for name, model in _usable("hashbench.models", "MODELS"):
+    for name, model in _usable("models", "MODELS"):
         yield Entry(name, model.summary, more={"summary": model.summary})
 
 
-def _features() -> list[Entry]:
+def _features() -> Iterator[Entry]:
     """The extractors of hashbench, and the pretrained networks; any classifier of torchvision is one too."""
-    own = list(_usable("hashbench.features", "FEATURES"))
-    networks = [(name, model) for name, model in _usable("hashbench.models", "MODELS") if model.pretrained is not None]
-    return [Entry(name, each.summary, more={"summary": each.summary}) for name, each in [*own, *networks]]
+    networks = [(name, model) for name, model in _usable("models", "MODELS") if model.pretrained is not None]
+    for name, each in (*_usable("features", "FEATURES"), *networks):
+        yield Entry(name, each.summary, more={"summary": each.summary})
 
 
 def _conventions() -> Iterator[Entry]:
-    for name, each in _usable("hashbench.evaluation.conventions", "CONVENTIONS"):
+    for name, each in _usable("evaluation.conventions", "CONVENTIONS"):
         yield Entry(name, f"{each.summary}. {each.source}", more={"source": each.source, "summary": each.summary})
 
 
-def _papers() -> list[Entry]:
+def _papers() -> Iterator[Entry]:
     from hashbench.tables.papers import papers
 
-    return [
-        Entry(key, " ".join(filter(None, [str(paper.year or ""), paper.title])), more=paper.model_dump())
-        for key, paper in papers(print_error).items()
-    ]
+    for key, paper in papers(print_error).items():
+        yield Entry(key, " ".join(filter(None, [str(paper.year or ""), paper.title])), more=paper.model_dump())
 
 
-def _names(module: str, attribute: str) -> Callable[[], list[str]]:
-    """The names that a function of a module returns, or that its catalogue has; it is imported when they are needed."""
+def _files_in(folder: str) -> Callable[[], Iterable[str]]:
+    return lambda: paths.entries("experiments", folder)
 
-    def names() -> list[str]:
-        found = getattr(import_module(module), attribute)
-        return list(found() if callable(found) else found.names)
 
-    return names
+def _cards_here() -> Iterable[str]:
+    return {**paths.entries("datasets"), **paths.toml_files([paths.own_cards()])}
 
 
 KINDS = {
-    "methods": Kind(
-        "methods that learn codes",
-        _methods,
-        _names("hashbench.methods", "METHODS"),
-        "method",
-        typed=lambda: paths.entries("experiments", "methods"),
-    ),
-    "datasets": Kind(
-        "data sets",
-        _datasets,
-        _names("hashbench.datasets.card", "cards"),
-        "dataset",
-        typed=lambda: {**paths.entries("datasets"), **paths.toml_files([paths.own_cards()])},
-    ),
-    "protocols": Kind("splits of the data sets into queries, database and training", _protocols, _protocols),
-    "tables": Kind(
-        "tables of papers, and of our own",
-        _tables,
-        _names("hashbench.tables.spec", "names"),
-        "table",
-        typed=lambda: paths.entries("experiments", "tables"),
-    ),
-    "figures": Kind(
-        "figures of papers, and of our own",
-        _figures,
-        _names("hashbench.figures", "names"),
-        "figure",
-        typed=lambda: paths.entries("experiments", "figures"),
-    ),
-    "runs": Kind("stored runs with their scores", _runs, _run_names, "run", typed=_run_names),
-    "metrics": Kind(
-        "metrics of a ranking or of a bucket search", _metrics, _names("hashbench.metrics", "METRICS"), "metric"
-    ),
-    "models": Kind("networks that deep methods train", _models, _names("hashbench.models", "MODELS"), "model"),
-    "features": Kind(
-        "features that shallow methods hash",
-        _features,
-        _features,
-        "features",
-        shown=_names("hashbench.features", "FEATURES"),
-    ),
+    "methods": Kind("methods that learn codes", _methods, "methods:METHODS", "method", _files_in("methods")),
+    "datasets": Kind("data sets", _datasets, "datasets.card:cards", "dataset", _cards_here),
+    "protocols": Kind("splits of the data sets into queries, database and training", _protocols),
+    "tables": Kind("tables of papers, and of our own", _tables, "tables.spec:names", "table", _files_in("tables")),
+    "figures": Kind("figures of papers, and of our own", _figures, "figures:names", "figure", _files_in("figures")),
+    "runs": Kind("stored runs with their scores", _runs, None, "run", _run_names, sheets="_run_sheet"),
+    "metrics": Kind("metrics of a ranking or of a bucket search", _metrics, "metrics:METRICS", "metric"),
+    "models": Kind("networks that deep methods train", _models, "models:MODELS", "model"),
+    "features": Kind("features that shallow methods hash", _features, "features:FEATURES", "features", is_longer=True),
     "conventions": Kind(
-        "what the evaluation code of other projects computes",
-        _conventions,
-        _names("hashbench.evaluation.conventions", "CONVENTIONS"),
+        "what the evaluation code of other projects computes", _conventions, "evaluation.conventions:CONVENTIONS"
     ),
-    "papers": Kind("papers that are cited", _papers, _papers),
+    "papers": Kind("papers that are cited", _papers),
 }

@@ -5,11 +5,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Context, Option, echo
 
 from hashbench.cli._options import AsJson, BitOrder, Bits, Layout, program
+from hashbench.cli._terminal import print_notes
 from hashbench.cli.catalogue import complete
-from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError, printable
 
 if TYPE_CHECKING:
     from hashbench.codes.files import Explicit
@@ -20,17 +21,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Given:
-    """What one argument names: a side of the comparison; for a run its seed, and the stored seeds of its cell."""
+    """What one argument names: a side of the comparison; of a run its seed, and the stored seeds of its cell."""
 
     side: "Side"
     seed: int | None = None
     seeds: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
-
-    def as_json(self) -> dict[str, Any]:
-        """Its name and its size, and the seeds of a run."""
-        seeds = {} if self.seed is None else {"seed": self.seed, "stored_seeds": list(self.seeds)}
-        return {"name": self.side.name, "n_bits": self.side.histogram.n_bits, **seeds}
 
 
 def _complete_side(incomplete: str) -> list[str]:
@@ -38,26 +34,15 @@ def _complete_side(incomplete: str) -> list[str]:
 
 
 def command(
-    context: typer.Context,
-    a: Annotated[
-        str,
-        typer.Argument(
-            metavar="A", help="Saved codes (a file or folder), or the name of a run.", autocompletion=_complete_side
-        ),
-    ],
-    b: Annotated[
-        str, typer.Argument(metavar="B", help="The same: what A is compared with.", autocompletion=_complete_side)
-    ],
-    metric: Annotated[
-        list[str] | None, typer.Option(help="Compare these metrics, named as hashbench eval takes them; repeatable.")
-    ] = None,
-    samples: Annotated[
-        int, typer.Option(min=100, help="Samples of the bootstrap, and of the randomisation test.")
-    ] = 10_000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of both.")] = 0,
-    interval: Annotated[float, typer.Option(help="The share of the bootstrap samples inside the interval.")] = 0.95,
-    top: Annotated[int, typer.Option(min=0, help="The number of queries shown that differ most.")] = 5,
-    exclude_self: Annotated[bool, typer.Option("--exclude-self", help="Of saved codes, as in hashbench eval.")] = False,
+    context: Context,
+    a: Annotated[str, Argument(metavar="A", help="Saved codes, or a run.", autocompletion=_complete_side)],
+    b: Annotated[str, Argument(metavar="B", help="The same: A is compared with it.", autocompletion=_complete_side)],
+    metric: Annotated[list[str] | None, Option(help="Metrics, named as for hashbench eval; repeatable.")] = None,
+    samples: Annotated[int, Option(min=100, help="Samples of the bootstrap and the randomisation test.")] = 10_000,
+    seed: Annotated[int, Option(min=0, help="Seed of both.")] = 0,
+    interval: Annotated[float, Option(help="The share of the bootstrap samples inside the interval.")] = 0.95,
+    top: Annotated[int, Option(min=0, help="The number of queries shown that differ most.")] = 5,
+    exclude_self: Annotated[bool, Option("--exclude-self", help="Of saved codes, as in hashbench eval.")] = False,
     bits: Bits = None,
     bit_order: BitOrder = None,
     layout: Layout = None,
@@ -77,49 +62,49 @@ def command(
     if not 0 < interval < 1:
         raise HashbenchError(f"--interval {interval:g}: more than 0 and less than 1 is expected, such as 0.95")
     explicit = Explicit(bits=bits, bit_order=bit_order, layout=layout)
-    first, second = (_given(name, explicit, exclude_self, program(context)) for name in (a, b))
+    first, second = (_side(name, explicit, exclude_self, program(context)) for name in (a, b))
     options: dict[str, Any] = {"samples": samples, "seed": seed, "interval": interval}
     found = compare.compare(first.side, second.side, names, **options)
-    for note in (*first.notes, *second.notes):
-        typer.echo(f"note: {note}", err=True)
+    print_notes([*first.notes, *second.notes])
     if as_json:
-        typer.echo(canonical_json({**_json(first, second, found, top), **options}))
+        echo(canonical_json({**_json(first, second, found, top), **options}))
     else:
-        typer.echo("\n".join(_lines(first, second, found, top, options)))
+        echo("\n".join(_lines(first, second, found, top, options)))
 
 
-def _given(name: str, explicit: "Explicit", exclude_self: bool, program: list[str]) -> Given:
-    """What ``name`` is: saved codes where there is such a file or folder, else a run."""
-    if Path(name).exists():
-        return _of_codes(Path(name), explicit, exclude_self)
-    if "/" in name or Path(name).suffix in (".npz", ".npy", ".mat", ".h5", ".pt"):
-        raise HashbenchError(f"{name}: no such file or folder")
-    if exclude_self:
-        raise HashbenchError(f"--exclude-self: {name} is a run; it is for saved codes")
-    return _of_run(name, program)
-
-
-def _of_codes(path: Path, explicit: "Explicit", exclude_self: bool) -> Given:
+def _side(name: str, explicit: "Explicit", exclude_self: bool, program: list[str]) -> Given:
+    """The saved codes called ``name`` where there is such a file or folder, else the run."""
     from hashbench.codes import files
     from hashbench.codes.files import SavedCodes
     from hashbench.evaluation.compare import Side
     from hashbench.evaluation.scorer import Scorer
 
-    saved = files.opened([path], explicit=explicit)
+    if not Path(name).exists():
+        if "/" in name or Path(name).suffix in (".npz", ".npy", ".mat", ".h5", ".pt"):
+            raise HashbenchError(f"{name}: no such file or folder")
+        if exclude_self:
+            raise HashbenchError(f"--exclude-self can be used with saved codes only: {name} is a run")
+        return _run(name, program)
+    saved = files.opened([Path(name)], explicit=explicit)
     counted = Scorer.of_saved(saved, exclude_self=exclude_self).evidence().histogram
     labels = saved.relevance.query_labels if isinstance(saved, SavedCodes) else saved.query_labels
-    return Given(Side(str(path), counted, saved.query_ids, labels), notes=saved.notes)
+    return Given(Side(name, counted, saved.query_ids, labels), notes=saved.notes)
 
 
-def _of_run(name: str, program: list[str]) -> Given:
+def _run(name: str, program: list[str]) -> Given:
     from hashbench.evaluation.compare import Side
+    from hashbench.runs.command import train_command
     from hashbench.runs.store import Store
 
     store = Store.default()
     row = _row(name, store)
-    histogram = store.histogram(row)
-    if histogram is None:
-        raise _no_histogram(row, store, program)
+    if (histogram := store.histogram(row)) is None:
+        path = store.run_folder(row.run) / "histogram.npz"
+        try:
+            remedy = train_command(row, program, again=True)
+        except HashbenchError as error:
+            raise HashbenchError(f"{path}: no such file, and no command makes it: {error}") from None
+        raise HashbenchError(f"{path}: no such file: this makes it: {remedy}")
     side = Side(row.run, histogram, labels=store.query_labels(row), split=row.ids_sha256)
     return Given(side, row.seed, tuple(store.seeds_of(row)))
 
@@ -136,39 +121,24 @@ def _row(name: str, store: "Store") -> "Row":
         )
     row = store.named(name)
     if row.status != "ok":
-        raise HashbenchError(f"{row.run}: it failed ({row.reason}): a run with scores is expected")
+        raise HashbenchError(f"{row.run}: the run failed ({row.reason}): a run with scores is expected")
     if "histogram" not in row.artefacts:
         raise HashbenchError(f"{row.run}: {row.method} has no ranking of binary codes: nothing can be compared")
     return row
 
 
-def _no_histogram(row: "Row", store: "Store", program: list[str]) -> HashbenchError:
-    from hashbench.runs.command import train_command
-
-    path = store.run_folder(row.run) / "histogram.npz"
-    try:
-        remedy = train_command(row, program, again=True)
-    except HashbenchError as error:
-        return HashbenchError(f"{path}: no such file, and no command makes it: {error}")
-    return HashbenchError(f"{path}: no such file: this makes it: {remedy}")
-
-
 def _json(a: Given, b: Given, found: "Comparison", top: int) -> dict[str, Any]:
-    return {
-        "a": a.as_json(),
-        "b": b.as_json(),
-        "n_queries": found.n_queries,
-        "n_empty": found.n_empty,
-        "n_database": found.n_database,
-        "same_queries_by": found.same_by,
-        "over": "queries",
-        "metrics": {name: asdict(each) for name, each in found.metrics.items()},
-        "most_different": {name: [asdict(each) for each in found.most_different(name, top)] for name in found.metrics},
-    }
+    sizes = {"n_queries": found.n_queries, "n_empty": found.n_empty, "n_database": found.n_database}
+    different = {name: [asdict(each) for each in found.most_different(name, top)] for name in found.metrics}
+    values: dict[str, Any] = {"same_queries_by": found.same_by, "over": "queries", **sizes}
+    for letter, given in (("a", a), ("b", b)):
+        values[letter] = {"name": given.side.name, "n_bits": given.side.histogram.n_bits}
+        values[letter] |= {} if given.seed is None else {"seed": given.seed, "stored_seeds": list(given.seeds)}
+    metrics = {name: asdict(each) for name, each in found.metrics.items()}
+    return {**values, "metrics": metrics, "most_different": different}
 
 
 def _lines(a: Given, b: Given, found: "Comparison", top: int, options: dict[str, Any]) -> Iterator[str]:
-    """The comparison as text."""
     for letter, given in (("A", a), ("B", b)):
         yield f"{letter}  {given.side.name}: {given.side.histogram.n_bits} bits"
     empty = f", {found.n_empty:,} of them without a relevant item (left out)" if found.n_empty else ""
@@ -183,42 +153,6 @@ def _lines(a: Given, b: Given, found: "Comparison", top: int, options: dict[str,
         f"interval: paired bootstrap over the queries, {options['samples']:,} samples, seed {options['seed']}; "
         f"p: two-sided, {p}, query by query"
     )
-    yield from _on_seeds(a, b)
-
-
-def _metrics(found: "Comparison", interval: float) -> Iterator[str]:
-    ends = f"{100 * interval:g}% interval"
-    lines = [("metric", "A", "B", "A - B", ends, "p")]
-    for name, each in found.metrics.items():
-        between = f"[{_signed(each.low)}, {_signed(each.high)}]"
-        lines.append((name, f"{each.a:.4f}", f"{each.b:.4f}", _signed(each.difference), between, _p(each.p)))
-    widths = [max(len(line[column]) for line in lines) for column in range(6)]
-    for name, *rest in lines:
-        columns = (f"{text:>{width}}" for text, width in zip(rest, widths[1:], strict=True))
-        yield f"{name:{widths[0]}}  {'  '.join(columns)}"
-
-
-def _different(found: "Comparison", top: int) -> Iterator[str]:
-    """The queries that differ most in the first metric."""
-    metric = next(iter(found.metrics))
-    queries = list(found.most_different(metric, top))
-    if not queries:
-        return
-    yield ""
-    yield f"largest differences in {metric}, queries numbered from 0"
-    for each in queries:
-        called = "" if each.id is None else f"  id {_shown(each.id)}"
-        yield f"query {each.query:>6}  A {each.a:.4f}  B {each.b:.4f}  A - B {_signed(each.a - each.b)}{called}"
-
-
-def _shown(name: int | str) -> str:
-    from hashbench.foundation.errors import printable
-
-    return printable(str(name))
-
-
-def _on_seeds(a: Given, b: Given) -> Iterator[str]:
-    """What the comparison is not: one line where a cell has several seeds, another one where it has not."""
     if a.seed is None or b.seed is None or max(len(a.seeds), len(b.seeds)) == 1:
         yield "not in the interval: the spread over seeds of training"
         return
@@ -228,10 +162,27 @@ def _on_seeds(a: Given, b: Given) -> Iterator[str]:
     )
 
 
+def _metrics(found: "Comparison", interval: float) -> Iterator[str]:
+    lines = [("metric", "A", "B", "A - B", f"{100 * interval:g}% interval", "p")]
+    for name, each in found.metrics.items():
+        between = f"[{_signed(each.low)}, {_signed(each.high)}]"
+        p = f"{each.p:.4f}" if each.p >= 5e-5 else f"{each.p:.1e}"
+        lines.append((name, f"{each.a:.4f}", f"{each.b:.4f}", _signed(each.difference), between, p))
+    widths = [max(len(line[column]) for line in lines) for column in range(6)]
+    for name, *rest in lines:
+        columns = (f"{text:>{width}}" for text, width in zip(rest, widths[1:], strict=True))
+        yield f"{name:{widths[0]}}  {'  '.join(columns)}"
+
+
+def _different(found: "Comparison", top: int) -> Iterator[str]:
+    metric = next(iter(found.metrics))
+    for n, each in enumerate(found.most_different(metric, top)):
+        if n == 0:
+            yield from ("", f"largest differences in {metric}, queries numbered from 0")
+        called = "" if each.id is None else f"  id {printable(str(each.id))}"
+        yield f"query {each.query:>6}  A {each.a:.4f}  B {each.b:.4f}  A - B {_signed(each.a - each.b)}{called}"
+
+
 def _signed(value: float) -> str:
     """Four decimals with a sign; what rounds to zero has none."""
     return f"{round(value, 4):+.4f}" if round(value, 4) else "0.0000"
-
-
-def _p(value: float) -> str:
-    return f"{value:.4f}" if value >= 5e-5 else f"{value:.1e}"

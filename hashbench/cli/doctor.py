@@ -2,11 +2,14 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Exit, Option, echo
 
 from hashbench.cli._options import AsJson
+from hashbench.cli._terminal import wrapped
+from hashbench.foundation.errors import HashbenchError
 
 if TYPE_CHECKING:
     from hashbench.datasets.status import DatasetStatus
@@ -16,9 +19,7 @@ VERIFIABLE = ("stored", "labels only", "damaged")  # states of a data set that h
 
 
 def command(
-    verify: Annotated[
-        bool, typer.Option("--verify", help="Check every byte of the downloaded data sets; exit 1 if one is wrong.")
-    ] = False,
+    verify: Annotated[bool, Option("--verify", help="Check every byte of the data sets; exit 1 if wrong.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show what is installed and downloaded, which GPU is found, and how to get what is missing.
@@ -30,15 +31,20 @@ def command(
     found = _found()
     statuses = [_status(name) for name in cards()]
     verified = {each.name: _fault_of(each) for each in statuses if each.state in VERIFIABLE} if verify else {}
-    typer.echo(_as_json(found, statuses, verified) if as_json else _as_text(found, statuses, verified))
+    if as_json:
+        datasets = {each.name: asdict(each) for each in statuses}
+        for name, fault in verified.items():
+            datasets[name] |= {"verified": fault is None, "fault": fault}
+        echo(json.dumps({**found, "datasets": datasets}))
+    else:
+        echo("\n".join(_lines(found, statuses, verified)))
     if any(verified.values()):
-        raise typer.Exit(1)
+        raise Exit(1)
 
 
 def _status(name: str) -> "DatasetStatus":
     from hashbench.datasets.card import load_card
     from hashbench.datasets.status import DatasetStatus, dataset_status
-    from hashbench.foundation.errors import HashbenchError
 
     try:
         return dataset_status(load_card(name))
@@ -51,58 +57,35 @@ def _found() -> dict[str, Any]:
 
     from hashbench.datasets.status import files_in
     from hashbench.foundation import extras, paths, provenance
+    from hashbench.models import MODELS
 
-    code = provenance.code()
+    code, weights = provenance.code(), paths.weights()
     folders = {"root": paths.root(), "shipped": paths.shipped(), "results": paths.results(), "data": paths.data()}
+    # a folder that does not exist yet is on the volume of its nearest parent that does
+    places = {name: (path.absolute(), *path.absolute().parents) for name, path in folders.items()}
+    volumes = {name: next(part for part in parts if part.exists()) for name, parts in places.items()}
+    official = {name: model.pretrained.weights for name, model in MODELS.usable() if model.pretrained is not None}
+    absent = {name: known.url for name, known in official.items() if not (weights / known.file).is_file()}
+    try:
+        gpu = provenance.gpu_name() or "none: training runs on the CPU"
+    except ImportError:
+        gpu = "unknown without torch"
     return {
-        "version": code.version,
-        "commit": code.commit,
-        "dirty": code.dirty,
+        **{"version": code.version, "commit": code.commit, "dirty": code.dirty},
         "folders": {name: str(folder) for name, folder in folders.items()},
-        # a folder that does not exist yet is on the volume of its nearest parent that does
-        "free_bytes": {
-            name: shutil.disk_usage(
-                next(part for part in (path.absolute(), *path.absolute().parents) if part.exists())
-            ).free
-            for name, path in folders.items()
-        },
+        "free_bytes": {name: shutil.disk_usage(volume).free for name, volume in volumes.items()},
         "versions": {library: found for library, found in provenance.versions().items() if library != "cuda"},
         "extras": {name: extras.missing(name) for name in extras.extras()},
         "how_to_install": {name: extras.how_to_install(name) for name in extras.extras()},
-        "gpu": _gpu(),
-        "weights": {path.name: path.stat().st_size for path in files_in(paths.weights())},
-        "missing_weights": _missing_weights(),
+        "gpu": gpu,
+        "weights": {path.name: path.stat().st_size for path in files_in(weights)},
+        "missing_weights": {name: f"put {url} into {weights}" for name, url in absent.items()},
     }
 
 
-def _missing_weights() -> dict[str, str]:
-    """For each model without its official weights: where to get them and where to put them."""
-    from hashbench.foundation import paths
-    from hashbench.models import MODELS
-
-    folder = paths.weights()
-    official = {name: model.pretrained for name, model in MODELS.usable()}
-    return {
-        name: f"put {known.weights.url} into {folder}"
-        for name, known in official.items()
-        if known is not None and not (folder / known.weights.file).is_file()
-    }
-
-
-def _gpu() -> str:
-    from hashbench.foundation import provenance
-
-    try:
-        return provenance.gpu_name() or "none: training runs on the CPU"
-    except ImportError:
-        return "unknown without torch"
-
-
-def _fault_of(each: "DatasetStatus") -> str | None:
-    """The error in a downloaded data set; None if every byte is right."""
+def _fault_of(each: "DatasetStatus") -> str | None:  # None: every byte is right
     from hashbench.datasets.card import load_card
     from hashbench.datasets.store import open_labels, verify
-    from hashbench.foundation.errors import HashbenchError
     from hashbench.foundation.progress import bar
 
     with bar(f"{each.name}: verify", "B", each.size_bytes, scaled=True) as verified:
@@ -114,45 +97,28 @@ def _fault_of(each: "DatasetStatus") -> str | None:
     return None
 
 
-def _as_json(found: dict[str, Any], statuses: "list[DatasetStatus]", verified: dict[str, str | None]) -> str:
-    from dataclasses import asdict
-
-    datasets = {each.name: asdict(each) for each in statuses}
-    for name, fault in verified.items():
-        datasets[name] |= {"verified": fault is None, "fault": fault}
-    return json.dumps({**found, "datasets": datasets})
-
-
-def _as_text(found: dict[str, Any], statuses: "list[DatasetStatus]", verified: dict[str, str | None]) -> str:
+def _lines(found: dict[str, Any], statuses: "list[DatasetStatus]", verified: dict[str, str | None]) -> Iterator[str]:
     """The report in lines that fit the terminal."""
-    from hashbench.cli._terminal import wrapped
     from hashbench.datasets.status import readable
 
-    state = {True: ", with local changes", False: "", None: ""}[found["dirty"]]
+    state = ", with local changes" if found["dirty"] else ""
     commit = found["commit"] or "unknown (installed without its repository)"
     width = max(14, *(len(each.name) for each in statuses))
-    lines = list(wrapped(f"hashbench {found['version']}  ", f"commit {commit}{state}"))
+    yield from wrapped(f"hashbench {found['version']}  ", f"commit {commit}{state}")
     for name, folder in found["folders"].items():  # paths are not cut
-        lines += [f"{name:{width}}  {folder}  ({readable(found['free_bytes'][name])} free)"]
-    for block in (_installed(found), [(each.name, _line(each, verified)) for each in statuses], _kept(found, statuses)):
-        lines += [""]
+        yield f"{name:{width}}  {folder}  ({readable(found['free_bytes'][name])} free)"
+    extras = [(f"extra {extra}", missing, found["how_to_install"][extra]) for extra, missing in found["extras"].items()]
+    installed = [(library, version or "missing") for library, version in found["versions"].items()]
+    installed += [(extra, f"{', '.join(gone)} missing: {how}" if gone else "installed") for extra, gone, how in extras]
+    installed += [("gpu", found["gpu"])]
+    for block in (installed, [(each.name, _line(each, verified)) for each in statuses], _kept(found, statuses)):
+        yield ""
         for name, text in block:  # a command is not cut: it is to be copied
             lead = f"{name:{width}}  "
-            lines += [lead + text] if text.startswith(COMMAND) else wrapped(lead, text)
-    return "\n".join(lines)
-
-
-def _installed(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """The libraries with their versions, the extras with what is missing of them, and the GPU."""
-    yield from ((library, version or "missing") for library, version in found["versions"].items())
-    for extra, missing in found["extras"].items():
-        what = f"{', '.join(missing)} missing: {found['how_to_install'][extra]}" if missing else "installed"
-        yield f"extra {extra}", what
-    yield "gpu", found["gpu"]
+            yield from [lead + text] if text.startswith(COMMAND) else wrapped(lead, text)
 
 
 def _kept(found: dict[str, Any], statuses: "list[DatasetStatus]") -> Iterator[tuple[str, str]]:
-    """The weights that are here, those that are not and where to get them, and the size of the downloads."""
     from hashbench.datasets.status import readable
 
     weights = ", ".join(f"{name} ({readable(size)})" for name, size in found["weights"].items())
@@ -162,7 +128,7 @@ def _kept(found: dict[str, Any], statuses: "list[DatasetStatus]") -> Iterator[tu
 
 
 def _line(each: "DatasetStatus", verified: dict[str, str | None]) -> str:
-    """The state of a data set, and if it is not here one hint: the command that gets it, or that tells how."""
+    """The state of a data set, and if it is not here the command that gets it, or that tells how."""
     if each.name in verified:
         return verified[each.name] or f"{each.line()}; every byte is right"
     if each.state not in ("missing", "labels only") or not each.steps:

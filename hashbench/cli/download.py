@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option, echo
 
 from hashbench.cli.catalogue import complete
 
@@ -11,22 +11,12 @@ from hashbench.cli.catalogue import complete
 def command(
     names: Annotated[
         list[str],
-        typer.Argument(
-            metavar="NAME...",
-            help="Names of data sets; `hashbench list datasets` shows them.",
-            autocompletion=complete("datasets"),
-        ),
+        Argument(metavar="NAME...", help="Data sets: hashbench list datasets.", autocompletion=complete("datasets")),
     ],
     from_dir: Annotated[
-        Path | None,
-        typer.Option(
-            help="Take the files, and the images that lists name, from this folder (unpacked or as archives)."
-        ),
+        Path | None, Option(help="Take the files, and the images of lists, from this folder (unpacked or as archives).")
     ] = None,
-    labels_only: Annotated[
-        bool,
-        typer.Option("--labels-only", help="Store the labels without the items; that is enough for `hashbench split`."),
-    ] = False,
+    labels_only: Annotated[bool, Option("--labels-only", help="Store only labels: enough to split.")] = False,
 ) -> None:
     """Download data sets, verify every byte and convert them.
 
@@ -40,4 +30,4 @@ def command(
         path = download(card, from_dir, labels_only=labels_only)
         where = f"in {path}" if path else "ships with an installed package, nothing to download"
         what = "the labels of " if path == labels_path_of(card) else ""
-        typer.echo(f"{card.name}: {what}{card.n_items:,} items, {where}")
+        echo(f"{card.name}: {what}{card.n_items:,} items, {where}")

@@ -3,35 +3,25 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Context, Option, echo
 
-from hashbench.cli._options import Device, program
-from hashbench.cli.catalogue import complete
+from hashbench.cli._options import Device, RunName, program
 
 
 def command(
-    context: typer.Context,
-    run: Annotated[
-        str,
-        typer.Argument(
-            help="Name of a run, as train prints it, or the start of the name.", autocompletion=complete("runs")
-        ),
-    ],
+    context: Context,
+    run: RunName,
     items: Annotated[
-        Path | None,
-        typer.Argument(
-            help="Your own items: a folder of images, FILE.npy, .npz or .h5. Default: the run's queries and database."
-        ),
+        Path | None, Argument(help="Your own items: a folder of images, .npy, .npz or .h5. Default: those of the run.")
     ] = None,
-    out: Annotated[Path, typer.Option(help="The .npz file to write.")] = ...,  # type: ignore[assignment]
+    out: Annotated[Path, Option(help="The .npz file to write.")] = ...,  # type: ignore[assignment]
     device: Device = "auto",
 ) -> None:
     """Write the codes of a run's queries and database, or of your own items.
 
     For your own items the file holds `codes` (uint8, 0 or 1, items x bits), `names`, and `labels` if the items have
-    any: the names of the subfolders, or the array `labels` beside `items`; hashbench eval reads them. A file holds
-    items as the data set stores them. A run with sparse codes writes `activations` and
-    `embeddings`, which hashbench index reads; its queries go to a second file next to --out.
+    any: the names of the subfolders, or the array `labels` beside `items`. A run with sparse codes writes `activations`
+    and `embeddings`, which hashbench index reads; its queries go to a second file next to --out.
     """
     from hashbench.datasets.own import inputs
     from hashbench.foundation.files import require_output
@@ -52,5 +42,4 @@ def command(
         card = spec.card
         own = inputs.read(items, tuple(card.item_shape), card.class_names, card.value_max)
         hasher.export_items(own_rows(spec, own.items, device, own.labels), own.names, out)
-    for path in written:
-        typer.echo(str(path))
+    echo("\n".join(map(str, written)))

@@ -1,33 +1,32 @@
 """``hashbench figure``: figures drawn from the stored rows, with the published values where there are some."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-import typer
+from typer import Argument, Option, echo
 
-from hashbench.cli._rendered import asked_for, stored_rows
-from hashbench.cli._rendered import filled as fill_in
 from hashbench.cli._terminal import LeftOutRows, print_each_error_once
 from hashbench.cli.catalogue import complete
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.registry import refuse
+from hashbench.foundation.registry import Broken, each_usable, refuse
 
 if TYPE_CHECKING:
     from hashbench.figures import Drawing, FigureSpec
     from hashbench.runs.row import Row
     from hashbench.runs.store import Store
 
+T = TypeVar("T")
+
 
 def command(
     figures: Annotated[
         list[str] | None,
-        typer.Argument(metavar="FIGURE...", help="See hashbench list figures.", autocompletion=complete("figures")),
+        Argument(metavar="FIGURE...", help="See hashbench list figures.", autocompletion=complete("figures")),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Every declared figure.")] = False,
-    write: Annotated[
-        bool, typer.Option("--write", help="Write .png, .pdf and .csv to results/figures/ and print the paths.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object with the points of all.")] = False,
+    every: Annotated[bool, Option("--all", help="Every declared figure.")] = False,
+    write: Annotated[bool, Option("--write", help="Write .png, .pdf and .csv to results/figures/.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object with the points of all.")] = False,
 ) -> None:
     """Draw figures from the stored rows; without --write, print their points as CSV.
 
@@ -37,32 +36,49 @@ def command(
     from hashbench import figures as declared
     from hashbench.foundation.config import canonical_json
     from hashbench.report import files
+    from hashbench.runs.store import Store
 
-    names = asked_for(figures or [], every, declared.names, "figure", "draw")
+    names = requested(figures or [], every, declared.names, "figure", "draw")
     left_out = None if write else LeftOutRows()  # a kept figure needs every row
-    with stored_rows(left_out) as (rows, store):
-        drawn, n_broken = filled(None if every else names, rows, store)
+    store = Store.default()
+    drawn, n_broken = filled_figures(None if every else names, list(store.rows(left_out)), store)
     if as_json:
-        typer.echo(canonical_json({"figures": [_values(figure, drawing) for figure, drawing in drawn]}))
+        echo(canonical_json({"figures": [_values(figure, drawing) for figure, drawing in drawn]}))
     if write:
         for path in files.write(store.folder, [], drawn):
-            typer.echo(paths.shown(path), err=as_json)
+            echo(paths.shown(path), err=as_json)
     elif not as_json:
         texts = [declared.csv_text(drawing) for _, drawing in drawn]
-        typer.echo("\n".join(text for text in texts if text), nl=False)
+        echo("\n".join(text for text in texts if text), nl=False)
     if n_broken:
         raise HashbenchError(f"{n_broken} of {len(names)} figures cannot be drawn: see the errors above")
     if left_out is not None:
         left_out.check()
 
 
-def filled(
+def requested(named: list[str], every: bool, names: Callable[[], list[str]], what: str, verb: str) -> list[str]:
+    """The entries of the kind ``what`` that are ``named``, or every one; not both and not neither."""
+    if bool(named) == every:
+        raise HashbenchError(f"name the {what}s to {verb}, or use --all (hashbench list {what}s shows their names)")
+    return names() if every else named
+
+
+def filled(names: list[str], fill: Callable[[str], T], broken: Broken, what: str) -> list[T]:
+    """Each of ``names`` filled in, with a bar; ``broken`` is called for those that cannot be."""
+    from hashbench.foundation.progress import bar
+
+    found = []
+    with bar("collect", what, len(names)) as collected:
+        for _, each in each_usable(names, fill, broken):
+            found.append(each)
+            collected.update()
+    return found
+
+
+def filled_figures(
     named: list[str] | None, rows: "list[Row]", store: "Store"
 ) -> "tuple[list[tuple[FigureSpec, Drawing]], int]":
-    """The figures filled in from ``rows``, and how many cannot be; None as ``named``: every figure.
-
-    A line on stderr says what is missing of a figure.
-    """
+    """The figures (None: all) filled in from ``rows``, and how many cannot be; prints what is missing of a figure."""
     from hashbench import figures
 
     def fill(name: str) -> "tuple[FigureSpec, Drawing]":
@@ -70,18 +86,14 @@ def filled(
         return figure, figure.fill(rows, store)
 
     names = figures.names() if named is None else named
-    found = fill_in(names, fill, print_each_error_once() if named is None else refuse, "figure")
+    found = filled(names, fill, print_each_error_once() if named is None else refuse, "figure")
     for figure, drawing in found:
         if drawing.missing:
-            typer.echo(f"{figure.name}: {drawing.missing}", err=True)
+            echo(f"{figure.name}: {drawing.missing}", err=True)
     return found, len(names) - len(found)
 
 
 def _values(figure: "FigureSpec", drawing: "Drawing") -> dict[str, Any]:
-    return {
-        "name": figure.name,
-        **figure.file.model_dump(include={"kind", "title", "paper", "source", "notes"}),
-        "n_measured": drawing.n_measured,
-        "missing": drawing.missing,
-        "points": [dict(point) for point in drawing.points],
-    }
+    values = figure.file.model_dump(include={"kind", "title", "paper", "source", "notes"})
+    values |= {"name": figure.name, "n_measured": drawing.n_measured, "missing": drawing.missing}
+    return {**values, "points": [dict(point) for point in drawing.points]}

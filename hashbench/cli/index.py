@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option, Typer, echo
 
 from hashbench.cli._options import AsJson
 from hashbench.foundation.errors import HashbenchError
@@ -14,35 +14,19 @@ if TYPE_CHECKING:
     from hashbench.sparse.index_file import Header
     from hashbench.sparse.search import SearchResult
 
-app = typer.Typer(rich_markup_mode=None)
+app = Typer(rich_markup_mode=None)
 
 
 @app.command("build", short_help="Build the index of a set of items.")
 def build(
     items: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="CODES|ACTIVATIONS",
-            help="File with activations [n, d], or with buckets [n, k] and d. Several files, or a quoted pattern such "
-            "as 'items-*.npz': an index in shards.",
-        ),
+        Argument(metavar="CODES|ACTIVATIONS", help="Activations [n, d], or buckets [n, k] and d; several: in shards."),
     ],
-    embeddings: Annotated[
-        Path,
-        typer.Option(
-            metavar="FILE|'PATTERN'",
-            help="File with embeddings [n, m], between which distances are computed; a quoted pattern of several "
-            "files, one for each file of items.",
-        ),
-    ],
-    out: Annotated[
-        Path,
-        typer.Option(metavar="FILE.h5|FOLDER", help="The index file to write; in shards, the folder of the files."),
-    ],
-    k: Annotated[
-        int | None, typer.Option("--k", min=1, help="Number of buckets of each item; required with activations.")
-    ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="The number of shards that are built at the same time.")] = 1,
+    embeddings: Annotated[Path, Option(metavar="FILE|'PATTERN'", help="Embeddings [n, m]; a file for each of items.")],
+    out: Annotated[Path, Option(metavar="FILE.h5|FOLDER", help="The index file; in shards, the folder of them.")],
+    k: Annotated[int | None, Option("--k", min=1, help="Buckets of an item; needed with activations.")] = None,
+    jobs: Annotated[int, Option(min=1, help="The number of shards that are built at the same time.")] = 1,
     as_json: AsJson = False,
 ) -> None:
     """Build the index of a set of items: for each bucket its items and their embeddings, as float32.
@@ -50,9 +34,8 @@ def build(
     Files are .npz, .npy, .h5 or .mat. Their arrays are named activations, embeddings, buckets and d; if a file has only
     one array, its name does not matter. The index stores each embedding k times, once for each bucket of the item.
 
-    Of several files, in the order of their names (db-2 before db-10), each gets an index file of its own in the folder
-    --out. The memory needed is that of one shard, or of as many as --jobs builds at the same time. A shard whose index
-    is there is not built again, so the same command continues a build, and takes further files in.
+    Of several files, or a quoted pattern, each gets an index file of its own in the folder --out, in the order of their
+    names (db-2 before db-10). A shard whose index is there is not built again, so the same command continues a build.
     """
     from hashbench.foundation.files import require_output
     from hashbench.foundation.progress import bar
@@ -71,58 +54,33 @@ def build(
             sizes, size_bytes = source.sizes(), source.build()
         more, n_shards = {}, ""
     report = {"index": str(out), **sizes._asdict(), "size_bytes": size_bytes, **more}
-    typer.echo(json.dumps(report) if as_json else f"{out}: {_in_words(report)}; {n_shards}{size_bytes:,} bytes")
+    echo(json.dumps(report) if as_json else f"{out}: {_in_words(report)}; {n_shards}{size_bytes:,} bytes")
 
 
 @app.command("query", short_help="Print the nearest items of each query.")
 def query(
     files: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="INDEX",
-            help="An index that `hashbench index build` wrote: its file, or the folder, the files or a quoted pattern "
-            "of the files of its shards.",
-        ),
+        Argument(metavar="INDEX", help="The file of an index; or the folder, the files or a pattern of its shards."),
     ],
-    queries: Annotated[
-        Path, typer.Argument(metavar="QUERIES", help="File with activations [q, d] and embeddings [q, m].")
-    ],
-    top: Annotated[int, typer.Option(min=1, help="Number of items to find for each query.")] = 10,
+    queries: Annotated[Path, Argument(metavar="QUERIES", help="File with activations [q, d] and embeddings [q, m].")],
+    top: Annotated[int, Option(min=1, help="Number of items to find for each query.")] = 10,
     as_json: AsJson = False,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE.npz", help="Also write ids, distances, n_candidates and n_opened.")
-    ] = None,
+    out: Annotated[Path | None, Option(metavar="FILE.npz", help="Also write the arrays that --json has.")] = None,
     exclude_self: Annotated[
-        bool,
-        typer.Option(
-            "--exclude-self",
-            help="The queries are the indexed items (of all shards) in the same order; do not return an item as its "
-            "own result.",
-        ),
+        bool, Option("--exclude-self", help="The queries are the indexed items: leave each one itself out.")
     ] = False,
     codes: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Stop if the index was built from other codes than these; of shards, a pattern of as many files.",
-        ),
+        Path | None, Option(metavar="FILE", help="Stop if the index is of other codes; of shards, a pattern.")
     ] = None,
-    embeddings: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Stop if the index was built from other embeddings than these; likewise."),
-    ] = None,
-    verify: Annotated[
-        bool, typer.Option("--verify", help="Check the whole index file, or all of them, against the checksum.")
-    ] = False,
+    embeddings: Annotated[Path | None, Option(metavar="FILE", help="The same of embeddings.")] = None,
+    verify: Annotated[bool, Option("--verify", help="Check all index files against their checksums.")] = False,
 ) -> None:
     """Print the nearest items of each query, by Euclidean distance, among the items in the buckets that it opens.
 
     A query opens the buckets of its k largest activations. While these hold fewer than --top items, it opens the bucket
-    of the next largest activation. SUF is the number of items divided by the mean number of items retrieved.
-
-    An index in shards is searched shard by shard, with one in memory at a time. The result is that of one index of all
-    items: ids count through all shards in the order of the build (or of the file names, for indexes that were built one
-    by one).
+    of the next largest activation. SUF is the number of items divided by the mean number of items retrieved. Shards are
+    searched one at a time; ids count through all of them in the order of the build, or else of the file names.
     """
     import numpy as np
 
@@ -135,28 +93,22 @@ def query(
     shard_files.require_built_for(headers, codes, embeddings)
     index, activations = shard_files.sharded_index(headers, verify=verify), read_matrix(queries, ACTIVATIONS)
     n_items = index.sizes.n_items
-    if exclude_self and len(activations) != n_items:
-        raise HashbenchError(
-            f"--exclude-self: {len(activations)} queries, {n_items} items; the queries must be the indexed items"
-        )
+    if exclude_self and (n := len(activations)) != n_items:
+        raise HashbenchError(f"--exclude-self: {n} queries, {n_items} items; the queries must be the indexed items")
     itself = np.arange(n_items) if exclude_self else None
     own = read_matrix(queries, EMBEDDINGS)
     found = search.query(index, activations, own, top, exclude=itself, progress=True)
     if out is not None:
         with atomic(out) as temporary, temporary.open("wb") as file:
             np.savez_compressed(file, allow_pickle=False, **found._asdict())
-    report = {
-        "index": " ".join(map(str, files)),
-        **index.sizes._asdict(),
-        **({"shards": _shards(headers)} if len(headers) > 1 else {}),
-        "n_queries": len(found.ids),
-        "mean_candidates": float(found.n_candidates.mean()),
-        "suf": speed_up(found.n_candidates, n_items - exclude_self),
-        "n_opened_more": int((found.n_opened > index.sizes.k).sum()),
-    }
+    report = {"index": " ".join(map(str, files)), **index.sizes._asdict()}
+    report |= {"shards": _shards(headers)} if len(headers) > 1 else {}
+    report |= {"n_queries": len(found.ids), "mean_candidates": float(found.n_candidates.mean())}
+    more, suf = int((found.n_opened > index.sizes.k).sum()), speed_up(found.n_candidates, n_items - exclude_self)
+    report |= {"suf": suf, "n_opened_more": more}
     if as_json:
         report |= {name: array.tolist() for name, array in found._asdict().items()}
-    typer.echo(json.dumps(report) if as_json else "\n".join(_lines(report, found)))
+    echo(json.dumps(report) if as_json else "\n".join(_lines(report, found)))
 
 
 def _shards(headers: "list[Header]") -> list[dict[str, Any]]:
@@ -170,8 +122,8 @@ def _shards(headers: "list[Header]") -> list[dict[str, Any]]:
 
 
 def _in_words(sizes: dict[str, Any]) -> str:
-    items, embeddings = f"{sizes['n_items']:,} items", f"embeddings of width {sizes['width']}"
-    return f"{items} in {sizes['d']} buckets, {sizes['k']} an item, {embeddings}"
+    buckets = f"{sizes['d']} buckets, {sizes['k']} an item"
+    return f"{sizes['n_items']:,} items in {buckets}, embeddings of width {sizes['width']}"
 
 
 def _lines(report: dict[str, Any], found: "SearchResult") -> Iterator[str]:

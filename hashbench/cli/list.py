@@ -2,68 +2,59 @@
 
 from typing import Annotated
 
-import typer
+from typer import Argument, Option, echo
 
-from hashbench.cli._options import AsJson
+from hashbench.cli._options import AsJson, OfDataset, OfMethod
 from hashbench.cli._terminal import in_columns, print_error
 from hashbench.cli.catalogue import KINDS, complete, text_of
 from hashbench.foundation.errors import HashbenchError, unknown
 
-SETTINGS = "settings"  # listed for one table only
+KNOWN = (*KINDS, "settings")  # settings are listed for one table only
 
 
 def command(
     kind: Annotated[
         str | None,
-        typer.Argument(
+        Argument(
             metavar="KIND",
-            help="methods, datasets, protocols, tables, figures, settings, runs, metrics, models, features, "
-            "conventions or papers.",
-            autocompletion=lambda incomplete: [kind for kind in (*KINDS, SETTINGS) if kind.startswith(incomplete)],
+            help=", ".join(KNOWN),
+            autocompletion=lambda incomplete: [k for k in KNOWN if k.startswith(incomplete)],
         ),
     ] = None,
-    dataset: Annotated[
-        str | None,
-        typer.Option(help="Only runs, or protocols, of this data set.", autocompletion=complete("datasets")),
-    ] = None,
-    method: Annotated[
-        str | None, typer.Option(help="Only runs of this method.", autocompletion=complete("methods"))
-    ] = None,
-    table: Annotated[
-        str | None,
-        typer.Option(
-            help="The table whose settings are listed: list settings --table NAME.", autocompletion=complete("tables")
-        ),
-    ] = None,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print the settings as a Markdown page.")] = False,
-    bibtex: Annotated[bool, typer.Option("--bibtex", help="Print the papers as BibTeX entries.")] = False,
+    dataset: OfDataset = None,
+    method: OfMethod = None,
+    table: Annotated[str | None, Option(help="Of list settings: the table.", autocompletion=complete("tables"))] = None,
+    markdown: Annotated[bool, Option("--markdown", help="Print the settings as a Markdown page.")] = False,
+    bibtex: Annotated[bool, Option("--bibtex", help="Print the papers as BibTeX entries.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """List the entries of a kind, or without KIND the kinds and how many entries each has.
 
-    hashbench show NAME tells more of one entry. hashbench list papers --bibtex prints entries to copy.
-    hashbench list settings --table NAME prints the settings of a table's runs beside those that the authors released.
+    hashbench show NAME tells more of one entry. hashbench list papers --bibtex prints entries to copy. hashbench list
+    settings --table NAME prints the settings of a table's runs beside the settings that the authors released.
     """
-    if kind != SETTINGS and (table is not None or markdown):
+    if kind != "settings" and (table is not None or markdown):
         raise HashbenchError("--table and --markdown can be used with hashbench list settings --table NAME only")
     if kind != "papers" and bibtex:
         raise HashbenchError("--bibtex can be used with hashbench list papers --bibtex only")
     if bibtex:
-        text = _bibtex()
-    elif kind == SETTINGS:
+        from hashbench.tables import papers
+
+        text = "\n\n".join(papers.bibtex(key, paper) for key, paper in papers.papers(print_error).items())
+    elif kind == "settings":
         text = _settings(table, markdown, as_json)
     elif kind is None:
         text = _overview(as_json)
     else:
         text = _entries(kind, {"dataset": dataset, "method": method}, as_json)
     if text:
-        typer.echo(text)
+        echo(text)
 
 
 def _overview(as_json: bool) -> str:
     from hashbench.foundation.config import canonical_json
 
-    counts = {name: len(kind.names()) for name, kind in KINDS.items()}
+    counts = {name: kind.n() for name, kind in KINDS.items()}
     if as_json:
         return canonical_json({"kinds": counts})
     width = max(len(f"{n:,}") for n in counts.values())
@@ -77,7 +68,7 @@ def _entries(kind: str, only: dict[str, str | None], as_json: bool) -> str:
     from hashbench.foundation.registry import canonical
 
     if kind not in KINDS:
-        raise unknown("kind", kind, [*KINDS, SETTINGS])
+        raise unknown("kind", kind, KNOWN)
     wanted = {key: canonical(value) for key, value in only.items() if value is not None}
     for key, kinds in (("dataset", ("runs", "protocols")), ("method", ("runs",))):
         if key in wanted and kind not in kinds:
@@ -87,12 +78,6 @@ def _entries(kind: str, only: dict[str, str | None], as_json: bool) -> str:
         return text_of(found)
     groups = [{"group": each.group} if each.group else {} for each in found]
     return canonical_json({kind: [{"name": e.name, **g, **e.more} for e, g in zip(found, groups, strict=True)]})
-
-
-def _bibtex() -> str:
-    from hashbench.tables import papers
-
-    return "\n\n".join(papers.bibtex(key, paper) for key, paper in papers.papers(print_error).items())
 
 
 def _settings(table: str | None, markdown: bool, as_json: bool) -> str:
@@ -109,13 +94,8 @@ def _settings(table: str | None, markdown: bool, as_json: bool) -> str:
     runs = settings_of_table(declared)
     if as_json:
         return canonical_json({"table": declared.name, "runs": [each.as_values() for each in runs]})
-    return "\n\n".join(
-        "\n".join(
-            [
-                each.title,
-                *in_columns(((f"recipe {name}", why) for name, why in each.recipes().items()), "  "),
-                *in_columns(each.lines(), "  "),
-            ]
-        )
-        for each in runs
-    )
+    blocks = []
+    for each in runs:
+        recipes = in_columns(((f"recipe {name}", why) for name, why in each.recipes().items()), "  ")
+        blocks.append("\n".join([each.title, *recipes, *in_columns(each.lines(), "  ")]))
+    return "\n\n".join(blocks)

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option, echo
 
 from hashbench.cli._options import AsJson
 from hashbench.cli._terminal import print_each_error_once
@@ -12,16 +12,13 @@ from hashbench.foundation.errors import CheckFailed
 
 
 def command(
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE.html", help="The file to write; results/report.html by default.")
-    ] = None,
+    out: Annotated[Path | None, Option(metavar="FILE.html", help="Default: results/report.html.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write one page with every table, the figures, the machines, and what is missing with the command that makes it.
 
     The page is one file that needs no network. It filters by data set, method and bits, sorts by a column, and shows
-    the runs behind a cell that one points at. A row, table or figure that cannot be read is left out, and named; then
-    the exit code is 1.
+    the runs behind a cell. A row, table or figure that cannot be read is left out, and named; then the exit code is 1.
     """
     from hashbench.foundation.config import canonical_json
     from hashbench.foundation.files import write_text
@@ -33,15 +30,16 @@ def command(
     contents = gather(store, print_each_error_once())
     path, text = out or store.folder / "report.html", render(contents)
     write_text(path, text)
+    tables, left_out = contents.tables, list(contents.left_out)
     counts = {
-        "tables": len(contents.tables),
-        "cells": sum(each.table.n_cells for each in contents.tables),
-        "measured": sum(each.table.n_measured for each in contents.tables),
+        "tables": len(tables),
+        "cells": sum(each.table.n_cells for each in tables),
+        "measured": sum(each.table.n_measured for each in tables),
         "figures": sum(bool(each.data_uri) for each in contents.pictures),
         "runs": len(contents.rows),
-        "missing_runs": sum(len(each.missing) for each in contents.tables),
+        "missing_runs": sum(len(each.missing) for each in tables),
     }
-    described = {"path": str(path), "size_bytes": len(text.encode()), **counts, "left_out": list(contents.left_out)}
-    typer.echo(canonical_json(described) if as_json else paths.shown(path))
-    if contents.left_out:
-        raise CheckFailed(f"left out of the report: {len(contents.left_out)}: see the errors above")
+    values = {"path": str(path), "size_bytes": len(text.encode()), **counts, "left_out": left_out}
+    echo(canonical_json(values) if as_json else paths.shown(path))
+    if left_out:
+        raise CheckFailed(f"left out of the report: {len(left_out)}: see the errors above")

@@ -5,11 +5,9 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option, echo
 
-from hashbench.cli._options import Device, Splits
-from hashbench.cli._settings import pairs_of
-from hashbench.cli.catalogue import complete
+from hashbench.cli._options import TABLES, Budget, Device, Splits, pairs_of
 from hashbench.foundation import paths
 from hashbench.foundation.errors import CheckFailed, HashbenchError
 
@@ -20,56 +18,27 @@ if TYPE_CHECKING:
 
 
 def command(
-    tables: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="TABLE...",
-            help="Names of tables, or of figures; `hashbench list tables` and `... figures` show them.",
-            autocompletion=complete("tables", "figures"),
-        ),
-    ],
-    seeds: Annotated[int, typer.Option(min=1, help="Number of runs of each cell, with seeds 0 .. SEEDS - 1.")] = 1,
+    tables: Annotated[list[str], Argument(metavar="TABLE...", help="See hashbench list.", autocompletion=TABLES)],
+    seeds: Annotated[int, Option(min=1, help="Number of runs of each cell, with seeds 0 .. SEEDS - 1.")] = 1,
     splits: Splits = 1,
     only: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KEY=VALUE",
-            help="Only runs with this dataset, protocol, method, seed or setting; may be repeated.",
-        ),
+        list[str] | None, Option(metavar="KEY=VALUE", help="Only runs with this dataset, method, seed or setting, ...")
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Number of runs at the same time.")] = 1,
+    jobs: Annotated[int, Option(min=1, help="Number of runs at the same time.")] = 1,
     device: Device = "auto",
-    budget: Annotated[
-        str | None, typer.Option(help="Train with this budget of the methods instead of the table's.")
-    ] = None,
-    timeout: Annotated[
-        float | None, typer.Option(min=0, metavar="MINUTES", help="End a run that takes longer, as failed.")
-    ] = None,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Run those again that failed in an earlier call.")
-    ] = False,
-    processes: Annotated[
-        int, typer.Option(min=1, help="Processes that train one run, started by torchrun; a GPU each.")
-    ] = 1,
-    ray: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="Run on a Ray cluster: auto, host:port, or local for this machine alone."),
-    ] = None,
-    cores: Annotated[int, typer.Option(min=1, help="Cores of each run on the Ray cluster.")] = 1,
-    memory: Annotated[
-        float, typer.Option(min=0, metavar="GIB", help="Memory of each run on the Ray cluster; 0: not reserved.")
-    ] = 0,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the names of the missing runs, say how long they take, and exit.")
-    ] = False,
+    budget: Budget = None,
+    timeout: Annotated[float | None, Option(min=0, metavar="MINUTES", help="End a longer run, as failed.")] = None,
+    retry_failed: Annotated[bool, Option("--retry-failed", help="Run again what failed in an earlier call.")] = False,
+    processes: Annotated[int, Option(min=1, help="Processes that train one run, by torchrun; a GPU each.")] = 1,
+    ray: Annotated[str | None, Option(metavar="ADDRESS", help="On a Ray cluster: auto, host:port; or local.")] = None,
+    cores: Annotated[int, Option(min=1, help="Cores of each run on the Ray cluster.")] = 1,
+    memory: Annotated[float, Option(min=0, metavar="GIB", help="Memory of a run on Ray; 0: not reserved.")] = 0,
+    dry_run: Annotated[bool, Option("--dry-run", help="Print the missing runs and how long they take.")] = False,
 ) -> None:
     """Train and score every cell of the tables that is not measured yet.
 
-    All seeds of a cell share the protocol's own split. With --splits N each cell is run on N splits; hashbench table
-    --splits N shows them together.
-
-    --only bits=32 --only method=itq --only method=lsh leaves two methods at 32 bits: several values of one key are
-    alternatives. A run that does not have a setting is left out.
+    All seeds of a cell share the protocol's own split; with --splits N each cell is run on N splits. --only bits=32
+    --only method=itq --only method=lsh leaves two methods at 32 bits: several values of one key are alternatives.
 
     After an interruption the same command continues. With --jobs each run has a process of its own, with its share of
     the cores and a GPU of its own where there are several; what it prints is in output.txt of its folder. If the
@@ -87,13 +56,11 @@ def command(
     from hashbench.tables import cell_runs
 
     if not (group := parallel.from_environment()).is_alone:
-        raise HashbenchError(
-            f"torchrun started {group.size} processes, and each would run every cell: start hashbench run without "
-            "torchrun, or use torchrun with hashbench train"
-        )
+        processes_of = f"torchrun started {group.size} processes, and each would run every cell"
+        raise HashbenchError(f"{processes_of}: start hashbench run without torchrun, or use it with hashbench train")
     if ray is not None and jobs > 1:
         raise HashbenchError("--jobs cannot be combined with --ray: the cluster runs as many as fit")
-    store, options = Store.default(), Options(device=device, progress=True)
+    store = Store.default()
     plan = Plan(jobs, None if timeout is None else 60 * timeout, processes, ray, cores, memory)
     cells = [each for table in tables for each in cell_runs.cell_runs(figures.cells_of(table, budget, splits), seeds)]
     wanted = list({str(e.name): e for each in cells for e in each.runs}.values())
@@ -101,8 +68,8 @@ def command(
         wanted = cell_runs.select(wanted, pairs_of(only, "--only", "bits=32"))
     stored = cell_runs.sort_out(wanted, store)
     left = [] if retry_failed else stored.failed
-    settled = {str(spec.name) for spec in (*stored.measured, *left)}
-    todo = [spec for spec in wanted if str(spec.name) not in settled]
+    settled = {str(run.name) for run in (*stored.measured, *left)}
+    todo = [run for run in wanted if str(run.name) not in settled]
     unavailable = [(each.cell, each.unavailable) for each in cells if each.unavailable]
     for line in dict.fromkeys(f"{cell.method} on {cell.dataset} {cell.protocol}: {why}" for cell, why in unavailable):
         note(f"left out: {line}")  # once for each data set, method and reason
@@ -110,16 +77,14 @@ def command(
     if stored.measured:
         note("note: the rows of the runs done are stored; hashbench train ... --again trains one and compares it")
     if left:
-        note(
-            f"note: {len(left)} runs failed in an earlier call, {left[0].name} the first: "
-            "--retry-failed runs them again"
-        )
+        failures = f"{len(left)} runs failed in an earlier call, {left[0].name} the first"
+        note(f"note: {failures}: --retry-failed runs them again")
     if dry_run:
         _dry_run(todo, store, jobs)
         return
     failed = len(left)
     if todo:
-        outcomes = run_all(todo, store, options, plan)
+        outcomes = run_all(todo, store, Options(device=device, progress=True), plan)
         failed += _follow(outcomes, len(todo), jobs if ray is None else None, " ".join(tables))
         note(f"rows in {paths.shown(store.folder / 'rows')}")
     if failed:
@@ -127,15 +92,13 @@ def command(
 
 
 def _dry_run(todo: "list[Run]", store: "Store", jobs: int) -> None:
-    """Prints the names of the runs, and says how long they will take together, as far as past rows tell."""
     from hashbench.foundation.progress import note
     from hashbench.tables.status import PastSeconds
 
     past = PastSeconds.of(store.outcomes(damaged=lambda _: None))
-    seconds = [past.of_run(spec) for spec in todo]
-    for spec in todo:
-        typer.echo(str(spec.name))
-    known = [each for each in seconds if each is not None]
+    for run in todo:
+        echo(str(run.name))
+    known = [each for each in map(past.of_run, todo) if each is not None]
     if known:
         together = max(sum(known) / min(jobs, len(todo)), *known)
         unknown = f", and {len(todo) - len(known)} runs that no past row tells about" if len(known) < len(todo) else ""
@@ -143,11 +106,6 @@ def _dry_run(todo: "list[Run]", store: "Store", jobs: int) -> None:
 
 
 def _about(seconds: float) -> str:
-    """So many hours or minutes, in words.
-
-    >>> _about(9000), _about(90), _about(9)
-    ('about 2.5 hours', 'about 2 minutes', 'less than a minute')
-    """
     if seconds >= 3600:
         return f"about {seconds / 3600:.1f} hours"
     return f"about {seconds / 60:.0f} minutes" if seconds >= 60 else "less than a minute"
@@ -184,7 +142,6 @@ def _running(n_left: int, at_once: int | None) -> str:
 
 
 def _result(outcome: "Outcome") -> str:
-    """The first metric of a run, or that it failed."""
     if outcome.row is None or outcome.failure is not None:
         return "failed"
     name, value = next(iter(outcome.row.metrics.items()))

@@ -5,9 +5,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
+from typer import Argument, Context, Option, echo
 
-from hashbench.cli._options import AsJson, BitOrder, Bits, Device, Layout, program
+from hashbench.cli._options import AsJson, BitOrder, Bits, Device, Layout, given, program
+from hashbench.cli._terminal import print_notes
 from hashbench.cli.catalogue import complete
 from hashbench.foundation.errors import HashbenchError
 
@@ -21,69 +22,36 @@ SHEET_TOP, SHEET_QUERIES, SHOWN_QUERIES = 50, 100, 8  # of a sheet: the most ima
 
 
 def command(
-    context: typer.Context,
+    context: Context,
     source: Annotated[
         str | None,
-        typer.Argument(
-            metavar="RUN|CODES",
-            help="Name of a run, as train prints it, or the start of the name; or a file with codes of queries and "
-            "database, as eval reads it.",
-            autocompletion=complete("runs"),
+        Argument(
+            metavar="RUN|CODES", help="A run, or the start of its name; or codes.", autocompletion=complete("runs")
         ),
     ] = None,
     items: Annotated[
         Path | None,
-        typer.Argument(
-            help="Your own queries for a sheet: a folder of images, FILE.npy or FILE.h5. Default: some of the run's."
-        ),
+        Argument(help="Your own queries for a sheet: a folder of images, .npy or .h5. Default: of the run."),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="The sheet of images to write, such as sheet.png; or FILE.npz for ids and distances."
-        ),
+        Option(metavar="FILE", help="The sheet of images, such as sheet.png; or .npz for ids and distances."),
     ] = None,
-    top: Annotated[
-        int, typer.Option(min=1, help="Number of items to find for each query; on a sheet at most 50.")
-    ] = 10,
+    top: Annotated[int, Option(min=1, help="Number of items to find for each query; on a sheet at most 50.")] = 10,
     queries: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Number of queries, spread evenly over all. [default: 8 on a sheet, at most 100 there; else all]",
-            show_default=False,
-        ),
+        int | None, Option(min=1, help="Queries, spread evenly. [default: 8 on a sheet, of at most 100; else all]")
     ] = None,
     as_json: AsJson = False,
     method: Annotated[
         Literal["exhaustive", "ivf"],
-        typer.Option(
-            help="Compare each query with all items; or, approximately, with those in some lists of faiss's inverted "
-            "file (the extra search)."
-        ),
+        Option(help="Compare a query with all items; or with some lists of faiss's inverted file (the extra search)."),
     ] = "exhaustive",
-    probes: Annotated[
-        int | None, typer.Option(min=1, help="ivf: number of lists that a query looks into. [default: 32]")
-    ] = None,
-    lists: Annotated[
-        int | None, typer.Option(min=1, help="ivf: number of lists. [default: the square root of the number of items]")
-    ] = None,
-    index: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.npz", help="ivf: keep the lists in this file; they are used where it is there."),
-    ] = None,
-    check: Annotated[
-        int | None,
-        typer.Option(
-            min=0, help="ivf: number of queries that are searched exhaustively too, for the recall. [default: 100]"
-        ),
-    ] = None,
-    query_codes: Annotated[
-        str | None, typer.Option(metavar="FILE[:KEY]", help="Codes: read those of the queries from here.")
-    ] = None,
-    database_codes: Annotated[
-        str | None, typer.Option(metavar="FILE[:KEY]", help="Codes: read those of the database from here.")
-    ] = None,
+    probes: Annotated[int | None, Option(min=1, help="ivf: lists that a query looks into. [default: 32]")] = None,
+    lists: Annotated[int | None, Option(min=1, help="ivf: lists. [default: the root of the number of items]")] = None,
+    index: Annotated[Path | None, Option(metavar="FILE.npz", help="ivf: the file that keeps the lists.")] = None,
+    check: Annotated[int | None, Option(min=0, help="ivf: queries searched exhaustively too. [default: 100]")] = None,
+    query_codes: Annotated[str | None, Option(metavar="FILE[:KEY]", help="The codes of the queries.")] = None,
+    database_codes: Annotated[str | None, Option(metavar="FILE[:KEY]", help="The codes of the database.")] = None,
     bits: Bits = None,
     bit_order: BitOrder = None,
     layout: Layout = None,
@@ -92,74 +60,61 @@ def command(
     """Find the items that are nearest to queries by Hamming distance, or draw the images of a run that are.
 
     Of saved codes it prints ids and distances: an id is the row of an item, from 0. With a run and --out sheet.png it
-    draws images. The first column shows the queries. Below each image are its rank and its Hamming distance d; tied
-    images share their ranks, for example 2-5. Irrelevant images are marked red; for your own queries, whose labels are
-    unknown, none is.
+    draws images: the queries first, below each image its rank and its Hamming distance d. Tied images share their
+    ranks, for example 2-5. Irrelevant images are marked red, except for your own queries.
     """
     from hashbench.codes import search
     from hashbench.codes.files import Explicit
 
     explicit = Explicit(query_codes, database_codes, bits=bits, bit_order=bit_order, layout=layout)
     file = _codes_file(source, explicit)
-    of_lists = {"--probes": probes, "--lists": lists, "--index": index, "--check": check}
-    if method != "ivf" and (given := [option for option, value in of_lists.items() if value is not None]):
-        raise HashbenchError(f"{', '.join(given)}: can be used with --method ivf only")
+    of_lists = {"probes": probes, "lists": lists, "index": index, "check": check}
+    if method != "ivf" and (found := given(of_lists)):
+        raise HashbenchError(f"{found}: can be used with --method ivf only")
     if out is not None and out.suffix != ".npz":
         if file is not None:
             raise HashbenchError(f"{out}: a file of codes has no images to draw: name a FILE.npz for ids and distances")
-        _check_sheet({"--json": as_json, "--method ivf": method == "ivf", **_given(explicit)}, top, queries)
-        return _draw(context, str(source), items, out, top, queries or SHOWN_QUERIES, device)
+        of_codes = {"query-codes": query_codes, "database-codes": database_codes, "bits": bits, "bit-order": bit_order}
+        _check_sheet({"json": as_json, "method ivf": method == "ivf", **of_codes, "layout": layout}, top, queries)
+        from hashbench.runs import contact_sheet
+        from hashbench.runs.store import Store
+
+        n, run, first = queries or SHOWN_QUERIES, str(source), program(context)
+        contact_sheet.draw(run, Store.default(), items, out, top=top, n_queries=n, device=device, program=first)
+        return echo(str(out))
     if items is not None:
         raise HashbenchError(f"{items}: your own queries need --out sheet.png; or encode them and use --query-codes")
     sources = [file or _codes_of_run(context, str(source))] if source is not None else []
     query, database = _load(sources, explicit, [path for path in (out, index) if path is not None])
     options = search.Lists(lists, probes or search.PROBES, index, search.N_CHECKED if check is None else check)
-    found = search.search(query, database, top, queries, options if method == "ivf" else None)
+    nearest = search.search(query, database, top, queries, options if method == "ivf" else None)
     if out is not None:
-        found.save(out)
-    named = ", ".join(map(str, sources or (query_codes, database_codes)))
-    typer.echo(_as_json(named, found) if as_json else _as_text(named, found))
+        nearest.save(out)
+    name = ", ".join(map(str, sources or (query_codes, database_codes)))
+    values = {"codes": name, **nearest.summary, **{key: array.tolist() for key, array in nearest.arrays.items()}}
+    echo(json.dumps(values) if as_json else _as_text(name, nearest))
     return None
 
 
 def _codes_file(source: str | None, explicit: "Explicit") -> Path | None:
     """The file of codes that is meant; None if ``source`` is a run."""
-    if source is None:
-        if explicit.query_codes is None or explicit.database_codes is None:
-            raise HashbenchError(
-                "nothing to search: name a run or a file of codes, or use --query-codes and --database-codes"
-            )
-        return Path(explicit.query_codes)
-    path = Path(source)
-    return path if path.is_file() or os.sep in source or path.suffix in SUFFIXES else None
-
-
-def _given(explicit: "Explicit") -> dict[str, object]:
-    """The options that say where and how codes are stored, and their values."""
-    names = ("query_codes", "database_codes", "bits", "bit_order", "layout")
-    return {f"--{name.replace('_', '-')}": getattr(explicit, name) for name in names}
+    if source is not None:
+        path = Path(source)
+        return path if path.is_file() or os.sep in source or path.suffix in SUFFIXES else None
+    if explicit.query_codes is None or explicit.database_codes is None:
+        raise HashbenchError("nothing to search: name a run or codes, or use --query-codes and --database-codes")
+    return Path(explicit.query_codes)
 
 
 def _check_sheet(options: dict[str, object], top: int, queries: int | None) -> None:
-    if given := [option for option, value in options.items() if value]:
-        raise HashbenchError(
-            f"{', '.join(given)}: cannot be used with a sheet of images: use --out FILE.npz or leave --out out"
-        )
+    if found := given(options):
+        raise HashbenchError(f"{found}: cannot be used with a sheet of images: use --out FILE.npz or leave --out out")
     for option, value, most in (("--top", top, SHEET_TOP), ("--queries", queries or 1, SHEET_QUERIES)):
         if value > most:
             raise HashbenchError(f"{option} {value}: a sheet shows at most {most}")
 
 
-def _draw(context: typer.Context, run: str, items: Path | None, out: Path, top: int, n: int, device: str) -> None:
-    from hashbench.runs import contact_sheet
-    from hashbench.runs.store import Store
-
-    first = program(context)
-    contact_sheet.draw(run, Store.default(), items, out, top=top, n_queries=n, device=device, program=first)
-    typer.echo(str(out))
-
-
-def _codes_of_run(context: typer.Context, name: str) -> Path:
+def _codes_of_run(context: Context, name: str) -> Path:
     """The file with the codes of a run; raises HashbenchError if it is not here, or if they are not binary."""
     from hashbench.contract import CODES, BitSettings
     from hashbench.runs.fit import not_here
@@ -185,21 +140,14 @@ def _load(sources: list[Path], explicit: "Explicit", outputs: list[Path]) -> "tu
     for path in outputs:
         require_output(path)
     query, database, notes = load_codes(sources, explicit=explicit)
-    for note in notes:
-        typer.echo(f"note: {note}", err=True)
+    print_notes(notes)
     return query, database
 
 
-def _as_json(named: str, found: "Found") -> str:
-    return json.dumps(
-        {"codes": named, **found.summary, **{name: array.tolist() for name, array in found.arrays.items()}}
-    )
-
-
-def _as_text(named: str, found: "Found") -> str:
+def _as_text(name: str, found: "Found") -> str:
     summary, arrays = found.summary, found.arrays
     sizes = f"{summary['n_queries']:,} queries, {summary['n_items']:,} items, {summary['n_bits']} bits"
-    lines = [f"{named}: {sizes}", _method(summary), "query  items (distance)"]
+    lines = [f"{name}: {sizes}", _method(summary), "query  items (distance)"]
     for q, ids, distances in zip(arrays["queries"], arrays["ids"], arrays["distances"], strict=True):
         nearest = "  ".join(f"{item} ({distance})" for item, distance in zip(ids, distances, strict=True))
         lines.append(f"{q:5}  {nearest}")
@@ -211,8 +159,8 @@ def _method(summary: dict[str, Any]) -> str:
     seconds = f"{summary['search_s']:.3g} s"
     if summary["method"] == "exhaustive":
         return f"exhaustive: {summary['n_cut_ties']:,} queries have more items as near as the last one shown; {seconds}"
-    what = f"approximate: {summary['probes']:,} of {summary['lists']:,} lists searched"
+    lists = f"approximate: {summary['probes']:,} of {summary['lists']:,} lists searched"
     if "recall" not in summary:
-        return f"{what}; {seconds}"
+        return f"{lists}; {seconds}"
     recall = f"recall@{summary['top']} {summary['recall']:.4f} on {summary['n_checked']:,} queries"
-    return f"{what}, {recall}; {seconds}, exhaustively about {summary['exhaustive_s']:.3g} s"
+    return f"{lists}, {recall}; {seconds}, exhaustively about {summary['exhaustive_s']:.3g} s"

@@ -2,34 +2,29 @@
 
 from typing import Annotated
 
-import typer
+from typer import Argument, Option, echo
 
 from hashbench.cli.catalogue import KINDS, Kind, complete
 from hashbench.foundation.errors import HashbenchError, nearest, unknown
 
+NAMES = complete("methods", "datasets", "tables", "figures", "runs")
 SHOWN = {kind.one: kind for kind in KINDS.values() if kind.one is not None}
 
 
 def command(
     name: Annotated[
         str,
-        typer.Argument(
-            help="A method, data set, table, figure, metric, model, features, or a run or the start of its name.",
-            autocompletion=complete("methods", "datasets", "tables", "figures", "runs"),
+        Argument(
+            help="A method, data set, table, figure, metric, model, features, run or its start.", autocompletion=NAMES
         ),
     ],
-    kind: Annotated[
-        str | None, typer.Option(help="Only this kind, where several have the name: method, dataset, table, ...")
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object with a key for each kind that has the name.")
-    ] = False,
+    kind: Annotated[str | None, Option(help="Only this kind, if several have the name: method, table, ...")] = None,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object with a key for each kind.")] = False,
 ) -> None:
     """Show all about one entry.
 
-    Of a method: its paper, its settings with their sources, what it needs. Of a data set: its items, licence,
-    protocols, and whether it is here. Of a table: its rows, columns, what is measured. Of a figure: its kind, what
-    of it is measured. Of a run: its configuration, scores, provenance and commands.
+    Of a method: its paper, its settings with their sources, what it needs. Of a data set: its items, licence, protocols
+    and state. Of a table or figure: its parts, and what is measured. Of a run: configuration, scores and provenance.
     """
     from hashbench.foundation.config import canonical_json
 
@@ -38,16 +33,16 @@ def command(
     kinds = {kind: SHOWN[kind]} if kind else SHOWN
     sheets = {each: kinds[each].sheet(entry) for each, entry in _entries_called(name, kinds).items()}
     if as_json:
-        typer.echo(canonical_json({each: sheet.values for each, sheet in sheets.items()}))
+        echo(canonical_json({each: sheet.values for each, sheet in sheets.items()}))
     else:
-        typer.echo("\n\n".join("\n".join(sheet.lines()) for sheet in sheets.values()))
+        echo("\n\n".join("\n".join(sheet.lines()) for sheet in sheets.values()))
 
 
 def _entries_called(name: str, kinds: dict[str, Kind]) -> dict[str, str]:
     """The kinds that have an entry called ``name``, with its name; else the run whose name begins so."""
     from hashbench.foundation.registry import canonical
 
-    names = {each: list((kind.shown or kind.names)()) for each, kind in kinds.items()}
+    names = {each: kind.names() for each, kind in kinds.items()}
     exact = {each: spelt for each in kinds for spelt in dict.fromkeys((canonical(name), name)) if spelt in names[each]}
     if exact:
         return exact
@@ -58,5 +53,5 @@ def _entries_called(name: str, kinds: dict[str, Kind]) -> dict[str, str]:
     hints = [f"{len(begun)} runs begin so (hashbench list runs)"] if begun else []
     if close := [f"{entry} ({kind_of[entry]})" for entry in nearest(name, kind_of)]:
         hints.append(f"did you mean {', '.join(close)}?")
-    unlike_all = f"it is no {', '.join(names)} (hashbench list shows what there is)"
+    unlike_all = f"it is no {', '.join(names)} (hashbench list shows the names)"
     raise HashbenchError(f"nothing is called {name!r}: {'; '.join(hints) or unlike_all}")

@@ -3,11 +3,12 @@
 import json
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option, echo
 
-from hashbench.cli._options import AsJson, DatasetName, ProtocolName
+from hashbench.cli._options import AsJson, DatasetName, ProtocolName, SplitSeed
+from hashbench.foundation.errors import HashbenchError
 
 if TYPE_CHECKING:
     from hashbench.datasets.audit import Audit
@@ -21,43 +22,28 @@ if TYPE_CHECKING:
 def command(
     name: DatasetName,
     protocol: ProtocolName = None,
-    seed: Annotated[
-        int | None, typer.Option(min=0, max=2**32 - 1, help="Seed of the random choice. Default: the protocol's seed.")
-    ] = None,
-    check: Annotated[
-        bool,
-        typer.Option("--check", help="Check the sizes, class counts and overlaps of the lists, and report duplicates."),
-    ] = False,
-    relevance: Annotated[
-        bool,
-        typer.Option(
-            "--relevance",
-            help="Where relevance is by percentiles: show the NDCG of a random ranking, for each way to read it.",
-        ),
-    ] = False,
+    seed: SplitSeed = None,
+    check: Annotated[bool, Option("--check", help="Check sizes, class counts, overlaps; report duplicates.")] = False,
+    relevance: Annotated[bool, Option("--relevance", help="By percentiles: the NDCG of a random ranking.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write the query, database, training and validation ids of a protocol, with their checksum.
 
     Only the labels have to be downloaded. If the items are downloaded too, --check also reports items that are byte for
-    byte the same as an item of another list. --relevance needs the items. It shows the NDCG that a ranking at random
-    has if the levels are those of true or of squared distances, of features with or without their mean, and if the
-    gain of the highest level is cut off; and the figure of a paper, where one is known.
+    byte the same as an item of another list. --relevance needs the items: it shows the NDCG of a random ranking, for
+    true or squared distances, features with or without their mean, or a highest gain cut off; and a paper's figure.
     """
     from hashbench.datasets.card import load_card
     from hashbench.datasets.split import split, write
     from hashbench.datasets.store import open_labels
     from hashbench.foundation import paths
-    from hashbench.foundation.errors import HashbenchError
     from hashbench.foundation.files import require_writable
 
     card = load_card(name)
     protocol = card.protocol_name(protocol)
     rule = card.protocol(protocol)
     if seed not in (None, rule.seed) and rule.draw == "parts":
-        raise HashbenchError(
-            f"--seed {seed}: cannot be used with {card.name} {protocol}, whose lists of ids are published"
-        )
+        raise HashbenchError(f"--seed {seed}: cannot be used with {card.name} {protocol}: its lists are published")
     seed = rule.seed if seed is None else seed
     data = open_labels(card)
     chosen = split(data.labels, rule, card.name, protocol, seed)
@@ -66,14 +52,12 @@ def command(
     path = paths.data() / card.name / "splits" / f"{protocol}-seed{seed}.npz"
     sizes = {role: len(ids) for role, ids in chosen.lists().items()}
     if as_json:
-        report = {"dataset": card.name, "protocol": protocol, "seed": seed, "path": str(path)}
-        more = {"sizes": sizes, "sha256": chosen.sha256}
-        checked = {} if found is None else {"check": asdict(found)}
-        typer.echo(
-            json.dumps({**report, **more, **checked, **({"relevance": [asdict(r) for r in read]} if read else {})})
-        )
+        report: dict[str, Any] = {"dataset": card.name, "protocol": protocol, "seed": seed, "path": str(path)}
+        report |= {"sizes": sizes, "sha256": chosen.sha256, **({} if found is None else {"check": asdict(found)})}
+        report |= {"relevance": [asdict(each) for each in read]} if read else {}
+        echo(json.dumps(report))
     else:
-        typer.echo("\n".join([str(path), *_lines(sizes, chosen.sha256, found), *(_table(read, rule) if read else [])]))
+        echo("\n".join([str(path), *_lines(sizes, chosen.sha256, found), *(_table(read, rule) if read else [])]))
     require_writable(path.parent, instead="--data")  # the report is printed even if the file cannot be written
     write(path, chosen)
 
@@ -93,7 +77,6 @@ def _readings(card: "Card", protocol: str, chosen: "Split") -> "list[Reading]":
     from hashbench.datasets.relevance import by_percentiles
     from hashbench.datasets.store import open_dataset
     from hashbench.evaluation.random_ndcg import readings
-    from hashbench.foundation.errors import HashbenchError
     from hashbench.foundation.progress import bar
     from hashbench.runs.data import compared
 
@@ -110,22 +93,17 @@ def _readings(card: "Card", protocol: str, chosen: "Split") -> "list[Reading]":
         )
 
 
-def _table(read: "list[Reading]", rule: "Protocol") -> list[str]:
-    """The readings as text, then the nearest one to the figure of a paper."""
-    head = f"  {'features':20} {'compared':18} {'top gain':>8}   NDCG  with empty queries as 1"
-    lines = ["NDCG of a ranking at random:", head, *map(_line, read)]
-    lines.append("* as this protocol is scored; empty: without a relevant item")
-    printed = rule.random_ndcg
-    if printed is None:
-        return lines
-    near = min(read, key=lambda each: each.distance(printed))
-    which = f"{_features(near)}, {_compared(near)}, top gain {near.top_gain:,}"
-    return [*lines, f"printed: {printed:.4g} ({rule.citation}); nearest, {near.distance(printed):.4f} away: {which}"]
-
-
-def _line(each: "Reading") -> str:
-    read = f"{_features(each):20} {_compared(each):18} {each.top_gain:>8,} {each.ndcg:.4f}"
-    return f"{'*' if each.is_own else ' '} {read}  {each.ndcg_with_empty:.4f} ({each.n_empty:,} empty)"
+def _table(read: "list[Reading]", rule: "Protocol") -> Iterator[str]:
+    yield "NDCG of a ranking at random:"
+    yield f"  {'features':20} {'compared':18} {'top gain':>8}   NDCG  with empty queries as 1"
+    for each in read:
+        line = f"{_features(each):20} {_compared(each):18} {each.top_gain:>8,} {each.ndcg:.4f}"
+        yield f"{'*' if each.is_own else ' '} {line}  {each.ndcg_with_empty:.4f} ({each.n_empty:,} empty)"
+    yield "* as this protocol is scored; empty: without a relevant item"
+    if (printed := rule.random_ndcg) is not None:
+        near = min(read, key=lambda each: each.distance(printed))
+        which = f"{_features(near)}, {_compared(near)}, top gain {near.top_gain:,}"
+        yield f"printed: {printed:.4g} ({rule.citation}); nearest, {near.distance(printed):.4f} away: {which}"
 
 
 def _features(reading: "Reading") -> str:
@@ -137,7 +115,6 @@ def _compared(reading: "Reading") -> str:
 
 
 def _lines(sizes: dict[str, int], sha256: str, found: "Audit | None") -> Iterator[str]:
-    """The sizes of the lists, and the findings of the audit."""
     for role, size in sizes.items():
         yield f"{role:10} {size:>9,}" + (f"  sha256 {found.checksums[role]}" if found is not None else "")
     yield f"{'ids':10} {sum(sizes.values()):>9,}  sha256 {sha256}"
@@ -153,8 +130,8 @@ def _lines(sizes: dict[str, int], sha256: str, found: "Audit | None") -> Iterato
     for leak in found.leaks:
         first = ", ".join(f"{one} (is {other})" for one, other in leak.first) + (", ..." * (leak.n > len(leak.first)))
         yield f"leak: {leak.n} {leak.role} items have {same[leak.by]} in the {leak.inside} list: {first}"
-    for by, what in same.items():
+    for by, item in same.items():
         if by in found.compared_by and not any(leak.by == by for leak in found.leaks):
-            yield f"0 queries have {what} in the database or in training"
+            yield f"0 queries have {item} in the database or in training"
     if "bytes" not in found.compared_by:
         yield "not compared by bytes: the items are not here"

@@ -6,16 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
-from hashbench.cli._options import Splits
+from hashbench.cli._options import TABLES, Budget, Splits
 from hashbench.cli._terminal import print_each_error_once, print_error, width, wrapped
-from hashbench.cli.catalogue import complete
 from hashbench.foundation.registry import each_usable
 
 if TYPE_CHECKING:
     from hashbench.tables.status import CellStatus, TableStatus
 
-HEADINGS = ("table", "runs done", "missing", "failed", "not yet", "hours left")
 # the sign of each state of a cell, and its colour on a terminal (None: that of the text)
 SIGNS = {
     "done": ("#", typer.colors.GREEN),
@@ -28,20 +27,11 @@ KEPT = "\u00a0"  # a space at which no line is cut
 
 
 def command(
-    table: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="TABLE",
-            help="A table or a figure: hashbench list tables, hashbench list figures.",
-            autocompletion=complete("tables", "figures"),
-        ),
-    ] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Look for seeds 0 .. SEEDS - 1.")] = 1,
+    table: Annotated[str | None, Argument(metavar="TABLE", help="See hashbench list.", autocompletion=TABLES)] = None,
+    seeds: Annotated[int, Option(min=1, help="Look for seeds 0 .. SEEDS - 1.")] = 1,
     splits: Splits = 1,
-    budget: Annotated[str | None, typer.Option(help="Look for runs at this budget, not at the table's own.")] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object; for one table it has all cells.")
-    ] = False,
+    budget: Budget = None,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object; for one table with its cells.")] = False,
 ) -> None:
     """Show which cells of a table are done, partly done, failed, missing or not available yet: a sign for each cell.
 
@@ -78,8 +68,7 @@ def command(
 
 
 def _overview(tables: "list[TableStatus]") -> Iterator[str]:
-    """A heading and a line for each table."""
-    lines = [HEADINGS]
+    lines = [("table", "runs done", "missing", "failed", "not yet", "hours left")]
     for each in tables:
         of = each.counts()
         done = f"{of['done']} of {of['done'] + of['failed'] + of['missing']}"

@@ -2,73 +2,50 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
-from hashbench.cli._options import DatasetName, Device, ProtocolName
-from hashbench.cli._settings import parse_settings
+from hashbench.cli import _options
+from hashbench.cli._options import DatasetName, Device, ProtocolName, SplitSeed
 from hashbench.cli.catalogue import complete
 from hashbench.foundation.errors import HashbenchError
 
 if TYPE_CHECKING:
     from hashbench.foundation.config import Setting
-    from hashbench.runs.row import Row
     from hashbench.runs.run import Run
+
+NOT_TRAINED = "nothing was trained. --again trains and compares"
 
 
 def command(
-    method: Annotated[
-        str,
-        typer.Argument(
-            help="Name of a method; `hashbench list methods` shows them.", autocompletion=complete("methods")
-        ),
-    ],
+    method: Annotated[str, Argument(help="See hashbench list methods.", autocompletion=complete("methods"))],
     dataset: DatasetName,
     protocol: ProtocolName = None,
-    bits: Annotated[
-        int | None, typer.Option(help="Code length. For sparse codes use --set d=D --set k=K instead.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of all random choices in the run.")] = 0,
-    split: Annotated[
-        int | None,
-        typer.Option(min=0, max=2**32 - 1, help="Seed of the split. Default: the protocol's own seed."),
-    ] = None,
-    model: Annotated[
-        str | None, typer.Option(help="Encoder, such as linear, mlp or small_cnn; `hashbench list models` shows them.")
-    ] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set a hyper-parameter; may be repeated.")
-    ] = None,
-    budget: Annotated[str | None, typer.Option(help="One of the method's budgets. Default: the first.")] = None,
+    bits: Annotated[int | None, Option(help="Code length. For sparse codes use --set d=D --set k=K instead.")] = None,
+    seed: _options.RunSeed = 0,
+    split: SplitSeed = None,
+    model: Annotated[str | None, Option(help="Encoder, such as linear or mlp; see hashbench list models.")] = None,
+    settings: _options.Settings = None,
+    budget: Annotated[str | None, Option(help="One of the method's budgets. Default: the first.")] = None,
     weights: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="none|FILE|NAME",
-            help="Initial weights. Of a network for ImageNet: a file, or none for random weights; by default the "
-            "official weights. Of another network: the name, or the file, of weights that `hashbench pretrain` made.",
+            help="Initial weights: none (random), a file, or a name of pretrain. Default: official.",
         ),
     ] = None,
     device: Device = "auto",
     precision: Annotated[
         str,
-        typer.Option(
-            help="auto (bfloat16 on a GPU, float32 on a CPU), float32, bfloat16 or fastest (by a short timing)."
-        ),
+        Option(help="auto (bfloat16 on a GPU, float32 on a CPU), float32, bfloat16 or fastest (by a short timing)."),
     ] = "auto",
-    compile_: Annotated[
-        bool, typer.Option("--compile/--no-compile", help="Compile the encoder with torch.compile.")
-    ] = False,
+    compile_: Annotated[bool, Option("--compile/--no-compile", help="Compile the encoder with torch.compile.")] = False,
     channels_last: Annotated[
-        bool,
-        typer.Option("--channels-last/--no-channels-last", help="Store the channels of a pixel together in memory."),
+        bool, Option("--channels-last/--no-channels-last", help="Store the channels of a pixel together in memory.")
     ] = True,
-    checkpoint_every: Annotated[float, typer.Option(metavar="SECONDS", help="Time between two checkpoints.")] = 10.0,
-    again: Annotated[
-        bool, typer.Option("--again", help="Train even if the run is stored, and compare; its stored row stays.")
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the run's name and all its settings with their sources, and exit.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the row as one JSON object.")] = False,
+    checkpoint_every: _options.CheckpointEvery = 10.0,
+    again: Annotated[bool, Option("--again", help="Train a stored run too, and compare; its row stays.")] = False,
+    dry_run: _options.DryRun = False,
+    as_json: _options.RowAsJson = False,
 ) -> None:
     """Train a method on a data set, encode the data, score the codes and store the scores.
 
@@ -77,24 +54,23 @@ def command(
     {"again": ROW, "stored": ROW, "equal": {...}, "differences": {...}}.
 
     After an interruption the same command continues from the last checkpoint. The run's folder holds metrics.jsonl, one
-    line for each epoch, and its curves, training.png. With TensorBoard (the extra tensorboard) it
-    also holds TensorBoard's files. To train with N processes, one on each GPU, start torchrun --nproc-per-node N -m
-    hashbench train with the same arguments; the result is that of one process, up to rounding.
+    line for each epoch, its curves, training.png, and with the extra tensorboard TensorBoard's files. To train with N
+    processes, one on each GPU, start torchrun --nproc-per-node N -m hashbench train with the same arguments.
     """
-    from hashbench.cli._dry_run import describe
-    from hashbench.cli._row_text import show
+    from hashbench.cli import _row_text
     from hashbench.foundation import parallel
+    from hashbench.foundation.progress import note
     from hashbench.runs.guard import follow, row_of, stored_row
     from hashbench.runs.options import Options
+    from hashbench.runs.row import made_by
     from hashbench.runs.run import Run
     from hashbench.runs.store import Store
 
-    chosen = parse_settings(settings or [])
+    chosen = _options.parse_settings(settings or [])
     for key in ("bits", "model"):
         if key in chosen:
-            raise HashbenchError(f"--set {key}=...: give it as --{key}")
-    named = {"bits": bits, "model": model}
-    given = {**{key: value for key, value in named.items() if value is not None}, **chosen}
+            raise HashbenchError(f"--set {key}=... cannot be used: use --{key}")
+    given = {key: value for key, value in {"bits": bits, "model": model, **chosen}.items() if value is not None}
     group = parallel.from_environment()
     file = None
     if weights is not None:
@@ -103,43 +79,29 @@ def command(
             Run.resolve(dataset, protocol, method, without_head, seed=seed, budget=budget, split_seed=split), weights
         )
         given = {**found, **given, "weights": found["weights"]}
-    spec = Run.resolve(dataset, protocol, method, given, seed=seed, budget=budget, split_seed=split)
-    options = Options(
-        device=device,
-        progress=group.is_first,
-        checkpoint_every_s=checkpoint_every,
-        group=group,
-        compute=parallel.ComputeOptions(precision=precision, compiled=compile_, channels_last=channels_last),
-        weights=file,
-    )
+    run = Run.resolve(dataset, protocol, method, given, seed=seed, budget=budget, split_seed=split)
+    compute = parallel.ComputeOptions(precision=precision, compiled=compile_, channels_last=channels_last)
+    options = Options(device, group.is_first, checkpoint_every, group=group, compute=compute, weights=file)
     store = Store.default()
-    stored = stored_row(spec, store)
+    stored = stored_row(run, store)
     if not group.is_first:
         if not dry_run:
-            follow(spec, store, options)
+            follow(run, store, options)
     elif dry_run:
-        describe(spec, given, stored, as_json=as_json)
+        _row_text.print_settings(run, given, stored, as_json=as_json)
     else:
-        _note(stored, again=again)
-        row = row_of(spec, store, options, again=again)
-        show(row, stored if again else None, store, as_json=as_json)
+        if stored is not None:
+            done = "it is trained again, and its row stays" if again else NOT_TRAINED
+            note(f"note: this run is stored: {made_by(stored)}; {done}")
+        row = row_of(run, store, options, again=again)
+        _row_text.print_row(row, stored if again else None, store, as_json=as_json)
 
 
-def _note(stored: "Row | None", *, again: bool) -> None:
-    """Says on stderr that the run is stored."""
-    from hashbench.foundation.progress import note
-    from hashbench.runs.row import made_by
-
-    if stored is not None:
-        done = "it is trained again, and its row stays" if again else "nothing was trained. --again trains and compares"
-        note(f"note: this run is stored: {made_by(stored)}; {done}")
-
-
-def _start(spec: "Run", weights: str) -> tuple["dict[str, Setting]", str | None]:
+def _start(run: "Run", weights: str) -> tuple["dict[str, Setting]", str | None]:
     """The settings that the weights decide, and the path of the file that holds them."""
-    model = getattr(spec.settings, "model", None)
+    model = getattr(run.settings, "model", None)
     if model is None:
-        raise HashbenchError(f"{spec.name.method} has no network: no --weights")
+        raise HashbenchError(f"--weights cannot be used with {run.name.method}, which has no network")
     from hashbench.methods import require_torch
 
     require_torch()

@@ -1,10 +1,11 @@
 """``hashbench verify`` scores the rows of a bundle again and compares every value."""
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, echo
 
 from hashbench.cli._options import AsJson
 
@@ -14,19 +15,20 @@ if TYPE_CHECKING:
 
 
 def command(
-    bundle: Annotated[Path, typer.Argument(help="The archive that hashbench bundle wrote.")], as_json: AsJson = False
+    bundle: Annotated[Path, Argument(help="The archive that hashbench bundle wrote.")], as_json: AsJson = False
 ) -> None:
     """Check a bundle: compute every metric again from the packed histograms and codes, and compare it with its row.
 
-    Checksums, the names and digests of the rows, histograms, codes and id lists are checked. Nothing of the archive is
-    trusted, unpickled or written anywhere but into a temporary folder. Exit code 0: no difference; 1: a difference, one
-    line each; 2: not a bundle.
+    Checksums, names and digests of rows, histograms, codes and id lists are checked. Nothing of the archive is trusted,
+    unpickled or written but into a temporary folder. Exit code 0: no difference; 1: one line each; 2: not a bundle.
     """
     from hashbench.bundle.verify import verify
+    from hashbench.foundation.config import canonical_json
     from hashbench.foundation.errors import CheckFailed
 
     manifest, report = verify(bundle)
-    typer.echo(_as_json(bundle, manifest, report) if as_json else "\n".join(_lines(manifest, report)))
+    values = {"bundle": str(bundle), "table": manifest.table, **asdict(report)}
+    echo(canonical_json(values) if as_json else "\n".join(_lines(manifest, report)))
     if n := len(report.differences):
         raise CheckFailed(f"{bundle}: {n} difference{'s' if n > 1 else ''}")
 
@@ -43,11 +45,3 @@ def _lines(manifest: "Manifest", report: "Report") -> Iterator[str]:
     if report.rows_alone:
         yield f"not scored again: {counted(len(report.rows_alone), 'run')}, of which the row alone is packed"
     yield from [f"difference: {line}" for line in report.differences] or ["no difference"]
-
-
-def _as_json(path: Path, manifest: "Manifest", report: "Report") -> str:
-    from dataclasses import asdict
-
-    from hashbench.foundation.config import canonical_json
-
-    return canonical_json({"bundle": str(path), "table": manifest.table, **asdict(report)})

@@ -236,7 +236,7 @@ def test_two_runs_are_compared_by_their_histograms(capsys: pytest.CaptureFixture
     assert call(capsys, "compare", a, file, "--exclude-self") == (
         2,
         "",
-        f"error: --exclude-self: {a} is a run; it is for saved codes\n",
+        f"error: --exclude-self can be used with saved codes only: {a} is a run\n",
     )
 
 

@@ -275,8 +275,10 @@ def test_what_needs_the_whole_database_is_refused_before_a_stream_is_read(
     for way in ([], ["--stream"]):
         result = CliRunner().invoke(app, [str(streamable), *arguments, *way])
         assert isinstance(result.exception, HashbenchError)
-        assert str(result.exception).startswith(f"{named}: the whole database would be needed at once")
-        assert "say --no-stream" in str(result.exception)
+        assert str(result.exception).startswith(
+            f"{named} cannot be combined with a database that is read piece by piece"
+        )
+        assert "use --no-stream" in str(result.exception)
     assert not (tmp_path / "run").exists()
 
 

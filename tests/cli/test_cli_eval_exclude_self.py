@@ -214,7 +214,10 @@ def test_ids_of_one_side_are_refused(tmp_path: Path) -> None:
 
 def test_other_code_counts_a_query_so_as_is_refused(tmp_path: Path) -> None:
     path = save(tmp_path / "codes.npz", np.arange(N))
-    with pytest.raises(HashbenchError, match="--as: other code counts a query among its own neighbours"):
+    with pytest.raises(
+        HashbenchError,
+        match="--as cannot be combined with --exclude-self: other code counts a query among its own neighbours",
+    ):
         run(path, "--exclude-self", "--as", "deephash")
 
 

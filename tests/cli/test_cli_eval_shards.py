@@ -179,7 +179,7 @@ def test_an_interrupted_command_continues(run: Call, whole: dict[str, Any], coun
 HANGS = """
 import sys
 from support.dying import Hangs
-from hashbench.cli import main
+from hashbench.cli._app import main
 from hashbench.evaluation import count_shards
 count_shards.CountTask = Hangs
 if __name__ == "__main__":
@@ -368,14 +368,17 @@ def test_a_full_disk_leaves_the_file_as_it_was(run: Call) -> None:
 def test_what_does_not_go_together_is_refused(run: Call) -> None:
     before = sorted(path.name for path in Path.cwd().iterdir())
     for options, line in [
-        (["--as", "talr"], "--as: the whole database would be needed at once"),
-        (["--ties", "order"], "--ties order: the whole database"),
-        (["--trec-run", "t", "--qrels", "q"], "--trec-run, --qrels: the whole database"),
-        (["--weights", "w", "--metric", "ap"], "--weights: the whole database"),
-        (["--exclude-self"], "--exclude-self: the whole database"),
-        (["--train-codes", "x.npy", "--train-labels", "y.npy"], "--train-codes: the whole database"),
-        (["--database-codes", "x.npy"], "--database-codes: with --shards the shards are the database: leave it out"),
-        (["--query-ids", "x.npy"], "--query-ids: with --shards"),
+        (["--as", "talr"], "--as cannot be combined with --shards, which counts"),
+        (["--ties", "order"], "--ties order cannot be combined"),
+        (["--trec-run", "t", "--qrels", "q"], "--trec-run, --qrels cannot be combined"),
+        (["--weights", "w", "--metric", "ap"], "--weights cannot be combined"),
+        (["--exclude-self"], "--exclude-self cannot be combined"),
+        (["--train-codes", "x.npy", "--train-labels", "y.npy"], "--train-codes cannot be combined"),
+        (
+            ["--database-codes", "x.npy"],
+            "--database-codes cannot be combined with --shards: the shards are the database",
+        ),
+        (["--query-ids", "x.npy"], "--query-ids cannot be combined with --shards"),
         (["--append"], "--append needs --counts FILE, which holds the shards that are finished"),
         (["--append", "--counts", "no.npz"], "--append: no.npz: no such file: leave --append out to begin one"),
         (["--counts", "no.h5"], "--counts no.h5: a file that ends in .npz is expected"),
@@ -383,7 +386,7 @@ def test_what_does_not_go_together_is_refused(run: Call) -> None:
         (["--csv", "a.npz", "--counts", "a.npz"], "a.npz: named twice"),
         (
             ["--ray", "auto", "--jobs", "2"],
-            "--jobs with --ray: the cluster counts as many as fit: leave one of them out",
+            "--jobs cannot be combined with --ray: the cluster counts as many as fit",
         ),
         (["--shards", "nothing-*.h5"], "--shards nothing-*.h5: no such file: a quoted pattern is expected"),
         (["--shard-labels", "nothing-*.h5"], "--shard-labels nothing-*.h5: no such file"),
@@ -395,7 +398,7 @@ def test_what_does_not_go_together_is_refused(run: Call) -> None:
 def test_options_of_shards_need_shards(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for option in [("--jobs", "2"), ("--ray", "auto"), ("--counts", "c.npz"), ("--append",), ("--shard-labels", "x")]:
         line = refused(call(capsys, "eval", "whole.npz", *option))
-        assert line == f"{option[0]}: of a database in several files: name them with --shards 'PATTERN'"
+        assert line == f"{option[0]} needs --shards 'PATTERN', the files of the database"
 
 
 def test_a_cluster_needs_ray(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,8 +78,8 @@ def test_weights_that_are_none_are_one_line(place: str, said: str, file: Path) -
     ("options", "said"),
     [
         (["--metric", "precision@r2"], "needs Hamming radii"),
-        (["--as", "sklearn"], "--as: cannot be combined with --weights"),
-        (["--stream"], "--weights: the whole database would be needed"),
+        (["--as", "sklearn"], "--as cannot be combined with --weights"),
+        (["--stream"], "--weights cannot be combined with a database"),
     ],
 )
 def test_what_knows_hamming_distances_only_is_refused(options: list[str], said: str, file: Path) -> None:

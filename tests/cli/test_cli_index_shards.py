@@ -230,7 +230,7 @@ def test_workers_build_the_same_files(folder: Path, capsys: Capture) -> None:
 
 STOPS = """
 import os, sys, h5py
-from hashbench.cli import main
+from hashbench.cli._app import main
 
 create = h5py.File.create_dataset
 

@@ -139,7 +139,7 @@ def test_two_folders_differ_in_rows(results: Path, other: Path, capsys: pytest.C
     assert found["same_values"] == [row(bits=24).run] and found["equal"] == [row().run]
     assert found["other_values"][row("itq").run]["metrics"] == {"ap": [0.5, 0.625]}
     assert call(capsys, "results", "diff", results, row().run)[2].endswith(
-        ": a folder and a row: two of one kind are expected\n"
+        ": two folders or two rows are expected, not one of each\n"
     )
     assert call(capsys, "results", "diff", results, results.parent) == (
         2,

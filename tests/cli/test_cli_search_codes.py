@@ -146,8 +146,8 @@ def test_without_faiss_the_error_has_the_command(
         (["{codes}", "images"], "images: your own queries need --out sheet.png; or encode them and use --query-codes"),
         (["no/such.npz"], "no/such.npz: no such file"),
         (["none.npy"], "none.npy: no such file"),
-        ([], "nothing to search: name a run or a file of codes, or use --query-codes and --database-codes"),
-        (["--query-codes", "{codes}"], "nothing to search: name a run or a file of codes"),
+        ([], "nothing to search: name a run or codes, or use --query-codes and --database-codes"),
+        (["--query-codes", "{codes}"], "nothing to search: name a run or codes"),
         (["run", "--out", "a.png", "--json"], "--json: cannot be used with a sheet of images: use --out FILE.npz or"),
         (["run", "--out", "a.png", *IVF], "--method ivf: cannot be used with a sheet of images: use --out FILE.npz or"),
         (

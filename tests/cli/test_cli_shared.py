@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 import typer
 
-from hashbench.cli import app
-from hashbench.cli._app import main
+from hashbench.cli._app import app, main
 from hashbench.cli.catalogue import complete
 from hashbench.runs.store import Store
 

@@ -149,7 +149,7 @@ def test_it_fits_80_columns_but_for_addresses_and_commands(capsys: pytest.Captur
             "nothing is called 'zzzzz': it is no method, dataset, table, figure, run, metric, model, features (hash",
         ),
         (("lsh", "--kind", "tabel"), "unknown kind 'tabel': did you mean table"),
-        (("lsh", "--kind", "table"), "nothing is called 'lsh': it is no table (hashbench list shows what there is)"),
+        (("lsh", "--kind", "table"), "nothing is called 'lsh': it is no table (hashbench list shows the names)"),
         (("digits-s1",), "nothing is called 'digits-s1': 2 runs begin so (hashbench list runs)"),
     ],
 )

@@ -14,7 +14,7 @@ import pytest
 import typer
 from support.command_line import call
 
-from hashbench.cli import app
+from hashbench.cli._app import app
 
 TRAIN = ["train", "lsh", "digits", "--protocol", "s1", "--bits", "16"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.cli._settings import parse_settings
+from hashbench.cli._options import parse_settings
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.command import train_command
 from hashbench.runs.line import Line

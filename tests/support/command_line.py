@@ -2,7 +2,7 @@
 
 import pytest
 
-from hashbench.cli import main
+from hashbench.cli._app import main
 
 
 def status(*arguments: object) -> int:

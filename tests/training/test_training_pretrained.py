@@ -12,7 +12,7 @@ from support import tiny_matconvnet as tiny
 from typer.testing import CliRunner
 
 from hashbench import models
-from hashbench.cli import app
+from hashbench.cli._app import app
 from hashbench.contract import SavedHasher, TrainingData
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError

@@ -111,7 +111,7 @@ def _map(title: str, rows: "Mapping[str, Mapping[str, CellStatus]]", label_width
     for label, cells in rows.items():
         signs = []
         for column, heading in zip(columns, headings, strict=True):
-            sign = _sign(cells[column].state.value) if column in cells else " "
+            sign = _sign(cells[column].state) if column in cells else " "
             left = (len(heading) - 1) // 2  # under the middle of the heading; its colour takes no place
             signs.append(f"{' ' * left}{sign}{' ' * (len(heading) - 1 - left)}")
         yield f"  {label:{label_width}}  {'  '.join(signs)}  {_counts(list(cells.values()))}"
@@ -128,7 +128,7 @@ def _sign(state: str) -> str:
 
 def _counts(cells: "Sequence[CellStatus]") -> str:
     """How many of the cells have all their runs, and why the others have not."""
-    parts = [f"{sum(cell.state.value == 'done' for cell in cells)} of {len(cells)} measured"]
+    parts = [f"{sum(cell.state == 'done' for cell in cells)} of {len(cells)} measured"]
     failures = {failure for cell in cells for failure in cell.failed.items()}
     in_order = sorted(failures, key=lambda failure: (isinstance(failure[0], str), failure))
     parts += [f"seed {seed} failed: {reason}" for seed, reason in in_order]

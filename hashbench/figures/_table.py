@@ -8,18 +8,9 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from hashbench.figures import _panels
 from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain, legend
-from hashbench.figures._panels import (
-    Panel,
-    Point,
-    axes_of,
-    draw_dots,
-    draw_lines,
-    labels_of,
-    line_samples,
-    looks_of,
-    place_of,
-)
+from hashbench.figures._panels import Panel, Point
 from hashbench.tables import notation
 from hashbench.tables.table import Section, Table, TableCell
 
@@ -60,7 +51,7 @@ def drawing_of_table(table: Table) -> Drawing | None:
         return None
     if all(map(has_code_lengths, sections)):
         panels = [_lines_of(section) for section in sections]
-        height = 0.5 + max(LINES_IN, 0.14 * len(labels_of(panels))) * -(-len(panels) // LINES_ACROSS)
+        height = 0.5 + max(LINES_IN, 0.14 * len(_panels.labels_of(panels))) * -(-len(panels) // LINES_ACROSS)
         return Drawing([], (WIDTHS_IN["page"], height), partial(_draw_lines, table, panels), table.n_measured)
     rows = _rows_of_panels([_dots_of(section) for section in sections])
     height = 0.5 + sum(map(_height_in, rows))
@@ -69,7 +60,9 @@ def drawing_of_table(table: Table) -> Drawing | None:
 
 def has_code_lengths(section: Section) -> bool:
     """Whether the columns are two or more distinct code lengths."""
-    lengths = [{place_of(cell.declared, "bits") for cell in section.column(column)} for column in section.columns]
+    lengths = [
+        {_panels.place_of(cell.declared, "bits") for cell in section.column(column)} for column in section.columns
+    ]
     distinct = {next(iter(of_column)) for of_column in lengths if len(of_column) == 1} - {None}
     return len(distinct) == len(section.columns) > 1
 
@@ -84,7 +77,7 @@ def _lines_of(section: Section) -> Panel:
     percent = " (%)" if any(cell.printed_as == "percent" for cell in cells) else ""
     series: dict[str, list[Point]] = {row: [] for row in section.rows}
     for (row, _), cell in section.cells.items():
-        series[row].append(Point(place_of(cell.declared, "bits"), cell))
+        series[row].append(Point(_panels.place_of(cell.declared, "bits"), cell))
     return Panel(textwrap.fill(section.title, PANEL_TITLES_WIDTH // LINES_ACROSS), "bits", unit + percent, series)
 
 
@@ -129,12 +122,12 @@ def _height_in(row: list[_Dots]) -> float:
 
 
 def _draw_lines(table: Table, panels: list[Panel], figure: "Figure") -> None:
-    looks = looks_of(labels_of(panels))
+    looks = _panels.looks_of(_panels.labels_of(panels))
     across = min(LINES_ACROSS, len(panels))
-    for ax, panel in zip(axes_of(figure, panels, across, share=False), panels, strict=True):
-        draw_lines(ax, panel, looks, marks_ties=True)
+    for ax, panel in zip(_panels.axes_of(figure, panels, across, share=False), panels, strict=True):
+        _panels.draw_lines(ax, panel, looks, marks_ties=True)
         ax.set_ylabel(panel.y_label)
-    legend(figure, line_samples(looks), beside=True)
+    legend(figure, _panels.line_samples(looks), beside=True)
     _write_around(figure, table, BESIDE_LEGEND)
 
 
@@ -153,7 +146,7 @@ def _draw_dots(table: Table, rows: list[list[_Dots]], figure: "Figure") -> None:
         for left, dots, ax in zip([None, *row], row, axes, strict=False):
             follows = left is not None and left.section == dots.section and left.labels == dots.labels
             title = ": ".join(filter(None, ("" if follows or one_section else dots.section, dots.label)))
-            draw_dots(ax, dots.panel, dots.labels, ranges=False)
+            _panels.draw_dots(ax, dots.panel, dots.labels, ranges=False)
             ax.set_title(textwrap.fill(title, PANEL_TITLES_WIDTH // across), loc="left")
             ax.tick_params(labelleft=not follows)
             ax.margins(x=0.12)

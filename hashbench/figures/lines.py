@@ -5,21 +5,10 @@ from functools import partial
 from math import comb
 from typing import TYPE_CHECKING, Any, Literal
 
+from hashbench.figures import _panels
 from hashbench.figures._declared import CellsFile, FigureSpec, Kind
 from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain, legend, legend_height_in
-from hashbench.figures._panels import (
-    Panel,
-    Point,
-    axes_of,
-    draw_lines,
-    filled,
-    labels_of,
-    line_samples,
-    looks_of,
-    only_published,
-    place_of,
-    share_missing,
-)
+from hashbench.figures._panels import Panel, Point
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
@@ -51,11 +40,11 @@ class LinesFile(CellsFile):
 def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     """The figure with what ``rows`` hold; where nothing is measured, with the published values and the bound."""
     file: LinesFile = figure.file
-    table = filled(figure, rows, store, published=file.published)
+    table = _panels.filled(figure, rows, store, published=file.published)
     panels = [_panel(section) for section in table.sections]
     bounds = [_bound(panel) if file.bound else {} for panel in panels]
     across, width = min(file.panels_across, len(panels)), WIDTHS_IN[file.width]
-    legend_in = legend_height_in(len(labels_of(panels)) + any(bounds), width)
+    legend_in = legend_height_in(len(_panels.labels_of(panels)) + any(bounds), width)
     drawn = [*(["the published values"] if table.has_published else []), *(["the bound"] if any(bounds) else [])]
     otherwise = f"drawn: {' and '.join(drawn)}" if drawn else "nothing is drawn: the paper prints no values"
     points: list[dict[str, Value]] = [
@@ -68,7 +57,7 @@ def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
         size_in=(width, 0.25 + PANEL_IN * -(-len(panels) // across) + legend_in),
         draw=partial(_draw, panels, bounds, _explanation(table), across),
         n_measured=table.n_measured,
-        missing=share_missing(table, otherwise),
+        missing=_panels.share_missing(table, otherwise),
     )
 
 
@@ -80,16 +69,16 @@ def _check(figure: FigureSpec) -> None:
         if len(varying) != 1:
             found = " and ".join(varying) or "none of them"
             raise figure.error(f"section {section!r}: one of bits, k and cutoff must vary by column; {found} does")
-        if None in {place_of(cell, varying[0]) for cell in cells}:
+        if None in {_panels.place_of(cell, varying[0]) for cell in cells}:
             raise figure.error(f"section {section!r}: a column has no {varying[0]}")
-        sizes, bound = {place_of(cell, "d") for cell in cells}, figure.file.bound
+        sizes, bound = {_panels.place_of(cell, "d") for cell in cells}, figure.file.bound
         if bound is not None and (varying != ["k"] or len(sizes) > 1 or None in sizes):
             raise figure.error(f"section {section!r}: the bound {bound} is a line over k at one d")
 
 
 def _varying(cells: Sequence[Cell]) -> list[str]:
     """The names of :data:`AXES` whose values differ between these cells."""
-    return [name for name in AXES if len({place_of(cell, name) for cell in cells}) > 1]
+    return [name for name in AXES if len({_panels.place_of(cell, name) for cell in cells}) > 1]
 
 
 def _panel(section: Section) -> Panel:
@@ -99,7 +88,7 @@ def _panel(section: Section) -> Panel:
     (varying,) = _varying(cells)
     series: dict[str, list[Point]] = {row: [] for row in section.rows}
     for (row, _), cell in section.cells.items():
-        series[row].append(Point(place_of(cell.declared, varying), cell))
+        series[row].append(Point(_panels.place_of(cell.declared, varying), cell))
     for points in series.values():
         points.sort(key=lambda point: point.x or 0)
     percent = " (%)" if all(cell.printed_as == "percent" for cell in cells) else ""
@@ -129,7 +118,7 @@ def expected_speed_up(d: int, k: int) -> float:
 
 def _explanation(table: Table) -> str:
     if not table.has_measured:
-        return only_published(table)
+        return _panels.only_published(table)
     several = any(cell.measured and cell.measured.std is not None for cell in table.cells())
     runs = f"{notation.runs_behind(table)}; bars: standard deviation" if several else notation.runs(table)
     return f"Filled: measured, {runs}" + ("; hollow: published." if table.has_published else ".")
@@ -140,15 +129,17 @@ def _draw(panels: list[Panel], bounds: list[Bound], text: str, across: int, figu
     from matplotlib.lines import Line2D
 
     dotted: dict[str, Any] = {"color": "#000000", "linestyle": (0, (1, 1)), "linewidth": 1.0}
-    looks = looks_of(labels_of(panels))
-    for place, ax in enumerate(axes_of(figure, panels, across, share=False)):
+    looks = _panels.looks_of(_panels.labels_of(panels))
+    for place, ax in enumerate(_panels.axes_of(figure, panels, across, share=False)):
         panel = panels[place]
         if bounds[place]:
             ax.plot(*zip(*bounds[place].items(), strict=True), **dotted, zorder=1)
-        draw_lines(ax, panel, looks)
+        _panels.draw_lines(ax, panel, looks)
         if not place % across or panels[place - 1].y_label != panel.y_label:
             ax.set_ylabel(panel.y_label)
-    samples = line_samples(looks, hollow=all(point.mean is None for panel in panels for point in panel.points()))
+    samples = _panels.line_samples(
+        looks, hollow=all(point.mean is None for panel in panels for point in panel.points())
+    )
     legend(figure, samples | ({BOUND: Line2D([], [], **dotted)} if any(bounds) else {}))
     explain(figure, text)
 

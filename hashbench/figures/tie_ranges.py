@@ -5,19 +5,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from hashbench.figures import _panels
 from hashbench.figures._declared import CellsFile, FigureSpec, Kind
 from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain
-from hashbench.figures._panels import (
-    Panel,
-    Point,
-    axes_of,
-    draw_dots,
-    filled,
-    labels_of,
-    only_published,
-    place_of,
-    share_missing,
-)
+from hashbench.figures._panels import Panel, Point
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
 from hashbench.tables import notation
@@ -31,13 +22,13 @@ ROW_IN, AROUND_IN = 0.17, 0.62  # the height of a bar, and of the title and the 
 
 def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     """The figure with what ``rows`` hold; where nothing is measured, with the published AP alone."""
-    file, table = figure.file, filled(figure, rows, store)
-    panels = _panels(table)
-    labels = labels_of(panels)
+    file, table = figure.file, _panels.filled(figure, rows, store)
+    panels = _by_bits(table)
+    labels = _panels.labels_of(panels)
     published = "drawn: the published AP_T, without ranges, which the paper does not print"
     otherwise = published if table.has_published else "nothing is drawn: the paper prints no values"
     across = min(file.panels_across, len(panels))
-    text = only_published(table, "published tie-aware AP")
+    text = _panels.only_published(table, "published tie-aware AP")
     if table.has_measured:
         text = f"Bar: worst to best mAP over all orders of ties; dot: tie-aware AP ({notation.runs(table)})"
         text += "; hollow: published." if table.has_published else "."
@@ -46,7 +37,7 @@ def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
         size_in=(WIDTHS_IN[file.width], 0.15 + (AROUND_IN + ROW_IN * len(labels)) * -(-len(panels) // across)),
         draw=partial(_draw, panels, labels, text, across),
         n_measured=table.n_measured,
-        missing=share_missing(table, otherwise),
+        missing=_panels.share_missing(table, otherwise),
     )
 
 
@@ -62,12 +53,12 @@ def _check(figure: FigureSpec) -> None:
             raise figure.error(f"cell ({cell.row}, {cell.column}) has no bits: tie_ranges has a panel for each number")
 
 
-def _panels(table: Table) -> list[Panel]:
+def _by_bits(table: Table) -> list[Panel]:
     """A panel for each number of bits; its title names the section where there are several."""
     series: dict[tuple[str, int | None], dict[str, list[Point]]] = defaultdict(dict)
     for section in table.sections:
         for (row, _), cell in section.cells.items():
-            bits = place_of(cell.declared, "bits")
+            bits = _panels.place_of(cell.declared, "bits")
             series[section.title, bits].setdefault(row, []).append(Point(bits, cell))
     several = len(table.sections) > 1
     return [
@@ -78,8 +69,8 @@ def _panels(table: Table) -> list[Panel]:
 
 def _draw(panels: list[Panel], labels: list[str], text: str, across: int, figure: "Figure") -> None:
     """Draws the panels, whose axes have the same scale."""
-    for ax, panel in zip(axes_of(figure, panels, across, share=True), panels, strict=True):
-        draw_dots(ax, panel, labels, ranges=True)
+    for ax, panel in zip(_panels.axes_of(figure, panels, across, share=True), panels, strict=True):
+        _panels.draw_dots(ax, panel, labels, ranges=True)
     explain(figure, text)
 
 

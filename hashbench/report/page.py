@@ -5,17 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from hashbench.report.contents import Contents, MissingRun, Picture, ReportedTable
-from hashbench.report.provenance import (
-    CellsOfTable,
-    Provenance,
-    Ran,
-    ascending,
-    by_machine,
-    by_method,
-    filter_attributes,
-)
-from hashbench.tables.notation import Notation
+from hashbench.report.contents import Contents, MissingRun, Picture
+from hashbench.report.provenance import Provenance, Ran, ascending, by_machine, by_method, filter_attributes
 from hashbench.tables.papers import Paper, cited, papers
 from hashbench.tables.render_html import element_attributes, escape, render_html
 
@@ -26,17 +17,11 @@ LIBRARIES = ("python", "numpy", "torch", "cuda")
 
 def render(contents: Contents) -> str:
     """The page; the same contents give the same text."""
-    provenance, entries = (
-        Provenance({row.run: row for row in contents.rows}),
-        papers(broken=str),
-    )  # str: cited by its key
-    parts = [
-        *_overview(contents),
-        *_tables(contents.tables, provenance, entries),
-        *_figures(contents.pictures, entries),
-        *_machines(contents),
-        *_missing(contents),
-    ]
+    entries = papers(broken=str)  # str: a broken entry is cited by its key
+    provenance = Provenance({row.run: row for row in contents.rows}, entries)
+    tables = [render_html(each.table, counts=True, attributes=provenance.add(each)) for each in contents.tables]
+    figures = _figures(contents.pictures, entries)
+    parts = [*_overview(contents), *tables, *figures, *_machines(contents), *_missing(contents)]
     return "\n".join([*_head(), *_filter(contents), "<main>", *parts, "</main>", *_foot(provenance)]) + "\n"
 
 
@@ -120,13 +105,6 @@ def _heading(*labels: Sequence[str]) -> str:
 
 def _counted(n: int, noun: str) -> str:
     return f"{n:,} {noun}" + ("" if n == 1 else "s")
-
-
-def _tables(tables: Sequence[ReportedTable], provenance: Provenance, entries: Mapping[str, Paper]) -> Iterator[str]:
-    for each in tables:
-        how = Notation.of(each.table, interval=True, distinct=True)
-        cells = CellsOfTable(each.table, provenance.add_missing(each.missing), entries, provenance, how)
-        yield render_html(each.table, counts=True, attributes=cells.attributes)
 
 
 def _figures(pictures: Sequence[Picture], entries: Mapping[str, Paper]) -> Iterator[str]:

@@ -1,17 +1,18 @@
 """What the page says of runs: those of each machine and method, and the runs behind a cell that one points at."""
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
-from hashbench.report.contents import MissingRun, Place, place_of
+from hashbench.report.contents import MissingRun, Place, ReportedTable, place_of
 from hashbench.runs.row import Row
 from hashbench.tables.notation import Notation, least_to_most, number
 from hashbench.tables.papers import Paper, cited
 from hashbench.tables.render_csv import DECIMALS, settings_text
-from hashbench.tables.table import Table, TableCell
+from hashbench.tables.render_html import Attributes
+from hashbench.tables.table import TableCell
 
 
 @dataclass(frozen=True)
@@ -91,18 +92,36 @@ class Provenance:
     """
 
     rows: Mapping[str, Row]
+    entries: Mapping[str, Paper]
     cells: dict[str, dict[str, Any]] = field(default_factory=dict)
     runs: dict[str, int] = field(default_factory=dict)  # name -> place in the list
     missing: list[MissingRun] = field(default_factory=list)
-    n_cells: Counter[str] = field(default_factory=Counter)  # of each table
 
-    def add_missing(self, missing: Iterable[MissingRun]) -> dict[Place, int]:
-        """The place of the missing run that each empty cell of a table waits for."""
-        found: dict[Place, int] = {}
-        for run in missing:
-            found |= dict.fromkeys(run.places, len(self.missing))
+    def add(self, each: ReportedTable) -> Attributes:
+        """The function that gives the attributes of the elements of a table's cells, which are added to the data."""
+        how = Notation.of(each.table, interval=True, distinct=True)
+        waiting: dict[Place, int] = {}  # an empty cell -> the missing run that it waits for
+        for run in each.missing:
+            waiting |= dict.fromkeys(run.places, len(self.missing))
             self.missing.append(run)
-        return found
+        names = (f"{each.table.name}.{n}" for n in count(1))
+        return lambda cell: self._attributes(cell, next(names), waiting, how)
+
+    def _attributes(self, cell: TableCell, name: str, waiting: Mapping[Place, int], how: Notation) -> dict[str, str]:
+        """What filter and sorting need to know of the cell, and the id by which its provenance is found."""
+        declared, measured = cell.declared, cell.measured
+        made_by: dict[str, Any] = {"missing": waiting[place_of(declared)]} if measured is None else {}
+        if measured is not None:
+            made_by["runs"] = [self.runs.setdefault(row.run, len(self.runs)) for row in measured.rows]
+        self.cells[name] = {"facts": _facts(cell, how, self.entries), **made_by}
+        values = {"published": declared.published, "measured": measured.mean if measured else None}
+        state = "missing" if measured is None else "outside" if cell.within_tolerance is False else "measured"
+        return {
+            "id": name,
+            "class": state,
+            **filter_attributes(declared.dataset, declared.method, declared.settings.get("bits")),
+            **{f"data-{key}": number(value, DECIMALS) for key, value in values.items() if value is not None},
+        }
 
     def as_json(self) -> str:
         """The data as JSON that can stand in an element of HTML: no ``<`` ends it."""
@@ -125,66 +144,36 @@ def _run(row: Row, makers: dict[str, int]) -> list[Any]:
     return [row.run, row.seed, ", ".join(f"{part} {value:,.1f} s" for part, value in seconds.items()), maker]
 
 
-@dataclass(frozen=True)
-class CellsOfTable:
-    """The attributes of the elements of one table's cells; what is said of each cell goes to ``provenance``."""
+def _facts(cell: TableCell, how: Notation, entries: Mapping[str, Paper]) -> dict[str, str]:
+    declared, measured = cell.declared, cell.measured
+    facts = {
+        "method": f"{declared.method} on {declared.dataset}, protocol {declared.protocol}",
+        "settings": settings_text(declared.settings).replace(";", "; "),
+        "metric": declared.metric + ("" if declared.evaluation == "database" else f" ({declared.evaluation})"),
+        "budget": "" if declared.budget == "full" else declared.budget,
+    }
+    if declared.published is not None:
+        ties = {True: ", tie-aware", False: ", not tie-aware", None: ""}[declared.tie_aware]
+        facts["paper"] = f"{how.published(cell)}, {cited(declared.citation, entries)}{ties}"
+    if measured is not None:
+        spread = "" if measured.std is None else f" ± {how.measured(cell, measured.std)}"
+        runs = least_to_most([measured.n_runs], "run")
+        facts["measured"] = f"{how.measured(cell, measured.mean)}{spread}, {runs}"
+        facts["difference"] = _difference(cell, how)
+        facts |= {"worst, best": how.interval_of(cell), "distinct codes": how.distinct_of(cell)}
+    return {label: text for label, text in facts.items() if text}
 
-    table: Table
-    waiting: Mapping[Place, int]  # an empty cell -> the missing run that it waits for
-    entries: Mapping[str, Paper]
-    provenance: Provenance
-    how: Notation
 
-    def attributes(self, cell: TableCell) -> dict[str, str]:
-        """What filter and sorting need to know of the cell, and the id by which its provenance is found."""
-        declared, measured, page = cell.declared, cell.measured, self.provenance
-        page.n_cells[self.table.name] += 1
-        name = f"{self.table.name}.{page.n_cells[self.table.name]}"
-        if measured is not None:
-            made_by: Any = {"runs": [page.runs.setdefault(row.run, len(page.runs)) for row in measured.rows]}
-        else:
-            made_by = {"missing": self.waiting[place_of(declared)]}
-        page.cells[name] = {"facts": self._facts(cell), **made_by}
-        values = {"published": declared.published, "measured": measured.mean if measured else None}
-        state = "missing" if measured is None else "outside" if cell.within_tolerance is False else "measured"
-        return {
-            "id": name,
-            "class": state,
-            **filter_attributes(declared.dataset, declared.method, declared.settings.get("bits")),
-            **{f"data-{key}": number(value, DECIMALS) for key, value in values.items() if value is not None},
-        }
-
-    def _facts(self, cell: TableCell) -> dict[str, str]:
-        declared, how, measured = cell.declared, self.how, cell.measured
-        facts = {
-            "method": f"{declared.method} on {declared.dataset}, protocol {declared.protocol}",
-            "settings": settings_text(declared.settings).replace(";", "; "),
-            "metric": declared.metric + ("" if declared.evaluation == "database" else f" ({declared.evaluation})"),
-            "budget": "" if declared.budget == "full" else declared.budget,
-        }
-        if declared.published is not None:
-            ties = {True: ", tie-aware", False: ", not tie-aware", None: ""}[declared.tie_aware]
-            facts["paper"] = f"{how.published(cell)}, {cited(declared.citation, self.entries)}{ties}"
-        if measured is not None:
-            spread = "" if measured.std is None else f" ± {how.measured(cell, measured.std)}"
-            runs = least_to_most([measured.n_runs], "run")
-            facts |= {
-                "measured": f"{how.measured(cell, measured.mean)}{spread}, {runs}",
-                "difference": self._difference(cell),
-                "worst, best": how.interval_of(cell),
-                "distinct codes": how.distinct_of(cell),
-            }
-        return {label: text for label, text in facts.items() if text}
-
-    def _difference(self, cell: TableCell) -> str:
-        if cell.difference is None:
-            return ""
-        text, tolerance = self.how.measured(cell, cell.difference), cell.declared.tolerance
-        signed = text if text.startswith("-") else f"+{text}"
-        if tolerance is None:
-            return signed
-        side = "within" if cell.within_tolerance else "outside"
-        return f"{signed}, {side} the tolerance of {self.how.measured(cell, tolerance)}"
+def _difference(cell: TableCell, how: Notation) -> str:
+    if cell.difference is None:
+        return ""
+    text, tolerance = how.measured(cell, cell.difference), cell.declared.tolerance
+    signed = text if text.startswith("-") else f"+{text}"
+    if tolerance is None:
+        return signed
+    return (
+        f"{signed}, {'within' if cell.within_tolerance else 'outside'} the tolerance of {how.measured(cell, tolerance)}"
+    )
 
 
 def filter_attributes(dataset: str, method: str, *bits: object) -> dict[str, str]:

@@ -44,7 +44,7 @@ class Cell(Strict):
 
     @property
     def run_key(self) -> str:
-        """A text that is the same for two cells that need the same runs: they differ in metric or place only."""
+        """The same text for two cells that need the same runs."""
         return canonical_json([self.dataset, self.protocol, self.method, self.settings, self.budget])
 
     @property
@@ -59,7 +59,7 @@ class Cell(Strict):
 
 
 class CellKeys(Strict):
-    """The keys of a cell. The file, a group, a column and a row each give some; a later one replaces an earlier one."""
+    """The keys of a cell. The file, a group, a column and a row each give some; a later one replaces an earlier."""
 
     section: str | None = None
     dataset: str | None = None
@@ -132,10 +132,7 @@ class TableFile(Strict):
         }
 
     def cells(self, path: Path) -> Iterator[Cell]:
-        """The cells of all groups, row by row; ``path`` is where the file is, for error messages.
-
-        Raises HashbenchError for a cell without a key that it needs, and for a row with too few or too many values.
-        """
+        """The cells of all groups, row by row; raises HashbenchError, with ``path``, for a wrong row or cell."""
         for group in self.groups:
             for row in group.rows:
                 values = row.values or ["-"] * len(group.columns)
@@ -144,23 +141,18 @@ class TableFile(Strict):
                         f"{path}: row {row.label!r} has {len(values)} values for {len(group.columns)} columns"
                     )
                 for column, value in zip(group.columns, values, strict=True):
-                    keys = self._keys(group, column, row)
-                    keys["published"] = _fraction(value, keys["printed_as"])
+                    keys = self._keys(group, column, row, value)
                     yield parse(Cell, keys, f"{path}: cell ({row.label}, {column.label})")
 
-    def _keys(self, group: Group, column: FileColumn, row: FileRow) -> dict[str, Any]:
-        """The keys of a cell, without its published value."""
+    def _keys(self, group: Group, column: FileColumn, row: FileRow, value: Published) -> dict[str, Any]:
         found: dict[str, Any] = {"section": "", "evaluation": "database", "budget": "full", "printed_as": "fraction"}
         found |= {"tolerance": None, "tie_aware": None, "citation": self.paper}
         settings: dict[str, Setting] = {}
         for layer in (self.defaults, group, column, row):
             found |= layer.given
             settings |= layer.settings
-        return {**found, "settings": settings, "row": row.label, "column": column.label}
-
-
-def _fraction(value: Published, printed_as: PrintedAs) -> float | None:
-    if value == "-":
-        return None
-    # 62.64 / 100 is 0.6264000000000001 in binary; rounded it is what decimal text gives, 0.6264
-    return round(float(value) / 100, 10) if printed_as == "percent" else float(value)
+        published = None if value == "-" else float(value)
+        if published is not None and found["printed_as"] == "percent":
+            # 62.64 / 100 is 0.6264000000000001 in binary; rounded it is what decimal text gives, 0.6264
+            published = round(published / 100, 10)
+        return {**found, "settings": settings, "row": row.label, "column": column.label, "published": published}

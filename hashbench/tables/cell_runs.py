@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from hashbench.datasets.card import load_card
 from hashbench.datasets.protocol import split_seeds
@@ -18,10 +19,7 @@ NAMES = ("dataset", "protocol", "method", "seed")  # what a run has beside its s
 
 
 def run_of(cell: Cell, split_seed: int | None = None) -> Run:
-    """The run with seed 0 that the cell needs; ``split_seed`` is the seed of another split than the protocol's own.
-
-    Raises HashbenchError where the cell uses a name or a setting that does not exist.
-    """
+    """The run with seed 0 that the cell needs, on another split than the protocol's own if ``split_seed`` is given."""
     # as text: 1, 1.0 and true are one key of a dict, and not one setting
     return _run_of(cell.dataset, cell.protocol, cell.method, canonical_json(cell.settings), cell.budget, split_seed)
 
@@ -32,7 +30,7 @@ def _run_of(dataset: str, protocol: str, method: str, settings: str, budget: str
 
 
 def cell_hash(cell: Cell, split_seed: int | None = None) -> str:
-    """The digest in the rows that fill the cell, the same for every seed; raises as ``run_of`` does."""
+    """The digest in the rows that fill the cell, the same for every seed."""
     return run_of(cell, split_seed).name.cell_hash
 
 
@@ -55,10 +53,7 @@ class CellRuns:
 
 
 def cell_runs(spec: TableSpec, seeds: int) -> list[CellRuns]:
-    """The runs that the cells of a table need for seeds 0 .. ``seeds`` - 1, in order of appearance, each once.
-
-    Raises HashbenchError if the table is on several splits and a cell's protocol has one only.
-    """
+    """The runs that the cells of a table need for seeds 0 .. ``seeds`` - 1, in order of appearance, each once."""
     cells: dict[str, Cell] = {}
     for cell in spec.cells:
         cells.setdefault(cell.run_key, cell)
@@ -75,13 +70,10 @@ def _runs_of(cell: Cell, spec: TableSpec, seeds: int) -> CellRuns:
 
 
 def select(runs: Sequence[Run], wanted: Iterable[tuple[str, Setting]]) -> list[Run]:
-    """The ``runs`` that have all that is ``wanted``, in their order.
+    """The ``runs`` that have each key that is ``wanted`` with one of the values given for it, in their order.
 
-    ``wanted`` holds pairs of a key and a value; a key is dataset, protocol, method, seed, or a setting. A run must have
-    each of the keys, with one of the values that are given for it. A run without a setting does not have its value: the
-    shallow methods have no ``model``.
-
-    Raises HashbenchError if no run has the key, or the value, or all of them together.
+    A key is dataset, protocol, method, seed, or a setting. Raises HashbenchError if no run has the key, the value, or
+    all of them together.
     """
     properties = [dict(run.settings) | {name: getattr(run.name, name) for name in NAMES} for run in runs]
     known = {name for has in properties for name in has}
@@ -115,8 +107,7 @@ def _is(found: object, wanted: Setting) -> bool:
     return isinstance(found, bool) == isinstance(wanted, bool) and found == wanted
 
 
-@dataclass(frozen=True)
-class Sorted:
+class Sorted(NamedTuple):
     """Runs by what is stored of them: a measurement, a failure, or nothing."""
 
     measured: list[Run]

@@ -27,13 +27,9 @@ CellHash = Callable[[Cell, int | None], str]
 def collect(spec: TableSpec, rows: Iterable[Row], store: Store | None, *, hash_of: CellHash = cell_hash) -> Table:
     """The table that ``spec`` declares, each cell with what ``rows`` hold for it.
 
-    A cell's value is the mean over seeds of the rows' means (each a mean over queries), with the sample standard
-    deviation over seeds. The rows are those of the protocol's own split; if ``spec`` is on several splits, they are
-    those of all of these, and mean and deviation are over splits and seeds. A metric that a row does not hold is
-    computed from the run's histogram in ``store``, if it is kept and its checksum is the row's. Rows of failed runs are
-    not used. A cell is blank where no row fits it, or where it uses a name that is still to come. A cell whose queries
-    search each other (``evaluation = "test"``) is filled by rows of sparse codes only: no others are searched so. A
-    cell by weighted distances is filled by rows of methods that learn weights only.
+    A cell's value is the mean over seeds and splits of the rows' means over queries, with the sample deviation. A
+    metric that a row does not hold is computed from the run's histogram in ``store``, if it is kept and its checksum
+    is the row's. A cell is blank where no row of a successful run fits it, or where it uses a name still to come.
 
     Raises HashbenchError when two cells have one position, and when a cell cannot be run.
     """
@@ -53,37 +49,24 @@ def collect(spec: TableSpec, rows: Iterable[Row], store: Store | None, *, hash_o
             if measured is not None and stored.has_repeats:
                 repeated |= {run: None for run, n in Counter(row.run for row in of_cell).items() if n > 1}
         section[cell.row, cell.column] = TableCell(cell, measured)
-    return Table(
-        name=spec.name,
-        title=spec.title,
-        paper=spec.paper,
-        source=spec.source,
-        notes=(*spec.notes, *_notes_on_budget(spec), *_notes_on_repeats([*repeated])),
-        sections=tuple(_section(title, cells) for title, cells in sections.items()),
-        distinct=spec.distinct,
-    )
+    filled = []
+    for title, cells in sections.items():
+        rows_, columns = (tuple(dict.fromkeys(labels)) for labels in zip(*cells, strict=True))  # in order of appearance
+        filled.append(Section(title, rows_, columns, cells))
+    notes = tuple(_notes(spec, [*repeated]))
+    return Table(spec.name, spec.title, spec.paper, spec.source, notes, tuple(filled), spec.distinct)
 
 
-def _notes_on_budget(spec: TableSpec) -> Iterator[str]:
-    """The footnotes of a table at another budget than its own: what each method's budget is."""
-    if (budget := spec.substitute_budget) is None:
-        return
-    yield f"Measured at budget {budget}, which is not what the published figures were run at."
-    for file in (method_file(method) for method in sorted({cell.method for cell in spec.cells})):
-        yield f"{file.title} at budget {budget}: {file.budgets[budget]}."
-
-
-def _notes_on_repeats(runs: list[str]) -> Iterator[str]:
-    """The footnote of a table with runs that several machines measured."""
-    if runs:
-        named = ", ".join(runs[:3]) + (", ..." if len(runs) > 3 else "")
-        yield f"Measured more than once, and shown as the mean of the measurements: {len(runs)} of the runs ({named})."
-
-
-def _section(title: str, cells: dict[Position, TableCell]) -> Section:
-    # dict keeps the order of appearance and drops repetitions
-    rows, columns = (tuple(dict.fromkeys(labels)) for labels in zip(*cells, strict=True))
-    return Section(title, rows, columns, cells)
+def _notes(spec: TableSpec, repeated: list[str]) -> Iterator[str]:
+    """The footnotes on another budget than the table's own, and on runs that several machines measured."""
+    yield from spec.notes
+    if (budget := spec.substitute_budget) is not None:
+        yield f"Measured at budget {budget}, which is not what the published figures were run at."
+        for file in (method_file(method) for method in sorted({cell.method for cell in spec.cells})):
+            yield f"{file.title} at budget {budget}: {file.budgets[budget]}."
+    if n := len(repeated):
+        named = ", ".join(repeated[:3]) + (", ..." if n > 3 else "")
+        yield f"Measured more than once, and shown as the mean of the measurements: {n} of the runs ({named})."
 
 
 @dataclass(frozen=True)
@@ -104,7 +87,6 @@ class _StoredResults:
 
     @cached_property
     def has_repeats(self) -> bool:
-        """Whether any run was measured more than once."""
         return any(len(rows) > 1 for by_seed in self.rows.values() for rows in by_seed.values())
 
     def rows_of(self, cell: Cell, n_splits: int) -> list[Row]:
@@ -124,7 +106,8 @@ class _StoredResults:
         if metric.name.metric == "ap" and cell.evaluation == "database":
             ends = [[mean for _, mean in self._means(rows, end, "database")] for end in ("ap_worst", "ap_best")]
             worst, best = map(fmean, ends) if all(ends) else (None, None)
-        of_queries, of_database = _distinct_codes(measured)
+        codes = [row.distinct_codes for row in measured if row.distinct_codes is not None]
+        has_codes = len(codes) == len(measured)
         return Measured(
             mean=fmean(means),
             std=stdev(means) if len(means) > 1 else None,
@@ -134,16 +117,13 @@ class _StoredResults:
             tie_range=None if worst is None or best is None else best - worst,
             n_splits=n_splits,
             n_missing=n_splits * n_seeds - len(found),
-            distinct_queries=of_queries,
-            distinct_database=of_database,
+            distinct_queries=fmean(each.queries for each in codes) if has_codes else None,
+            distinct_database=fmean(each.database for each in codes) if has_codes else None,
             rows=tuple(measured),
         )
 
     def _means(self, rows: list[Row], metric: str, evaluation: Evaluation) -> Iterator[tuple[Row, float]]:
-        """The runs that give the metric, each by its first row and with its mean over the queries.
-
-        The mean of a run that was measured more than once is that over its measurements, so that a seed counts once.
-        """
+        """The runs that give the metric, each by its first row, with the mean of all its measurements."""
         found: dict[str, tuple[Row, list[float]]] = {}
         for row in rows:
             value = row.searches.get(evaluation, {}).get(metric)
@@ -156,21 +136,12 @@ class _StoredResults:
         yield from ((row, fmean(means)) for row, means in found.values())
 
     def _from_histogram(self, row: Row, metric: str) -> float | None:
-        if (histogram := kept_histogram(row, self.store)) is None:
-            return None
         try:
-            return metrics.mean_values(histogram, Metrics.parse([metric]))[metric].mean
+            if (histogram := kept_histogram(row, self.store)) is not None:
+                return metrics.mean_values(histogram, Metrics.parse([metric]))[metric].mean
         except HashbenchError as error:
             log.warning("%s: %s cannot be computed: %s", row.run, metric, error)
-            return None
-
-
-def _distinct_codes(rows: list[Row]) -> tuple[float | None, float | None]:
-    """The mean numbers of distinct codes of the queries and of the database; None if a row does not hold them."""
-    codes = [row.distinct_codes for row in rows if row.distinct_codes is not None]
-    if len(codes) < len(rows):
-        return None, None
-    return fmean(each.queries for each in codes), fmean(each.database for each in codes)
+        return None
 
 
 def kept_histogram(row: Row, store: Store | None) -> Histogram | None:

@@ -8,10 +8,7 @@ from hashbench.tables.table import Table
 
 
 def footnotes(table: Table) -> tuple[str, ...]:
-    """Networks and features by method, data and splits, budgets, and code that was not committed.
-
-    None where nothing is measured: a paper's own values have the paper's notes.
-    """
+    """Networks and features by method, data, splits, budgets, and code that was not committed, of what is measured."""
     found = {row.run: row for cell in table.cells() if cell.measured is not None for row in cell.measured.rows}
     rows = list(found.values())
     return (_networks(rows), _splits(rows), *_uncommitted(rows)) if rows else ()

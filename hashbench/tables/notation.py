@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from hashbench.tables.cell import PrintedAs
 from hashbench.tables.table import TIE_RANGE, Position, Section, Table, TableCell
@@ -11,6 +11,7 @@ from hashbench.tables.table import TIE_RANGE, Position, Section, Table, TableCel
 MEASURED_DECIMALS: dict[PrintedAs, int] = {"fraction": 3, "percent": 2, "number": 2}  # at least
 TIE_MARK = "‡"  # of a tie-dependent cell, in Markdown and in pictures
 CODE_SIZE = ("bits", "d", "k")  # the settings that give the size of a code
+OF_ONE_SPLIT = " of one split"
 
 
 @dataclass(frozen=True)
@@ -46,11 +47,11 @@ class Notation:
         return number(value * scale(unit), max(self.decimals.get(unit, 0), MEASURED_DECIMALS[unit]))
 
     def interval_of(self, cell: TableCell) -> str:
-        """The worst and the best AP over all orders of ties; empty where they are not shown or not known."""
+        """The worst and the best AP over orders of ties; empty where they are not shown or not known."""
         measured = cell.measured
-        if not self.interval or measured is None or measured.worst is None or measured.best is None:
-            return ""
-        return f"{self.measured(cell, measured.worst)}, {self.measured(cell, measured.best)}"
+        if self.interval and measured is not None and measured.worst is not None and measured.best is not None:
+            return f"{self.measured(cell, measured.worst)}, {self.measured(cell, measured.best)}"
+        return ""
 
     def distinct_of(self, cell: TableCell) -> str:
         """The distinct codes of the queries and of the database beside an AP; empty where not shown or not known."""
@@ -84,25 +85,19 @@ class Notation:
         return {place for group in self._compared(section) for value, place in group if value == group[0][0]}
 
     def second(self, section: Section) -> set[Position]:
-        """The positions of the second best measured values that are clearly below the one best value.
-
-        Clearly: further below than the standard deviation of either. Without deviations that is not known, and where
-        several values are equally good there is no second.
-        """
+        """The positions of the second best values that are below the one best by more than either's deviation."""
         found = set()
         for (best, first), *others in self._compared(section):
             if others[0][0] < best:
-                second = (place for value, place in others if value == others[0][0])
+                second = [place for value, place in others if value == others[0][0]]
                 found |= {place for place in second if _is_clear(section.cells[first], section.cells[place])}
         return found
 
     def _compared(self, section: Section) -> list[list[tuple[float, Position]]]:
-        """The groups of measured values that are compared, as they print, each group from the best value down.
+        """The groups of two or more measured values that are compared, as they print, each from the best value down.
 
-        A value is compared with the values of cells that differ in method and hyper-parameters only: same data,
-        protocol, metric and code size. In most tables that is a column; where the columns are methods it is a row.
-        A value without another to compare with is in no group. The worst and the best AP over orders of ties are not
-        compared: few distinct codes make the one low and the other high.
+        Their cells differ in method and hyper-parameters only: in most tables that is a column. The worst and the best
+        AP over orders of ties are not compared: few distinct codes make the one low and the other high.
         """
         compared: dict[tuple[Any, ...], list[tuple[float, Position]]] = defaultdict(list)
         for position, cell in section.cells.items():
@@ -116,7 +111,6 @@ class Notation:
 
 
 def _is_clear(best: TableCell, second: TableCell) -> bool:
-    """Whether the means are further apart than either standard deviation over the runs."""
     first, other = best.measured, second.measured
     if first is None or other is None or first.std is None or other.std is None:
         return False
@@ -153,10 +147,7 @@ def heading(section: Section, column: str) -> str:
 
 
 def origin(table: Table, cite: Callable[[str], str]) -> str:
-    """The paper and which of its tables this is, then the other papers that published values are from.
-
-    ``cite`` returns the citation of a paper, in the format of the text, for its key.
-    """
+    """The paper and its table, then the other papers that published values are from, as ``cite`` writes their keys."""
     published = (cell.declared for cell in table.cells() if cell.declared.published is not None)
     others = dict.fromkeys(declared.citation for declared in published if declared.citation != table.paper)
     also = f"; figures also from {', '.join(map(cite, others))}" if others else ""
@@ -164,16 +155,13 @@ def origin(table: Table, cite: Callable[[str], str]) -> str:
 
 
 def runs(table: Table) -> str:
-    """The runs that a measured value is a mean of: "3 seeds of one split", or "2 splits x 1 to 3 seeds".
-
-    Empty where nothing was measured.
-    """
+    """The runs behind a measured value: "3 seeds of one split", "2 splits x 1 to 3 seeds"; empty where none are."""
     measured = [cell.measured for cell in table.cells() if cell.measured is not None]
     if not measured:
         return ""
     seeds = least_to_most([each.n_seeds for each in measured], "seed")
-    if _is_of_one_split(table):
-        return f"{seeds} of one split"
+    if all(each.n_splits == 1 for each in measured):
+        return f"{seeds}{OF_ONE_SPLIT}"
     missing = ", some runs missing" if any(each.n_missing for each in measured) else ""
     return f"{least_to_most([each.n_splits for each in measured], 'split')} x {seeds}{missing}"
 
@@ -181,11 +169,7 @@ def runs(table: Table) -> str:
 def runs_behind(table: Table) -> str:
     """``runs``, and what a deviation over them is: seeds of one split differ in training alone."""
     found = runs(table)
-    return f"{found}: the spread of training alone" if found and _is_of_one_split(table) else found
-
-
-def _is_of_one_split(table: Table) -> bool:
-    return all(cell.measured is None or cell.measured.n_splits == 1 for cell in table.cells())
+    return f"{found}: the spread of training alone" if found.endswith(OF_ONE_SPLIT) else found
 
 
 def least_to_most(counts: list[int], noun: str) -> str:
@@ -205,28 +189,31 @@ def what_is_measured(table: Table, plus_minus: str) -> str:
     return f"mean {plus_minus} standard deviation over {runs_behind(table)}"
 
 
-def legend(table: Table, how: Notation) -> str:
+class Words(NamedTuple):
+    """The words of a format's legend."""
+
+    both: str = "Each cell: published / measured"
+    plus_minus: str = "±"
+    interval: str = "[worst, best AP over all orders of ties]"
+    distinct: str = "{distinct codes of the queries, of the database}"
+    second: str = ""  # empty: the format does not mark the second best
+    outside: str = "≠ in place of / where the two differ by more than the tolerance"
+    tie_mark: str = TIE_MARK
+
+
+def legend(table: Table, how: Notation, words: Words = Words()) -> str:  # noqa: B008  (it is immutable)
     """What the cells of ``table`` show and what their marks mean, in plain text."""
     if not table.has_measured:
-        return unmeasured(table)
-    measured = what_is_measured(table, "±")
-    text = f"Each cell: {'published / ' if table.has_published else ''}measured ({measured})"
-    if any(map(how.interval_of, table.cells())):
-        text += " [worst, best AP over all orders of ties]"
-    if any(map(how.distinct_of, table.cells())):
-        text += " {distinct codes of the queries, of the database}"
-    if any(map(how.best, table.sections)):
-        text += "; best measured in bold"
-    if outside_tolerance(table):
-        text += "; ≠ in place of / where the two differ by more than the tolerance"
-    if note := tie_note(table):
-        text += f"; {TIE_MARK} {note}"
-    return text + "."
-
-
-def unmeasured(table: Table) -> str:
-    """The legend of a table of which nothing is measured."""
-    return f"{'Each cell: published. ' if table.has_published else ''}Nothing is measured yet."
+        return f"{'Each cell: published. ' if table.has_published else ''}Nothing is measured yet."
+    text = words.both if table.has_published else "Each cell: measured"
+    text += f" ({what_is_measured(table, words.plus_minus)})"
+    text += f" {words.interval}" if any(map(how.interval_of, table.cells())) else ""
+    text += f" {words.distinct}" if any(map(how.distinct_of, table.cells())) else ""
+    marks = ["best measured in bold"] if any(map(how.best, table.sections)) else []
+    marks += [words.second] if words.second and any(map(how.second, table.sections)) else []
+    marks += [words.outside] if outside_tolerance(table) else []
+    marks += [f"{words.tie_mark} {note}"] if (note := tie_note(table)) else []
+    return "; ".join([text, *marks]) + "."
 
 
 def is_tie_dependent(cell: TableCell) -> bool:
@@ -247,13 +234,8 @@ def outside_tolerance(table: Table) -> list[TableCell]:
 
 
 def split_evenly(labels: tuple[str, ...], most: int) -> list[tuple[str, ...]]:
-    """``labels`` cut into as few pieces of at most ``most`` as possible, the pieces as even as possible.
-
-    >>> split_evenly(("a", "b", "c", "d", "e"), 4)
-    [('a', 'b', 'c'), ('d', 'e')]
-    """
-    n_parts = -(-len(labels) // most)
-    size = -(-len(labels) // n_parts)
+    """``labels`` cut into as few pieces of at most ``most`` as possible, the pieces as even as possible."""
+    size = -(-len(labels) // -(-len(labels) // most))
     return [labels[start : start + size] for start in range(0, len(labels), size)]
 
 

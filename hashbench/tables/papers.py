@@ -51,10 +51,9 @@ class Paper(Strict):
 
 
 def papers(broken: Broken = refuse) -> dict[str, Paper]:
-    """All entries by key, sorted: those of the shipped file, and of the named root's file, which win.
+    """All entries by key, sorted: of the shipped file, and of the named root's file, which win.
 
-    A file or an entry that is not as it should be is left out and told to ``broken``, which raises the error by
-    default.
+    ``broken`` is called with the error of a wrong file or entry, which is left out.
     """
     found: dict[str, Paper] = {}
     for root in reversed(paths.roots()):
@@ -84,19 +83,16 @@ def cited(key: str, entries: Mapping[str, Paper]) -> str:
     >>> cited("k", {"k": kun}), cited("other", {"k": kun})
     ('He and van den Hengel (2018)', 'other')
     """
-    if key not in entries:
+    paper = entries.get(key)
+    if paper is None or not paper.year:
         return key
-    paper = entries[key]
-    return f"{_names(paper.author)} ({paper.year})" if paper.year else key
-
-
-def _names(authors: list[str]) -> str:
-    surnames = [_surname(author) for author in authors]
-    return f"{surnames[0]} et al." if len(surnames) > 2 else " and ".join(surnames)
+    surnames = [_surname(author) for author in paper.author]
+    names = f"{surnames[0]} et al." if len(surnames) > 2 else " and ".join(surnames)
+    return f"{names} ({paper.year})"
 
 
 def _surname(author: str) -> str:
-    """The last name with the small words before it, as in "van den Hengel"; a name in braces is no person's."""
+    """The last name with the small words before it, as in "van den Hengel"."""
     if author.startswith("{"):
         return author.strip("{}")
     words = author.split()
@@ -105,15 +101,7 @@ def _surname(author: str) -> str:
 
 
 def bibtex(key: str, paper: Paper) -> str:
-    r"""The entry as BibTeX, in UTF-8; the title keeps its capitals in every style.
-
-    >>> print(bibtex("k", Paper(type="misc", author=["A. One", "B. Two"], title="On R&D", pages="1-9")))
-    @misc{k,
-      author = {A. One and B. Two},
-      title = {{On R\&D}},
-      pages = {1--9},
-    }
-    """
+    """The entry as BibTeX, in UTF-8; the title keeps its capitals in every style."""
     fields = paper.model_dump(exclude_none=True, exclude={"type"})
     fields["author"] = " and ".join(paper.author)
     fields["title"] = f"{{{paper.title}}}"
@@ -121,10 +109,8 @@ def bibtex(key: str, paper: Paper) -> str:
         fields["pages"] = paper.pages.replace("-", "--")
     if paper.eprint:
         fields["archiveprefix"] = "arXiv"
-    lines = [f"  {name} = {{{_escaped(name, str(value))}}}," for name, value in fields.items()]
+    lines = []
+    for name, value in fields.items():  # TeX would take some signs as commands
+        text = str(value) if name in ("doi", "eprint", "url") else re.sub(r"([&%$#_])", r"\\\1", str(value))
+        lines.append(f"  {name} = {{{text}}},")
     return "\n".join([f"@{paper.type}{{{key},", *lines, "}"])
-
-
-def _escaped(field: str, text: str) -> str:
-    """``text`` with the characters escaped that TeX would take as commands."""
-    return text if field in ("doi", "eprint", "url") else re.sub(r"([&%$#_])", r"\\\1", text)

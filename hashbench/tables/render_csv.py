@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hashbench.foundation.config import Setting
 from hashbench.tables.notation import number, plain
-from hashbench.tables.table import Section, Table, TableCell
+from hashbench.tables.table import Table, TableCell
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -37,11 +37,9 @@ def render_csv(table: Table) -> str:
     """The table as CSV: a header, then one line for each cell in order of appearance.
 
     Values are as the metric gives them (fractions, never percent) with six decimals. A missing value is blank, never
-    0 and never NaN. ``measured`` and ``std`` are over ``n_runs`` runs, ``n_seeds`` on each of ``n_splits`` splits: on
-    one split ``std`` is the spread of training alone. ``tie_dependent`` says whether the best AP over all orders of
-    ties is more than 0.1 above the worst. ``ci95_low`` and ``ci95_high`` are the 95% confidence interval of the mean
-    over the runs, by Student's t. ``settings`` holds sorted ``key=value`` pairs with ``;`` between them, ``runs`` the
-    names of the runs likewise. An apostrophe stands before a text that a spreadsheet would run as a formula.
+    0 and never NaN. ``measured`` and ``std`` are over ``n_runs`` runs, ``n_seeds`` on each of ``n_splits`` splits; a
+    cell is ``tie_dependent`` if its best AP over all orders of ties is more than 0.1 above the worst; ``ci95_low`` and
+    ``ci95_high`` are by Student's t over the runs. ``settings`` and ``runs`` are lists with ``;`` between entries.
     """
     lines = map(_line, table.cells())
     return csv_lines(COLUMNS, ([line.get(column) for column in COLUMNS] for line in lines))
@@ -67,12 +65,16 @@ def data_frame(table: Table) -> "DataFrame":
 def json_table(table: Table) -> dict[str, Any]:
     """The table as an object for JSON, numbers not rounded; fractions stay fractions, and a missing value is null."""
     named = {key: getattr(table, key) for key in ("title", "paper", "source", "notes")}
-    return {"table": table.name, **named, "sections": [_json_section(section) for section in table.sections]}
-
-
-def _json_section(section: Section) -> dict[str, Any]:
-    cells = [_json_cell(cell) for cell in section.cells.values()]
-    return {"section": section.title, "rows": section.rows, "columns": section.columns, "cells": cells}
+    sections = [
+        {
+            "section": each.title,
+            "rows": each.rows,
+            "columns": each.columns,
+            "cells": [*map(_json_cell, each.cells.values())],
+        }
+        for each in table.sections
+    ]
+    return {"table": table.name, **named, "sections": sections}
 
 
 def _json_cell(cell: TableCell) -> dict[str, Any]:

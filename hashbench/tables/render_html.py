@@ -19,12 +19,11 @@ def render_html(
     counts: bool = False,
     attributes: Attributes | None = None,
 ) -> str:
-    """The table as a ``section`` element, with the rows, columns, words and marks of the Markdown.
+    """The table as a ``section`` element with the words and marks of the Markdown, each section one ``table``.
 
-    Each cell is ``published / measured``; a table of which nothing is measured shows the published values alone. A
-    section is one ``table`` element, however wide. ``interval`` adds the [worst, best] AP over all orders of ties,
-    ``distinct`` the {number of distinct codes}, ``counts`` the (number of runs). ``attributes`` gives more attributes
-    of a cell's element. All text is escaped, and what is not ASCII is written as character references.
+    ``interval`` adds the [worst, best] AP over all orders of ties, ``distinct`` the {number of distinct codes},
+    ``counts`` the (number of runs). ``attributes`` gives more attributes of a cell's element. All text is escaped, and
+    what is not ASCII is written as character references.
     """
     how = Notation.of(table, interval=interval, distinct=distinct)
     lines = [

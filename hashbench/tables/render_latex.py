@@ -15,30 +15,22 @@ from hashbench.tables.papers import BIBLIOGRAPHY
 from hashbench.tables.table import Section, Table, TableCell
 
 SPECIAL = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    "*": r"{*}",  # a row that begins with * or [ would be read as an argument of the \\ before it
-    "[": r"{[}",
-    "±": r"$\pm$",
-    "×": r"$\times$",
-    "≤": r"$\leq$",
-    "≥": r"$\geq$",
-    "→": r"$\rightarrow$",
-    "∞": r"$\infty$",
-    "α": r"$\alpha$",
-    "λ": r"$\lambda$",
+    **{sign: f"\\{sign}" for sign in "{}&%$#_"},
+    **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
+    **{"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"},
+    **{"*": r"{*}", "[": r"{[}"},  # a row that begins so would be read as an argument of the \\ before it
+    **{"±": r"$\pm$", "×": r"$\times$", "≤": r"$\leq$", "≥": r"$\geq$", "→": r"$\rightarrow$"},
+    **{"∞": r"$\infty$", "α": r"$\alpha$", "λ": r"$\lambda$"},
 }
+WORDS = notation.Words(
+    both="In italics: published. Upright: measured",
+    plus_minus=r"$\pm$",
+    interval="{[}worst, best AP over all orders of ties]",
+    distinct=r"\{distinct codes of the queries, of the database\}",
+    second="second best underlined where it is below the best by more than the standard deviation of either",
+    outside=r"$^\dagger$: further from the published value than the tolerance",
+    tie_mark=r"$^\ddagger$:",
+)
 ESCAPES = str.maketrans(SPECIAL)
 
 # in points; a page of the conferences' styles: 6.75 inches, two columns of text, by 9 inches
@@ -64,18 +56,16 @@ def render_latex(table: Table, *, interval: bool = False, distinct: bool = False
     """The table as a ``table`` environment, for a document that loads booktabs and has the entries of the papers.
 
     Published values are in italics, measured ones upright with their standard deviation over seeds. The best measured
-    values are in bold, and the second best underlined where they are clearly below; a dagger marks those outside their
-    tolerance, a double dagger those that are tie-dependent. A missing value is blank. A table of which nothing is
-    measured shows the published values alone, as the paper does. The footnotes say how the measured values were made.
-    ``interval`` adds the [worst, best] AP over all orders of ties, ``distinct`` the {number of distinct codes}. Each
-    section is one tabular, or several where it is wider than the text. A table that is higher than a page is several
-    floats with one number.
+    values are in bold, the second best underlined where they are clearly below; a dagger marks values outside their
+    tolerance, a double dagger tie-dependent ones. A missing value is blank. ``interval`` adds the [worst, best] AP over
+    all orders of ties, ``distinct`` the {number of distinct codes}. A section that is wider than the text is several
+    tabulars, and a table that is higher than a page several floats with one number.
     """
     how = Notation.of(table, interval=interval, distinct=distinct)
     origin = notation.origin(replace(table, source=escape(table.source)), lambda key: rf"\cite{{{key}}}")
     caption = f"{escape(table.title)} ({origin})"
     blocks = [block for section in table.sections for block in _tabulars(section, how, table.is_side_by_side)]
-    notes = [_legend(table, how), *map(escape, (*footnotes(table), *table.notes))]
+    notes = [notation.legend(table, how, WORDS), *map(escape, (*footnotes(table), *table.notes))]
     lines = r"\begin{minipage}{\linewidth}", "\\\\\n".join(notes), r"\end{minipage}"
     blocks.append(_Block(lines, sum(LINE * (1 + len(note) * SIGN // TEXT_WIDTH) for note in notes)))
     text = [rf"% needs \usepackage{{booktabs}}, and \bibliography{{{BIBLIOGRAPHY}}} with a \bibliographystyle"]
@@ -93,26 +83,6 @@ def escape(text: str) -> str:
     """
     literal = notation.plain(text).translate(ESCAPES)
     return re.sub("-(?=-)", "-{}", literal)  # two hyphens would become a dash
-
-
-def _legend(table: Table, how: Notation) -> str:
-    if not table.has_measured:
-        return notation.unmeasured(table)
-    measured = notation.what_is_measured(table, r"$\pm$")
-    text = f"{'In italics: published. Upright' if table.has_published else 'Each cell'}: measured ({measured})"
-    if any(map(how.interval_of, table.cells())):
-        text += " {[}worst, best AP over all orders of ties]"
-    if any(map(how.distinct_of, table.cells())):
-        text += r" \{distinct codes of the queries, of the database\}"
-    if any(map(how.best, table.sections)):
-        text += "; best measured in bold"
-    if any(map(how.second, table.sections)):
-        text += "; second best underlined where it is below the best by more than the standard deviation of either"
-    if notation.outside_tolerance(table):
-        text += r"; $^\dagger$: further from the published value than the tolerance"
-    if note := notation.tie_note(table):
-        text += rf"; $^\ddagger$: {note}"
-    return text + "."
 
 
 def _floats(blocks: Iterable[_Block], height: float) -> list[list[_Block]]:

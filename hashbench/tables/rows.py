@@ -31,23 +31,20 @@ def rows(results: str | Path | None = None) -> "DataFrame":
 
     The columns, in this order:
 
-    - ``run``, ``dataset``, ``protocol``, ``method``: the names of the run;
-    - one for each setting that a run is named by (``bits``, ``model``, ...), missing where a run has no such setting;
-    - ``budget``, ``seed``, ``split_seed`` (missing where the split is the protocol's own), ``status`` (``ok`` or
-      ``failed``) and ``reason`` (of a failure);
-    - ``n_queries``, and ``n_empty``: those of them without a relevant item, which no mean counts;
+    - ``run``, ``dataset``, ``protocol``, ``method``, then each setting that names a run (``bits``, ``model``, ...);
+    - ``budget``, ``seed``, ``split_seed`` (missing on the protocol's own split), ``status`` (``ok`` or ``failed``) and
+      ``reason`` (of a failure);
+    - ``n_queries``, and ``n_empty``: queries without a relevant item, which no mean counts;
     - ``distinct_queries`` and ``distinct_database``: the number of distinct codes; missing in older rows;
-    - one for each metric, its mean over queries, as a fraction, by its name (``ap``, ``ndcg@100``, ...), followed by
-      its standard deviation over queries (``ap_std``, ...); ``test.`` stands before metrics of sparse codes whose
-      queries search each other;
-    - ``train_s``, ``encode_s``, ``score_s``: seconds of wall time;
-    - ``utc``: when the run ended; ``version``, ``commit`` and ``dirty``: hashbench's code; ``system``, ``cpu``,
-      ``cores``, ``device`` and ``gpu``: the machine;
+    - for each metric (``ap``, ``ndcg@100``, ...) its mean over queries, as a fraction, and its standard deviation over
+      queries (``ap_std``, ...); ``test.`` begins metrics of sparse codes whose queries search each other;
+    - ``train_s``, ``encode_s``, ``score_s``: seconds of wall time; ``utc``: when the run ended; ``version``, ``commit``
+      and ``dirty``: hashbench's code; ``system``, ``cpu``, ``cores``, ``device`` and ``gpu``: the machine;
     - ``cell_hash``, the same for all seeds of one cell; ``config_hash``; checksums of the data, of the split's ids and
       of the histogram.
 
-    A missing number is NaN or NA. A setting whose name another column has is called ``settings.NAME``. Where no run is
-    stored, the columns that do not depend on the runs are there, and no line.
+    A missing number is NaN or NA. A setting whose name another column has is called ``settings.NAME``. Without rows,
+    the columns that do not depend on the runs are there.
 
     Args:
         results: The folder of results; by default what ``hashbench --results`` would be (``results/`` of the

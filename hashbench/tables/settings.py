@@ -1,7 +1,7 @@
 """The settings of a table's runs beside those that the authors printed or released, and why they differ."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from hashbench.datasets.card import Card
@@ -23,37 +23,27 @@ INTRODUCTION = (
 )
 
 
-@dataclass(frozen=True)
 class Entry:
-    """One value of a setting: ours, the authors' (None: none is known), and the sizes of the codes that have it.
+    """One value of a setting: ours, with its source, and the authors' (None: none is known).
 
-    ``sizes`` is empty if all have it. ``source`` is where ours comes from; ``note`` says more, and why the two differ.
+    ``sizes`` are the sizes of the codes that have it; empty: all. ``note`` also says why the two differ.
     """
 
-    value: Setting | None
-    released: Setting | None
-    source: str
-    note: str
-    sizes: tuple[str, ...] = ()
-
-    @property
-    def differs(self) -> bool:
-        """Whether ours is not known to be the authors'."""
-        return self.value != self.released
+    def __init__(self, own: Sourced, sizes: tuple[str, ...]) -> None:
+        self.value, self.released, self.note, self.sizes = own.value, own.of_authors, own.note, sizes
+        self.source: str = own.source if own.recipe is None else f"recipe {own.recipe}"
+        self.differs = self.value != self.released
 
 
 @dataclass
 class Runs:
-    """The runs of one method on one data set that differ in the size of their codes only.
-
-    ``given`` are the settings that the table itself gives, such as the network. ``found`` holds the other settings of
-    each size, by name, without those at a default of the program.
-    """
+    """The runs of one method on one data set that differ in the size of their codes only."""
 
     name: RunName  # of one of them
     card: Card
-    given: dict[str, Setting]
-    found: dict[str, dict[str, Sourced]] = field(default_factory=dict)  # size -> setting -> value
+    given: dict[str, Setting]  # by the table itself, such as the network
+    # size -> setting -> value: the other settings, without those at a default of the program
+    found: dict[str, dict[str, Sourced]] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -69,31 +59,30 @@ class Runs:
 
     def entries(self) -> dict[str, list[Entry]]:
         """The values of each setting, one for each group of sizes that share it."""
-        names = dict.fromkeys(name for settings in self.found.values() for name in settings)
-        return {name: list(self._entries_of(name)) for name in names}
-
-    def _entries_of(self, name: str) -> Iterator[Entry]:
-        sizes: dict[Sourced, list[str]] = {}
+        sizes: dict[str, dict[Sourced, list[str]]] = {}
         for size, settings in self.found.items():
-            sizes.setdefault(settings[name], []).append(size)
-        for own, having in sizes.items():
-            source = own.source if own.recipe is None else f"recipe {own.recipe}"
-            yield Entry(own.value, own.of_authors, source, own.note, () if len(sizes) == 1 else tuple(having))
+            for name, own in settings.items():
+                sizes.setdefault(name, {}).setdefault(own, []).append(size)
+        return {
+            name: [Entry(own, () if len(of_name) == 1 else tuple(having)) for own, having in of_name.items()]
+            for name, of_name in sizes.items()
+        }
 
     def lines(self) -> Iterator[tuple[str, str]]:
         """The name of each setting, with the sizes that have the value, and the value with its source."""
-        for name, each in self._named_entries():
-            sizes = f" [{', '.join(each.sizes)}]" if each.sizes else ""
-            released = f" (released: {_shown(each.released)})" if each.differs and each.released is not None else ""
-            note = f": {each.note}" if each.note else ""
-            yield f"{name}{sizes}", f"{_shown(each.value)}{released}; {each.source}{note}"
-
-    def _named_entries(self) -> Iterator[tuple[str, Entry]]:
-        return ((name, each) for name, entries in self.entries().items() for each in entries)
+        for name, entries in self.entries().items():
+            for each in entries:
+                sizes = f" [{', '.join(each.sizes)}]" if each.sizes else ""
+                released = f" (released: {_shown(each.released)})" if each.differs and each.released is not None else ""
+                yield f"{name}{sizes}", f"{_shown(each.value)}{released}; {each.source}{each.note and f': {each.note}'}"
 
     def as_values(self) -> dict[str, Any]:
         """The runs as --json prints them."""
-        entries = {name: [asdict(each) for each in found] for name, found in self.entries().items()}
+        keys = ("value", "released", "source", "note", "sizes")
+        entries = {
+            name: [{key: getattr(each, key) for key in keys} for each in found]
+            for name, found in self.entries().items()
+        }
         named = {key: getattr(self.name, key) for key in ("method", "dataset", "protocol", "budget")}
         return {"title": self.title, **named, "given": self.given, "recipes": self.recipes(), "settings": entries}
 
@@ -101,10 +90,11 @@ class Runs:
         """A heading, the reasons for the recipes, and a table of the settings."""
         reasons = [f"Recipe `{name}`: {escape(why)}." for name, why in self.recipes().items()]
         lines = [HEADING, ("---",) * len(HEADING)]
-        for name, each in self._named_entries():
-            sizes = f" ({', '.join(each.sizes)})" if each.sizes else ""
-            released = _shown(each.released) if each.differs else "same"
-            lines.append((f"`{name}`{sizes}", _shown(each.value), released, escape(each.source), escape(each.note)))
+        for name, entries in self.entries().items():
+            for each in entries:
+                sizes = f" ({', '.join(each.sizes)})" if each.sizes else ""
+                released = _shown(each.released) if each.differs else "same"
+                lines.append((f"`{name}`{sizes}", _shown(each.value), released, escape(each.source), escape(each.note)))
         grid = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
         return "\n\n".join([f"## {escape(self.title)}", *reasons, grid])
 

@@ -36,10 +36,9 @@ class TableSpec(Strict):
         return self if n == 1 else self.model_copy(update=changes)
 
     def at_budget(self, budget: str) -> "TableSpec":
-        """The same table with every cell run at another budget; its name, title and footnotes say so.
+        """The same table with every cell run at another budget, and without tolerances; name and title say so.
 
-        No cell has a tolerance: the published values were not measured at this budget. Raises HashbenchError where a
-        method does not have that budget.
+        Raises HashbenchError where a method does not have that budget.
         """
         for method in sorted({cell.method for cell in self.cells}):
             method_file(method).budget(budget)
@@ -56,8 +55,7 @@ def names() -> list[str]:
 def load(name: str, budget: str | None = None, splits: int = 1) -> TableSpec:
     """The table called ``name``, measured on so many splits; with ``budget``, all its cells at that budget.
 
-    Raises HashbenchError for an unknown table, for a file that is not valid, and for a cell that uses a name which
-    neither exists nor is listed as to come.
+    Raises HashbenchError for an unknown table, a wrong file, and a cell whose names do not exist.
     """
     stem, files = canonical(name), _files()
     if stem not in files:
@@ -100,11 +98,7 @@ def _files() -> dict[str, Path]:
 
 
 def names_of(cell: Cell) -> Iterator[tuple[str, str]]:
-    """The (kind, name) pairs that must exist before the cell can be run and scored.
-
-    A protocol is written with its data set, a metric without parameters and cutoff:
-    ``("protocol", "cifar10/s1")``, ``("metric", "ap")`` for ``ap(norm=retrieved)@1000``.
-    """
+    """The (kind, name) pairs that must exist before the cell can be run, such as ("protocol", "cifar10/s1")."""
     yield "dataset", cell.dataset
     yield "protocol", f"{cell.dataset}/{cell.protocol}"
     yield "method", cell.method
@@ -122,10 +116,7 @@ def names_to_come(cell: Cell, to_come: Mapping[str, Sequence[str]]) -> list[str]
 
 
 def check_names(table: TableSpec) -> None:
-    """Raises HashbenchError unless each name that a cell uses exists or is to come, and not both.
-
-    A name to come that no cell uses is refused as well. Imports no method, metric or model.
-    """
+    """Raises HashbenchError unless each name of a cell exists or is to come, and each name to come is used."""
     datasets = {cell.dataset for cell in table.cells} & set(cards())
     known = {
         "dataset": cards(),
@@ -134,12 +125,10 @@ def check_names(table: TableSpec) -> None:
         "metric": METRICS.names,
         "model": MODELS.names,
     }
+    used = {pair for cell in table.cells for pair in names_of(cell)}
+    # a protocol comes with its data set
     used = {
-        (kind, name)
-        for cell in table.cells
-        for kind, name in names_of(cell)
-        # a protocol comes with its data set
-        if kind != "protocol" or name.partition("/")[0] not in table.to_come["dataset"]
+        (kind, name) for kind, name in used if kind != "protocol" or name.split("/")[0] not in table.to_come["dataset"]
     }
     for kind, coming in table.to_come.items():
         for name in coming:

@@ -4,8 +4,7 @@ import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from enum import Enum
-from typing import Any
+from typing import Any, Literal
 
 from hashbench.foundation.config import Setting
 from hashbench.runs.row import Outcome, Row
@@ -20,9 +19,9 @@ SIZE = ("bits", "d", "k")  # the settings that give the size of a code
 
 @dataclass(frozen=True)
 class PastSeconds:
-    """The seconds of past runs, on whatever machines made them: by method, data set and size; and less exactly."""
+    """The median seconds of past runs, on whatever machines: by method, data set and size; and less exactly."""
 
-    seconds: Mapping[tuple[Any, ...], float]  # medians
+    seconds: Mapping[tuple[Any, ...], float]
 
     @staticmethod
     def of(rows: Iterable[Row | Outcome]) -> "PastSeconds":
@@ -36,9 +35,9 @@ class PastSeconds:
         return PastSeconds({key: statistics.median(of_runs) for key, of_runs in found.items()})
 
     def of_run(self, run: Run) -> float | None:
-        """The median of past runs of the same method, network or features, on this data set and with this size.
+        """The median of past runs of its method, network and features, on its data set with its size, if there are any.
 
-        Where there are none, of any size; then on any data set. None if the method was never run so.
+        Otherwise of any size, then on any data set; None if the method was never run so.
         """
         keys = _keys(run.name.method, run.name.dataset, run.name.settings)
         return next((self.seconds[key] for key in keys if key in self.seconds), None)
@@ -52,22 +51,12 @@ def _keys(method: str, dataset: str, settings: Mapping[str, Setting]) -> Iterato
     yield like
 
 
-class State(Enum):
-    """What is stored of a cell."""
-
-    done = "done"
-    partly = "partly"
-    failed = "failed"
-    missing = "missing"
-    unavailable = "not available yet"
+State = Literal["done", "partly", "failed", "missing", "not available yet"]
 
 
 @dataclass(frozen=True)
 class CellStatus:
-    """What is stored of the runs that one cell needs, by seed; other cells may need the same runs.
-
-    A run on another split than the protocol's own is called ``0 of split 1``, for seed 0 and the split's seed 1.
-    """
+    """What is stored of the runs that one cell needs, by seed; ``0 of split 1`` is seed 0 on another split."""
 
     cell: Cell
     unavailable: str | None  # why no seed can be run yet
@@ -79,12 +68,10 @@ class CellStatus:
     def state(self) -> State:
         """Whether all its runs are done; a cell with a failed run has failed, whatever else is done."""
         if self.unavailable is not None:
-            return State.unavailable
-        if self.failed:
-            return State.failed
-        if not self.missing:
-            return State.done
-        return State.partly if self.done else State.missing
+            return "not available yet"
+        if self.failed or not self.missing:
+            return "failed" if self.failed else "done"
+        return "partly" if self.done else "missing"
 
     def as_json(self) -> dict[str, Any]:
         """The cell as --json prints it."""
@@ -95,16 +82,12 @@ class CellStatus:
 
 @dataclass(frozen=True)
 class TableStatus:
-    """What is stored of the runs that a table needs, each run once; ``cells`` are by their ``run_key``.
-
-    ``hours_left`` is the time that the missing and the failed runs will take, one after the other, where runs of their
-    methods have taken some before; ``n_unknown`` of them have no such past.
-    """
+    """What is stored of the runs that a table needs, each run once."""
 
     spec: TableSpec
-    cells: Mapping[str, CellStatus]
-    hours_left: float
-    n_unknown: int
+    cells: Mapping[str, CellStatus]  # by their run_key
+    hours_left: float  # that the missing and the failed runs will take, one after the other
+    n_unknown: int  # of these runs: no past run tells how long they take
 
     def counts(self) -> dict[str, int]:
         """The number of runs that are done, failed and missing, and of cells that cannot be run yet."""

@@ -13,32 +13,23 @@ CONFIDENCE = 0.95  # of the interval of a mean
 
 @dataclass(frozen=True)
 class Measured:
-    """A cell's metric over the runs that were made; all values are as the metric gives them, never percent.
-
-    ``std`` is the sample standard deviation over the runs, None with one run. ``worst`` and ``best`` are the mean AP
-    with ties in the worst and in the best order, None where the metric is not AP or they are not known; ``tie_range``
-    is best minus worst, also where the metric is AP with a cutoff. The runs are ``n_seeds`` on each of ``n_splits``
-    splits, except ``n_missing``. The numbers of distinct codes are means over the ``rows``, None if a row has none.
-    """
+    """A cell's metric over the runs that were made; all values are as the metric gives them, never percent."""
 
     mean: float
-    std: float | None
+    std: float | None  # the sample standard deviation over the runs, None with one run
     n_seeds: int
-    worst: float | None = None
+    worst: float | None = None  # the mean AP with ties in the worst order; None if not known, or not of AP
     best: float | None = None
-    tie_range: float | None = None
+    tie_range: float | None = None  # best minus worst, also of AP with a cutoff
     n_splits: int = 1
-    n_missing: int = 0
-    distinct_queries: float | None = None
+    n_missing: int = 0  # of n_seeds runs on each split
+    distinct_queries: float | None = None  # the mean number of distinct codes, None if a row has none
     distinct_database: float | None = None
     rows: tuple[Row, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The 95% confidence interval of the mean, by Student's t over the runs; None with one run.
-
-        It is about the runs alone: the runs of one split say nothing of other queries.
-        """
+        """The 95% confidence interval of the mean, by Student's t over the runs alone; None with one run."""
         if self.std is None:
             return None
         from scipy.special import stdtrit  # a fifth of a second, and only the CSV and the JSON hold it
@@ -118,7 +109,7 @@ class Table:
     @property
     def n_cells(self) -> int:
         """The number of cells."""
-        return sum(1 for _ in self.cells())
+        return sum(len(section.cells) for section in self.sections)
 
     @property
     def n_measured(self) -> int:

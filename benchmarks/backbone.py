@@ -10,6 +10,7 @@ import argparse
 import _record
 import torch
 
+from hashbench.datasets.card import load_card
 from hashbench.runs.pretrain import classifier_run
 from hashbench.training import speed
 from hashbench.training.settings import TrainingSettings
@@ -20,7 +21,7 @@ SHAPE, VALUE_MAX = (32, 32, 3), 255.0
 
 def measured(channels: int, batch: int) -> dict[str, float]:
     """Images a second in each precision."""
-    settings = classifier_run("cifar100", None, "resnet9", {}, channels=channels, seed=0).settings
+    settings = classifier_run(load_card("cifar100"), None, "resnet9", {}, channels=channels, seed=0).settings
     assert isinstance(settings, TrainingSettings)
     found = speed.images_a_second(settings, SHAPE, VALUE_MAX, batch=batch)
     return {precision: round(images, 1) for precision, images in found.items()}

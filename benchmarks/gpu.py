@@ -42,8 +42,7 @@ from hashbench.histogram import torch_kernel
 from hashbench.losses import label_levels, tie_aware_ap, tie_aware_ndcg
 from hashbench.relevance.labels import ClassRelevance
 from hashbench.runs.guard import row_of
-from hashbench.runs.options import Options
-from hashbench.runs.run import Run
+from hashbench.runs.run import Options, Run
 from hashbench.runs.store import Store
 
 Found = dict[str, object]  # figures by name

@@ -1,15 +1,11 @@
-"""The interface of methods: they fit a :class:`Hasher` to :class:`TrainingData`.
-
-A hasher encodes the queries and the database of a protocol into an :class:`Output`. An output saves and counts its own
-codes, so the code that runs a method does not need to know whether the codes are bits or buckets.
-"""
+"""The interface of methods: they fit a :class:`Hasher`, whose :class:`Output` saves and counts its own codes."""
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,16 +17,13 @@ from hashbench.codes.distinct import DistinctCodes, count_distinct
 from hashbench.codes.nearest import Neighbours, neighbours_of
 from hashbench.foundation.config import Strict
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.files import atomic
-from hashbench.foundation.parallel import ALONE, DEFAULT_COMPUTE, ComputeOptions, ProcessGroup
+from hashbench.foundation.files import write_arrays
+from hashbench.foundation.parallel import ALONE, DEFAULT_COMPUTE, ComputeOptions, ProcessGroup, slices
 from hashbench.foundation.progress import bar as progress_bar
 from hashbench.histogram import Histogram
 from hashbench.histogram.ranking import WeightedRankings
 from hashbench.relevance.distances import DistanceRelevance
 from hashbench.relevance.labels import Labels, Relevance, from_labels
-
-if TYPE_CHECKING:
-    from tqdm import tqdm
 
 Floats = NDArray[np.float64]
 Precision = Literal["float32", "bfloat16"]
@@ -38,13 +31,11 @@ Precision = Literal["float32", "bfloat16"]
 PIXELS = "pixels"  # the value of the setting `features` that means: the items themselves
 CODES = "codes.npz"  # the file that an output saves in the folder of a run
 BLOCK_BYTES = 64 << 20  # the most bytes of items in memory at once
-# Deep hashers encode so many items at a time. A block is a whole number of these batches: so the batches, and with them
-# every bit, are the same as if all items were encoded at once.
-WHOLE_BATCHES = 1000
+WHOLE_BATCHES = 1000  # items of a batch: a block is whole batches, so every bit is as if all were encoded at once
 
 
 class CodeSettings(Strict):
-    """The settings that every method has: the features that it hashes, and (in subclasses) the size of its codes."""
+    """The settings that every method has: the features that it hashes, and, in subclasses, the size of its codes."""
 
     features: str = PIXELS
 
@@ -64,44 +55,30 @@ class BitSettings(CodeSettings):
     bits: int = Field(ge=1, le=MAX_BITS)
 
     @property
-    def size(self) -> str:
-        """The number of bits, such as ``32b``."""
+    def size(self) -> str:  # noqa: D102  (as above)
         return f"{self.bits}b"
 
 
 @dataclass(frozen=True, eq=False)
 class ItemRows:
-    """A selection of the items of a data set, which are read block by block because they may not fit into memory.
-
-    ``items`` [n, ...] are all items of the data set, in the form that the hasher takes. ``ids`` are the selected rows
-    of ``items``, and ``labels`` are the labels of the selected items, in the same order. ``labels`` is None if the
-    protocol defines relevance by distances.
-    """
+    """The rows ``ids`` of the ``items`` [n, ...] of a data set, which may not fit into memory."""
 
     items: NDArray[Any]
     ids: NDArray[np.int64]
-    labels: Labels | None = None
+    labels: Labels | None = None  # of the selected items; None if distances define relevance
 
     def __len__(self) -> int:
         return len(self.ids)
-
-    def __getitem__(self, part: slice) -> "ItemRows":
-        return ItemRows(self.items, self.ids[part], None if self.labels is None else self.labels[part])
 
     def whole(self) -> NDArray[Any]:
         """All selected items in one array."""
         return self.items[self.ids]
 
     def blocks(self) -> Iterator[NDArray[Any]]:
-        """The selected items, block by block."""
-        return (self.items[ids] for ids in self.blocks_of_ids())
-
-    def blocks_of_ids(self) -> Iterator[NDArray[np.int64]]:
-        """The ids of each block. A block is a whole number of batches, at most 64 MiB or one batch."""
+        """The selected items, block by block. A block is a whole number of batches, at most 64 MiB or one batch."""
         batch_bytes = WHOLE_BATCHES * self.items.itemsize * math.prod(self.items.shape[1:])
-        step = WHOLE_BATCHES * max(1, BLOCK_BYTES // batch_bytes)
-        for first in range(0, len(self.ids), step):
-            yield self.ids[first : first + step]
+        for rows in slices(len(self), WHOLE_BATCHES * max(1, BLOCK_BYTES // batch_bytes)):
+            yield self.items[self.ids[rows]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,34 +95,30 @@ class Counts(Protocol):
 
     def save(self, path: Path) -> None:
         """Writes the counts as .npz, as a whole or not at all."""
-        ...
 
     def sha256(self) -> str:
-        """SHA-256 of the counts themselves; the compression of the file does not change it."""
-        ...
+        """SHA-256 of the counts themselves, whatever the compression of the file."""
 
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """The counts from which the metrics of a run are computed, by name: ``histogram``, ``retrieval``.
+    """The counts of a run by name: ``histogram``, ``retrieval``."""
 
-    In ``database`` the queries search the database. In ``test`` each query searches all other queries. ``weighted`` are
-    the rankings of the database by the weighted Hamming distance, if the method learned weights of its bits; they are
-    too large to be saved, but the saved codes and weights give them again. ``distinct`` is None without codes.
-    ``weights_sha256`` is the checksum of the file of weights that other runs can start from, if the method makes one.
-    """
+    database: Mapping[str, Counts]  # the queries search the database
+    test: Mapping[str, Counts] = field(default_factory=dict)  # each query searches all other queries
+    weighted: Iterable[Histogram] | None = None  # rankings by learned weights of bits, which are too large to be saved
+    distinct: DistinctCodes | None = None  # None without codes
+    weights_sha256: str | None = None  # of the file of weights that other runs can start from
 
-    database: Mapping[str, Counts]
-    test: Mapping[str, Counts] = field(default_factory=dict)
-    weighted: Iterable[Histogram] | None = None
-    distinct: DistinctCodes | None = None
-    weights_sha256: str | None = None
+    @property
+    def by_name(self) -> dict[str, Counts]:
+        """The counts of both searches; names of ``test`` end in ``_of_test``."""
+        return {**self.database, **{f"{name}_of_test": counts for name, counts in self.test.items()}}
 
     def save(self, folder: Path) -> None:
-        """Writes NAME.npz for each of ``database`` and NAME_of_test.npz for each of ``test``."""
-        for ending, counts in (("", self.database), ("_of_test", self.test)):
-            for name, each in counts.items():
-                each.save(folder / f"{name}{ending}.npz")
+        """Writes NAME.npz for each of ``by_name``."""
+        for name, counts in self.by_name.items():
+            counts.save(folder / f"{name}.npz")
 
 
 class Output(Protocol):
@@ -153,11 +126,9 @@ class Output(Protocol):
 
     def save(self, folder: Path) -> None:
         """Writes codes.npz into ``folder``, as a whole or not at all."""
-        ...
 
     def count(self, relevance: Relevance, *, progress: bool = False) -> Counted:
         """The counts from which metrics are computed; ``relevance`` is that of the database items to the queries."""
-        ...
 
 
 class Hasher(Protocol):
@@ -165,23 +136,18 @@ class Hasher(Protocol):
 
     def output(self, data: SearchItems, *, progress: bool = False) -> Output:
         """The codes of the queries and the database; one block of items is in memory at a time."""
-        ...
 
     def export(self, data: SearchItems, path: Path) -> list[Path]:
         """Writes the output of ``hashbench encode`` for a protocol and returns the paths of the files."""
-        ...
 
     def export_items(self, rows: ItemRows, names: Sequence[str], path: Path) -> None:
         """Writes the output of ``hashbench encode`` for the user's own items, which have these ``names``."""
-        ...
 
     def nearest(self, queries: NDArray[Any], folder: Path, top: int) -> list[Neighbours]:
         """For each query, the ``top`` nearest items of the database whose codes are saved in ``folder``."""
-        ...
 
     def save(self, folder: Path) -> None:
         """Writes the hasher into ``folder``, as a whole or not at all; one of its files is called ``hasher.*``."""
-        ...
 
 
 class BinaryHasher(ABC):
@@ -198,21 +164,19 @@ class BinaryHasher(ABC):
 
     def output(self, data: SearchItems, *, progress: bool = False) -> "BinaryOutput":
         """The binary codes of the queries and the database."""
-        query, database = self.encode_blocks(data, progress=progress)
+        query, database = self.encode_blocks(data.queries, data.database, progress=progress)
         return BinaryOutput(concatenated(query), concatenated(database), data, self.bit_weights)
 
-    def encode_blocks(self, data: SearchItems, *, progress: bool = False) -> tuple[list[Codes], list[Codes]]:
-        """The codes of the queries and of the database, each as a list of blocks."""
-        total = len(data.queries) + len(data.database)
-        with progress_bar("encode", "item", total, shown=progress) as bar:
-            return self._blocks_of(data.queries, bar), self._blocks_of(data.database, bar)
-
-    def _blocks_of(self, rows: ItemRows, bar: "tqdm[None]") -> list[Codes]:
-        blocks = []
-        for items in rows.blocks():
-            blocks.append(binarize(self.encode(items)))
-            bar.update(len(items))
-        return blocks
+    def encode_blocks(self, *sets: ItemRows, progress: bool = False) -> list[list[Codes]]:
+        """The codes of each of ``sets``, as a list of blocks."""
+        found: list[list[Codes]] = []
+        with progress_bar("encode", "item", sum(map(len, sets)), shown=progress) as bar:
+            for rows in sets:
+                found.append([])
+                for items in rows.blocks():
+                    found[-1].append(binarize(self.encode(items)))
+                    bar.update(len(items))
+        return found
 
     def export(self, data: SearchItems, path: Path) -> list[Path]:
         """Writes the codes and labels of the queries and the database into one file."""
@@ -222,14 +186,12 @@ class BinaryHasher(ABC):
     def export_items(self, rows: ItemRows, names: Sequence[str], path: Path) -> None:
         """Writes ``codes``, uint8[n, bits] of 0 and 1, ``names`` [n], and ``labels`` if the items have any."""
         packed = binarize(self.encode(rows.whole(), progress=True))
-        labels: dict[str, Any] = {} if rows.labels is None else {"labels": rows.labels}
-        with atomic(path) as temporary, temporary.open("wb") as file:
-            np.savez_compressed(file, codes=packed.bits(), names=np.array(names), **labels)
+        labels = {} if rows.labels is None else {"labels": rows.labels}
+        write_arrays(path, codes=packed.bits(), names=np.array(names), **labels)
 
     def nearest(self, queries: NDArray[Any], folder: Path, top: int) -> list[Neighbours]:
         """The nearest items by Hamming distance to the database codes in codes.npz."""
-        database = files.load(folder / CODES).database
-        return neighbours_of(binarize(self.encode(queries)), database, top)
+        return neighbours_of(binarize(self.encode(queries)), files.load(folder / CODES).database, top)
 
 
 def concatenated(blocks: Sequence[Codes]) -> Codes:
@@ -251,53 +213,23 @@ class BinaryOutput:
         self.save_as(folder / CODES)
 
     def save_as(self, path: Path) -> None:
-        """Writes the codes and their labels, as a whole or not at all; ``hashbench eval`` reads the file.
-
-        If the protocol defines relevance by distances, there are no labels. Then the file holds the ids and the name
-        of the data set instead, and ``hashbench eval`` cannot score it: only a run can.
-        """
+        """Writes the codes and the labels, which ``hashbench eval`` reads; without labels the ids and the data set."""
         queries, database = self.data.queries, self.data.database
-        if queries.labels is None or database.labels is None:
-            self._save_with_ids(path)
-        else:
+        if queries.labels is not None and database.labels is not None:
             relevance = from_labels(queries.labels, database.labels)
-            files.save(path, files.SavedCodes(self.query, self.database, relevance, weights=self.weights))
-
-    def _save_with_ids(self, path: Path) -> None:
-        weights: dict[str, Any] = {} if self.weights is None else {files.BIT_WEIGHTS: self.weights}
-        with atomic(path) as temporary, temporary.open("wb") as file:
-            np.savez_compressed(
-                file,
-                **weights,
-                query_codes=self.query.bits(),
-                database_codes=self.database.bits(),
-                query_ids=self.data.queries.ids,
-                database_ids=self.data.database.ids,
-                n_bits=self.query.n_bits,
-                layout="items-by-bits",
-                dataset=self.data.dataset,
-            )
+            return files.save(path, files.SavedCodes(self.query, self.database, relevance, weights=self.weights))
+        weights = {} if self.weights is None else {files.BIT_WEIGHTS: self.weights}
+        codes = {"query_codes": self.query.bits(), "database_codes": self.database.bits(), "n_bits": self.query.n_bits}
+        ids = {"query_ids": queries.ids, "database_ids": database.ids, "dataset": self.data.dataset}
+        return write_arrays(path, **weights, **codes, **ids, layout="items-by-bits")
 
     def count(self, relevance: Relevance, *, progress: bool = False) -> Counted:
         """The histogram of Hamming distances and relevance levels, and the rankings by weighted distances."""
-        weighted = None
-        if self.weights is not None:
-            weighted = WeightedRankings(self.query, self.database, self.weights, relevance, progress)
+        codes, w = (self.query, self.database), self.weights
+        weighted = None if w is None else WeightedRankings(*codes, w, relevance, progress)
         distinct = DistinctCodes(queries=count_distinct(self.query.words), database=count_distinct(self.database.words))
-        histogram = self.histogram(relevance, progress=progress)
-        return Counted({"histogram": histogram}, weighted=weighted, distinct=distinct)
-
-    def histogram(self, relevance: Relevance, *, progress: bool = False) -> Histogram:
-        """The histogram n[q, d, v] of the codes; ``relevance`` is that of this database to these queries."""
-        return histogram_of(self.query, self.database, relevance, progress=progress)
-
-
-def histogram_of(query: Codes, database: Codes, relevance: Relevance, *, progress: bool = False) -> Histogram:
-    """The histogram n[q, d, v] of codes; if distances define ``relevance``, they are computed piece by piece."""
-    if not isinstance(relevance, DistanceRelevance):
-        return histogram.count(query, database, relevance, progress=progress)
-    pieces = ((database[part], known) for part, known in relevance.pieces())
-    return histogram.count_blocks(query, pieces, progress=progress)
+        counted = histogram.count(*codes, relevance, progress=progress)
+        return Counted({"histogram": counted}, weighted=weighted, distinct=distinct)
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hashbench import histogram
 from hashbench.codes import Codes, files
 from hashbench.codes.distinct import DistinctCodes, count_distinct
 from hashbench.codes.files import StoredArray, arrays_in
-from hashbench.contract import CODES, histogram_of
+from hashbench.contract import CODES
 from hashbench.datasets.split import Split
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import Histogram
@@ -80,7 +81,7 @@ class RunCodes:
             held, needed = (f"{n:,} queries and {items:,} items" for n, items in (shape, relevance.shape))
             raise HashbenchError(f"{CODES}: codes of {held}: {needed} are expected")
         _require_memory(f"{CODES}: its histogram", 8 * shape[0] * (self.query.n_bits + 1) * len(relevance.levels))
-        return histogram_of(self.query, self.database, relevance, progress=True)
+        return histogram.count(self.query, self.database, relevance, progress=True)
 
     def weighted(self, relevance: Relevance) -> WeightedRankings | None:
         """The rankings by the weighted Hamming distance; None if no weights were learned."""

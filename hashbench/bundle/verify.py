@@ -27,9 +27,9 @@ from hashbench.histogram import Histogram
 from hashbench.histogram.retrieval import Retrieval
 from hashbench.metrics import Metrics, MetricValue, NamedMetric
 from hashbench.relevance.labels import Relevance
-from hashbench.runs import schema_1, store
-from hashbench.runs.line import Line
-from hashbench.runs.row import REMEDY, Row, Search, from_line
+from hashbench.runs import store
+from hashbench.runs.row import REMEDY, Row, Search, from_line, read_schema_1
+from hashbench.runs.store import Line
 
 ROUNDING = 1e-9  # another machine may round a sum in another way
 
@@ -309,7 +309,7 @@ class _Checks:
     def _rows_in(self, name: str) -> Iterator[Row]:
         """The readable rows in the copy of a file: of a file of rows, or of one row of schema 1."""
         if name.endswith(".json"):
-            rows = [self.report.read(schema_1.read, self.scratch, name)]
+            rows = [self.report.read(read_schema_1, self.scratch, name)]
         else:
             lines = self.report.read(store.read_lines, self.scratch, name) or []
             rows = [self.report.read(partial(_row_in, line), self.scratch, name) for line in lines]

@@ -167,7 +167,7 @@ def run_entry(name: str, row: "Row") -> Entry:
 
 
 def _run_names() -> list[str]:
-    from hashbench.runs.line import lines_in
+    from hashbench.runs.store import lines_in
 
     files = (paths.results() / "rows").glob("*.jsonl")
     return [line.name for path in files for line in lines_in(path.read_text("utf-8", "replace"), path)]

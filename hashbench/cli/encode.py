@@ -26,9 +26,8 @@ def command(
     from hashbench.datasets.own import inputs
     from hashbench.foundation.files import require_output
     from hashbench.runs.data import open_data, own_rows
-    from hashbench.runs.fit import load_hasher
-    from hashbench.runs.options import Options
-    from hashbench.runs.run import Run
+    from hashbench.runs.guard import load_hasher
+    from hashbench.runs.run import Options, Run
     from hashbench.runs.store import Store
 
     require_output(out)

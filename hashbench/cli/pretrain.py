@@ -33,12 +33,13 @@ def command(
     interruption the same command continues from the last checkpoint.
     """
     from hashbench.cli import _row_text
+    from hashbench.datasets.card import load_card
     from hashbench.foundation.parallel import ComputeOptions
     from hashbench.foundation.progress import note
     from hashbench.methods import require_torch
     from hashbench.runs.guard import stored_row
-    from hashbench.runs.options import Options
     from hashbench.runs.pretrain import classifier_run, pretrain
+    from hashbench.runs.run import Options
     from hashbench.runs.store import Store
 
     require_torch()
@@ -47,7 +48,8 @@ def command(
         remedy = "the data set has its number" if key == "classes" else f"use --{key}"
         raise HashbenchError(f"--set {key}=... cannot be used: {remedy}")
     given = given | ({} if epochs is None else {"epochs": epochs})
-    run, store = classifier_run(dataset, protocol, model, given, channels=width, seed=seed), Store.default()
+    run = classifier_run(load_card(dataset), protocol, model, given, channels=width, seed=seed)
+    store = Store.default()
     if dry_run:
         chosen = {"model", "classes", *given, *([] if width is None else ["width"])}
         shown = {key: value for key, value in run.settings.model_dump().items() if key in chosen}

@@ -50,7 +50,7 @@ def command(
     from hashbench import figures
     from hashbench.foundation import parallel
     from hashbench.foundation.progress import note
-    from hashbench.runs.options import Options
+    from hashbench.runs.run import Options
     from hashbench.runs.run_all import Plan, run_all
     from hashbench.runs.store import Store
     from hashbench.tables import cell_runs

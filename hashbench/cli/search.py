@@ -117,7 +117,7 @@ def _check_sheet(options: dict[str, object], top: int, queries: int | None) -> N
 def _codes_of_run(context: Context, name: str) -> Path:
     """The file with the codes of a run; raises HashbenchError if it is not here, or if they are not binary."""
     from hashbench.contract import CODES, BitSettings
-    from hashbench.runs.fit import not_here
+    from hashbench.runs.guard import not_here
     from hashbench.runs.run import Run
     from hashbench.runs.store import Store
 

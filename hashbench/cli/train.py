@@ -61,9 +61,8 @@ def command(
     from hashbench.foundation import parallel
     from hashbench.foundation.progress import note
     from hashbench.runs.guard import follow, row_of, stored_row
-    from hashbench.runs.options import Options
     from hashbench.runs.row import made_by
-    from hashbench.runs.run import Run
+    from hashbench.runs.run import Options, Run
     from hashbench.runs.store import Store
 
     chosen = _options.parse_settings(settings or [])

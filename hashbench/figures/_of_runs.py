@@ -63,7 +63,7 @@ def fill(
     Where a cell is measured and the files of all its runs are elsewhere, the drawing keeps the pictures that there are.
     ``explanation`` has ``{cell}``, ``{runs}`` and ``{spread}`` in it.
     """
-    from hashbench.runs.fit import not_here
+    from hashbench.runs.guard import not_here
 
     series: dict[str, Series] = {}
     for cell in figure.cells:

@@ -101,7 +101,7 @@ def _examples(row: Row, file: ExamplesFile, store: Store) -> Iterator[_Example]:
     from hashbench.codes.nearest import neighbours
     from hashbench.evaluation.report.contact_sheet import in_bytes
     from hashbench.relevance.labels import from_labels
-    from hashbench.runs.fit import not_here
+    from hashbench.runs.guard import not_here
 
     path = store.run_folder(row.run) / CODES
     if not path.is_file():

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from hashbench.foundation.errors import HashbenchError, one_line, printable
 from hashbench.foundation.progress import note
@@ -111,6 +112,14 @@ def write_text(path: Path, text: str) -> None:
     """Writes ``text`` to ``path`` as UTF-8, as a whole or not at all."""
     with atomic(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+def write_arrays(path: Path, **arrays: Any) -> None:
+    """Writes the arrays as compressed .npz, as a whole or not at all."""
+    import numpy as np
+
+    with atomic(path) as temporary, temporary.open("wb") as file:
+        np.savez_compressed(file, allow_pickle=False, **arrays)
 
 
 def require_output(path: Path, instead: str = "--out") -> None:

@@ -11,6 +11,7 @@ from hashbench.codes import Codes, block_items
 from hashbench.foundation.parallel import available_cores, slices
 from hashbench.foundation.progress import bar
 from hashbench.histogram.counts import Counter, Histogram, Ints, Job, Report, widened
+from hashbench.relevance.distances import DistanceRelevance
 from hashbench.relevance.labels import Relevance
 
 if TYPE_CHECKING:
@@ -40,7 +41,11 @@ def count(
     threads that call the kernel: by default one for each core that this process may use with Numba's kernels, which
     release the GIL, so no second pool competes with those of NumPy or torch. ``kernel`` is that of the CPU, by default
     NumPy's for few pairs, which needs no import, and Numba's for more. ``progress`` shows a bar if counting takes long.
+    Where distances define ``relevance``, they are computed piece by piece.
     """
+    if isinstance(relevance, DistanceRelevance):
+        pieces = ((database[part], known) for part, known in relevance.pieces())
+        return count_blocks(query, pieces, device=device, workers=workers, kernel=kernel, progress=progress)
     counting = counter(query, device=device, workers=workers, kernel=kernel, n_items=len(database))
     with bar("count", "pair", len(query) * len(database), shown=progress, scaled=True) as shown:
         counting.add(database, relevance, shown.update)

@@ -7,11 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, cast
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError, one_line
 from hashbench.foundation.files import atomic
 from hashbench.foundation.progress import bar
 from hashbench.relevance.labels import Relevance
@@ -91,10 +92,13 @@ class Histogram:
 
     @staticmethod
     def load(path: Path) -> "Histogram":
-        """The histogram that ``save`` wrote."""
-        # opened here: NumPy does not close a file of its own when the archive in it is damaged
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            return Histogram(archive["counts"], archive["levels"])
+        """The histogram that ``save`` wrote; raises HashbenchError if the file is missing or damaged."""
+        try:
+            # opened here: NumPy does not close a file of its own when the archive in it is damaged
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+                return Histogram(archive["counts"], archive["levels"])
+        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+            raise HashbenchError(f"{path}: not a readable histogram: {one_line(error)}") from None
 
 
 def widened(counts: Ints, n_levels: int) -> Ints:

@@ -7,17 +7,14 @@ from hashbench.codes.nearest import Neighbours
 from hashbench.contract import CODES, BinaryHasher
 from hashbench.datasets.own import inputs
 from hashbench.datasets.readers import Items
-from hashbench.datasets.split import Split
-from hashbench.datasets.store import Dataset
 from hashbench.evaluation.report import Tile, write_contact_sheet
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import require_output
 from hashbench.relevance.labels import Labels, from_labels
 from hashbench.runs.command import PROGRAM
-from hashbench.runs.data import open_data, own_rows
-from hashbench.runs.fit import load_hasher, not_here
-from hashbench.runs.options import Options
-from hashbench.runs.run import Run
+from hashbench.runs.data import RunData, open_data, own_rows
+from hashbench.runs.guard import load_hasher, not_here
+from hashbench.runs.run import Options, Run
 from hashbench.runs.store import Store
 
 
@@ -46,39 +43,31 @@ def draw(
     data = open_data(run, Options(device=device, progress=True))
     if data.dataset.items.ndim != 4:
         raise HashbenchError(f"{row.run}: {data.dataset.name} has features, and no images to show")
-    images, labels, names = _queries(own, data.dataset, data.ids, n_queries, run.card.value_max)
+    images, labels, names = _queries(own, data, n_queries)
     found = hasher.nearest(own_rows(run, images, device).whole(), folder, top)
-    rows = []
-    for q, nearest in enumerate(found):
-        tiles = _tiles(nearest, data.dataset, data.ids, None if labels is None else labels[q : q + 1])
-        rows.append([Tile(images[q], names[q]), *tiles])
+    tiles = (_tiles(each, data, None if labels is None else labels[q : q + 1]) for q, each in enumerate(found))
+    rows = [[Tile(*query), *nearest] for *query, nearest in zip(images, names, tiles, strict=True)]
     write_contact_sheet(out, rows, run.card.value_max or 255)
 
 
-def _queries(
-    own: Path | None, data: Dataset, ids: Split, wanted: int, value_max: int | None
-) -> tuple[Items, Labels | None, list[str]]:
+def _queries(own: Path | None, data: RunData, wanted: int) -> tuple[Items, Labels | None, list[str]]:
     """The query images, their labels if they are known, and a name for each."""
-    if own is not None:
-        read = inputs.read(own, data.items.shape[1:], value_max=value_max)
-        rows = _evenly(len(read.names), wanted)
+    dataset, ids = data.dataset, data.ids.query_ids
+    read = None if own is None else inputs.read(own, dataset.items.shape[1:], value_max=data.run.card.value_max)
+    n = len(ids if read is None else read.names)
+    rows = list(range(n)) if n <= wanted else [n * place // wanted for place in range(wanted)]
+    if read is not None:
         return read.items[rows], None, [read.names[row] for row in rows]
-    chosen = ids.query_ids[_evenly(len(ids.query_ids), wanted)]
-    return data.items[chosen], data.labels[chosen], [f"query {item}" for item in chosen]
+    return dataset.items[ids[rows]], dataset.labels[ids[rows]], [f"query {item}" for item in ids[rows]]
 
 
-def _evenly(n: int, wanted: int) -> list[int]:
-    """``wanted`` of the rows 0 .. n - 1, evenly spaced; all of them if there are fewer."""
-    return list(range(n)) if n <= wanted else [n * place // wanted for place in range(wanted)]
-
-
-def _tiles(found: Neighbours, data: Dataset, ids: Split, label: Labels | None) -> list[Tile]:
+def _tiles(found: Neighbours, data: RunData, label: Labels | None) -> list[Tile]:
     """The items that were found, each with its rank and distance; red if ``label`` says that it is not relevant."""
-    items = ids.database_ids[found.items]
+    items = data.ids.database_ids[found.items]
     wrong = [False] * len(items)
     if label is not None:
-        relevance = from_labels(label, data.labels[items])
+        relevance = from_labels(label, data.dataset.labels[items])
         wrong = (relevance.block(slice(0, 1), slice(0, len(items)))[0] == 0).tolist()
     places = zip(found.first.tolist(), found.last.tolist(), found.distances.tolist(), strict=True)
     captions = [f"{first if first == last else f'{first}-{last}'}, d={d}" for first, last, d in places]
-    return [Tile(*tile) for tile in zip(data.items[items], captions, wrong, strict=True)]
+    return [Tile(*tile) for tile in zip(data.dataset.items[items], captions, wrong, strict=True)]

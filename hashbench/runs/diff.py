@@ -1,4 +1,4 @@
-"""What differs between two rows: of any two runs, of one run that was trained again, or of two results folders."""
+"""The differences between two rows: of any two runs, of one run that was trained again, or of two results folders."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -6,21 +6,20 @@ from pathlib import Path
 from typing import Any
 
 from hashbench.foundation.errors import HashbenchError
-from hashbench.metrics import MetricValue
 from hashbench.runs.row import Artefact, Row
 from hashbench.runs.store import Damaged, Store
 
 # what made the row, when and how fast
 MADE_BY = ("code", "versions", "hardware", "threads", "peak_memory", "utc", "seconds", "arithmetic")
-SUMS = ("data_sha256", "features_sha256", "ids_sha256")
-RESULT = ("status", "reason", "distinct_codes", "artefacts", *SUMS)
+SUMS = ("status", "reason", "distinct_codes", "data_sha256", "features_sha256", "ids_sha256")
+RESULT = (*SUMS[:3], "artefacts", *SUMS[3:])
 
 Pairs = dict[str, tuple[Any, Any]]  # of the first and of the second row, by key; None where a row has no such key
 
 
 @dataclass(frozen=True)
 class RowDiff:
-    """What differs between two rows: settings, means of metrics, other results such as checksums, and provenance."""
+    """The differences between two rows: settings, means of metrics, other results such as checksums, and provenance."""
 
     settings: Pairs
     metrics: Pairs
@@ -34,11 +33,14 @@ class RowDiff:
 
 
 def diff_rows(a: Row, b: Row) -> RowDiff:
-    """What differs between two rows, in the order of their keys."""
+    """The differences between two rows, in the order of their keys."""
     of_a, of_b = a.model_dump(by_alias=True), b.model_dump(by_alias=True)
+    means = [{name: value.mean for name, value in row.all_metrics().items()} for row in (a, b)]
+    before, after = a.all_metrics(), b.all_metrics()
+    changed = [name for name in {**before, **after} if before.get(name) != after.get(name)]
     return RowDiff(
         _pairs({**a.config, "seed": a.seed}, {**b.config, "seed": b.seed}),
-        _metrics(a, b),
+        {name: (means[0].get(name), means[1].get(name)) for name in changed},  # perhaps equal: another deviation
         _pairs(*({key: each[key] for key in RESULT} for each in (of_a, of_b))),
         _pairs(*({key: each[key] for key in MADE_BY} for each in (of_a, of_b))),
     )
@@ -46,24 +48,12 @@ def diff_rows(a: Row, b: Row) -> RowDiff:
 
 def says_nothing_new(row: Row, known: Row) -> bool:
     """Whether ``known``, a row of the same run, has every value of ``row``; it may have more of them."""
-    values = known.all_metrics()
-    if row.config != known.config or any(values.get(name) != value for name, value in row.all_metrics().items()):
-        return False
-    if any(known.artefacts.get(name) != sha256 for name, sha256 in row.artefacts.items()):
-        return False
-    others = ("status", "reason", "distinct_codes", *SUMS)
-    return all(getattr(row, key) in (None, getattr(known, key)) for key in others)
-
-
-def _metrics(a: Row, b: Row) -> Pairs:
-    """The means of the metrics in which the rows differ, be it in their standard deviation only."""
-    of_a, of_b = a.all_metrics(), b.all_metrics()
-    names = [name for name in {**of_a, **of_b} if of_a.get(name) != of_b.get(name)]
-    return {name: (_mean(of_a.get(name)), _mean(of_b.get(name))) for name in names}
-
-
-def _mean(value: MetricValue | None) -> float | None:
-    return None if value is None else value.mean
+    return (
+        row.config == known.config
+        and row.all_metrics().items() <= known.all_metrics().items()
+        and row.artefacts.items() <= known.artefacts.items()
+        and all(getattr(row, key) in (None, getattr(known, key)) for key in SUMS)
+    )
 
 
 def _pairs(a: Mapping[str, Any], b: Mapping[str, Any]) -> Pairs:
@@ -83,24 +73,19 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
 
 @dataclass(frozen=True)
 class FolderDiff:
-    """The rows that two results folders have, by name: in one only, equal in both, or different.
+    """The names of the rows that two results folders have: in one only, equal in both, or different."""
 
-    ``same_values`` have the same values, and were made by another machine, at another time or by another version.
-    """
-
-    only_a: list[str] = field(default_factory=list)
-    only_b: list[str] = field(default_factory=list)
+    only_a: list[str]
+    only_b: list[str]
     equal: list[str] = field(default_factory=list)
-    same_values: list[str] = field(default_factory=list)
+    same_values: list[str] = field(default_factory=list)  # made by another machine, at another time or by other code
     other_values: dict[str, RowDiff] = field(default_factory=dict)
 
 
 def diff_folders(a: Store, b: Store, damaged: Damaged) -> FolderDiff:
-    """What differs between the rows of two folders; ``damaged`` is called with the error of each unreadable row."""
+    """The differences between the rows of two folders; ``damaged`` is called with the error of each unreadable row."""
     rows_a, rows_b = (dict(store.named_rows(damaged)) for store in (a, b))
-    found = FolderDiff([*(rows_a.keys() - rows_b.keys())], [*(rows_b.keys() - rows_a.keys())])
-    found.only_a.sort()
-    found.only_b.sort()
+    found = FolderDiff(sorted(rows_a.keys() - rows_b.keys()), sorted(rows_b.keys() - rows_a.keys()))
     for name in sorted(rows_a.keys() & rows_b.keys()):
         if rows_a[name] == rows_b[name]:
             found.equal.append(name)
@@ -113,60 +98,38 @@ def diff_folders(a: Store, b: Store, damaged: Damaged) -> FolderDiff:
 
 @dataclass(frozen=True)
 class RerunDiff:
-    """A new row compared with the stored one of the same run.
+    """A new row compared with the stored one of the same run."""
 
-    ``equal`` says of each artefact whether its checksum is the stored one: if the histograms are equal, the codes give
-    equal scores, whatever the metric. ``differences`` are the new mean minus the stored mean of each metric that both
-    rows have; None where one of them has no mean. ``likely_cause`` says what may have changed the artefacts; it is None
-    if all are equal, or if nothing that is known of the two machines differs.
-    """
-
-    equal: dict[Artefact, bool]
-    differences: dict[str, float | None]
-    likely_cause: str | None
-
-    @property
-    def is_equal(self) -> bool:
-        """Whether all artefacts are equal."""
-        return all(self.equal.values())
+    equal: dict[Artefact, bool]  # whether the checksums are; if the histograms are equal, the codes give equal scores
+    differences: dict[str, float | None]  # the new mean minus the stored one of each metric; None where one has no mean
+    likely_cause: str | None  # what may have changed the artefacts; None if all are equal, or nothing known differs
 
 
 def diff_rerun(new: Row, stored: Row) -> RerunDiff:
-    """How the row ``new`` differs from the row ``stored``."""
-    before = stored.all_metrics()
-    pairs = {name: (value, before[name]) for name, value in new.all_metrics().items() if name in before}
-    equal = {
-        name: new.artefacts.get(name) == stored.artefacts.get(name) for name in {**stored.artefacts, **new.artefacts}
+    """The differences between the row ``new`` and the row ``stored``."""
+    before, names = stored.all_metrics(), {**stored.artefacts, **new.artefacts}
+    equal = {name: new.artefacts.get(name) == stored.artefacts.get(name) for name in names}
+    pairs = {name: (value.mean, before[name].mean) for name, value in new.all_metrics().items() if name in before}
+    differences = {  # two rows without a mean are equal
+        name: (0.0 if a is b else None) if a is None or b is None else a - b for name, (a, b) in pairs.items()
     }
-    return RerunDiff(
-        equal,
-        {name: _difference(value.mean, other.mean) for name, (value, other) in pairs.items()},
-        None if all(equal.values()) else _likely_cause(new, stored),
-    )
-
-
-def _difference(new: float | None, stored: float | None) -> float | None:
-    if new is None or stored is None:
-        return 0.0 if new is stored else None
-    return new - stored
+    return RerunDiff(equal, differences, None if all(equal.values()) else _likely_cause(new, stored))
 
 
 def _likely_cause(new: Row, stored: Row) -> str | None:
-    """What changes the rounding of sums, and with it codes: the processor, the GPU, and the number of threads."""
+    """The differences that change the rounding of sums, and with it codes: processor, GPU, and number of threads."""
     found = [
         f"another {name}: {new.hardware.get(key)}, stored {stored.hardware.get(key)}"
         for key, name in (("cpu", "processor"), ("gpu", "GPU"))
         if new.hardware.get(key) != stored.hardware.get(key)
     ]
+    cores, rows = stored.hardware.get("cores"), (new, stored)
+    own, other = (", ".join(f"{key} {n}" for key, n in (row.threads or {}).items()) or "unknown" for row in rows)
     if stored.threads is not None and new.threads != stored.threads:
-        found.append(f"another number of threads: {_threads(new)}, stored {_threads(stored)}")
-    elif stored.threads is None and (cores := stored.hardware.get("cores")) is not None:
-        found.append(f"another number of threads: {_threads(new)}; the stored row has none, its machine {cores} cores")
+        found.append(f"another number of threads: {own}, stored {other}")
+    elif stored.threads is None and cores is not None:
+        found.append(f"another number of threads: {own}; the stored row has none, its machine {cores} cores")
     return "; ".join(found) or None
-
-
-def _threads(row: Row) -> str:
-    return ", ".join(f"{library} {n}" for library, n in (row.threads or {}).items()) or "unknown"
 
 
 def store_at(folder: Path) -> Store:

@@ -1,96 +1,176 @@
-"""One execution of each run: the stored row, the lock of the run's folder, failed rows, and the process group."""
+"""One execution of each run: the stored row and hasher, the lock of its folder, failed rows, the process group."""
 
-from contextlib import suppress
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
-from hashbench.contract import Hasher, TrainingFailed
+from hashbench.contract import PIXELS, DamagedHasher, Hasher, TrainingFailed
 from hashbench.foundation import provenance
-from hashbench.foundation.files import require_writable
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.files import require_writable, write_text
+from hashbench.runs.command import PROGRAM, train_command
 from hashbench.runs.data import open_data, require_supervision
-from hashbench.runs.execute import execute
-from hashbench.runs.fit import FITTED, fit, load_saved
-from hashbench.runs.lock import locked_folder
-from hashbench.runs.options import DEFAULT_OPTIONS, Options
+from hashbench.runs.execute import FITTED, encode, execute, fit
 from hashbench.runs.row import Row
-from hashbench.runs.run import Run
-from hashbench.runs.several import encode, is_needed, process_group
+from hashbench.runs.run import DEFAULT_OPTIONS, Options, Run
 from hashbench.runs.store import Store
+from hashbench.training.settings import TrainingSettings
 
 
-def row_of(spec: Run, store: Store, options: Options = DEFAULT_OPTIONS, *, again: bool = False) -> Row:
-    """The row of ``spec``: the stored one if there is one, else the run is executed and its row is stored.
+def row_of(run: Run, store: Store, options: Options = DEFAULT_OPTIONS, *, again: bool = False) -> Row:
+    """The row of ``run``: the stored one if there is one, else the run is executed and its row is stored.
 
-    If training fails, a failed row is stored; the next call tries again. A run that was killed continues from its
-    checkpoint. A run that another process executes is waited for, and its row is the result.
-
-    With ``again`` the run is executed even if its row is stored; the new row is the result, and the stored one stays.
+    If training fails, a failed row is stored; the next call tries again. A run that another process executes is waited
+    for. With ``again`` the run is executed even if its row is stored, which stays; the new row is the result.
     """
-    require_supervision(spec)
+    require_supervision(run)
     provenance.code()  # cached now: the source tree may change while the run takes hours
-    with process_group(spec, options) as own:
-        if (row := stored_row(spec, store)) is None or again:
-            return _row_under_lock(spec, store, own, again=again)
-        is_needed(own.group, answer=False)
+    with _process_group(run, options) as own:
+        if (row := stored_row(run, store)) is None or again:
+            return _row_under_lock(run, store, own, again=again)
+        _is_needed(own, answer=False)
         return row
 
 
-def stored_row(spec: Run, store: Store) -> Row | None:
+def stored_row(run: Run, store: Store) -> Row | None:
     """The stored row of a run; None if there is none or if it failed."""
-    row = store.find(spec.name.dataset, spec.name.protocol, str(spec.name))
+    row = store.find(run.name.dataset, run.name.protocol, str(run.name))
     return row if row is not None and row.status == "ok" else None
 
 
-def follow(spec: Run, store: Store, options: Options) -> None:
-    """Does this process's share of the run that the first process executes with ``run``; writes nothing."""
-    require_supervision(spec)
-    with process_group(spec, options) as own:
-        if not is_needed(own.group, answer=False):
+def follow(run: Run, store: Store, options: Options) -> None:
+    """Does this process's share of the run that the first process executes with ``row_of``."""
+    require_supervision(run)
+    with _process_group(run, options) as own:
+        if not _is_needed(own, answer=False):
             return
-        data = open_data(spec, own)
+        data = open_data(run, own)
         with suppress(TrainingFailed):  # the first process fails too, and stores the row
-            hasher, _ = fit(data, store.run_folder(str(spec.name)), own, None)
-            encode(hasher, data.search_items, own.group, progress=False)
+            hasher, _ = fit(data, store.run_folder(str(run.name)), own, None)
+            encode(hasher, data, replace(own, progress=False))
 
 
-def base_hasher(spec: Run, store: Store, options: Options) -> Hasher:
-    """The hasher of a base run: loaded if it is saved, else the run is executed now.
+def base_hasher(run: Run, store: Store, options: Options) -> Hasher:
+    """The hasher of a base run: loaded if it is saved, else the run is executed now, once for all that need it.
 
-    The lock makes sure that the base is executed once, even if several runs need it at the same time. Its row is stored
-    if it has none yet. Raises TrainingFailed if the base run fails.
+    Its row is stored if it has none yet. Raises TrainingFailed if the base run fails.
     """
-    with locked_folder(store.run_folder(str(spec.name)), wait=True):
-        row = stored_row(spec, store)
-        if row is None or (hasher := load_saved(spec, store, options.device)) is None:
-            again = _executed(spec, store, options)
+    with store.run_lock(str(run.name), wait=True):
+        row = stored_row(run, store)
+        if row is None or (hasher := load_saved(run, store, options.device)) is None:
+            again = _executed(run, store, options)
             if row is None:
                 store.write(again)
             if again.status != "ok":
-                raise TrainingFailed(f"{spec.name}, which it starts from, failed: {again.reason}")
-            hasher = load_saved(spec, store, options.device)
+                raise TrainingFailed(f"{run.name}, which it starts from, failed: {again.reason}")
+            hasher = load_saved(run, store, options.device)
     assert hasher is not None, "a run that did not fail has saved its hasher"
     return hasher
 
 
-def _row_under_lock(spec: Run, store: Store, options: Options, *, again: bool) -> Row:
-    """The row of ``spec``, executed and stored while this process holds the lock of the run's folder."""
-    folder = store.run_folder(str(spec.name))
+def is_saved(run: Run, store: Store) -> bool:
+    """Whether the hasher of a run, and those that it starts from, are saved."""
+    saved = any(store.run_folder(str(run.name)).glob("hasher.*"))  # every hasher saves such a file
+    return saved and (run.base is None or is_saved(run.base, store))
+
+
+def load_saved(run: Run, store: Store, device: str) -> Hasher | None:
+    """The saved hasher of a run; None if its working files, or those of its base, are missing."""
+    if not is_saved(run, store):
+        return None
+    base = None if run.base is None else load_saved(run.base, store, device)
+    return run.saved_in(store.run_folder(str(run.name)), device, base)
+
+
+def load_hasher(row: Row, store: Store, device: str = "auto", program: Sequence[str] = PROGRAM) -> Hasher:
+    """The hasher of a stored run; raises HashbenchError, with the command that makes it, if it is missing or damaged.
+
+    ``program`` are the first words of that command.
+    """
+    if row.status != "ok":
+        command = train_command(row, program)
+        raise HashbenchError(f"{row.run}: this run failed ({row.reason}); this tries it again: {command}")
+    try:
+        hasher = load_saved(Run.from_row(row), store, device)
+    except DamagedHasher as damage:
+        raise not_here(row, store, program, str(damage)) from None
+    if hasher is None:
+        raise not_here(row, store, program)
+    return hasher
+
+
+def not_here(row: Row, store: Store, program: Sequence[str] = PROGRAM, fault: str = "") -> HashbenchError:
+    """The error where working files of a stored run are missing, or of another ``fault``, with the remedy."""
+    fault = fault or f"{store.run_folder(row.run)}: the working files of this run are not here"
+    return HashbenchError(f"{fault}: this trains it again: {train_command(row, program, again=True)}")
+
+
+def _row_under_lock(run: Run, store: Store, options: Options, *, again: bool) -> Row:
+    """The row of ``run``, executed and stored while this process holds the lock of the run's folder."""
+    names, folder = (run.name.dataset, run.name.protocol, str(run.name)), store.run_folder(str(run.name))
     for written in (folder, store.rows_folder):
         require_writable(written)
-    before = store.find(spec.name.dataset, spec.name.protocol, str(spec.name))
+    before = store.find(*names)
     # the other processes of a group would wait for this one, and PyTorch ends that after some minutes
-    with locked_folder(folder, wait=options.group.is_alone):
-        row = store.find(spec.name.dataset, spec.name.protocol, str(spec.name))
+    with store.run_lock(names[2], wait=options.group.is_alone):
+        row = store.find(*names)
         is_stored = row is not None and (row.status == "ok" or row != before)  # perhaps by a process just waited for
-        if is_needed(options.group, answer=again or not is_stored) or row is None:
+        if _is_needed(options, answer=again or not is_stored) or row is None:
             if again:
                 (folder / FITTED).unlink(missing_ok=True)  # a saved hasher would be loaded
-            stored, row = row, _executed(spec, store, options)
+            stored, row = row, _executed(run, store, options)
             if stored is None or stored.status != "ok":
                 store.write(row)
     return row
 
 
-def _executed(spec: Run, store: Store, options: Options) -> Row:
-    """The row of ``spec``, executed now, after its base if it has one."""
-    base = None if spec.base is None else partial(base_hasher, spec.base, store)
-    return execute(spec, store.run_folder(str(spec.name)), options, base)
+def _executed(run: Run, store: Store, options: Options) -> Row:
+    """The row of ``run``, executed now, after its base if it has one."""
+    folder = store.run_folder(str(run.name))
+    config = json.dumps({**run.name.config, "seed": run.name.seed}, indent=1, sort_keys=True)
+    write_text(folder / "config.json", f"{config}\n")
+    own = _with_fastest_precision(run, folder, options)
+    return execute(run, folder, own, None if run.base is None else partial(base_hasher, run.base, store, own))
+
+
+def _with_fastest_precision(run: Run, folder: Path, options: Options) -> Options:
+    """``options``, with the precision that is faster on this CPU in place of "fastest"; on a GPU with "auto"."""
+    if options.compute.precision != "fastest":
+        return options
+    settings, shape, precision = run.settings, tuple(run.card.item_shape), "auto"
+    is_small = settings.features != PIXELS or len(shape) == 1  # features: the steps are too short to be timed
+    if isinstance(settings, TrainingSettings) and settings.precision == "auto" and not is_small:
+        from hashbench.training.device import pick_device
+        from hashbench.training.speed import fastest
+
+        if pick_device(options.device).type == "cpu":
+            precision = fastest(settings, shape, run.card.value_max or 1.0, folder)
+    return replace(options, compute=replace(options.compute, precision=precision))
+
+
+@contextmanager
+def _process_group(run: Run, options: Options) -> Iterator[Options]:
+    """The options with this process's own device; the processes are connected during the block."""
+    if options.group.is_alone:
+        yield options
+        return
+    if run.base is not None or not run.method.several_processes:
+        does = f"starts from {run.base.name}," if run.base and run.method.several_processes else "trains"
+        raise HashbenchError(f"{run.name.method} {does} in one process: without torchrun")
+    from hashbench.training import distributed
+
+    own = replace(options, device=distributed.device_for(options.group, options.device))
+    with distributed.connected(own.group, own.device):
+        yield own
+
+
+def _is_needed(options: Options, *, answer: bool) -> bool:
+    """Whether the run has to be executed: the ``answer`` of the first process, in all processes."""
+    if options.group.is_alone:
+        return answer
+    from hashbench.training import distributed
+
+    return distributed.broadcast_from_first(answer, options.group)

@@ -1,4 +1,4 @@
-"""What of a results folder is of no use: failed rows, damaged rows, and folders of runs without a row."""
+"""The parts of a results folder that are of no use: failed rows, damaged rows, and folders of runs without a row."""
 
 import shutil
 from collections.abc import Iterator, Mapping
@@ -7,13 +7,8 @@ from enum import StrEnum
 from pathlib import Path
 
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.files import is_locked
-from hashbench.runs.line import Line
-from hashbench.runs.lock import HOLDER, LOCK
 from hashbench.runs.row import OtherSchema
-from hashbench.runs.store import Store
-
-CONFIG = "config.json"  # the first file that a run writes into its folder
+from hashbench.runs.store import HOLDER, LOCK, Line, Store
 
 
 class Kind(StrEnum):
@@ -36,11 +31,11 @@ class Useless:
     def remove(self, store: Store) -> bool:
         """Removes it if it is still of no use; returns whether it was."""
         if self.line is None:
-            rows = {line.name: line for line in store.lines(damaged=lambda _: None)}
-            if found := list(_folder(self.path, rows)):
+            named = {line.name: line for line in store.lines(damaged=lambda _: None)}
+            if is_useless := _folder(self.path, named, store) is not None:
                 shutil.rmtree(self.path)
-            return bool(found)
-        if not list(_row(self.line, store)):
+            return is_useless
+        if _row(self.line, store) is None:
             return False
         with store.changing(self.path) as lines:
             before = len(lines)
@@ -50,45 +45,38 @@ class Useless:
 
 def useless(store: Store) -> Iterator[Useless]:
     """What can be removed from ``store``: never a good row, a row of another schema version, or a run in progress."""
-    rows = {}
-    for line in store.lines(damaged=lambda _: None):
-        rows[line.name] = line
-        yield from _row(line, store)
-    runs = store.folder / "runs"
-    for folder in sorted(runs.iterdir()) if runs.is_dir() else ():
-        yield from _folder(folder, rows)
+    rows, runs = list(store.lines(damaged=lambda _: None)), store.run_folder("")
+    named = {line.name: line for line in rows}
+    folders = sorted(runs.iterdir()) if runs.is_dir() else []
+    found = [*(_row(line, store) for line in rows), *(_folder(folder, named, store) for folder in folders)]
+    return (each for each in found if each is not None)
 
 
-def _row(line: Line, store: Store) -> Iterator[Useless]:
+def _row(line: Line, store: Store) -> Useless | None:
     """The row, if it failed and is not run again at the moment, or if it is damaged."""
     try:
         row = line.row()
     except OtherSchema:
-        return
+        return None
     except HashbenchError as error:
-        yield Useless(Kind.damaged, line.path, str(error).removeprefix(f"{line.place}: "), line)
-        return
-    if row.status == "failed" and not is_locked(store.run_folder(row.run) / LOCK):
-        yield Useless(Kind.failed, line.path, row.reason or "no reason given", line)
+        return Useless(Kind.damaged, line.path, str(error).removeprefix(f"{line.place}: "), line)
+    is_failed = row.status == "failed" and not store.is_executed(row.run)
+    return Useless(Kind.failed, line.path, row.reason or "no reason given", line) if is_failed else None
 
 
-def _folder(folder: Path, rows: Mapping[str, Line]) -> Iterator[Useless]:
+def _folder(folder: Path, named: Mapping[str, Line], store: Store) -> Useless | None:
     """The folder of a run, if no row but a failed one is there and it is not run at the moment.
 
-    A folder without the configuration of a run is somebody else's.
+    A folder without the configuration of a run, the first file that a run writes, is somebody else's.
     """
-    if folder.is_symlink() or not folder.is_dir() or is_locked(folder / LOCK):
-        return
-    line = rows.get(folder.name)
+    if folder.is_symlink() or not folder.is_dir() or store.is_executed(folder.name):
+        return None
     names = {path.name for path in folder.iterdir()}
-    if (line is None or _failed(line)) and (CONFIG in names or names <= {LOCK, HOLDER}):
-        why = "no row: its run did not end, and would continue from here" if line is None else "its run failed"
-        yield Useless(Kind.folder, folder, why)
-
-
-def _failed(line: Line) -> bool:
-    """Whether the row is that of a failed run; a row that cannot be read is not known to be."""
+    if "config.json" not in names and not names <= {LOCK, HOLDER}:
+        return None
+    if (line := named.get(folder.name)) is None:
+        return Useless(Kind.folder, folder, "no row: its run did not end, and would continue from here")
     try:
-        return line.row().status == "failed"
-    except HashbenchError:
-        return False
+        return Useless(Kind.folder, folder, "its run failed") if line.row().status == "failed" else None
+    except HashbenchError:  # a row that cannot be read is not known to have failed
+        return None

@@ -2,11 +2,11 @@
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -18,6 +18,7 @@ from hashbench.metrics import METRICS, MetricValue
 
 SCHEMA: Literal[2] = 2
 ACCURACY = "accuracy"  # of a classifier: no metric of codes, so it is in no catalogue
+
 REMEDY = "delete it and run it again, or restore it from git"
 
 # the queries search the database, also by weighted Hamming distances, or (sparse codes only) each other
@@ -27,7 +28,19 @@ Artefact = Literal["histogram", "retrieval", "retrieval_of_test", "weights"]
 HEADINGS: dict[Search, str] = {"database": "", "weighted": "weighted: ", "test": "among the queries: "}
 
 
-class OtherSchema(HashbenchError):  # noqa: N818  (what is found: such a row is not damaged)
+def read_text(path: Path, content: str) -> str:
+    """The text of a file; raises FileNotFoundError, and HashbenchError that it is not a readable ``content``."""
+    try:
+        if path.exists() and not path.is_file():
+            raise ValueError("it is a folder, a pipe or a device")  # noqa: TRY301  (a pipe would be waited for)
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError) as error:
+        raise HashbenchError(f"{path}: not a readable {content}: {one_line(error)}: {REMEDY}") from None
+
+
+class OtherSchema(HashbenchError):  # noqa: N818  (such a row is not damaged)
     """A row of another schema version than this code reads."""
 
 
@@ -138,78 +151,89 @@ def signed(text: str) -> str:
 
 
 def from_line(line: str, place: str, *, strict: bool = False) -> Row:
-    """The row in a line that ``to_line`` wrote.
+    """The row in a line that ``to_line`` wrote; ``place`` begins with the file of its protocol.
 
-    A line whose digest is right was written by hashbench. With ``strict`` it is not trusted nevertheless: its names,
-    digests and values are compared, and ``place`` must begin with the file that belongs to its protocol.
-
-    Raises:
-        HashbenchError: The row is damaged or its values disagree; the message begins with ``place``.
-        OtherSchema: The row is of another schema version.
+    A line whose digest is right is trusted, but with ``strict`` its names, digests and values are compared. Raises
+    HashbenchError if the row is damaged or its values disagree, and OtherSchema for another schema version.
     """
-    found = _SIGNATURE.search(line)
-    text = f"{line[: found.start()]}}}" if found else line
-    fault = None
-    if found is None:
-        fault = "it has no row_sha256 at its end"
-    elif found[1] != _sha256(text):
-        fault = "row_sha256 is not the digest of the row: it was edited after it was written"
-    elif not strict:
-        try:
+    text, fault = _unsigned(line)
+    if fault is None and not strict:
+        with suppress(ValidationError):  # what is wrong is said below
             return Row.model_validate_json(text)
-        except ValidationError:
-            pass  # what is wrong is said below
-    row = parsed(text, place)
-    if fault := next(chain(contradictions(row, Path(place).stem), out_of_range(row)), fault):
-        raise not_written(place, fault)
-    return row
+    return _checked(_of_content(_content_of(text, SCHEMA, place), place), Path(place).stem, place, fault)
 
 
 def outcome_from_line(line: str, place: str) -> Outcome:
     """The outcome of the run in a line; raises as :func:`from_line` without ``strict``, whose digest is checked."""
-    found = _SIGNATURE.search(line)
-    text = f"{line[: found.start()]}}}" if found else line
-    if found is not None and found[1] == _sha256(text):
+    text, fault = _unsigned(line)
+    if fault is None:
         with suppress(ValidationError):  # what is wrong is said below
             return Outcome.model_validate_json(text)
     return Outcome.model_validate(from_line(line, place), from_attributes=True)
 
 
-def parsed(text: str, place: str) -> Row:
-    """The row whose JSON is ``text``, of which only the types are checked; raises as :func:`from_line`."""
-    return from_content(content_of(text, SCHEMA, place), place)
+def _unsigned(line: str) -> tuple[str, str | None]:
+    """The text of a line without its digest; and what is wrong with the digest, if anything."""
+    if (found := _SIGNATURE.search(line)) is None:
+        return line, "it has no row_sha256 at its end"
+    text = f"{line[: found.start()]}}}"
+    edited = "row_sha256 is not the digest of the row: it was edited after it was written"
+    return text, None if found[1] == _sha256(text) else edited
 
 
-def from_content(content: Mapping[str, Any], place: str) -> Row:
-    """The row whose JSON object is ``content``."""
-    try:
-        return parse(Row, content, place)
-    except HashbenchError as error:
-        raise HashbenchError(f"{error}: {REMEDY}") from None
+def read_schema_1(path: Path) -> Row:
+    """The row in a file DATASET-PROTOCOL/RUN.json of schema 1, as version 0.1 wrote it; raises as :func:`from_line`."""
+    content = _content_of(read_text(path, "row"), 1, str(path))
+    stated = content.pop("row_sha256", None)  # the oldest rows have none
+    edited = (
+        stated not in (None, digest(content)) and "row_sha256 is not its digest: it was edited after it was written"
+    )
+    searches = {"database": "metrics", "weighted": "metrics_weighted", "test": "metrics_of_test"}
+    values = {search: found for search, key in searches.items() if (found := content.pop(key, {}))}
+    sums = {name: content.pop(f"{name}_sha256", None) for name in get_args(Artefact)}
+    known = {name: sha256 for name, sha256 in sums.items() if sha256 is not None}
+    version = {"schema": SCHEMA} if "schema" in content else {}
+    row = _of_content({**content, "searches": values, "artefacts": known, **version}, str(path))
+    return _checked(row, path.parent.name, str(path), edited or None, _misnamed(row, stated, path))
 
 
-def content_of(text: str, schema: int, place: str) -> dict[str, Any]:
-    """The JSON object ``text`` of a row of this schema version; raises as :func:`from_line`."""
+def _misnamed(row: Row, stated: Any, path: Path) -> Iterator[str]:
+    """The fault of a file that is called neither as the run, nor as a row that is kept beside another one of it."""
+    run, _, beside = path.stem.partition("~")
+    if row.run != run:
+        yield f"run is {printable(row.run)}, and the file is called {printable(path.name, 200)}"
+    elif beside and beside != str(stated)[:8]:
+        yield f"its digest is not the one in the name of the file, {printable(path.name, 200)}"
+
+
+def _content_of(text: str, schema: int, place: str) -> dict[str, Any]:
     try:
         content = json_object(text)
     except ValueError as error:
         raise HashbenchError(f"{place}: not a readable row: {one_line(error)}: {REMEDY}") from None
     version = content.get("schema", schema)
     if type(version) is int and version != schema:
-        raise OtherSchema(
-            f"{place}: a row of schema version {version}; this hashbench reads {schema} here: use the version of "
-            "hashbench that wrote it"
-        )
+        advice = f"this hashbench reads {schema} here: use the version of hashbench that wrote it"
+        raise OtherSchema(f"{place}: a row of schema version {version}; {advice}")
     return content
 
 
-def not_written(place: str, fault: str) -> HashbenchError:
-    """The error of a row whose values no run gives."""
-    return HashbenchError(f"{place}: not a row that hashbench wrote: {fault}: {REMEDY}")
+def _of_content(content: Mapping[str, Any], place: str) -> Row:
+    try:
+        return parse(Row, content, place)
+    except HashbenchError as error:
+        raise HashbenchError(f"{error}: {REMEDY}") from None
 
 
-def contradictions(row: Row, protocol_name: str) -> Iterator[str]:
-    """What disagrees inside the row, or with the name of its file, such as ``cifar10-s1``."""
+def _checked(row: Row, protocol_name: str, place: str, fault: str | None, misnamed: Iterable[str] = ()) -> Row:
+    """The row; raises HashbenchError if no run can have given it; ``protocol_name`` is as ``cifar10-s1``."""
+    if fault := next(chain(misnamed, _contradictions(row, protocol_name), _out_of_range(row)), fault):
+        raise HashbenchError(f"{place}: not a row that hashbench wrote: {fault}: {REMEDY}")
+    return row
+
+
+def _contradictions(row: Row, protocol_name: str) -> Iterator[str]:
+    """The values that disagree inside the row, or with the name of its file."""
     if f"{row.dataset}-{row.protocol}" != protocol_name:
         yield f"it is of {printable(f'{row.dataset}-{row.protocol}')}, and the file is of {protocol_name}"
     for key in ("dataset", "protocol", "method", "budget"):
@@ -225,7 +249,7 @@ def contradictions(row: Row, protocol_name: str) -> Iterator[str]:
         yield "config_hash is not the digest of config and seed"
 
 
-def out_of_range(row: Row) -> Iterator[str]:
+def _out_of_range(row: Row) -> Iterator[str]:
     """The values that no run can give."""
     for search, values in row.searches.items():
         for name, value in values.items():
@@ -238,7 +262,6 @@ def out_of_range(row: Row) -> Iterator[str]:
 
 
 def _faults_of(name: str, value: MetricValue) -> Iterator[str]:
-    """What cannot be in the value of a metric: a mean or a deviation out of range, or more empty queries than all."""
     if not 0 <= value.n_empty <= value.n_queries:
         yield f"n_empty is {value.n_empty} of {value.n_queries} queries"
     stem = re.split(r"[@(]", name)[0]

@@ -1,43 +1,116 @@
 """A run: one method trained on one data set, with the card, the protocol, the method and the settings themselves."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from hashbench.contract import PIXELS, CodeSettings
+from hashbench.contract import PIXELS, CodeSettings, Hasher, SavedHasher
 from hashbench.datasets.card import Card, load_card
 from hashbench.datasets.protocol import Protocol, with_seed
-from hashbench.foundation.config import Setting, parse
+from hashbench.features import check_name
+from hashbench.foundation.config import Setting, derive_seed, digest, parse
 from hashbench.foundation.errors import HashbenchError, unknown
+from hashbench.foundation.parallel import ALONE, DEFAULT_COMPUTE, ComputeOptions, ProcessGroup
 from hashbench.foundation.registry import canonical
 from hashbench.methods import METHODS, Method
 from hashbench.metrics import Metrics
 from hashbench.models import MODELS
 from hashbench.runs import settings as settings_files
-from hashbench.runs.name import RunName
 from hashbench.runs.row import Row
 from hashbench.runs.settings import Sourced
 
 OPTIONS = {"bits": "--bits BITS", "model": "--model MODEL"}  # of hashbench train; the others have --set
+Things = tuple[Card, Protocol, Method]
 BASE = "base."  # the prefix of settings that are passed on to the base method
 
 
 @dataclass(frozen=True)
-class Run:
-    """One run: its name, and what the name stands for.
+class Options:
+    """The device, the process group and the arithmetic of a run: they change rounding and speed, and do not name it.
 
-    ``protocol`` has the seed of the run's own split. ``base`` is the run of the base method, which is executed first.
+    ``weights`` is the file of pretrained weights; None is the official file in the data folder.
     """
+
+    device: str = "auto"
+    progress: bool = False
+    checkpoint_every_s: float = 10.0
+    group: ProcessGroup = ALONE
+    compute: ComputeOptions = DEFAULT_COMPUTE
+    weights: str | None = None
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", self.device):
+            raise HashbenchError(f"device {self.device!r}: one of auto, cpu, cuda, cuda:N")
+        if self.compute.precision == "fastest" and not self.group.is_alone:
+            raise HashbenchError("--precision fastest times one process, and there are several: float32 or bfloat16")
+
+
+DEFAULT_OPTIONS = Options()
+
+
+@dataclass(frozen=True)
+class RunName:
+    """The name of a run: all that decides its result, as strings and plain values; its files are named by a digest."""
+
+    dataset: str
+    protocol: str
+    method: str
+    budget: str
+    size: str  # of the codes, such as 32b
+    data: dict[str, Any]  # from the card: the checksum of the data and the parameters of the split
+    settings: dict[str, Setting]  # those that are not at their default
+    identity: dict[str, Setting]  # the settings in the row: those the method declares, and those that are not usual
+    seed: int
+    split_seed: int | None = None  # the seed of the split if it is not the protocol's own
+    base: "RunName | None" = None  # the run of the base method
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """Everything that decides the result, except the seed and the code."""
+        keys = ("dataset", "protocol", "method", "data", "budget", "settings")
+        return {**{key: getattr(self, key) for key in keys}, **({"base": self.base.config} if self.base else {})}
+
+    @property
+    def cell_hash(self) -> str:
+        """Digest of ``config``: the same for all seeds of one cell of a table."""
+        return digest(self.config)
+
+    @property
+    def config_hash(self) -> str:
+        """Digest of ``config`` and seed."""
+        return digest({**self.config, "seed": self.seed})
+
+    def derived_seed(self, declared: tuple[str, ...]) -> int:
+        """The seed of all random numbers of the run, from its names and the ``declared`` settings of its method.
+
+        These include the bits, and no learning rate: a run with another rate starts from the same weights.
+        """
+        named = [f"{key}={self.identity[key]}" for key in sorted(declared)]
+        named += [] if self.split_seed is None else [f"split={self.split_seed}"]
+        return derive_seed(self.dataset, self.protocol, self.method, *named, self.seed)
+
+    def __str__(self) -> str:
+        """The name of the run's folder and row."""
+        split = "" if self.split_seed is None else f"-split{self.split_seed}"
+        head = f"{self.dataset}-{self.protocol}-{self.method}-{self.size}"
+        return f"{head}{split}-s{self.seed}-{self.config_hash[:10]}"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: its name, and what the name stands for; ``base`` is the run of the base method, executed first."""
 
     name: RunName
     card: Card
-    protocol: Protocol
+    protocol: Protocol  # with the seed of the run's own split
     method: Method
     settings: CodeSettings
     base: "Run | None" = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """The run as it is sent to another process: the method by its name, because its functions cannot be sent."""
+        """The run without its method, whose functions cannot be sent to another process."""
         return _received, (self.name, self.card, self.protocol, self.settings, self.base)
 
     @property
@@ -47,8 +120,12 @@ class Run:
 
     @property
     def n_classes(self) -> int:
-        """The number of classes the run uses, the first ones of the data set; 0: all."""
+        """The number of classes, the first ones of the data set, that the run uses; 0: all."""
         return int(getattr((self.base or self).settings, "n_classes", 0))
+
+    def saved_in(self, folder: Path, device: str, base: Hasher | None) -> Hasher:
+        """The hasher of this run that was saved in ``folder``."""
+        return self.method.load(self.settings, SavedHasher(folder, device, base))
 
     @staticmethod
     def resolve(
@@ -61,40 +138,36 @@ class Run:
         budget: str | None = None,
         split_seed: int | None = None,
     ) -> "Run":
-        """The run with these names; without a ``protocol`` it is on the data set's only one.
+        """The run with these names; without a ``protocol`` on the data set's only one. Torch is not imported.
 
-        ``settings`` (at least the size of the codes) replace the values of the method's TOML file; ``base.KEY`` is a
-        setting of its base method. ``budget`` is a budget in the method's TOML file, None its default. ``split_seed``
-        draws another split than the protocol's own. Raises HashbenchError for an unknown name, a setting of a wrong
-        type, or a protocol that has no other split. It does not import torch.
+        ``settings`` (at least the size of the codes) replace the values of the files; ``base.KEY`` is a setting of the
+        base method. ``budget`` is one of the method's file, None its default. ``split_seed`` draws another split than
+        the protocol's own. Raises HashbenchError for an unknown name, a wrong value, or a protocol with one split only.
         """
         if seed < 0:
             raise HashbenchError(f"seed {seed}: a seed is 0 or more")
-        card = load_card(dataset)
+        card, rule, entry = _things(dataset, protocol, split_seed, method)
         protocol = card.protocol_name(protocol)
-        split = _split(card, protocol, split_seed)
-        Metrics.parse(split.metrics)  # an unknown one is met before hours of training
-        entry = _method(method)
+        Metrics.parse(rule.metrics)  # an unknown one is met before hours of training
         names = {"dataset": card.name, "protocol": protocol, "method": canonical(method)}
         names["budget"] = settings_files.method_file(names["method"]).budget(budget)
-        own = {key: value for key, value in settings.items() if entry.base is None or not key.startswith(BASE)}
-        of_base = {key: value for key, value in settings.items() if key not in own}
-        usual = {**names, "protocol": split.stands_for(names["protocol"])}
+        of_base = {key: value for key, value in settings.items() if entry.base is not None and key.startswith(BASE)}
+        own = {key: value for key, value in settings.items() if key not in of_base}
+        usual = {**names, "protocol": rule.stands_for(names["protocol"])}
         values = settings_files.resolve(entry, usual, _checked(names["method"], entry, own))
         chosen = _parsed(values, entry, names)
-        other_seed = None if split.seed == card.protocol(protocol).seed else split.seed
-        base = _base(entry, chosen, of_base, names, seed, other_seed)
-        name = RunName(
-            **names,
-            size=chosen.size,
-            data={"content_sha256": card.content_sha256, "split": split.deciding()},
-            settings=chosen.model_dump(exclude_defaults=True),
-            identity=_identity(chosen, entry, usual) | of_base,
-            seed=seed,
-            split_seed=other_seed,
-            base=None if base is None else base.name,
-        )
-        return Run(name, card, split, entry, chosen, base)
+        other_seed = None if rule.seed == card.protocol(protocol).seed else rule.seed
+        base = None
+        following = None if entry.base is None else entry.base.settings(chosen)
+        if entry.base is not None and following is not None:
+            given = {**following, **{key.removeprefix(BASE): value for key, value in of_base.items()}}
+            on = names["dataset"], names["protocol"], entry.base.method
+            base = Run.resolve(*on, given, seed=seed, budget=names["budget"], split_seed=other_seed)
+        elif of_base:
+            raise HashbenchError(f"{next(iter(of_base))}: this run starts from no base: --set head=trained")
+        data = {"content_sha256": card.content_sha256, "split": rule.deciding()}
+        named = {**names, "data": data, "seed": seed, "split_seed": other_seed}
+        return _run(named, _identity(chosen, entry, usual) | of_base, (card, rule, entry), chosen, base)
 
     @staticmethod
     def from_row(row: Row) -> "Run":
@@ -109,10 +182,7 @@ class Run:
         return replace(self, name=replace(self.name, seed=seed, base=None if base is None else base.name), base=base)
 
     def sources(self, given: Mapping[str, Setting]) -> dict[str, Sourced]:
-        """All settings with their sources; ``given`` are those that ``resolve`` had.
-
-        The settings of the base begin with ``base.``; some of them follow from those of this run.
-        """
+        """All settings with their sources, the base's as ``base.KEY``; ``given`` are those of ``resolve``."""
         found = self._own_sources({key: value for key, value in given.items() if not key.startswith(BASE)})
         following = None if self.method.base is None else self.method.base.settings(self.settings)
         if following is None or self.base is None:
@@ -124,32 +194,41 @@ class Run:
         return found
 
     def _own_sources(self, given: Mapping[str, Setting]) -> dict[str, Sourced]:
-        name = self.name
-        names = {"dataset": name.dataset, "method": name.method, "budget": name.budget}
-        known = settings_files.sourced(
-            self.method, {**names, "protocol": self.protocol.stands_for(name.protocol)}, given
-        )
-        return {
-            key: replace(known[key], value=value) if key in known else Sourced(value, "default")
-            for key, value in self.settings.model_dump().items()
-        }
+        names = {key: getattr(self.name, key) for key in ("dataset", "method", "budget")}
+        names["protocol"] = self.protocol.stands_for(self.name.protocol)
+        known = settings_files.sourced(self.method, names, given)
+        values = self.settings.model_dump().items()
+        return {key: replace(known[key], value=v) if key in known else Sourced(v, "default") for key, v in values}
 
 
 def _method(name: str) -> Method:
     return METHODS.get(name)
 
 
-def _split(card: Card, protocol: str, seed: int | None) -> Protocol:
+def _things(dataset: str, protocol: str | None, split_seed: int | None, method: str) -> Things:
+    """What the names of a run stand for."""
+    card = load_card(dataset)
+    protocol = card.protocol_name(protocol)
     own = card.protocol(protocol)
-    return own if seed is None else with_seed(own, seed, f"{card.name} {protocol}")
+    rule = own if split_seed is None else with_seed(own, split_seed, f"{card.name} {protocol}")
+    return card, rule, _method(method)
 
 
 def _received(name: RunName, card: Card, protocol: Protocol, settings: CodeSettings, base: Run | None) -> Run:
     return Run(name, card, protocol, _method(name.method), settings, base)
 
 
+def _run(
+    named: Mapping[str, Any], identity: dict[str, Setting], things: Things, settings: CodeSettings, base: Run | None
+) -> Run:
+    explicit = settings.model_dump(exclude_defaults=True)
+    of_base = None if base is None else base.name
+    name = RunName(**named, size=settings.size, settings=explicit, identity=identity, base=of_base)
+    return Run(name, *things, settings, base)
+
+
 def _parsed(values: Mapping[str, Any], entry: Method, names: Mapping[str, str]) -> CodeSettings:
-    """The settings; raises HashbenchError, with the options, where one has no value from anywhere."""
+    """The settings; raises HashbenchError, with the options, where one has no value."""
     on = f"{names['method']} on {names['dataset']}"
     fields = entry.settings.model_fields.items()
     missing = [key for key, field in fields if field.is_required() and key not in values]
@@ -159,52 +238,26 @@ def _parsed(values: Mapping[str, Any], entry: Method, names: Mapping[str, str]) 
     return parse(entry.settings, values, on)
 
 
-def _base(
-    entry: Method,
-    chosen: CodeSettings,
-    given: Mapping[str, Setting],
-    names: Mapping[str, str],
-    seed: int,
-    split_seed: int | None,
-) -> Run | None:
-    """The run of the base method on the same split; None if the run starts from none."""
-    following = None if entry.base is None else entry.base.settings(chosen)
-    if entry.base is None or following is None:
-        if given:
-            raise HashbenchError(f"{next(iter(given))}: this run starts from no base: --set head=trained")
-        return None
-    settings = {**following, **{key.removeprefix(BASE): value for key, value in given.items()}}
-    on = names["dataset"], names["protocol"]
-    return Run.resolve(*on, entry.base.method, settings, seed=seed, budget=names["budget"], split_seed=split_seed)
-
-
 def _checked(method: str, entry: Method, settings: Mapping[str, Setting]) -> dict[str, Setting]:
     """``settings`` with canonical names of models and features; raises HashbenchError for an unknown key."""
-    found = dict(settings)
+    found, fields = dict(settings), entry.settings.model_fields
     for key in settings:
-        if key == "bits" and {"d", "k"} <= entry.settings.model_fields.keys():
+        if key == "bits" and {"d", "k"} <= fields.keys():
             raise HashbenchError(f"{method} makes sparse codes, which have no bits: --set d=D --set k=K")
-        if key not in entry.settings.model_fields:
-            raise unknown(f"setting of {method}", key, entry.settings.model_fields)
+        if key not in fields:
+            raise unknown(f"setting of {method}", key, fields)
+        name = str(settings[key])
         if key == "model":
-            if (name := str(settings[key])) not in MODELS:
+            if name not in MODELS:
                 raise unknown("model", name, MODELS.names + MODELS.of_torchvision())
             found[key] = canonical(name)
         if key == "features":
-            found[key] = _features(str(settings[key]))
+            found[key] = PIXELS if canonical(name) == PIXELS else check_name(name)
     return found
 
 
-def _features(name: str) -> str:
-    if canonical(name) == PIXELS:
-        return PIXELS
-    from hashbench.features import check_name
-
-    return check_name(name)
-
-
 def _identity(chosen: CodeSettings, entry: Method, names: Mapping[str, str]) -> dict[str, Setting]:
-    """The settings that the method declares, and those that differ from the TOML files or the defaults."""
+    """The settings that the method declares, and those that are not as its files or defaults say."""
     values = chosen.model_dump()
     declared = {key: values[key] for key in sorted(entry.identity)}
     defaults = {key: field.default for key, field in entry.settings.model_fields.items()}
@@ -216,17 +269,10 @@ def _identity(chosen: CodeSettings, entry: Method, names: Mapping[str, str]) -> 
 
 
 def _of_config(config: Mapping[str, Any], row: Row, identity: dict[str, Setting] | None = None) -> Run:
-    """The run with this configuration, that of ``row`` or of a run that it starts from."""
-    card, entry = load_card(config["dataset"]), _method(config["method"])
-    settings = parse(entry.settings, config["settings"], row.run)
+    """The run with this configuration: of ``row``, or of a run that it starts from."""
+    things = _things(config["dataset"], config["protocol"], row.split_seed, config["method"])
+    settings = parse(things[2].settings, config["settings"], row.run)
     base = _of_config(config["base"], row) if "base" in config else None
-    name = RunName(
-        **{key: config[key] for key in ("dataset", "protocol", "method", "data", "budget")},
-        size=settings.size,
-        settings=settings.model_dump(exclude_defaults=True),
-        identity={key: getattr(settings, key) for key in entry.identity} if identity is None else identity,
-        seed=row.seed,
-        split_seed=row.split_seed,
-        base=None if base is None else base.name,
-    )
-    return Run(name, card, _split(card, config["protocol"], row.split_seed), entry, settings, base)
+    own = {key: getattr(settings, key) for key in things[2].identity} if identity is None else identity
+    named = {key: config[key] for key in ("dataset", "protocol", "method", "data", "budget")}
+    return _run({**named, "seed": row.seed, "split_seed": row.split_seed}, own, things, settings, base)

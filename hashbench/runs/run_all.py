@@ -1,36 +1,181 @@
-"""Many runs: by this process, by workers that may die, or on a Ray cluster, whose results the driver alone stores."""
+"""Many runs, each a task: of this process, of workers that may die, or of a cluster."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing
+import os
+import platform
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
+from hashbench.contract import PIXELS
+from hashbench.datasets.protocol import Percentiles
+from hashbench.datasets.store import path_of
+from hashbench.features import path_of as features_path
+from hashbench.foundation import parallel, paths
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import atomic
 from hashbench.foundation.progress import note
 from hashbench.jobs import ray
 from hashbench.jobs.follow import follow
-from hashbench.jobs.local import gpus_in_turn, local_pool
-from hashbench.jobs.task import Died
-from hashbench.runs.diff import diff_rerun
-from hashbench.runs.fit import is_saved
-from hashbench.runs.guard import stored_row
-from hashbench.runs.lock import is_held, locked_folder
-from hashbench.runs.options import Options
+from hashbench.jobs.local import LocalPool, gpus_in_turn, local_pool
+from hashbench.jobs.node import RESULTS
+from hashbench.jobs.task import Died, DriverFile, Input, Postponed, Task
+from hashbench.models import MODELS
+from hashbench.runs.command import command_of
+from hashbench.runs.data import open_data
+from hashbench.runs.guard import is_saved, row_of, stored_row
 from hashbench.runs.row import Row
-from hashbench.runs.run import Run
-from hashbench.runs.store import Store
-from hashbench.runs.task import OUTPUT, Made, RunTask
+from hashbench.runs.run import Options, Run
+from hashbench.runs.score import failed_row
+from hashbench.runs.store import HOLDER, LOCK, Store
+from hashbench.training.settings import N_SHOWN, OFFICIAL, SHA256
+
+OUTPUT = "output.txt"  # in the folder of a run: the output of its worker
+
+
+@dataclass(frozen=True)
+class Made:
+    """The result of a node: the row of a run, and its working files by name."""
+
+    row: Row
+    files: dict[str, bytes]
+
+
+@dataclass(frozen=True)
+class RunTask(Task):
+    """Executes a run, unless its row is stored; with ``failure`` it stores a row that gives this reason instead.
+
+    ``processes`` train the run together, if its method can. ``timeout_s``, ``cores`` and the row of the run that it
+    starts from are for a node of a cluster.
+    """
+
+    spec: Run
+    store: Store
+    options: Options
+    processes: int = 1
+    failure: str | None = None
+    timeout_s: float | None = None
+    cores: int = 1
+    base_row: Row | None = None
+
+    @property
+    def name(self) -> str:  # noqa: D102  (these are as in Task)
+        return str(self.spec.name)
+
+    @property
+    def output(self) -> Path:  # noqa: D102
+        return self.store.run_folder(self.name) / OUTPUT
+
+    def run(self) -> Row | Postponed:
+        """The row; Postponed if another process executes the run at this moment."""
+        if self.failure is not None:
+            return self._record(self.failure)
+        if self.store.is_executed(self.name):
+            return Postponed()
+        several = self.processes > 1 and self.spec.base is None and self.spec.method.several_processes
+        return self._row_by_torchrun() if several else row_of(self.spec, self.store, self.options)
+
+    def _record(self, reason: str) -> Row:
+        """The measured row if there is one by now, else the row of the failure, which is stored."""
+        try:
+            with self.store.run_lock(self.name, wait=True):
+                if (row := stored_row(self.spec, self.store)) is None:
+                    row = failed_row(open_data(self.spec, self.options), reason, self.options)
+                    self.store.write(row)
+                return row
+        except HashbenchError as error:
+            raise HashbenchError(f"{reason}; no row could be stored: {error}") from None
+
+    def _row_by_torchrun(self) -> Row:
+        """The row that ``hashbench train`` stores in several processes."""
+        if (row := stored_row(self.spec, self.store)) is not None:
+            return row
+        train = shlex.split(command_of(self.spec.name, self.spec.name.identity))[1:]
+        torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={self.processes}"]
+        command = [sys.executable, *torchrun, "-m", "hashbench", *train, "--device", self.options.device]
+        share = max(1, parallel.available_cores() // self.processes)
+        environment = {**os.environ, "HASHBENCH_RESULTS": str(self.store.folder), parallel.N_THREADS: str(share)}
+        status = subprocess.run(command, env=environment, check=False).returncode  # noqa: S603  (words, and no shell)
+        row = self.store.find(self.spec.name.dataset, self.spec.name.protocol, self.name)
+        if row is None:
+            raise HashbenchError(f"torchrun ended with exit code {status} and stored no row")
+        return row
+
+    def for_node(self) -> "RunTask":
+        """The same task with the row of its base."""
+        base = self.spec.base
+        return self if base is None else replace(self, base_row=stored_row(base, self.store))
+
+    def inputs(self) -> list[Input]:
+        """The files here that the run needs; the run itself reports missing ones."""
+        data, shared = paths.data(), (path for path in _data_files(self.spec) if path.is_file())
+        # committed weights lie among those that were downloaded
+        places = {p: f"data/{p.relative_to(data) if p.is_relative_to(data) else f'weights/{p.name}'}" for p in shared}
+        if self.spec.base is not None:
+            of_base = _working_files(self.store.run_folder(str(self.spec.base.name)))
+            places |= {path: f"{RESULTS}/{path.relative_to(self.store.folder)}" for path in of_base}
+        return [Input(path, DriverFile.at(path), place) for path, place in places.items()]
+
+    def run_on_node(self, folder: Path, places: Mapping[Path, Path]) -> Made | Died | Postponed:  # noqa: ARG002
+        """The result of a process of its own, of which the node keeps nothing; errors name the machine."""
+        store = Store(folder / RESULTS)
+        here = replace(self, store=store, options=replace(self.options, progress=True))
+        environment = {"HASHBENCH_DATA": str(folder / "data"), parallel.N_THREADS: str(self.cores)}
+        try:
+            base = self.base_row
+            if base is not None and store.find(base.dataset, base.protocol, base.run) is None:
+                store.write(base)
+            with closing(LocalPool([environment], self.timeout_s)) as pool:
+                pool.give(0, here)
+                ((_, found),) = pool.ended()
+            if isinstance(found, HashbenchError):
+                raise found
+        except HashbenchError as error:
+            raise HashbenchError(f"on {platform.node()}: {error}") from None
+        if isinstance(found, Died | Postponed):
+            return found
+        made = Made(found, {path.name: path.read_bytes() for path in _working_files(store.run_folder(self.name))})
+        rmtree(store.run_folder(self.name), ignore_errors=True)
+        path = store.rows_path(self.spec.name.dataset, self.spec.name.protocol)
+        with suppress(HashbenchError), store.changing(path) as lines:  # a second run of this node would find the row
+            lines[:] = [line for line in lines if line.name != self.name]
+        return made
+
+
+def _working_files(folder: Path) -> list[Path]:
+    """The files of a run, without those that only serve its training or say who made it."""
+    files = (path for path in folder.glob("[!.]*") if path.is_file() and not path.name.startswith("checkpoint"))
+    return sorted(path for path in files if path.name not in (LOCK, HOLDER, OUTPUT))
+
+
+def _data_files(spec: Run) -> Iterator[Path]:
+    """The data set, the features and the weights that the run may need."""
+    card = spec.card
+    yield paths.own_cards() / f"{card.name}.toml"  # there is one if the data set is the user's own
+    if not card.embedded:
+        yield path_of(card)
+    rule = spec.protocol.relevance
+    compared = rule.features if isinstance(rule, Percentiles) else None
+    yield from (features_path(card.name, str(name)) for name in {spec.settings.features, compared} - {None, PIXELS})
+    weights, model = getattr(spec.settings, "weights", None), getattr(spec.settings, "model", None)
+    if isinstance(weights, str) and weights.startswith(SHA256):
+        end = f"*-{weights.removeprefix(SHA256)[:N_SHOWN]}.*"
+        yield from (path for folder in (paths.weights(), paths.committed_weights()) for path in folder.glob(end))
+    elif weights == OFFICIAL and model is not None and (pretrained := MODELS.get(model).pretrained) is not None:
+        yield paths.weights() / pretrained.weights.file
 
 
 @dataclass(frozen=True)
 class Plan:
     """How many runs are executed at the same time, the seconds that one may take (None: any number), its processes.
 
-    One run at a time without a limit is executed in this process, others in workers. With the address ``ray`` of a
-    cluster its nodes execute them, each with so many ``cores`` and so much memory in GiB (0: none is reserved).
+    With the address ``ray`` of a cluster its nodes execute them, each with so many ``cores`` and so much memory.
     """
 
     jobs: int = 1
@@ -38,12 +183,12 @@ class Plan:
     processes: int = 1
     ray: str | None = None
     cores: int = 1
-    memory_gib: float = 0.0
+    memory_gib: float = 0.0  # 0: none is reserved
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one run ended: with a row, which may say that it failed, or with an error before there was a result."""
+    """How one run ended: with a row, perhaps of a failure, or with an error before there was a result."""
 
     spec: Run
     row: Row | None
@@ -56,11 +201,10 @@ class Outcome:
 
 
 def run_all(specs: Sequence[Run], store: Store, options: Options, plan: Plan = Plan()) -> Iterator[Outcome]:
-    """Executes ``specs`` and yields how each one ended.
+    """Executes ``specs`` and yields how each one ended; an interrupt stops all of them at once.
 
-    A run that fails does not stop the others; an interrupt stops all of them at once. A run whose worker dies is tried
-    again once in another one; then a failed row is stored, as for a run that takes too long. Runs that other processes
-    execute at the moment come last: then they are waited for, and the rows that these processes stored are the results.
+    A run whose worker dies is tried again once; then a failed row is stored, as for a run that takes too long. Runs
+    that other processes execute at the moment come last: the rows that these processes store are the results.
     """
     if not specs:
         return
@@ -71,7 +215,7 @@ def run_all(specs: Sequence[Run], store: Store, options: Options, plan: Plan = P
     tasks = [RunTask(spec, store, options, plan.processes) for spec in specs]
     pool = local_pool(plan.jobs, plan.timeout_s, gpus_in_turn(plan.jobs, options.device, plan.processes))
     instead = partial(_recording, where=f"; what it printed is in {OUTPUT} of its folder")
-    with closing(follow(tasks, pool, ready=lambda task: not is_held(task.spec, store), instead=instead)) as results:
+    with closing(follow(tasks, pool, ready=lambda task: not store.is_executed(task.name), instead=instead)) as results:
         for at, found in results:
             yield Outcome(specs[at], found) if isinstance(found, Row) else Outcome(specs[at], None, str(found))
 
@@ -84,10 +228,7 @@ def _recording(task: RunTask, died: Died, where: str = "") -> RunTask:
 
 
 class _Driver:
-    """Gives runs to a cluster and stores what its nodes made.
-
-    It holds the lock of each run that the cluster executes, so that other commands on the same results leave it alone.
-    """
+    """Gives runs to a cluster, holds their locks meanwhile, and stores the results of its nodes."""
 
     def __init__(self, store: Store, locks: ExitStack) -> None:
         self._store, self._locks = store, locks
@@ -96,45 +237,39 @@ class _Driver:
 
     def outcomes(self, specs: Sequence[Run], options: Options, plan: Plan, cluster: Any) -> Iterator[Outcome]:
         """The outcome of each run, as they end; runs that others start from come before these, and are not yielded."""
-        on_gpu = options.device != "cpu" and ray.has_gpus(cluster)
-        gpus = plan.processes if on_gpu else 0
+        gpus = plan.processes if options.device != "cpu" and ray.has_gpus(cluster) else 0
         pool = ray.RayPool(cluster, cores=plan.cores, gpus=gpus, memory_gib=plan.memory_gib)
-        given = dict.fromkeys(str(spec.name) for spec in specs)
-        needed = {
-            str(spec.base.name): spec.base for spec in specs if spec.base is not None and not self._has_base(spec)
-        }
-        of_all = {**needed, **{str(spec.name): spec for spec in specs}}
-        tasks = [
-            RunTask(spec, self._store, options, plan.processes, timeout_s=plan.timeout_s, cores=plan.cores)
-            for spec in of_all.values()
-        ]
+        needed = [spec.base for spec in specs if spec.base is not None and not self._has_base(spec)]
+        task_of = partial(RunTask, store=self._store, options=options, processes=plan.processes)
+        all_runs = {str(spec.name): spec for spec in [*needed, *specs]}
+        tasks = [task_of(spec, timeout_s=plan.timeout_s, cores=plan.cores) for spec in all_runs.values()]
+        given = {str(spec.name) for spec in specs}
         with closing(follow(tasks, pool, ready=self._is_ready, instead=_recording)) as results:
             for at, found in results:
-                spec = tasks[at].spec
-                with self._held.pop(str(spec.name), ExitStack()):
+                task = tasks[at]
+                with self._held.pop(task.name, ExitStack()):
                     is_made = isinstance(found, Made)
-                    outcome = self._stored(spec, found) if is_made else Outcome(spec, None, str(found))
-                self._ended[str(spec.name)] = outcome
-                if str(spec.name) in given:
+                    outcome = self._stored(task, found) if is_made else Outcome(task.spec, None, str(found))
+                self._ended[task.name] = outcome
+                if task.name in given:
                     yield outcome
 
     def _is_ready(self, task: RunTask) -> bool:
         """Whether the run's base is here and this process holds its lock; raises HashbenchError if its base failed."""
-        spec, base = task.spec, task.spec.base
-        if not self._has_base(spec):
-            assert base is not None
+        base = task.spec.base
+        if base is not None and not self._has_base(task.spec):
             if (ended := self._ended.get(str(base.name))) is not None and ended.failure is not None:
                 raise HashbenchError(f"{base.name}, which it starts from, failed: {ended.failure}")
             return False
-        if str(spec.name) in self._held:
+        if task.name in self._held:
             return True
         lock = ExitStack()
         try:
-            lock.enter_context(locked_folder(self._store.run_folder(str(spec.name)), wait=False))
+            lock.enter_context(self._store.run_lock(task.name, wait=False))
         except HashbenchError:
             return False  # another process executes it
         self._locks.push(lock)
-        self._held[str(spec.name)] = lock
+        self._held[task.name] = lock
         return True
 
     def _has_base(self, spec: Run) -> bool:
@@ -142,18 +277,17 @@ class _Driver:
         base = spec.base
         return base is None or (stored_row(base, self._store) is not None and is_saved(base, self._store))
 
-    def _stored(self, spec: Run, made: Made) -> Outcome:
+    def _stored(self, task: RunTask, made: Made) -> Outcome:
         """Writes the working files and the row, unless there is a row by now; an error on the way is the outcome."""
-        folder = self._store.run_folder(str(spec.name))
         try:
-            if (before := stored_row(spec, self._store)) is not None:
-                if not diff_rerun(made.row, before).is_equal:
-                    note(f"note: {spec.name}: its row was stored meanwhile, with other codes: that row stays")
-                return Outcome(spec, before)
+            if (before := stored_row(task.spec, self._store)) is not None:
+                if made.row.artefacts != before.artefacts:
+                    note(f"note: {task.name}: its row was stored meanwhile, with other codes: that row stays")
+                return Outcome(task.spec, before)
             for name, content in made.files.items():
-                with atomic(folder / Path(name).name) as path:
+                with atomic(self._store.run_folder(task.name) / Path(name).name) as path:
                     path.write_bytes(content)
             self._store.write(made.row)
         except HashbenchError as error:
-            return Outcome(spec, None, str(error))
-        return Outcome(spec, made.row)
+            return Outcome(task.spec, None, str(error))
+        return Outcome(task.spec, made.row)

@@ -1,8 +1,7 @@
 """The settings of a run, each with its source: the method's file, the recipe of its network, and the user.
 
-``experiments/methods/METHOD.toml`` holds the values that belong to the method and those that its authors set.
-``experiments/recipes/RECIPE.toml`` says how a network is trained on a data set, for all methods, and in ``[methods.X]``
-what method X was tuned to there. Each value names its source.
+``experiments/methods/METHOD.toml`` holds what is the method's own, ``experiments/recipes/RECIPE.toml`` how a network is
+trained on a data set, for all methods, and in ``[methods.X]`` what method X was tuned to there.
 """
 
 from collections import defaultdict
@@ -26,6 +25,7 @@ from hashbench.training.settings import DeepSettings, TrainingSettings
 
 SETTLED = ("model", "base", "features")  # the settings on which other settings depend, so they are chosen first
 RECIPES = ("experiments", "recipes")  # the folder of the recipes in a root
+Layer = tuple[dict[str, str], dict[str, "Sourced"]]  # the conditions of some values, and these
 DATA = ("dataset", "protocol", "budget")  # the names that decide the default model of a run
 
 
@@ -33,9 +33,8 @@ DATA = ("dataset", "protocol", "budget")  # the names that decide the default mo
 class Sourced:
     """The value of a setting of a run, where it comes from, and a note on that.
 
-    ``source`` is paper, code or ours (a file's own word for it), recipe (then ``recipe`` is its name), command line,
-    default (of the method's settings), or run: a setting of the base's run that follows from the run that needs it.
-    ``released`` is the authors' own value, if it is known and is not ``value``.
+    The source ``run`` is that of a setting of the base's run that follows from the run that needs it; ``recipe`` is the
+    name of a recipe. ``released`` is the authors' own value, if it is known and is not ``value``.
     """
 
     value: Setting
@@ -51,10 +50,7 @@ class Sourced:
 
 
 class Parameter(Strict):
-    """The value of a hyper-parameter, the kind of its source, and a note on where it comes from.
-
-    ``released`` is the authors' own value where ``value`` is another one; ``note`` then says why it is another.
-    """
+    """The value of a hyper-parameter, and its source; ``released`` is the authors' own value if it is another one."""
 
     value: Setting
     source: Literal["paper", "code", "ours"]
@@ -67,21 +63,23 @@ class Parameter(Strict):
             raise ValueError("a released value that is not ours needs a note that says why")
         return self
 
-    def sourced(self, why: str = "") -> Sourced:
-        """The value with its source; ``why`` is its note where it has none of its own."""
-        return Sourced(self.value, self.source, self.note or why, released=self.released)
 
-    def of_recipe(self, name: str) -> Sourced:
-        """The value as one of the recipe called ``name``."""
-        note = f"{self.source}: {self.note}" if self.note else self.source
-        return Sourced(self.value, "recipe", note, name, self.sourced().of_authors)
+Parameters = dict[str, Parameter]
+
+
+def _sourced(parameters: Parameters, why: str = "", recipe: str | None = None) -> dict[str, Sourced]:
+    """The values with their sources, perhaps of a ``recipe``; ``why`` is the note of a value without one."""
+    of_file = {key: Sourced(p.value, p.source, p.note or why, released=p.released) for key, p in parameters.items()}
+    if recipe is None:
+        return of_file
+    notes = {key: f"{p.source}: {p.note}" if p.note else p.source for key, p in parameters.items()}
+    return {key: Sourced(p.value, "recipe", notes[key], recipe, p.of_authors) for key, p in of_file.items()}
 
 
 class When(Strict):
     """The names that a run must match; a name that is left out matches every run.
 
-    ``features`` is a kind of features: ``resnet9`` for those of all weights, such as ``resnet9_0123456789ab``. ``base``
-    is the loss of the metric network, for methods that start from one.
+    ``features`` is ``resnet9`` for those of all its weights. ``base`` is the loss of a metric network.
     """
 
     dataset: str | None = None
@@ -103,37 +101,34 @@ class Variant(Strict):
 
     when: When
     why: str
-    parameters: dict[str, Parameter]
-
-    def fits(self, names: Mapping[str, str]) -> bool:
-        """Whether a run with these ``names`` matches all conditions."""
-        return self.when.names.items() <= names.items()
-
-    @cached_property
-    def sourced(self) -> dict[str, Sourced]:
-        """The values with their sources; ``why`` is the note of a value that has none of its own."""
-        return {key: own.sourced(self.why) for key, own in self.parameters.items()}
+    parameters: Parameters
 
 
 class Tuned(Strict):
-    """What a method was tuned to for a recipe: its ``[methods.X]``, which has settings beside these keys.
+    """The ``[methods.X]`` of a recipe: the settings to which method X was tuned, and these keys.
 
-    A setting is a value, or a table of value and note; its source is ours. ``why`` says what was chosen, ``tuned``
-    names the search. ``skip`` is the reason why the recipe is not used for the method.
+    A setting is a value, or a table of value and note. ``why`` says what was chosen, ``tuned`` names the search.
+    ``skip`` is the reason why the recipe is not used for the method.
     """
 
     why: str = ""
     tuned: str = ""
     skip: str = ""
-    parameters: dict[str, Parameter] = {}
+    parameters: Parameters = {}
 
     @model_validator(mode="before")
     @classmethod
     def _with_sources(cls, values: dict[str, Any]) -> dict[str, Any]:
-        found = {key: value for key, value in values.items() if key in ("why", "tuned", "skip")}
-        settings = {key: value if isinstance(value, dict) else {"value": value} for key, value in values.items()}
-        own = {key: {"source": "ours", **value} for key, value in settings.items() if key not in found}
-        return {**found, "parameters": own}
+        found: dict[str, Any] = {"parameters": {}}
+        for key, value in values.items():
+            if key in ("why", "tuned", "skip"):
+                found[key] = value
+            else:
+                found["parameters"][key] = {
+                    "source": "ours",
+                    **(value if isinstance(value, dict) else {"value": value}),
+                }
+        return found
 
     @model_validator(mode="after")
     def _is_explained(self) -> Self:
@@ -143,19 +138,13 @@ class Tuned(Strict):
             raise ValueError("the settings of a method need why, or tuned, the search that found them")
         return self
 
-    def sourced(self) -> dict[str, Sourced]:
-        """The settings with their sources."""
-        why = self.why or f"searched: {self.tuned}"
-        return {key: own.sourced(why) for key, own in self.parameters.items()}
-
 
 class Recipe(Strict):
-    """How a network is trained: a file of experiments/recipes/.
+    """A file of experiments/recipes/: how a network is trained.
 
-    Its parameters and variants set what every trained method has (``TrainingSettings``) and nothing of one method's
-    own, so that a method never lacks a setting that a recipe gives. ``default_model``: whether a run that names no
-    network has this one. ``methods`` are the settings that single methods were tuned to. ``extends`` names a recipe
-    whose values this one has where it gives no other; a method's settings are replaced as a whole.
+    Parameters and variants are of ``TrainingSettings``, which every trained method has. ``default_model``: whether a
+    run that names no network has this one. ``extends`` names a recipe whose values this one has where it gives no
+    other; the settings of one of its ``methods`` are replaced as a whole.
     """
 
     title: str
@@ -175,11 +164,6 @@ class Recipe(Strict):
             raise ValueError("the condition of a recipe names its model: when = { model = ... }")
         return self
 
-    @property
-    def model(self) -> str:
-        """The network that it trains."""
-        return str(self.when.model)
-
 
 class MethodFile(Strict):
     """A file of experiments/methods/; ``budgets`` have a description each, and the first one is the default."""
@@ -193,23 +177,9 @@ class MethodFile(Strict):
 
     def budget(self, name: str | None) -> str:
         """``name``, or the default budget if it is None; raises HashbenchError if the method has no such budget."""
-        if name is None:
-            return next(iter(self.budgets))
-        if name not in self.budgets:
+        if name is not None and name not in self.budgets:
             raise unknown(f"budget of {self.title}", name, self.budgets)
-        return name
-
-    def sourced(self, names: Mapping[str, str], without: Iterable[str] = ()) -> dict[str, Sourced]:
-        """Its values for a run with these ``names``, of variants only those without a condition on ``without``."""
-        found = dict(self._general)
-        for variant in self.variants:
-            if variant.fits(names) and not variant.when.names.keys() & set(without):
-                found |= variant.sourced
-        return found
-
-    @cached_property
-    def _general(self) -> dict[str, Sourced]:
-        return {key: own.sourced() for key, own in self.parameters.items()}
+        return next(iter(self.budgets)) if name is None else name
 
 
 def method_path(method: str) -> Path:
@@ -231,85 +201,83 @@ def recipes() -> dict[str, Recipe]:
     """All recipes by name; raises HashbenchError if one of the files is not valid."""
     found = {name: _recipe(path) for name, path in paths.entries(*RECIPES).items()}
     for name in found:
-        seen = [name]
-        while (parent := found[seen[-1]].extends) is not None:
-            if parent not in found or parent in seen:
-                raise HashbenchError(f"{'/'.join(RECIPES)}: {seen[-1]}: extends names another recipe, not {parent}")
-            seen.append(parent)
+        _line(name, found)
     return found
 
 
 def sourced(method: Method, names: Mapping[str, str], given: Mapping[str, Setting]) -> dict[str, Sourced]:
     """All hyper-parameters of the run with these ``names`` (data set, protocol, method, budget), with their sources.
 
-    They are combined in this order; later values win:
-
-    1. the general values of the method's file and its variants that match, which the authors set;
-    2. the recipe that matches, which replaces the authors' schedule for its network, and its own variants that match;
-    3. what the recipe says of the method: what it was tuned to there;
-    4. the values in ``given``.
-
-    Model, base and features are chosen first, because the other values depend on them, as they do on the bits. Recipes
-    apply to the deep methods of binary codes only (``DeepSettings``): a metric network draws its batches by class, on
-    its authors' schedule.
+    Later values win: the method's file and its variants that match; the recipe that matches and its variants; the
+    recipe's settings of the method; ``given``. Model, base and features are chosen first, because the other values
+    depend on them. Recipes are for ``DeepSettings``: a metric network draws its batches by class, as its authors do.
     """
-    file = method_file(names["method"])
+    of_method = _layers_of_method(names["method"])
     conditions = _conditions_for(names["method"]) if issubclass(method.settings, DeepSettings) else {}
     typed = {key: Sourced(value, "command line") for key, value in given.items()}
     if "bits" in given:
         names = {**names, "bits": str(given["bits"])}
-    settled = {**file.sourced(names, without=SETTLED), **typed}
+    settled = {**_matching(of_method, names, without=SETTLED), **typed}
     if conditions and "model" not in settled:
         settled["model"] = _default_model(_recipes_for(names["method"]), names)
     settled = {key: settled[key] for key in SETTLED if key in settled}
     known = {**names, "features": PIXELS, **{key: str(found.value) for key, found in settled.items()}}
     known["features"] = split_checksum(known["features"])[0]
     chosen = _closest(conditions.get(known["model"], {}), known) if conditions else None
-    of_recipe = {} if chosen is None else _of_recipe(chosen, known)
-    return {**settled, **file.sourced(known), **of_recipe, **typed}
+    of_recipe = [] if chosen is None else _layers_of_recipe(chosen, names["method"])
+    return {**settled, **_matching(of_method, known), **_matching(of_recipe, known), **typed}
 
 
 def resolve(method: Method, names: Mapping[str, str], given: Mapping[str, Setting]) -> dict[str, Any]:
-    """The values of all hyper-parameters of the run with these ``names``, as ``sourced`` finds them."""
+    """The values of ``sourced``."""
     return {key: found.value for key, found in sourced(method, names, given).items()}
 
 
 def tuned(method: str) -> dict[str, Tuned]:
-    """What each recipe with values of its own was tuned to for ``method``, by the names of the recipes."""
+    """The settings to which ``method`` was tuned for each recipe with values of its own, by its name."""
     found = {name: _tuned(name, method) for name, recipe in recipes().items() if recipe.parameters}
     return {name: own for name, own in found.items() if own is not None and not own.skip}
 
 
-def _of_recipe(chosen: str, names: Mapping[str, str]) -> dict[str, Sourced]:
-    """The values that the recipe called ``chosen`` has for a run with these ``names``, with those that it extends."""
-    layers = (values for when, values in _layers_of(chosen, names["method"]) if when.items() <= names.items())
-    return {key: value for values in layers for key, value in values.items()}
+def _matching(layers: list[Layer], names: Mapping[str, str], without: Iterable[str] = ()) -> dict[str, Sourced]:
+    """The values of the ``layers`` that match ``names`` and have no condition on ``without``; later ones win."""
+    matching = (own for when, own in layers if when.items() <= names.items() and not when.keys() & set(without))
+    return {key: value for own in matching for key, value in own.items()}
 
 
 @read_once
-def _layers_of(recipe: str, method: str) -> list[tuple[dict[str, str], dict[str, Sourced]]]:
-    """The values of a recipe, of those that it extends and of their variants, each with its conditions; then tuned."""
-    line = [(name, recipes()[name]) for name in _line(recipe)]
+def _layers_of_method(method: str) -> list[Layer]:
+    """The general values of the method's file, then those of its variants."""
+    file = method_file(method)
+    variants = [(each.when.names, _sourced(each.parameters, each.why)) for each in file.variants]
+    return [({}, _sourced(file.parameters)), *variants]
+
+
+@read_once
+def _layers_of_recipe(recipe: str, method: str) -> list[Layer]:
+    """The values of a recipe, of those that it extends and of their variants; then what ``method`` was tuned to."""
+    line, found = _line(recipe, recipes()), list[Layer]()
     # a recipe without values of its own says that its data are like those of another, and the values are the other's
-    source = [name for name, each in line if each.parameters][-1]
-    layers: list[tuple[dict[str, str], dict[str, Parameter]]] = []
-    for _, each in line:
-        layers += [({}, each.parameters), *((own.when.names, own.parameters) for own in each.variants)]
-    own = _tuned(recipe, method)
-    found = [(when, {key: value.of_recipe(source) for key, value in values.items()}) for when, values in layers]
-    return [*found, ({}, {} if own is None else own.sourced())]
+    *_, source = (name for name, each in line.items() if each.parameters)
+    for each in line.values():
+        own = [({}, each.parameters), *((variant.when.names, variant.parameters) for variant in each.variants)]
+        found += [(when, _sourced(parameters, recipe=source)) for when, parameters in own]
+    last = _tuned(recipe, method)
+    return found if last is None else [*found, ({}, _sourced(last.parameters, last.why or f"searched: {last.tuned}"))]
 
 
 def _tuned(recipe: str, method: str) -> Tuned | None:
-    """What the recipe called ``recipe``, or one that it extends, says of ``method``; the closest to the run counts."""
-    said = [found for name in _line(recipe) if (found := recipes()[name].methods.get(method)) is not None]
+    """The method's settings of the recipe called ``recipe``, or else of the closest one that it extends."""
+    said = [own.methods[method] for own in _line(recipe, recipes()).values() if method in own.methods]
     return said[-1] if said else None
 
 
-def _line(recipe: str) -> list[str]:
-    """The names of the recipes that the one called ``recipe`` extends, the first one first, and its own."""
-    parent = recipes()[recipe].extends
-    return [recipe] if parent is None else [*_line(parent), recipe]
+def _line(name: str, known: Mapping[str, Recipe], after: tuple[str, ...] = ()) -> dict[str, Recipe]:
+    """The recipes that the one called ``name`` extends, the first one first, and itself."""
+    if name not in known or name in after:
+        raise HashbenchError(f"{'/'.join(RECIPES)}: {after[-1]}: extends names another recipe, not {name}")
+    parent = known[name].extends
+    return {**({} if parent is None else _line(parent, known, (*after, name))), name: known[name]}
 
 
 @read_once
@@ -323,7 +291,7 @@ def _conditions_for(method: str) -> Mapping[str, Mapping[str, Mapping[str, str]]
     """The conditions of the recipes that are not skipped for ``method``, by their model."""
     found: dict[str, dict[str, Mapping[str, str]]] = defaultdict(dict)
     for name, recipe in _recipes_for(method).items():
-        found[recipe.model][name] = recipe.when.names
+        found[str(recipe.when.model)][name] = recipe.when.names
     return found
 
 
@@ -332,24 +300,19 @@ def _default_model(usable: Mapping[str, Recipe], names: Mapping[str, str]) -> So
     usual = {name: recipe.when.names for name, recipe in usable.items() if recipe.default_model}
     chosen = _closest({name: {key: own[key] for key in DATA if key in own} for name, own in usual.items()}, names)
     if chosen is None:
-        raise HashbenchError(
-            f"{'/'.join(RECIPES)}: no recipe has a default model for {names['dataset']}: name one with --model"
-        )
-    return Sourced(usable[chosen].model, "recipe", recipe=chosen)
+        advice = f"no recipe has a default model for {names['dataset']}: name one with --model"
+        raise HashbenchError(f"{'/'.join(RECIPES)}: {advice}")
+    return Sourced(str(usable[chosen].when.model), "recipe", recipe=chosen)
 
 
 def _closest(conditions: Mapping[str, Mapping[str, str]], names: Mapping[str, str]) -> str | None:
-    """The name of the most specific recipe whose ``conditions`` all match ``names``; None if none matches.
-
-    Raises HashbenchError if two are equally specific.
-    """
+    """The most specific recipe whose ``conditions`` match ``names``, if any; HashbenchError for two that are alike."""
     holding = {name: own.items() for name, own in conditions.items() if own.items() <= names.items()}
     closest = [name for name, own in holding.items() if not any(own < other for other in holding.values())]
     if len(closest) > 1:
         run = " ".join(names[key] for key in (*DATA[:2], "model") if key in names)
-        raise HashbenchError(
-            f"{'/'.join(RECIPES)}: {' and '.join(closest)} fit {run} equally: give one of them another condition"
-        )
+        fault = f"{' and '.join(closest)} fit {run} equally: give one of them another condition"
+        raise HashbenchError(f"{'/'.join(RECIPES)}: {fault}")
     return closest[0] if closest else None
 
 
@@ -358,8 +321,9 @@ def _recipe(path: Path) -> Recipe:
     for parameters in (recipe.parameters, *(variant.parameters for variant in recipe.variants)):
         parse(_some_training_settings(), {key: own.value for key, own in parameters.items()}, str(path))
     kinds = [PIXELS, *FEATURES.names, *MODELS.names]
-    named = [("model", recipe.model, MODELS.names), ("features", recipe.when.features, kinds)]
-    for kind, name, known in [*named, *(("method", method, METHODS.names) for method in recipe.methods)]:
+    methods = [("method", method, METHODS.names) for method in recipe.methods]
+    named = [("model", recipe.when.model, MODELS.names), ("features", recipe.when.features, kinds), *methods]
+    for kind, name, known in named:
         if name is not None and name not in known:
             raise HashbenchError(f"{path}: {unknown(kind, name, known)}")
     return recipe
@@ -368,8 +332,9 @@ def _recipe(path: Path) -> Recipe:
 @cache
 def _some_training_settings() -> type[Strict]:
     """The type of a recipe's values: all training settings, with their checks, but none of them required."""
-    of_network = {key: field for key, field in TrainingSettings.model_fields.items() if key != "model"}
     fields: dict[str, Any] = {
-        key: (Annotated[(field.annotation, Field(), *field.metadata)], None) for key, field in of_network.items()
+        key: (Annotated[(field.annotation, Field(), *field.metadata)], None)
+        for key, field in TrainingSettings.model_fields.items()
+        if key != "model"
     }
     return create_model("RecipeParameters", __base__=Strict, **fields)

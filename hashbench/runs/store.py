@@ -1,43 +1,85 @@
-"""The store of results: rows as JSON lines, a file for each protocol of a data set, and each run's working folder."""
+"""The store of results: rows as JSON lines, a file for each protocol, and a folder for each run; light to import."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TypeVar
-from zipfile import BadZipFile
+from typing import TYPE_CHECKING, TypeVar
 
-from hashbench.codes.files import arrays_in
-from hashbench.contract import CODES
 from hashbench.foundation import paths
-from hashbench.foundation.errors import HashbenchError, one_line, unknown
-from hashbench.foundation.files import locked, write_text
-from hashbench.histogram import Histogram
-from hashbench.relevance.labels import Labels
-from hashbench.runs.line import REPEAT, Line, lines_in
-from hashbench.runs.row import REMEDY, Outcome, Row, to_line
+from hashbench.foundation.errors import HashbenchError, unknown
+from hashbench.foundation.files import holder_in, is_locked, locked, remove_parts, write_holder, write_text
+
+if TYPE_CHECKING:
+    from hashbench.histogram import Histogram
+    from hashbench.relevance.labels import Labels
+    from hashbench.runs.row import Outcome, Row
 
 T = TypeVar("T")
 Damaged = Callable[[HashbenchError], object]  # is called with the error of each row that cannot be read
+REPEAT = "~"  # in the name of a row, between the run and a digest: the same run with other values, from another machine
+LOCK, HOLDER = "lock", "lock-holder.txt"  # who holds the lock is in a file of its own: the lock file is emptied
+_NAME = re.compile(r'\{"run":"([^"\\]+)"')
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row in a file, not parsed yet.
+
+    ``name`` is the run; of a further row of it the run, ``~`` and the start of the digest; of no row its line.
+    """
+
+    path: Path
+    number: int
+    name: str
+    text: str
+
+    @property
+    def place(self) -> str:
+        """The file and the line, for errors."""
+        return f"{self.path}:{self.number}"
+
+    @property
+    def run(self) -> str:
+        """The run of the row."""
+        return self.name.partition(REPEAT)[0]
+
+    def row(self) -> "Row":
+        """The row; raises HashbenchError if it is damaged."""
+        from hashbench.runs.row import from_line
+
+        return from_line(self.text, self.place)
+
+
+def lines_in(text: str, path: Path) -> list[Line]:
+    """The lines of a file of rows, in their order."""
+    found: list[Line] = []
+    known: set[str] = set()  # names, and whole lines: two branches in git may have added the same one
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip() and line not in known:
+            start = _NAME.match(line)
+            name = f"line {number}" if start is None else start[1]
+            name = repeat_name(name, line) if name in known else name
+            known |= {name, line}
+            found.append(Line(path, number, name, line))
+    return found
+
+
+def repeat_name(run: str, line: str) -> str:
+    """The name of a row that is kept beside another row of the same ``run``."""
+    return f"{run}{REPEAT}{line[-66:-58]}"  # the line ends with the digest and "}
 
 
 def read_lines(path: Path) -> list[Line]:
     """The lines of a file of rows, none where there is no such file; raises HashbenchError if it cannot be read."""
+    from hashbench.runs.row import read_text
+
     try:
-        if path.exists() and not path.is_file():
-            raise ValueError("it is a folder, a pipe or a device")  # noqa: TRY301  (a pipe would be waited for)
-        return lines_in(path.read_text(encoding="utf-8"), path)
+        return lines_in(read_text(path, "file of rows"), path)
     except FileNotFoundError:
         return []
-    except (OSError, ValueError) as error:
-        raise HashbenchError(f"{path}: not a readable file of rows: {one_line(error)}: {REMEDY}") from None
-
-
-@lru_cache(maxsize=64)
-def _by_name(path: Path, stamp: tuple[int, int, int]) -> dict[str, Line]:  # noqa: ARG001  (a file with another stamp is read again)
-    return {line.name: line for line in read_lines(path)}
 
 
 def lines_of(path: Path) -> dict[str, Line]:
@@ -47,6 +89,16 @@ def lines_of(path: Path) -> dict[str, Line]:
     except OSError:
         return {}
     return _by_name(path, (found.st_ino, found.st_size, found.st_mtime_ns))
+
+
+@lru_cache(maxsize=64)
+def _by_name(path: Path, stamp: tuple[int, int, int]) -> dict[str, Line]:  # noqa: ARG001  (another stamp: read again)
+    return {line.name: line for line in read_lines(path)}
+
+
+def raised(error: HashbenchError) -> None:
+    """Raises the error."""
+    raise error
 
 
 @dataclass(frozen=True)
@@ -69,8 +121,26 @@ class Store:
         """The folder of a run's checkpoints, codes, histogram and log."""
         return self.folder / "runs" / run
 
+    @contextmanager
+    def run_lock(self, run: str, *, wait: bool) -> Iterator[None]:
+        """Holds the lock of a run's folder: one process executes a run, and others wait for its row.
+
+        A note says whom it waits for. Raises HashbenchError if another process holds the lock and ``wait`` is false.
+        """
+        folder = self.run_folder(run)
+        busy = f"{folder}: {holder_in(folder / HOLDER)} executes this run"
+        waiting = f"note: {busy}: waiting for its result"
+        with locked(folder / LOCK, wait=wait, busy=waiting if wait else f"{busy}: wait for it"):
+            remove_parts(folder)
+            write_holder(folder / HOLDER)
+            yield
+
+    def is_executed(self, run: str) -> bool:
+        """Whether a process executes the run at this moment."""
+        return is_locked(self.run_folder(run) / LOCK)
+
     def rows_path(self, dataset: str, protocol: str) -> Path:
-        """The file of the rows of a protocol."""
+        """The file of a protocol."""
         return self.rows_folder / f"{dataset}-{protocol}.jsonl"
 
     def files(self) -> list[Path]:
@@ -86,19 +156,19 @@ class Store:
             try:
                 yield from lines_of(path).values()
             except HashbenchError as error:
-                if damaged is None:
-                    raise
-                damaged(error)
+                (damaged or raised)(error)
 
-    def rows(self, damaged: Damaged | None = None) -> Iterator[Row]:
+    def rows(self, damaged: Damaged | None = None) -> Iterator["Row"]:
         """All rows, in the order of ``lines``; ``damaged`` is called with the error of each that cannot be read."""
         return (row for _, row in self.named_rows(damaged))
 
-    def outcomes(self, damaged: Damaged | None = None) -> Iterator[Outcome]:
+    def outcomes(self, damaged: Damaged | None = None) -> "Iterator[Outcome]":
         """How each run ended, in the order of ``lines``; ``damaged`` as for ``rows``."""
-        return (outcome for _, outcome in self._read(Line.outcome, damaged))
+        from hashbench.runs.row import outcome_from_line
 
-    def named_rows(self, damaged: Damaged | None = None) -> Iterator[tuple[str, Row]]:
+        return (found for _, found in self._read(lambda line: outcome_from_line(line.text, line.place), damaged))
+
+    def named_rows(self, damaged: Damaged | None = None) -> Iterator[tuple[str, "Row"]]:
         """As ``rows``, each with its name."""
         return self._read(Line.row, damaged)
 
@@ -107,109 +177,88 @@ class Store:
             try:
                 found = read(line)
             except HashbenchError as error:
-                if damaged is None:
-                    raise
-                damaged(error)
+                (damaged or raised)(error)
             else:
                 yield line.name, found
 
-    def find(self, dataset: str, protocol: str, run: str) -> Row | None:
+    def find(self, dataset: str, protocol: str, run: str) -> "Row | None":
         """The row of a run, or None."""
         line = lines_of(self.rows_path(dataset, protocol)).get(run)
         return None if line is None else line.row()
 
-    def write(self, row: Row) -> None:
+    def write(self, row: "Row") -> None:
         """Stores the row in place of a failed one; raises HashbenchError if there is a successful row already."""
+        from hashbench.runs.row import to_line
+
         path = self.rows_path(row.dataset, row.protocol)
         with self.changing(path) as lines:
-            before = next((line for line in lines if line.name == row.run), None)
-            if before is not None:
+            for before in [line for line in lines if line.name == row.run]:
                 if before.row().status == "ok":
-                    raise HashbenchError(
-                        f"{before.place}: the row of {row.run} is written once: remove the line to measure it again"
-                    )
+                    advice = f"the row of {row.run} is written once: remove the line to measure it again"
+                    raise HashbenchError(f"{before.place}: {advice}")
                 lines.remove(before)
             lines.append(Line(path, 0, row.run, to_line(row)))
 
-    def remove(self, path: Path, names: Iterable[str]) -> None:
-        """Removes the rows of these names from the file ``path``."""
-        gone = set(names)
-        with self.changing(path) as lines:
-            lines[:] = [line for line in lines if line.name not in gone]
-
     @contextmanager
     def changing(self, path: Path) -> Iterator[list[Line]]:
-        """The lines of the file ``path``; what the block makes of the list is written when it ends.
-
-        The file is written sorted, as a whole or not at all, while one process at a time holds the lock of the rows.
-        """
+        """The lines of the file ``path``; what the block makes of the list is written, sorted and under a lock."""
         with locked(self.rows_folder / ".lock", wait=True):
             before = read_lines(path)
             lines = list(before)
             yield lines
-            if lines != before:
+            if lines and lines != before:
                 lines.sort(key=lambda line: line.name)  # a run comes before the further rows of it
-                if lines:
-                    write_text(path, "".join(f"{line.text}\n" for line in lines))
-                else:
-                    path.unlink()
+                write_text(path, "".join(f"{line.text}\n" for line in lines))
+            elif before and not lines:
+                path.unlink()
 
-    def named(self, name: str) -> Row:
+    def named(self, name: str) -> "Row":
         """The row called ``name``, or of the only run whose name starts so; else raises HashbenchError."""
         return self.line_named(name).row()
 
     def line_named(self, name: str) -> Line:
         """The line that ``named`` reads."""
         found = {line.name: line for line in self.begun(name)}
-        if name in found:
-            return found[name]
-        if len(found) == 1:
-            return next(iter(found.values()))
-        if found:
+        if len(found) > 1 and name not in found:
             raise HashbenchError(f"run {name!r} is not one but {len(found)}: {', '.join(sorted(found)[:3])} ...")
-        raise unknown("run", name, (line.name for line in self.lines()))
+        if not found:
+            raise unknown("run", name, (line.name for line in self.lines()))
+        return found.get(name) or next(iter(found.values()))
 
     def begun(self, name: str) -> list[Line]:
-        """The rows whose names start with ``name``; raises HashbenchError for what is no name.
-
-        A row that is kept beside another one of its run is found by its whole name only.
-        """
+        """The rows whose names start with ``name``, of further rows of a run only those whose whole name it is."""
         if not re.fullmatch(rf"[A-Za-z0-9_.+{REPEAT}-]+", name):
             raise HashbenchError(f"{name!r} is not the name of a run: hashbench train --json prints it")
         found = (line for line in self.lines() if line.name.startswith(name))
         return [line for line in found if REPEAT in name or REPEAT not in line.name]
 
-    def seeds_of(self, row: Row) -> list[int]:
+    def seeds_of(self, row: "Row") -> list[int]:
         """The seeds of all successful runs of the row's cell on its split, sorted."""
         head, _, _ = row.run.rpartition(f"-s{row.seed}-")
         seeds = {row.seed}
         for name, line in lines_of(self.rows_path(row.dataset, row.protocol)).items():
-            if name.startswith(f"{head}-s"):
-                with suppress(HashbenchError):  # a damaged row is no seed
-                    other = line.row()
-                    if other.status == "ok" and other.cell_hash == row.cell_hash:
-                        seeds.add(other.seed)
+            with suppress(HashbenchError):  # a damaged row is no seed
+                if name.startswith(f"{head}-s") and (other := line.row()).status == "ok":
+                    seeds |= {other.seed} if other.cell_hash == row.cell_hash else set()
         return sorted(seeds)
 
-    def histogram(self, row: Row) -> Histogram | None:
-        """The histogram that ``row`` was scored from; None if it is not in the run's folder.
+    def histogram(self, row: "Row") -> "Histogram | None":
+        """The histogram that ``row`` was scored from; None if it is not here. HashbenchError if it is damaged."""
+        from hashbench.histogram import Histogram
 
-        Raises HashbenchError if the file is damaged, or if it is not the histogram of the row.
-        """
         path = self.run_folder(row.run) / "histogram.npz"
         if not path.is_file():
             return None
-        try:
-            histogram = Histogram.load(path)
-            checksum = histogram.sha256()
-        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
-            raise HashbenchError(f"{path}: not a readable histogram: {one_line(error)}") from None
-        if checksum != row.artefacts.get("histogram"):
+        histogram = Histogram.load(path)
+        if histogram.sha256() != row.artefacts.get("histogram"):
             raise HashbenchError(f"{path}: not the histogram that the row was scored from (SHA-256 differs)")
         return histogram
 
-    def query_labels(self, row: Row) -> Labels | None:
+    def query_labels(self, row: "Row") -> "Labels | None":
         """The labels of the queries in the run's codes.npz; None where that file is missing or has none."""
+        from hashbench.codes.files import arrays_in
+        from hashbench.contract import CODES
+
         path = self.run_folder(row.run) / CODES
         if not path.is_file():
             return None

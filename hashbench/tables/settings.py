@@ -6,8 +6,7 @@ from typing import Any
 
 from hashbench.datasets.card import Card
 from hashbench.foundation.config import Setting, canonical_json
-from hashbench.runs.name import RunName
-from hashbench.runs.run import BASE, Run
+from hashbench.runs.run import BASE, Run, RunName
 from hashbench.runs.settings import Sourced, method_file, recipes
 from hashbench.tables.cell_runs import run_of
 from hashbench.tables.render_markdown import escape

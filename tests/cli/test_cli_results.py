@@ -11,11 +11,9 @@ from support import stored_rows
 from support.command_line import call
 from support.fake_rows import row_of_run
 
-from hashbench.runs import schema_1
-from hashbench.runs.line import repeat_name
-from hashbench.runs.row import Row
+from hashbench.runs.row import Row, read_schema_1
 from hashbench.runs.run import Run
-from hashbench.runs.store import Store
+from hashbench.runs.store import Store, repeat_name
 
 
 def row(method: str = "lsh", bits: int = 12, seed: int = 0, status: str = "ok", ap: float = 0.5, **changes: Any) -> Row:
@@ -372,7 +370,7 @@ def test_rows_of_schema_1_are_moved_into_the_files_of_rows(
     results: Path, other: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     loose = Path(__file__).resolve().parents[1] / "runs" / "data" / "schema_1" / "digits-s1"
-    found = [schema_1.read(path) for path in sorted(loose.glob("*.json"))]
+    found = [read_schema_1(path) for path in sorted(loose.glob("*.json"))]
     for store in (results, other):
         shutil.copytree(loose, store / "rows" / "digits-s1")
     assert call(capsys, "results", "merge", other) == (0, f"{results}: 2 rows merged\n  2 copied\n", "")

@@ -14,8 +14,7 @@ from hashbench.features import check_name, extract, features_of_items, open_feat
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.guard import row_of
-from hashbench.runs.options import Options
-from hashbench.runs.run import Run
+from hashbench.runs.run import Options, Run
 from hashbench.runs.store import Store
 from hashbench.training.hasher import DeepHasher
 from hashbench.training.weights import BackboneFile, content, read, store

@@ -7,9 +7,8 @@ import pytest
 
 from hashbench.cli._app import main
 from hashbench.runs.guard import row_of
-from hashbench.runs.options import Options
 from hashbench.runs.row import Row
-from hashbench.runs.run import Run
+from hashbench.runs.run import Options, Run
 from hashbench.runs.store import Store
 
 

@@ -22,11 +22,9 @@ from hashbench.methods import METHODS
 from hashbench.metrics import Metrics
 from hashbench.relevance.labels import ClassRelevance
 from hashbench.runs.data import open_data
-from hashbench.runs.fit import load_hasher
-from hashbench.runs.guard import row_of
-from hashbench.runs.options import Options
+from hashbench.runs.guard import load_hasher, row_of
 from hashbench.runs.row import Row
-from hashbench.runs.run import Run
+from hashbench.runs.run import Options, Run
 from hashbench.runs.score import OF_CODES, OF_RETRIEVAL
 from hashbench.runs.store import Store
 from hashbench.sparse.codes import top_k

@@ -10,10 +10,9 @@ import pytest
 from hashbench.cli._options import parse_settings
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.command import train_command
-from hashbench.runs.line import Line
 from hashbench.runs.row import Row, from_line, to_line
 from hashbench.runs.run import Run
-from hashbench.runs.store import Store, lines_of
+from hashbench.runs.store import Line, Store, lines_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 STORE = Store(REPOSITORY / "results")

@@ -14,11 +14,9 @@ from hashbench.foundation import provenance
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.provenance import Code
 from hashbench.runs.data import open_data, own_rows
-from hashbench.runs.execute import execute
-from hashbench.runs.fit import FITTED, load_hasher
-from hashbench.runs.guard import row_of
-from hashbench.runs.options import Options
-from hashbench.runs.run import Run
+from hashbench.runs.execute import FITTED, execute
+from hashbench.runs.guard import load_hasher, row_of
+from hashbench.runs.run import Options, Run
 from hashbench.runs.store import Store
 
 PARTS = parts(10, 60, 120)

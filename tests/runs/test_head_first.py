@@ -9,16 +9,15 @@ import torch
 from support.command_line import call
 from support.stored_toy import parts, store_toy
 
+from hashbench.datasets.card import load_card
 from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import ProcessGroup
 from hashbench.runs.command import train_command
 from hashbench.runs.data import open_data
-from hashbench.runs.fit import load_hasher
-from hashbench.runs.guard import base_hasher, row_of
-from hashbench.runs.options import Options
+from hashbench.runs.guard import base_hasher, load_hasher, row_of
 from hashbench.runs.pretrain import classifier_run, pretrain
-from hashbench.runs.run import Run
+from hashbench.runs.run import Options, Run
 from hashbench.runs.store import Store
 from hashbench.training.hasher import DeepHasher
 from hashbench.training.loop import Trainer
@@ -49,7 +48,7 @@ def images(tmp_path: Path) -> np.ndarray:
 
 @pytest.fixture
 def weights(images: np.ndarray, tmp_path: Path) -> BackboneFile:
-    spec = classifier_run("toy", None, "resnet9", {"epochs": 4, "batch_size": 20}, channels=4, seed=0)
+    spec = classifier_run(load_card("toy"), None, "resnet9", {"epochs": 4, "batch_size": 20}, channels=4, seed=0)
     found = pretrain(spec, Store(tmp_path / "results"), Options(device="cpu")).weights
     assert found is not None
     return found
@@ -86,7 +85,7 @@ def test_at_the_first_step_the_codes_are_the_heads(weights: BackboneFile, images
     head = base_hasher(spec.base, store, options)
     assert isinstance(head, DeepHasher)
     data = open_data(spec, options)
-    network = DeepHasher(data.spec.settings, (8, 8, 3), 255.0)  # type: ignore[arg-type]
+    network = DeepHasher(data.run.settings, (8, 8, 3), 255.0)  # type: ignore[arg-type]
     network.start(torch.from_numpy(images[30:]), None, head)
     own, of_head = network.encode(images), head.encode(open_data(spec.base, options).items[:])
     np.testing.assert_allclose(own, of_head, rtol=1e-4, atol=1e-5)

@@ -11,12 +11,10 @@ from support.limits import file_size_limit
 
 from hashbench.jobs import follow, ray
 from hashbench.runs.guard import row_of
-from hashbench.runs.options import Options
 from hashbench.runs.row import Row
-from hashbench.runs.run import Run
-from hashbench.runs.run_all import Outcome, Plan, run_all
+from hashbench.runs.run import Options, Run
+from hashbench.runs.run_all import Made, Outcome, Plan, run_all
 from hashbench.runs.store import Store
-from hashbench.runs.task import Made
 
 
 def lsh(seed: int = 0) -> Run:

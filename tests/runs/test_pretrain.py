@@ -2,11 +2,6 @@
 
 import hashlib
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -16,14 +11,14 @@ from safetensors.torch import load_file
 from support.command_line import call
 from support.stored_toy import parts, store_toy
 
+from hashbench.datasets.card import load_card
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.guard import row_of
-from hashbench.runs.options import Options
 from hashbench.runs.pretrain import Pretrained, classifier_run, pretrain
-from hashbench.runs.run import Run
+from hashbench.runs.run import Options, Run
 from hashbench.runs.store import Store
-from hashbench.training import log, weights
+from hashbench.training import log, loop, weights
 from hashbench.training.classifier import WEIGHTS
 from hashbench.training.optimiser import one_cycle
 from hashbench.training.weights import Layout
@@ -44,7 +39,7 @@ def images(tmp_path: Path) -> np.ndarray:
 
 def spec(**given: int | float | str) -> Run:
     settings = {"epochs": 4, "batch_size": 20, **given}
-    return classifier_run("toy", None, "resnet9", settings, channels=4, seed=0)
+    return classifier_run(load_card("toy"), None, "resnet9", settings, channels=4, seed=0)
 
 
 def pretrained(tmp_path: Path, options: Options | None = None) -> Pretrained:
@@ -86,7 +81,7 @@ def test_the_rate_is_one_cycle_over_all_epochs(images: np.ndarray, tmp_path: Pat
 def test_the_same_seed_gives_the_same_weights(images: np.ndarray, tmp_path: Path) -> None:
     one, two = (pretrained(tmp_path / name).row.artefacts["weights"] for name in "ab")
     assert one == two
-    other = classifier_run("toy", None, "resnet9", {"epochs": 4, "batch_size": 20}, channels=4, seed=1)
+    other = classifier_run(load_card("toy"), None, "resnet9", {"epochs": 4, "batch_size": 20}, channels=4, seed=1)
     assert row_of(other, Store(tmp_path / "c"), Options(device="cpu")).artefacts["weights"] != one
 
 
@@ -155,19 +150,22 @@ def test_both_precisions_are_timed(images: np.ndarray) -> None:
     assert torch.equal(torch.get_rng_state(), state)
 
 
-def test_a_killed_pretraining_goes_on_to_the_same_weights(images: np.ndarray, tmp_path: Path) -> None:
+def test_a_killed_pretraining_goes_on_to_the_same_weights(
+    images: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     whole = pretrained(tmp_path / "whole").row.artefacts["weights"]
-    command = [sys.executable, "-m", "hashbench", *COMMAND, "--checkpoint-every", "0", "--precision", "float32"]
-    store = Store(tmp_path / "results")
-    folder = store.run_folder(str(spec().name))
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        deadline = time.monotonic() + 120
-        while not (folder / "checkpoint.pt").exists() and process.poll() is None:
-            assert time.monotonic() < deadline
-            time.sleep(0.002)
-        os.kill(process.pid, signal.SIGKILL)
-    done = pretrained(tmp_path)
-    assert done.row.artefacts["weights"] == whole
+    save, always = loop.Trainer.save_checkpoint_if_due, Options(device="cpu", checkpoint_every_s=0)
+
+    def save_and_die(run: loop.Trainer) -> None:
+        save(run)
+        if run.epochs_done == 2:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(loop.Trainer, "save_checkpoint_if_due", save_and_die)
+        pretrained(tmp_path, always)
+    assert (Store(tmp_path / "results").run_folder(str(spec().name)) / "checkpoint.pt").exists()
+    assert pretrained(tmp_path, always).row.artefacts["weights"] == whole
 
 
 @pytest.mark.parametrize(
@@ -192,17 +190,18 @@ def test_what_cannot_be_pretrained_is_one_line(
 
 
 def test_the_default_protocol_trains_on_the_most_items() -> None:
-    assert classifier_run("cifar100", None, "resnet9", {}, channels=32, seed=0).name.protocol == "full"
-    assert classifier_run("cifar100", "sparse-hash", "resnet9", {}, channels=32, seed=0).name.protocol == "sparse_hash"
+    for protocol, found in ((None, "full"), ("sparse-hash", "sparse_hash")):
+        run = classifier_run(load_card("cifar100"), protocol, "resnet9", {}, channels=32, seed=0)
+        assert run.name.protocol == found
     with pytest.raises(HashbenchError, match="cifar10: which protocol"):  # s2 and s2_official have as many
-        classifier_run("cifar10", None, "resnet9", {}, channels=32, seed=0)
-    wide = classifier_run("cifar100", None, "resnet9", {}, channels=32, seed=0)
+        classifier_run(load_card("cifar10"), None, "resnet9", {}, channels=32, seed=0)
+    wide = classifier_run(load_card("cifar100"), None, "resnet9", {}, channels=32, seed=0)
     assert (wide.settings.model_dump()["width"], wide.settings.model_dump()["classes"]) == (0.5, 100)
 
 
 def test_a_data_set_without_classes_is_refused() -> None:
     with pytest.raises(HashbenchError, match="labelme: a classifier needs one class for each item"):
-        classifier_run("labelme", None, "resnet9", {}, channels=32, seed=0)
+        classifier_run(load_card("labelme"), None, "resnet9", {}, channels=32, seed=0)
 
 
 def test_a_classifier_makes_no_codes(images: np.ndarray, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,12 +20,9 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import ProcessGroup
 from hashbench.metrics import Metrics
 from hashbench.runs.data import open_data
-from hashbench.runs.fit import load_hasher
-from hashbench.runs.guard import _row_under_lock, row_of
-from hashbench.runs.lock import HOLDER, LOCK, is_held
-from hashbench.runs.options import Options
-from hashbench.runs.run import Run
-from hashbench.runs.store import Store
+from hashbench.runs.guard import _row_under_lock, load_hasher, row_of
+from hashbench.runs.run import Options, Run
+from hashbench.runs.store import HOLDER, LOCK, Store
 
 
 def lsh(seed: int = 0, **settings: int | bool) -> Run:
@@ -184,9 +181,9 @@ def test_a_row_says_who_holds_its_run(tmp_path: Path) -> None:
     row_of(lsh(), store)
     said = (store.run_folder(str(lsh().name)) / HOLDER).read_text()
     assert said.startswith(f"process {os.getpid()} of ")
-    assert not is_held(lsh(), store)
+    assert not store.is_executed(str(lsh().name))
     with held(store.run_folder(str(lsh().name))):
-        assert is_held(lsh(), store)
+        assert store.is_executed(str(lsh().name))
 
 
 def test_an_unwritable_results_folder_fails_before_training(tmp_path: Path) -> None:

@@ -15,12 +15,9 @@ from support.waiting import lives, until
 from hashbench.jobs import follow
 from hashbench.runs import run_all as running
 from hashbench.runs.guard import row_of
-from hashbench.runs.lock import HOLDER, locked_folder
-from hashbench.runs.options import Options
-from hashbench.runs.run import Run
-from hashbench.runs.run_all import Outcome, Plan, run_all
-from hashbench.runs.store import Store
-from hashbench.runs.task import OUTPUT
+from hashbench.runs.run import Options, Run
+from hashbench.runs.run_all import OUTPUT, Outcome, Plan, run_all
+from hashbench.runs.store import HOLDER, Store
 
 KILLED = "the worker was ended by SIGKILL: out of memory?"
 HERE = Plan()
@@ -108,7 +105,7 @@ def test_a_run_that_another_process_executes_is_waited_for(
     let_go = Event()
 
     def hold() -> None:
-        with locked_folder(store.run_folder(str(specs[0].name)), wait=True):
+        with store.run_lock(str(specs[0].name), wait=True):
             let_go.wait()
             store.write(theirs)
 
@@ -130,7 +127,7 @@ import signal, sys
 from pathlib import Path
 from support.dying import Doomed
 from hashbench.runs import run_all as running
-from hashbench.runs.options import Options
+from hashbench.runs.run import Options
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 running.RunTask = Doomed

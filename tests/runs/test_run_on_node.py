@@ -18,11 +18,10 @@ from hashbench.jobs import node as node_files
 from hashbench.jobs.node import Sent, run_on_this_node
 from hashbench.jobs.task import TookTooLong
 from hashbench.runs.guard import row_of
-from hashbench.runs.options import Options
 from hashbench.runs.row import Row
-from hashbench.runs.run import Run
+from hashbench.runs.run import Options, Run
+from hashbench.runs.run_all import Made, RunTask
 from hashbench.runs.store import Store
-from hashbench.runs.task import Made, RunTask
 
 LSH = ("lsh", {"bits": 8})
 HERE = f"on {platform.node()}: "

@@ -12,8 +12,7 @@ from support.ray_nodes import Nodes, two_nodes
 from support.waiting import lives, until
 
 from hashbench.runs.guard import row_of
-from hashbench.runs.options import Options
-from hashbench.runs.run import Run
+from hashbench.runs.run import Options, Run
 from hashbench.runs.run_all import Plan, run_all
 from hashbench.runs.store import Store
 

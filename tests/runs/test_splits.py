@@ -55,7 +55,7 @@ def test_the_own_seed_of_a_protocol_names_the_same_run() -> None:
 def test_the_run_is_on_the_split_that_the_seed_draws(row: Row) -> None:
     data = open_data(Run.from_row(row))
     labels = data.dataset.labels
-    expected = draw(data.protocol, labels, "digits/s1-7", 7)
+    expected = draw(data.run.protocol, labels, "digits/s1-7", 7)
     assert np.array_equal(data.ids.query_ids, expected.query_ids)
     own = open_data(Run.resolve("digits", "s1", "lsh", {"bits": 8}))
     assert not np.array_equal(data.ids.query_ids, own.ids.query_ids)

@@ -11,9 +11,8 @@ from support import stored_rows
 from support.fake_rows import SAMPLE_CELLS, fake_row
 
 from hashbench.foundation.errors import HashbenchError
-from hashbench.runs.line import lines_in, repeat_name
 from hashbench.runs.row import Row, from_line, to_line
-from hashbench.runs.store import Store
+from hashbench.runs.store import Store, lines_in, repeat_name
 
 CELL = SAMPLE_CELLS[0]
 WRITE = """

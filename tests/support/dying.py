@@ -9,7 +9,7 @@ from hashbench.evaluation.shard_total import Total
 from hashbench.evaluation.shards import CountTask
 from hashbench.jobs.task import Postponed
 from hashbench.runs.row import Row
-from hashbench.runs.task import RunTask
+from hashbench.runs.run_all import RunTask
 
 
 def dies_once(mark: Path) -> str:

@@ -14,9 +14,8 @@ from hashbench.foundation.parallel import DEFAULT_COMPUTE as USUAL
 from hashbench.foundation.parallel import ComputeOptions
 from hashbench.methods import METHODS
 from hashbench.runs.guard import row_of
-from hashbench.runs.options import Options
 from hashbench.runs.row import Row
-from hashbench.runs.run import Run
+from hashbench.runs.run import Options, Run
 from hashbench.runs.store import Store
 from hashbench.training.hasher import DeepHasher
 from hashbench.training.settings import DeepSettings

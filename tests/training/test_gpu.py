@@ -13,10 +13,8 @@ from hashbench.foundation.parallel import DEFAULT_COMPUTE, ComputeOptions
 from hashbench.losses import label_levels, tie_aware_ap, tie_aware_ndcg
 from hashbench.methods import METHODS
 from hashbench.runs.data import open_data
-from hashbench.runs.fit import load_hasher
-from hashbench.runs.guard import row_of
-from hashbench.runs.options import Options
-from hashbench.runs.run import Run
+from hashbench.runs.guard import load_hasher, row_of
+from hashbench.runs.run import Options, Run
 from hashbench.runs.store import Store
 from hashbench.training import loop
 from hashbench.training.settings import DeepSettings

@@ -30,7 +30,7 @@ from hashbench.runs.store import Store
 from hashbench.training import checkpoint, log, loop
 from hashbench.training.settings import DeepSettings
 
-EPOCHS = 80  # long enough to be met in the middle
+EPOCHS = 48  # long enough to be met in the middle
 USED = ("torch._dynamo", "sklearn.datasets", "matplotlib.figure", "hashbench.histogram.numba_kernel")  # while it trains
 COMMAND = [
     *(sys.executable, "-m", "hashbench", "train", "talr-ap", "digits", "--protocol", "s1", "--bits", "16"),

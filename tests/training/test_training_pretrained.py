@@ -19,7 +19,7 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.losses import as_row_objective, supervision_of
 from hashbench.methods import METHODS
 from hashbench.models import Model, vggf
-from hashbench.runs.fit import load_hasher
+from hashbench.runs.guard import load_hasher
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.training.hasher import DeepHasher

@@ -13,16 +13,8 @@ from numpy.typing import NDArray
 
 from hashbench.datasets.card import Card
 from hashbench.datasets.store import open_dataset
-from hashbench.features import _store
-from hashbench.features._catalogue import (
-    FEATURES,
-    Extractor,
-    FeatureModule,
-    is_own,
-    model_and_weights,
-    split_checksum,
-    stored_name,
-)
+from hashbench.features import _catalogue, _store
+from hashbench.features._catalogue import FEATURES, Extractor, FeatureModule, stored_name
 from hashbench.foundation import __version__
 from hashbench.foundation.config import canonical_json
 from hashbench.foundation.errors import HashbenchError
@@ -97,7 +89,7 @@ def features_of_items(
     items: NDArray[Any], name: str, value_max: float | None, *, device: str = "auto"
 ) -> NDArray[np.float32]:
     """The features float32[n, d] called ``name`` of ``items`` [n, ...], whose value ``value_max`` means 1.0."""
-    chosen, (_, extractor) = _device(device), named(*model_and_weights(name))
+    chosen, (_, extractor) = _device(device), named(*_catalogue.model_and_weights(name))
     built = extractor.build(tuple(items.shape[1:]), value_max)
     return np.concatenate(list(_in_order(built, items, 0, extractor.batch, chosen)))
 
@@ -116,10 +108,10 @@ def named(name: str, weights: str | None = None) -> tuple[str, Extractor]:
     from hashbench.features import _network
     from hashbench.training.weights import find
 
-    model, checksum = split_checksum(stem)
+    model, checksum = _catalogue.split_checksum(stem)
     if checksum is not None:
         return stored_name(name, weights), _network.own_extractor(model, find(f"{SHA256}{checksum}"))
-    if weights is not None and is_own(stem):
+    if weights is not None and _catalogue.is_own(stem):
         own = find(weights)
         return f"{stem}_{own.sha256[:N_SHOWN]}", _network.own_extractor(stem, own)
     return stored_name(name, weights), _network.extractor(stem, weights)

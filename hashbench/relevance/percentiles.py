@@ -11,16 +11,8 @@ from numpy.typing import NDArray
 
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import slices
-from hashbench.relevance.distances import (
-    Floats,
-    Rows,
-    as_float64,
-    exact_distances,
-    require_alike,
-    rounding,
-    squared_distances,
-    squared_norms,
-)
+from hashbench.relevance import distances as by_distance
+from hashbench.relevance.distances import Floats, Rows, as_float64
 
 Ints = NDArray[np.int64]
 
@@ -44,7 +36,7 @@ def percentiles(features: Rows, percents: Sequence[float]) -> tuple[float, ...]:
     n, m = features.shape[0], features.shape[0] * (features.shape[0] - 1) // 2
     if not m:
         raise HashbenchError(f"percentiles: {n} rows have no pair; at least 2 are needed")
-    require_alike(features, features)
+    by_distance.require_alike(features, features)
     position = np.clip(np.asarray(percents, np.float64) / 100 * m + 0.5, 1, m)
     lower = position.astype(np.int64)
     ranks = np.concatenate([lower, np.minimum(lower + 1, m)])
@@ -66,7 +58,7 @@ def nearest(query: Rows, database: Rows, k: int) -> Floats:
     >>> nearest(np.array([[0.0], [5.0]]), np.array([[1.0], [2.0], [7.0]]), 2)
     array([2., 3.])
     """
-    require_alike(query, database)
+    by_distance.require_alike(query, database)
     if not 1 <= k <= database.shape[0]:
         raise HashbenchError(f"nearest: rank {k} of {database.shape[0]} items: 1 to {database.shape[0]} exist")
     step = min(TILE, max(1, HELD // _width(k)))
@@ -91,7 +83,7 @@ class _Intervals:
             self.n_below += (squared < low).sum(axis=1)
         else:
             self.n_below[interval] += np.count_nonzero(squared < low)
-        for rows, _, distance in exact_distances(query, items, (squared >= low) & (squared <= high)):
+        for rows, _, distance in by_distance.exact_distances(query, items, (squared >= low) & (squared <= high)):
             self._keep(rows if interval is None else np.full_like(rows, interval), distance)
 
     def _keep(self, interval: Ints, distance: Floats) -> None:
@@ -119,7 +111,7 @@ def _nearest(query: Floats, database: Rows, k: int) -> Floats:
     # wide enough for the rounding of the product and of the differences, on either side
     low, high = (near - 4 * wrong_by)[:, None], (near + 4 * wrong_by)[:, None]
     for items in _tiles(database):
-        found.add(query, items, squared_distances(query, items), low, high)
+        found.add(query, items, by_distance.squared_distances(query, items), low, high)
     return found.at(ranks)
 
 
@@ -130,11 +122,11 @@ def _near(query: Floats, database: Rows, k: int) -> tuple[Floats, Floats]:
         if filled + len(items) > nearest.shape[1]:
             nearest[:, :filled].partition(k - 1, axis=1)
             filled = k
-        nearest[:, filled : filled + len(items)] = squared_distances(query, items)
+        nearest[:, filled : filled + len(items)] = by_distance.squared_distances(query, items)
         filled += len(items)
-        largest = max(largest, float(squared_norms(items).max()))
+        largest = max(largest, float(by_distance.squared_norms(items).max()))
     near = np.partition(nearest[:, :filled], k - 1, axis=1)[:, k - 1]
-    return near, rounding(query.shape[1], squared_norms(query), np.array(largest))
+    return near, by_distance.rounding(query.shape[1], by_distance.squared_norms(query), np.array(largest))
 
 
 def _width(k: int) -> int:
@@ -147,7 +139,7 @@ def _pair_intervals(features: Rows, ranks: Ints) -> tuple[Floats, Floats]:
 
     The bin of a value from 0 to 1 is the leading bits of its float32, which have the order of the values.
     """
-    largest = max(float(squared_norms(items).max()) for items in _tiles(features))
+    largest = max(float(by_distance.squared_norms(items).max()) for items in _tiles(features))
     scale = 4 * largest or 1.0  # no two items are farther apart
     n_until = np.zeros(BINS, np.int64)
     for _, _, squared in _pairs(features):
@@ -155,7 +147,7 @@ def _pair_intervals(features: Rows, ranks: Ints) -> tuple[Floats, Floats]:
         n_until += np.bincount(values.view(np.uint32) >> DROPPED, minlength=BINS)
     bins = np.add.outer([0, 1], np.searchsorted(np.cumsum(n_until), ranks))  # edges of a bin
     low, high = (bins.astype(np.uint32) << DROPPED).view(np.float32).astype(np.float64) * scale
-    wrong_by = 4 * rounding(features.shape[1], np.array(largest), np.array(largest))
+    wrong_by = 4 * by_distance.rounding(features.shape[1], np.array(largest), np.array(largest))
     # the bins were chosen after rounding to float32
     return low * (1 - 2.0**-23) - wrong_by, high * (1 + 2.0**-23) + wrong_by
 
@@ -164,7 +156,7 @@ def _pairs(features: Rows) -> Iterator[tuple[Floats, Floats, Floats]]:
     """(rows, rows, squared distances) of blocks in which each pair comes once; all other entries are infinity."""
     for first, query in enumerate(_tiles(features)):
         for second, items in enumerate(_tiles(features, first * TILE), first):
-            squared = squared_distances(query, items)
+            squared = by_distance.squared_distances(query, items)
             if first == second:
                 squared[np.tril_indices(len(query))] = np.inf
             yield query, items, squared

@@ -1,9 +1,7 @@
 """The archive of a bundle: the names and limits of its files, its manifest, and how it is read without trusting it.
 
-A bundle is a zip archive whose files are stored, not compressed (the arrays in it are compressed already): so it cannot
-hold more bytes than it has, and the same files give the same bytes with every version of zlib. Names, kinds and sizes
-are checked before any file is read. ``results/`` is a folder of results and ``root/`` is a root: ``hashbench --results
---root`` reads an unpacked bundle.
+Its files are stored, not compressed: so it cannot hold more bytes than it has, and the same files give the same bytes.
+``results/`` is a folder of results and ``root/`` is a root: ``hashbench --results --root`` reads an unpacked bundle.
 """
 
 import hashlib
@@ -102,10 +100,7 @@ class DamagedFile(HashbenchError):  # noqa: N818  (what is found, as DamagedHash
 
 
 class _SmallReads(io.BufferedReader):
-    """A file that refuses to read more than ``DIRECTORY_BYTES`` at once: ``zipfile`` reads as many as the archive says.
-
-    To read until the end (a size of -1) it asks for the last 64 KiB only.
-    """
+    """A file that refuses to read more than ``DIRECTORY_BYTES`` at once: zipfile reads as many as the archive says."""
 
     def read(self, size: int | None = -1, /) -> bytes:
         if size is not None and size > DIRECTORY_BYTES:

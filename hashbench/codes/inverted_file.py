@@ -1,10 +1,6 @@
 """An approximate search of binary codes by faiss's inverted file: a query looks into the lists nearest to it.
 
-Each list has a centroid, which is a code, and holds the items that are nearer to it than to any other centroid. A
-search of ``probes`` lists compares a query with the items of the lists with the nearest centroids only. It may miss
-near items in other lists; all distances that it gives are exact.
-
-faiss is imported inside functions: it comes with the extra ``search``.
+Near items in other lists are missed; all distances that it gives are exact. faiss comes with the extra ``search``.
 """
 
 import hashlib

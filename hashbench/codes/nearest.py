@@ -22,8 +22,7 @@ Ints = NDArray[np.int64]
 class Neighbours:
     """The ``k`` nearest ``items`` of one query, in order of distance and then of the database, all int64[k].
 
-    An item may take any rank from ``first`` to ``last``, counted from 1: those are the ranks of all database items at
-    its distance, also of items that are not among the ``k``.
+    An item may take the ranks ``first`` to ``last``, from 1: those of all database items at its distance.
     """
 
     items: Ints

@@ -76,10 +76,9 @@ def block_items(n_bits: int) -> int:
 
 
 def bit_order_of(where: str, n_bits: int, last_byte: int, bit_order: str | None) -> str:
-    """The bit order in which no bit beyond ``n_bits`` is set; big where that holds for both.
+    """The bit order in which no bit beyond ``n_bits`` is set, big if both fit; HashbenchError if it is another.
 
-    ``last_byte`` is the bitwise or of the last bytes of all rows. Raises HashbenchError where it holds for neither, or
-    not for ``bit_order``.
+    ``last_byte`` is the bitwise or of the last bytes of all rows.
     """
     used = n_bits % 8 or 8
     clear = {"big": not last_byte & (0xFF >> used), "little": not last_byte >> used}

@@ -1,7 +1,4 @@
-"""Files that are written as a whole or not at all, whether they can be written, and lock files.
-
-A temporary file's name says which process writes it, so that files of killed processes can be removed.
-"""
+"""Files that are written as a whole or not at all, whether they can be written, and lock files."""
 
 import errno
 import glob
@@ -30,12 +27,10 @@ PART = re.compile(r"\..*\.hashbench-(?P<machine>[0-9a-f]{8})-(?P<process>\d{1,9}
 
 @contextmanager
 def atomic(path: Path) -> Iterator[Path]:
-    """Yields the path of a temporary file; what the block writes to it goes to ``path``.
+    """Yields the path of a temporary file; what the block writes to it goes to ``path``, whole or, if it fails, not.
 
-    A symbolic link is followed and stays. A regular file, or none, is replaced as a whole if the block succeeds, so a
-    reader never sees a file that is half written; an existing file keeps its owner and its mode. A device, a pipe or a
-    descriptor such as /dev/stdout is written to. The temporary file is removed in any case. Raises HashbenchError if
-    ``path`` is a folder, or nothing can be written there.
+    A symbolic link is followed and stays; an existing file keeps its owner and its mode; a device, a pipe or a
+    descriptor such as /dev/stdout is written to. Raises HashbenchError if ``path`` is a folder or cannot be written.
     """
     place = _followed(path)
     if place.is_dir():

@@ -108,8 +108,7 @@ def share_cores(n_processes: int) -> None:
 def let_idle_threads_sleep() -> None:
     """Lets the threads of OpenMP sleep while they wait for each other, unless OMP_WAIT_POLICY says otherwise.
 
-    A spinning thread may take the core from the very thread it waits for, and training becomes many times slower
-    (benchmarks/threads.py). To be called before torch or scikit-learn is imported, which read the variable.
+    A spinning thread may take the core from the thread it waits for (benchmarks/threads.py). Call it before any import.
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 

@@ -26,9 +26,8 @@ def bar(
 ) -> "tqdm[None]":
     """A bar for ``total`` units of work (None: unknown), which its ``update(n)`` moves and its ``with`` block closes.
 
-    On a terminal it appears after two seconds, even if no unit is finished by then, and is wiped out at the end. Where
-    standard error is a file or a pipe, there is a plain line a minute instead. There is nothing where ``shown`` is
-    false or with ``--quiet``. ``scaled`` writes numbers as 1.2M, ``done`` is what an earlier process has finished.
+    On a terminal it appears after two seconds and is wiped out at the end; elsewhere there is a plain line a minute.
+    There is nothing if not ``shown`` or with ``--quiet``. ``scaled`` writes 1.2M, ``done`` is what is finished already.
     """
     options = {"desc": description, "unit": unit, "unit_scale": scaled, "initial": done, "leave": False}
     kind = kind_of(TerminalBar if sys.stderr.isatty() else Lines)

@@ -79,7 +79,7 @@ class LocalPool(Pool):
         worker.give(task)
 
     def ended(self, seconds: float | None = None) -> Iterator[tuple[int, Any]]:
-        """(place, result) of tasks that have ended; waits for the first, so many ``seconds`` at most."""
+        """(place, result) of tasks that have ended; waits for the first, ``seconds`` at most."""
         limits = [] if seconds is None else [seconds]
         if self._timeout_s is not None:
             began = min(worker.started for worker in self.running)

@@ -121,10 +121,7 @@ class Pool(ABC):
 
     @abstractmethod
     def ended(self, seconds: float | None = None) -> Iterator[tuple[int, Any]]:
-        """(place, result) of tasks that have ended; waits for the first, so many ``seconds`` at most.
-
-        The result is a HashbenchError where the task raised one, and Died where there is none.
-        """
+        """(place, result, HashbenchError or Died) of tasks that have ended; waits for one, ``seconds`` at most."""
 
     @property
     def is_busy(self) -> bool:

@@ -1,12 +1,6 @@
-"""Reads codes and labels from the files that ``save`` writes, and from files of other code bases.
+"""Reads codes and labels from the files that ``save`` writes, and from files of other code bases: docs/code-formats.md.
 
-``save`` writes an .npz. ``query_codes`` and ``database_codes`` hold items x bits: 0 and 1, or -1 and +1, of any
-numeric type; or uint8 as ``numpy.packbits(bits, axis=1)`` packs them, eight bits a byte, and then ``n_bits`` says how
-many there are. ``query_labels`` and ``database_labels`` hold class ids, [n] or [n, 1], or multi-hot rows, [n, labels].
-``query_ids`` and ``database_ids`` may name the items, and ``layout`` says what the rows are. Other arrays are ignored.
-
-Each format is a module of this package (npz, npy, mat, h5, pt); the names that other code bases use are in ``_find``.
-``arrays_in`` reads any array of such a file, for whoever reads more than codes.
+Each format is a module of this package (npz, npy, mat, h5, pt); ``arrays_in`` reads any array of such a file.
 """
 
 from collections.abc import Sequence
@@ -76,9 +70,8 @@ Sources = Path | Sequence[Path]
 class Explicit:
     """The user's description of the files, used in place of what names, lengths and padding suggest.
 
-    The four arrays and the ids are each ``FILE`` or ``FILE:KEY``. ``bits`` is the code length of packed codes,
-    ``bit_order`` which bit of a byte comes first (``little`` in faiss, ``big`` in ``numpy.packbits``), ``layout`` what
-    the rows of the codes are.
+    The arrays and the ids are each ``FILE`` or ``FILE:KEY``. ``bits`` is the length of packed codes, ``bit_order`` the
+    bit of a byte that comes first (``little`` in faiss, ``big`` in NumPy), ``layout`` what the rows of the codes are.
     """
 
     query_codes: str | None = None
@@ -170,9 +163,8 @@ def opened(
 ) -> SavedCodes | CodeStream:
     """Codes as ``stream`` returns them where ``streamed`` is true, as ``load`` does where it is false.
 
-    When it is None, a database that would take more than ``held_bytes`` of memory (``HELD_BYTES``) is streamed; if it
-    cannot be streamed, it is loaded, with a note. ``training`` names the codes and the labels of training items, each
-    ``FILE`` or ``FILE:KEY``, which are then read in place of the database. Without ``with_ids`` no ids are read.
+    When it is None, a database of more than ``held_bytes`` (``HELD_BYTES``) is streamed, or loaded with a note if it
+    cannot be. ``training`` names codes and labels that are read in place of the database. Ids may be left out.
     """
     found = _open(sources, explicit, training, with_ids=with_ids)
     database, labels = found.codes.database, found.codes.labels[1]

@@ -1,7 +1,4 @@
-"""Reads the labels and the ids of items beside their codes.
-
-Labels are class ids, or one column a label, of 0 and 1 or of -1 and +1; an id is an integer or a text.
-"""
+"""Reads labels (class ids, or one column a label, of 0 and 1 or of -1 and +1) and ids (integers or texts) of items."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -32,9 +32,9 @@ class StoredLabels:
 
 @dataclass(frozen=True)
 class StoredCodes:
-    """Codes of queries and database, items x bits (or bytes); ``transposed`` where the file has bits x items.
+    """Codes of queries and database, items x bits (or bytes), and their labels, if these were asked for.
 
-    ``labels`` are those of the queries and of the database; empty where none were asked for.
+    ``transposed`` says that the file has bits x items.
     """
 
     query: StoredArray

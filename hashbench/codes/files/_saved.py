@@ -39,11 +39,9 @@ class _QueriesById:
 
 @dataclass(frozen=True)
 class SavedCodes(_QueriesById):
-    """The codes of queries and of a database, the relevance between them, and notes.
+    """The codes of queries and of a database, the relevance between them, and warnings for a report, a line each.
 
-    ``notes`` are warnings for a report, one line each: values of 0, real values that were binarised, codes of bits x
-    items, labels of -1. ``query_ids`` and ``database_ids`` name the items, where the file does. ``weights`` [bits] are
-    learned weights of the bits; ``save`` writes them, and ``weights_at`` reads them.
+    ``query_ids`` and ``database_ids`` name the items, where the file does; ``weights`` [bits] are learned.
     """
 
     query: Codes

@@ -19,11 +19,10 @@ Read = Callable[[int], Iterator[NDArray[Any]]]
 
 @dataclass(frozen=True)
 class StoredArray:
-    """One array of a file, whose values are read on demand.
+    """One array of a file, called ``where`` in errors and ``name`` by its key, whose values are read on demand.
 
-    ``where`` names it in errors, ``name`` is its key (or its file's stem). ``file_shape`` is its shape as the file
-    stores it; ``is_transposed`` says that ``shape`` is the reverse. ``read(n)`` yields the stored array n rows at a
-    time; ``read_columns(n)`` n columns at a time, in a format that can.
+    ``file_shape`` is its shape as the file stores it; ``is_transposed`` says that ``shape`` is the reverse. ``read(n)``
+    yields it n rows at a time; ``read_columns(n)`` n columns at a time, in a format that can.
     """
 
     where: str

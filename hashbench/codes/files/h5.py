@@ -1,7 +1,6 @@
 """``.h5`` and MATLAB's v7.3 ``.mat``: HDF5, read in slabs. MATLAB stores its matrices transposed.
 
-Refused is what could lead to another file or to an object: links that are not hard, virtual data sets, external
-storage, references, objects.
+Links, virtual data sets, external storage, references and objects are refused: they may lead to other files.
 """
 
 from collections.abc import Iterator

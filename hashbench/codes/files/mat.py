@@ -1,12 +1,7 @@
-"""``.mat`` of versions 5 to 7, MATLAB's own format (version 7.3 is HDF5), for all that hashbench reads from it.
+"""``.mat`` of versions 5 to 7, MATLAB's own format: a variable is an element, ``type, size, content``, of elements.
 
-A variable is an element: ``type, size, content``. The content of a matrix is elements again: flags, shape, name, and
-then its values, or the matrices in a cell or a structure. A compressed element inflates to a matrix; its checksum is
-compared when its last byte is read. Values are stored column by column, perhaps in a smaller type than the matrix has.
-
-``scipy.io.loadmat`` uses types and classes from the file as indices of its tables, unchecked: of small files with up to
-three wrong bytes, about one in forty ends the process (SciPy 1.17.1). And it holds the whole matrix: codes of 512 MB
-take 550 MiB, and 56 MiB here.
+``scipy.io.loadmat`` takes types and classes from the file as indices, unchecked: of small files with three wrong bytes
+one in forty ends the process (SciPy 1.17.1). And it holds the whole: 550 MiB for codes of 512 MB, 56 MiB here.
 """
 
 import struct

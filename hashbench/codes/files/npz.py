@@ -1,7 +1,4 @@
-"""``.npz``: arrays by name in a zip file, as ``numpy.savez`` and ``numpy.savez_compressed`` write it.
-
-A member is read in slabs; its checksum (CRC) is compared when its last byte is read.
-"""
+"""``.npz``: arrays in a zip file, read in slabs; a checksum (CRC) is compared when the last byte is read."""
 
 import zipfile
 from functools import partial

@@ -1,7 +1,6 @@
 """``.pt`` and ``.pth``: tensors that ``torch.save`` wrote, alone or in a flat dictionary; only with PyTorch.
 
-Read through ``torch.load(weights_only=True)``, which makes tensors and nothing else. ``.pkl`` is refused, because
-reading a pickle runs whatever code it holds; the error says how to convert it.
+``torch.load(weights_only=True)`` makes tensors and nothing else. A pickle is refused: it runs whatever it holds.
 """
 
 from functools import partial

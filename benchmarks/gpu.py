@@ -100,7 +100,7 @@ def count(bits: int) -> Found:
     assert labels is not None
     counts = torch.zeros((len(query), bits + 1, len(relevance.levels)), dtype=torch.int64, device=device)
     seconds = fastest_s(lambda: count_into(counts, words, items, *labels))
-    whole = fastest_s(lambda: torch_kernel.count(query, database, relevance, device=device))
+    whole = fastest_s(lambda: histogram.count(query, database, relevance, device="cuda:0"))
     first = ClassRelevance(relevance.query_labels[:CHECKED], relevance.database_labels)
     expected = histogram.count(query[:CHECKED], database, first)
     assert (counts[:CHECKED].cpu().numpy() == (2 + REPETITIONS) * expected.counts).all(), "not what the CPU counts"

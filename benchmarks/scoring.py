@@ -22,7 +22,6 @@ from sklearn.metrics import average_precision_score
 from hashbench import histogram, metrics
 from hashbench.codes import Codes, pack
 from hashbench.foundation.parallel import slices
-from hashbench.histogram import torch_kernel
 from hashbench.histogram.counting import Kernel
 from hashbench.metrics import Metrics
 from hashbench.relevance.labels import ClassRelevance, Relevance, SharedLabelRelevance
@@ -162,7 +161,7 @@ def cuda(bits: int) -> list[Timing]:
             f"torch on {torch.cuda.get_device_name(0)}, with the transfers",
             bits,
             n_queries * n_items,
-            lambda: torch_kernel.count(query, database, relevance, device="cuda"),
+            lambda: histogram.count(query, database, relevance, device="cuda:0"),
         )
     ]
 

@@ -215,8 +215,8 @@ def _report(source: str, saved: "SavedCodes | CodeStream", scored: "Scorer", as_
     scores = scored.scores()
     more: dict[str, Any] = {"ids_in_database": saved.ids_in_database(), "notes": saved.notes}
     if isinstance(saved, SavedCodes):
-        ranks, held = report.cutoffs(scored.metrics), (saved.query, saved.database, saved.relevance)
-        more["conventions"] = tuple(report.convention_scores(name, *held, ranks) for name in as_)
+        held = saved.query, saved.database, saved.relevance
+        more["conventions"] = report.convention_scores(as_, *held, scored.metrics)
     return report.Evaluation(source, scores, scored.evidence(), saved.query, **more)
 
 

@@ -27,13 +27,6 @@ class ScoreAccumulator:
     Queries and database may come in any order and in batches of any size; the rows of a side keep the order in which
     they came. Codes are packed at once, a bit each: 8 MB for a million codes of 64 bits. Those of tensors on a GPU are
     packed and stay there. The options are those of ``score``.
-
-    >>> accumulator = ScoreAccumulator("ap")
-    >>> accumulator.update(database_codes=[[1, 1]], database_labels=[7])
-    >>> accumulator.update(query_codes=[[1, 0]], query_labels=[7], database_codes=[[0, 0]], database_labels=[3])
-    >>> accumulator.compute()["ap"]
-    0.75
-    >>> accumulator.reset()
     """
 
     def __init__(

@@ -27,10 +27,9 @@ def numbers(name: str, values: Any) -> NDArray[Any]:
 
 
 def read_codes(name: str, values: Any, device: str, bits: int | None) -> AnyCodes | Bytes:
-    """The codes in ``values``; packed bytes stay bytes, because only all of them together show their bit order.
+    """The codes in ``values``, on a tensor's own device if ``device`` is a GPU.
 
-    Those of a torch tensor stay on its device if ``device`` is a GPU. With ``bits``, uint8[n, ceil(bits / 8)] are
-    packed.
+    With ``bits``, uint8[n, ceil(bits / 8)] are packed; they stay bytes, because only both sides show their bit order.
     """
     if isinstance(values, Codes) or hasattr(values, "to_host"):
         return _of_length(name, values, bits)

@@ -27,33 +27,26 @@ ROUNDING = 1e-12  # two values of a query that differ by less are equal
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """One of two codes that are compared: its name, its histogram, and what tells its queries apart, where known.
-
-    ``split`` is the checksum of the ids of a run's split, ``ids`` [q] the ids of the queries, ``labels`` their labels.
-    """
+    """One of two codes that are compared: its name, its histogram, and what tells its queries apart, where known."""
 
     name: str
     histogram: Histogram
     ids: Ids | None = None
     labels: Labels | None = None
-    split: str | None = None
+    split: str | None = None  # the checksum of the ids of a run's split
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The difference of one metric, mean of a minus mean of b, over the queries.
-
-    ``low`` and ``high`` are the ends of the bootstrap's interval. ``p`` is the share of the random exchanges of a and b
-    that give a mean difference as large as this one, or larger; ``is_exact`` says that all exchanges were counted.
-    """
+    """The difference of one metric, mean of a minus mean of b, over the queries."""
 
     a: float
     b: float
     difference: float
-    low: float
+    low: float  # the ends of the bootstrap's interval
     high: float
-    p: float
-    is_exact: bool
+    p: float  # the share of the random exchanges of a and b that give a mean difference at least as large
+    is_exact: bool  # all exchanges were counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,18 +61,14 @@ class QueryValues:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """The differences of some metrics over the queries that have a relevant item; ``n_empty`` queries have none.
-
-    ``same_by`` says how the queries of the two were found to be the same. ``values`` are those of each metric and each
-    query, float64[2, q]: of a and of b, NaN for a query without a relevant item.
-    """
+    """The differences of some metrics over the queries that have a relevant item; ``n_empty`` queries have none."""
 
     n_queries: int
     n_empty: int
     n_database: int
-    same_by: str
+    same_by: str  # how the queries of the two were found to be the same
     metrics: dict[str, Difference]
-    values: dict[str, Floats]
+    values: dict[str, Floats]  # of each metric, float64[2, q]: of a and of b, NaN for a query without a relevant item
     ids: Ids | None
 
     def most_different(self, metric: str, top: int) -> Iterator[QueryValues]:
@@ -120,16 +109,12 @@ def compare(a: Side, b: Side, names: Metrics, *, samples: int, seed: int, interv
 
 
 def _matched(a: Side, b: Side) -> tuple[NDArray[np.int64], str]:
-    """The row in b of each query of a, and how they were found to be the same; raises HashbenchError if they are not.
-
-    Whatever the ids and the labels say, each query must have as many items of each level in both databases.
-    """
+    """The row in b of each query of a, and how they were found to be the same; raises HashbenchError if they differ."""
 
     def require(is_same: bool, why: str) -> None:
+        expected = "codes of the same queries and database are expected"
         if not is_same:
-            raise HashbenchError(
-                f"{a.name}, {b.name}: not the same queries ({why}): codes of the same queries and database are expected"
-            )
+            raise HashbenchError(f"{a.name}, {b.name}: not the same queries ({why}): {expected}")
 
     sizes = a.histogram.n_queries, b.histogram.n_queries
     require(sizes[0] == sizes[1], f"{sizes[0]:,} and {sizes[1]:,} of them")
@@ -168,10 +153,9 @@ def _by_level(histogram: Histogram) -> dict[int, NDArray[np.int64]]:
 def differences(
     a: Mapping[str, Floats], b: Mapping[str, Floats], *, samples: int, seed: int, interval: float
 ) -> dict[str, Difference]:
-    """The difference of each metric; ``a`` and ``b`` give float64[q] for the same metrics and the same queries.
+    """The difference of each metric; ``a`` and ``b`` give float64[q], finite, for the same queries, at least one.
 
-    The values are finite, and there is at least one query. All metrics are resampled with the same queries, so a
-    metric's result does not depend on the others.
+    All metrics are resampled with the same queries, so a metric's result does not depend on the others.
     """
     first, second = np.stack([a[name] for name in a]), np.stack([b[name] for name in a])
     paired = first - second
@@ -199,8 +183,7 @@ def _bootstrap(paired: Floats, samples: int, seed: int, interval: float, done: "
             means[metric, part] = values[drawn].mean(axis=1)
         done.update(part.stop - part.start)
     tail = (1 - interval) / 2
-    ends: Floats = np.quantile(means, [tail, 1 - tail], axis=1)
-    return ends
+    return np.quantile(means, [tail, 1 - tail], axis=1)
 
 
 def _of_all_flips(values: Floats, samples: int) -> float | None:

@@ -53,9 +53,8 @@ def count_shards(source: Source, shards: Sequence[Shard], how: How) -> tuple[Tot
         given: dict[tuple[str, ...], Shard] = {}
         for shard, one in zip(shards, seen, strict=True):
             if (other := given.setdefault(one.identity, shard)) is not shard:
-                raise HashbenchError(
-                    f"{shard}: the same bytes as {other}: each shard is counted once, so leave one out"
-                )
+                once = "each shard is counted once, so leave one out"
+                raise HashbenchError(f"{shard}: the same bytes as {other}: {once}")
         if before is not None:
             _require_shards(before, given, how)
         note(f"note: {len(shards):,} shards, {sum(one.items for one in seen):,} items")
@@ -72,9 +71,8 @@ def _require_queries(before: Total, query: Codes, digest: str, how: How) -> None
             f"of {query.n_bits} bits are given: name another file"
         )
     if before.query_sha256 != digest:
-        raise HashbenchError(
-            f"{how.counts}: has the counts of other queries: their codes or labels differ: name another file"
-        )
+        differ = "their codes or labels differ: name another file"
+        raise HashbenchError(f"{how.counts}: has the counts of other queries: {differ}")
 
 
 def _require_shards(before: Total, given: Mapping[tuple[str, ...], Shard], how: How) -> None:

@@ -1,7 +1,4 @@
-"""Diagnostics of codes, without relevance: dead, duplicate and unbalanced bits, and the number of distinct codes.
-
-``diagnose_queries`` adds what a histogram says about the queries.
-"""
+"""Diagnostics of codes: dead, duplicate and unbalanced bits, and the number of distinct codes; and of queries."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,17 +19,13 @@ DISTINCT_LIMIT = 1 << 21  # words of distinct codes in memory, 16 MiB; beyond it
 
 @dataclass(frozen=True)
 class CodeDiagnostics:
-    """Distinct codes, dead bits, duplicate bits and the share of ones; bits are numbered from 0.
-
-    ``duplicates`` are the pairs (bit, earlier bit) that are equal in every code, or opposite in every code: the two
-    hold one bit of information. Dead bits are not listed there.
-    """
+    """Distinct codes, dead bits, duplicate bits and the share of ones; bits are numbered from 0."""
 
     n_items: int
     n_bits: int
     n_distinct: int | None  # None if the distinct codes take more than DISTINCT_LIMIT words
     dead: tuple[int, ...]  # bits with one value in all codes
-    duplicates: tuple[tuple[int, int], ...]
+    duplicates: tuple[tuple[int, int], ...]  # (bit, earlier bit) that are equal or opposite in every code, none dead
     ones: NDArray[np.float64]  # the share of ones of each bit, float64[bits]; 1/2 is balanced
 
 
@@ -47,15 +40,7 @@ class QueryDiagnostics:
 
 
 def diagnose(codes: Codes) -> CodeDiagnostics:
-    """The diagnostics of ``codes``, read block by block.
-
-    The third bit is always set, the second is the opposite of the first:
-
-    >>> from hashbench.codes import pack
-    >>> found = diagnose(pack(np.array([[0, 1, 1], [1, 0, 1], [1, 0, 1]], np.uint8)))
-    >>> found.n_distinct, found.dead, found.duplicates
-    (2, (2,), ((1, 0),))
-    """
+    """The diagnostics of ``codes``, read block by block."""
     tally = Tally(codes.n_bits)
     tally.add(codes)
     return tally.diagnostics()

@@ -15,19 +15,14 @@ from hashbench.metrics import Metrics, evaluate_with_extremes
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """The histogram of some queries against ``n_items`` items of a database, and what the codes themselves tell.
-
-    ``tally`` holds the diagnostics of the database codes (None: nobody asked for them), ``without_class`` the numbers
-    of queries and of items that have no class, ``is_same`` whether the database is the queries themselves in their
-    order, and ``n_excluded`` the number of queries that are left out of their own ranking.
-    """
+    """The histogram of some queries against ``n_items`` items of a database, and what the codes themselves tell."""
 
     histogram: Histogram
     n_items: int
-    tally: Tally | None = None
-    without_class: tuple[int, int] = (0, 0)
-    is_same: bool = False
-    n_excluded: int = 0
+    tally: Tally | None = None  # the diagnostics of the database codes, where they were inspected
+    without_class: tuple[int, int] = (0, 0)  # queries and items
+    is_same: bool = False  # the database is the queries themselves, in their order
+    n_excluded: int = 0  # queries that are left out of their own ranking
 
     def merged(self, other: "Evidence") -> "Evidence":
         """The evidence of both parts of a database; this one cannot be used any more.
@@ -37,7 +32,7 @@ class Evidence:
         assert self.tally is not None and other.tally is not None, "parts of a database are inspected"
         self.tally.merge(other.tally)
         without_class = self.without_class[0], self.without_class[1] + other.without_class[1]
-        counted, n_items = self.histogram.joined(other.histogram), self.n_items + other.n_items
+        counted, n_items = self.histogram + other.histogram, self.n_items + other.n_items
         return Evidence(counted, n_items, self.tally, without_class, n_excluded=self.n_excluded + other.n_excluded)
 
     def scores(self, metrics: Metrics, *, ties: Policy = "expected", empty: Empty = "skip") -> Scores:

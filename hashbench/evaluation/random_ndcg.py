@@ -18,21 +18,15 @@ from hashbench.relevance.distances import DistanceRelevance
 
 @dataclass(frozen=True)
 class Reading:
-    """One way to read a relevance by distance, and the NDCG of a ranking at random: its mean over all orders.
+    """One way to read a relevance by distance, and the NDCG of a ranking at random: its mean over all orders."""
 
-    ``centred``: the mean of the training features is subtracted before items are scaled to unit norm. ``squared``:
-    squared distances are compared with the percentiles of distances. ``top_gain`` is the gain of the highest level.
-    ``n_empty`` queries have no relevant item: ``ndcg`` is the mean of the others, and ``ndcg_with_empty`` counts 1 for
-    each of them, as the code of TALR does. ``is_own``: the protocol is scored in this way.
-    """
-
-    centred: bool
-    squared: bool
-    top_gain: int
-    is_own: bool
-    n_empty: int
-    ndcg: float
-    ndcg_with_empty: float
+    centred: bool  # the mean of the training features is subtracted before items are scaled to unit norm
+    squared: bool  # squared distances are compared with the percentiles of distances
+    top_gain: int  # the gain of the highest level
+    is_own: bool  # the protocol is scored in this way
+    n_empty: int  # queries without a relevant item
+    ndcg: float  # the mean of the others
+    ndcg_with_empty: float  # 1 for each query without one, as in the code of TALR
 
     def distance(self, printed: float) -> float:
         """How far a printed NDCG is from the nearer of ``ndcg`` and ``ndcg_with_empty``."""
@@ -42,8 +36,7 @@ class Reading:
 def readings(kind: str, relevance_of: Callable[[str, bool], DistanceRelevance]) -> list[Reading]:
     """All readings of a relevance by percentiles of the ``kind`` "percentiles" or "released", exactly.
 
-    ``relevance_of(kind, centred)`` computes the relevance of one reading. Takes as long as the relevance of four
-    protocols: 15 s for LabelMe on one core (5,000 training items, 2,000 queries and 20,019 items of 512 features).
+    ``relevance_of(kind, centred)`` computes the relevance of one reading; four are computed: 15 s for LabelMe.
     """
     found = []
     for centred, squared in product((True, False), (False, True)):

@@ -49,14 +49,6 @@ class Scorer:
     int64[q], -1 for none. ``inspect`` also collects what ``Evidence`` tells about the codes themselves. ``device`` is
     "cpu" or "cuda:N"; ``n_items``, where it is known, is for the choice of the kernel and the progress bar.
     ``ties="order"`` and ``weights`` rank the items themselves, so they need the whole database in one piece.
-
-    >>> from hashbench.codes import pack
-    >>> from hashbench.relevance.labels import from_labels
-    >>> scorer = Scorer(pack(np.array([[1, 0]])), Metrics.parse("ap"))
-    >>> for item, label in (([1, 1], 7), ([0, 0], 3)):
-    ...     scorer.add(pack(np.array([item])), from_labels(np.array([7]), np.array([label])))
-    >>> scorer.scores()["ap"]
-    0.75
     """
 
     def __init__(
@@ -115,10 +107,7 @@ class Scorer:
         raise HashbenchError(NO_OWN_ROWS)
 
     def add(self, codes: AnyCodes, relevance: LabelRelevance) -> None:
-        """Counts a piece of the database: packed codes, and the relevance of all queries to them.
-
-        Raises HashbenchError if their shapes do not agree, and if the memory of the device is full.
-        """
+        """Counts a piece of the database: packed codes, and the relevance of all queries to them."""
         if self._counter is not None:
             self._counter.add(codes, relevance)
         self._inspected((codes, relevance))
@@ -200,25 +189,19 @@ def score(
     """The scores of query codes against database codes, with relevance from labels, exact under ties.
 
     Codes are NumPy arrays or torch tensors, [n, bits]: 0 and 1, -1 and +1, bool, or real activations; a value > 0 is
-    bit 1. With ``bits`` they may also be packed, uint8[n, ceil(bits / 8)]; ``bit_order`` says which bit of a byte is
-    first, ``big`` (numpy.packbits) or ``little`` (faiss), where the padding does not show it. Labels are class ids [n],
-    negative for no class, names of classes [n], or multi-hot [n, labels] of 0 and 1. Metrics are named as on the
-    command line, one or several: ``ap``, ``"ap,ndcg@100"``, ``"recall@1,5,10"``, ``["ap(norm=retrieved)@5000"]`` ...
-    ``ties`` is the order of items at equal distance: ``expected`` is the mean over all orders (the only value that does
-    not depend on chance), ``best`` and ``worst`` put the relevant items of a tie first or last, ``order`` is the order
-    of the database. Queries without a relevant item are left out of the means, or score 0 with ``empty="zero"``.
-
-    ``exclude_self`` leaves each query out of its own ranking: True where query and database are the same items in the
-    same order, or the row of each query in the database [queries], -1 for a query that is no item. None (the default)
-    leaves nothing out, and warns if the same array is given for both; False is silent.
+    bit 1. With ``bits`` they may also be packed, uint8[n, ceil(bits / 8)]; ``bit_order`` is ``big`` (numpy.packbits) or
+    ``little`` (faiss), where the padding does not show it. Labels are class ids [n], negative for no class, names of
+    classes [n], or multi-hot [n, labels] of 0 and 1. Metrics are named as on the command line: ``"ap,ndcg@100"``.
+    ``ties`` is the order of items at equal distance: ``expected`` is the mean over all orders, ``best`` and ``worst``
+    put the relevant items of a tie first or last, ``order`` is the order of the database. Queries without a relevant
+    item are left out of the means, or score 0 with ``empty="zero"``. ``exclude_self`` leaves each query out of its own
+    ranking: True where query and database are the same items, or the row of each query in the database [queries], -1
+    for none. None leaves nothing out, and warns if the same array is given for both; False is silent.
 
     ``device`` is where the pairs are counted; the scores are the same on every device. ``auto`` counts torch tensors
-    that are on a GPU on that GPU, without copying them to the CPU, and everything else on the CPU. ``cpu``, ``cuda``
-    and ``cuda:N`` count there, wherever the codes are. The rankings of ``ties="order"`` are always computed on the CPU,
-    from the packed codes. ``weights`` [bits], each 0 or more, rank the database by the weighted Hamming distance, also
-    on the CPU; metrics at Hamming radii are then not defined. Every error is a HashbenchError of one line.
-
-    One query, and two items at the same distance, of which one is relevant:
+    that are on a GPU on that GPU, and everything else on the CPU. ``weights`` [bits], each 0 or more, rank the database
+    by the weighted Hamming distance, on the CPU as ``ties="order"``; metrics at Hamming radii are then not defined.
+    Every error is a HashbenchError of one line.
 
     >>> from hashbench import score
     >>> scores = score([[1, 0]], [[1, 1], [0, 0]], [7], [7, 3], metrics="ap")
@@ -231,14 +214,11 @@ def score(
     """
     policy, wanted = checked(ties, empty), Metrics.parse(metrics)
     chosen = for_arrays(device, query_codes, database_codes)
-    sides = [
-        arrays.read_codes(f"{side}_codes", codes, chosen, bits)
-        for side, codes in (("query", query_codes), ("database", database_codes))
-    ]
+    given = {"query_codes": query_codes, "database_codes": database_codes}
+    sides = [arrays.read_codes(name, codes, chosen, bits) for name, codes in given.items()]
     query, database = arrays.unpacked(sides, bits, bit_order)
-    relevance = arrays.relevance(
-        arrays.read_labels("query_labels", query_labels), arrays.read_labels("database_labels", database_labels)
-    )
+    labels = {"query_labels": query_labels, "database_labels": database_labels}
+    relevance = arrays.relevance(*(arrays.read_labels(name, values) for name, values in labels.items()))
     own: bool | Ints = exclude_self is True
     if not (exclude_self is None or isinstance(exclude_self, bool)):
         rows = arrays.numbers("exclude_self", exclude_self)

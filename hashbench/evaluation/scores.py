@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.foundation.errors import HashbenchError, unknown
-from hashbench.histogram import ties
 from hashbench.histogram.ties import Policy
 from hashbench.metrics import MetricValue, NamedMetric, PerQuery, summarise
 
@@ -103,14 +102,13 @@ class Scores(Mapping[str, float | None]):
         of = f"{self.n_queries} queries, {self.n_database} items, {self.n_bits} bits, ties={self.ties!r}"
         return f"Scores({of})\n{table(self)}"
 
-    __str__ = __repr__
-
 
 def checked(policy: str, empty: str) -> Policy:
     """The policy; raises HashbenchError if one of the two does not exist."""
-    if empty not in get_args(Empty):
-        raise unknown("value of empty", empty, get_args(Empty))
-    return ties.check(policy)
+    for name, value, known in (("value of empty", empty, get_args(Empty)), ("tie policy", policy, get_args(Policy))):
+        if value not in known:
+            raise unknown(name, value, known)
+    return cast(Policy, policy)
 
 
 def table(scores: Scores) -> str:

@@ -43,15 +43,12 @@ class Entry(Strict):
 
 @dataclass(frozen=True)
 class Total:
-    """The evidence of all shards in ``entries``, against the queries with this digest.
-
-    ``pending`` are the identities of the shards that an unfinished --append adds.
-    """
+    """The evidence of all shards in ``entries``, against the queries with this digest."""
 
     evidence: Evidence
     query_sha256: str
     entries: tuple[Entry, ...]
-    pending: frozenset[tuple[str, ...]] = frozenset()
+    pending: frozenset[tuple[str, ...]] = frozenset()  # the identities of the shards that an unfinished --append adds
 
     @property
     def identities(self) -> dict[tuple[str, ...], Entry]:
@@ -94,10 +91,7 @@ def write_total(path: Path, total: Total) -> None:
 
 
 def read_total(path: Path) -> Total | None:
-    """The total that ``write_total`` wrote; None where there is no file.
-
-    Raises HashbenchError for a file that is damaged, of another schema or of something else. Nothing is unpickled.
-    """
+    """The total that ``write_total`` wrote; None without a file; raises HashbenchError for any other content."""
     return quietly(str(path), lambda: _read(path), NOT_COUNTS) if path.exists() else None
 
 
@@ -107,9 +101,8 @@ def _read(path: Path) -> Total:
         raise HashbenchError(f"{path}: {NOT_COUNTS}")
     values = config.json_object(stored["about"]().whole().tobytes().decode())
     if (version := values.get("schema_version")) != SCHEMA:
-        raise HashbenchError(
-            f"{path}: has schema {printable(str(version))}, but this version of hashbench reads schema {SCHEMA}"
-        )
+        stated = printable(str(version))
+        raise HashbenchError(f"{path}: has schema {stated}, but this version of hashbench reads schema {SCHEMA}")
     about = config.parse(_About, values, str(path))
     arrays = {name: stored[name]().whole() for name in stored if name != "about"}
     without_class = about.entries[0].without_class[0], sum(entry.without_class[1] for entry in about.entries)

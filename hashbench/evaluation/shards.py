@@ -61,8 +61,8 @@ class Shard:
 def shards_of(codes: str, labels: str | None = None, besides: Path | None = None) -> list[Shard]:
     """The shards whose codes the pattern ``codes`` names, ``PATTERN`` or ``PATTERN:KEY``, in the order of their names.
 
-    ``labels`` is the pattern of their labels; without it they are in the files of the codes. The files of the two
-    patterns belong together in the order of their names. The file ``besides`` is not a shard, whatever its name.
+    The files of the pattern ``labels`` belong to them in that order; without it the labels are in the files of the
+    codes. The file ``besides`` is not a shard.
     """
     of_codes = _places("--shards", codes, besides)
     if labels is None:

@@ -1,9 +1,8 @@
 """TREC run and qrels files: rankings and relevance in files that other evaluators read, to check results with them.
 
-A run file has a line ``query Q0 item rank score tag`` for each item retrieved. A qrels file has a line
-``query 0 item level`` for each relevant pair. The score is ``bits - distance``. Tied items are ranked in database
-order. Item numbers are padded with zeros, so that names sorted as text are in database order. An evaluator that
-orders ties by its own rule (trec_eval: by name, last first) ignores the rank column.
+A run file has a line ``query Q0 item rank score tag`` for each item retrieved, with the score ``bits - distance``, ties
+in database order. A qrels file has a line ``query 0 item level`` for each relevant pair. Numbers are padded with zeros,
+so that names sorted as text are in database order. trec_eval orders ties by name, last first, and ignores the rank.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -42,10 +41,7 @@ def write_run(path: Path, query: Codes, database: Codes, *, depth: int = DEPTH, 
 
 
 def write_qrels(path: Path, relevance: Relevance, *, own: Ints | None = None) -> None:
-    """Writes the level of every relevant pair to ``path``; a pair without a line is not relevant.
-
-    ``own`` [q] is the row of each query in the database, which is left out of its lines; -1: none.
-    """
+    """Writes the level of every relevant pair to ``path``; a pair without a line is not relevant; ``own`` as above."""
     n_queries, n_items = relevance.shape
     query_name, item_name, levels = _namer("q", n_queries), _namer("d", n_items), relevance.levels
 

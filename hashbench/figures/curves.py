@@ -50,12 +50,12 @@ def _mean(label: str, histograms: Sequence[Histogram], retrieved: int) -> Series
     """The mean of the curves of several runs of one cell, place by place."""
     by_rank = [rank_curve(histogram, retrieved) for histogram in histograms]
     by_radius = [radius_curve(histogram) for histogram in histograms]
-    n = by_rank[0].n
+    n = by_rank[0]["n"]
     kept = np.unique(np.linspace(0, len(n) - 1, N_MARKS).round().astype(np.int64))
-    recall = np.mean([curve.recall for curve in by_radius], axis=0)
+    recall = np.mean([curve["recall"] for curve in by_radius], axis=0)
     curves = (
-        Curve(n[kept], np.mean([curve.precision[kept] for curve in by_rank], axis=0), every=10),
-        Curve(recall, np.mean([curve.precision for curve in by_radius], axis=0), every=8),
+        Curve(n[kept], np.mean([curve["precision"][kept] for curve in by_rank], axis=0), every=10),
+        Curve(recall, np.mean([curve["precision"] for curve in by_radius], axis=0), every=8),
     )
     points: list[dict[str, Value]] = [
         {"curve": name, "series": label, "x": float(x), "precision": float(y), "n_runs": len(histograms)}

@@ -3,13 +3,12 @@
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
-from typing import TYPE_CHECKING, Literal, TypeAlias, Union
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict, Union, Unpack
 
 import numpy as np
 
 from hashbench.codes import Codes, block_items
 from hashbench.foundation.parallel import available_cores, slices
-from hashbench.foundation.progress import bar
 from hashbench.histogram.counts import Counter, Histogram, Ints, Job, Report, widened
 from hashbench.relevance.distances import DistanceRelevance
 from hashbench.relevance.labels import Relevance
@@ -24,32 +23,30 @@ Kernel = Literal["numpy", "numba"]  # of the CPU; both count the same
 NUMPY_WORDS = 150_000_000
 
 
+class Options(TypedDict, total=False):
+    """Where and how pairs are counted: on the device "cpu" or "cuda:N"; on the CPU by so many threads, by a kernel."""
+
+    device: str
+    workers: int | None
+    kernel: Kernel | None
+
+
 def count(
-    query: AnyCodes,
-    database: AnyCodes,
-    relevance: Relevance,
-    *,
-    device: str = "cpu",
-    workers: int | None = None,
-    kernel: Kernel | None = None,
-    progress: bool = False,
+    query: AnyCodes, database: AnyCodes, relevance: Relevance, *, progress: bool = False, **options: Unpack[Options]
 ) -> Histogram:
     """The histogram of ``query`` codes against ``database`` codes.
 
     A pair costs one popcount per word and at most one increment. The memory is that of the result and a few MiB, never
-    queries x database. ``device`` is "cpu" or "cuda:N"; the histogram is the same. On the CPU the ``workers`` are
-    threads that call the kernel: by default one for each core that this process may use with Numba's kernels, which
-    release the GIL, so no second pool competes with those of NumPy or torch. ``kernel`` is that of the CPU, by default
+    queries x database. The histogram is the same on every ``device``, "cpu" (the default) or "cuda:N". On the CPU the
+    ``workers`` are threads that call the kernel: by default one for each core that this process may use with Numba's
+    kernels, which release the GIL, so no second pool competes with those of NumPy or torch. ``kernel`` is by default
     NumPy's for few pairs, which needs no import, and Numba's for more. ``progress`` shows a bar if counting takes long.
     Where distances define ``relevance``, they are computed piece by piece.
     """
+    blocks: Iterable[tuple[AnyCodes, Relevance]] = [(database, relevance)]
     if isinstance(relevance, DistanceRelevance):
-        pieces = ((database[part], known) for part, known in relevance.pieces())
-        return count_blocks(query, pieces, device=device, workers=workers, kernel=kernel, progress=progress)
-    counting = counter(query, device=device, workers=workers, kernel=kernel, n_items=len(database))
-    with bar("count", "pair", len(query) * len(database), shown=progress, scaled=True) as shown:
-        counting.add(database, relevance, shown.update)
-    return counting.histogram()
+        blocks = ((database[part], known) for part, known in relevance.pieces())
+    return count_blocks(query, blocks, n_items=len(database), progress=progress, **options)
 
 
 def count_blocks(
@@ -57,38 +54,29 @@ def count_blocks(
     blocks: Iterable[tuple[AnyCodes, Relevance]],
     *,
     n_items: int | None = None,
-    device: str = "cpu",
-    workers: int | None = None,
-    kernel: Kernel | None = None,
     progress: bool = False,
+    **options: Unpack[Options],
 ) -> Histogram:
     """The histogram of ``query`` codes against a database that comes in pieces and is never whole in memory.
 
     A piece is its codes and the relevance of all queries to them; a thread fetches the next piece while one is counted.
-    The result is that of ``count`` on the whole database, whatever the pieces. If a piece has more levels than the
-    pieces before it, these levels are added. Without pieces HashbenchError is raised. ``n_items``, the number of
-    items of all pieces where it is known, is for the progress bar and the choice of the kernel.
+    The result is that of ``count`` on the whole database; a piece may add levels. Raises HashbenchError without pieces.
+    ``n_items``, the number of items of all pieces, is for the progress bar and the choice of the kernel.
     """
-    counting = counter(query, device=device, workers=workers, kernel=kernel, n_items=n_items)
+    counting = counter(query, n_items=n_items, **options)
     counting.add_all(blocks, n_items, progress=progress)
     return counting.histogram()
 
 
-def counter(
-    query: AnyCodes,
-    *,
-    device: str = "cpu",
-    workers: int | None = None,
-    kernel: Kernel | None = None,
-    n_items: int | None = None,
-) -> "Counter":
+def counter(query: AnyCodes, *, n_items: int | None = None, **options: Unpack[Options]) -> Counter:
     """The counter of ``query`` codes against a database that comes in pieces; the options are those of ``count``."""
-    if device != "cpu":
+    if (device := options.get("device", "cpu")) != "cpu":
         from hashbench.histogram import torch_kernel
 
         return torch_kernel.TorchCounter(query, device)
     n_pairs = None if n_items is None else len(query) * n_items
-    return CpuCounter(on_cpu(query), workers, kernel or _faster(n_pairs, query.shape[1]))
+    kernel = options.get("kernel") or _faster(n_pairs, query.shape[1])
+    return CpuCounter(on_cpu(query), options.get("workers"), kernel)
 
 
 class CpuCounter(Counter):
@@ -114,12 +102,9 @@ class CpuCounter(Counter):
 
 
 class _Allowance:
-    """The words that NumPy's kernel may still compare in this process.
+    """A process that counts often pays for the import of Numba once, when it has spent as much time without it."""
 
-    A process that counts often pays for the import of Numba once, when it has spent as much time without it.
-    """
-
-    left = NUMPY_WORDS
+    left = NUMPY_WORDS  # that NumPy's kernel may still compare in this process
 
 
 def _faster(n_pairs: int | None, n_bits: int) -> Kernel:

@@ -63,21 +63,13 @@ class Histogram:
         return self.relevant.sum(axis=1)
 
     def __add__(self, other: "Histogram") -> "Histogram":
-        if self.counts.shape != other.counts.shape or not np.array_equal(self.levels, other.levels):
-            raise HashbenchError(
-                f"histograms of shapes {self.counts.shape} and {other.counts.shape} cannot be added: "
-                "queries, bits and levels must agree"
-            )
-        return Histogram(self.counts + other.counts, self.levels)
-
-    def joined(self, other: "Histogram") -> "Histogram":
-        """The sum where one may have more levels than the other: those of two parts of a database.
-
-        Raises HashbenchError if the levels of the one do not begin with those of the other.
-        """
+        """The histogram of two parts of a database, of which one may have more levels than the other."""
         levels = joined_levels(self.levels, other.levels)
-        one, two = (Histogram(widened(each.counts, len(levels)), levels) for each in (self, other))
-        return one + two
+        if self.counts.shape[:2] != other.counts.shape[:2]:
+            raise HashbenchError(
+                f"histograms of shapes {self.counts.shape} and {other.counts.shape}: queries and bits must agree"
+            )
+        return Histogram(widened(self.counts, len(levels)) + widened(other.counts, len(levels)), levels)
 
     def sha256(self) -> str:
         """Checksum of counts and levels as little-endian 64-bit integers; a row stores it with its scores."""
@@ -139,10 +131,7 @@ class Counter(ABC):
         self.levels = np.zeros(0, np.int64)
 
     def add(self, database: Any, relevance: Relevance, report: Report = int) -> None:
-        """Counts a piece: packed codes, and the relevance of all queries to them.
-
-        Raises HashbenchError if their shapes do not agree, and if the memory of the device is full.
-        """
+        """Counts a piece; raises HashbenchError if shapes do not agree, and if the memory of the device is full."""
         require_fit(self.query_shape, database.shape, relevance)
         self.levels = joined_levels(self.levels, relevance.levels)
         self._add(database, relevance, report)

@@ -1,8 +1,4 @@
-"""The device that counts a histogram: ``cpu``, with Numba's kernels, or a CUDA device, with torch's.
-
-All devices count exactly the same histogram. What needs the order of the database items, and the conventions of other
-evaluation code, are always computed on the CPU.
-"""
+"""The device that counts a histogram: ``cpu``, with Numba's kernels, or a CUDA device, with torch's: both the same."""
 
 import ctypes
 import re
@@ -26,10 +22,7 @@ def usable(name: str) -> str:
 
 
 def for_arrays(name: str, *codes: Any) -> str:
-    """The device that counts ``codes`` in memory, "cpu" or "cuda:N"; raises HashbenchError as ``usable`` does.
-
-    ``auto`` is the device of the first torch tensor on a GPU, and the CPU where none is.
-    """
+    """The device that counts ``codes`` in memory; ``auto`` is that of the first torch tensor on a GPU, else "cpu"."""
     if name != "auto":
         return usable(name)
     on_gpu = [each.device for each in codes if hasattr(each, "detach") and getattr(each, "is_cuda", False)]
@@ -39,8 +32,8 @@ def for_arrays(name: str, *codes: Any) -> str:
 def for_pairs(name: str, n_pairs: int, n_bits: int) -> str:
     """The device that counts ``n_pairs`` pairs of codes from files, "cpu" or "cuda:N".
 
-    ``auto`` is the first CUDA device where there is one, torch is installed, and the CPU would need ``CPU_SECONDS`` or
-    more; torch is not imported before all three hold. Raises HashbenchError as ``usable`` does.
+    ``auto`` is the first CUDA device where there is one, torch is installed (it is not imported before), and the CPU
+    would need ``CPU_SECONDS`` or more. Raises HashbenchError as ``usable`` does.
     """
     if name != "auto":
         return usable(name)

@@ -1,8 +1,7 @@
 """The counting kernels on the CPU: distance and level become one key, and a small table counts the keys.
 
-A tile of keys is computed without branches, so that the compiler vectorises it, and then counted. A pair costs one
-popcount per word and one increment; with class labels and codes of one word it costs half an increment, because two
-queries of the same class share a key.
+A tile of keys is computed without branches, so that the compiler vectorises it, and then counted. With class labels and
+codes of one word a pair costs half an increment, because two queries of the same class share a key.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,6 +20,7 @@ from hashbench.histogram.counts import Ints, Job
 from hashbench.relevance.labels import ClassRelevance, Labels, Relevance, SharedLabelRelevance
 
 Words = NDArray[np.uint64]
+Keys = NDArray[np.uint32]
 
 QUERY_BLOCK = 16  # queries of a job: a millisecond or less, so that all cores end at about the same time
 LEVEL_BLOCK = 1 << 14  # items whose levels are read at a time
@@ -42,9 +42,9 @@ def popcount(typing_context: Any, word: Any) -> Any:  # noqa: ARG001
 
 
 def compiled(function: Callable[..., None]) -> Callable[..., None]:
-    """``function`` compiled without the GIL, kept on disk for later processes where a cache can be written.
+    """``function`` compiled without the GIL, kept on disk where possible; call it with one set of types only.
 
-    Call it with one set of types only: processes that fill the cache at the same time then write the same thing.
+    Processes that fill the cache at the same time then write the same thing.
     """
     try:
         return njit(nogil=True, cache=True)(function)
@@ -56,7 +56,7 @@ inner = njit(nogil=True)  # part of the kernels that call it, and kept with them
 
 
 @inner
-def _add_differing(query: Words, database: Words, start: int, scale: int, key: NDArray[np.uint32]) -> None:
+def _add_differing(query: Words, database: Words, start: int, scale: int, key: Keys) -> None:
     """Adds ``scale`` times the Hamming distance to each item from ``start``; query [w], database [w, n]."""
     for w in range(len(query)):
         word, row = query[w], database[w, start : start + len(key)]
@@ -65,7 +65,7 @@ def _add_differing(query: Words, database: Words, start: int, scale: int, key: N
 
 
 @inner
-def _tally(key: NDArray[np.uint32], table: NDArray[np.uint32]) -> None:
+def _tally(key: Keys, table: Keys) -> None:
     whole = len(key) - len(key) % 4
     for i in range(0, whole, 4):
         table[0, key[i]] += _new
@@ -77,7 +77,7 @@ def _tally(key: NDArray[np.uint32], table: NDArray[np.uint32]) -> None:
 
 
 @inner
-def _move_counts(table: NDArray[np.uint32], total: Ints) -> None:
+def _move_counts(table: Keys, total: Ints) -> None:
     """Adds the tables to ``total`` [keys] and clears them."""
     for k in range(len(total)):
         for t in range(TABLES):
@@ -101,9 +101,7 @@ def _add_marginals(pairs: Ints, one: Ints, two: Ints) -> None:
 
 
 @inner
-def _count_run(
-    one: Words, two: Words, width: int, database: Words, start: int, stop: int, table: NDArray[np.uint32]
-) -> None:
+def _count_run(one: Words, two: Words, width: int, database: Words, start: int, stop: int, table: Keys) -> None:
     """Counts the items start .. stop by the key d(one) * width + d(two), or by d(one) alone where width is 1."""
     buffer = np.empty(TILE, np.uint32)
     for tile in range(start, stop, TILE):
@@ -119,8 +117,8 @@ def _count_run(
 def count_classes(query: Words, database: Words, pairs: NDArray[np.int64], cuts: Ints, counts: Ints) -> None:
     """Adds the pairs of some queries to ``counts`` int64[q, d, 2], one or two queries at a time.
 
-    query uint64[q, w]; database uint64[w, n], sorted by class; pairs int64[p, 2]: indices of queries of one class, the
-    second -1 where there is none; cuts int64[p, 2]: where the items of that class begin and end.
+    query [q, w]; database [w, n], sorted by class; pairs [p, 2]: queries of one class, the second -1 where there is
+    none; cuts [p, 2]: where the items of that class begin and end.
     """
     n_bins = counts.shape[1]
     table = np.zeros((TABLES, n_bins * n_bins if pairs[:, 1].max() >= 0 else n_bins), np.uint32)
@@ -140,10 +138,12 @@ def count_classes(query: Words, database: Words, pairs: NDArray[np.int64], cuts:
 
 
 @compiled
-def count_shared(query: Words, database: Words, query_labels: Words, database_labels: Words, counts: Ints) -> None:
-    """Adds all pairs to ``counts`` int64[q, d, v], v being the number of labels that two items share.
+def count_keys(
+    query: Words, database: Words, level: NDArray[np.uint16], query_labels: Words, database_labels: Words, counts: Ints
+) -> None:
+    """Adds all pairs to ``counts`` int64[q, d, v], v being ``level`` uint16[q, n], or the number of shared labels.
 
-    query uint64[q, w], database uint64[w, n]; labels likewise, packed.
+    query uint64[q, w], database uint64[w, n]; labels likewise, packed. What is not used has no columns or no words.
     """
     n_bins, n_levels = counts.shape[1:]
     table = np.zeros((TABLES, n_bins * n_levels), np.uint32)
@@ -152,29 +152,13 @@ def count_shared(query: Words, database: Words, query_labels: Words, database_la
         for tile in range(0, database.shape[1], TILE):
             key = buffer[: min(TILE, database.shape[1] - tile)]
             key[:] = 0
+            if level.shape[1]:
+                key[:] = level[q, tile : tile + len(key)]
             _add_differing(query[q], database, tile, n_levels, key)
             for w in range(query_labels.shape[1]):
                 word, row = query_labels[q, w], database_labels[w, tile : tile + len(key)]
                 for i in range(len(key)):
                     key[i] += np.uint32(popcount(word & row[i]))
-            _tally(key, table)
-        _move_counts(table, counts[q].reshape(n_bins * n_levels))
-
-
-@compiled
-def count_levels(query: Words, database: Words, level: NDArray[np.uint16], counts: Ints) -> None:
-    """Adds all pairs to ``counts`` int64[q, d, v], v being their ``level`` uint16[q, n].
-
-    query uint64[q, w], database uint64[w, n].
-    """
-    n_bins, n_levels = counts.shape[1:]
-    table = np.zeros((TABLES, n_bins * n_levels), np.uint32)
-    buffer = np.empty(TILE, np.uint32)
-    for q in range(len(query)):
-        for tile in range(0, database.shape[1], TILE):
-            key = buffer[: min(TILE, database.shape[1] - tile)]
-            key[:] = level[q, tile : tile + len(key)]
-            _add_differing(query[q], database, tile, n_levels, key)
             _tally(key, table)
         _move_counts(table, counts[q].reshape(n_bins * n_levels))
 
@@ -196,13 +180,14 @@ def jobs(relevance: Relevance, query: Codes, database: Codes, columns: slice, co
 
 def _by_level(relevance: Relevance, query: Codes, database: Codes, columns: slice, counts: Ints) -> Iterator[Job]:
     words, items = _contiguous(query.words), _contiguous(database.words[columns].T)
+    no_labels = np.zeros((len(words), 0), np.uint64), np.zeros((0, items.shape[1]), np.uint64)
 
     def job(rows: slice) -> int:
         for part in slices(items.shape[1], LEVEL_BLOCK):
             level = relevance.block(rows, slice(columns.start + part.start, columns.start + part.stop))
             assert level.max(initial=0) < counts.shape[2], "blocks are indices of the levels"
             keys = _contiguous(level.astype(np.uint16, copy=False))
-            count_levels(words[rows], _contiguous(items[:, part]), keys, counts[rows])
+            count_keys(words[rows], _contiguous(items[:, part]), keys, *no_labels, counts[rows])
         return len(words[rows]) * items.shape[1]
 
     return (partial(job, rows) for rows in slices(len(words), QUERY_BLOCK))
@@ -230,9 +215,10 @@ def _by_shared_labels(
 ) -> Iterator[Job]:
     words, items = _contiguous(query.words), _contiguous(database.T)
     query_bits, database_bits = pack_words(query_labels), _contiguous(pack_words(labels).T)
+    no_level = np.zeros((len(words), 0), np.uint16)
 
     def job(rows: slice) -> int:
-        count_shared(words[rows], items, query_bits[rows], database_bits, counts[rows])
+        count_keys(words[rows], items, no_level, query_bits[rows], database_bits, counts[rows])
         return len(words[rows]) * len(labels)
 
     return (partial(job, rows) for rows in slices(len(words), QUERY_BLOCK))
@@ -254,11 +240,7 @@ def is_multi_hot(labels: Labels) -> bool:
 
 
 def _pairs(labels: Labels, joint: bool) -> Ints:
-    """All queries, int64[p, 2]: if ``joint``, in pairs of the same class; the second is -1 for a single query.
-
-    >>> _pairs(np.array([7, 3, 7, 7]), joint=True).tolist()
-    [[1, -1], [0, 2], [3, -1]]
-    """
+    """All queries, int64[p, 2]: if ``joint``, in pairs of the same class; the second is -1 for a single query."""
     order = np.argsort(labels, kind="stable")
     ordered = labels[order]
     is_second = joint & ((np.arange(len(labels)) - np.searchsorted(ordered, ordered)) % 2 == 1)

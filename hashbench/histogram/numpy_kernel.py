@@ -1,7 +1,6 @@
-"""The counting kernel for few pairs, in NumPy alone: nothing is imported or compiled. It also says what is counted.
+"""The counting kernel for few pairs, in NumPy alone: ``bincount`` counts keys of distance and level, query by query.
 
-Distance and level of a pair become one key, and ``bincount`` counts the keys of a query. A pair of 64 bits costs some
-4 ns of a core, 13 times as much as in Numba's kernels (benchmarks/scoring.py).
+A pair of 64 bits costs some 4 ns of a core, 13 times as much as in Numba's kernels (benchmarks/scoring.py).
 """
 
 from collections.abc import Iterator

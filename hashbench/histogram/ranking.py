@@ -1,9 +1,4 @@
-"""Rankings by real or weighted distances: items are sorted, and equal distances are a tie.
-
-Hamming distances are counted into the histogram and never sorted. Other distances of a query are sorted once, and each
-run of equal distances becomes a tie group. The metrics need only the tie groups, so the same formulas give exact,
-tie-aware values.
-"""
+"""Rankings by real or weighted distances: they are sorted once, and each run of equal distances is a tie group."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -33,18 +28,12 @@ BITS_OF_BYTE = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bi
 class RankingHistogram(Histogram):
     """counts int64[q, g, v]: items with relevance levels[v] in tie group g of the ranking, for query q.
 
-    Its groups are the tie groups of a ranking and not Hamming distances, so metrics at a Hamming radius are not defined
-    on it. Queries with fewer groups than others have empty groups at the end.
+    Metrics at a Hamming radius are not defined on it. Queries with fewer groups than others have empty ones at the end.
     """
 
 
 def grouped(distances: Array, level: Level, levels: Ints) -> RankingHistogram:
-    """The tie groups of ``distances`` [q, n], ascending; equal values tie. ``level`` uint16[q, n] indexes ``levels``.
-
-    >>> level = np.array([[0, 1, 1]], np.uint16)
-    >>> grouped(np.array([[2.5, 0.5, 2.5]]), level, np.array([0, 1])).counts.tolist()
-    [[[0, 1], [1, 1]]]
-    """
+    """The tie groups of ``distances`` [q, n], ascending; equal values tie. ``level`` [q, n] indexes ``levels``."""
     if distances.dtype.kind == "i" and distances.max(initial=0) < PACKED_LIMIT // len(levels):
         # distance and level are one integer, so that values are sorted in place of indices (faster)
         packed = distances.astype(np.int64)
@@ -76,9 +65,6 @@ def merged_after(ranking: Histogram, rank: int | None) -> RankingHistogram:
     """``ranking`` with all groups that begin after ``rank`` merged into one; with rank None it is unchanged.
 
     Metrics of the first ``rank`` ranks stay the same, and so does the number of relevant items.
-
-    >>> merged_after(RankingHistogram(np.array([[[0, 2], [1, 0], [3, 1]]]), np.array([0, 1])), 1).counts.tolist()
-    [[[0, 2], [4, 1]]]
     """
     counts = ranking.counts
     if rank is None:
@@ -92,12 +78,7 @@ def merged_after(ranking: Histogram, rank: int | None) -> RankingHistogram:
 
 
 def without_rank(ranking: RankingHistogram, rank: Ints, level: NDArray[np.integer]) -> RankingHistogram:
-    """``ranking`` without one item of each query: that of index ``level`` [q] at ``rank`` [q] from 0; -1: without none.
-
-    >>> ranked = RankingHistogram(np.array([[[0, 2], [1, 0]]]), np.array([0, 1]))
-    >>> without_rank(ranked, np.array([2]), np.array([0])).counts.tolist()
-    [[[0, 2], [0, 0]]]
-    """
+    """``ranking`` without one item of each query: of index ``level`` [q] at ``rank`` [q] from 0; -1: without none."""
     group = (ranking.at_distance.cumsum(axis=1) <= rank[:, None]).sum(axis=1)
     queries, counts = np.flatnonzero(rank >= 0), ranking.counts.copy()
     counts[queries, group[queries], level[queries]] -= 1
@@ -115,10 +96,9 @@ def joined(blocks_of_queries: Sequence[RankingHistogram]) -> RankingHistogram:
 
 
 def rankings(distances: Distances, relevance: Relevance, own: Ints | None = None) -> Iterator[RankingHistogram]:
-    """The tie groups of all queries, in blocks of queries of bounded memory.
+    """The tie groups of all queries, in blocks of bounded memory; raises HashbenchError for distances not finite.
 
-    ``own`` [q] is the row of each query in the database (-1: none), which is left out of its ranking. Raises
-    HashbenchError for distances that are not finite.
+    ``own`` [q] is the row of each query in the database (-1: none), which is left out of its ranking.
     """
     for rows in blocks(*relevance.shape):
         block, level = finite(distances(rows)), relevance.block(rows, slice(0, relevance.shape[1]))
@@ -162,18 +142,16 @@ def hamming(query: Codes, database: Codes) -> Distances:
 def weighted_hamming(query: Codes, database: Codes, weights: NDArray[np.floating]) -> Distances:
     """Weighted Hamming distances, int64[q, n]: the sum of the weights of the bits that differ.
 
-    ``weights`` is float[bits], or float[q, bits] with weights of each query's own; none is negative. They are rounded
-    once to whole numbers of 32 bits, after a multiplication by a power of two, which keeps the ties of weights that
-    are whole already: then distances are exact, and ties do not depend on the order in which weights are added.
-    Weights that are negative, not finite or of another shape raise HashbenchError.
+    ``weights`` is float[bits], or float[q, bits] for weights of each query. They are rounded once to whole numbers of
+    32 bits, after a multiplication by a power of two, which keeps the ties of whole weights: then distances are exact,
+    and ties do not depend on the order in which weights are added. Raises HashbenchError for weights that are negative,
+    not finite or of another shape.
     """
     require_bits(query.n_bits, database.n_bits)
     whole = _whole(weights, len(query), query.n_bits)
     n_bytes = -(-query.n_bits // 8)  # that hold a bit, lowest bit first
-    query_bytes, database_bytes = (
-        np.ascontiguousarray(each.words).astype("<u8", copy=False).view(np.uint8)[:, :n_bytes]
-        for each in (query, database)
-    )
+    in_words = (np.ascontiguousarray(each.words).astype("<u8", copy=False) for each in (query, database))
+    query_bytes, database_bytes = (words.view(np.uint8)[:, :n_bytes] for words in in_words)
     columns = np.ascontiguousarray(database_bytes.T)
 
     def distances(rows: slice) -> Array:

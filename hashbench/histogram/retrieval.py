@@ -17,26 +17,20 @@ CUTOFFS = (1, 4, 16)  # how many nearest items the searches are for [Jeong and S
 
 
 class Reranked(NamedTuple):
-    """A search for the nearest K items: whether each is relevant, bool[q, K], in the order of their distances.
+    """A search for the nearest K items."""
 
-    ``n_candidates`` int64[q] is the number of different items in the buckets that a query opened.
-    """
-
-    relevant: NDArray[np.bool_]
-    n_candidates: NDArray[np.integer]
+    relevant: NDArray[np.bool_]  # [q, K], in the order of their distances
+    n_candidates: NDArray[np.integer]  # [q]: different items in the buckets that a query opened
 
 
 @dataclass(frozen=True, eq=False)
 class Retrieval:
     """The searches for the nearest K = 1, 4 and 16 of ``n_items`` items, by K.
 
-    Their candidates differ, because a query opens buckets until they hold K items. ``n_items`` is the number of items
-    that a query can find; if items search each other, this is all items but one. If it is less than K, the search is
-    for all of them, and ``relevant`` has ``n_items`` columns.
-
-    ``contingency`` int64[d, classes] is the number of items of each class in each bucket. It is None if there are no
-    buckets, if an item is in several buckets, or if it can have several labels. Any other content raises
-    HashbenchError.
+    ``n_items`` is the number of items that a query can find; if items search each other, this is all items but one. If
+    it is less than K, the search is for all of them, and ``relevant`` has ``n_items`` columns. ``contingency``
+    int64[d, classes] is the number of items of each class in each bucket; None if there are no buckets, if an item is
+    in several buckets, or if it can have several labels. Any other content raises HashbenchError.
     """
 
     n_items: int
@@ -47,19 +41,17 @@ class Retrieval:
         if tuple(self.reranked) != CUTOFFS:
             given, expected = (", ".join(map(str, cutoffs)) or "no" for cutoffs in (self.reranked, CUTOFFS))
             raise HashbenchError(f"searches for {given} items: {expected} are expected")
-        for cutoff, found in self.reranked.items():
-            self._require(found, (self.n_queries, min(cutoff, self.n_items)))
+        for cutoff, (relevant, n) in self.reranked.items():
+            q, k = shape = self.n_queries, min(cutoff, self.n_items)
+            if relevant.dtype != np.bool_ or relevant.shape != shape:
+                raise HashbenchError(f"relevant, {relevant.dtype} of shape {relevant.shape}: bool {shape} is expected")
+            in_range = n.dtype.kind in "ui" and n.shape == (q,) and bool(((n >= k) & (n <= self.n_items)).all())
+            if k < 1 or not in_range:
+                raise HashbenchError(f"candidates of {q} queries: {k} to {self.n_items} of each are expected")
         counts = self.contingency
-        if counts is not None and not (_is_whole(counts) and counts.ndim == 2 and counts.any() and counts.min() >= 0):
+        is_table = counts is None or (counts.dtype.kind in "ui" and counts.ndim == 2 and counts.any())
+        if counts is not None and not (is_table and counts.min() >= 0):
             raise HashbenchError(f"contingency of shape {counts.shape}: counts [d, classes] of some items are expected")
-
-    def _require(self, found: Reranked, shape: tuple[int, int]) -> None:
-        relevant, n = found
-        if relevant.dtype != np.bool_ or relevant.shape != shape:
-            raise HashbenchError(f"relevant, {relevant.dtype} of shape {relevant.shape}: bool {shape} is expected")
-        in_range = _is_whole(n) and n.shape == shape[:1] and bool(((n >= shape[1]) & (n <= self.n_items)).all())
-        if shape[1] < 1 or not in_range:
-            raise HashbenchError(f"candidates of {shape[0]} queries: {shape[1]} to {self.n_items} of each are expected")
 
     @property
     def n_queries(self) -> int:
@@ -100,7 +92,3 @@ class Retrieval:
         for cutoff, found in self.reranked.items():
             arrays |= {f"{name}_{cutoff}": array for name, array in found._asdict().items()}
         return arrays
-
-
-def _is_whole(array: NDArray[Any]) -> bool:
-    return array.dtype.kind in "ui"

@@ -16,19 +16,7 @@ OWN_ROWS = 1 << 8  # items whose relevance to themselves is read at a time
 
 
 class SelfPairs:
-    """The pairs of a query with itself, read off a database that comes in pieces.
-
-    ``own`` [q] is the row of each query in the whole database, -1 for a query that is no item of it, None for all.
-
-    >>> from hashbench.codes import pack
-    >>> from hashbench.histogram import count
-    >>> from hashbench.relevance.labels import ClassRelevance
-    >>> codes, same = pack(np.array([[0], [0]])), ClassRelevance(np.array([7, 7]), np.array([7, 7]))
-    >>> pairs = SelfPairs(codes, np.array([0, -1]))
-    >>> pairs.add(codes, same)
-    >>> pairs.left_out(count(codes, codes, same)).counts.tolist(), pairs.is_same
-    ([[[0, 1], [0, 0]], [[0, 2], [0, 0]]], True)
-    """
+    """The pairs of a query with itself in a database that comes in pieces; ``own`` [q] are its rows there, -1 none."""
 
     def __init__(self, query: Codes, own: Ints | None) -> None:
         self.query, self.own = query, np.full(len(query), -1) if own is None else own
@@ -63,11 +51,7 @@ class SelfPairs:
 
 
 def without_itself(counted: Histogram, relevance: Relevance) -> Histogram:
-    """The histogram of a set against itself, without the pairs of an item with itself.
-
-    Such a pair has distance 0 and the level of ``relevance`` (of the set to itself); it is subtracted from the counts.
-    Raises HashbenchError if ``counted`` is not the histogram of a set against itself.
-    """
+    """The histogram of a set against itself without the pairs of an item with itself; HashbenchError for any other."""
     n = counted.n_queries
     fits = relevance.shape == (n, n) and np.array_equal(relevance.levels, counted.levels)
     blocks = [relevance.block(rows, rows).diagonal() for rows in slices(n if fits else 0, OWN_ROWS)]

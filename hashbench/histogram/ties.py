@@ -1,16 +1,11 @@
-"""Tie policies: the order that items at equal distance are assumed to have.
-
-A policy transforms the histogram; the formulas of the metrics stay the same. Items of the same level are
-interchangeable, so a tie group is put in a definite order by splitting it into one group for each level.
-"""
+"""Tie policies, the order of items at equal distance: a tie group is split into one group for each level."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.foundation.errors import unknown
 from hashbench.histogram.counts import Histogram
 from hashbench.histogram.ranking import Distances, RankingHistogram, blocks, finite, in_runs, of_item, without_rank
 from hashbench.relevance.labels import Relevance
@@ -18,24 +13,12 @@ from hashbench.relevance.labels import Relevance
 Policy = Literal["expected", "best", "worst", "order"]
 
 
-def check(policy: str) -> Policy:
-    """``policy`` itself; raises HashbenchError for one that does not exist."""
-    if policy not in get_args(Policy):
-        raise unknown("tie policy", policy, get_args(Policy))
-    return cast(Policy, policy)
-
-
 def apply(histogram: Histogram, policy: Policy) -> Histogram:
     """The histogram whose expected metrics are those of ``histogram`` under ``policy``.
 
-    ``expected``: unchanged. ``best``: every group in descending order of level; ``worst``: ascending. For AP, NDCG,
-    precision, recall and AUC these orders give the largest and the smallest possible value. For ``ap(norm=retrieved)``
-    they may not, because a late relevant item can lower that mean. ``order`` needs more than a histogram: ``in_order``
-    computes it. Memory is that of the histogram times the number of levels.
-
-    >>> tied = Histogram(np.array([[[1, 2]]]), np.array([0, 1]))
-    >>> apply(tied, "best").counts.tolist()
-    [[[0, 2], [1, 0]]]
+    ``best``: every group in descending order of level; ``worst``: ascending. For AP, NDCG, precision, recall and AUC
+    these orders give the largest and the smallest possible value; for ``ap(norm=retrieved)`` they may not, because a
+    late relevant item can lower that mean. Memory is that of the histogram times the number of levels.
     """
     if policy == "expected":
         return histogram
@@ -61,10 +44,9 @@ def in_order(
 ) -> Iterator[RankingHistogram]:
     """The ranking of each query with ties in database order, in blocks of queries of bounded memory.
 
-    This is the order of a stable sort of the distances, so a value published that way can be checked to the last digit.
-    Another ``sort`` gives the order of other code. A run of items of the same level is one group: the order within it
-    changes no metric. ``own`` [q] is the row of each query in the database (-1: none), which is left out of its
-    ranking.
+    This is the order of a stable sort of the distances; another ``sort`` gives the order of other code. A run of items
+    of the same level is one group: the order within it changes no metric. ``own`` [q] is the row of each query in the
+    database (-1: none), which is left out of its ranking.
     """
     for rows in blocks(*relevance.shape):
         order = sort(finite(distances(rows)))

@@ -18,7 +18,7 @@ from torch import Tensor
 from hashbench.codes import MAX_BITS, Codes, pack_words
 from hashbench.foundation.errors import HashbenchError, one_line
 from hashbench.foundation.parallel import slices
-from hashbench.histogram.counts import Counter, Histogram, Ints, Report
+from hashbench.histogram.counts import Counter, Ints, Report
 from hashbench.histogram.numba_kernel import is_multi_hot, is_signed
 from hashbench.relevance.labels import ClassRelevance, Relevance, SharedLabelRelevance
 
@@ -34,12 +34,9 @@ NO_COMPARISON = (torch.uint16, torch.uint32, torch.uint64)  # torch has few oper
 
 @dataclass(frozen=True, eq=False)
 class TensorCodes:
-    """Packed codes on a torch device: ``words`` is int32[n, ceil(n_bits / 32)], padded with zero bits.
+    """Packed codes on a torch device; bit j of a code is bit j % 32 of word j // 32."""
 
-    Bit j of a code is bit j % 32 of word j // 32.
-    """
-
-    words: Tensor
+    words: Tensor  # int32[n, ceil(n_bits / 32)], padded with zero bits
     n_bits: int
 
     @property
@@ -68,29 +65,11 @@ class TensorCodes:
         return TensorCodes(_int32(codes.words, device, -(-codes.n_bits // WORD_BITS)), codes.n_bits)
 
 
-def count(
-    query: Tensor | Codes, database: Tensor | Codes, relevance: Relevance, *, device: torch.device | str | None = None
-) -> Histogram:
-    """The histogram of ``query`` codes against ``database`` codes, identical to that of ``histogram.count``.
-
-    Codes are packed, or tensors [n, bits] as ``pack`` takes them. ``device`` is the device that counts; by default it
-    is that of the query tensor, and the CPU for packed codes.
-    """
-    chosen = device or (query.device if isinstance(query, Tensor) else "cpu")
-    packed = [pack(codes) if isinstance(codes, Tensor) else codes for codes in (query, database)]
-    counter = TorchCounter(packed[0], chosen)
-    counter.add(packed[1], relevance)
-    return counter.histogram()
-
-
 def pack(codes: Tensor, name: str = "codes") -> TensorCodes:
     """The codes of a tensor [n, bits], packed on its own device: a bit is set where the value is > 0.
 
     Values are 0 and 1, -1 and +1, bool, or real activations. Other whole numbers, values that are not finite and other
     shapes raise HashbenchError, in a line that begins with ``name``.
-
-    >>> pack(torch.tensor([[0.5, -2.0, 1.0]])).words
-    tensor([[5]], dtype=torch.int32)
     """
     if codes.ndim != 2:
         raise HashbenchError(f"{name}: shape {tuple(codes.shape)} is not items x bits")
@@ -187,10 +166,7 @@ class TorchCounter(Counter):
 
 
 def labels_on(device: torch.device, relevance: Relevance, columns: slice) -> tuple[Tensor, Tensor] | None:
-    """The labels of the queries and of the items ``columns``, as the kernel compares them; None where it cannot.
-
-    Class ids int64[q] and [n], or packed labels int32[q, l] and int32[l, n].
-    """
+    """Class ids int64[q] and [n], or packed labels int32[q, l] and int32[l, n]; None where the kernel compares none."""
     if not isinstance(relevance, ClassRelevance | SharedLabelRelevance):
         return None
     sides = relevance.query_labels, relevance.database_labels[columns]
@@ -204,10 +180,7 @@ def labels_on(device: torch.device, relevance: Relevance, columns: slice) -> tup
 
 
 def count_products(counts: Tensor, words: Tensor, items: Tensor, relevance: Relevance, columns: slice) -> None:
-    """Adds the pairs of all queries and the items ``columns`` to ``counts`` int64[q, d, v], by matrix products.
-
-    ``words`` int32[q, w] are the packed queries, ``items`` int32[n, w] the packed items.
-    """
+    """Adds the pairs of queries int32[q, w] and items int32[n, w] to ``counts`` int64[q, d, v], by matrix products."""
     n_bins, n_levels = counts.shape[1:]
     for rows in slices(len(words), QUERY_BLOCK):
         query = _signs(words[rows], n_bins - 1)

@@ -172,11 +172,7 @@ def _over_queries(retrieval: Retrieval, metric: NamedMetric) -> MetricValue:
 
 
 def summarise(values: Floats) -> MetricValue:
-    """Mean and standard deviation (of the population, ddof = 0) of the values that are not NaN; None if all are.
-
-    >>> summarise(np.array([0.5, 1.0, np.nan]))
-    MetricValue(mean=0.75, std=0.25, n_queries=3, n_empty=1)
-    """
+    """Mean and standard deviation (of the population, ddof = 0) of the values that are not NaN; None if all are."""
     kept = values[~np.isnan(values)]
     mean, std = (float(kept.mean()), float(kept.std())) if len(kept) else (None, None)
     return MetricValue(mean=mean, std=std, n_queries=len(values), n_empty=len(values) - len(kept))

@@ -44,11 +44,7 @@ class MetricName:
 
     @staticmethod
     def read(text: str) -> "MetricName":
-        """The parts of a metric's name as they are written; raises HashbenchError if it does not follow the grammar.
-
-        >>> MetricName.read("ap(norm=retrieved)@5000")
-        MetricName(metric='ap', parameters=(('norm', 'retrieved'),), cutoff=Cutoff(kind='rank', value=5000))
-        """
+        """The parts of a metric's name as they are written; raises HashbenchError if it does not follow the grammar."""
         match = NAME.fullmatch(text)
         if match is None:
             raise HashbenchError(f"metric {text!r} is not written name, name@100, name@r2 or name(key=value)@100")

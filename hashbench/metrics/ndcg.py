@@ -14,11 +14,6 @@ def evaluate(histogram: Histogram, name: MetricName) -> Floats:
     DCG_T = sum_d (mean gain of group d) x (sum of the discounts of its ranks), divided by the DCG of the ideal order
     [He et al. 2018, eqs. 4 and 7]. The gain of level v is 2^v - 1, the discount of rank t is 1 / log2(t + 1). With
     ``@k`` ranks beyond k add nothing, also in the ideal order (eq. 20).
-
-    One tied pair, one item of it relevant: mean gain 1/2 times (1 + 1/log2 3), divided by an ideal DCG of 1.
-
-    >>> evaluate(Histogram(np.array([[[1, 1]]]), np.array([0, 1])), MetricName("ndcg")).round(6)
-    array([0.815465])
     """
     return of_gains(histogram, gains_of(histogram.levels), name.cutoff)
 

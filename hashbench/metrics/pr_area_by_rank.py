@@ -12,11 +12,6 @@ def evaluate(histogram: Histogram, name: MetricName) -> Floats:
     As ``pr_area``, with one point for each rank k = 1 .. K: the means, over the queries with a relevant item, of
     recall@k and precision@k. It needs no Hamming radius, so it is defined for every ranking. K is the cutoff, or the
     size of the database.
-
-    Precision 1, 3/4, 2/3 and recall 1/2, 3/4, 1, the means over a tie: the area is 1/2 x 1 + 1/4 x 7/8 + 1/4 x 17/24.
-
-    >>> evaluate(Histogram(np.array([[[0, 1], [1, 1]]]), np.array([0, 1])), MetricName("pr_area_by_rank")).round(6)
-    array([0.895833])
     """
     groups = Groups.of(histogram)
     most, n_relevant = int(groups.ranks(name.cutoff).max(initial=0)), groups.n_relevant

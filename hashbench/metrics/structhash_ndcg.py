@@ -12,11 +12,6 @@ def evaluate(histogram: Histogram, name: MetricName) -> Floats:
 
     Relevance is binary, S(1) = 1 and S(i) = 1 / log2(i), and the sum over the relevant ranks up to K is divided by
     sum_{i<=K} S(i), not by the ideal order: a query with fewer than K relevant items cannot reach 1.
-
-    A relevant item tied with an irrelevant one: half of S(1) + S(2) = 2, divided by 2.
-
-    >>> evaluate(Histogram(np.array([[[1, 1]]]), np.array([0, 1])), MetricName.read("structhash_ndcg@2"))
-    array([0.5])
     """
     groups = Groups.of(histogram)
     ranks = groups.ranks(name.cutoff)

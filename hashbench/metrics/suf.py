@@ -27,9 +27,6 @@ def speed_up(n_candidates: NDArray[np.integer], n_items: int) -> float:
 
     It is not the mean of ``n_items / n_candidates``, so a query without a candidate does not make it infinite. If no
     query has a candidate, HashbenchError is raised.
-
-    >>> speed_up(np.array([10, 30]), 100)
-    5.0
     """
     total = int(n_candidates.sum(dtype=np.int64))
     if total == 0:

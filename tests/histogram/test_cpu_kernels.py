@@ -239,7 +239,7 @@ def test_every_kernel_is_compiled_once() -> None:
         ):
             count(query, database, relevance, kernel="numba")
             count(query[0:1], database[1:2], type(relevance)(*_first(relevance)), kernel="numba")
-    for kernel in (kernels.count_classes, kernels.count_shared, kernels.count_levels):
+    for kernel in (kernels.count_classes, kernels.count_keys):
         assert len(kernel.signatures) == 1, kernel  # type: ignore[attr-defined]
 
 
@@ -260,7 +260,7 @@ classes = count(codes, codes, ClassRelevance(ids, ids), kernel="numba").counts
 shared = count(codes, codes, SharedLabelRelevance(np.eye(4), np.eye(4)), kernel="numba").counts
 assert (classes[:, 0, 1] == 1).all() and (classes[:, 2, 0] == 3).all() and (classes == shared).all()
 print(sum(sum(kernel.stats.cache_misses.values()) for kernel in
-          (numba_kernel.count_classes, numba_kernel.count_shared)))
+          (numba_kernel.count_classes, numba_kernel.count_keys)))
 """
 
 

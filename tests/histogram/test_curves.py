@@ -35,31 +35,31 @@ def test_the_points_of_curves_are_the_means_of_metrics(drawn: CodeSet) -> None:
         return
     ball = curves.radius_curve(histogram)
     for radius in range(min(9, histogram.n_bits + 1)):
-        assert ball.precision[radius] == pytest.approx(mean(histogram, f"precision@r{radius}"), abs=1e-14)
-        assert ball.recall[radius] == pytest.approx(mean(histogram, f"recall@r{radius}"), abs=1e-14)
-    assert len(ball.radius) == histogram.n_bits + 1
-    assert ball.recall[-1] == 1
-    assert ball.retrieved[-1] == len(drawn.database)
-    assert ball.empty[-1] == 0
+        assert ball["precision"][radius] == pytest.approx(mean(histogram, f"precision@r{radius}"), abs=1e-14)
+        assert ball["recall"][radius] == pytest.approx(mean(histogram, f"recall@r{radius}"), abs=1e-14)
+    assert len(ball["radius"]) == histogram.n_bits + 1
+    assert ball["recall"][-1] == 1
+    assert ball["retrieved"][-1] == len(drawn.database)
+    assert ball["empty"][-1] == 0
     rank = curves.rank_curve(histogram, 7)
-    assert rank.n.tolist() == list(range(1, min(7, len(drawn.database)) + 1))
-    for n in rank.n.tolist():
-        assert rank.precision[n - 1] == pytest.approx(mean(histogram, f"precision@{n}"), abs=1e-13)
-        assert rank.recall[n - 1] == pytest.approx(mean(histogram, f"recall@{n}"), abs=1e-13)
+    assert rank["n"].tolist() == list(range(1, min(7, len(drawn.database)) + 1))
+    for n in rank["n"].tolist():
+        assert rank["precision"][n - 1] == pytest.approx(mean(histogram, f"precision@{n}"), abs=1e-13)
+        assert rank["recall"][n - 1] == pytest.approx(mean(histogram, f"recall@{n}"), abs=1e-13)
 
 
 @given(rankings(max_items=12))
 def test_a_curve_by_rank_follows_a_tie_policy(drawn: Ranking) -> None:
     best = ties.apply(oracles.histogram(drawn.distances, drawn.levels, Ranking.N_BITS), "best")
-    found = curves.rank_curve(iter([best]))
+    found = curves.rank_curve(best)
     pairs = sorted(zip(drawn.distances, drawn.levels, strict=True), key=lambda pair: (pair[0], -pair[1]))
     relevant = np.cumsum([level > 0 for _, level in pairs])
-    np.testing.assert_allclose(found.recall, relevant / relevant[-1], atol=1e-14)
+    np.testing.assert_allclose(found["recall"], relevant / relevant[-1], atol=1e-14)
 
 
 def test_empty_balls_are_counted() -> None:
     histogram = Histogram(np.array([[[0, 0], [1, 1]], [[1, 0], [0, 1]]]), np.array([0, 1]))
-    assert curves.radius_curve(histogram).empty.tolist() == [0.5, 0.0]
+    assert curves.radius_curve(histogram)["empty"].tolist() == [0.5, 0.0]
 
 
 @given(code_sets(max_items=30))
@@ -67,7 +67,7 @@ def test_the_mean_of_pr_area_is_the_area_under_the_mean_curve(drawn: CodeSet) ->
     histogram = counted(drawn)
     if histogram.n_relevant.any():
         ball = curves.radius_curve(histogram)
-        points = [(0.0, ball.precision[0]), *zip(ball.recall, ball.precision, strict=True)]
+        points = [(0.0, ball["precision"][0]), *zip(ball["recall"], ball["precision"], strict=True)]
         by_hand = sum((b[0] - a[0]) * (a[1] + b[1]) / 2 for a, b in pairwise(points))
         assert mean(histogram, "pr_area") == pytest.approx(by_hand, abs=1e-14)
 

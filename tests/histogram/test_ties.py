@@ -158,12 +158,6 @@ def test_what_rank_and_radius_cut_both_has_no_other_policy() -> None:
         evaluate(drawn, ["pr_area@2"], "order")
 
 
-def test_policies_are_checked_by_name() -> None:
-    assert ties.check("order") == "order"
-    with pytest.raises(HashbenchError, match="unknown tie policy 'bset': did you mean best"):
-        ties.check("bset")
-
-
 @given(st.integers(0, 2**32 - 1), st.integers(1, 400))
 def test_extremes_over_the_retrieved_with_large_ties(seed: int, k: int) -> None:
     rng = np.random.default_rng(seed)

@@ -2,10 +2,12 @@
 
 import pytest
 import torch
+from torch import Tensor
 
 from hashbench.codes import Codes
-from hashbench.histogram import device, torch_kernel
+from hashbench.histogram import Histogram, device, torch_kernel
 from hashbench.histogram.torch_kernel import TensorCodes, TorchCounter
+from hashbench.relevance.labels import Relevance
 
 
 class OnCpu(TorchCounter):
@@ -14,6 +16,16 @@ class OnCpu(TorchCounter):
     def __init__(self, query: Codes | TensorCodes, told: torch.device | str) -> None:
         super().__init__(query, torch.device("cpu"))
         used.append(str(told))
+
+
+def count_with_torch(
+    query: Tensor | Codes, database: Tensor | Codes, relevance: Relevance, device: torch.device | str = "cpu"
+) -> Histogram:
+    """The histogram that torch counts; tensors are packed first."""
+    packed = [torch_kernel.pack(codes) if isinstance(codes, Tensor) else codes for codes in (query, database)]
+    counter = TorchCounter(packed[0], device)
+    counter.add(packed[1], relevance)
+    return counter.histogram()
 
 
 used: list[str] = []  # the devices that counters were told

@@ -12,19 +12,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hashbench import metrics
+from hashbench.codes import Codes
 from hashbench.foundation.registry import Catalogue
+from hashbench.histogram import ranking, ties
+from hashbench.metrics import Metrics, NamedMetric
+from hashbench.relevance.labels import Relevance
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class ConventionValue:
-    """A value that other evaluation code prints; None if that code returns NaN or stops with an error.
+    """A value that other evaluation code prints."""
 
-    ``of_this_machine`` is set if the value depends on an unstable sort. Its order of ties differs between machines and
-    versions of NumPy, so the same code may print another value elsewhere.
-    """
-
-    value: float | None
-    of_this_machine: bool = False
+    value: float | None  # None if that code returns NaN or stops with an error
+    of_this_machine: bool = False  # by an unstable sort: machines and versions of NumPy order ties otherwise
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,10 @@ class Convention:
     evaluate: Callable[..., dict[str, ConventionValue]]
 
 
-def mean(values: NDArray[np.float64]) -> float | None:
+Values = dict[str, ConventionValue]
+
+
+def mean(values: Floats) -> float | None:
     """The mean, or None without values."""
     return float(values.mean()) if len(values) else None
 
@@ -51,9 +57,22 @@ def with_cutoff(name: str, cutoff: int | None) -> str:
     return name if cutoff is None else f"{name}@{cutoff}"
 
 
-def unstable_order(distances: NDArray[Any]) -> NDArray[np.intp]:
-    """The items of each query in the order of NumPy's default sort of float32 distances, [q, n]; it is not stable."""
-    return np.argsort(distances.astype(np.float32), axis=1)
+def at_ranks(
+    query: Codes,
+    database: Codes,
+    relevance: Relevance,
+    ranks: int,
+    value: Callable[[NDArray[Any]], NDArray[Any]] = lambda distances: distances,
+) -> tuple[Floats, Floats]:
+    """AP with norm ``retrieved`` and precision at ``ranks``, float64[q]; NaN for a query without a relevant item.
+
+    Items are in the order of NumPy's default sort of the float32 ``value`` of their distances, which is not stable.
+    """
+    distances = ranking.hamming(query, database)
+    ordered = ties.in_order(distances, relevance, lambda block: np.argsort(value(block).astype(np.float32), axis=1))
+    wanted = Metrics([NamedMetric.at("ap", ranks, norm="retrieved"), NamedMetric.at("precision", ranks)])
+    average, precision = metrics.evaluate(ordered, wanted).values()
+    return average, precision
 
 
 CONVENTIONS = Catalogue(

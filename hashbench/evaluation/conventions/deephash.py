@@ -8,24 +8,18 @@
 
 import numpy as np
 
-from hashbench import metrics
 from hashbench.codes import Codes
-from hashbench.evaluation.conventions import Convention, ConventionValue, mean, unstable_order, with_cutoff
-from hashbench.histogram import ranking, ties
-from hashbench.metrics import Metrics, NamedMetric
+from hashbench.evaluation.conventions import Convention, ConventionValue, Values, at_ranks, mean, with_cutoff
 from hashbench.relevance.labels import Relevance
 
 
-def evaluate(
-    query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None
-) -> dict[str, ConventionValue]:
+def evaluate(query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None) -> Values:
     """The mAP, or mAP@cutoff, by name."""
     ranks = len(database) - 1 if cutoff is None else cutoff
     if ranks == 0:  # one item, and the slice loses it
         return {with_cutoff("mAP", cutoff): ConventionValue(0.0 if len(query) else None)}
-    ordered = ties.in_order(ranking.hamming(query, database), relevance, unstable_order)
-    (values,) = metrics.evaluate(ordered, Metrics([NamedMetric.at("ap", ranks, norm="retrieved")])).values()
-    return {with_cutoff("mAP", cutoff): ConventionValue(mean(np.nan_to_num(values)), of_this_machine=True)}
+    average, _ = at_ranks(query, database, relevance, ranks)
+    return {with_cutoff("mAP", cutoff): ConventionValue(mean(np.nan_to_num(average)), of_this_machine=True)}
 
 
 CONVENTION = Convention(

@@ -10,22 +10,14 @@ what it prints for codes of -1 and +1.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hashbench import metrics
 from hashbench.codes import Codes
-from hashbench.evaluation.conventions import Convention, ConventionValue, mean, unstable_order, with_cutoff
+from hashbench.evaluation.conventions import Convention, ConventionValue, Floats, Values, at_ranks, mean, with_cutoff
 from hashbench.foundation.errors import HashbenchError
-from hashbench.histogram import ranking, ties
-from hashbench.metrics import Metrics, NamedMetric
 from hashbench.relevance.labels import Relevance
 
-Floats = NDArray[np.float64]
 
-
-def evaluate(
-    query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None
-) -> dict[str, ConventionValue]:
+def evaluate(query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None) -> Values:
     """The MAP, or MAP@cutoff, by name."""
     average, precision = over_retrieved("hashnet", query, database, relevance, cutoff)
     return {with_cutoff("MAP", cutoff): ConventionValue(mean(average[precision > 0]), of_this_machine=True)}
@@ -40,17 +32,10 @@ def over_retrieved(
     """
     ranks = len(database) if cutoff is None else cutoff
     if ranks > len(database):
-        raise HashbenchError(
-            f"{name}: R = {ranks} of {len(database)} items stops that code: R is at most the number of items"
-        )
+        at_most = "R is at most the number of items"
+        raise HashbenchError(f"{name}: R = {ranks} of {len(database)} items stops that code: {at_most}")
 
-    def minus_similarity(distances: ranking.Array) -> ranking.Array:
-        return unstable_order(2 * distances.astype(np.int32) - query.n_bits)
-
-    ordered = ties.in_order(ranking.hamming(query, database), relevance, minus_similarity)
-    wanted = Metrics([NamedMetric.at("ap", ranks, norm="retrieved"), NamedMetric.at("precision", ranks)])
-    average, precision = metrics.evaluate(ordered, wanted).values()
-    return average, precision
+    return at_ranks(query, database, relevance, ranks, lambda distances: 2 * distances.astype(np.int32) - query.n_bits)
 
 
 CONVENTION = Convention(

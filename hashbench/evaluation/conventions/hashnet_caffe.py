@@ -7,14 +7,12 @@ R: here it scores 0 and is counted. A query without a relevant item in the whole
 import numpy as np
 
 from hashbench.codes import Codes
-from hashbench.evaluation.conventions import Convention, ConventionValue, mean, with_cutoff
+from hashbench.evaluation.conventions import Convention, ConventionValue, Values, mean, with_cutoff
 from hashbench.evaluation.conventions.hashnet import over_retrieved
 from hashbench.relevance.labels import Relevance
 
 
-def evaluate(
-    query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None
-) -> dict[str, ConventionValue]:
+def evaluate(query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None) -> Values:
     """The MAP, or MAP@cutoff, by name."""
     average, _ = over_retrieved("hashnet-caffe", query, database, relevance, cutoff)
     value = mean(average[~np.isnan(average)])

@@ -10,16 +10,14 @@
 import numpy as np
 
 from hashbench.codes import Codes
-from hashbench.evaluation.conventions import Convention, ConventionValue, mean, with_cutoff
+from hashbench.evaluation.conventions import Convention, ConventionValue, Values, mean, with_cutoff
 from hashbench.histogram import count
 from hashbench.metrics import Cutoff
 from hashbench.metrics.ndcg import of_gains
 from hashbench.relevance.labels import Relevance
 
 
-def evaluate(
-    query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None
-) -> dict[str, ConventionValue]:
+def evaluate(query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None) -> Values:
     """average_precision_score, which has no cutoff, and ndcg_score, by name."""
     histogram = count(query, database, relevance)
     n, p = histogram.at_distance, histogram.relevant

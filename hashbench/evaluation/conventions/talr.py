@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from hashbench import metrics
 from hashbench.codes import Codes
-from hashbench.evaluation.conventions import Convention, ConventionValue, mean, with_cutoff
+from hashbench.evaluation.conventions import Convention, ConventionValue, Values, mean, with_cutoff
 from hashbench.histogram import count, ranking, ties
 from hashbench.histogram.ties import Policy
 from hashbench.metrics import Metrics, NamedMetric
@@ -30,9 +30,7 @@ INT8_MAX = 127
 BOUNDS: dict[str, Policy] = {"AP": "order", "AP upper bound": "best", "AP lower bound": "worst"}
 
 
-def evaluate(
-    query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None
-) -> dict[str, ConventionValue]:
+def evaluate(query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None) -> Values:
     """AP in database order and its bounds, with the cutoff in their names, then tieAP and tieNDCG."""
     histogram = count(query, database, relevance)
     ranks, has_one = len(database) if cutoff is None else min(cutoff, len(database)), histogram.n_relevant > 0

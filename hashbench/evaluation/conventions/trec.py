@@ -17,16 +17,14 @@ from numpy.typing import NDArray
 
 from hashbench import metrics
 from hashbench.codes import Codes
-from hashbench.evaluation.conventions import Convention, ConventionValue, mean
+from hashbench.evaluation.conventions import Convention, ConventionValue, Values, mean
 from hashbench.histogram import ranking, ties
 from hashbench.metrics import Cutoff, Metrics, NamedMetric
 from hashbench.metrics.ndcg import of_gains
 from hashbench.relevance.labels import Relevance
 
 
-def evaluate(
-    query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None
-) -> dict[str, ConventionValue]:
+def evaluate(query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None) -> Values:
     """The measures of the whole ranking, or those at ``cutoff``, by trec_eval's names."""
     if cutoff is None:
         wanted = {"map": NamedMetric.at("ap"), "Rprec": NamedMetric.at("precision", Cutoff("n_relevant"))}

@@ -1,12 +1,12 @@
 """The type ``Evaluation``, all that a report about saved codes contains, and the report as text for a terminal."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from hashbench.codes import Codes
 from hashbench.evaluation import diagnostics
-from hashbench.evaluation.conventions import CONVENTIONS, ConventionValue
+from hashbench.evaluation.conventions import CONVENTIONS, Values
 from hashbench.evaluation.diagnostics import CodeDiagnostics, QueryDiagnostics
 from hashbench.evaluation.evidence import Evidence
 from hashbench.evaluation.scores import Scores, number, table
@@ -19,31 +19,16 @@ INDENT = 9
 
 
 @dataclass(frozen=True)
-class ConventionScores:
-    """The values of one convention, by the names that the other code gives them."""
-
-    convention: str
-    summary: str
-    source: str
-    figures: Mapping[str, ConventionValue]
-
-
-@dataclass(frozen=True)
 class Evaluation:
-    """Scores of the saved codes ``source``, with the evidence about them, the ``query`` codes and what is beside them.
-
-    ``ids_in_database`` is the number of queries whose id is that of a database item, ``twins_in_training`` that of
-    queries with the code and a label of a training item; None if there was nothing to compare. Equal ids mean the same
-    item. Equal codes are no proof: short codes and well-trained codes are often equal for different items.
-    """
+    """Scores of the saved codes ``source``, with the evidence about them and the ``query`` codes."""
 
     source: str
     scores: Scores
     evidence: Evidence
     query: Codes
-    ids_in_database: int | None = None
-    twins_in_training: int | None = None
-    conventions: tuple[ConventionScores, ...] = ()
+    ids_in_database: int | None = None  # queries whose id is that of a database item; None: there are no ids
+    twins_in_training: int | None = None  # queries with the code and a label of a training item; None: there are none
+    conventions: Mapping[str, Values] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     @cached_property
@@ -64,27 +49,18 @@ class Evaluation:
 
 
 def convention_scores(
-    name: str, query: Codes, database: Codes, relevance: Relevance, cutoffs: Sequence[int | None]
-) -> ConventionScores:
-    """The values of convention ``name`` at each cutoff (None: the whole ranking).
+    names: Sequence[str], query: Codes, database: Codes, relevance: Relevance, metrics: Metrics
+) -> dict[str, Values]:
+    """The values of each convention, at the cutoff ranks of the metrics and, where one has none, of the whole ranking.
 
     Raises HashbenchError for an unknown convention, and for a cutoff that the convention refuses.
     """
-    convention = CONVENTIONS.get(name)
-    figures: dict[str, ConventionValue] = {}
-    for cutoff in cutoffs:
-        figures |= convention.evaluate(query, database, relevance, cutoff=cutoff)
-    return ConventionScores(canonical(name), convention.summary, convention.source, figures)
-
-
-def cutoffs(metrics: Metrics) -> list[int | None]:
-    """The cutoff ranks of the metrics, each once; None for the whole ranking.
-
-    >>> cutoffs(Metrics.parse("ap@1000,ndcg@1000,precision@r2")), cutoffs(Metrics.parse("precision@r2"))
-    ([1000], [None])
-    """
     ranked = metrics.where(lambda metric: metric.name.cutoff is None or metric.rank is not None)
-    return list(dict.fromkeys(metric.rank for metric in ranked)) or [None]
+    found: dict[str, Values] = {canonical(name): {} for name in names}
+    for name, figures in found.items():
+        for cutoff in dict.fromkeys(metric.rank for metric in ranked) or [None]:
+            figures.update(CONVENTIONS.get(name).evaluate(query, database, relevance, cutoff=cutoff))
+    return found
 
 
 def as_text(found: Evaluation) -> str:
@@ -95,8 +71,8 @@ def as_text(found: Evaluation) -> str:
     lines += [f"ties: {order[scores.ties]}"] if scores.ties != "expected" else []
     lines += [f"{n_excluded:,} queries are left out of their own ranking"] if n_excluded else []
     lines.append(table(scores))
-    for other in found.conventions:
-        lines += _convention_scores(other)
+    for name, figures in found.conventions.items():
+        lines += _convention_scores(name, figures)
     lines.append("")
     parts = {"queries": _queries(found), "codes": _codes(found), "bits": _bits(found.database_codes)}
     for name, of_part in {**parts, "leak": _leak(found)}.items():
@@ -104,13 +80,13 @@ def as_text(found: Evaluation) -> str:
     return "\n".join(lines)
 
 
-def _convention_scores(other: ConventionScores) -> Iterator[str]:
+def _convention_scores(name: str, figures: Values) -> Iterator[str]:
     """The values of a convention, with a warning at those that depend on an unstable sort."""
-    yield from ("", f"as {other.convention}: {other.source}", f"    {other.summary}")
-    width = max(map(len, other.figures), default=0)
-    for name, printed in other.figures.items():
+    convention, width = CONVENTIONS.get(name), max(map(len, figures), default=0)
+    yield from ("", f"as {name}: {convention.source}", f"    {convention.summary}")
+    for figure, printed in figures.items():
         machine = "  on this machine: its sort is not stable" if printed.of_this_machine else ""
-        yield f"    {name:<{width}}  {number(printed.value)}{machine}"
+        yield f"    {figure:<{width}}  {number(printed.value)}{machine}"
 
 
 def _queries(found: Evaluation) -> Iterator[str]:

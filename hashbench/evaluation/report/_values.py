@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hashbench.evaluation.conventions import CONVENTIONS, Values
 from hashbench.evaluation.diagnostics import CodeDiagnostics
 from hashbench.evaluation.report._text import Evaluation
 from hashbench.evaluation.scores import Scores
@@ -29,10 +30,7 @@ def as_json(found: Evaluation) -> str:
     report = {
         "file": found.source,
         **found.scores.to_dict(),
-        "as": {
-            of.convention: {"source": of.source, "summary": of.summary, "figures": of.figures}
-            for of in found.conventions
-        },
+        "as": {name: _convention(name, figures) for name, figures in found.conventions.items()},
         "queries": {name: getattr(queries, name) for name in ("without_relevant", "empty_balls", "radius")},
         "without_class": dict(zip(("queries", "database"), evidence.without_class, strict=True)),
         "excluded_self": evidence.n_excluded,
@@ -46,6 +44,11 @@ def as_json(found: Evaluation) -> str:
         "notes": list(found.notes),
     }
     return json.dumps(report, allow_nan=False, default=asdict)
+
+
+def _convention(name: str, figures: Values) -> dict[str, Any]:
+    convention = CONVENTIONS.get(name)
+    return {"source": convention.source, "summary": convention.summary, "figures": figures}
 
 
 def _codes(of: CodeDiagnostics) -> dict[str, Any]:
@@ -89,19 +92,18 @@ def write_curves(folder: Path, counted: Histogram) -> list[Path]:
     # a query that is left out of its own ranking has fewer items
     fewest = int(counted.at_distance.sum(axis=1).min(initial=curves.N_RANKS))
     ball, rank = curves.radius_curve(counted), curves.rank_curve(counted, fewest)
-    radius, within = {"radius": ball.radius, "recall": ball.recall}, f"within Hamming radius 0 to {counted.n_bits}"
-    both, inside = {**radius, "precision": ball.precision}, {**radius, "retrieved": ball.retrieved, "empty": ball.empty}
-    ranks = {"n": rank.n, "precision": rank.precision, "recall": rank.recall}
+    within = f"within Hamming radius 0 to {counted.n_bits}"
+    both, inside = ("radius", "recall", "precision"), ("radius", "recall", "retrieved", "empty")
     written: list[Path] = []
-    for name, columns, x, y, title, label in (
-        ("precision_recall", both, "recall", "precision", f"Precision and recall {within}", "recall"),
-        ("precision_at_n", ranks, "n", "precision", "Precision of the first N, expected over ties", "N"),
-        ("recall_by_radius", inside, "radius", "recall", f"Recall {within}", "Hamming radius"),
+    for name, curve, columns, x, y, title, label in (
+        ("precision_recall", ball, both, "recall", "precision", f"Precision and recall {within}", "recall"),
+        ("precision_at_n", rank, tuple(rank), "n", "precision", "Precision of the first N, expected over ties", "N"),
+        ("recall_by_radius", ball, inside, "radius", "recall", f"Recall {within}", "Hamming radius"),
     ):
         data, picture = folder / f"{name}.csv", folder / f"{name}.png"
-        _write(data, tuple(columns), zip(*(column.tolist() for column in columns.values()), strict=True))
+        _write(data, columns, zip(*(curve[column].tolist() for column in columns), strict=True))
         with atomic(picture) as temporary:
-            temporary.write_bytes(_draw(columns[x], columns[y], title, (label, y)))
+            temporary.write_bytes(_draw(curve[x], curve[y], title, (label, y)))
         written += [data, picture]
     return written
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from hashbench.contract import CODES
-from hashbench.datasets.card import Card, load_card
+from hashbench.datasets.card import Card
 from hashbench.figures._declared import CellsFile, FigureSpec, Kind
 from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain, nothing
 from hashbench.foundation.errors import CheckFailed, HashbenchError
@@ -87,9 +87,9 @@ def _check(figure: FigureSpec) -> None:
         raise figure.error(
             f"{len(figure.cells)} cells; ranking_examples draws the images of one run, so one cell is expected"
         )
-    dataset = figure.cells[0].dataset
-    if load_card(dataset).kind != "images":
-        raise figure.error(f"{dataset} has features, and no images to show")
+    card = figure.cells[0].card
+    if card.kind != "images":
+        raise figure.error(f"{card.name} has features, and no images to show")
 
 
 def _examples(row: Row, file: ExamplesFile, store: Store) -> Iterator[_Example]:

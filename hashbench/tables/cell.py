@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from hashbench.datasets.card import Card, load_card
 from hashbench.foundation.config import Setting, Strict, canonical_json, parse
 from hashbench.foundation.errors import HashbenchError
 from hashbench.metrics import MetricName, NamedMetric
@@ -46,6 +47,11 @@ class Cell(Strict):
     def run_key(self) -> str:
         """The same text for two cells that need the same runs."""
         return canonical_json([self.dataset, self.protocol, self.method, self.settings, self.budget])
+
+    @property
+    def card(self) -> Card:
+        """The card of its data set; raises HashbenchError if there is none."""
+        return load_card(self.dataset)
 
     @property
     def metric_name(self) -> MetricName:

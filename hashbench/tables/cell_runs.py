@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from hashbench.datasets.card import load_card
 from hashbench.datasets.protocol import split_seeds
 from hashbench.foundation.config import Setting, canonical_json, json_object
 from hashbench.foundation.errors import HashbenchError, unknown
@@ -40,7 +39,7 @@ def splits_of(cell: Cell, n: int) -> list[int | None]:
     Raises HashbenchError if ``n`` is more than 1 and the protocol has one split.
     """
     title = f"{cell.dataset} {cell.protocol}"
-    return [None] if n == 1 else split_seeds(load_card(cell.dataset).protocol(cell.protocol), n, title)
+    return [None] if n == 1 else split_seeds(cell.card.protocol(cell.protocol), n, title)
 
 
 @dataclass(frozen=True)

@@ -4,17 +4,19 @@ Commands that need the internet, a GPU, hours or somebody's own files are listed
 """
 
 import importlib.util
-import os
+import io
 import re
-import stat
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support.command_line import status
 
 from tests.test_docs import FENCED, PAGES, ROOT, without_blocks
 
@@ -107,18 +109,18 @@ def name(value: object) -> str:
     return value.name if isinstance(value, Path) else value.key if isinstance(value, Step) else ""
 
 
-def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Runs a line of a shell in ``folder``, where ``hashbench`` is that of this source tree."""
-    (folder / "bin").mkdir(exist_ok=True)
-    program = folder / "bin" / "hashbench"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m hashbench "$@"\n')
-    program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    own = {"HASHBENCH_RESULTS": str(folder / "results"), "HASHBENCH_DATA": str(folder / "data")}
-    path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    environment = {**os.environ, **own, "PATH": path, "PYTHONPATH": str(ROOT), "COLUMNS": "120"}
-    return subprocess.run(
-        command, check=False, shell=True, cwd=folder, env=environment, capture_output=True, text=True, timeout=900
-    )
+def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Runs a line of a shell in ``folder`` and in this process: a command, whose first lines ``| head`` may keep."""
+    command, _, first = line.partition(" | head -")
+    own = {"HASHBENCH_RESULTS": str(folder / "results"), "HASHBENCH_DATA": str(folder / "data"), "COLUMNS": "120"}
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.chdir(folder)
+        for key, value in own.items():
+            patch.setenv(key, value)
+        code = status(*shlex.split(command)[1:])
+    printed = out.getvalue().splitlines(keepends=True)[: int(first or sys.maxsize)]
+    return subprocess.CompletedProcess(line, code, "".join(printed), err.getvalue())
 
 
 @pytest.fixture(scope="module")

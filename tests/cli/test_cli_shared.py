@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import typer
+from support.command_line import call
 
 from hashbench.cli._app import app, main
 from hashbench.cli.catalogue import complete
@@ -54,41 +55,42 @@ def test_quiet_is_in_the_environment_of_workers(monkeypatch: pytest.MonkeyPatch)
     assert os.environ["HASHBENCH_QUIET"] == "1"
 
 
-@pytest.mark.parametrize(
-    ("typed", "offered"),
-    [
-        (("train", "talr"), ["talr_ap", "talr_ndcg"]),
-        (("train", "talr-n"), ["talr-ndcg"]),
-        (("train", "lsh", "dig"), ["digits"]),
-        (("run", "digits", "talr_table"), ["talr_table1", "talr_table2", "talr_table3"]),
-        (("table", "talr_app"), ["talr_appendix_d"]),
-        (("show", "digi"), ["digits", "digits_curves"]),
-        (("status", "talr_app"), ["talr_appendix_d"]),
-        (("download", "usps"), ["usps", "usps_libsvm"]),
-        (("encode", "a-"), ["a-run"]),
-        (("doc",), ["doctor"]),
-    ],
-)
-def test_a_shell_completes_names(typed: tuple[str, ...], offered: list[str]) -> None:
+COMPLETED = {
+    ("train", "talr"): ["talr_ap", "talr_ndcg"],
+    ("train", "talr-n"): ["talr-ndcg"],
+    ("train", "lsh", "dig"): ["digits"],
+    ("run", "digits", "talr_table"): ["talr_table1", "talr_table2", "talr_table3"],
+    ("table", "talr_app"): ["talr_appendix_d"],
+    ("show", "digi"): ["digits", "digits_curves"],
+    ("status", "talr_app"): ["talr_appendix_d"],
+    ("download", "usps"): ["usps", "usps_libsvm"],
+    ("encode", "a-"): ["a-run"],
+    ("list", "me"): ["methods", "metrics"],
+}
+
+
+def test_a_shell_completes_names(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     path = Store.default().rows_path("a", "p")
     path.parent.mkdir(parents=True)
     path.write_text('{"run":"a-run","seed":0}\n')
-    found = completed(*typed)
-    assert found.split() == offered
+    for typed, offered in COMPLETED.items():
+        for key, value in asked(*typed).items():
+            monkeypatch.setenv(key, value)
+        _, out, err = call(capsys)
+        assert (out.split(), err) == (offered, ""), typed
 
 
-def completed(*typed: str) -> str:
-    asked = {"COMP_WORDS": " ".join(["hashbench", *typed]), "COMP_CWORD": str(len(typed))}
-    done = subprocess.run(
-        [sys.executable, "-m", "hashbench"],
-        env={**os.environ, **asked, "_HASHBENCH_COMPLETE": "complete_bash"},
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
-    assert done.stderr == ""
-    return done.stdout
+def asked(*typed: str) -> dict[str, str]:
+    """What bash asks for by the environment."""
+    words = {"COMP_WORDS": " ".join(["hashbench", *typed]), "COMP_CWORD": str(len(typed))}
+    return {**words, "_HASHBENCH_COMPLETE": "complete_bash"}
+
+
+def test_a_shell_completes_commands_by_a_process() -> None:
+    command = [sys.executable, "-m", "hashbench"]
+    environment = {**os.environ, **asked("doc")}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=60)
+    assert (done.stdout.split(), done.stderr) == (["doctor"], "")
 
 
 def test_completion_imports_nothing_heavy() -> None:

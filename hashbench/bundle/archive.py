@@ -151,7 +151,6 @@ def opened(path: Path) -> Iterator[Archive]:
 
 @contextmanager
 def _zip(path: Path) -> Iterator[zipfile.ZipFile]:
-    """The open archive; its list of files is read."""
     with _SmallReads(io.FileIO(path)) as file:
         try:
             archive = zipfile.ZipFile(file)
@@ -168,7 +167,6 @@ def _zip(path: Path) -> Iterator[zipfile.ZipFile]:
 
 
 def _manifest(text: bytes, where: str) -> Manifest:
-    """The manifest in a file; raises HashbenchError if it is not one, or has a schema that is not known."""
     try:
         values = json_object(text.decode("utf-8"))
     except (ValueError, RecursionError) as error:
@@ -180,7 +178,7 @@ def _manifest(text: bytes, where: str) -> Manifest:
 
 
 def _files(path: Path, infos: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
-    """The files by their names below the one folder that holds all; raises HashbenchError unless all is as bundled."""
+    """The files by their names below the one folder that holds all; raises HashbenchError for what no bundle has."""
     if len(infos) > MOST_FILES:
         _refuse(path, f"{len(infos):,} files: {MOST_FILES:,} at most")
     folder, files = infos[0].orig_filename.partition("/")[0] if infos else "", dict[str, zipfile.ZipInfo]()

@@ -113,9 +113,8 @@ def _sparse(path: Path, row: Row) -> RunCodes:
     buckets, activations = arrays["buckets"], arrays["query_activations"]
     d, k = int(arrays["d"].small().item()), buckets.shape[1]
     if (stated.get("d"), stated.get("k")) != (d, k) or activations.shape[1:] != (d,):
-        raise HashbenchError(
-            f"{path}: codes of {k} of {d} buckets: the row says {stated.get('k')} of {stated.get('d')}"
-        )
+        said = f"{stated.get('k')} of {stated.get('d')}"
+        raise HashbenchError(f"{path}: codes of {k} of {d} buckets: the row says {said}")
     _require_memory(f"{path}: its codes", (buckets.shape[0] + activations.shape[0]) * d // 8)
     database, query = SparseCodes(buckets.whole(), d), top_k(activations.whole(), k)
     distinct = DistinctCodes(queries=query.n_distinct, database=database.n_distinct)

@@ -145,7 +145,6 @@ class RunCheck:
         return counted if self._is_stated(counted, "histogram.npz", f"{CODES} gives another histogram") else None
 
     def _check_beside(self, codes: RunCodes) -> None:
-        """The sizes, the numbers of distinct codes, and the ids beside the codes."""
         self._require_size(CODES, len(codes.query), len(codes.database))
         stated, found = self.row.distinct_codes, codes.distinct
         if stated is not None and found != stated:
@@ -205,7 +204,6 @@ def _known(names: Iterable[str], source: type | None = None) -> Metrics:
 
 
 def _is_known(name: str) -> bool:
-    """Whether this hashbench, with the packages beside it, has the metric."""
     try:
         return str(NamedMetric.parse(name)) == name
     except HashbenchError:
@@ -282,7 +280,6 @@ class _Checks:
         return sha256 == stated
 
     def _id_lists(self) -> dict[str, tuple[str, Split]]:
-        """The id lists by their checksum, each with its name."""
         found: dict[str, tuple[str, Split]] = {}
         for name in self._names(archive.ID_LISTS):
             if self._is_copied(name) and (chosen := self.report.read(read_id_lists, self.scratch, name)) is not None:
@@ -316,7 +313,6 @@ class _Checks:
         yield from (row for row in rows if row is not None)
 
     def _run(self, row: Row, names: list[str], ids: dict[str, tuple[str, Split]]) -> None:
-        """Checks the files of one run, and removes their copies."""
         copies = {Path(name).name: self.scratch / name for name in names if self._is_copied(name)}
         own_ids = ids[row.ids_sha256][1] if row.ids_sha256 in ids else None
         if row.status == "ok":

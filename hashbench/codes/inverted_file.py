@@ -90,10 +90,8 @@ class InvertedFile:
         If these hold fewer than ``top`` items, the query looks into twice as many lists, and so on.
         """
         if query.n_bits != self.n_bits or not 1 <= top <= self.n_items or not 1 <= probes <= self.n_lists:
-            raise HashbenchError(
-                f"queries of {query.n_bits} bits, top {top}, probes {probes}: {self.n_bits} bits, a top of "
-                f"1 to {self.n_items} and 1 to {self.n_lists} probes are expected"
-            )
+            due = f"{self.n_bits} bits, a top of 1 to {self.n_items} and 1 to {self.n_lists} probes are expected"
+            raise HashbenchError(f"queries of {query.n_bits} bits, top {top}, probes {probes}: {due}")
         with bar("search", "query", len(query), shown=progress) as shown:
             blocks = []
             for rows in slices(len(query), QUERY_BLOCK):

@@ -87,7 +87,6 @@ def _in_lists(query: Codes, database: Codes, top: int, options: Lists) -> Found:
 
 
 def _load_or_make(database: Codes, file: Path | None, n_lists: int | None) -> inverted_file.Lists:
-    """The lists in the file, or else new ones, which are written there."""
     if file is not None and file.exists():
         lists = inverted_file.load(file, database)
         if n_lists not in (None, len(lists)):

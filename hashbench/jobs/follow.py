@@ -75,7 +75,6 @@ def _give(
 
 
 def _after(died: Died, task: T, n_deaths: int, instead: Callable[[T, Died], T | None]) -> T | Died | HashbenchError:
-    """The task that is done next, or why there is none."""
     is_slow = isinstance(died, TookTooLong)
     if n_deaths < ATTEMPTS and not is_slow:
         note(f"note: {task.name}: {died}: it is tried again")

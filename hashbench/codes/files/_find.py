@@ -177,9 +177,8 @@ def _guess(where: str, names: Arrays, needed: Sequence[str]) -> dict[str, str]:
     guesses = {tuple(_named(where, one, role, names) for role in needed): one.origin for one in complete}
     if len(guesses) > 1:
         origins = " and by ".join(guesses.values())
-        raise HashbenchError(
-            f"{where}: these names are used by {origins}: say which with --query-codes, --database-codes and so on"
-        )
+        which = "say which with --query-codes, --database-codes and so on"
+        raise HashbenchError(f"{where}: these names are used by {origins}: {which}")
     return dict(zip(needed, next(iter(guesses)), strict=True))
 
 
@@ -196,13 +195,10 @@ def _missing(
 ) -> HashbenchError:
     roles = ROLES if set(needed) - set(CODE_ROLES) else CODE_ROLES
     expected = ", ".join(naming.names(role)[0] if naming else role for role in roles)
-    return HashbenchError(
-        f"{where or 'codes'}: {missing} is missing: {expected} are expected, or --{missing.replace('_', '-')} "
-        f"FILE:KEY; there is {_some(names)}"
-    )
+    option = f"--{missing.replace('_', '-')} FILE:KEY; there is {_some(names)}"
+    return HashbenchError(f"{where or 'codes'}: {missing} is missing: {expected} are expected, or {option}")
 
 
 def _some(names: Iterable[str]) -> str:
-    """Some keys of a file, for one line."""
     shown = sorted(map(printable, names))
     return ", ".join(shown[:12]) + (", ..." if len(shown) > 12 else "") or "nothing"

@@ -68,9 +68,8 @@ def arrange(where: str, roles: Mapping[str, StoredArray], n_bits: int | None, la
         found = [one for one in found if all(each.transposed == one.transposed for each in one.labels)] or found
     if len(found) > 1:
         shapes = " and ".join(f"{role} {roles[role].shape}" for role in CODE_ROLES)
-        raise HashbenchError(
-            f"{where}: {shapes} can be read both ways: say --layout items-by-bits or --layout bits-by-items"
-        )
+        ways = " or ".join(f"--layout {each}" for each in LAYOUTS)
+        raise HashbenchError(f"{where}: {shapes} can be read both ways: say {ways}")
     return found[0]
 
 
@@ -110,11 +109,9 @@ def _arrangements(
     choices = [_label_choices(*each) for each in zip(labels, CODE_ROLES, codes, strict=False)]
     pairs = [pair for pair in product(*choices) if len({(one.is_ids, one.width, one.transposed) for one in pair}) < 2]
     if not pairs:
-        raise _MisfitError(
-            3,
-            f"{where}: query_labels: shape {labels[0].shape} beside {labels[1].shape}: both must be class ids [n] or "
-            "both multi-hot [n, labels]",
-        )
+        shapes = f"shape {labels[0].shape} beside {labels[1].shape}"
+        kinds = "both must be class ids [n] or both multi-hot [n, labels]"
+        raise _MisfitError(3, f"{where}: query_labels: {shapes}: {kinds}")
     return [StoredCodes(codes[0], codes[1], bits[0], transpose, pair) for pair in pairs]
 
 
@@ -124,11 +121,9 @@ def _bits(stored: StoredArray, n_bits: int | None) -> int:
         raise _MisfitError(1, _wrong_size(stored))
     if n_bits is None or width == n_bits or is_packed(stored, n_bits):
         return n_bits or width
-    raise _MisfitError(
-        0,
-        f"{stored.where}: {stored.dtype} of width {width} does not hold n_bits = {n_bits}: {n_bits} columns of 0 and "
-        f"1, or uint8 of width {-(-n_bits // 8)} as numpy.packbits makes, would",
-    )
+    fitting = f"{n_bits} columns of 0 and 1, or uint8 of width {-(-n_bits // 8)} as numpy.packbits makes, would"
+    given = f"{stored.dtype} of width {width} does not hold n_bits = {n_bits}"
+    raise _MisfitError(0, f"{stored.where}: {given}: {fitting}")
 
 
 def is_text(stored: StoredArray) -> bool:

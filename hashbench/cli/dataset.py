@@ -18,13 +18,15 @@ MOST_CLASSES = 10  # that are shown
 @app.command("add", short_help="Add a folder of images or a file as a data set.")
 def add(
     name: Annotated[str, Argument(help="The name that the data set gets.")],
-    path: Annotated[Path, Argument(metavar="FOLDER|FILE", help="A folder for each class; or .npz .npy .h5 .mat .csv.")],
+    path: Annotated[
+        Path, Argument(metavar="FOLDER|FILE", help="A folder of images by class; or .npz .npy .h5 .mat .csv.")
+    ],
     items: Annotated[str | None, Option(metavar="KEY", help="The array of the items in the file.")] = None,
     labels: Annotated[
         str | None, Option(metavar="KEY|FILE[:KEY]|COLUMN", help="The labels: an array, a file, or a column of a .csv.")
     ] = None,
     size: Annotated[int | None, Option(min=1, max=4096, metavar="N", help="Resize images to N x N pixels.")] = None,
-    queries_per_class: Annotated[int | None, Option(min=1, help="Default: a tenth of the smallest, <= 100.")] = None,
+    queries_per_class: Annotated[int | None, Option(min=1, help="Queries a class. Default: a tenth, <= 100.")] = None,
     train_per_class: Annotated[int | None, Option(min=1, help="Training items a class. Default: the database.")] = None,
     queries: Annotated[int | None, Option(min=1, help="Queries drawn from all items, whatever their classes.")] = None,
     train: Annotated[int | None, Option(min=1, help="Training items drawn from all items.")] = None,

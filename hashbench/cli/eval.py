@@ -77,7 +77,7 @@ def command(
         MoreOption(metavar="KEY", help="Rank by weighted Hamming distance; KEY or FILE:KEY has a weight for each bit."),
     ] = None,
     train_codes: Annotated[
-        str | None, MoreOption(metavar="FILE[:KEY]", help="Training codes: count the queries that have one of them.")
+        str | None, MoreOption(metavar="FILE[:KEY]", help="Training codes: count queries with one and its label.")
     ] = None,
     train_labels: Annotated[str | None, MoreOption(metavar="FILE[:KEY]", help="Training labels.")] = None,
     bits: Bits = None,

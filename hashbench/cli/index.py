@@ -73,7 +73,7 @@ def query(
     codes: Annotated[
         Path | None, Option(metavar="FILE", help="Stop if the index is of other codes; of shards, a pattern.")
     ] = None,
-    embeddings: Annotated[Path | None, Option(metavar="FILE", help="The same of embeddings.")] = None,
+    embeddings: Annotated[Path | None, Option(metavar="FILE", help="Stop if it is of other embeddings.")] = None,
     verify: Annotated[bool, Option("--verify", help="Check all index files against their checksums.")] = False,
 ) -> None:
     """Print the nearest items of each query, by Euclidean distance, among the items in the buckets that it opens.

@@ -12,7 +12,7 @@ from hashbench.foundation.errors import CheckFailed
 
 
 def command(
-    out: Annotated[Path | None, Option(metavar="FILE.html", help="Default: results/report.html.")] = None,
+    out: Annotated[Path | None, Option(metavar="FILE.html", help="The file; results/report.html by default.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write one page with every table, the figures, the machines, and what is missing with the command that makes it.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def command(
-    tables: Annotated[list[str], Argument(metavar="TABLE...", help="See hashbench list.", autocompletion=TABLES)],
+    tables: Annotated[list[str], Argument(metavar="TABLE...", help="Tables or figures.", autocompletion=TABLES)],
     seeds: Annotated[int, Option(min=1, help="Number of runs of each cell, with seeds 0 .. SEEDS - 1.")] = 1,
     splits: Splits = 1,
     only: Annotated[

@@ -24,7 +24,7 @@ def command(
     protocol: ProtocolName = None,
     seed: SplitSeed = None,
     check: Annotated[bool, Option("--check", help="Check sizes, class counts, overlaps; report duplicates.")] = False,
-    relevance: Annotated[bool, Option("--relevance", help="By percentiles: the NDCG of a random ranking.")] = False,
+    relevance: Annotated[bool, Option("--relevance", help="Show the NDCG of a random ranking.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write the query, database, training and validation ids of a protocol, with their checksum.

@@ -27,7 +27,7 @@ KEPT = "\u00a0"  # a space at which no line is cut
 
 
 def command(
-    table: Annotated[str | None, Argument(metavar="TABLE", help="See hashbench list.", autocompletion=TABLES)] = None,
+    table: Annotated[str | None, Argument(metavar="TABLE", help="A table or figure.", autocompletion=TABLES)] = None,
     seeds: Annotated[int, Option(min=1, help="Look for seeds 0 .. SEEDS - 1.")] = 1,
     splits: Splits = 1,
     budget: Budget = None,

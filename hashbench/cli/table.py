@@ -22,7 +22,7 @@ def command(
         Argument(metavar="TABLE...", help="See hashbench list tables.", autocompletion=complete("tables")),
     ] = None,
     every: Annotated[bool, Option("--all", help="Every declared table.")] = False,
-    output: Annotated[Literal["csv", "latex", "markdown", "html"], Option("--format", help="The text.")] = "markdown",
+    output: Annotated[Literal["csv", "latex", "markdown", "html"], Option("--format", help="The format.")] = "markdown",
     budget: Budget = None,
     interval: Annotated[bool, Option("--interval", help="Show the [worst, best] AP over all orders of ties.")] = False,
     distinct: Annotated[bool, Option("--distinct", help="Show beside each AP how many codes are distinct.")] = False,

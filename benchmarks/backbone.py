@@ -12,7 +12,7 @@ import torch
 
 from hashbench.datasets.card import load_card
 from hashbench.runs.pretrain import classifier_run
-from hashbench.training import speed
+from hashbench.training.device import images_a_second
 from hashbench.training.settings import TrainingSettings
 
 CHANNELS, BATCHES = (16, 32, 64), (50, 250)
@@ -23,7 +23,7 @@ def measured(channels: int, batch: int) -> dict[str, float]:
     """Images a second in each precision."""
     settings = classifier_run(load_card("cifar100"), None, "resnet9", {}, channels=channels, seed=0).settings
     assert isinstance(settings, TrainingSettings)
-    found = speed.images_a_second(settings, SHAPE, VALUE_MAX, batch=batch)
+    found = images_a_second(settings, SHAPE, VALUE_MAX, batch=batch)
     return {precision: round(images, 1) for precision, images in found.items()}
 
 

@@ -38,8 +38,8 @@ def load(folder: Path, config: str) -> tuple[int, dict[str, Any]] | None:
     remedy = f"remove {'it' if len(paths) == 1 else f'{FILE} and {BEFORE}'} to start over"
     for path in paths:
         try:
-            kept = read(path)
-            made_by, epochs_done, state = kept["config"], int(kept["epochs_done"]), kept["state"]
+            content = read(path)
+            made_by, epochs_done, state = content["config"], int(content["epochs_done"]), content["state"]
         except Exception as error:
             reason = f"{path}: a damaged checkpoint ({type(error).__name__}: {one_line(error)})"
             if path == paths[-1]:
@@ -57,8 +57,8 @@ def read(path: Path) -> dict[str, Any]:
     content = path.read_bytes()
     if hashlib.sha256(memoryview(content)[_DIGEST:]).digest() != content[:_DIGEST]:
         raise ValueError("the content does not have its checksum")
-    kept: dict[str, Any] = torch.load(io.BytesIO(content[_DIGEST:]), map_location="cpu", weights_only=True)
-    return kept
+    found: dict[str, Any] = torch.load(io.BytesIO(content[_DIGEST:]), map_location="cpu", weights_only=True)
+    return found
 
 
 def remove(folder: Path) -> None:

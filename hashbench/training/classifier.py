@@ -4,7 +4,6 @@ Nothing of PyTorch is imported with this module, because the accuracy of stored 
 """
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.contract import Counted, ItemRows, SearchItems
+from hashbench.contract import Counted, SearchItems
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import atomic
 from hashbench.relevance.labels import Relevance
@@ -81,21 +80,13 @@ class Classifier:
         """Writes the network."""
         self.network.save(folder)
 
-    def export(self, data: SearchItems, path: Path) -> NoReturn:  # noqa: ARG002  (these three are methods of hashers)
+    def export(self, *_: Any) -> NoReturn:
         """Raises HashbenchError: a classifier makes no codes."""
-        raise _no_codes()
+        raise HashbenchError(
+            "a classifier makes no codes: hashbench train ... --weights starts a method from its weights"
+        )
 
-    def export_items(self, rows: ItemRows, names: Sequence[str], path: Path) -> NoReturn:  # noqa: ARG002
-        """Raises HashbenchError: a classifier makes no codes."""
-        raise _no_codes()
-
-    def nearest(self, queries: NDArray[Any], folder: Path, top: int) -> NoReturn:  # noqa: ARG002
-        """Raises HashbenchError: a classifier makes no codes."""
-        raise _no_codes()
-
-
-def _no_codes() -> HashbenchError:
-    return HashbenchError("a classifier makes no codes: hashbench train ... --weights starts a method from its weights")
+    export_items = nearest = export
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Training one hasher with several processes: each encodes its share of a batch, then all share the codes.
+"""A batch that is encoded in parts: by several processes, each its share, or by one in chunks that fit into memory.
 
 The codes of a batch are gathered, and every process computes the objective on all of them. So each process already has
 the complete gradient with respect to its own share, and the backward pass of the gathering just selects it. (PyTorch's
@@ -7,7 +7,7 @@ the weights, summed over the processes, are those of a single process.
 """
 
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, TypeVar
@@ -17,7 +17,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from hashbench.foundation.errors import HashbenchError, one_line
-from hashbench.foundation.parallel import ProcessGroup
+from hashbench.foundation.parallel import ALONE, ProcessGroup, slices
 
 TIMEOUT = timedelta(minutes=10)  # the others wait while process 0 works alone, never for so long
 
@@ -51,7 +51,6 @@ def connected(group: ProcessGroup, device: str) -> Iterator[None]:
 
 @contextmanager
 def _errors_in_one_line() -> Iterator[None]:
-    """Raises an error of the communication as a HashbenchError of one line."""
     try:
         yield
     except RuntimeError as error:
@@ -91,20 +90,70 @@ def gather_with_gradient(own: Tensor, n: int, group: ProcessGroup) -> Tensor:
     return rows
 
 
+def backward(
+    encode: Callable[[slice], Tensor],
+    loss_of: Callable[[Tensor], Tensor],
+    n_examples: int,
+    chunk: int,
+    group: ProcessGroup = ALONE,
+) -> Tensor:
+    """The loss ``loss_of(encode(all examples))``, detached; its gradient is added to the parameters of ``encode``.
+
+    If there are several processes, each encodes its share, and the gradient is the sum over the processes.
+
+    With 0 < ``chunk`` < the size of the share, the share is encoded ``chunk`` examples at a time, and twice: first
+    without a graph, to get the gradient of the loss with respect to the relaxed codes; then again with the same random
+    numbers, to propagate this gradient to the parameters. The result is the gradient of the plain pass up to rounding
+    (and up to other dropout masks, if the network has dropout).
+    """
+    own = group.share(n_examples)
+    if not 0 < chunk < own.stop - own.start:
+        loss = loss_of(gather_with_gradient(encode(own), n_examples, group))
+        loss.backward()  # type: ignore[no-untyped-call]
+        return loss.detach()
+    parts = [slice(own.start + part.start, own.start + part.stop) for part in slices(own.stop - own.start, chunk)]
+    states, relaxed = [], []
+    with torch.no_grad():
+        for part in parts:
+            states.append(_random_states())
+            relaxed.append(encode(part))
+    leaf = gather_with_gradient(torch.cat(relaxed), n_examples, group).requires_grad_()
+    loss = loss_of(leaf)
+    loss.backward()  # type: ignore[no-untyped-call]
+    assert leaf.grad is not None
+    now = _random_states()
+    try:
+        for part, state in zip(parts, states, strict=True):
+            _set_random_states(state)
+            encode(part).backward(leaf.grad[part])  # type: ignore[no-untyped-call]
+    finally:
+        _set_random_states(now)
+    return loss.detach()
+
+
+def _random_states() -> list[Tensor]:
+    return [torch.get_rng_state(), *(torch.cuda.get_rng_state_all() if torch.cuda.is_available() else ())]
+
+
+def _set_random_states(states: list[Tensor]) -> None:
+    torch.set_rng_state(states[0])
+    if len(states) > 1:
+        torch.cuda.set_rng_state_all(states[1:])
+
+
 def sum_gradients(parameters: Iterable[nn.Parameter], group: ProcessGroup) -> None:
     """Replaces the gradients of ``parameters`` by their sums over the processes, the same bits in all of them."""
     if group.is_alone:
         return
-    trained = [values for values in parameters if values.requires_grad]
-    for values in trained:
-        if values.grad is None:
-            values.grad = torch.zeros_like(values)
-    gradients = [values.grad for values in trained if values.grad is not None]
+    gradients = []
+    for values in parameters:
+        if values.requires_grad:
+            values.grad = torch.zeros_like(values) if values.grad is None else values.grad
+            gradients.append(values.grad)
     flat = torch.cat([gradient.flatten() for gradient in gradients])
     with _errors_in_one_line():
         dist.all_reduce(flat)
-    totals = torch.split(flat, [gradient.numel() for gradient in gradients])
-    for gradient, total in zip(gradients, totals, strict=True):
+    for gradient, total in zip(gradients, torch.split(flat, [each.numel() for each in gradients]), strict=True):
         gradient.copy_(total.view(gradient.shape))
 
 
@@ -121,16 +170,13 @@ def broadcast_from_first(value: T, group: ProcessGroup) -> T:
     size = torch.tensor([buffer.tell()])
     with _errors_in_one_line():
         dist.broadcast(size, 0)
-        content = torch.frombuffer(buffer.getbuffer(), dtype=torch.uint8) if group.is_first else _bytes(size)
+        content = torch.empty(int(size), dtype=torch.uint8)
+        content = torch.frombuffer(buffer.getbuffer(), dtype=torch.uint8) if group.is_first else content
         dist.broadcast(content, 0)
     if group.is_first:
         return value
     received: T = torch.load(io.BytesIO(content.numpy().tobytes()), map_location="cpu", weights_only=True)
     return received
-
-
-def _bytes(size: Tensor) -> Tensor:
-    return torch.empty(int(size), dtype=torch.uint8)
 
 
 def maximum(value: int, group: ProcessGroup) -> int:
@@ -143,18 +189,32 @@ def maximum(value: int, group: ProcessGroup) -> int:
     return int(found)
 
 
+def check_chunk(encoder: nn.Module, chunk: int) -> None:
+    """Raises HashbenchError if chunks would change the result: batch normalisation needs the whole batch."""
+    normalised = _batch_normalisations(encoder)
+    if chunk and normalised:
+        raise HashbenchError(
+            f"chunk = {chunk}: this model normalises by batch ({normalised} layers), and a chunk is not the "
+            "batch: chunk = 0, or a model without batch normalisation"
+        )
+
+
 def with_synchronised_batch_norm(encoder: nn.Sequential, group: ProcessGroup, device: torch.device) -> nn.Sequential:
     """The encoder with batch normalisation over the whole batch of all processes.
 
     Raises HashbenchError on a CPU, where PyTorch has no synchronised batch normalisation.
     """
-    normalised = [layer for layer in encoder.modules() if isinstance(layer, nn.modules.batchnorm._BatchNorm)]
+    normalised = _batch_normalisations(encoder)
     if group.is_alone or not normalised:
         return encoder
     if device.type != "cuda":
         raise HashbenchError(
-            f"this model normalises by batch ({len(normalised)} layers), which {group.size} processes share on GPUs "
+            f"this model normalises by batch ({normalised} layers), which {group.size} processes share on GPUs "
             "only: one process, or a model without batch normalisation"
         )
     converted: nn.Sequential = nn.SyncBatchNorm.convert_sync_batchnorm(encoder)  # type: ignore[no-untyped-call]
     return converted
+
+
+def _batch_normalisations(encoder: nn.Module) -> int:
+    return sum(isinstance(layer, nn.modules.batchnorm._BatchNorm) for layer in encoder.modules())

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections import OrderedDict
 from dataclasses import asdict, replace
 from math import prod
 from pathlib import Path
@@ -33,19 +34,6 @@ ENCODE_BATCH, PREPARED_BATCH = 1000, 100
 MOST_VALUES = 1 << 28  # of one item, as a card may state
 
 
-class UnitFeatures(nn.Module):
-    """A backbone whose features are centred and divided by their norm, as a linear head on them was trained."""
-
-    def __init__(self, network: nn.Module, width: int) -> None:
-        super().__init__()
-        self.network, self.normalised = network, UnitNormalisation((width,), 1.0)
-
-    def forward(self, inputs: Tensor) -> Tensor:
-        """float32 [n, width] of normalised items."""
-        features: Tensor = self.normalised(self.network(inputs))
-        return features
-
-
 class DeepHasher(BinaryHasher, nn.Module):
     """Normalisation and encoder of one run; ``item_shape`` is the shape of a stored item, (H, W, C) or (d,).
 
@@ -58,33 +46,35 @@ class DeepHasher(BinaryHasher, nn.Module):
     def __init__(self, settings: TrainingSettings, item_shape: tuple[int, ...], value_max: float = 1.0) -> None:
         super().__init__()
         self.settings, self.item_shape, self.value_max = settings, item_shape, value_max
-        model = MODELS.get(settings.model)
-        images = settings.input_images
-        self.normalised = _normalisation(settings.model, settings.normalise, item_shape, value_max, images)
+        self.normalised = _normalisation(
+            settings.model, settings.normalise, item_shape, value_max, settings.input_images
+        )
         shape = channels_first_shape(item_shape)
-        shape = self.normalised.shape if isinstance(self.normalised, Preprocessor) else shape
-        initial, width = settings.hash_layer_init, settings.width
-        self.encoder = encoder(model, shape, settings.outputs, settings.hash_init, initial=initial, width=width)
-        hash_layer = self.encoder.get_submodule("1")
+        self.encoder = encoder(
+            MODELS.get(settings.model),
+            self.normalised.shape if isinstance(self.normalised, Preprocessor) else shape,
+            settings.outputs,
+            settings.hash_init,
+            initial=settings.hash_layer_init,
+            width=settings.width,
+        )
+        network, hash_layer = self.encoder
         assert isinstance(hash_layer, nn.Linear)
+        most = hash_layer.in_features
         if self.has_head:
-            network = self.encoder.get_submodule("0")
-            self.encoder = nn.Sequential(UnitFeatures(network, hash_layer.in_features), hash_layer)
+            unit = UnitNormalisation((most,), 1.0)
+            self.encoder[0] = nn.Sequential(OrderedDict(network=network, normalised=unit))
         self.encoder.to(memory_format=torch.channels_last)
-        if isinstance(settings, DeepSettings) and settings.bits > hash_layer.in_features:
-            most = hash_layer.in_features
+        if isinstance(settings, DeepSettings) and settings.bits > most:
             raise HashbenchError(f"{settings.bits} bits from the {most} features of {settings.model}: at most {most}")
 
     def start(self, items: Tensor, weights: str | None = None, base: object = None) -> None:
         """Sets the initial weights, the normalisation and the anchors of ``kernel`` before training.
 
-        Args:
-            items: The training examples; the normalisation of a network without pretrained weights is fitted to them,
-                and the anchors are drawn from them.
-            weights: The file of the pretrained weights; None is a file in the data folder: the official one, or that
-                of ``hashbench pretrain`` with the checksum in the settings.
-            base: A trained DeepHasher whose backbone and normalisation are copied, and the last layer stays random; or,
-                if the settings say so, the head: then its last layer is copied, the backbone is that of ``weights``.
+        The normalisation of a network without pretrained weights is fitted to the training examples ``items``, and the
+        anchors are drawn from them. ``weights`` is the file of pretrained weights; None is a file in the data folder.
+        ``base`` is a trained DeepHasher whose backbone and normalisation are copied, and the last layer stays random;
+        or, if the settings say so, the head: then its last layer is copied, and the backbone is that of ``weights``.
         """
         model, named, normalised = self.settings.model, self.settings.weights, self.normalised
         if not isinstance(normalised, Preprocessor) and named == RANDOM_WEIGHTS:
@@ -100,28 +90,23 @@ class DeepHasher(BinaryHasher, nn.Module):
             if isinstance(self.backbone, KernelResponses):
                 self.backbone.fit(normalised(items))
         if self.has_head:
-            self._start_from_head(base)
+            last, unit = self.encoder.get_submodule("1"), self.encoder.get_submodule("0.normalised")
+            expected = Layout("linear", 1.0, "unit_norm", (unit.get_buffer("mean").shape[0],), 1.0)
+            if not isinstance(base, DeepHasher) or base.layout != expected:
+                raise HashbenchError("base: no linear head on features that are centred and of norm 1")
+            last.load_state_dict(base.encoder.get_submodule("1").state_dict())
+            unit.load_state_dict(base.normalised.state_dict())
 
     def _start_from(self, base: object) -> None:
         if not isinstance(base, DeepHasher):
             raise HashbenchError(f"base: a {type(base).__name__}; a trained network is expected")
-        theirs = {**asdict(base.layout), "input_images": base.settings.input_images}
-        for key, own in {**asdict(self.layout), "input_images": self.settings.input_images}.items():
-            if theirs[key] != own:
+        own, theirs = ({**asdict(each.layout), "input_images": each.settings.input_images} for each in (self, base))
+        for key, value in own.items():
+            if theirs[key] != value:
                 name = key.replace("item_", "item ")
-                raise HashbenchError(f"base: its {name} is {theirs[key]}, this run's {own}: both must be the same")
+                raise HashbenchError(f"base: its {name} is {theirs[key]}, this run's {value}: both must be the same")
         self.normalised.load_state_dict(base.normalised.state_dict())
         self.backbone.load_state_dict(base.backbone.state_dict())
-
-    def _start_from_head(self, head: object) -> None:
-        """Copies the hash layer of ``head``, and the centre of the features that it was trained on."""
-        last, unit = self.encoder.get_submodule("1"), self.encoder.get_submodule("0.normalised")
-        assert isinstance(last, nn.Linear)
-        expected = Layout("linear", 1.0, "unit_norm", (last.in_features,), 1.0)
-        if not isinstance(head, DeepHasher) or head.layout != expected:
-            raise HashbenchError("base: no linear head on features that are centred and of norm 1")
-        last.load_state_dict(head.encoder.get_submodule("1").state_dict())
-        unit.load_state_dict(head.normalised.state_dict())
 
     @property
     def spare(self) -> tuple[int, int] | None:
@@ -197,10 +182,7 @@ class DeepHasher(BinaryHasher, nn.Module):
 def pretrained_backbone(
     own: BackboneFile, model: str, item_shape: tuple[int, ...], value_max: float
 ) -> tuple[nn.Module, nn.Module, int]:
-    """The normalisation, the backbone of ``model`` and its number of features, with the weights in the file ``own``.
-
-    Raises HashbenchError if the weights are of another model, or of items of another shape or range.
-    """
+    """The normalisation, the backbone of ``model`` and its number of features, with the weights in the file ``own``."""
     layout = replace(own.layout, model=model, item_shape=item_shape, value_max=value_max)
     own.require(layout)
     normalised = _normalisation(model, layout.normalise, item_shape, value_max)
@@ -220,15 +202,10 @@ def _normalisation(
     model = MODELS.get(name)
     if model.pretrained is not None:
         if normalise != "channel":
-            raise HashbenchError(
-                f"normalise = {normalise!r}: {name} takes its images as it did on ImageNet, and "
-                "leaves no choice: 'channel'"
-            )
+            raise HashbenchError(f"normalise = {normalise!r}: {name} takes images as on ImageNet: it must be 'channel'")
         return Preprocessor(model.pretrained.input, item_shape, value_max, crop=images == "cropped")
     if images == "cropped":
         raise HashbenchError(f"input_images = 'cropped': {name} takes images as they are stored: 'resized'")
-    if normalise == "pixel_mean":
-        return MeanSubtraction(item_shape, value_max)
-    if normalise == "unit_norm":
-        return UnitNormalisation(item_shape, value_max)
-    return ChannelNormalisation(item_shape[-1])
+    if normalise == "channel":
+        return ChannelNormalisation(item_shape[-1])
+    return (MeanSubtraction if normalise == "pixel_mean" else UnitNormalisation)(item_shape, value_max)

@@ -21,7 +21,11 @@ class Log:
         self.folder = folder
         kept = [line for line in read(folder) if line["epoch"] < epochs_done]
         write_text(folder / FILE, "".join(json.dumps(line) + "\n" for line in kept))
-        self._board = _board(folder, epochs_done)
+        self._board: Any = None
+        if find_spec("tensorboard") is not None:
+            from torch.utils.tensorboard import SummaryWriter
+
+            self._board = SummaryWriter(folder / BOARD, purge_step=epochs_done)
 
     def write(self, **values: float) -> None:
         """Adds the line of an epoch; ``values`` must hold ``epoch``."""
@@ -41,8 +45,7 @@ class Log:
 
 def read(folder: Path) -> list[dict[str, float]]:
     """The lines of metrics.jsonl; a last line that a killed process did not finish is left out."""
-    path = folder / FILE
-    found = []
+    path, found = folder / FILE, []
     for line in path.read_text().splitlines() if path.exists() else []:
         try:
             found.append(json.loads(line))
@@ -63,11 +66,14 @@ def draw(folder: Path) -> None:
         return
     from matplotlib.figure import Figure
 
-    names = ["loss", "lr"] + (["alpha"] if len({line["alpha"] for line in lines}) > 1 else [])
+    names = {"loss": "loss", "lr": "learning rate"}
+    if len({line["alpha"] for line in lines}) > 1:
+        names["alpha"] = "alpha of tanh"
+    marker = "o" if len(lines) < 3 else ""  # a curve of one point is invisible without a marker
     figure = Figure(figsize=(6.4, 1.2 + 1.6 * len(names)), layout="constrained")
     for axes, name in zip(figure.subplots(len(names), 1, sharex=True, squeeze=False)[:, 0], names, strict=True):
-        axes.plot([line["epoch"] + 1 for line in lines], [line[name] for line in lines], marker=_marker(lines))
-        axes.set_ylabel({"loss": "loss", "lr": "learning rate", "alpha": "alpha of tanh"}[name])
+        axes.plot([line["epoch"] + 1 for line in lines], [line[name] for line in lines], marker=marker)
+        axes.set_ylabel(names[name])
         axes.grid(visible=True, alpha=0.3)
         if name == "lr":
             axes.set_ylim(bottom=0)
@@ -75,16 +81,3 @@ def draw(folder: Path) -> None:
     axes.xaxis.get_major_locator().set_params(integer=True)
     with atomic(folder / PICTURE) as temporary:
         figure.savefig(temporary, format="png", dpi=100)
-
-
-def _marker(lines: list[dict[str, float]]) -> str:
-    return "o" if len(lines) < 3 else ""  # a curve of one point is invisible without a marker
-
-
-def _board(folder: Path, epochs_done: int) -> Any:
-    """A writer of TensorBoard's event files, or None if TensorBoard is not installed."""
-    if find_spec("tensorboard") is None:
-        return None
-    from torch.utils.tensorboard import SummaryWriter
-
-    return SummaryWriter(folder / BOARD, purge_step=epochs_done)

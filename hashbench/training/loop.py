@@ -2,8 +2,7 @@
 
 import math
 import time
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -15,16 +14,12 @@ from hashbench.foundation.progress import bar as progress_bar
 from hashbench.losses import RowObjective
 from hashbench.training import checkpoint, distributed, optimiser
 from hashbench.training.device import pick_device, threads_for
-from hashbench.training.gradient import backward, check_chunk
 from hashbench.training.hasher import DeepHasher
 from hashbench.training.inputs import draw_augmentation
 from hashbench.training.log import Log
 from hashbench.training.optimiser import learning_rate, tanh_scale
 from hashbench.training.sampler import sampler
 from hashbench.training.settings import TrainingSettings
-
-if TYPE_CHECKING:
-    from tqdm import tqdm
 
 _EXAMPLES_CHECKED = 1000  # training examples whose codes are compared with each other after training
 
@@ -45,8 +40,10 @@ def train(settings: TrainingSettings, objective: RowObjective, data: TrainingDat
     trainer = Trainer(settings, objective, data, method)
     trainer.resume()
     log = Log(data.folder, trainer.epochs_done) if data.group.is_first else None
+    n_examples = settings.steps_per_epoch * settings.batch_size or len(data.items)  # of one epoch
+    total, done = settings.epochs * n_examples, trainer.epochs_done * n_examples
     threads = threads_for(trainer.hasher.encoder, settings.batch_size)
-    with threads, _progress_bar(settings, data, trainer.epochs_done) as bar:
+    with threads, progress_bar("train", "item", total, shown=data.progress, scaled=True, done=done) as bar:
         for epoch in range(trainer.epochs_done, settings.epochs):
             values = trainer.epoch(epoch, bar)
             if log is not None:
@@ -59,12 +56,6 @@ def train(settings: TrainingSettings, objective: RowObjective, data: TrainingDat
         log.close()
         checkpoint.remove(data.folder)
     return trainer.hasher
-
-
-def _progress_bar(settings: TrainingSettings, data: TrainingData, epochs_done: int) -> "tqdm[None]":
-    n_examples = settings.steps_per_epoch * settings.batch_size or len(data.items)  # of one epoch
-    total, done = settings.epochs * n_examples, epochs_done * n_examples
-    return progress_bar("train", "item", total, shown=data.progress, scaled=True, done=done)
 
 
 class Trainer:
@@ -82,7 +73,7 @@ class Trainer:
         self.items = torch.from_numpy(data.items).to(self.device)
         self.batches = sampler(settings, torch.from_numpy(data.labels), data.seed)
         self.hasher = DeepHasher(settings, tuple(data.items.shape[1:]), data.value_max)
-        check_chunk(self.hasher, settings.chunk)
+        distributed.check_chunk(self.hasher, settings.chunk)
         self.hasher.start(torch.from_numpy(data.items), data.weights, data.base)
         beginning = [data.base.checksum()] if isinstance(data.base, DeepHasher) else []
         self.config = digest([settings.model_dump(exclude_defaults=True), data.seed, *arithmetic, *beginning])
@@ -100,27 +91,21 @@ class Trainer:
     def resume(self) -> None:
         """Loads the checkpoint of this configuration, if there is one."""
         group = self.data.group
-        kept = distributed.broadcast_from_first(
-            checkpoint.load(self.data.folder, self.config) if group.is_first else None, group
-        )
-        if kept is not None:
-            self.epochs_done, state = kept
+        found = checkpoint.load(self.data.folder, self.config) if group.is_first else None
+        found = distributed.broadcast_from_first(found, group)
+        if found is not None:
+            self.epochs_done, state = found
             for name, part in self._parts().items():
                 part.load_state_dict(state[name])
 
     def save_checkpoint_if_due(self) -> None:
         """Saves a checkpoint if the last one is ``checkpoint_every_s`` seconds old and the weights are finite."""
-        recent = time.monotonic() - self.saved_at < self.data.checkpoint_every_s
-        if (
-            recent
-            or not self.data.group.is_first
-            or self.epochs_done == self.settings.epochs
-            or not self._weights_are_finite()
-        ):
-            return
-        state = {name: part.state_dict() for name, part in self._parts().items()}
-        checkpoint.save(self.data.folder, self.config, self.epochs_done, state)
-        self.saved_at = time.monotonic()
+        is_due = time.monotonic() - self.saved_at >= self.data.checkpoint_every_s
+        is_last = self.epochs_done == self.settings.epochs
+        if is_due and self.data.group.is_first and not is_last and self._weights_are_finite():
+            state = {name: part.state_dict() for name, part in self._parts().items()}
+            checkpoint.save(self.data.folder, self.config, self.epochs_done, state)
+            self.saved_at = time.monotonic()
 
     def _parts(self) -> dict[str, Any]:
         memory = {"objective": self.objective} if self.objective.state_dict() else {}
@@ -129,10 +114,9 @@ class Trainer:
     def epoch(self, epoch: int, bar: Any) -> dict[str, float]:
         """Trains one epoch and returns its values for the log: mean loss, learning rate, seconds, ..."""
         started = time.monotonic()
-        seed = self.data.seed
         rank = self.data.group.rank
-        torch.manual_seed(derive_seed(seed, "dropout", epoch, *([rank] if rank else [])))
-        generators = Generators(seed, epoch)
+        torch.manual_seed(derive_seed(self.data.seed, "dropout", epoch, *([rank] if rank else [])))
+        generators = Generators(self.data.seed, epoch)
         batches = self.batches(epoch)
         first, losses = epoch * len(batches), []
         self.n_steps = self.settings.epochs * len(batches)
@@ -142,47 +126,38 @@ class Trainer:
         for step, batch in enumerate(rows, first):
             losses.append(self.step(epoch, step, batch, generators))
             bar.update(len(batch))
+        found: list[float] = torch.stack(losses).tolist()  # read once: reading a value makes a GPU idle
         self.epochs_done, last = epoch + 1, first + len(batches) - 1
-        loss = self._mean_loss(epoch, first, torch.stack(losses))
+        for step, loss in enumerate(found, first):
+            if not math.isfinite(loss):
+                raise self._failure(f"epoch {epoch}, step {step}: the loss is {loss}: a smaller lr may help")
         seconds = time.monotonic() - started
         return {
             "epoch": epoch,
             "step": last,
-            "loss": loss,
+            "loss": sum(found) / len(found),
             "lr": learning_rate(self.settings, epoch, last, self.n_steps),
             "alpha": tanh_scale(self.settings, epoch, last),
             "images_per_s": round(sum(map(len, batches)) / seconds, 1),
             "seconds": round(seconds, 3),
         }
 
-    def _mean_loss(self, epoch: int, first: int, losses: Tensor) -> float:
-        """The mean of the losses; raises TrainingFailed if one is not finite.
-
-        It is computed once for each epoch, because reading a value from a GPU makes the GPU idle.
-        """
-        found = losses.tolist()
-        for step, loss in enumerate(found, first):
-            if not math.isfinite(loss):
-                raise self._failure(f"epoch {epoch}, step {step}: the loss is {loss}: a smaller lr may help")
-        return sum(found) / len(found)
-
     def _failure(self, what: str) -> TrainingFailed:
-        kept = self.data.folder / checkpoint.FILE
-        return TrainingFailed(
-            f"{self.method}: {what}" + ("; the last good checkpoint is kept" if kept.exists() else "")
-        )
+        kept = "; the last good checkpoint is kept" if (self.data.folder / checkpoint.FILE).exists() else ""
+        return TrainingFailed(f"{self.method}: {what}{kept}")
 
     def finish(self) -> None:
-        """Converts the encoder to the memory format of a saved one and checks it.
+        """Converts the encoder to the memory format of a saved one.
 
         Raises TrainingFailed if the weights are not finite after the last update, or if all codes are equal.
         """
         self.hasher.encoder.to(memory_format=torch.channels_last)
         if not self._weights_are_finite():
             raise self._failure("the weights are not finite after the last epoch: a smaller lr may help")
-        activations = self.hasher.encode(self.data.items[:: math.ceil(len(self.items) / _EXAMPLES_CHECKED)])
-        what, codes = ("codes", activations > 0) if isinstance(self.settings, BitSettings) else ("outputs", activations)
-        if (codes == codes[0]).all():
+        codes = self.hasher.encode(self.data.items[:: math.ceil(len(self.items) / _EXAMPLES_CHECKED)])
+        is_binary = isinstance(self.settings, BitSettings)
+        if ((codes > 0) == (codes[0] > 0)).all() if is_binary else (codes == codes[0]).all():
+            what = "codes" if is_binary else "outputs"
             raise self._failure(
                 f"all {what} are equal after the last epoch: a smaller lr, or another tanh_scale, may help"
             )
@@ -192,7 +167,7 @@ class Trainer:
 
     def step(self, epoch: int, step: int, rows: Tensor, generators: "Generators") -> Tensor:
         """Updates the weights once, on the examples ``rows``; returns the loss, detached."""
-        settings = self.settings
+        settings, group = self.settings, self.data.group
         sharing = {"item": 1, "round": settings.classes_per_batch, "batch": len(rows)}[settings.augment_per]
         spare = self.hasher.spare
         augmentation = draw_augmentation(len(rows), settings.augment, generators.augmentation, sharing, spare)
@@ -202,33 +177,26 @@ class Trainer:
             items = augmentation.cut(self.items[rows[part]], part)
             inputs = augmentation.apply(self.hasher.normalised(items), part)
             inputs = inputs if self.data.compute.channels_last else inputs.contiguous()
-            with self._autocast():
+            with torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bfloat16"):
                 activations = self.encode(inputs)
             activations = activations.float()
             return torch.tanh(alpha * activations) if settings.relaxation == "tanh" else activations
 
         def loss_of(codes: Tensor) -> Tensor:
-            return self._loss(codes, rows, generators, f"epoch {epoch}, step {step}")
+            try:
+                return self.objective.forward(codes, rows, generators.objective)
+            except HashbenchError as error:
+                raise self._failure(f"epoch {epoch}, step {step}: {error}") from None
 
         rate = learning_rate(settings, epoch, step, self.n_steps)
         optimiser.set_learning_rate(self.optimiser, settings, rate)
         self.optimiser.zero_grad(set_to_none=True)
-        group = self.data.group
-        loss = backward(relaxed, loss_of, len(rows), settings.chunk, group)
+        loss = distributed.backward(relaxed, loss_of, len(rows), settings.chunk, group)
         distributed.sum_gradients(self.hasher.encoder.parameters(), group)
         if settings.clip_norm:
             nn.utils.clip_grad_norm_(self.hasher.encoder.parameters(), settings.clip_norm)
         self.optimiser.step()
         return loss
-
-    def _loss(self, relaxed: Tensor, rows: Tensor, generators: "Generators", where: str) -> Tensor:
-        try:
-            return self.objective.forward(relaxed, rows, generators.objective)
-        except HashbenchError as error:
-            raise self._failure(f"{where}: {error}") from None
-
-    def _autocast(self) -> AbstractContextManager[None]:
-        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bfloat16")
 
 
 class Generators:

@@ -1,11 +1,7 @@
-"""The optimisers (Adam; SGD with momentum as in MatConvNet and PyTorch or as in Caffe) and what changes with the step.
-
-These are the learning rate and the scale alpha of tanh. Learning rate and weight decay differ by layer.
-"""
+"""The optimisers, and what changes with the step: the learning rate and the scale alpha of tanh."""
 
 import math
-from collections.abc import Iterator
-from typing import Any, assert_never
+from typing import Any
 
 import torch
 from torch import nn
@@ -20,32 +16,26 @@ def build(settings: TrainingSettings, encoder: nn.Module) -> torch.optim.Optimiz
 
     SGD in MatConvNet and PyTorch: v <- momentum v + g, w <- w - lr v, where the gradient g includes the weight decay.
     SGD in Caffe: v <- momentum v + lr g, w <- w - v. The two differ only when lr changes, and ``set_learning_rate``
-    applies the difference. Adam has its usual moments (0.9, 0.999); weight decay is added to the gradient here too, so
-    it enters the moments.
+    applies the difference. Weight decay enters the moments of Adam too.
     """
     backbone, hash_layer = encoder.children()
     decay = settings.weight_decay
     hash_decay = decay if settings.hash_weight_decay is None else settings.hash_weight_decay
-    groups = [
-        *_groups(backbone, settings, settings.backbone_lr, settings.bias_lr, decay),
-        *_groups(hash_layer, settings, 1.0, settings.hash_bias_lr, hash_decay),
-    ]
+    groups: list[dict[str, Any]] = []
+    for layers, rate, bias_rate, own_decay in (
+        (backbone, settings.backbone_lr, settings.bias_lr, decay),
+        (hash_layer, 1.0, settings.hash_bias_lr, hash_decay),
+    ):
+        named = list(layers.named_parameters())
+        weights = [values for name, values in named if name.rpartition(".")[2] != "bias"]
+        biases = [values for name, values in named if name.rpartition(".")[2] == "bias"]
+        bias_decay = own_decay if settings.decay_biases else 0.0
+        groups.append({"params": weights, "lr_multiplier": rate, "weight_decay": own_decay})
+        groups.append({"params": biases, "lr_multiplier": rate * bias_rate, "weight_decay": bias_decay})
     trained = [group for group in groups if group["params"]]
     if settings.optimiser == "adam":
         return torch.optim.Adam(trained, lr=settings.lr)
     return torch.optim.SGD(trained, lr=settings.lr, momentum=settings.momentum, nesterov=settings.nesterov)
-
-
-def _groups(
-    layers: nn.Module, settings: TrainingSettings, rate: float, bias_rate: float, decay: float
-) -> Iterator[dict[str, Any]]:
-    named = list(layers.named_parameters())
-    for biases in (False, True):
-        yield {
-            "params": [values for name, values in named if (name.rpartition(".")[2] == "bias") == biases],
-            "lr_multiplier": rate * bias_rate if biases else rate,
-            "weight_decay": decay if settings.decay_biases or not biases else 0.0,
-        }
 
 
 def set_learning_rate(optimiser: torch.optim.Optimizer, settings: TrainingSettings, lr: float) -> None:
@@ -79,8 +69,6 @@ def learning_rate(settings: TrainingSettings, epoch: int, step: int = 0, n_steps
             return [rate for start, rate in explicit_rates(settings.lr_explicit).items() if start <= now][-1]
         case "one_cycle":
             return one_cycle(settings.lr, step, n_steps)
-        case other:
-            assert_never(other)
 
 
 def one_cycle(peak: float, step: int, n_steps: int) -> float:
@@ -91,12 +79,9 @@ def one_cycle(peak: float, step: int, n_steps: int) -> float:
     """
     top = RISE * n_steps - 1
     if step <= top:
-        return _between(peak / START, peak, step / top)
-    return _between(peak, peak / START / END, (step - top) / (n_steps - 1 - top))
-
-
-def _between(first: float, last: float, part: float) -> float:
-    """``first`` at ``part`` = 0, ``last`` at 1, and half a period of a cosine between them."""
+        first, last, part = peak / START, peak, step / top
+    else:
+        first, last, part = peak, peak / START / END, (step - top) / (n_steps - 1 - top)
     return last + (first - last) * (1 + math.cos(math.pi * part)) / 2
 
 
@@ -114,5 +99,3 @@ def tanh_scale(settings: TrainingSettings, epoch: int, step: int) -> float:
         case "doubling":
             # the released code doubles without end; beyond 2^20 tanh(alpha x) is the sign of x in any arithmetic
             return settings.tanh_scale * 2.0 ** min(20, epoch // int(settings.tanh_rate))
-        case other:
-            assert_never(other)

@@ -17,8 +17,7 @@ Sampler = Callable[[int], list[Tensor]]  # epoch -> its minibatches, indices int
 def sampler(settings: TrainingSettings, labels: Tensor, seed: int) -> Sampler:
     """The sampler for these settings; ``labels`` are [n] or [n, labels].
 
-    The batches of an epoch depend on labels, seed and epoch only, so a resumed run draws the same batches. Raises
-    HashbenchError if there are too few classes, or too few examples of a class, for a batch.
+    The batches of an epoch depend on labels, seed and epoch only, so a resumed run draws the same batches.
     """
     steps = settings.steps_per_epoch
     if settings.classes_per_batch:
@@ -48,10 +47,8 @@ class ClassRounds:
 
     Each batch is drawn independently: different classes in random order, and different examples of each class in
     random order, all choices equally likely. The first round of a batch is one example of each class; the next round is
-    another example of each class, in the same order of classes; and so on.
-
-    ``members`` [n] are the examples that have a class, sorted by class; the examples of class c are
-    members[starts[c]:starts[c] + sizes[c]].
+    another example of each class, in the same order of classes; and so on. ``members`` [n] are the examples that have a
+    class, sorted by class; the examples of class c are members[starts[c]:starts[c] + sizes[c]].
     """
 
     members: Tensor
@@ -102,5 +99,5 @@ def different(sizes: Tensor, n: int, generator: torch.Generator) -> Tensor:
 
 
 def _uniform(shape: tuple[int, ...], generator: torch.Generator) -> Tensor:
-    """Uniform in [0, 1) in float64: two equal numbers are so unlikely that sorting gives the same order everywhere."""
+    # float64: two equal numbers are so unlikely that sorting gives the same order everywhere
     return torch.rand(shape, generator=generator, dtype=torch.float64)

@@ -19,10 +19,9 @@ ALWAYS_WRITTEN = ("momentum", "hash_init", "clip_norm", "precision", "tanh_scale
 class TrainingSettings(CodeSettings):
     """Settings of encoder, batches, optimiser and relaxation; the TOML files of methods and recipes give their values.
 
-    A setting that may have no effect has a default (those of tanh have none if ``relaxation`` is "identity"), so that
-    no file states a value that it does not use. A setting that is added later gets the old behaviour as its default.
-    The digest that names a run leaves out settings at their defaults, so older rows keep their names; for the same
-    reason it always includes ``ALWAYS_WRITTEN``.
+    A setting that may have no effect has a default, so that no file states a value that it does not use. A setting that
+    is added later gets the old behaviour as its default: the digest that names a run leaves out settings at their
+    defaults (but ``ALWAYS_WRITTEN``), so older rows keep their names.
     """
 
     model: str
@@ -89,32 +88,19 @@ class TrainingSettings(CodeSettings):
 
     @model_serializer(mode="wrap")
     def _always_written(self, written: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """The settings as they are dumped: ``ALWAYS_WRITTEN`` is included even if defaults are left out."""
         return {**{key: getattr(self, key) for key in ALWAYS_WRITTEN}, **written(self)}
 
     @model_validator(mode="after")
-    def _whole_doublings(self) -> Self:
+    def _settings_agree(self) -> Self:
         if self.tanh_schedule == "doubling" and (self.tanh_rate < 1 or self.tanh_rate % 1):
             raise ValueError("tanh_schedule 'doubling' needs a tanh_rate of whole epochs, 1 or more")
-        return self
-
-    @model_validator(mode="after")
-    def _schedule_is_whole(self) -> Self:
         if self.lr_schedule == "linear" and self.lr_decay_every == 0:
             raise ValueError("lr_schedule 'linear' needs lr_decay_every: how long until the rate is 0")
         if (self.lr_schedule == "explicit") != bool(self.lr_explicit):
             raise ValueError("lr_explicit goes with lr_schedule = 'explicit', and only with it")
         explicit_rates(self.lr_explicit)
-        return self
-
-    @model_validator(mode="after")
-    def _nesterov_has_momentum(self) -> Self:
         if self.nesterov and self.momentum == 0:
             raise ValueError("nesterov needs a momentum above 0")
-        return self
-
-    @model_validator(mode="after")
-    def _momentum_is_of_sgd(self) -> Self:
         if self.optimiser == "adam" and (self.momentum > 0 or self.momentum_form == "lr_inside"):
             raise ValueError("optimiser 'adam' has moments of its own: momentum = 0, momentum_form = 'lr_outside'")
         return self
@@ -136,8 +122,8 @@ class TrainingSettings(CodeSettings):
 class DeepSettings(BitSettings, TrainingSettings):
     """The settings of the deep methods of binary codes.
 
-    With ``head`` "trained" the hash layer starts from a linear head that the same method has trained on the features of
-    the network with its initial ``weights``: centred and of norm 1, which stays a part of the network.
+    With ``head`` "trained" the hash layer starts from a linear head that the same method has trained on the centred
+    features of norm 1 of the network with its initial ``weights``; centring and norm stay a part of the network.
     """
 
     head: Literal["random", "trained"] = "random"
@@ -172,11 +158,7 @@ class PulseSettings(DeepSettings):
 
 
 def explicit_rates(text: str) -> dict[int, float]:
-    """The learning rates of ``lr_explicit`` by the epoch (or step) at which each starts, ascending; the first is 0.
-
-    >>> explicit_rates("0:0.05 50:0.005")
-    {0: 0.05, 50: 0.005}
-    """
+    """The learning rates of ``lr_explicit`` by the epoch (or step) at which each starts, ascending; the first is 0."""
     try:
         pairs = [part.split(":") for part in text.split()]
         rates = {int(start): float(rate) for start, rate in pairs}

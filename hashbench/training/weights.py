@@ -1,20 +1,19 @@
 """The initial weights of a network: the official ones of its authors, a file, or random numbers.
 
-The initial weights decide the result, so they are a setting: ``official``, ``none`` (random), or the checksum of the
-file, ``sha256:...``. The path of the file is not a setting. The file of a network from ImageNet is in the layout of its
-authors; ``hashbench pretrain`` made that of any other network. Such a file holds tensors only (safetensors):
-``normalised.*`` and ``backbone.*``, and one line of JSON, the ``Layout``. Its name ends with the beginning of its
-checksum, and the whole checksum names the cells that start from it.
+They decide the result, so they are a setting: ``official``, ``none`` (random), or the checksum of the file,
+``sha256:...``; its path is not a setting. The file of a network from ImageNet is in the layout of its authors;
+``hashbench pretrain`` made that of any other network: a safetensors file of ``normalised.*`` and ``backbone.*`` and one
+line of JSON, the ``Layout``. Its name ends with the beginning of its checksum.
 """
 
 import hashlib
 import json
-import re
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from safetensors.torch import save
 from torch import nn
 
 from hashbench.foundation import paths
@@ -78,8 +77,8 @@ class BackboneFile:
         for key, value in asdict(wanted).items():
             if found[key] != value:
                 remedy = f": --set width={found[key]:g}" if key == "width" else ""
-                own, needed, what = _text(found[key]), _text(value), key.replace("_", " ")
-                raise HashbenchError(f"{self.path}: its {what} is {own}, this run's {needed}{remedy}")
+                own, needed, name = _text(found[key]), _text(value), key.replace("_", " ")
+                raise HashbenchError(f"{self.path}: its {name} is {own}, this run's {needed}{remedy}")
 
 
 def _text(value: Any) -> str:
@@ -90,8 +89,6 @@ def _text(value: Any) -> str:
 
 def content(layout: Layout, backbone: nn.Module, normalised: nn.Module) -> bytes:
     """The content of a file of these weights; the same weights give the same bytes."""
-    from safetensors.torch import save
-
     tensors = {
         prefix + name: value.detach().cpu().contiguous()
         for prefix, module in ((_BACKBONE, backbone), (_NORMALISED, normalised))
@@ -112,10 +109,7 @@ def store(weights: bytes, name: str) -> Path:
 
 
 def read(path: Path) -> BackboneFile:
-    """The file at ``path``, of which only the header is read.
-
-    Raises HashbenchError if it is missing or if ``hashbench pretrain`` did not make it.
-    """
+    """The file at ``path``; only its header is read. HashbenchError if ``hashbench pretrain`` did not make it."""
     try:
         with path.open("rb") as file:
             size = int.from_bytes(file.read(8), "little")
@@ -134,27 +128,29 @@ def read(path: Path) -> BackboneFile:
 def find(given: str) -> BackboneFile:
     """The weights that ``given`` names: a path, the (beginning of the) name of a stored file, or sha256:...
 
-    Stored files are in the data folder, or committed in results/weights of a clone.
-
-    Raises HashbenchError if there are none or several, or if a file is damaged.
+    Stored files are in the data folder, or committed in results/weights of a clone. Raises HashbenchError if there are
+    none or several, or if a file is damaged.
     """
+    stored: dict[str, Path] = {}
+    for folder in (paths.weights(), paths.committed_weights()):
+        for path in sorted(folder.glob(f"*-{'[0-9a-f]' * N_SHOWN}{SUFFIX}")):
+            stored.setdefault(path.stem, path)
     if given.startswith(SHA256):
-        return _of_checksum(given.removeprefix(SHA256))
+        return _of_checksum(given.removeprefix(SHA256), stored)
     if Path(given).is_file() or "/" in given or given.endswith(SUFFIX):
         return read(Path(given))
-    found = [path for path in _stored() if path.stem.startswith(given)]
-    exact = [path for path in found if path.stem == given]
-    if len(exact or found) != 1:
-        there = ", ".join(path.stem for path in found or _stored()) or "none"
+    found = [given] if given in stored else [stem for stem in stored if stem.startswith(given)]
+    if len(found) != 1:
+        there = ", ".join(found or stored) or "none"
         what = f"{len(found)} weights files begin with this name" if found else "no such weights"
         raise HashbenchError(f"--weights {given}: {what} in {paths.weights()}: {there}")
-    return read((exact or found)[0])
+    return read(stored[found[0]])
 
 
-def _of_checksum(sha256: str) -> BackboneFile:
+def _of_checksum(sha256: str, stored: dict[str, Path]) -> BackboneFile:
     """The stored weights whose checksum begins with ``sha256``, which is compared with the checksum of the file."""
-    for path in _stored():
-        if re.search(rf"-{re.escape(sha256[:N_SHOWN])}$", path.stem):
+    for stem, path in stored.items():
+        if stem.endswith(f"-{sha256[:N_SHOWN]}"):
             found = read(path)
             if found.sha256.startswith(sha256):
                 return found
@@ -165,25 +161,13 @@ def _of_checksum(sha256: str) -> BackboneFile:
     )
 
 
-def _stored() -> list[Path]:
-    """The files in the data folder, then those of the clone that the data folder does not have."""
-    found: dict[str, Path] = {}
-    for folder in (paths.weights(), paths.committed_weights()):
-        for path in sorted(folder.glob(f"*-{'[0-9a-f]' * N_SHOWN}{SUFFIX}")):
-            found.setdefault(path.name, path)
-    return list(found.values())
-
-
 def has_backbone(model: str) -> bool:
     """Whether ``hashbench pretrain`` makes weights of ``model``: one that has no official weights from ImageNet."""
     return MODELS.get(model).pretrained is None
 
 
 def weights_settings(model: str, given: str) -> tuple[dict[str, Setting], str | None]:
-    """The settings that the option ``--weights`` = ``given`` decides, and the file (None: no file).
-
-    They are ``weights`` and, for weights that ``hashbench pretrain`` made, the ``width`` of their network.
-    """
+    """The settings that ``--weights`` decides (``weights``, for a file of pretrain also ``width``), and the file or None."""
     if given == RANDOM_WEIGHTS:
         pretrained_model(model)
         return {"weights": RANDOM_WEIGHTS}, None
@@ -191,35 +175,36 @@ def weights_settings(model: str, given: str) -> tuple[dict[str, Setting], str | 
         own = find(given)
         return {"weights": f"{SHA256}{own.sha256}", "width": own.layout.width}, str(own.path)
     found = identify(model, pretrained_model(model).weights, Path(given))
-    return {"weights": OFFICIAL if found.official else f"{SHA256}{found.sha256}"}, given
+    return {"weights": _setting_of(found.sha256, official=found.official)}, given
 
 
 def own_file(weights: str, file: str | None) -> BackboneFile:
-    """The file of ``hashbench pretrain`` that the setting ``weights`` names: ``file``; None: in the data folder.
-
-    Raises HashbenchError if it is missing or has another checksum than the setting.
-    """
+    """The file of ``hashbench pretrain`` with the checksum in the setting ``weights``; None: from the data folder."""
     found = find(weights) if file is None else read(Path(file))
-    _require_same(file, weights, f"{SHA256}{found.sha256}", found.sha256)
+    _require_same(file, weights, found.sha256)
     return found
 
 
 def fill_backbone(model: str, weights: str, file: str | None, backbone: nn.Module, prepared: Preprocessor) -> None:
     """Loads the weights from ImageNet that the setting ``weights`` names, and their average image into ``prepared``.
 
-    ``file`` is the path of the weights; None is the official file in the data folder. Raises HashbenchError if the file
-    is missing or has another checksum than the setting.
+    ``file`` is their path; None is the official file in the data folder. Raises HashbenchError if it has another
+    checksum than the setting.
     """
     if weights == RANDOM_WEIGHTS:
         return
     if weights != OFFICIAL and file is None:
         raise HashbenchError(f"{model} starts from the weights {weights}: name their file with --weights FILE")
     filled = fill(model, pretrained_model(model), backbone, prepared, file)
-    _require_same(file, weights, OFFICIAL if filled.official else f"{SHA256}{filled.sha256}", filled.sha256)
+    _require_same(file, weights, filled.sha256, official=filled.official)
 
 
-def _require_same(file: str | None, weights: str, found: str, sha256: str | None) -> None:
-    if weights != found:
+def _setting_of(sha256: str | None, *, official: bool) -> str:
+    return OFFICIAL if official else f"{SHA256}{sha256}"
+
+
+def _require_same(file: str | None, weights: str, sha256: str | None, *, official: bool = False) -> None:
+    if weights != _setting_of(sha256, official=official):
         raise HashbenchError(f"{file}: its checksum is sha256:{sha256}, but this run starts from weights = {weights}")
 
 

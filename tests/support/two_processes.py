@@ -21,7 +21,7 @@ from hashbench.losses._objective import OutputMemory
 from hashbench.methods import METHODS
 from hashbench.runs.run import Run
 from hashbench.training import distributed
-from hashbench.training.gradient import backward
+from hashbench.training.distributed import backward
 from hashbench.training.loop import Trainer
 
 BITS, EXAMPLES = 6, 40

@@ -12,7 +12,7 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.losses import dpsh, tie_aware_ap
 from hashbench.methods import METHODS
 from hashbench.runs.run import Run
-from hashbench.training.gradient import backward
+from hashbench.training.distributed import backward
 
 M, BITS = 23, 6
 LABELS = torch.arange(M) % 4

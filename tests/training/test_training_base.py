@@ -135,7 +135,9 @@ def test_the_mean_of_many_examples_is_exact_to_rounding() -> None:
 
 
 def test_a_network_of_imagenet_has_its_own_normalisation(tmp_path: Path) -> None:
-    with pytest.raises(HashbenchError, match="normalise = 'pixel_mean': resnet18 takes its images as it did") as caught:
+    with pytest.raises(
+        HashbenchError, match="normalise = 'pixel_mean': resnet18 takes images as on ImageNet"
+    ) as caught:
         started(embedding(model="resnet18", normalise="pixel_mean", weights="none"), examples(tmp_path, (32, 32, 3)))
     assert "\n" not in str(caught.value)
 

@@ -167,7 +167,7 @@ def has_backbone(model: str) -> bool:
 
 
 def weights_settings(model: str, given: str) -> tuple[dict[str, Setting], str | None]:
-    """The settings that ``--weights`` decides (``weights``, for a file of pretrain also ``width``), and the file or None."""
+    """The settings that ``--weights`` decides, ``weights`` and of a pretrained file ``width``; and the file or None."""
     if given == RANDOM_WEIGHTS:
         pretrained_model(model)
         return {"weights": RANDOM_WEIGHTS}, None

@@ -27,22 +27,17 @@ def test_papers_are_printed_as_bibtex(capsys: pytest.CaptureFixture[str]) -> Non
     assert entries == [bibtex(key, paper) for key, paper in papers().items()]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
+def test_bad_usage_exits_2_with_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, complaint in [
         (("methods", "--bibtex"), "hashbench list papers --bibtex"),
         (("--bibtex",), "hashbench list papers --bibtex"),
         (("paper",), "unknown kind 'paper': did you mean papers"),
         (("tables", "--method", "lsh"), "--method can be used with hashbench list runs only"),
-    ],
-)
-def test_bad_usage_exits_2_with_one_line(
-    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], complaint: str
-) -> None:
-    assert run("list", *arguments) == 2
-    captured = capsys.readouterr()
-    assert captured.out == "" and captured.err.count("\n") == 1
-    assert complaint in captured.err
+    ]:
+        assert run("list", *arguments) == 2
+        captured = capsys.readouterr()
+        assert captured.out == "" and captured.err.count("\n") == 1
+        assert complaint in captured.err
 
 
 def test_alone_it_lists_the_kinds_with_the_number_of_their_entries(capsys: pytest.CaptureFixture[str]) -> None:

@@ -130,16 +130,17 @@ def test_a_run_that_no_command_makes_any_more_says_why(capsys: pytest.CaptureFix
     assert "$ hashbench train" not in text and "$ hashbench encode" in text
 
 
-@pytest.mark.parametrize("name", ["talr_ap", "ksh", "sparse_hash", "cifar10", "talr_table1", "ap", "alexnet", "gist"])
-def test_it_fits_80_columns_but_for_addresses_and_commands(capsys: pytest.CaptureFixture[str], name: str) -> None:
-    assert run("show", name) == 0
-    long = [line for line in capsys.readouterr().out.splitlines() if len(line) > 80]
-    assert all(line.startswith("$ ") or "://" in line or "/data/weights/" in line for line in long), long
+def test_it_fits_80_columns_but_for_addresses_and_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("talr_ap", "ksh", "sparse_hash", "cifar10", "talr_table1", "ap", "alexnet", "gist"):
+        assert run("show", name) == 0
+        long = [line for line in capsys.readouterr().out.splitlines() if len(line) > 80]
+        assert all(line.startswith("$ ") or "://" in line or "/data/weights/" in line for line in long), long
 
 
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
+def test_an_unknown_name_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    for seed in range(2):
+        store_run(Run.resolve("digits", "s1", "lsh", {"bits": 12}, seed=seed), ap=0.5)
+    for arguments, complaint in [
         (
             ("talr",),
             "nothing is called 'talr': did you mean talr_ap (method), talr_appendix_d (table), talr_figure1 (figure),",
@@ -151,17 +152,11 @@ def test_it_fits_80_columns_but_for_addresses_and_commands(capsys: pytest.Captur
         (("lsh", "--kind", "tabel"), "unknown kind 'tabel': did you mean table"),
         (("lsh", "--kind", "table"), "nothing is called 'lsh': it is no table (hashbench list shows the names)"),
         (("digits-s1",), "nothing is called 'digits-s1': 2 runs begin so (hashbench list runs)"),
-    ],
-)
-def test_an_unknown_name_is_one_line(
-    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], complaint: str
-) -> None:
-    for seed in range(2):
-        store_run(Run.resolve("digits", "s1", "lsh", {"bits": 12}, seed=seed), ap=0.5)
-    assert run("show", *arguments) == 2
-    captured = capsys.readouterr()
-    assert captured.out == "" and captured.err.count("\n") == 1
-    assert captured.err.startswith(f"error: {complaint}")
+    ]:
+        assert run("show", *arguments) == 2
+        captured = capsys.readouterr()
+        assert captured.out == "" and captured.err.count("\n") == 1
+        assert captured.err.startswith(f"error: {complaint}")
 
 
 def test_a_figure_that_needs_no_run_says_so(capsys: pytest.CaptureFixture[str]) -> None:
